@@ -1,4 +1,4 @@
-import { nearestName } from '../src/support/nearest.ts';
+import { nearestName } from '../src/support/options.ts';
 import { STORE_KINDS, type StoreKind, type Suite } from './suite.ts';
 
 export interface Command {

@@ -104,9 +104,15 @@ export {
 } from './execution/refusal.ts';
 export type { ExecutionObserver, ExecutionReport } from './execution/report.ts';
 export type { Audit, AuditListOptions, RefusalListOptions } from './features/audit/api.ts';
-export type { AuditAct, AuditFacts, AuditRecord, AuditTarget } from './features/audit/model.ts';
+export type {
+  AuditAct,
+  AuditFacts,
+  AuditRecord,
+  AuditTarget,
+  OwnerVerb,
+  RefusedWrite,
+} from './features/audit/model.ts';
 export type { NoteAnswer } from './features/audit/port.ts';
-export type { OwnerVerb, RefusedWrite } from './features/audit/refused-write-model.ts';
 export type { InteractionTarget } from './features/awaits/answering-api.ts';
 export type {
   Answered,
@@ -119,6 +125,7 @@ export type {
 } from './features/awaits/api.ts';
 export type { LinkOptions } from './features/awaits/links-api.ts';
 export type { Answer, AwaitStatus, InteractionStatus } from './features/awaits/model.ts';
+export type { AwaitAnswer } from './features/awaits/port.ts';
 export type {
   AwaitItemsOptions,
   AwaitOptions,
@@ -126,14 +133,13 @@ export type {
   AwaitReminder,
   ItemAnswer,
   ItemsOutcome,
-} from './features/awaits/options-api.ts';
-export type { AwaitAnswer } from './features/awaits/port.ts';
+} from './features/awaits/question-api.ts';
 export {
   type AnswerAbout,
   type Question,
   type QuestionOptions,
   question,
-} from './features/awaits/questions-api.ts';
+} from './features/awaits/question-api.ts';
 export {
   type Finding,
   INVARIANTS,
@@ -141,15 +147,16 @@ export {
   type InvariantName,
   type Told as StaleFinding,
 } from './features/reconcile/model.ts';
-export type { Adopted, AdoptOptions } from './features/releases/adopting-api.ts';
 export type {
+  Adopted,
+  AdoptOptions,
   LineOptions,
   RegisterOptions,
   ReleaseInfo,
   Releases,
   WorkerInfo,
 } from './features/releases/api.ts';
-export { type ContractChange, diffContracts } from './features/releases/contract-diff-decide.ts';
+export { type ContractChange, diffContracts } from './features/releases/contract-decide.ts';
 export { type Contract, contractVersion } from './features/releases/contract-model.ts';
 export type {
   Activation,
@@ -158,7 +165,12 @@ export type {
   Preflight,
   Release,
 } from './features/releases/model.ts';
-export type { BulkMoveOptions, MoveOptions } from './features/releases/moving-api.ts';
+export {
+  describeReleaseRefusal,
+  type MoveRefusal,
+  type ReleaseRefusal,
+} from './features/releases/model.ts';
+export type { BulkMoveOptions, MoveOptions } from './features/releases/move-api.ts';
 export type {
   ExecutionMoved,
   LineChanged,
@@ -171,35 +183,33 @@ export type {
   PreflightAnswer,
   PreflightOptions,
 } from './features/releases/preflight-api.ts';
-export {
-  describeReleaseRefusal,
-  type MoveRefusal,
-  type ReleaseRefusal,
-} from './features/releases/refusal-model.ts';
 export type {
-  DeadLetterFilter,
+  Bulk,
+  BulkCancelOptions,
+  BulkRedriveOptions,
   ReconcileOptions,
   RedriveOptions,
   Repair,
 } from './features/repair/api.ts';
-export type { Bulk, BulkCancelOptions, BulkRedriveOptions } from './features/repair/bulk-api.ts';
-export type { JobOutput } from './features/repair/jobs-api.ts';
+export {
+  type DeadLetterFilter,
+  type JobOutput,
+  RedriveImpossible,
+} from './features/repair/jobs-api.ts';
 export type { DeadLetter, DeadLetterGroup, DeadLetterRecord } from './features/repair/model.ts';
-export { RedriveImpossible } from './features/repair/redriving-api.ts';
 export type {
   ArchivedInFull,
   ArchiveListOptions,
   ArchiveRun,
   ArchiveRunOptions,
   Archives,
+  RetentionOptions,
 } from './features/retention/api.ts';
-export type { ArchivedDocument, Damage, Verified } from './features/retention/manifest-api.ts';
+export type { ArchivedDocument, Damage, Verified } from './features/retention/archive-api.ts';
 export type { ArchivedExecution, KeepMs, KeepName } from './features/retention/model.ts';
-export type { RetentionOptions } from './features/retention/options-api.ts';
 export type { ScheduleInfo, Schedules } from './features/schedules/api.ts';
-export type { CatchUp, Overlap, PutScheduleOptions } from './features/schedules/plan-api.ts';
+export type { CatchUp, Overlap, PutScheduleOptions, When } from './features/schedules/plan-api.ts';
 export type { ScheduleAnswer } from './features/schedules/port.ts';
-export type { When } from './features/schedules/times-api.ts';
 export type {
   PutTemplateOptions,
   TemplateInfo,

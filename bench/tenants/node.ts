@@ -2,8 +2,7 @@
 
 import { openHoldfast } from '../../src/embedded/open-holdfast.ts';
 import { parseProject } from '../../src/execution/names.ts';
-import { ROLES, writeKey } from '../../src/features/access/model.ts';
-import { newKey } from '../../src/features/access/secret-model.ts';
+import { newKey, ROLES, writeKey } from '../../src/features/access/model.ts';
 import { openServer } from '../../src/server/serve.ts';
 import type { Place } from '../executions/place.ts';
 

@@ -2,9 +2,8 @@
 
 import assert from 'node:assert/strict';
 import { type ProjectName, parseProject } from '../../src/execution/names.ts';
-import type { AccessKey } from '../../src/features/access/model.ts';
+import { type AccessKey, newKey } from '../../src/features/access/model.ts';
 import type { AddKey, ListKeys } from '../../src/features/access/port.ts';
-import { newKey } from '../../src/features/access/secret-model.ts';
 import type { CoordinatorStore } from '../../src/store/contract/execution-store.ts';
 
 export const PROJECT: ProjectName = parseProject('shop');

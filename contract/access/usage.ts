@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import type { ProjectName } from '../../src/execution/names.ts';
-import type { CountedQuota } from '../../src/features/access/quota-model.ts';
+import type { CountedQuota } from '../../src/features/access/model.ts';
 import { PROJECT_METADATA } from '../../src/lease/session.ts';
 import type { CoordinatorStore } from '../../src/store/contract/execution-store.ts';
 import { digestOf } from '../../src/support/digest.ts';

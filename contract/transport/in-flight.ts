@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict';
 import type { InboxMessage } from '../../src/execution/history.ts';
-import { workerState } from '../../src/features/releases/worker-model.ts';
+import { workerState } from '../../src/features/releases/model.ts';
 import { systemTimers } from '../../src/support/timer.ts';
 import {
   commanding,

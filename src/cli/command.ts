@@ -2,7 +2,7 @@
 
 import { statSync } from 'node:fs';
 import { parseArgs } from 'node:util';
-import { nearestName } from '../support/nearest.ts';
+import { nearestName } from '../support/options.ts';
 
 /** The help lists these; the rest is loaded when a command runs. */
 export interface Command {

@@ -4,14 +4,14 @@
 import { readFile, writeFile } from 'node:fs/promises';
 import { resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
-import { diffContracts, isBreaking } from '../features/releases/contract-diff-decide.ts';
+import { contractOf, pipelinesIn } from '../features/releases/contract-api.ts';
+import { diffContracts, isBreaking } from '../features/releases/contract-decide.ts';
 import {
   type Contract,
   contractVersion,
   parseContract,
   readableJson,
 } from '../features/releases/contract-model.ts';
-import { contractOf, pipelinesIn } from '../features/releases/contract-of-api.ts';
 import { thrownText } from '../support/options.ts';
 import {
   type CommandSpec,

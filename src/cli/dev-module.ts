@@ -7,7 +7,7 @@ import { pathToFileURL } from 'node:url';
 import { Holdfast } from '../engine/holdfast.ts';
 import type { Worker } from '../engine/worker/worker-options.ts';
 import { lineObserver } from '../execution/report.ts';
-import { pipelinesIn } from '../features/releases/contract-of-api.ts';
+import { pipelinesIn } from '../features/releases/contract-api.ts';
 import type { ServerLog } from '../server/server-options.ts';
 import type { CoordinatorStore } from '../store/contract/execution-store.ts';
 import { thrownText } from '../support/options.ts';

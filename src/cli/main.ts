@@ -1,11 +1,11 @@
 #!/usr/bin/env node
 // The command line. Results go to stdout, problems and progress to stderr.
 
+import '../support/stop-asked.ts';
 import { readFile } from 'node:fs/promises';
 import { CallRefused } from '../client/client.ts';
 import { Fault } from '../support/fault.ts';
 import { withoutSecrets } from '../support/hidden-options.ts';
-import '../support/npm-parent.ts';
 import {
   type Command,
   type ExitCode,

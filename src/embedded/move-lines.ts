@@ -10,7 +10,7 @@
 import { createHash, type Hash } from 'node:crypto';
 import type { Seal } from '../features/export/model.ts';
 import type { Cell, MovedRows } from '../features/export/port.ts';
-import { type Counters, MOVED_TABLES } from '../features/export/tables-rows.ts';
+import { type Counters, MOVED_TABLES } from '../features/export/rows.ts';
 import { COUNTERS_PER_EPOCH, epochOf, isIssuable } from '../lease/fence.ts';
 import { formatInstant, systemClock, toInstant } from '../support/clock.ts';
 import { Fault } from '../support/fault.ts';

@@ -8,7 +8,7 @@ import {
   type Retaining,
   type RetentionOptions,
   resolveRetention,
-} from '../features/retention/options-api.ts';
+} from '../features/retention/api.ts';
 import type { CoordinatorStore, Outcome, WorkerStore } from '../store/contract/execution-store.ts';
 import { type Clock, systemClock } from '../support/clock.ts';
 import { InvalidInput } from '../support/fault.ts';

@@ -9,8 +9,8 @@ import type {
   AwaitOptions,
   AwaitOutcome,
   ItemsOutcome,
-} from '../features/awaits/options-api.ts';
-import type { Question } from '../features/awaits/questions-api.ts';
+  Question,
+} from '../features/awaits/question-api.ts';
 import type { TemplateRef } from '../features/templates/api.ts';
 import type { Fence } from '../lease/fence.ts';
 import type { Pipeline, RemoteStep } from './pipeline.ts';

@@ -12,7 +12,7 @@ import {
   type SubmitRefusal,
   type TemplateRefusal,
 } from '../execution/refusal.ts';
-import { describeReleaseRefusal, type ReleaseRefusal } from '../features/releases/refusal-model.ts';
+import { describeReleaseRefusal, type ReleaseRefusal } from '../features/releases/model.ts';
 import { Fault, InvalidInput } from '../support/fault.ts';
 import { boundedText, readOptions, shown } from '../support/options.ts';
 

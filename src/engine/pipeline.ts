@@ -1,7 +1,7 @@
 // A pipeline: a name and a plain async function. Never bundled, never sandboxed.
 
 import { type PipelineName, parsePipelineName } from '../execution/names.ts';
-import { type AnyQuestion, checkQuestions } from '../features/awaits/questions-api.ts';
+import { type AnyQuestion, checkQuestions } from '../features/awaits/question-api.ts';
 import { InvalidInput } from '../support/fault.ts';
 import {
   optionalFunctions,

@@ -2,12 +2,12 @@
 
 import type { ExecutionRecord } from '../execution/execution.ts';
 import type { ProjectName } from '../execution/names.ts';
-import { pinOf } from '../features/releases/model.ts';
 import {
+  pinOf,
   type WorkerRecord,
   type WorkerState,
   workerState,
-} from '../features/releases/worker-model.ts';
+} from '../features/releases/model.ts';
 import type { SessionId } from '../lease/names.ts';
 import type { Submit } from '../store/contract/execution-store.ts';
 import type { EngineConfig } from './config.ts';

@@ -8,7 +8,7 @@ import {
   type ExecutionRefusal,
   type OwnerRefusal,
 } from '../execution/refusal.ts';
-import type { OwnerVerb, RefusedWrite } from '../features/audit/refused-write-model.ts';
+import type { OwnerVerb, RefusedWrite } from '../features/audit/model.ts';
 import { isOutage } from '../lease/store-call.ts';
 import type { BlobStore } from '../store/contract/payload-store.ts';
 import { Fault } from '../support/fault.ts';

@@ -1,6 +1,6 @@
 // What executions and their parts are called. Each is a brand, made by the parse function that checks it.
 
-import type { Brand } from '../support/brand.ts';
+import type { Brand } from '../support/assert.ts';
 import { InvalidInput } from '../support/fault.ts';
 import { boundedText, shown } from '../support/options.ts';
 

@@ -6,16 +6,22 @@
 // waits, instead of breaking in on somebody who would wake up in the middle of a write.
 
 import { AsyncLocalStorage } from 'node:async_hooks';
-import { constants } from 'node:fs';
-import { open, rename, rm } from 'node:fs/promises';
-import { basename, dirname, join } from 'node:path';
+import { constants, lstatSync, readlinkSync, realpathSync, statSync } from 'node:fs';
+import { lstat, open, rename, rm } from 'node:fs/promises';
+import { basename, dirname, join, resolve } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { InvalidInput } from '../support/fault.ts';
 import { rejectUnknownOptions, wholeNumber } from '../support/options.ts';
 import { systemTimers, type Timers } from '../support/timer.ts';
-import { needFunction, refuse } from './arguments.ts';
-import { assertOneName, trueFile } from './file-path.ts';
-import { type Fenced, type GuardAnswer, parseFenced, parseMark, type Stale } from './mark.ts';
+import {
+  type Fenced,
+  type GuardAnswer,
+  needFunction,
+  parseFenced,
+  parseMark,
+  refuse,
+  type Stale,
+} from './mark.ts';
 import { type Busy, PATIENCE_MS, PATIENCE_MS_MAX } from './marks.ts';
 import { DEFAULT_TABLE, markStatements, QUESTION } from './sql.ts';
 
@@ -259,4 +265,57 @@ async function flushFolder(folder: string): Promise<void> {
   } finally {
     await handle.close();
   }
+}
+
+// Which file a path means. The mark belongs to the file, so every path to it must lead to one mark.
+
+/** As many as Linux follows. */
+const LINKS_MAX = 40;
+
+/** The path without symbolic links, also when the file does not exist yet. Its folder has to. */
+function trueFile(path: string): string {
+  if (typeof path !== 'string' || path === '') {
+    const what = 'FileGuard needs the path of the file that it guards';
+    refuse(path, { what, pass: "new FileGuard('report.jsonl')" });
+  }
+  let found = resolve(path);
+  for (let links = 0; links < LINKS_MAX; links += 1) {
+    found = join(trueFolder(dirname(found)), basename(found));
+    if (lstatSync(found, { throwIfNoEntry: false })?.isSymbolicLink() !== true) return found;
+    found = resolve(dirname(found), readlinkSync(found));
+  }
+  throw new InvalidInput(`"${path}" leads from symbolic link to symbolic link without an end.`);
+}
+
+function trueFolder(folder: string): string {
+  const found = statSync(folder, { throwIfNoEntry: false });
+  if (found?.isDirectory() === true) return realpathSync(folder);
+  throw new InvalidInput(
+    found === undefined
+      ? `FileGuard: the folder "${folder}" does not exist, and the mark is kept in it, beside the ` +
+          'file. Make it first: mkdirSync(folder, { recursive: true }).'
+      : `FileGuard: "${folder}" is not a folder, so no file can be in it.`,
+  );
+}
+
+/** The permissions of the file, or undefined without one. A file with several names is refused. */
+async function assertOneName(path: string): Promise<number | undefined> {
+  const found = await lstat(path).catch((error: unknown) => {
+    if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return undefined;
+    throw error;
+  });
+  if (found === undefined) return undefined;
+  if (found.isSymbolicLink()) {
+    throw new InvalidInput(
+      `"${path}" has become a symbolic link since its guard was made. Nothing was written; ` +
+        'make a guard for the file that it leads to.',
+    );
+  }
+  if (found.isFile() && found.nlink > 1) {
+    throw new InvalidInput(
+      `"${path}" has ${found.nlink} names (hard links), and a guard knows the mark of only one. ` +
+        'Nothing was written; remove the others, or copy the file.',
+    );
+  }
+  return found.mode & 0o7777;
 }

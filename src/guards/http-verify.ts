@@ -2,9 +2,8 @@
 
 import { formatFence } from '../lease/fence.ts';
 import { rejectUnknownOptions } from '../support/options.ts';
-import { needFunction, needMethod, refuse } from './arguments.ts';
 import { FENCE_HEADER, type HeadersLike, RESOURCE_HEADER, readFenced } from './http-headers.ts';
-import { describeStale, type Fenced } from './mark.ts';
+import { describeStale, type Fenced, needFunction, needMethod, refuse } from './mark.ts';
 import type { Marks } from './marks.ts';
 
 export interface HttpGuardOptions<Request> {

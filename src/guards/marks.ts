@@ -7,8 +7,14 @@ import { assert } from '../support/assert.ts';
 import { Fault, InvalidInput, StoreUnavailable } from '../support/fault.ts';
 import { rejectUnknownOptions, shown, wholeNumber } from '../support/options.ts';
 import { systemTimers, type Timers } from '../support/timer.ts';
-import { needFunction } from './arguments.ts';
-import { type Fenced, type GuardAnswer, parseFenced, parseMark, type Stale } from './mark.ts';
+import {
+  type Fenced,
+  type GuardAnswer,
+  needFunction,
+  parseFenced,
+  parseMark,
+  type Stale,
+} from './mark.ts';
 import type { RowAnswer } from './sql.ts';
 
 export interface Marks {

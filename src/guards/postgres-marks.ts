@@ -20,11 +20,12 @@ import { type Fenced, parseFenced, parseMark } from './mark.ts';
 import { type Busy, type EnterAnswer, type Marks, PATIENCE_MS, PATIENCE_MS_MAX } from './marks.ts';
 import {
   checkPool,
+  connectWithin,
   fenceIn,
+  Place,
   type PostgresConnection,
   type PostgresPool,
 } from './postgres-connection.ts';
-import { connectWithin, Place } from './postgres-place.ts';
 import { tableName, withNextStep } from './sql.ts';
 
 export interface PostgresMarksOptions {

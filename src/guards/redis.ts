@@ -5,13 +5,15 @@
 
 import { InvalidInput, StoreCorrupt } from '../support/fault.ts';
 import { rejectUnknownOptions, shown } from '../support/options.ts';
-import { needFunction, needMethod, refuse } from './arguments.ts';
 import {
   CURRENT,
   type Fenced,
   type GuardAnswer,
+  needFunction,
+  needMethod,
   parseFenced,
   parseMark,
+  refuse,
   type Stale,
 } from './mark.ts';
 

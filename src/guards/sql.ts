@@ -3,8 +3,7 @@
 
 import { InvalidInput, StoreUnavailable } from '../support/fault.ts';
 import { rejectUnknownOptions, shown } from '../support/options.ts';
-import { isObject, refuse } from './arguments.ts';
-import type { Stale } from './mark.ts';
+import { isObject, refuse, type Stale } from './mark.ts';
 
 /** A name as it is written in SQL: plain or in double quotes, with or without a schema. */
 const IDENTIFIER = /^(?:[a-z_]\w*|"[^"]+")$/i;

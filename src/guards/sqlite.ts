@@ -7,11 +7,11 @@
 import type { DatabaseSync, SQLInputValue } from 'node:sqlite';
 import { InvalidInput } from '../support/fault.ts';
 import { rejectUnknownOptions } from '../support/options.ts';
-import { needMethod } from './arguments.ts';
 import {
   CURRENT,
   type Fenced,
   type GuardAnswer,
+  needMethod,
   parseFenced,
   parseMark,
   requireCurrent,

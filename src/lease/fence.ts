@@ -9,8 +9,7 @@
 //   T-2  It is minted inside the atomic acquire, after the row is locked. Gaps are harmless.
 //   T-3  It is never issued twice.
 
-import { assert } from '../support/assert.ts';
-import type { Brand } from '../support/brand.ts';
+import { assert, type Brand } from '../support/assert.ts';
 import { InvalidInput } from '../support/fault.ts';
 import { shown } from '../support/options.ts';
 

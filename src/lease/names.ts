@@ -1,7 +1,7 @@
 // What leases, sessions and their owners are called. Each is a brand, made by the parse function
 // that checks it, so that nothing unchecked reaches a store.
 
-import type { Brand } from '../support/brand.ts';
+import type { Brand } from '../support/assert.ts';
 import { InvalidInput } from '../support/fault.ts';
 import { boundedText, shown } from '../support/options.ts';
 

@@ -7,10 +7,9 @@ import type { Session } from '../lease/live-session.ts';
 import { parseLeaseKey } from '../lease/names.ts';
 import { callSafely, causeOf } from '../lease/observer.ts';
 import { isOutage } from '../lease/store-call.ts';
-import { whenAborted } from '../support/abort.ts';
 import { optionalFunctions, rejectUnknownOptions, wholeNumber } from '../support/options.ts';
 import { jittered, systemRandom } from '../support/random.ts';
-import { systemTimers } from '../support/timer.ts';
+import { systemTimers, whenAborted } from '../support/timer.ts';
 import {
   checkTerm,
   exitOf,

@@ -1,8 +1,8 @@
 // The recipes: what most people want from leases, ready made. Explicit exports only.
 
 export { type Election, type ElectionState, type ElectOptions, elect } from './elect.ts';
+export type { PoolOptions } from './pool.ts';
 export { type Pool, type PoolState, type PoolTerm, pool } from './pool.ts';
-export type { PoolOptions } from './pool-options.ts';
 export {
   openProvedSession,
   type ProvedSession,

@@ -9,12 +9,11 @@ import { causeOf } from '../lease/observer.ts';
 import type { KernelStore } from '../lease/port.ts';
 import { callStore, isUnanswered } from '../lease/store-call.ts';
 import { systemClock } from '../support/clock.ts';
-import { hardExit } from '../support/hard-exit.ts';
 import { jittered, systemRandom } from '../support/random.ts';
 import { systemTimers } from '../support/timer.ts';
-import type { ThreadNews, ThreadOrder, ThreadOrders } from './keeper-source.ts';
+import type { ThreadNews, ThreadOrder, ThreadOrders } from './proved-session.ts';
 import { Pulse } from './pulse.ts';
-import { Wedge } from './run-term.ts';
+import { hardExit, Wedge } from './run-term.ts';
 
 type Keep = Extract<ThreadOrder, { kind: 'keep' }>;
 

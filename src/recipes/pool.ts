@@ -5,19 +5,38 @@
 
 import type { HeldLease } from '../lease/held-lease.ts';
 import type { Session } from '../lease/live-session.ts';
+import { NAME_BYTES_MAX, parseLeaseKey } from '../lease/names.ts';
 import { callSafely, causeOf } from '../lease/observer.ts';
-import { TTL_MS_DEFAULT } from '../lease/session-options.ts';
+import type { KernelStore, ListedLease } from '../lease/port.ts';
+import { requireStore, TTL_MS_DEFAULT } from '../lease/session-options.ts';
 import { isOutage } from '../lease/store-call.ts';
-import { whenAborted } from '../support/abort.ts';
 import { systemClock } from '../support/clock.ts';
+import { InvalidInput } from '../support/fault.ts';
+import {
+  boundedText,
+  optionalFunctions,
+  rejectUnknownOptions,
+  shown,
+  wholeNumber,
+} from '../support/options.ts';
 import { jittered, systemRandom } from '../support/random.ts';
-import { systemTimers } from '../support/timer.ts';
-import { POOL_METADATA, sessionsWith } from './members.ts';
+import { systemTimers, whenAborted } from '../support/timer.ts';
 import { Leftovers, rotated, shareOf } from './pool-balance.ts';
-import { isTakeable, keyStates, leaseKeyOf, listOf, normalKeys } from './pool-keys.ts';
-import { checkPoolOptions, type PoolOptions } from './pool-options.ts';
-import { checkTerm, exitOf, runTerm, type Term } from './run-term.ts';
-import { isHopeless, StandingSession } from './standing-session.ts';
+import { POOL_METADATA, sessionsWith } from './registry.ts';
+import {
+  checkTerm,
+  exitOf,
+  runTerm,
+  TERM_OPTION_NAMES,
+  type Term,
+  type TermOptions,
+} from './run-term.ts';
+import {
+  isHopeless,
+  STANDING_OPTION_NAMES,
+  type StandingOptions,
+  StandingSession,
+} from './standing-session.ts';
 
 /** `failed`: it takes no more keys, for a reason that `onError` was told. */
 export type PoolState = 'running' | 'stopped' | 'failed';
@@ -246,4 +265,90 @@ class Member implements Pool {
     });
     this.#resting.set(key, rested);
   }
+}
+
+// What a person writes to join a pool, and what is refused.
+
+export interface PoolOptions extends StandingOptions, Omit<TermOptions, 'clock' | 'timers'> {
+  /** All members of one pool use the same name. */
+  readonly name: string;
+  readonly keys: readonly string[];
+  /**
+   * How often to look at members and shares, at least; a member that is about to expire is looked at
+   * when it does. Default a third of the ttl.
+   */
+  readonly balanceMs?: number;
+  /** How many keys one member gives up at a time. Default 1. */
+  readonly movesMax?: number;
+  /** Whether an error means that the key can never be worked on. It is then retired, for all members. */
+  readonly isPermanent?: (error: unknown) => boolean;
+  /**
+   * Told what the work of a key threw, and, without a key, any fault of the store that is not an
+   * outage; the pool goes on, unless that cannot help: then its state is `failed`.
+   */
+  readonly onError?: (key: string | undefined, error: unknown) => void;
+}
+
+const NAMES: readonly (keyof PoolOptions)[] = [
+  'name',
+  'keys',
+  'balanceMs',
+  'movesMax',
+  'isPermanent',
+  'onError',
+  ...TERM_OPTION_NAMES,
+  ...STANDING_OPTION_NAMES,
+];
+
+export function checkPoolOptions(options: PoolOptions): void {
+  rejectUnknownOptions('pool', options, NAMES);
+  const { name, balanceMs = 1, movesMax = 1, isPermanent, onError, open } = options;
+  boundedText('pool: name', name, NAME_BYTES_MAX);
+  wholeNumber('balanceMs', balanceMs, { min: 1, max: 3_600_000 });
+  wholeNumber('movesMax', movesMax, { min: 1, max: 10_000 });
+  optionalFunctions('pool', { isPermanent, onError, open });
+  requireStore('pool', options.store);
+}
+
+// The keys of a pool as the store has them: one read for all, so that nobody has to try each key to
+// find out that it is taken, and everybody learns of the keys that were retired.
+
+const PAGE = 500;
+
+export function leaseKeyOf(pool: string, key: string): string {
+  return `${pool}/${key}`;
+}
+
+/** By key as the pool's users say it; keys that nobody has ever held are not in it. */
+export async function keyStates(
+  store: KernelStore,
+  pool: string,
+): Promise<ReadonlyMap<string, ListedLease>> {
+  const prefix = leaseKeyOf(pool, '');
+  const states = new Map<string, ListedLease>();
+  let after: ListedLease['key'] | undefined;
+  for (;;) {
+    const from = after === undefined ? {} : { after };
+    const page = await store.leases.list({ prefix, limit: PAGE, ...from });
+    for (const lease of page) states.set(lease.key.slice(prefix.length), lease);
+    after = page.at(-1)?.key;
+    if (page.length < PAGE) return states;
+  }
+}
+
+/** Worth an acquire: an `expired` term is ended by whoever asks for its key. */
+export function isTakeable(lease: ListedLease | undefined): boolean {
+  return lease === undefined || lease.state === 'free' || lease.state === 'expired';
+}
+
+export function listOf(what: string, keys: unknown): readonly string[] {
+  if (Array.isArray(keys) && keys.every((key) => typeof key === 'string')) return keys;
+  throw new InvalidInput(`${what}: keys must be a list of strings; got ${shown(keys)}.`);
+}
+
+/** Each key once, as the store will spell it: texts that are one key there are one here. */
+export function normalKeys(pool: string, keys: readonly string[]): readonly string[] {
+  const prefix = leaseKeyOf(pool, '');
+  const stored = keys.map((key) => parseLeaseKey(leaseKeyOf(pool, key)));
+  return [...new Set(stored)].map((key) => key.slice(prefix.length));
 }

@@ -7,16 +7,14 @@ import type { DeclaredExit } from '../lease/exit.ts';
 import type { HeldLease } from '../lease/held-lease.ts';
 import { LeaseNotHeld } from '../lease/not-held.ts';
 import { callSafely, causeOf } from '../lease/observer.ts';
-import { whenAborted } from '../support/abort.ts';
 import { type Clock, systemClock } from '../support/clock.ts';
-import { hardExit } from '../support/hard-exit.ts';
 import {
   optionalBooleans,
   optionalFunctions,
   requireFunction,
   wholeNumber,
 } from '../support/options.ts';
-import { systemTimers, type Timers } from '../support/timer.ts';
+import { systemTimers, type Timers, whenAborted } from '../support/timer.ts';
 
 /** What the work gets. */
 export interface Term {
@@ -179,4 +177,13 @@ export class Wedge {
     this.#looks = isProved ? 0 : this.#looks + 1;
     return this.#looks >= LOOKS_MIN && overForMs !== undefined && overForMs >= this.#afterMs;
   }
+}
+
+// The last resort: a process that cannot stop its work in time ends itself, at once, so that the work
+// ends with it. Nothing is flushed and no handler runs; that is the point.
+
+export function hardExit(): never {
+  process.kill(process.pid, 'SIGKILL');
+  // The signal is delivered before this returns on every platform we know; do not go on if not.
+  for (;;);
 }

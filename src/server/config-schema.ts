@@ -2,7 +2,7 @@
 // schema, and so is the help: it adds the default and the unit of each value.
 
 import { Type } from 'typebox';
-import { QUOTAS, type QuotaName } from '../features/access/quota-model.ts';
+import { QUOTAS, type QuotaName } from '../features/access/model.ts';
 import type { PushEndpoint } from '../protocol/push/push-options.ts';
 import { DEFAULT_HTTP_LIMITS, HTTP_LIMIT_RANGES, type HttpLimits } from './server-options.ts';
 

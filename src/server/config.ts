@@ -5,8 +5,7 @@ import type { Static, TSchema } from 'typebox';
 import { Value } from 'typebox/value';
 import { InvalidInput } from '../support/fault.ts';
 import { kindOf, placeWithoutSecrets, shownPath, shownUrl } from '../support/hidden-options.ts';
-import { nearestName } from '../support/nearest.ts';
-import { shown } from '../support/options.ts';
+import { nearestName, shown } from '../support/options.ts';
 import { configSchema } from './config-schema.ts';
 
 export type Config = Static<typeof configSchema>;

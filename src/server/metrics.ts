@@ -4,7 +4,7 @@ import type { Counter, Gauge, Histogram, Registry } from 'prom-client';
 import type { ProjectName } from '../execution/names.ts';
 import type { Depth } from '../store/contract/census-store.ts';
 import type { Clock } from '../support/clock.ts';
-import { SharedLook } from '../support/shared-look.ts';
+import { SharedLook } from '../support/turns.ts';
 import type { CountsOf, ExecutionCounts } from './counted-store.ts';
 
 type ReadDepth = (project: ProjectName | undefined) => Promise<readonly Depth[]>;

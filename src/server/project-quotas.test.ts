@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { parseProject } from '../execution/names.ts';
-import type { CountedQuota } from '../features/access/quota-model.ts';
+import type { CountedQuota } from '../features/access/model.ts';
 import { openMemoryStore } from '../store/sqlite/open-memory.ts';
 import { ManualClock } from '../testing/manual-clock.ts';
 import { ProjectQuotas } from './project-quotas.ts';

@@ -5,13 +5,13 @@
 // only what it adds between two looks.
 
 import type { ProjectName } from '../execution/names.ts';
-import type { AccessStore } from '../features/access/port.ts';
 import {
   type CountedQuota,
   DEFAULT_QUOTAS,
   describeOverQuota,
   type Quotas,
-} from '../features/access/quota-model.ts';
+} from '../features/access/model.ts';
+import type { AccessStore } from '../features/access/port.ts';
 import { ProblemReply } from '../protocol/rest/route.ts';
 import type { Clock } from '../support/clock.ts';
 

@@ -1,9 +1,9 @@
 // How a coordinator is opened from code. `holdfast serve` reads the same from a file, the environment and
 // flags (config.ts).
 
-import { QUOTA_NAMES, QUOTAS, type Quotas } from '../features/access/quota-model.ts';
+import { QUOTA_NAMES, QUOTAS, type Quotas } from '../features/access/model.ts';
 import type { LinkOptions } from '../features/awaits/links-api.ts';
-import type { RetentionOptions } from '../features/retention/options-api.ts';
+import type { RetentionOptions } from '../features/retention/api.ts';
 import { type PushOptions, pushSettingsOf } from '../protocol/push/push-options.ts';
 import type { Demo } from '../protocol/rest/route.ts';
 import { readSqsOptions, type SqsOptions } from '../protocol/sqs/sqs-options.ts';

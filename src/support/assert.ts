@@ -12,3 +12,6 @@ export class AssertionFault extends Error {
   override readonly name = 'AssertionFault';
   readonly code = 'assertion-failed';
 }
+
+/** A value of type `Base` that only one place can make: mixing two brands does not compile. */
+export type Brand<Base, Name extends string> = Base & { readonly __brand: Name };

@@ -6,7 +6,7 @@
 //
 // This file is the only reader of the process's clocks.
 
-import type { Brand } from './brand.ts';
+import type { Brand } from './assert.ts';
 
 export type Instant = Brand<number, 'Instant'>;
 export type Tick = Brand<number, 'Tick'>;

@@ -2,8 +2,7 @@
 // found: messages go to terminals and logs.
 
 import { InvalidInput } from './fault.ts';
-import { nearestName } from './nearest.ts';
-import { isOptions, readEntries, readOptions, unreadable } from './options.ts';
+import { isOptions, nearestName, readEntries, readOptions, unreadable } from './options.ts';
 
 /** As `readOptions`. */
 export function readHidden<Options extends object>(

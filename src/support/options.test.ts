@@ -3,6 +3,7 @@ import { test } from 'node:test';
 import { InvalidInput } from './fault.ts';
 import {
   boundedText,
+  nearestName,
   readEntries,
   readList,
   readOptions,
@@ -145,4 +146,33 @@ test('any value can be shown in a message', () => {
     'Symbol(s)',
   ]);
   assert.ok(shown({ long: 'x'.repeat(1_000) }).length < 200);
+});
+
+const names = ['ttlMs', 'graceMs', 'metadata', 'parent'];
+
+test('a slip finds the name that was meant', () => {
+  assert.equal(nearestName('ttlms', names), 'ttlMs');
+  assert.equal(nearestName('gracMs', names), 'graceMs');
+  assert.equal(nearestName('metdaata', names), 'metadata');
+  assert.equal(nearestName('PARENT', names), 'parent');
+});
+
+test('letters that changed places are one slip, not two', () => {
+  assert.equal(nearestName('lsit', ['init', 'list']), 'list');
+  assert.equal(nearestName('ab', ['cd', 'ba']), 'ba');
+});
+
+test('a name like no other finds none', () => {
+  assert.equal(nearestName('temperature', names), undefined);
+  assert.equal(nearestName('x', ['metadata']), undefined);
+  assert.equal(nearestName('anything', []), undefined);
+});
+
+test('a name that is too long for a slip is compared with none', () => {
+  const long = 'x'.repeat(65);
+  assert.equal(nearestName(long, [`${long}y`]), undefined);
+});
+
+test('of several the nearest is taken', () => {
+  assert.equal(nearestName('limits', ['limited', 'limit', 'lists']), 'limit');
 });

@@ -1,5 +1,6 @@
-import { isStartedByNpm, npmParentEnded } from './npm-parent.ts';
-import { backgroundTimers } from './timer.ts';
+import { readFileSync } from 'node:fs';
+import { environmentWith } from './environment.ts';
+import { backgroundTimers, type Timers } from './timer.ts';
 
 const SIGNALS = ['SIGTERM', 'SIGINT'] as const;
 
@@ -30,4 +31,56 @@ export function stopAsked(over?: AbortSignal): Promise<string> {
       stop('the npm that started it has ended');
     });
   });
+}
+
+// npm and npx start a shell that starts this process. On SIGTERM npm signals only that shell, which ends without
+// passing the signal on. A process that npm started therefore ends when its parent does; one that was started in
+// another way, such as by nohup or a supervisor, outlives its parent.
+
+const LOOK_MS = 500;
+
+export interface Started {
+  readonly timers: Pick<Timers, 'pause'>;
+  /** Ends the watch when it aborts. */
+  readonly over: AbortSignal;
+  /** The first parent; default: as this module was loaded. */
+  readonly first?: number;
+  /** The parent, as it is now. */
+  readonly parent?: () => number;
+  /** The name of process 1. */
+  readonly initName?: string;
+  readonly isByNpm: boolean;
+}
+
+/** Of npm's variables, the one that npm run, npm start and npx all set. */
+export function isStartedByNpm(): boolean {
+  return 'npm_lifecycle_event' in environmentWith('npm_lifecycle_event');
+}
+
+/** As early as can be: npm may end while this process still starts. The entry of the command line imports this file. */
+const FIRST = process.ppid;
+
+/** Resolves when the parent that npm gave this process has ended. */
+export async function npmParentEnded(started: Started): Promise<void> {
+  const { timers, over, isByNpm, first = FIRST, parent = () => process.ppid } = started;
+  if (isByNpm && first === 1 && !isNpm(started.initName ?? nameOfInit())) return undefined;
+  while (isByNpm && !over.aborted) {
+    await timers.pause(LOOK_MS, over);
+    if (parent() !== first) return undefined;
+  }
+  return new Promise(() => undefined);
+}
+
+/** Process 1 adopts a process whose parent has ended. In a container, npm itself may be process 1. */
+function isNpm(initName: string): boolean {
+  return /^(npm|node|npx)/.test(initName);
+}
+
+function nameOfInit(): string {
+  try {
+    return readFileSync('/proc/1/comm', 'utf8');
+  } catch {
+    // Other systems than Linux do not say. Then only a change of the parent counts.
+    return 'npm';
+  }
 }

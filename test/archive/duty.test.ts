@@ -1,12 +1,11 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { faultyStore, ManualClock } from '../../contract/index.ts';
-import type { Archive } from '../../src/archive/port.ts';
-import { ArchiveUnavailable } from '../../src/archive/port.ts';
+import { type Archive, ArchiveUnavailable } from '../../src/archive/port.ts';
 import { Holdfast } from '../../src/engine/holdfast.ts';
 import { pipeline } from '../../src/engine/pipeline.ts';
 import type { ExecutionReport } from '../../src/execution/report.ts';
-import type { RetentionOptions } from '../../src/features/retention/options-api.ts';
+import type { RetentionOptions } from '../../src/features/retention/api.ts';
 import type { CoordinatorStore } from '../../src/store/contract/execution-store.ts';
 import { openMemoryStore } from '../../src/store/sqlite/open-memory.ts';
 

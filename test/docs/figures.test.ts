@@ -50,7 +50,7 @@ const FIGURES: Readonly<
   'coordinator.md': {
     '32 MiB': at('server/server-options.ts', 'bodyBytesMax'),
     '1 MiB': at('server/http.ts', 'PLAIN_BYTES_MAX'),
-    '100 GiB': at('features/access/quota-model.ts', 'BYTES'),
+    '100 GiB': at('features/access/model.ts', 'BYTES'),
     '64 KiB': at('server/http.ts', 'PUBLIC_BYTES_MAX'),
     '5 s': [KEY_CACHE, at('cli/remote/submit.ts', 'TAKEN_MS')],
     'two seconds': P4,

@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import { faultyStore } from '../../contract/index.ts';
 import { Holdfast } from '../../src/engine/holdfast.ts';
 import { pipeline } from '../../src/engine/pipeline.ts';
-import { newKey } from '../../src/features/access/secret-model.ts';
+import { newKey } from '../../src/features/access/model.ts';
 import { openMemoryStore } from '../../src/store/sqlite/open-memory.ts';
 import { OutcomeUnknown, StoreUnavailable } from '../../src/support/fault.ts';
 import { seededRandom } from '../../src/support/random.ts';

@@ -10,7 +10,7 @@ import {
 } from '../../src/embedded/move-store.ts';
 import type { PostgresSettings } from '../../src/embedded/open-store.ts';
 import type { Cell } from '../../src/features/export/port.ts';
-import type { Counters } from '../../src/features/export/tables-rows.ts';
+import type { Counters } from '../../src/features/export/rows.ts';
 
 export interface Place {
   readonly store: string;

@@ -9,7 +9,7 @@ import { checkEverything } from '../../contract/execution/check.ts';
 import { mustAcquire, someone, textOf } from '../../contract/lease/someone.ts';
 import { openStore } from '../../src/embedded/open-store.ts';
 import { Holdfast } from '../../src/engine/holdfast.ts';
-import { MOVED_TABLES } from '../../src/features/export/tables-rows.ts';
+import { MOVED_TABLES } from '../../src/features/export/rows.ts';
 import type { CoordinatorStore } from '../../src/store/contract/execution-store.ts';
 import { postgresForTests } from '../services/postgres.ts';
 import { allRows, expectEqual, exported, moved, type Place } from './moved.ts';

@@ -4,7 +4,7 @@ import { test } from 'node:test';
 import pg from 'pg';
 import { openMove } from '../../src/embedded/move-store.ts';
 import type { MoveStore } from '../../src/features/export/port.ts';
-import { LEFT_TABLES, MOVED_TABLES, sealedTables } from '../../src/features/export/tables-rows.ts';
+import { LEFT_TABLES, MOVED_TABLES, sealedTables } from '../../src/features/export/rows.ts';
 import { openPostgresStore } from '../../src/store/postgres/open.ts';
 import { openSqliteStore } from '../../src/store/sqlite/open.ts';
 import { inFolder } from '../cli/spawned.ts';

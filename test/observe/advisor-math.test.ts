@@ -3,27 +3,30 @@
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { Histogram } from '../../src/observe/advisor/histogram.ts';
+import { fitTail, PauseLaw } from '../../src/observe/advisor/pause-law.ts';
 import {
+  attemptsThatFit,
+  betweenMistakes,
   dalyInterval,
+  longestHeartbeat,
+  lossesByPauses,
+  meanTimeBetweenLosses,
   shouldCheckpoint,
-  wasteShare,
-  youngInterval,
-} from '../../src/observe/advisor/checkpoint-interval.ts';
-import {
   takeoverMean,
   takeoverQuantile,
   uniformSumQuantile,
-} from '../../src/observe/advisor/detection.ts';
+  wasteShare,
+  youngInterval,
+} from '../../src/observe/advisor/predict.ts';
 import {
-  attemptsThatFit,
-  lossesByPauses,
-  meanTimeBetweenLosses,
-} from '../../src/observe/advisor/false-loss.ts';
-import { betweenMistakes, longestHeartbeat } from '../../src/observe/advisor/heartbeat-quality.ts';
-import { Histogram } from '../../src/observe/advisor/histogram.ts';
-import { fitTail, PauseLaw } from '../../src/observe/advisor/pause-law.ts';
-import { rateOf, SPREAD_MAX, spreadOf } from '../../src/observe/advisor/rate.ts';
-import { gammaBelow, gammaQuantile, lnGamma } from '../../src/observe/advisor/special-functions.ts';
+  gammaBelow,
+  gammaQuantile,
+  lnGamma,
+  rateOf,
+  SPREAD_MAX,
+  spreadOf,
+} from '../../src/observe/advisor/rate.ts';
 import { seededRandom } from '../../src/support/random.ts';
 
 function near(actual: number, expected: number, share: number): void {

@@ -3,11 +3,10 @@
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { modelOf } from '../../src/observe/advisor/model.ts';
+import { type LeaseSettings, modelOf } from '../../src/observe/advisor/model.ts';
 import { observationsOf } from '../../src/observe/advisor/observations.ts';
 import { predict } from '../../src/observe/advisor/predict.ts';
 import { replay } from '../../src/observe/advisor/replay.ts';
-import type { LeaseSettings } from '../../src/observe/advisor/settings.ts';
 import { seededRandom } from '../../src/support/random.ts';
 import { sample } from '../services/tier.ts';
 import { exponential, heavyTailed, SimulatedHolder, type World } from './simulated-holder.ts';

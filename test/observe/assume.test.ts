@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { assumedModel } from '../../src/observe/advisor/assume.ts';
+import { assumedModel } from '../../src/observe/advisor/advise.ts';
 import { type Assumptions, adviseAssuming, goalsOf } from '../../src/observe/index.ts';
 
 const CALM: Assumptions = {

@@ -1,6 +1,6 @@
 // A log of a fleet that was simulated: one holder's long life, holders that died, checkpoints.
 
-import type { LeaseSettings } from '../../src/observe/advisor/settings.ts';
+import type { LeaseSettings } from '../../src/observe/advisor/model.ts';
 import type { LogEntry } from '../../src/observe/lease-log/entry.ts';
 import { seededRandom } from '../../src/support/random.ts';
 import { exponential, SimulatedHolder, type World } from './simulated-holder.ts';

@@ -10,8 +10,8 @@ import { type HeldLease, openSession, type Session } from '../../src/index.ts';
 import type { KernelStore } from '../../src/lease/port.ts';
 import type { LocatedEntry } from '../../src/observe/lease-log/entry.ts';
 import { recordLeases } from '../../src/observe/lease-log/recorder.ts';
+import type { ViolatedRule } from '../../src/observe/verify-log/facts.ts';
 import { verifyEntries, verifyLeaseLogs } from '../../src/observe/verify-log/verify-log.ts';
-import type { ViolatedRule } from '../../src/observe/verify-log/violation.ts';
 import { openMemoryStore } from '../../src/store/sqlite/open-memory.ts';
 import { ManualClock } from '../../src/testing/manual-clock.ts';
 

@@ -6,8 +6,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
 import type { LocatedEntry } from '../../src/observe/lease-log/entry.ts';
+import type { ViolatedRule } from '../../src/observe/verify-log/facts.ts';
 import { verifyEntries, verifyLeaseLogs } from '../../src/observe/verify-log/verify-log.ts';
-import type { ViolatedRule } from '../../src/observe/verify-log/violation.ts';
 import { readEntries, recordTakeover } from './recorded-takeover.ts';
 
 let folder = '';

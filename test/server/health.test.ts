@@ -1,8 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { HoldfastClient } from '../../src/client/client.ts';
-import { writeKey } from '../../src/features/access/model.ts';
-import { newKey } from '../../src/features/access/secret-model.ts';
+import { newKey, writeKey } from '../../src/features/access/model.ts';
 import { pipeline } from '../../src/index.ts';
 import { ROUTES } from '../../src/protocol/rest/routes.ts';
 import { openMemoryStore } from '../../src/store/sqlite/open-memory.ts';

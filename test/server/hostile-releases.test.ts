@@ -3,8 +3,8 @@
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { contractOf } from '../../src/features/releases/contract-api.ts';
 import { contractVersion } from '../../src/features/releases/contract-model.ts';
-import { contractOf } from '../../src/features/releases/contract-of-api.ts';
 import { pipeline } from '../../src/index.ts';
 import type { Owner, SessionId } from '../../src/lease/names.ts';
 import { TestCoordinator } from './coordinator.ts';

@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { HoldfastClient } from '../../src/client/client.ts';
-import { contractOf } from '../../src/features/releases/contract-of-api.ts';
+import { contractOf } from '../../src/features/releases/contract-api.ts';
 import { type Context, pipeline } from '../../src/index.ts';
 import { holdfast, startHoldfast } from '../cli/spawned.ts';
 import { refusedWith, TestCoordinator, until } from './coordinator.ts';

@@ -3,8 +3,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { HoldfastClient } from '../../src/client/client.ts';
+import { contractOf } from '../../src/features/releases/contract-api.ts';
 import { contractVersion } from '../../src/features/releases/contract-model.ts';
-import { contractOf } from '../../src/features/releases/contract-of-api.ts';
 import { pipeline } from '../../src/index.ts';
 import type { RefusedWorkerMessage } from '../../src/protocol/messages/operations.ts';
 import { holdfast } from '../cli/spawned.ts';

@@ -9,7 +9,7 @@ import { join } from 'node:path';
 import { test } from 'node:test';
 import { CallRefused, HoldfastClient } from '../../src/client/client.ts';
 import type { AnyPipeline } from '../../src/engine/pipeline.ts';
-import { contractOf } from '../../src/features/releases/contract-of-api.ts';
+import { contractOf } from '../../src/features/releases/contract-api.ts';
 import type { PlaceIn, StorePlace } from '../load/place.ts';
 import { freePort } from '../services/free-port.ts';
 import { isFullRun } from '../services/tier.ts';

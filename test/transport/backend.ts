@@ -2,9 +2,7 @@
 
 import type { CallDesk, Forgery, Speaker, TransportBackend } from '../../contract/index.ts';
 import { parseProject } from '../../src/execution/names.ts';
-import type { Role } from '../../src/features/access/model.ts';
-import { writeKey } from '../../src/features/access/model.ts';
-import { newKey } from '../../src/features/access/secret-model.ts';
+import { newKey, type Role, writeKey } from '../../src/features/access/model.ts';
 import type { Ask, Carrier } from '../../src/protocol/messages/carrier.ts';
 import type { ReplyEnvelope } from '../../src/protocol/messages/envelope.ts';
 import { openServer, type Server } from '../../src/server/serve.ts';

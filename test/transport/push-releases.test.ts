@@ -5,7 +5,7 @@ import { test } from 'node:test';
 import { kindsOf } from '../../contract/execution/worker.ts';
 import { handlerAnywhere } from '../../contract/transport/call-desk.ts';
 import { HoldfastClient } from '../../src/client/client.ts';
-import { workerState } from '../../src/features/releases/worker-model.ts';
+import { workerState } from '../../src/features/releases/model.ts';
 import { type Context, Holdfast, pipeline, SubmitRefused } from '../../src/index.ts';
 import { openServer } from '../../src/server/serve.ts';
 import type { CoordinatorStore } from '../../src/store/contract/execution-store.ts';

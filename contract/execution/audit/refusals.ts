@@ -2,12 +2,12 @@
 
 import assert from 'node:assert/strict';
 import type { ExecutionId } from '../../../src/execution/names.ts';
-import type { ListRefusals, RefusalPlace } from '../../../src/features/audit/port.ts';
 import {
   REFUSED_WRITES_MAX,
   type RefusedWrite,
   type RefusedWrites,
-} from '../../../src/features/audit/refused-write-model.ts';
+} from '../../../src/features/audit/model.ts';
+import type { ListRefusals, RefusalPlace } from '../../../src/features/audit/port.ts';
 import { toFence } from '../../../src/lease/fence.ts';
 import type { Owner, SessionId } from '../../../src/lease/names.ts';
 import type { CoordinatorStore } from '../../../src/store/contract/execution-store.ts';

@@ -6,9 +6,8 @@ import {
   type Contract,
   contractVersion,
 } from '../../../src/features/releases/contract-model.ts';
-import type { LineAct } from '../../../src/features/releases/model.ts';
+import type { Announcement, LineAct } from '../../../src/features/releases/model.ts';
 import type { ChangeLine, RegisterRelease } from '../../../src/features/releases/port.ts';
-import type { Announcement } from '../../../src/features/releases/worker-model.ts';
 import type { SessionId } from '../../../src/lease/names.ts';
 import type { CoordinatorStore } from '../../../src/store/contract/execution-store.ts';
 import { expectKind } from '../../lease/expect.ts';

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import type { ProjectName } from '../../../src/execution/names.ts';
 import { replayName } from '../../../src/execution/route.ts';
-import { workerState } from '../../../src/features/releases/worker-model.ts';
+import { workerState } from '../../../src/features/releases/model.ts';
 import type { SessionId } from '../../../src/lease/names.ts';
 import type { Claim, CoordinatorStore } from '../../../src/store/contract/execution-store.ts';
 import { expectKind } from '../../lease/expect.ts';

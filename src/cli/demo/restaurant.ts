@@ -4,7 +4,7 @@
 import { StepError } from '../../engine/failures.ts';
 import { type Pipeline, pipeline } from '../../engine/pipeline.ts';
 import type { Schema } from '../../engine/values/schema.ts';
-import { question } from '../../features/awaits/questions-api.ts';
+import { question } from '../../features/awaits/question-api.ts';
 
 export interface RestaurantOrder {
   readonly dish: string;

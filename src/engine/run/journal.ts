@@ -11,7 +11,7 @@
 import type { HistoryEvent, NewEvent } from '../../execution/history.ts';
 import type { Payload } from '../../execution/names.ts';
 import type { OwnerRefusal } from '../../execution/refusal.ts';
-import type { OwnerVerb } from '../../features/audit/refused-write-model.ts';
+import type { OwnerVerb } from '../../features/audit/model.ts';
 import type { OpenAwait } from '../../features/awaits/model.ts';
 import type {
   Attachment,

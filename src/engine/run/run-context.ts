@@ -1,7 +1,7 @@
 // Makes the `ctx` of a run: names each call, checks its arguments, and hands it to the run.
 
 import type { CallKey, Payload } from '../../execution/names.ts';
-import type { Asked } from '../../features/awaits/options-api.ts';
+import type { Asked } from '../../features/awaits/question-api.ts';
 import { dateOf } from '../../support/clock.ts';
 import { InvalidInput } from '../../support/fault.ts';
 import {

@@ -2,11 +2,14 @@
 // does (RE-11). Embedded workers without a release say so seldom: only who asks whether there is anybody looks.
 
 import type { PipelineName } from '../../execution/names.ts';
+import { contractOf } from '../../features/releases/contract-api.ts';
 import { contractVersion } from '../../features/releases/contract-model.ts';
-import { contractOf } from '../../features/releases/contract-of-api.ts';
+import {
+  type AnnouncedRelease,
+  type Announcement,
+  describeReleaseRefusal,
+} from '../../features/releases/model.ts';
 import type { Announced } from '../../features/releases/port.ts';
-import { describeReleaseRefusal } from '../../features/releases/refusal-model.ts';
-import type { AnnouncedRelease, Announcement } from '../../features/releases/worker-model.ts';
 import type { SessionId } from '../../lease/names.ts';
 import { thrownText } from '../../support/options.ts';
 import { hasStore, type WorkerConfig } from '../config.ts';

@@ -2,10 +2,14 @@
 
 import type { PipelineName } from '../../execution/names.ts';
 import { replayName } from '../../execution/route.ts';
-import { checkedAnswer } from '../../features/awaits/answering-api.ts';
-import { isRelayName, relayName, relayPipelines } from '../../features/awaits/relay-api.ts';
-import { moveJobPipeline } from '../../features/releases/move-job-api.ts';
-import { isReplayName, replayPipelines } from '../../features/releases/replaying-api.ts';
+import {
+  checkedAnswer,
+  isRelayName,
+  relayName,
+  relayPipelines,
+} from '../../features/awaits/answering-api.ts';
+import { moveJobPipeline } from '../../features/releases/move-api.ts';
+import { isReplayName, replayPipelines } from '../../features/releases/preflight-api.ts';
 import { jobPipeline } from '../../features/repair/jobs-api.ts';
 import { hasStore, type WorkerConfig } from '../config.ts';
 import type { AnyPipeline } from '../pipeline.ts';

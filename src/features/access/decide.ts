@@ -3,8 +3,13 @@
 import { DEFAULT_PROJECT, type ProjectName } from '../../execution/names.ts';
 import { formatInstant, type Instant } from '../../support/clock.ts';
 import type { Changed } from '../audit/decide.ts';
-import type { AccessKey, KeyRequest, ProjectSettings } from './model.ts';
-import type { AddKeyRefusal, EndKeyRefusal } from './refusal-model.ts';
+import type {
+  AccessKey,
+  AddKeyRefusal,
+  EndKeyRefusal,
+  KeyRequest,
+  ProjectSettings,
+} from './model.ts';
 
 export interface AddKeyView {
   /** What is stored under its id. */

@@ -26,10 +26,8 @@ import {
   rotateBody,
   rotatedKey,
 } from './messages.ts';
-import { type AccessKey, writeKey } from './model.ts';
+import { type AccessKey, describeAccessRefusal, newKey, writeKey } from './model.ts';
 import type { AddKey, EndKey } from './port.ts';
-import { describeAccessRefusal } from './refusal-model.ts';
-import { newKey } from './secret-model.ts';
 
 const ADMIN = { allows: ['admin'], listener: 'admin' } as const;
 const LIMIT = 100;

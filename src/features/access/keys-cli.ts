@@ -25,9 +25,7 @@ import { hidden } from '../../server/config.ts';
 import type { CoordinatorStore } from '../../store/contract/execution-store.ts';
 import { Fault } from '../../support/fault.ts';
 import { stampOutside } from '../audit/api.ts';
-import { isRole, ROLES, type Role, writeKey } from './model.ts';
-import { describeAccessRefusal } from './refusal-model.ts';
-import { newKey } from './secret-model.ts';
+import { describeAccessRefusal, isRole, newKey, ROLES, type Role, writeKey } from './model.ts';
 
 export const recover: Verb = {
   usage:

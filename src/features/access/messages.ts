@@ -3,8 +3,7 @@
 import { type Static, Type } from 'typebox';
 import { CLOSED, durationMs, instant, limit, name, pageOf } from '../../protocol/messages/words.ts';
 import { KEEP_NAMES, type KeepMs } from '../retention/model.ts';
-import { ROLES } from './model.ts';
-import { QUOTA_NAMES, QUOTAS, type Quotas } from './quota-model.ts';
+import { QUOTA_NAMES, QUOTAS, type Quotas, ROLES } from './model.ts';
 
 /** It goes into headers and paths. */
 const projectName = Type.String({ pattern: '^[A-Za-z0-9][A-Za-z0-9._-]{0,127}$' });

@@ -5,11 +5,14 @@
 //
 // What a key is never changes (P-4); that it has ended or expired is told to nobody but operators (P-10).
 
+import { timingSafeEqual } from 'node:crypto';
 import type { ProjectName } from '../../execution/names.ts';
+import { unreachable } from '../../support/assert.ts';
 import type { Instant } from '../../support/clock.ts';
+import { digestOf } from '../../support/digest.ts';
 import { InvalidInput } from '../../support/fault.ts';
+import { secureBytes } from '../../support/random.ts';
 import type { KeepMs } from '../retention/model.ts';
-import type { Quotas } from './quota-model.ts';
 
 export interface AccessKey {
   /** Not secret: it is in lists, logs and audit records. */
@@ -100,4 +103,153 @@ export const ROLES: readonly Role[] = ['submit', 'work', 'operate', 'admin'];
 
 export function isRole(value: unknown): value is Role {
   return (ROLES as readonly unknown[]).includes(value);
+}
+
+// How much of each thing one project may have at a time, so that no project takes the room of the others. One table:
+// settings, checks and refusals are made from it.
+
+/** Changed too often for a count in each statement: each coordinator counts (P-14). */
+export type CountedQuota = 'executions' | 'sessions' | 'bytes';
+
+export type QuotaName = CountedQuota | 'schedules' | 'keys';
+
+/** How much a project may have. */
+export type Quotas = Readonly<Record<QuotaName, number>>;
+
+interface Quota {
+  readonly default: number;
+  readonly max: number;
+  /** What is counted. */
+  readonly of: string;
+  /** How a project comes below its quota again. */
+  readonly less: string;
+}
+
+const MANY = 1_000_000_000;
+const BYTES = 100 * 1024 * 1024 * 1024;
+
+export const QUOTAS: Readonly<Record<QuotaName, Quota>> = {
+  executions: {
+    ...{ default: 1_000_000, max: MANY, of: 'open executions' },
+    less: 'Wait until some have ended, or cancel some',
+  },
+  schedules: { default: 10_000, max: MANY, of: 'schedules', less: 'Remove some' },
+  sessions: { default: 10_000, max: MANY, of: 'live sessions', less: 'Stop some workers' },
+  keys: { default: 1_000, max: MANY, of: 'usable keys', less: 'Revoke some' },
+  bytes: {
+    ...{ default: BYTES, max: Number.MAX_SAFE_INTEGER },
+    of: 'bytes of large values and attachments',
+    less: 'Store less',
+  },
+};
+
+export const QUOTA_NAMES: readonly QuotaName[] = Object.keys(QUOTAS) as QuotaName[];
+
+export const DEFAULT_QUOTAS: Quotas = Object.fromEntries(
+  QUOTA_NAMES.map((name) => [name, QUOTAS[name].default]),
+) as Quotas;
+
+/** What was refused, why, and what to do next. */
+export function describeOverQuota(project: string, name: QuotaName, limit: number): string {
+  const { of, less } = QUOTAS[name];
+  return `Project ${JSON.stringify(project)} may have ${limit} ${of}, and this would be more. Nothing was written. ${less}, or let an operator raise the quota: holdfast projects put ${project} --quota ${name}=<number>, or quotas.${name} for all projects.`;
+}
+
+// Refusals of what is done to keys: every expected no, with what its reader needs to act on it.
+
+export interface OverQuota {
+  readonly why: 'over-quota';
+  readonly project: ProjectName;
+  readonly quota: QuotaName;
+  readonly limit: number;
+}
+
+export type AddKeyRefusal =
+  | OverQuota
+  | { readonly why: 'project-unknown'; readonly project: ProjectName }
+  /** This id exists with other content; a key never changes. */
+  | { readonly why: 'key-taken'; readonly id: string }
+  | { readonly why: 'not-first' }
+  /** The key that makes it, or that it replaces. */
+  | { readonly why: 'key-ended'; readonly id: string };
+
+export interface EndKeyRefusal {
+  readonly why: 'key-unknown';
+  readonly id: string;
+}
+
+export type AccessRefusal = AddKeyRefusal | EndKeyRefusal;
+
+/** What happened, why, and what to do next. */
+export function describeAccessRefusal(refusal: AccessRefusal): string {
+  switch (refusal.why) {
+    case 'project-unknown':
+      return `There is no project ${JSON.stringify(refusal.project)}. Put it first, or check its name.`;
+    case 'key-taken':
+      return `Key ${refusal.id} exists already and is another one. Make a new one.`;
+    case 'not-first':
+      return 'There are keys already, so this one would not be the first. Use one of those to make it.';
+    case 'key-ended':
+      return `Key ${refusal.id} has ended. Nothing was written. Make a new key with another one.`;
+    case 'over-quota':
+      return describeOverQuota(refusal.project, refusal.quota, refusal.limit);
+    case 'key-unknown':
+      return `There is no key ${refusal.id} that you could end. Check the id and the project.`;
+    default:
+      return unreachable(refusal);
+  }
+}
+
+// The secret of a key: made here, told once, and from then on known by its digest only (P-3).
+
+export interface NewKey extends PresentedKey {
+  readonly digest: string;
+}
+
+const ID_BYTES = 10;
+const SECRET_BYTES = 32;
+
+/** `bytes` must be as good as the default: whoever can guess them has the key. */
+export function newKey(bytes: (count: number) => Uint8Array = secureBytes): NewKey {
+  const secret = Buffer.from(bytes(SECRET_BYTES)).toString('base64url');
+  return { id: base32(bytes(ID_BYTES)), secret, digest: digestOfSecret(secret) };
+}
+
+/** Of its letters: no two texts have the same one, as they would if they were decoded. */
+export function digestOfSecret(secret: string): string {
+  return digestOf(Buffer.from(secret));
+}
+
+/**
+ * P-10: whether this is the key that was presented, and good now. It takes as long for a key that is not
+ * there, or no longer good, as for a wrong secret.
+ */
+export function opens(
+  key: AccessKey | undefined,
+  presented: PresentedKey,
+  now: Instant,
+): key is AccessKey {
+  const shown = Buffer.from(digestOfSecret(presented.secret));
+  const stored = Buffer.from(key?.digest ?? NOBODYS);
+  const isEqual = stored.length === shown.length && timingSafeEqual(stored, shown);
+  return key !== undefined && isEqual && key.id === presented.id && isUsable(key, now);
+}
+
+/** Of the length of a digest, and none. */
+const NOBODYS = '-'.repeat(64);
+
+const BASE32 = 'abcdefghijklmnopqrstuvwxyz234567';
+
+/** As RFC 4648 has it, in small letters; of whole groups of five bytes only. */
+function base32(bytes: Uint8Array): string {
+  let text = '';
+  let held = 0;
+  let bits = 0;
+  for (const byte of bytes) {
+    held = (held << 8) | byte;
+    bits += 8;
+    for (; bits >= 5; bits -= 5) text += BASE32.charAt((held >> (bits - 5)) & 31);
+    held &= (1 << bits) - 1;
+  }
+  return text;
 }

@@ -3,9 +3,15 @@
 import type { ProjectName } from '../../execution/names.ts';
 import type { Instant } from '../../support/clock.ts';
 import type { Audited } from '../audit/model.ts';
-import type { AccessKey, KeyRequest, Project, ProjectSettings } from './model.ts';
-import type { CountedQuota } from './quota-model.ts';
-import type { AddKeyRefusal, EndKeyRefusal } from './refusal-model.ts';
+import type {
+  AccessKey,
+  AddKeyRefusal,
+  CountedQuota,
+  EndKeyRefusal,
+  KeyRequest,
+  Project,
+  ProjectSettings,
+} from './model.ts';
 
 export interface AccessStore {
   /** Makes it, or gives it these settings. */

@@ -21,7 +21,7 @@ import { CallRefused } from '../../client/calls.ts';
 import { KEEP_NAMES } from '../retention/model.ts';
 import type { Projects } from './client.ts';
 import type { ProjectBody } from './messages.ts';
-import { QUOTA_NAMES } from './quota-model.ts';
+import { QUOTA_NAMES } from './model.ts';
 
 const FLAGS: Readonly<Record<string, Flag>> = {
   title: { value: 'text', help: "put: Display name; '' removes it (default unchanged)" },

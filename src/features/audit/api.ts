@@ -19,9 +19,11 @@ import {
   type AuditRecord,
   type AuditStamp,
   type AuditTarget,
+  OWNER_VERBS,
+  type OwnerVerb,
+  type RefusedWrite,
 } from './model.ts';
 import type { ListAudit, NoteAnswer, RefusalPlace } from './port.ts';
-import { OWNER_VERBS, type OwnerVerb, type RefusedWrite } from './refused-write-model.ts';
 
 export interface AuditListOptions {
   readonly project?: string;

@@ -12,8 +12,7 @@ import {
   pageOf,
   REASON_MAX,
 } from '../../protocol/messages/words.ts';
-import { ACTOR_BYTES_MAX, AUDIT_ACTS, AUDIT_TARGETS } from './model.ts';
-import { OWNER_VERBS } from './refused-write-model.ts';
+import { ACTOR_BYTES_MAX, AUDIT_ACTS, AUDIT_TARGETS, OWNER_VERBS } from './model.ts';
 
 const facts = Type.Record(Type.String(), Type.Unknown());
 

@@ -3,8 +3,15 @@
 
 import type { AuditId, ExecutionId, ProjectName } from '../../execution/names.ts';
 import type { CommandRefusal } from '../../execution/refusal.ts';
-import type { AuditAct, AuditRecord, AuditStamp, AuditTarget } from './model.ts';
-import type { RefusedWrite, RefusedWriteKey, RefusedWrites } from './refused-write-model.ts';
+import type {
+  AuditAct,
+  AuditRecord,
+  AuditStamp,
+  AuditTarget,
+  RefusedWrite,
+  RefusedWriteKey,
+  RefusedWrites,
+} from './model.ts';
 
 export interface AuditStore {
   /** Newest first, by id. */

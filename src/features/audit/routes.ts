@@ -22,8 +22,7 @@ import {
   refusedWritePage,
   refusedWriteQuery,
 } from './messages.ts';
-import type { AuditAct, AuditFacts, AuditRecord, AuditTarget } from './model.ts';
-import type { RefusedWrite } from './refused-write-model.ts';
+import type { AuditAct, AuditFacts, AuditRecord, AuditTarget, RefusedWrite } from './model.ts';
 
 const audit = route({
   method: 'GET',

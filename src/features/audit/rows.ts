@@ -4,8 +4,7 @@ import type { AuditId, ExecutionId, ProjectName } from '../../execution/names.ts
 import { toFence } from '../../lease/fence.ts';
 import type { Owner, SessionId } from '../../lease/names.ts';
 import { toInstant } from '../../support/clock.ts';
-import type { AuditFacts, AuditRecord, AuditTarget } from './model.ts';
-import type { RefusedWrite } from './refused-write-model.ts';
+import type { AuditFacts, AuditRecord, AuditTarget, RefusedWrite } from './model.ts';
 
 export interface AuditRow {
   readonly id: string;

@@ -6,7 +6,7 @@ import type { Owner, SessionId } from '../../lease/names.ts';
 import type { CoordinatorStore } from '../../store/contract/execution-store.ts';
 import { OutcomeUnknown, StoreUnavailable } from '../../support/fault.ts';
 import { ManualClock } from '../../testing/manual-clock.ts';
-import { REFUSED_WRITES_MAX, type RefusedWrites } from './refused-write-model.ts';
+import { REFUSED_WRITES_MAX, type RefusedWrites } from './model.ts';
 import { RefusalTally } from './tally-api.ts';
 
 interface Told {

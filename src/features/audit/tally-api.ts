@@ -9,11 +9,7 @@ import type { CoordinatorStore } from '../../store/contract/execution-store.ts';
 import type { Clock } from '../../support/clock.ts';
 import { StoreUnavailable } from '../../support/fault.ts';
 import type { Timers } from '../../support/timer.ts';
-import {
-  REFUSED_WRITES_MAX,
-  type RefusedWriteKey,
-  type RefusedWrites,
-} from './refused-write-model.ts';
+import { REFUSED_WRITES_MAX, type RefusedWriteKey, type RefusedWrites } from './model.ts';
 
 /** One write that was refused. */
 export type Refused = Omit<RefusedWrites, 'count' | 'firstAgoMs' | 'lastAgoMs'>;

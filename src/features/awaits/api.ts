@@ -28,6 +28,7 @@ import { ACTING, stampOf } from '../audit/api.ts';
 import type { AuditAct, AuditStamp } from '../audit/model.ts';
 import {
   answerRequest,
+  type Ended,
   type InteractionTarget,
   type Located,
   located,
@@ -36,7 +37,6 @@ import {
 import { type AnswerLinks, linkId } from './links-api.ts';
 import type { Answer, AwaitUnit, Interaction, InteractionStatus } from './model.ts';
 import type { AwaitAnswer, AwaitCommand, InteractionFound } from './port.ts';
-import type { Ended } from './relay-api.ts';
 
 interface InProject {
   readonly project?: string;

@@ -3,7 +3,7 @@
 
 import type { Instant } from '../../support/clock.ts';
 import type { Seal } from './model.ts';
-import type { Counters, SqlStore } from './tables-rows.ts';
+import type { Counters, SqlStore } from './rows.ts';
 
 export type Cell = number | string | null | Uint8Array;
 

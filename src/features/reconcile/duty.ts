@@ -6,8 +6,7 @@ import { tell } from '../../engine/observer.ts';
 import { SingleDuty } from '../../engine/worker/single-duty.ts';
 import type { Session } from '../../lease/live-session.ts';
 import { toInstant } from '../../support/clock.ts';
-import type { Plan } from '../schedules/plan-api.ts';
-import { timesOf } from '../schedules/times-api.ts';
+import { type Plan, timesOf } from '../schedules/plan-api.ts';
 import { type Finding, PARTS, type Part, type Told, tellFinding } from './model.ts';
 
 /** Whoever has it looks, and nobody else. */

@@ -8,8 +8,8 @@
 
 import { digestOf } from '../../support/digest.ts';
 import { InvalidInput } from '../../support/fault.ts';
-import { isDeeperThan } from '../../support/json-depth.ts';
 import { shown, unreadable } from '../../support/options.ts';
+import { isDeeperThan } from '../../support/value.ts';
 
 /** Of the form below. A contract of another format is not compared with this one. */
 export const CONTRACT_FORMAT = 1;

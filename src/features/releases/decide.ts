@@ -7,10 +7,17 @@ import type { ExecutionId, Payload, PipelineName, ProjectName } from '../../exec
 import type { NoSuchRelease } from '../../execution/refusal.ts';
 import { replayName, routeOf } from '../../execution/route.ts';
 import type { Instant } from '../../support/clock.ts';
-import { diffContracts } from './contract-diff-decide.ts';
-import { BROKEN_MAX, type Line, type LineAct, type Preflight, type Release } from './model.ts';
-import type { MoveRefusal, ReleaseRefusal } from './refusal-model.ts';
-import type { Announcement } from './worker-model.ts';
+import { diffContracts } from './contract-decide.ts';
+import {
+  type Announcement,
+  BROKEN_MAX,
+  type Line,
+  type LineAct,
+  type MoveRefusal,
+  type Preflight,
+  type Release,
+  type ReleaseRefusal,
+} from './model.ts';
 
 export interface LineView {
   /** NO_LINE before the first act. */

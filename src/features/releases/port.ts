@@ -4,9 +4,17 @@ import type { ExecutionId, PipelineName, ProjectName } from '../../execution/nam
 import type { SessionId } from '../../lease/names.ts';
 import type { AuditStamp } from '../audit/model.ts';
 import type { LineRequest, MoveRequest } from './decide.ts';
-import type { Activation, Line, Preflight, Release, ReleaseKey } from './model.ts';
-import type { MoveRefusal, ReleaseRefusal } from './refusal-model.ts';
-import type { Announcement, WorkerRecord } from './worker-model.ts';
+import type {
+  Activation,
+  Announcement,
+  Line,
+  MoveRefusal,
+  Preflight,
+  Release,
+  ReleaseKey,
+  ReleaseRefusal,
+  WorkerRecord,
+} from './model.ts';
 
 export interface ReleaseStore {
   /** The same again is fine (RE-3). */

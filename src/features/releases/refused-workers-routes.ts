@@ -6,9 +6,8 @@ import type { ProjectName } from '../../execution/names.ts';
 import type { SessionId } from '../../lease/names.ts';
 import type { RefusedWorkerMessage } from '../../protocol/messages/operations.ts';
 import type { CoordinatorStore } from '../../store/contract/execution-store.ts';
-import type { Release } from './model.ts';
+import type { Announcement, Release } from './model.ts';
 import type { Announced } from './port.ts';
-import type { Announcement } from './worker-model.ts';
 
 type Refusal = Exclude<
   Extract<Announced, { readonly kind: 'refused' }>,

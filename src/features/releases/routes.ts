@@ -37,9 +37,13 @@ import {
   releaseList,
   releaseParams,
 } from './messages.ts';
-import type { Preflight } from './model.ts';
+import {
+  describeReleaseRefusal,
+  type MoveRefusal,
+  type Preflight,
+  type ReleaseRefusal,
+} from './model.ts';
 import type { LineChanged } from './port.ts';
-import { describeReleaseRefusal, type MoveRefusal, type ReleaseRefusal } from './refusal-model.ts';
 
 const READERS = ['submit', 'operate', 'admin'] as const;
 const ADMIN = { allows: ['admin'], listener: 'admin' } as const;

@@ -6,14 +6,15 @@ import { type Instant, toInstant } from '../../support/clock.ts';
 import type { Contract } from './contract-model.ts';
 import {
   type Activation,
+  type Announcement,
   type Line,
   type LineAct,
   NO_LINE,
   type Preflight,
   type Release,
+  type WorkerRecord,
 } from './model.ts';
 import type { ChangeLine, LineOf, RegisterRelease } from './port.ts';
-import type { Announcement, WorkerRecord } from './worker-model.ts';
 
 export interface ReleaseRow {
   readonly project: string;

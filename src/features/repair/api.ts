@@ -4,10 +4,11 @@
 import type { EngineConfig } from '../../engine/config.ts';
 import { ActRefused } from '../../engine/failures.ts';
 import type { Acting, Page } from '../../engine/holdfast.ts';
-import { commandOf, signalOf } from '../../engine/requests.ts';
+import { commandOf, listQueryOf, signalOf } from '../../engine/requests.ts';
 import { UNDO_ACT, type UndoAct } from '../../engine/run/compensator.ts';
-import { projectOf } from '../../engine/submission.ts';
-import { type ExecutionId, parseExecutionId, parsePipelineName } from '../../execution/names.ts';
+import { projectOf, type SubmitOptions } from '../../engine/submission.ts';
+import type { Status } from '../../execution/execution.ts';
+import { type ExecutionId, parseExecutionId } from '../../execution/names.ts';
 import { parseReleaseName } from '../../execution/route.ts';
 import type { CommandAnswer } from '../../store/contract/execution-store.ts';
 import {
@@ -17,13 +18,25 @@ import {
   rejectUnknownOptions,
   wholeNumber,
 } from '../../support/options.ts';
-import { ACTING, stampOf } from '../audit/api.ts';
+import { ACTING, checkedActing, stampOf } from '../audit/api.ts';
+import type { AuditStamp } from '../audit/model.ts';
 import { reconcileAll } from '../reconcile/duty.ts';
 import type { Told } from '../reconcile/model.ts';
+import { type AnyJobInput, type BulkMoveOptions, movable } from '../releases/move-api.ts';
+import type { RedriveMode } from './decide.ts';
+import {
+  type DeadLetterFilter,
+  FILTERS,
+  filterOf,
+  JOB_PIPELINE,
+  type JobInput,
+  type JobOutput,
+  modeOf,
+  redrive,
+  redriveBody,
+} from './jobs-api.ts';
 import type { DeadLetterGroup, DeadLetterRecord } from './model.ts';
-import type { RedriveMode } from './plan-decide.ts';
-import type { ListDeadLetters } from './port.ts';
-import { modeOf, redrive, redriveBody } from './redriving-api.ts';
+import type { JobItem } from './port.ts';
 
 export interface RedriveOptions extends Acting {
   /** `forward` unless said; `compensate` goes on with undoing. */
@@ -160,26 +173,150 @@ export class Repair {
   }
 }
 
-// What callers ask of dead letters, checked and turned into a query.
+// Acts on many executions, each a durable job: re-drive dead letters, cancel what is open.
 
-export interface DeadLetterFilter {
-  readonly project?: string;
-  readonly pipeline?: string;
-  readonly code?: string;
-  readonly step?: string;
-  /** Only those that were not driven again. */
-  readonly open?: boolean;
+export interface BulkRedriveOptions extends Omit<RedriveOptions, 'project' | 'from'> {
+  readonly filter?: DeadLetterFilter;
+  /** At most so many a second. */
+  readonly perSecond?: number;
+  /** Counts what would be done and does nothing. */
+  readonly dryRun?: boolean;
+  /** Same key, same job. */
+  readonly key?: string;
 }
 
-export const FILTERS = ['project', 'pipeline', 'code', 'step', 'open'] as const;
+export interface BulkCancelOptions extends Omit<Acting, 'project'> {
+  readonly filter: {
+    readonly project?: string;
+    readonly pipeline?: string;
+    readonly status?: Status;
+    readonly tag?: string;
+  };
+  readonly perSecond?: number;
+  readonly dryRun?: boolean;
+  readonly key?: string;
+}
 
-export function filterOf(filter: DeadLetterFilter): Omit<ListDeadLetters, 'limit' | 'before'> {
-  const { project, pipeline, code, step, open } = filter;
+/** Submits a job; the engine's own `submit`. */
+type SubmitJob = (
+  input: AnyJobInput,
+  options: SubmitOptions,
+  audit: AuditStamp | undefined,
+) => Promise<{ readonly id: ExecutionId; result(): Promise<JobOutput> }>;
+
+export class Bulk {
+  readonly #config: EngineConfig;
+  readonly #submit: SubmitJob;
+
+  constructor(config: EngineConfig, submit: SubmitJob) {
+    this.#config = config;
+    this.#submit = submit;
+  }
+
+  /** A durable job over dead letters: pause, resume and cancel it like any execution. */
+  async redrive(
+    options: BulkRedriveOptions = {},
+  ): Promise<{ readonly id: ExecutionId; result(): Promise<JobOutput> }> {
+    const names = ['filter', 'mode', 'perSecond', 'dryRun', 'by', 'reason', 'key'];
+    rejectUnknownOptions('bulk.redrive', options, names);
+    const { filter = {} } = options;
+    rejectUnknownOptions('bulk.redrive filter', filter, FILTERS);
+    const { project } = filterOf(filter);
+    const mode = modeOf(options.mode);
+    const pace = paceOf(options);
+    const about = { filter, mode, ...pace };
+    const audit = stampOf(this.#config, 'bulk-redrive', { ...sayingOf(options), about });
+    const said = { by: audit.actor, reason: audit.reason };
+    const input: JobInput = { act: 'redrive', mode, filter, ...pace, ...said };
+    return this.#start(input, { project, ...jobOptions(options) }, audit);
+  }
+
+  /** A durable job that cancels what is open. */
+  async cancel(
+    options: BulkCancelOptions,
+  ): Promise<{ readonly id: ExecutionId; result(): Promise<JobOutput> }> {
+    rejectUnknownOptions('bulk.cancel', options, [
+      'filter',
+      'perSecond',
+      'dryRun',
+      'by',
+      'reason',
+      'key',
+    ]);
+    const { filter } = options;
+    rejectUnknownOptions('bulk.cancel filter', filter, ['project', 'pipeline', 'status', 'tag']);
+    const { project } = listQueryOf(filter);
+    const pace = paceOf(options);
+    const about = { filter, ...pace };
+    const audit = stampOf(this.#config, 'bulk-cancel', { ...sayingOf(options), about });
+    const said = { by: audit.actor, reason: audit.reason };
+    const input: JobInput = { act: 'cancel', filter, ...pace, ...said };
+    return this.#start(input, { project, ...jobOptions(options) }, audit);
+  }
+
+  /**
+   * A durable job that gives another release to what is open and pinned to one, where a worker of the new one finds
+   * that its history fits. It waits while no worker has that release.
+   */
+  async move(
+    options: BulkMoveOptions,
+  ): Promise<{ readonly id: ExecutionId; result(): Promise<JobOutput> }> {
+    const names = ['filter', 'to', 'perSecond', 'dryRun', 'by', 'reason', 'key'] as const;
+    const given = readOptions('bulk.move', options, names);
+    const pace = paceOf(given);
+    checkedActing(given);
+    const { filter, to, project } = await movable(this.#config, given);
+    const audit = stampOf(this.#config, 'bulk-move', {
+      ...sayingOf(given),
+      about: { filter, to, ...pace },
+    });
+    const said = { by: audit.actor, reason: audit.reason };
+    const input: AnyJobInput = { act: 'move', filter, to, ...pace, ...said };
+    return this.#start(input, { project, ...jobOptions(given) }, audit);
+  }
+
+  /** What does nothing is no act. */
+  #start(input: AnyJobInput, options: SubmitOptions, audit: AuditStamp): ReturnType<SubmitJob> {
+    return this.#submit(input, options, input.dryRun ? undefined : audit);
+  }
+
+  /** What became of each item of a job, by target. */
+  items(
+    job: string,
+    page: { readonly after?: string; readonly limit?: number } = {},
+  ): Promise<readonly JobItem[]> {
+    const { after } = page;
+    return this.#config.store.executions.jobItems({
+      job: parseExecutionId(job),
+      limit: wholeNumber('limit', page.limit ?? 1_000, { min: 1, max: PAGE_MAX }),
+      ...(after === undefined ? {} : { after: parseExecutionId(after) }),
+    });
+  }
+}
+
+function paceOf({
+  perSecond,
+  dryRun,
+}: {
+  readonly perSecond?: number;
+  readonly dryRun?: boolean;
+}): {
+  readonly perSecond?: number;
+  readonly dryRun: boolean;
+} {
+  if (perSecond !== undefined) wholeNumber('perSecond', perSecond, { min: 1, max: 1_000_000 });
+  return { dryRun: dryRun === true, ...(perSecond === undefined ? {} : { perSecond }) };
+}
+
+function sayingOf({ by, reason }: Acting): Pick<Acting, 'by' | 'reason'> {
+  return { ...(by === undefined ? {} : { by }), ...(reason === undefined ? {} : { reason }) };
+}
+
+function jobOptions({ key, by }: { readonly key?: string; readonly by?: string }): SubmitOptions {
   return {
-    project: projectOf(project),
-    ...(pipeline === undefined ? {} : { pipeline: parsePipelineName(pipeline) }),
-    ...(code === undefined ? {} : { code: boundedText('code', code, 256) }),
-    ...(step === undefined ? {} : { step: boundedText('step', step, 512) }),
-    ...(open === undefined ? {} : { open }),
+    lane: 'batch',
+    tags: [JOB_PIPELINE],
+    ...(key === undefined ? {} : { key }),
+    ...(by === undefined ? {} : { by }),
   };
 }

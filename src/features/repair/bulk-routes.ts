@@ -16,8 +16,7 @@ import {
 } from '../../protocol/rest/route.ts';
 import { formatInstant } from '../../support/clock.ts';
 import { InvalidInput } from '../../support/fault.ts';
-import { MOVE_PIPELINE } from '../releases/move-job-api.ts';
-import type { AnyJobInput } from '../releases/moving-api.ts';
+import { type AnyJobInput, MOVE_PIPELINE } from '../releases/move-api.ts';
 import { JOB_PIPELINE, type JobOutput } from './jobs-api.ts';
 import {
   bulkCancelBody,

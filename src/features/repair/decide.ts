@@ -8,7 +8,12 @@ import {
 } from '../../execution/decide/record.ts';
 import { insertion, type SubmitRequest } from '../../execution/decide/submit.ts';
 import { type ExecutionRecord, isTerminal } from '../../execution/execution.ts';
-import type { HistoryEvent, NewEvent } from '../../execution/history.ts';
+import {
+  type EventKind,
+  type HistoryEvent,
+  type NewEvent,
+  saidIn,
+} from '../../execution/history.ts';
 import type { ExecutionId, Payload, ProjectName } from '../../execution/names.ts';
 import type { CommandRefusal, RedriveRefusal, SubmitRefusal } from '../../execution/refusal.ts';
 import { assert } from '../../support/assert.ts';
@@ -90,4 +95,224 @@ export function turnBack(execution: ExecutionRecord, cause: Payload, now: Instan
   const event = historyEvent({ kind: 'compensating', body: cause }, { seq, at: now });
   const queued = queuedAt({ ...execution, wakeAfter: 0 }, now);
   return { execution: { ...compensatingExecution(queued), seq }, event };
+}
+
+// What a re-drive reuses of a history that has ended (Y-20). Pure.
+//
+//   forward     everything the code was given, up to where it went wrong; from there on it is done again
+//   compensate  everything, with what is undone already; what failed to be undone is tried again
+
+export type RedriveMode = 'forward' | 'compensate';
+
+export type RedrivePlan =
+  | {
+      readonly kind: 'plan';
+      readonly events: readonly NewEvent[];
+      readonly reused: number;
+      readonly compensable: boolean;
+    }
+  | { readonly kind: 'impossible'; readonly why: string };
+
+interface Body {
+  readonly key?: string;
+  readonly failure?: { readonly at?: string };
+  readonly retryInMs?: number;
+  readonly status?: string;
+  readonly saga?: boolean;
+  readonly last?: boolean;
+  readonly ids?: readonly string[];
+  readonly id?: string;
+  readonly with?: readonly string[];
+}
+
+interface Read {
+  readonly event: HistoryEvent;
+  readonly body: Body;
+  /** How many checkpoints came before it: after each, calls have the keys again that others had. */
+  readonly era: number;
+  /** Era and key. */
+  readonly call: string | undefined;
+}
+
+/** What the code was given. Claims, parks and the like are of the execution that had them. */
+const GIVEN: ReadonlySet<EventKind> = new Set<EventKind>([
+  'step-completed',
+  'step-failed',
+  'timer-set',
+  'timer-fired',
+  'child-spawned',
+  'child-ended',
+  'signal-received',
+  'await-opened',
+  'await-settled',
+  'attached',
+  'checkpointed',
+]);
+
+/** `from`: the name or the key of the call to begin with; the one that failed unless said. */
+export function planRedrive(
+  history: readonly HistoryEvent[],
+  { mode, from }: { readonly mode: RedriveMode; readonly from?: string },
+): RedrivePlan {
+  const events = readAll(history);
+  if (mode === 'compensate') return planUndoing(events);
+  const turn = events.findIndex(({ event }) => event.kind === 'compensating');
+  const isUndone = events.slice(turn).some(({ body }) => body.key?.startsWith('undo:') === true);
+  if (turn >= 0 && isUndone) {
+    return {
+      kind: 'impossible',
+      why: 'Steps of it were undone, so it cannot go on from them. Submit it anew, or re-drive it in mode "compensate" if undoing was not finished.',
+    };
+  }
+  const given = events.filter(({ event }) => GIVEN.has(event.kind));
+  const start = from === undefined ? startOf(events, given) : namedStart(given, from);
+  if (from !== undefined && start < 0) {
+    return {
+      kind: 'impossible',
+      why: `There is no call "${from}" in its history. Name a step as the history does.`,
+    };
+  }
+  const cut = Math.min(start < 0 ? given.length : start, firstUnfinished(given));
+  if (cut === given.length && events.some(({ event }) => event.kind === 'completed')) {
+    return {
+      kind: 'impossible',
+      why: 'It completed, so nothing would be done again. Name the step to begin with (from), undo it (mode "compensate"), or submit it anew.',
+    };
+  }
+  const kept = withoutLoose(given.slice(0, cut));
+  const compensable = kept.some(({ body }) => body.saga === true);
+  const reused = kept.length;
+  return { kind: 'plan', events: kept.map(({ event }) => again(event)), reused, compensable };
+}
+
+/** Where it went wrong: the call that its failure names, or a wait that ended without an answer. */
+function startOf(events: readonly Read[], given: readonly Read[]): number {
+  const failed = causeOf(events)?.failure?.at;
+  if (failed !== undefined) {
+    const call = callOf(eraAfter(given), failed);
+    const index = given.findIndex((each) => each.call === call);
+    if (index >= 0) return index;
+  }
+  const last = given.findLastIndex(({ event }) => event.kind !== 'step-failed');
+  const end = given[last];
+  const isUnanswered = end?.event.kind === 'await-settled' && end.body.status !== 'answered';
+  return isUnanswered ? given.findIndex(({ call }) => call === end.call) : -1;
+}
+
+/** The first so called since the last checkpoint; before that, when there is none. */
+function namedStart(given: readonly Read[], from: string): number {
+  const era = eraAfter(given);
+  const isNamed = ({ event, body }: Read): boolean => body.key === from || event.name === from;
+  const index = given.findIndex((read) => read.era === era && isNamed(read));
+  return index < 0 ? given.findIndex(isNamed) : index;
+}
+
+function causeOf(events: readonly Read[]): Body | undefined {
+  return events.findLast(({ event }) => CAUSES.has(event.kind))?.body;
+}
+
+const CAUSES: ReadonlySet<EventKind> = new Set<EventKind>([
+  'compensating',
+  'failed',
+  'quarantined',
+]);
+
+/** Children and awaits that were still open belong to the old execution: nobody would tell the new one. */
+function firstUnfinished(given: readonly Read[]): number {
+  const settled = new Set(
+    given.filter(({ event }) => event.kind === 'await-settled').map(({ call }) => call),
+  );
+  const ended = new Set(
+    given.filter(({ event }) => event.kind === 'child-ended').map(({ body }) => body.id),
+  );
+  const index = given.findIndex(({ event, body, call }) => {
+    if (event.kind === 'await-opened') return !settled.has(call);
+    return event.kind === 'child-spawned' && body.ids?.some((id) => !ended.has(id)) === true;
+  });
+  return index < 0 ? given.length : index;
+}
+
+/** Begun and not settled: tried anew, with fresh budgets. */
+function withoutLoose(kept: readonly Read[]): readonly Read[] {
+  const settled = new Set(kept.filter(isSettlement).map(({ call }) => call));
+  return kept.filter((each) => isSettlement(each) || settled.has(each.call));
+}
+
+function isSettlement({ event, body }: Read): boolean {
+  switch (event.kind) {
+    case 'timer-set':
+    case 'await-opened':
+      return false;
+    case 'step-failed':
+      return body.retryInMs === undefined;
+    case 'child-spawned':
+      return body.last === true;
+    default:
+      return true;
+  }
+}
+
+function planUndoing(events: readonly Read[]): RedrivePlan {
+  const turn = events.findIndex(({ event }) => event.kind === 'compensating');
+  const before = turn < 0 ? events : events.slice(0, turn);
+  const given = before.filter(({ event }) => GIVEN.has(event.kind));
+  if (!given.some(({ body }) => body.saga === true)) {
+    return {
+      kind: 'impossible',
+      why: 'It has no step with a compensation: there is nothing to undo.',
+    };
+  }
+  const cause = events[turn]?.event ?? causeEvent(events);
+  const done = (turn < 0 ? [] : events.slice(turn + 1)).filter(({ event }) =>
+    UNDONE.has(event.kind),
+  );
+  const kept = [...given.map(({ event }) => event), cause, ...done.map(({ event }) => event)];
+  const reused = given.length + done.length;
+  return { kind: 'plan', events: kept.map(again), reused, compensable: false };
+}
+
+/** What counts as undone, and what operators said to it; failures do not. */
+const UNDONE: ReadonlySet<EventKind> = new Set<EventKind>(['step-completed', 'signal-received']);
+
+function causeEvent(events: readonly Read[]): NewEvent {
+  const failure = causeOf(events)?.failure;
+  const body = JSON.stringify({ status: 'failed', ...(failure && { failure }) }) as Payload;
+  return { kind: 'compensating', body };
+}
+
+/** Without its place in the old inbox: the new one counts anew. */
+function again({ kind, name, body }: NewEvent): NewEvent {
+  const { n, ...said } = saidIn<{ readonly n: number }>(body);
+  return {
+    kind,
+    ...(name === undefined ? {} : { name }),
+    ...(body === undefined
+      ? {}
+      : { body: n === undefined ? body : (JSON.stringify(said) as Payload) }),
+  };
+}
+
+function readAll(history: readonly HistoryEvent[]): readonly Read[] {
+  let era = 0;
+  return history.map((event): Read => {
+    const { key, ids, ...said } = saidIn<Body>(event.body);
+    const body: Body = {
+      ...said,
+      ...(typeof key === 'string' ? { key } : {}),
+      ...(Array.isArray(ids) ? { ids } : {}),
+    };
+    const read = { event, body, era, call: body.key && callOf(era, body.key) };
+    if (event.kind === 'checkpointed') era += 1;
+    return read;
+  });
+}
+
+/** The era in which a history goes on. */
+function eraAfter(events: readonly Read[]): number {
+  const last = events.at(-1);
+  return (last?.era ?? 0) + (last?.event.kind === 'checkpointed' ? 1 : 0);
+}
+
+function callOf(era: number, key: string): string {
+  return `${era} ${key}`;
 }

@@ -9,16 +9,29 @@ import { TERMINAL, type TerminalStatus } from '../../execution/execution.ts';
 import { type ExecutionId, parseExecutionId, parsePipelineName } from '../../execution/names.ts';
 import { type Instant, toInstant } from '../../support/clock.ts';
 import { Fault, InvalidInput } from '../../support/fault.ts';
-import { boundedText, readOptions, shown, wholeNumber } from '../../support/options.ts';
-import { letGo, policyOf } from './duty.ts';
+import {
+  boundedText,
+  optionalBooleans,
+  readOptions,
+  requireMethods,
+  shown,
+  wholeNumber,
+} from '../../support/options.ts';
 import {
   type ArchivedDocument,
   readDocument,
   readManifest,
   type Verified,
   verifyDocuments,
-} from './manifest-api.ts';
-import { type ArchivedExecution, searchWords } from './model.ts';
+} from './archive-api.ts';
+import { letGo, policyOf } from './duty.ts';
+import {
+  type ArchivedExecution,
+  KEEP_MS_MAX,
+  KEEP_NAMES,
+  type KeepMs,
+  searchWords,
+} from './model.ts';
 import type { ArchivedPlace, ListArchived } from './port.ts';
 
 export interface ArchiveListOptions {
@@ -191,4 +204,54 @@ function placeOf(cursor: unknown): ArchivedPlace {
     throw new InvalidInput(`cursor is what a list answered with; got ${shown(cursor)}.`);
   }
   return { endedAt: toInstant(Number(match[1])), id: cursorOf(match[2]) as ExecutionId };
+}
+
+// What a process is told about letting go of what has ended. A process that is told nothing removes nothing.
+
+export interface RetentionOptions {
+  /** Where executions go before they are removed; `none`: they are gone for good. */
+  readonly archive: Archive | 'none';
+  /** How long the ended are kept where their project says nothing else; for ever where this says nothing. */
+  readonly keepMs?: KeepMs;
+  /** What a codec has sealed is archived as it reads it. Default true. */
+  readonly decode?: boolean;
+  /** How often it looks for what is due. Default 60 s. */
+  readonly everyMs?: number;
+}
+
+export interface Retaining {
+  readonly archive: Archive | undefined;
+  readonly keepMs: KeepMs;
+  readonly decodes: boolean;
+  readonly everyMs: number;
+}
+
+const NAMES: readonly (keyof RetentionOptions)[] = ['archive', 'keepMs', 'decode', 'everyMs'];
+
+export function resolveRetention(given: RetentionOptions): Retaining {
+  const options = readOptions('retention', given, NAMES);
+  const { archive, keepMs = {}, decode, everyMs = 60_000 } = options;
+  if (archive === undefined) {
+    throw new InvalidInput(
+      'retention: archive is missing. Say where executions go before they are removed, such as openFolderArchive({ folder }), or "none" if they may be gone for good.',
+    );
+  }
+  if (archive !== 'none') requireMethods('retention: archive', archive, ['put', 'get']);
+  optionalBooleans('retention', { decode });
+  return Object.freeze({
+    archive: archive === 'none' ? undefined : archive,
+    keepMs: readKeep('retention: keepMs', keepMs),
+    decodes: decode ?? true,
+    everyMs: wholeNumber('retention: everyMs', everyMs, { min: 10, max: 31 * 86_400_000 }),
+  });
+}
+
+export function readKeep(what: string, given: KeepMs): KeepMs {
+  const keep = readOptions(what, given, KEEP_NAMES);
+  for (const name of KEEP_NAMES) {
+    const ms = keep[name];
+    if (ms === undefined || ms === null) continue;
+    wholeNumber(`${what}.${name}`, ms, { min: 0, max: KEEP_MS_MAX });
+  }
+  return keep;
 }

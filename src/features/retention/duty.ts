@@ -10,9 +10,9 @@ import { SingleDuty } from '../../engine/worker/single-duty.ts';
 import type { ExecutionId, ProjectName } from '../../execution/names.ts';
 import type { Session } from '../../lease/live-session.ts';
 import { toInstant } from '../../support/clock.ts';
+import type { Retaining } from './api.ts';
+import { writeExecution } from './archive-api.ts';
 import { isDue, type KeepMs, keepOf, keptFor, type Removable, shortestKeep } from './model.ts';
-import type { Retaining } from './options-api.ts';
-import { writeExecution } from './write-api.ts';
 
 export const RETENTION_KEY = 'holdfast/retention';
 

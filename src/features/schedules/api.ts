@@ -9,12 +9,19 @@ import type { Instant } from '../../support/clock.ts';
 import { Fault, InvalidInput } from '../../support/fault.ts';
 import { boundedText, readOptions, wholeNumber } from '../../support/options.ts';
 import { openedWithin } from '../../support/page-size.ts';
-import { describeAccessRefusal } from '../access/refusal-model.ts';
+import { describeAccessRefusal } from '../access/model.ts';
 import { ACTING, stampOf } from '../audit/api.ts';
 import type { Schedule } from './model.ts';
-import { checkedScheduleId, type Plan, type PutScheduleOptions, planOf } from './plan-api.ts';
+import {
+  checkedScheduleId,
+  type Plan,
+  type PutScheduleOptions,
+  planOf,
+  type Times,
+  timesOf,
+  type When,
+} from './plan-api.ts';
 import type { ScheduleAnswer, ScheduleCommand } from './port.ts';
-import { type Times, timesOf, type When } from './times-api.ts';
 
 export interface ScheduleInfo extends Omit<Plan, 'input'> {
   readonly id: string;

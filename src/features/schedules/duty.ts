@@ -8,8 +8,7 @@ import { tellTrouble } from '../../engine/observer.ts';
 import { type Instant, laterBy } from '../../support/clock.ts';
 import { InvalidInput, OutcomeUnknown, StoreUnavailable } from '../../support/fault.ts';
 import type { Schedule } from './model.ts';
-import { type Plan, submitsFor } from './plan-api.ts';
-import { timesOf } from './times-api.ts';
+import { type Plan, submitsFor, timesOf } from './plan-api.ts';
 
 /** How many are fired in one go. */
 const BATCH = 500;

@@ -4,7 +4,7 @@ import type { ExecutionId, ProjectName } from '../../execution/names.ts';
 import type { ScheduleRefusal } from '../../execution/refusal.ts';
 import type { Submit } from '../../store/contract/execution-store.ts';
 import type { Instant } from '../../support/clock.ts';
-import type { OverQuota } from '../access/refusal-model.ts';
+import type { OverQuota } from '../access/model.ts';
 import type { Audited } from '../audit/model.ts';
 import type { Schedule } from './model.ts';
 

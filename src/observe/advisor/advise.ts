@@ -1,7 +1,7 @@
 // The advisor: from what was recorded and what is wanted to ttl, heartbeat, grace and checkpoint
 // interval, with what they would lead to and how sure that is; or what is missing to say so.
 
-import { type Candidate, type Constraint, judge } from './candidate.ts';
+import { type Candidate, type Constraint, type Found, judge, search } from './candidate.ts';
 import {
   type MissingEvidence,
   missingAtAll,
@@ -10,12 +10,18 @@ import {
   REGRET_MAX,
 } from './evidence.ts';
 import { checkedGoals, type Goals } from './goals.ts';
-import { type LeaseModel, modelOf } from './model.ts';
+import {
+  BEATS_PER_TTL,
+  defaultGuardMs,
+  type LeaseModel,
+  type LeaseSettings,
+  modelOf,
+  sameSettings,
+} from './model.ts';
 import type { Observations } from './observations.ts';
+import type { PauseRates } from './pause-law.ts';
 import type { Prediction } from './predict.ts';
-import { SPREAD_MAX, spreadOf } from './rate.ts';
-import { type Found, search } from './search.ts';
-import { type LeaseSettings, sameSettings } from './settings.ts';
+import { exactly, SPREAD_MAX, spreadOf } from './rate.ts';
 import { conflictReasons, reasonsFor } from './words.ts';
 
 export interface Recommendation {
@@ -138,4 +144,87 @@ function confidenceIn({ model, goals }: Choice, chosen: Candidate): 'high' | 'me
   const negligible = NEGLIGIBLE_SHARE * goals.falseLossesPer1000LeaseDaysMax;
   const isKnown = spreadOf(losses) <= SPREAD_MAX || losses.high <= negligible;
   return isKnown && spreadOf(model.crashesPerHour) <= SPREAD_MAX ? 'high' : 'medium';
+}
+
+// A world that somebody describes instead of having recorded it: rates that are taken as they are given, so that
+// nothing is uncertain but whether they are right.
+
+export interface Assumptions {
+  /** What sessions are opened with now. */
+  readonly ttlMs: number;
+  readonly graceMs: number;
+  /** From sending a heartbeat to its answer: usually, and one in a thousand. */
+  readonly roundTripMs: number;
+  readonly roundTripTailMs: number;
+  /** Of a thousand heartbeats so many have no answer. */
+  readonly failuresPer1000: number;
+  /** How often a holder stands still, and for how long on average. */
+  readonly pausesPerDay: number;
+  readonly pauseMs: number;
+  /** How often a holder dies. */
+  readonly crashesPerMonth: number;
+}
+
+const HOURS_PER_DAY = 24;
+const HOURS_PER_MONTH = 730;
+const DRIFT_PPM = 500;
+/** Where a normal law has its 99.9th percentile, in standard deviations. */
+const TAIL_DEVIATIONS = 3.09;
+
+export function adviseAssuming(assumed: Assumptions, wanted: Goals): Advice {
+  const { ttlMs, graceMs } = assumed;
+  const current = {
+    ...{ ttlMs, graceMs, heartbeatMs: ttlMs / BEATS_PER_TTL },
+    guardMs: defaultGuardMs(ttlMs),
+  };
+  return adviseOn({ model: assumedModel(assumed), current, goals: checkedGoals(wanted) });
+}
+
+export function assumedModel(assumed: Assumptions): LeaseModel {
+  const { ttlMs, roundTripMs, roundTripTailMs, failuresPer1000 } = assumed;
+  return {
+    renewals: Number.POSITIVE_INFINITY,
+    failure: exactly(Math.min(0.99, failuresPer1000 / 1_000)),
+    roundTripMs,
+    roundTripTailMs,
+    roundTripVarianceMs2: ((roundTripTailMs - roundTripMs) / TAIL_DEVIATIONS) ** 2,
+    // A try that has no answer ends with its time limit, which grows with the ttl.
+    failedTripMs: (wanted) => Math.max(roundTripMs, (roundTripTailMs * wanted) / ttlMs),
+    pauses: new AssumedPauses(assumed.pausesPerDay / HOURS_PER_DAY, assumed.pauseMs),
+    crashes: Number.POSITIVE_INFINITY,
+    crashesPerHour: exactly(assumed.crashesPerMonth / HOURS_PER_MONTH),
+    takeoverDelayMs: 1 + roundTripMs,
+    checkpointCostMs: undefined,
+    overrunMs: undefined,
+    leasesPerSession: 1,
+    driftPpm: DRIFT_PPM,
+    sessionHours: Number.POSITIVE_INFINITY,
+  };
+}
+
+/** Exponential: the law that knows a mean and nothing else. */
+class AssumedPauses implements PauseRates {
+  readonly count: number = Number.POSITIVE_INFINITY;
+  readonly tail: PauseRates['tail'];
+  readonly #perHour: number;
+  readonly #meanMs: number;
+
+  constructor(perHour: number, meanMs: number) {
+    this.#perHour = perHour;
+    this.#meanMs = meanMs;
+    const survival = (ms: number): number => Math.exp(-ms / meanMs);
+    this.tail = { kind: 'assumed', threshold: 0, survival };
+  }
+
+  perHour(ms: number): ReturnType<PauseRates['perHour']> {
+    return exactly(this.#perHour * this.tail.survival(ms));
+  }
+
+  lengthAt(perHour: number): number {
+    return Math.max(0, this.#meanMs * Math.log(this.#perHour / perHour));
+  }
+
+  atLeast(): PauseRates {
+    return this;
+  }
 }

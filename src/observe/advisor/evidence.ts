@@ -2,15 +2,12 @@
 // on it: the choice is made again at both ends, and what the choice at hand would cost there is
 // compared with the best that could be had.
 
-import { judge } from './candidate.ts';
-import { lossesByPauses } from './false-loss.ts';
+import { judge, search } from './candidate.ts';
 import type { Goals } from './goals.ts';
-import type { LeaseModel } from './model.ts';
+import type { LeaseModel, LeaseSettings } from './model.ts';
 import { TAIL_MIN } from './pause-law.ts';
-import { HOURS_PER_1000_DAYS, renewing } from './predict.ts';
+import { HOURS_PER_1000_DAYS, lossesByPauses, renewing } from './predict.ts';
 import { EVENTS_ENOUGH, exactly, rateOf, SPREAD_MAX, spreadOf } from './rate.ts';
-import { search } from './search.ts';
-import type { LeaseSettings } from './settings.ts';
 
 export interface MissingEvidence {
   readonly what: 'settings' | 'renewals' | 'crashes' | 'pauses' | 'checkpoints';

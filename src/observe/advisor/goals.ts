@@ -2,8 +2,7 @@
 // The presets are a start; every number can be replaced.
 
 import { InvalidInput } from '../../support/fault.ts';
-import { nearestName } from '../../support/nearest.ts';
-import { rejectUnknownOptions, shown } from '../../support/options.ts';
+import { nearestName, rejectUnknownOptions, shown } from '../../support/options.ts';
 
 /** In any one currency; only their ratios matter. */
 export interface Prices {

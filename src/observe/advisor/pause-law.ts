@@ -5,8 +5,8 @@
 // A few pauses say little about their variance, and none says nothing: then it is taken to be that of
 // pauses as long as could be overlooked, and the interval stays as wide as the time watched makes it.
 
+import { PAUSE_MS_MIN } from './observations.ts';
 import { type Estimate, exactly, rateOf } from './rate.ts';
-import { PAUSE_MS_MIN } from './session-tally.ts';
 
 const TAIL_SHARE = 0.05;
 /** With fewer than these, what is longer than all of them is a guess. */

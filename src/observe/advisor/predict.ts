@@ -1,16 +1,8 @@
 // What would happen under given settings, from what was measured.
 
-import { takeoverMean, takeoverQuantile } from './detection.ts';
-import {
-  attemptsThatFit,
-  HOUR_MS,
-  lossesByLostHeartbeats,
-  lossesByPauses,
-  type Renewing,
-} from './false-loss.ts';
-import type { LeaseModel } from './model.ts';
-import { type Estimate, scaled, sum } from './rate.ts';
-import { authorityMs, type LeaseSettings, RETRIES_PER_TTL } from './settings.ts';
+import { authorityMs, type LeaseModel, type LeaseSettings, RETRIES_PER_TTL } from './model.ts';
+import type { PauseRates } from './pause-law.ts';
+import { type Estimate, HOUR_MS, scaled, sum } from './rate.ts';
 
 export interface Prediction {
   readonly takeoverP50Ms: number;
@@ -80,4 +72,187 @@ export function renewing(model: LeaseModel, settings: LeaseSettings, lastsMs: nu
 export function pauseAt(model: LeaseModel, settings: LeaseSettings, share: number): number {
   const perHour = (share * HOUR_MS) / (settings.heartbeatMs + model.roundTripMs);
   return model.pauses.lengthAt(perHour);
+}
+
+// How long a key of a dead holder stays without one. A holder dies at any moment between two
+// heartbeats, so its session has between ttl − heartbeat and ttl left; then a waiter has to notice
+// and to ask. Waiters of this library are told when the key will be free and ask at that moment;
+// `pollMs` is for those that only look every so often.
+
+export interface DetectionInput {
+  readonly ttlMs: number;
+  /** From one renewal reaching the store to the next. */
+  readonly periodMs: number;
+  readonly pollMs: number;
+  /** From the first try after the expiry to the grant. */
+  readonly delayMs: number;
+}
+
+/** `share` of all takeovers are done after this long. */
+export function takeoverQuantile(input: DetectionInput, share: number): number {
+  const { ttlMs, periodMs, pollMs, delayMs } = input;
+  return ttlMs - periodMs + delayMs + uniformSumQuantile(periodMs, pollMs, share);
+}
+
+export function takeoverMean({ ttlMs, periodMs, pollMs, delayMs }: DetectionInput): number {
+  return ttlMs - periodMs / 2 + pollMs / 2 + delayMs;
+}
+
+/** The quantile of the sum of two independent times, uniform in [0, a] and [0, b]. */
+export function uniformSumQuantile(a: number, b: number, share: number): number {
+  const [short, long] = a < b ? [a, b] : [b, a];
+  if (short === 0) return long * share;
+  const corner = short / (2 * long);
+  if (share < corner) return Math.sqrt(2 * short * long * share);
+  if (share > 1 - corner) return short + long - Math.sqrt(2 * short * long * (1 - share));
+  return long * share + short / 2;
+}
+
+// How often a holder that is alive and well loses its lease: because its heartbeats got lost, or
+// because it stood still for longer than its slack.
+
+export interface Renewing {
+  /** How long one renewal lasts: authority for a lapse, the ttl for a loss. */
+  readonly lastsMs: number;
+  /** From an answer to the next heartbeat. */
+  readonly heartbeatMs: number;
+  /** From a try that failed to the next one. */
+  readonly retryMs: number;
+  /** From a request to its answer, and to knowing that there will be none. */
+  readonly roundTripMs: number;
+  readonly failedTripMs: number;
+}
+
+/** How many tries of one renewal can be answered in time. */
+export function attemptsThatFit(renewing: Renewing): number {
+  const { lastsMs, heartbeatMs, retryMs, roundTripMs, failedTripMs } = renewing;
+  const afterFirst = lastsMs - heartbeatMs - roundTripMs;
+  if (afterFirst < 0) return 0;
+  return 1 + Math.floor(afterFirst / (retryMs + failedTripMs));
+}
+
+/** Mean time between losses when each try fails on its own with this probability. */
+export function meanTimeBetweenLosses(renewing: Renewing, failure: number): number {
+  const { heartbeatMs, retryMs, failedTripMs } = renewing;
+  const attempts = attemptsThatFit(renewing);
+  if (attempts === 0) return heartbeatMs;
+  if (failure <= 0) return Number.POSITIVE_INFINITY;
+  // Failures before the success, or all of them; each costs one retry.
+  let retries = 0;
+  for (let count = 1; count < attempts; count += 1) retries += failure ** count;
+  return (heartbeatMs + (retryMs + failedTripMs) * retries) / failure ** attempts;
+}
+
+const JITTER = 0.1;
+const JITTER_POINTS = 41;
+
+/** The same per hour, averaged over the jitter of the heartbeat, which decides how many tries fit. */
+export function lossesByLostHeartbeats(renewing: Renewing, failure: Estimate): Estimate {
+  const at = (probability: number): number => {
+    let total = 0;
+    for (let point = 0; point < JITTER_POINTS; point += 1) {
+      const factor = 1 - JITTER + (2 * JITTER * point) / (JITTER_POINTS - 1);
+      const jittered = { ...renewing, heartbeatMs: renewing.heartbeatMs * factor };
+      total += HOUR_MS / meanTimeBetweenLosses(jittered, probability);
+    }
+    return total / JITTER_POINTS;
+  };
+  return { mean: at(failure.mean), low: at(failure.low), high: at(failure.high) };
+}
+
+const SLACK_POINTS = 33;
+
+/**
+ * A pause begins at any moment between two renewals, so its slack is uniform between what is left just
+ * before the next one is sent and what is left just after one was answered.
+ */
+export function lossesByPauses(renewing: Renewing, pauses: Pick<PauseRates, 'perHour'>): Estimate {
+  const { lastsMs, heartbeatMs, roundTripMs } = renewing;
+  const most = lastsMs - roundTripMs;
+  const least = Math.max(0, most - heartbeatMs - roundTripMs);
+  let total: Estimate = { mean: 0, low: 0, high: 0 };
+  for (let point = 0; point < SLACK_POINTS; point += 1) {
+    const slack = least + ((most - least) * (point + 0.5)) / SLACK_POINTS;
+    const rate = pauses.perHour(slack);
+    total = {
+      mean: total.mean + rate.mean,
+      low: total.low + rate.low,
+      high: total.high + rate.high,
+    };
+  }
+  return scaled(total, 1 / SLACK_POINTS);
+}
+
+// The longest heartbeat that reaches a quality of detection, after Chen, Toueg and Aguilera: given a
+// bound on the detection time, a least time between mistakes, a most length of a mistake, the share of
+// heartbeats that get lost and the variance of their delay.
+
+export interface Quality {
+  readonly detectionMs: number;
+  readonly betweenMistakesMs: number;
+  readonly mistakeMs: number;
+  readonly lossProbability: number;
+  readonly delayVarianceMs2: number;
+}
+
+/** Zero when no heartbeat is frequent enough. */
+export function longestHeartbeat(quality: Quality): number {
+  const { detectionMs, mistakeMs, lossProbability, delayVarianceMs2, betweenMistakesMs } = quality;
+  const gamma = ((1 - lossProbability) * detectionMs ** 2) / (delayVarianceMs2 + detectionMs ** 2);
+  const most = Math.min(gamma * mistakeMs, detectionMs);
+  // It is not monotonic at the places where one heartbeat less fits: walk down in small steps.
+  const step = most / 2_000;
+  for (let heartbeat = most; heartbeat > step; heartbeat -= step) {
+    if (betweenMistakes(quality, heartbeat) >= betweenMistakesMs) return heartbeat;
+  }
+  return 0;
+}
+
+export function betweenMistakes(quality: Quality, heartbeatMs: number): number {
+  const { detectionMs, lossProbability, delayVarianceMs2: variance } = quality;
+  let product = heartbeatMs;
+  const count = Math.ceil(detectionMs / heartbeatMs) - 1;
+  for (let beat = 1; beat <= count; beat += 1) {
+    const left = (detectionMs - beat * heartbeatMs) ** 2;
+    product *= (variance + left) / (variance + lossProbability * left);
+    if (product === Number.POSITIVE_INFINITY) break;
+  }
+  return product;
+}
+
+// How much work to do between two checkpoints: saving costs time, and what was not saved is done
+// again after a loss. Young's rule, Daly's refinement, and both for work that comes in steps.
+
+/** √(2·C/λ), with what a second of saving and of work done twice are worth. */
+export function youngInterval(
+  costMs: number,
+  lossesPerMs: number,
+  worth: { readonly saving: number; readonly rework: number } = { saving: 1, rework: 1 },
+): number {
+  return Math.sqrt((2 * costMs * worth.saving) / (lossesPerMs * worth.rework));
+}
+
+/** Daly's higher order, which matters when saving is not short against the time between losses. */
+export function dalyInterval(costMs: number, lossesPerMs: number): number {
+  const between = 1 / lossesPerMs;
+  if (costMs >= 2 * between) return between;
+  const ratio = costMs / (2 * between);
+  return Math.sqrt(2 * costMs * between) * (1 + Math.sqrt(ratio) / 3 + ratio / 9) - costMs;
+}
+
+/** Share of time that goes into saving, into doing work again and into standing still. */
+export function wasteShare(
+  intervalMs: number,
+  costMs: number,
+  losses: { readonly perMs: number; readonly downMs: number },
+): number {
+  return costMs / intervalMs + losses.perMs * (intervalMs / 2 + losses.downMs);
+}
+
+/**
+ * For work in steps: save at the first end of a step at which this much was done. Between two saves
+ * there is then about half a step more than asked for.
+ */
+export function shouldCheckpoint(sinceLastMs: number, intervalMs: number): boolean {
+  return sinceLastMs >= intervalMs;
 }

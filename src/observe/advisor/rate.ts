@@ -1,7 +1,9 @@
 // A rate that was seen k times in t hours. With few events the number itself says little, so it
 // travels with the interval that it lies in nine times out of ten: the gamma posterior of k + ½.
 
-import { gammaQuantile } from './special-functions.ts';
+import { assert } from '../../support/assert.ts';
+
+export const HOUR_MS = 3_600_000;
 
 export interface Estimate {
   readonly mean: number;
@@ -64,4 +66,82 @@ export function scaled(estimate: Estimate, factor: number): Estimate {
 
 export function sum(a: Estimate, b: Estimate): Estimate {
   return { mean: a.mean + b.mean, low: a.low + b.low, high: a.high + b.high };
+}
+
+// The gamma function and what belongs to it, as far as rates with few events need them.
+
+const LANCZOS: readonly number[] = [
+  0.99999999999980993, 676.5203681218851, -1259.1392167224028, 771.32342877765313,
+  -176.61502916214059, 12.507343278686905, -0.13857109526572012, 9.9843695780195716e-6,
+  1.5056327351493116e-7,
+];
+
+/** ln Γ(x) for x > 0; Lanczos' approximation, good to about 15 digits. */
+export function lnGamma(x: number): number {
+  assert(x > 0, `lnGamma is for positive numbers, got ${x}`);
+  if (x < 0.5) return Math.log(Math.PI / Math.sin(Math.PI * x)) - lnGamma(1 - x);
+  const shifted = x - 1;
+  let sum = LANCZOS[0] ?? 0;
+  for (const [index, coefficient] of LANCZOS.entries()) {
+    if (index > 0) sum += coefficient / (shifted + index);
+  }
+  const t = shifted + 7.5;
+  return 0.5 * Math.log(2 * Math.PI) + (shifted + 0.5) * Math.log(t) - t + Math.log(sum);
+}
+
+const STEPS_MAX = 1_000;
+const PRECISION = 1e-15;
+
+/** P(a, x): the share of a gamma distribution of shape a and scale 1 that lies below x. */
+export function gammaBelow(a: number, x: number): number {
+  if (x <= 0) return 0;
+  const front = Math.exp(a * Math.log(x) - x - lnGamma(a));
+  return x < a + 1 ? front * lowerSeries(a, x) : 1 - front * upperFraction(a, x);
+}
+
+function lowerSeries(a: number, x: number): number {
+  let term = 1 / a;
+  let sum = term;
+  for (let step = 1; step < STEPS_MAX && Math.abs(term) > Math.abs(sum) * PRECISION; step += 1) {
+    term *= x / (a + step);
+    sum += term;
+  }
+  return sum;
+}
+
+/** Lentz's continued fraction for the part above x. */
+function upperFraction(a: number, x: number): number {
+  const tiny = 1e-300;
+  let b = x + 1 - a;
+  let c = 1 / tiny;
+  let d = 1 / b;
+  let product = d;
+  for (let step = 1; step < STEPS_MAX; step += 1) {
+    const coefficient = -step * (step - a);
+    b += 2;
+    d = 1 / nonZero(coefficient * d + b, tiny);
+    c = nonZero(b + coefficient / c, tiny);
+    const factor = d * c;
+    product *= factor;
+    if (Math.abs(factor - 1) < PRECISION) break;
+  }
+  return product;
+}
+
+function nonZero(value: number, tiny: number): number {
+  return Math.abs(value) < tiny ? tiny : value;
+}
+
+/** The x with P(a, x) = share. */
+export function gammaQuantile(a: number, share: number): number {
+  assert(share > 0 && share < 1, `a share lies between 0 and 1, got ${share}`);
+  let low = 0;
+  let high = Math.max(1, a);
+  while (gammaBelow(a, high) < share) high *= 2;
+  for (let step = 0; step < 200 && high - low > 1e-12 * high; step += 1) {
+    const middle = (low + high) / 2;
+    if (gammaBelow(a, middle) < share) low = middle;
+    else high = middle;
+  }
+  return (low + high) / 2;
 }

@@ -1,9 +1,8 @@
 // A recorded log under other settings: every renewal that was recorded is lived through again, with the
 // pause and the failures it had, and asked whether the lease would have lapsed or been lost.
 
-import type { Observations } from './observations.ts';
-import type { Renewal } from './session-tally.ts';
-import { authorityMs, type LeaseSettings, RETRIES_PER_TTL } from './settings.ts';
+import { authorityMs, type LeaseSettings, RETRIES_PER_TTL } from './model.ts';
+import type { Observations, Renewal } from './observations.ts';
 
 export interface Replay {
   readonly renewals: number;

@@ -2,8 +2,8 @@
 
 import type { Candidate, Constraint } from './candidate.ts';
 import type { Goals } from './goals.ts';
-import { longestHeartbeat } from './heartbeat-quality.ts';
 import type { LeaseModel } from './model.ts';
+import { longestHeartbeat } from './predict.ts';
 import type { Estimate } from './rate.ts';
 
 const DAYS_30_HOURS = 720;

@@ -3,6 +3,7 @@
 // end of the file or just before the header of whoever went on with it.
 
 import { createReadStream } from 'node:fs';
+import { realpath } from 'node:fs/promises';
 import { createInterface } from 'node:readline';
 import type { LocatedEntry, MalformedLine } from './entry.ts';
 import { type ParsedLine, parseLine } from './entry-shape.ts';
@@ -63,4 +64,23 @@ function located(log: string, { number, parsed }: Line): LocatedEntry | Malforme
   return parsed.kind === 'entry'
     ? { ...parsed.entry, place }
     : { kind: 'malformed', place, problem: parsed.problem };
+}
+
+// Rotated logs in the order they were written, each once, however a shell lists them.
+
+/** By when each was begun. For whoever reads the logs of one session one after the other. */
+export async function orderLeaseLogs(files: readonly string[]): Promise<readonly string[]> {
+  const begun = new Map<string, { readonly file: string; readonly at: number }>();
+  for (const file of files) {
+    const known = await realpath(file);
+    if (!begun.has(known)) begun.set(known, { file, at: await begunAt(file) });
+  }
+  return [...begun.values()].sort((a, b) => a.at - b.at).map(({ file }) => file);
+}
+
+async function begunAt(file: string): Promise<number> {
+  for await (const first of readLeaseLog(file)) {
+    return first.kind === 'header' ? first.at : 0;
+  }
+  return 0;
 }

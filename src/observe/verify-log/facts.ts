@@ -3,11 +3,9 @@
 
 import type { LeaseEvent } from '../../lease/event.ts';
 import type { Fence } from '../../lease/fence.ts';
-import type { LeaseKey } from '../../lease/names.ts';
+import type { LeaseKey, SessionId } from '../../lease/names.ts';
 import type { GrantReport, OperationReport } from '../../lease/observer.ts';
-import type { LocatedEntry, Place } from '../lease-log/entry.ts';
-import { inWritingOrder, type Segment, Segments } from './segments.ts';
-import type { Violation } from './violation.ts';
+import type { HeaderEntry, LocatedEntry, Place } from '../lease-log/entry.ts';
 
 export type Located<Fact> = Fact & { readonly place: Place };
 export type EventOf<Kind extends LeaseEvent['kind']> = Located<Extract<LeaseEvent, { kind: Kind }>>;
@@ -169,4 +167,112 @@ function termsOf(
 
 function withoutPlace({ place: _, ...event }: Located<LeaseEvent>): string {
   return JSON.stringify(Object.entries(event).sort(([a], [b]) => (a < b ? -1 : 1)));
+}
+
+// Which run of which writer an entry belongs to. Logs are given in any order, as rotated files or as
+// copies: what was read already is not read twice, and what one writer wrote is put back in its order.
+
+/** From one header to the next. */
+export interface Segment {
+  /** The same for all segments of one writer. */
+  readonly writer: number;
+  readonly part: number;
+}
+
+interface Known extends Segment {
+  /** Lines after the header that were read. */
+  readonly lines: Set<number>;
+}
+
+export class Segments {
+  readonly #known: Map<string, Known> = new Map();
+  readonly #writers: Map<string, number> = new Map();
+  /** Where each file is now. */
+  readonly #current: Map<string, { readonly segment: Known; readonly headerLine: number }> =
+    new Map();
+
+  /** Undefined when this line, or its copy, was read before. */
+  segmentOf(entry: LocatedEntry): Segment | undefined {
+    const { place } = entry;
+    if (entry.kind === 'header') this.#begin(entry, place);
+    const current = this.#current.get(place.log) ?? this.#unheaded(place);
+    const line = place.line - current.headerLine;
+    if (current.segment.lines.has(line)) return undefined;
+    current.segment.lines.add(line);
+    return current.segment;
+  }
+
+  #begin({ writer, part = 0 }: HeaderEntry, { log, line }: Place): void {
+    const segment = this.#segment(writer ?? `${log}:${line}`, part);
+    this.#current.set(log, { segment, headerLine: line });
+  }
+
+  /** For entries that were not read from a file. */
+  #unheaded({ log }: Place): { readonly segment: Known; readonly headerLine: number } {
+    const current = { segment: this.#segment(log, 0), headerLine: 0 };
+    this.#current.set(log, current);
+    return current;
+  }
+
+  #segment(writer: string, part: number): Known {
+    const name = `${part} ${writer}`;
+    const number = this.#writers.get(writer) ?? this.#writers.size;
+    this.#writers.set(writer, number);
+    const segment = this.#known.get(name) ?? { writer: number, part, lines: new Set() };
+    this.#known.set(name, segment);
+    return segment;
+  }
+}
+
+export function inWritingOrder<Item>(
+  items: readonly { readonly segment: Segment; readonly item: Item }[],
+): readonly Item[] {
+  const order = (a: Segment, b: Segment): number => a.writer - b.writer || a.part - b.part;
+  return [...items].sort((a, b) => order(a.segment, b.segment)).map(({ item }) => item);
+}
+
+// What a check found: which rule a log shows broken, where, and what was seen there.
+
+export type ViolatedRule =
+  /** Two terms of one key were open at once. */
+  | 'overlapping-tenure'
+  /** A holder believed in its authority when somebody else was let in. */
+  | 'authority-overlap'
+  /** A later grant of the key has a lower fence. */
+  | 'fence-order'
+  /** One fence was handed out twice. */
+  | 'fence-reissued'
+  | 'ended-twice'
+  /** One session id was opened twice. */
+  | 'opened-twice'
+  /** An end of a term that nobody was granted. */
+  | 'end-without-grant'
+  /** The successor was told of another predecessor, or of another exit, than the store recorded. */
+  | 'predecessor-chain'
+  /** A checkpoint was accepted that is not newer than the one before it, or than what was handed over. */
+  | 'checkpoint-order'
+  /** The successor did not get what its predecessors had saved. */
+  | 'checkpoint-lineage'
+  /** A write of a term was accepted after the term had ended or a successor had been let in. */
+  | 'stale-write-accepted'
+  /** A write was accepted under a fence that was granted to another session, for another key, or to nobody. */
+  | 'foreign-write-accepted'
+  /** A holder was told of a grant that the store has not recorded. */
+  | 'grant-not-recorded'
+  /** A session was granted something after its end was recorded. */
+  | 'granted-after-end'
+  /** A session was renewed after its end was recorded. */
+  | 'renewed-after-end'
+  /** Two recordings of the store disagree about the same event. */
+  | 'conflicting-event';
+
+export interface Violation {
+  readonly rule: ViolatedRule;
+  readonly what: string;
+  readonly place: Place;
+  /** The other entry that this one cannot stand beside. */
+  readonly against?: Place;
+  readonly key?: LeaseKey;
+  readonly fence?: Fence;
+  readonly session?: SessionId;
 }

@@ -7,8 +7,7 @@ import { DECLARED_EXITS, type Exit } from '../../lease/exit.ts';
 import { type Fence, formatFence } from '../../lease/fence.ts';
 import type { LeaseKey } from '../../lease/names.ts';
 import type { LeaseOperation } from '../../lease/observer.ts';
-import type { EventOf, Facts, Operation, Term } from './facts.ts';
-import type { Violation } from './violation.ts';
+import type { EventOf, Facts, Operation, Term, Violation } from './facts.ts';
 
 const WRITES: ReadonlySet<LeaseOperation> = new Set([
   'checkpoint',

@@ -4,12 +4,10 @@
 import { rejectUnknownOptions, wholeNumber } from '../../support/options.ts';
 import type { LocatedEntry, MalformedLine } from '../lease-log/entry.ts';
 import { readLeaseLog } from '../lease-log/read-log.ts';
-import { FactCollector, type Facts } from './facts.ts';
-import { checkFenceOrder } from './fence-order.ts';
+import { FactCollector, type Facts, type Violation } from './facts.ts';
 import { checkLateWrites } from './late-writes.ts';
 import { checkLineage } from './lineage.ts';
-import { checkTenure } from './tenure.ts';
-import type { Violation } from './violation.ts';
+import { checkFenceOrder, checkTenure } from './tenure.ts';
 
 export interface VerifyOptions {
   /** By how much clocks of holders and store may differ before it counts. Default 1000. */

@@ -4,9 +4,12 @@
 
 import { ownNamesFor } from '../../engine/worker/own-pipelines.ts';
 import type { PipelineName, ProjectName } from '../../execution/names.ts';
-import { describeReleaseRefusal } from '../../features/releases/refusal-model.ts';
+import {
+  type AnnouncedRelease,
+  type Announcement,
+  describeReleaseRefusal,
+} from '../../features/releases/model.ts';
 import { noteAnnounced } from '../../features/releases/refused-workers-routes.ts';
-import type { AnnouncedRelease, Announcement } from '../../features/releases/worker-model.ts';
 import type { Session } from '../../lease/live-session.ts';
 import type { PushResult } from '../messages/push.ts';
 import type { Coordinator } from '../rest/route.ts';

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { ProjectName } from '../../execution/names.ts';
-import type { WorkerRecord } from '../../features/releases/worker-model.ts';
+import type { WorkerRecord } from '../../features/releases/model.ts';
 import { ManualClock } from '../../testing/manual-clock.ts';
 import { AnnouncedPipelines } from './announced-pipelines.ts';
 

@@ -3,7 +3,7 @@
 import type { ProjectName } from '../../execution/names.ts';
 import type { ExecutionStore } from '../../store/contract/execution-store.ts';
 import type { Clock } from '../../support/clock.ts';
-import { nearestName } from '../../support/nearest.ts';
+import { nearestName } from '../../support/options.ts';
 import type { SubmitWarning } from '../messages/execution.ts';
 
 /** Workers are read again at most this often: a caller that repeats a wrong name costs nothing. */

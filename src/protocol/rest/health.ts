@@ -3,7 +3,7 @@
 import { Type } from 'typebox';
 import { DEFAULT_PROJECT } from '../../execution/names.ts';
 import type { Seal } from '../../features/export/model.ts';
-import { SharedLook } from '../../support/shared-look.ts';
+import { SharedLook } from '../../support/turns.ts';
 import { CLOSED } from '../messages/words.ts';
 import { type Coordinator, ProblemReply, type Route, route } from './route.ts';
 

@@ -1,7 +1,7 @@
 // What a schema says of a value that does not fit it, as a sentence for people: which field, what it must be, and
 // what was probably meant. The patterns of schemas are for programs.
 
-import { nearestName } from '../../support/nearest.ts';
+import { nearestName } from '../../support/options.ts';
 
 export type Part = 'params' | 'query' | 'body';
 

@@ -5,7 +5,7 @@ import { isLabel } from '../../engine/submission.ts';
 import { parseEnvelope } from '../../engine/values/payloads.ts';
 import { NAME_BYTES_MAX } from '../../execution/names.ts';
 import { namedBy } from '../../features/retention/model.ts';
-import { isDeeperThan } from '../../support/json-depth.ts';
+import { isDeeperThan } from '../../support/value.ts';
 import type { WriteMessage } from '../messages/work.ts';
 import { ProblemReply } from './route.ts';
 import { referencesIn } from './values-apart.ts';

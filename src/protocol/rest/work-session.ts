@@ -2,10 +2,9 @@
 
 import { workerMetadata } from '../../engine/worker/worker-session.ts';
 import { DEFAULT_PROJECT, type ProjectName, parsePipelineName } from '../../execution/names.ts';
+import { type Announcement, describeReleaseRefusal } from '../../features/releases/model.ts';
 import type { Announced } from '../../features/releases/port.ts';
-import { describeReleaseRefusal } from '../../features/releases/refusal-model.ts';
 import { noteAnnounced } from '../../features/releases/refused-workers-routes.ts';
-import type { Announcement } from '../../features/releases/worker-model.ts';
 import type { SessionId } from '../../lease/names.ts';
 import type { SessionInspection } from '../../lease/port.ts';
 import { PROJECT_METADATA, type SessionMetadata } from '../../lease/session.ts';

@@ -2,8 +2,7 @@
 // the reply, as it is over HTTP.
 
 import { Compile } from 'typebox/compile';
-import { nearestName } from '../../support/nearest.ts';
-import { shown } from '../../support/options.ts';
+import { nearestName, shown } from '../../support/options.ts';
 import {
   OLDEST_WORK_VERSION,
   type ReplyEnvelope,

@@ -1,4 +1,4 @@
-import type { QuotaName } from '../../features/access/quota-model.ts';
+import type { QuotaName } from '../../features/access/model.ts';
 import { dialects, type Sql } from './script.ts';
 
 /** A text with the limit of `:project`: its own quota, or else `:quota`. */

@@ -1,11 +1,11 @@
 // Writes that were refused, counted (J-11, J-12).
 
-import type { AuditStore, ListRefusals } from '../../features/audit/port.ts';
 import {
   REFUSED_WRITES_MAX,
   type RefusedWrite,
   type RefusedWrites,
-} from '../../features/audit/refused-write-model.ts';
+} from '../../features/audit/model.ts';
+import type { AuditStore, ListRefusals } from '../../features/audit/port.ts';
 import { type RefusedWriteRow, toRefusedWrite } from '../../features/audit/rows.ts';
 import { all, dialects, type Gateway, type Script, sql } from './script.ts';
 

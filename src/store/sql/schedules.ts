@@ -2,8 +2,11 @@
 // content is known; the guards of the statement decide whether anything is done.
 
 import { changedSchedule } from '../../features/audit/decide.ts';
-import { decidePauseSchedule, decideResumeSchedule } from '../../features/schedules/decide.ts';
-import type { Schedule } from '../../features/schedules/model.ts';
+import {
+  decidePauseSchedule,
+  decideResumeSchedule,
+  type Schedule,
+} from '../../features/schedules/model.ts';
 import type {
   DueSchedules,
   ListSchedules,

@@ -1,9 +1,9 @@
 // What workers say of themselves (RE-9, RE-11).
 
 import { refuseAnnouncement, routesOf } from '../../features/releases/decide.ts';
+import type { Announcement, WorkerRecord } from '../../features/releases/model.ts';
 import type { Announced, ListWorkers, ReleaseStore } from '../../features/releases/port.ts';
 import { fromAnnouncement, toWorker, type WorkerRow } from '../../features/releases/rows.ts';
-import type { Announcement, WorkerRecord } from '../../features/releases/worker-model.ts';
 import { releasesNamed } from './releases.ts';
 import { all, dialects, type Gateway, type Script, type Sql, sql, wrote } from './script.ts';
 

@@ -5,7 +5,7 @@ import { pipeline } from '../../../src/engine/pipeline.ts';
 import { aesCodec } from '../../../src/engine/values/aes-codec.ts';
 import type { Schema } from '../../../src/engine/values/schema.ts';
 import type { Answered } from '../../../src/features/awaits/api.ts';
-import { question } from '../../../src/features/awaits/questions-api.ts';
+import { question } from '../../../src/features/awaits/question-api.ts';
 import type { Behaviour, Stage } from '../stage.ts';
 import { waits } from './awaiting.ts';
 

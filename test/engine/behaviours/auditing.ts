@@ -4,8 +4,7 @@ import assert from 'node:assert/strict';
 import type { Holdfast } from '../../../src/engine/holdfast.ts';
 import { pipeline } from '../../../src/engine/pipeline.ts';
 import type { Worker } from '../../../src/engine/worker/worker-options.ts';
-import type { AuditRecord } from '../../../src/features/audit/model.ts';
-import type { RefusedWrite } from '../../../src/features/audit/refused-write-model.ts';
+import type { AuditRecord, RefusedWrite } from '../../../src/features/audit/model.ts';
 import { type Behaviour, door, pause, type Stage } from '../stage.ts';
 
 const OLGA = { by: 'olga', reason: 'asked for' } as const;

@@ -5,7 +5,7 @@ import assert from 'node:assert/strict';
 import { type Pipeline, pipeline } from '../../../src/engine/pipeline.ts';
 import type { ExecutionRecord } from '../../../src/execution/execution.ts';
 import type { Answered } from '../../../src/features/awaits/api.ts';
-import type { AwaitOptions, AwaitOutcome } from '../../../src/features/awaits/options-api.ts';
+import type { AwaitOptions, AwaitOutcome } from '../../../src/features/awaits/question-api.ts';
 import { checkWaking, type Place, World } from './world.ts';
 
 export interface Played {

@@ -13,7 +13,7 @@ import {
   type ItemsOutcome,
   type PlannedReminder,
   resolveAwait,
-} from '../../../features/awaits/options-api.ts';
+} from '../../../features/awaits/question-api.ts';
 import { isOutage } from '../../../lease/store-call.ts';
 import { type Instant, laterBy } from '../../../support/clock.ts';
 import { InvalidInput, StoreCorrupt } from '../../../support/fault.ts';

@@ -2,15 +2,17 @@
 // exported, and how its types become those of an export: numbers, text, bytes, null.
 
 import type { ClientBase } from 'pg';
+import type { Cell, Dumped, Load, LoadAnswer, MovedRows } from '../../../features/export/port.ts';
 import {
+  type Counters,
   type Differs,
   exportedColumns,
+  MOVED_TABLES,
   notSealed,
   refuseUnknown,
+  rowsAtOnce,
   writtenColumns,
-} from '../../../features/export/columns-rows.ts';
-import type { Cell, Dumped, Load, LoadAnswer, MovedRows } from '../../../features/export/port.ts';
-import { type Counters, MOVED_TABLES, rowsAtOnce } from '../../../features/export/tables-rows.ts';
+} from '../../../features/export/rows.ts';
 import { DEFAULT_POLICY } from '../../../lease/policy.ts';
 import { type Database, type Queries, statement } from '../database.ts';
 import { liftFences } from '../recover.ts';

@@ -5,7 +5,7 @@ import type {
   UnsealAnswer,
   UnsealRequest,
 } from '../../../features/export/port.ts';
-import { sealedTables } from '../../../features/export/tables-rows.ts';
+import { sealedTables } from '../../../features/export/rows.ts';
 import { UNSEALED_EPOCHS } from '../../../lease/fence.ts';
 import { StoreSealed } from '../../../support/fault.ts';
 import { forgetSeal, readSeal as read, seal as sealing } from '../../sql/seal.ts';

@@ -1,7 +1,7 @@
 // Projects, access keys, and how much of its quotas a project uses.
 
+import type { CountedQuota } from '../../../features/access/model.ts';
 import type { AccessStore, CountUsage } from '../../../features/access/port.ts';
-import type { CountedQuota } from '../../../features/access/quota-model.ts';
 import { PROJECT_METADATA } from '../../../lease/session.ts';
 import { dialects, one, type PlainGateway, type Script, type Sql } from '../script.ts';
 import { keysOf } from './keys.ts';

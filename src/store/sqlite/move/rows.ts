@@ -1,14 +1,16 @@
 // Rows of a sealed file that leave it, and rows that come in: how the tables of SQLite differ from what is exported.
 
+import type { Cell, Dumped, Load, LoadAnswer, MovedRows } from '../../../features/export/port.ts';
 import {
+  type Counters,
   type Differs,
   exportedColumns,
+  MOVED_TABLES,
   notSealed,
   refuseUnknown,
+  rowsAtOnce,
   writtenColumns,
-} from '../../../features/export/columns-rows.ts';
-import type { Cell, Dumped, Load, LoadAnswer, MovedRows } from '../../../features/export/port.ts';
-import { type Counters, MOVED_TABLES, rowsAtOnce } from '../../../features/export/tables-rows.ts';
+} from '../../../features/export/rows.ts';
 import { epochOf, raisedOrigin } from '../../../lease/fence.ts';
 import type { Clock } from '../../../support/clock.ts';
 import type { Connection, Parameters } from '../connection.ts';

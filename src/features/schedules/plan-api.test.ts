@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { formatInstant, type Instant, toInstant } from '../../support/clock.ts';
-import { timesOf, type When } from './times-api.ts';
+import { timesOf, type When } from './plan-api.ts';
 
 function at(text: string): Instant {
   return toInstant(Date.parse(text));

@@ -2,9 +2,9 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { pipeline, remoteStep } from '../../engine/pipeline.ts';
 import type { Schema } from '../../engine/values/schema.ts';
-import { question } from '../awaits/questions-api.ts';
+import { question } from '../awaits/question-api.ts';
+import { contractOf, pipelinesIn } from './contract-api.ts';
 import { contractVersion } from './contract-model.ts';
-import { contractOf, pipelinesIn } from './contract-of-api.ts';
 
 const validate = (value: unknown): { value: never } => ({ value: value as never });
 const said = { type: 'object', properties: { id: { type: 'string' } }, required: ['id'] };

@@ -1,0 +1,325 @@
+// Another release for one execution. Whether its code fits what is recorded, a worker that has it says first; what was
+// recorded meanwhile is looked at anew (RE-8).
+
+import type { EngineConfig } from '../../engine/config.ts';
+import type { Context } from '../../engine/context.ts';
+import { ReleaseRefused } from '../../engine/failures.ts';
+import type { Acting } from '../../engine/holdfast.ts';
+import { type AnyPipeline, pipeline } from '../../engine/pipeline.ts';
+import { commandOf } from '../../engine/requests.ts';
+import { projectOf } from '../../engine/submission.ts';
+import { type ExecutionRecord, isTerminal } from '../../execution/execution.ts';
+import {
+  type ExecutionId,
+  NAME_BYTES_MAX,
+  type Payload,
+  type ProjectName,
+  parseExecutionId,
+  parsePipelineName,
+  parseProject,
+} from '../../execution/names.ts';
+import { parseReleaseName, REPLAY, replayName } from '../../execution/route.ts';
+import { InvalidInput } from '../../support/fault.ts';
+import { boundedText, optionalBooleans, readOptions, wholeNumber } from '../../support/options.ts';
+import { ACTING, checkedActing, stampOf } from '../audit/api.ts';
+import {
+  type JobInput,
+  type JobOutput,
+  type Paced,
+  type PageDone,
+  pageByPage,
+} from '../repair/jobs-api.ts';
+import type { MoveRefusal } from './model.ts';
+import type { ExecutionMoved, MoveExecution } from './port.ts';
+import { brokenSaid, type Ended, OPEN, replayElsewhere } from './preflight-api.ts';
+
+export interface MoveOptions extends Acting {
+  /** Only from this release; null is none. */
+  readonly from?: string | null;
+  /** Without a look at whether its history fits; needs a reason. */
+  readonly force?: boolean;
+  /** How long a worker of that release has to look. Default 30 s. */
+  readonly waitMs?: number;
+}
+
+type Refusal = { readonly kind: 'refused' } & MoveRefusal;
+
+export async function move(
+  config: EngineConfig,
+  ended: Ended,
+  asked: { readonly id: string; readonly to: string; readonly options: MoveOptions },
+): Promise<ExecutionMoved> {
+  const names = [...ACTING, 'from', 'force', 'waitMs'];
+  const given = readOptions('releases.move', asked.options, names);
+  const { from, force = false, waitMs = 30_000, ...acting } = given;
+  optionalBooleans('releases.move', { force: given.force });
+  wholeNumber('waitMs', waitMs, { min: 1, max: 3_600_000 });
+  const to = parseReleaseName(asked.to);
+  const { project, body } = commandOf('releases.move', asked.id, acting);
+  const request: MoveExecution = {
+    ...{ id: parseExecutionId(asked.id), project, body, to },
+    ...(from === undefined ? {} : { from: from === null ? null : parseReleaseName(from, 'from') }),
+    audit: stampOf(config, 'move', acting),
+  };
+  if (force) {
+    return checkedActing(acting).reason === ''
+      ? { kind: 'refused', why: 'force-without-reason' }
+      : config.store.executions.moveExecution(request);
+  }
+  const looked = await fitUntil(config, ended, { request, waitMs });
+  if (typeof looked === 'object') return looked;
+  const seen = looked === undefined ? {} : { seq: looked };
+  return config.store.executions.moveExecution({ ...request, ...seen });
+}
+
+/** How far its history was when it was found to fit; undefined where the store has the answer. */
+async function fitUntil(
+  config: EngineConfig,
+  ended: Ended,
+  { request, waitMs }: { readonly request: MoveExecution; readonly waitMs: number },
+): Promise<number | undefined | Refusal> {
+  const { executions } = config.store;
+  const { id, project, to: name } = request;
+  const seen = await executions.read(id);
+  if (seen === undefined || seen.project !== project || seen.release === name) return undefined;
+  if (isTerminal(seen.status) || seen.status === 'running') return undefined;
+  const { pipeline, seq } = seen;
+  const release = await executions.release({ project, pipeline, name });
+  if (release === undefined || release.retiredAt !== undefined) return undefined;
+  const { digest } = release;
+  const about = { project, pipeline, release: name, digest, executions: [id], waitMs };
+  const found = await replayElsewhere(config, ended, about);
+  if (found === undefined) return { kind: 'refused', why: 'move-unchecked', id, name };
+  const [broken] = found;
+  return broken === undefined ? seq : breaking(id, name, broken.why);
+}
+
+function breaking(id: ExecutionId, name: string, because: string): Refusal {
+  return { kind: 'refused', why: 'move-breaks', id, name, because };
+}
+
+// What `bulk.move` is asked for: which executions, and a release that they can go to.
+
+export type AnyJobInput = JobInput | MoveJobInput;
+
+export interface BulkMoveOptions extends Omit<Acting, 'project'> {
+  readonly filter: {
+    readonly project?: string;
+    readonly pipeline: string;
+    /** What they are pinned to; null is nothing. */
+    readonly release: string | null;
+  };
+  /** The release that they are to go to. */
+  readonly to: string;
+  readonly perSecond?: number;
+  readonly dryRun?: boolean;
+  readonly key?: string;
+}
+
+/** Throws ReleaseRefused where no job could move anything. */
+export async function movable(
+  { store }: EngineConfig,
+  given: BulkMoveOptions,
+): Promise<Pick<MoveJobInput, 'filter' | 'to'> & { readonly project: ProjectName }> {
+  const { filter, to: name } = filterOf(given);
+  optionalBooleans('bulk.move', { dryRun: given.dryRun });
+  if (given.key !== undefined) boundedText('key', given.key, NAME_BYTES_MAX);
+  const project = projectOf(filter.project);
+  const pipeline = parsePipelineName(filter.pipeline);
+  const release = await store.executions.release({ project, pipeline, name });
+  if (release === undefined) throw new ReleaseRefused({ why: 'release-unknown', pipeline, name });
+  if (release.retiredAt !== undefined) {
+    throw new ReleaseRefused({ why: 'release-retired', pipeline, name });
+  }
+  return { filter, to: name, project };
+}
+
+function filterOf(given: BulkMoveOptions): Pick<MoveJobInput, 'filter' | 'to'> {
+  const names = ['project', 'pipeline', 'release'] as const;
+  const filter = readOptions('bulk.move filter', given.filter, names);
+  const { project, release } = filter;
+  if (project !== undefined) parseProject(project);
+  const to = parseReleaseName(given.to, 'to');
+  if (release === to) {
+    throw new InvalidInput(`bulk.move: to and filter.release are both "${to}": nothing to move.`);
+  }
+  return {
+    filter: {
+      ...(project === undefined ? {} : { project }),
+      pipeline: parsePipelineName(filter.pipeline),
+      release: release === null ? null : parseReleaseName(release, 'filter.release'),
+    },
+    to,
+  };
+}
+
+// Another release for all that is pinned to one: a job that goes from page to page (Y-23). Each page is replayed first, by
+// a worker of the release that it is to go to (RE-8). That is a child of the job: while nobody has that release the job
+// waits, holds no worker, and `explain` says for whom.
+
+/** A name of its own: builds that do not know this act have none to claim it by. */
+export const MOVE_PIPELINE = 'holdfast.move';
+
+export interface MoveJobInput extends Paced {
+  readonly act: 'move';
+  readonly filter: {
+    readonly project?: string;
+    readonly pipeline: string;
+    /** What they are pinned to; null is nothing. */
+    readonly release: string | null;
+  };
+  readonly to: string;
+}
+
+type Target = Pick<ExecutionRecord, 'id' | 'seq' | 'status'>;
+
+interface Looked {
+  readonly targets: readonly Target[];
+  readonly last?: ExecutionId;
+  /** Of the release that they are to go to; or why there is none. */
+  readonly digest?: string;
+  readonly missing?: 'release-unknown' | 'release-retired';
+}
+
+/** What stands against a target, before the store is asked; of most, nothing. */
+type Against = ReadonlyMap<ExecutionId, string>;
+
+interface Moving {
+  readonly job: ExecutionId;
+  readonly input: MoveJobInput;
+}
+
+/** As many as one worker replays at once. */
+const PAGE = 100;
+const SCANNED = 1_000;
+/** Moves at once: each is a transaction of its own. */
+const LANES = 16;
+
+/** Known to every worker that has the store. */
+export function moveJobPipeline(config: EngineConfig): AnyPipeline {
+  return pipeline<MoveJobInput, JobOutput>({
+    name: MOVE_PIPELINE,
+    run: (ctx, input) =>
+      pageByPage(config, ctx, {
+        input,
+        doPage: (before) => movePage(config, ctx, { input, before }),
+      }),
+  }) as AnyPipeline;
+}
+
+async function movePage(
+  config: EngineConfig,
+  ctx: Context,
+  { input, before }: { readonly input: MoveJobInput; readonly before: ExecutionId | undefined },
+): Promise<PageDone> {
+  const moving = { job: ctx.id, input };
+  const looked = await ctx.step('look', () => nextTargets(config, moving, before));
+  const { targets, last } = looked;
+  const against = await againstThem(ctx, input, looked);
+  const outcomes = await ctx.step('move', () => moveAll(config, moving, { targets, against }));
+  return { outcomes, ...(last === undefined ? {} : { last }) };
+}
+
+/** Whatever it was submitted with, a job acts on its own project only. */
+async function projectOfJob({ store }: EngineConfig, job: ExecutionId) {
+  return projectOf((await store.executions.read(job))?.project);
+}
+
+/** Newest first, so that what comes meanwhile is not part of the job. */
+async function nextTargets(
+  config: EngineConfig,
+  { job, input }: Moving,
+  before: ExecutionId = job,
+): Promise<Looked> {
+  const { executions } = config.store;
+  const project = await projectOfJob(config, job);
+  const name = parsePipelineName(input.filter.pipeline);
+  const release = await executions.release({ project, pipeline: name, name: input.to });
+  const size = Math.min(PAGE, input.perSecond ?? PAGE);
+  const about = standingOf(release);
+  for (let below = before; ; ) {
+    const query = { project, pipeline: name, status: OPEN, limit: SCANNED, before: below };
+    const page = await executions.list(query);
+    const own = page.filter((each) => (each.release ?? null) === input.filter.release);
+    const targets = own.slice(0, size).map(({ id, seq, status }) => ({ id, seq, status }));
+    const end = page.length < SCANNED ? undefined : page.at(-1)?.id;
+    const last = targets.length < own.length ? targets.at(-1)?.id : end;
+    if (targets.length > 0 || last === undefined) {
+      return { targets, ...about, ...(last === undefined ? {} : { last }) };
+    }
+    below = last;
+  }
+}
+
+function standingOf(
+  release: { readonly digest: string; readonly retiredAt?: unknown } | undefined,
+): Pick<Looked, 'digest' | 'missing'> {
+  if (release === undefined) return { missing: 'release-unknown' };
+  return release.retiredAt === undefined
+    ? { digest: release.digest }
+    : { missing: 'release-retired' };
+}
+
+async function againstThem(
+  ctx: Context,
+  { filter, to }: MoveJobInput,
+  { targets, digest, missing }: Looked,
+): Promise<Against> {
+  const executions = targets.map(({ id }) => id);
+  if (executions.length === 0) return new Map();
+  if (digest === undefined) return forAll(executions, missing ?? 'release-unknown');
+  const name = replayName(parseReleaseName(to), parsePipelineName(filter.pipeline));
+  const replays = await ctx.fanOut(name, [{ executions }], { name: 'replay', tags: [REPLAY] });
+  const [outcome] = await replays.outcomes();
+  const said = outcome?.status === 'completed' ? outcome.output : null;
+  const broken = brokenSaid(said, { digest, executions });
+  if (broken === undefined) return forAll(executions, 'move-unchecked');
+  return forAll(
+    broken.map(({ execution }) => execution),
+    'move-breaks',
+  );
+}
+
+function forAll(ids: readonly ExecutionId[], outcome: string): Against {
+  return new Map(ids.map((id) => [id, outcome]));
+}
+
+async function moveAll(
+  config: EngineConfig,
+  moving: Moving,
+  { targets, against }: { readonly targets: readonly Target[]; readonly against: Against },
+): Promise<readonly string[]> {
+  const project = await projectOfJob(config, moving.job);
+  const left = [...targets];
+  const outcomes: string[] = [];
+  const lane = async (): Promise<void> => {
+    for (let target = left.shift(); target !== undefined; target = left.shift()) {
+      const why = against.get(target.id);
+      outcomes.push(await moveOne(config, moving, { target, why, project }));
+    }
+  };
+  await Promise.all(Array.from({ length: LANES }, lane));
+  return outcomes;
+}
+
+async function moveOne(
+  { store: { executions } }: EngineConfig,
+  { job, input }: Moving,
+  of: {
+    readonly target: Target;
+    readonly why: string | undefined;
+    readonly project: ReturnType<typeof projectOf>;
+  },
+): Promise<string> {
+  const { id, seq, status } = of.target;
+  const { dryRun, to, filter, by, reason } = input;
+  if (dryRun) return of.why ?? (status === 'running' ? 'move-while-running' : 'would-move');
+  if (of.why !== undefined) {
+    await executions.noteJobItem({ job, target: id, outcome: of.why });
+    return of.why;
+  }
+  const body = JSON.stringify({ by, reason, job }) as Payload;
+  const request = { id, project: of.project, to, from: filter.release, seq, body, job };
+  const answer = await executions.moveExecution(request);
+  return answer.kind === 'refused' ? answer.why : answer.kind;
+}

@@ -1,0 +1,282 @@
+// Writes one execution into an archive: its documents, then the manifest (F-9).
+
+import type { Archive } from '../../archive/port.ts';
+import type { EngineConfig } from '../../engine/config.ts';
+import { attachmentAt } from '../../engine/values/place.ts';
+import type { ExecutionRecord } from '../../execution/execution.ts';
+import type { HistoryEvent, InboxMessage } from '../../execution/history.ts';
+import type { ExecutionId, InteractionId } from '../../execution/names.ts';
+import type {
+  AttachmentSummary,
+  ChildSummary,
+  ExecutionStore,
+} from '../../store/contract/execution-store.ts';
+import { formatInstant, type Instant } from '../../support/clock.ts';
+import { digestOf } from '../../support/digest.ts';
+import { Fault } from '../../support/fault.ts';
+import type { AuditRecord } from '../audit/model.ts';
+import type { Answer } from '../awaits/model.ts';
+import type { InteractionFound } from '../awaits/port.ts';
+import type { DeadLetterRecord } from '../repair/model.ts';
+import { type Draft, documentsOf, FORMAT, JSON_TYPE, jsonBytes, Values } from './documents-api.ts';
+import type { ArchivedAt, SeenOfEnded } from './model.ts';
+
+export interface Archiving {
+  readonly archive: Archive;
+  /** Values that went through a codec are written as it reads them. */
+  readonly decodes: boolean;
+}
+
+export type Written = ArchivedAt & { readonly seen: SeenOfEnded };
+
+/** Undefined when it is gone meanwhile: then somebody else has archived it. */
+export async function writeExecution(
+  config: EngineConfig,
+  { archive, decodes }: Archiving,
+  id: ExecutionId,
+): Promise<Written | undefined> {
+  const { executions } = config.store;
+  const gathered = await gather(executions, id);
+  if (gathered === undefined) return undefined;
+  const { execution, attachments, seen } = gathered;
+  const payloads = config.payloads.of(execution.project);
+  const drafts = await documentsOf(gathered, new Values(payloads, decodes));
+  const place = placeOf(execution.project, execution.endedAt, nameOf(id, drafts, attachments));
+  const put = async (draft: Draft): Promise<ArchivedDocument> => {
+    const { name, type, title, bytes } = draft;
+    await archive.put({ path: `${place}/${name}`, type, bytes });
+    const sha256 = digestOf(bytes);
+    return { name, type, bytes: bytes.length, sha256, ...(title === undefined ? {} : { title }) };
+  };
+  const documents: ArchivedDocument[] = [];
+  for (const draft of drafts) documents.push(await put(draft));
+  for (const [nth, summary] of attachments.entries()) {
+    const draft = await attachmentOf(config, { execution, nth, decodes }, summary);
+    if (draft === undefined) return undefined;
+    documents.push(await put(draft));
+  }
+  const { project, pipeline, status, endedAt } = execution;
+  const manifest: Manifest = {
+    ...{ format: FORMAT, id, project, pipeline, status },
+    endedAt: formatInstant(endedAt ?? (0 as Instant)),
+    documents,
+  };
+  const bytes = jsonBytes(manifest);
+  await archive.put({ path: `${place}/${MANIFEST}`, type: JSON_TYPE, bytes });
+  return { place, digest: digestOf(bytes), seen };
+}
+
+const DIGEST_SHOWN = 12;
+
+/** The same when it says the same: another version of it has another place. */
+function nameOf(
+  id: ExecutionId,
+  drafts: readonly Draft[],
+  attachments: readonly AttachmentSummary[],
+): string {
+  const said = drafts.map(({ name, bytes }) => `${name} ${digestOf(bytes)}`);
+  const all = JSON.stringify([said, attachments]);
+  return `${id}-${digestOf(Buffer.from(all)).slice(0, DIGEST_SHOWN)}`;
+}
+
+const DAY_CHARACTERS = 10;
+
+function placeOf(project: string, endedAt: Instant | undefined, name: string): string {
+  const day = formatInstant(endedAt ?? (0 as Instant)).slice(0, DAY_CHARACTERS);
+  return `${safeName(project)}/${day}/${name}`;
+}
+
+const NAME_MAX = 80;
+
+/** As a part of a path, whatever it is; two names are never the same. */
+function safeName(name: string): string {
+  if (/^[A-Za-z0-9_][A-Za-z0-9._-]*$/.test(name) && name.length <= NAME_MAX) return name;
+  const readable = name.replaceAll(/[^A-Za-z0-9_-]/g, '_').slice(0, NAME_MAX);
+  return `${readable}-${digestOf(Buffer.from(name)).slice(0, DIGEST_SHOWN)}`;
+}
+
+/** The ways in which a codec says that this is not for it. */
+const SEALED: ReadonlySet<string> = new Set(['codec-missing', 'codec-refused', 'codec-broken']);
+
+async function attachmentOf(
+  { store, payloads }: EngineConfig,
+  {
+    execution,
+    nth,
+    decodes,
+  }: { readonly execution: ExecutionRecord; readonly nth: number; readonly decodes: boolean },
+  { name, type }: AttachmentSummary,
+): Promise<Draft | undefined> {
+  const stored = await store.executions.attachment({ id: execution.id, name });
+  if (stored === undefined) return undefined;
+  const file = `attachments/${String(nth + 1).padStart(3, '0')}-${safeName(name)}`;
+  const isSealed = stored.sealed !== undefined;
+  try {
+    const at = attachmentAt(execution, name);
+    const bytes = isSealed && !decodes ? stored.bytes : await payloads.unsealAttachment(stored, at);
+    return { name: file, type, title: name, bytes };
+  } catch (error) {
+    if (!(error instanceof Fault) || !SEALED.has(error.code)) throw error;
+    return {
+      name: `${file}.sealed`,
+      type: 'application/octet-stream',
+      title: name,
+      bytes: stored.bytes,
+    };
+  }
+}
+
+// All that is stored of an execution that has ended. Its rows go in one transaction: when its row is still there
+// after everything was read, all of it was.
+
+export interface AskedOf extends InteractionFound {
+  readonly late: readonly Answer[];
+}
+
+export interface Gathered {
+  readonly execution: ExecutionRecord;
+  readonly history: readonly HistoryEvent[];
+  readonly inbox: readonly InboxMessage[];
+  readonly children: readonly ChildSummary[];
+  readonly attachments: readonly AttachmentSummary[];
+  readonly awaits: readonly AskedOf[];
+  readonly letter: DeadLetterRecord | undefined;
+  readonly audit: readonly AuditRecord[];
+  readonly seen: SeenOfEnded;
+}
+
+const PAGE = 1_000;
+
+/** Undefined when it is not there, or goes meanwhile. */
+export async function gather(
+  store: ExecutionStore,
+  id: ExecutionId,
+): Promise<Gathered | undefined> {
+  const execution = await store.read(id);
+  if (execution === undefined) return undefined;
+  const { project } = execution;
+  const letter = await store.deadLetter(id);
+  const awaits = await awaitsOf(store, execution);
+  const late = awaits.reduce((sum, { interaction }) => sum + interaction.late, 0);
+  const gathered: Gathered = {
+    execution,
+    history: await paged((last: HistoryEvent | undefined) =>
+      store.history({ id, after: last?.seq ?? 0, limit: PAGE }),
+    ),
+    inbox: await paged((last: InboxMessage | undefined) =>
+      store.inbox({ id, after: last?.n ?? 0, limit: PAGE }),
+    ),
+    children: await paged((last: ChildSummary | undefined) =>
+      store.children({ parent: id, limit: PAGE, ...(last && { after: last.id }) }),
+    ),
+    attachments: await store.attachments(id),
+    awaits,
+    letter,
+    audit: await paged((last: AuditRecord | undefined) =>
+      store.audit({
+        ...{ project, target: { kind: 'execution', id }, limit: PAGE },
+        ...(last && { before: last.id }),
+      }),
+    ),
+    seen: { late, ...(letter?.redrivenBy && { redrivenBy: letter.redrivenBy }) },
+  };
+  return (await store.read(id)) === undefined ? undefined : gathered;
+}
+
+async function awaitsOf(
+  store: ExecutionStore,
+  { id, project }: ExecutionRecord,
+): Promise<readonly AskedOf[]> {
+  const found = await paged((last: InteractionFound | undefined) => {
+    const before: { before?: InteractionId } = last ? { before: last.interaction.id } : {};
+    return store.interactions({ project, execution: id, limit: PAGE, ...before });
+  });
+  return Promise.all(
+    found.map(async (each) => {
+      const isLate = each.interaction.late > 0;
+      const query = { project, id: each.interaction.id };
+      return { ...each, late: isLate ? await store.lateAnswers(query) : [] };
+    }),
+  );
+}
+
+async function paged<Item>(
+  read: (last: Item | undefined) => Promise<readonly Item[]>,
+): Promise<readonly Item[]> {
+  const all: Item[] = [];
+  for (;;) {
+    const page = await read(all.at(-1));
+    all.push(...page);
+    if (page.length < PAGE) return all;
+  }
+}
+
+// What stands in an archive, and whether it is still what was put there.
+
+export interface ArchivedDocument {
+  readonly name: string;
+  readonly type: string;
+  readonly bytes: number;
+  readonly sha256: string;
+  /** What it was called, where that is no name for a file. */
+  readonly title?: string;
+}
+
+export interface Manifest {
+  readonly format: string;
+  readonly id: string;
+  readonly project: string;
+  readonly pipeline: string;
+  readonly status: string;
+  readonly endedAt: string;
+  readonly documents: readonly ArchivedDocument[];
+}
+
+export const MANIFEST = 'manifest.json';
+
+/** Undefined when it is not there, or is not what was written. */
+export async function readManifest(
+  archive: Archive,
+  { place, digest }: ArchivedAt,
+): Promise<Manifest | undefined> {
+  const bytes = await archive.get(`${place}/${MANIFEST}`);
+  if (bytes === undefined || digestOf(bytes) !== digest) return undefined;
+  return JSON.parse(Buffer.from(bytes).toString()) as Manifest;
+}
+
+/** Undefined when it is not there, or is not what was written. */
+export async function readDocument(
+  archive: Archive,
+  place: string,
+  { name, sha256 }: ArchivedDocument,
+): Promise<Uint8Array | undefined> {
+  const bytes = await archive.get(`${place}/${name}`);
+  return bytes !== undefined && digestOf(bytes) === sha256 ? bytes : undefined;
+}
+
+export type Damage = {
+  readonly document: string;
+  readonly why: 'missing' | 'changed';
+};
+
+export type Verified =
+  | { readonly kind: 'intact'; readonly documents: number }
+  | { readonly kind: 'damaged'; readonly damages: readonly Damage[] };
+
+export async function verifyDocuments(archive: Archive, at: ArchivedAt): Promise<Verified> {
+  const manifest = await readManifest(archive, at);
+  if (manifest === undefined) {
+    const bytes = await archive.get(`${at.place}/${MANIFEST}`);
+    const why = bytes === undefined ? 'missing' : 'changed';
+    return { kind: 'damaged', damages: [{ document: MANIFEST, why }] };
+  }
+  const damages: Damage[] = [];
+  for (const { name, sha256 } of manifest.documents) {
+    const bytes = await archive.get(`${at.place}/${name}`);
+    if (bytes === undefined) damages.push({ document: name, why: 'missing' });
+    else if (digestOf(bytes) !== sha256) damages.push({ document: name, why: 'changed' });
+  }
+  return damages.length === 0
+    ? { kind: 'intact', documents: manifest.documents.length }
+    : { kind: 'damaged', damages };
+}
