@@ -21,9 +21,10 @@ import {
   parseMark,
   refuse,
   type Stale,
+  staleAt,
 } from './mark.ts';
 import { type Busy, PATIENCE_MS, PATIENCE_MS_MAX } from './marks.ts';
-import { DEFAULT_TABLE, markStatements, QUESTION } from './sql.ts';
+import { markStatements, QUESTION } from './sql.ts';
 
 export { type Fenced, type GuardAnswer, type Stale, StaleFence } from './mark.ts';
 
@@ -39,7 +40,7 @@ export type FileAnswer<Result> =
   /** Another writer, perhaps a frozen one, has been inside all the time. Nothing was done. */
   | Busy;
 
-const SQL = markStatements(DEFAULT_TABLE, QUESTION);
+const SQL = markStatements('FileGuard', {}, QUESTION);
 
 /** SQLite's result code for a lock that somebody else has. */
 const SQLITE_BUSY = 5;
@@ -158,10 +159,7 @@ export class FileGuard {
     while (await this.#begin(patience)) {
       try {
         const mark = this.#readMark(key);
-        if (mark > fence) {
-          const newest = parseMark(key, mark);
-          return { kind: 'stale', resource: key, presented: fence, newest };
-        }
+        if (mark > fence) return staleAt({ key, fence }, mark);
         if (mark === fence) return { kind: 'written', result: await this.#perform(effect) };
         // On the disk before the effect, and so in a transaction of its own: a crash in the middle
         // of the effect must not lower the mark again.

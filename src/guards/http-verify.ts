@@ -34,7 +34,7 @@ export type ProblemCode =
   | 'fence-busy'
   | 'place-lost';
 
-export const PROBLEM_TYPE = 'application/problem+json';
+const PROBLEM_TYPE = 'application/problem+json';
 
 export type Verdict = Passed | { readonly kind: 'refused'; readonly problem: Problem };
 

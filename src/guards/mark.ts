@@ -68,6 +68,11 @@ export function parseFenced(fenced: Fenced): Fenced {
   return { key: parseLeaseKey(fenced.key), fence };
 }
 
+/** `mark`: the higher one that was found. */
+export function staleAt({ key, fence }: Fenced, mark: unknown): Stale {
+  return { kind: 'stale', resource: key, presented: fence, newest: parseMark(key, mark) };
+}
+
 /** A mark as it is kept: a number, or the decimal digits that drivers make of a bigint. */
 export function parseMark(resource: string, value: unknown): Fence {
   try {
@@ -84,7 +89,7 @@ export function parseMark(resource: string, value: unknown): Fence {
 // What a caller passes is checked where it is passed: a guard that is made wrongly would otherwise
 // fail at its first request, in words that are not about the mistake.
 
-export interface Need {
+interface Need {
   /** What is needed, and by whom: "expressFence: `marks` keeps the highest fence". */
   readonly what: string;
   /** As code: `expressFence({ marks: memoryMarks() })`. */

@@ -14,6 +14,7 @@ import {
   parseFenced,
   parseMark,
   type Stale,
+  staleAt,
 } from './mark.ts';
 import type { RowAnswer } from './sql.ts';
 
@@ -194,8 +195,4 @@ class Entrance {
     this.#listeners.add(listener);
     return () => this.#listeners.delete(listener);
   }
-}
-
-function staleAt({ key, fence }: Fenced, newest: number): Stale {
-  return { kind: 'stale', resource: key, presented: fence, newest: newest as Fence };
 }

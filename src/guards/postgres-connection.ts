@@ -69,7 +69,7 @@ export function fenceIn([row]: readonly unknown[]): unknown {
 // lasts exactly as long as the connection does. When the server ends the connection the place is
 // gone, whatever the request is doing; all that is left then is to say so, loudly.
 
-export class Place {
+export class HeldPlace {
   readonly client: PostgresPoolClient;
   readonly #resource: string;
   readonly #lost: AbortController = new AbortController();

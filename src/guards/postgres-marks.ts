@@ -16,13 +16,13 @@ import { type Clock, systemClock } from '../support/clock.ts';
 import { StoreUnavailable } from '../support/fault.ts';
 import { rejectUnknownOptions, wholeNumber } from '../support/options.ts';
 import { systemTimers, type Timers } from '../support/timer.ts';
-import { type Fenced, parseFenced, parseMark } from './mark.ts';
+import { type Fenced, parseFenced, parseMark, staleAt } from './mark.ts';
 import { type Busy, type EnterAnswer, type Marks, PATIENCE_MS, PATIENCE_MS_MAX } from './marks.ts';
 import {
   checkPool,
   connectWithin,
   fenceIn,
-  Place,
+  HeldPlace,
   type PostgresConnection,
   type PostgresPool,
 } from './postgres-connection.ts';
@@ -67,7 +67,7 @@ export function postgresMarks(
       const until = clock.monotonicMs() + patienceMs;
       const remainingMs = () => Math.max(1, Math.ceil(until - clock.monotonicMs()));
       const client = await connectWithin(pool, patienceMs + WORK_MS, timers);
-      const place = new Place(client, presented.key);
+      const place = new HeldPlace(client, presented.key);
       try {
         const visit: Visit = { client, presented, sql, remainingMs, isBroken: false };
         const answer = await enterWith(visit);
@@ -145,9 +145,7 @@ async function enterWith(
   const busy: Busy = { kind: 'busy', resource: key };
   for (;;) {
     const { wanted, entered } = await look(visit);
-    if (wanted > fence) {
-      return { kind: 'stale', resource: key, presented: fence, newest: parseMark(key, wanted) };
-    }
+    if (wanted > fence) return staleAt(visit.presented, wanted);
     if (wanted < fence) {
       await announce(visit);
     } else if (entered < fence) {

@@ -5,14 +5,13 @@
 // and a transaction that comes later sees the raised mark. READ COMMITTED re-reads a row that it
 // waited for; REPEATABLE READ and SERIALIZABLE fail with 40001 instead, and the retry is refused.
 
-import { rejectUnknownOptions } from '../support/options.ts';
 import {
   CURRENT,
   type Fenced,
   type GuardAnswer,
   parseFenced,
-  parseMark,
   requireCurrent,
+  staleAt,
 } from './mark.ts';
 import {
   assertTransaction,
@@ -23,9 +22,9 @@ import {
 } from './postgres-connection.ts';
 import {
   checkChange,
-  DEFAULT_TABLE,
   DOLLAR,
   type MarkStatements,
+  type MarkTableOptions,
   markStatements,
   parseRowOptions,
   type RowAnswer,
@@ -34,6 +33,7 @@ import {
   type RowGuardOptions,
   rowMark,
   rowUpdate,
+  unchanged,
   type Where,
   withNextStep,
 } from './sql.ts';
@@ -49,23 +49,16 @@ export type {
 export { type PostgresMarks, type PostgresMarksOptions, postgresMarks } from './postgres-marks.ts';
 export type { RowAnswer, RowChange, RowGuardOptions, Where } from './sql.ts';
 
-export interface PostgresGuardOptions {
-  /** Where marks are kept, as written in SQL. Default `holdfast_fence`. */
-  readonly table?: string;
-}
+export type PostgresGuardOptions = MarkTableOptions;
 
 /** One mark per resource in a table of its own: for any write in the same database. */
 export class PostgresGuard {
   /** Run it once, in your migrations. */
   readonly createTable: string;
-  readonly #table: string;
   readonly #sql: MarkStatements;
 
   constructor(options: PostgresGuardOptions = {}) {
-    rejectUnknownOptions('PostgresGuard', options, ['table']);
-    const { table = DEFAULT_TABLE } = options;
-    this.#table = table;
-    this.#sql = markStatements(table, DOLLAR);
+    this.#sql = markStatements('PostgresGuard', options, DOLLAR);
     this.createTable = this.#sql.createTable;
   }
 
@@ -91,16 +84,16 @@ export class PostgresGuard {
   }
 
   async #raise(connection: PostgresConnection, fenced: Fenced): Promise<GuardAnswer> {
-    const { key, fence } = parseFenced(fenced);
+    const presented = parseFenced(fenced);
+    const { key, fence } = presented;
+    const { raise, read, table } = this.#sql;
     try {
-      const raised = await connection.query(this.#sql.raise, [key, fence]);
+      const raised = await connection.query(raise, [key, fence]);
       if (raised.rows.length > 0) return CURRENT;
       // A statement of its own: it sees what the first one waited for, which its snapshot may not.
-      const { rows } = await connection.query(this.#sql.read, [key]);
-      const newest = parseMark(key, fenceIn(rows));
-      return { kind: 'stale', resource: key, presented: fence, newest };
+      return staleAt(presented, fenceIn((await connection.query(read, [key])).rows));
     } catch (error) {
-      throw withNextStep(error, { table: this.#table, owner: 'guard' });
+      throw withNextStep(error, { table, owner: 'guard' });
     }
   }
 }
@@ -139,13 +132,12 @@ export class PostgresRowGuard {
     fenced: Fenced,
     change: RowChange<unknown>,
   ): Promise<RowAnswer> {
-    const { key, fence } = parseFenced(fenced);
+    const presented = parseFenced(fenced);
+    const { fence } = presented;
     const { text, values } = rowUpdate<unknown>(this.#config, DOLLAR, { ...change, fence });
     const { rowCount } = await connection.query(text, values);
     if (rowCount !== null && rowCount > 0) return { kind: 'written', rows: rowCount };
     const read = rowMark(this.#config, DOLLAR, change.where);
-    const mark = fenceIn((await connection.query(read.text, read.values)).rows);
-    if (mark === null || Number(mark) <= fence) return { kind: 'missing' };
-    return { kind: 'stale', resource: key, presented: fence, newest: parseMark(key, mark) };
+    return unchanged(presented, fenceIn((await connection.query(read.text, read.values)).rows));
   }
 }

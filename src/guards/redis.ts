@@ -12,9 +12,9 @@ import {
   needFunction,
   needMethod,
   parseFenced,
-  parseMark,
   refuse,
   type Stale,
+  staleAt,
 } from './mark.ts';
 
 export { type Fenced, type GuardAnswer, type Stale, StaleFence } from './mark.ts';
@@ -125,8 +125,7 @@ export class RedisGuard {
     const [kind, ...rest] = Array.isArray(reply) ? reply : [];
     if (text(kind) === 'written') return { kind: 'written', replies: rest };
     if (text(kind) === 'stale' || text(kind) === 'corrupt') {
-      const newest = parseMark(key, text(rest[0]));
-      return { kind: 'stale', resource: key, presented: fence, newest };
+      return staleAt({ key, fence }, text(rest[0]));
     }
     throw new StoreCorrupt(
       `The guard's script for "${key}" answered ${shown(reply)}. ` +

@@ -3,21 +3,20 @@
 
 import { InvalidInput, StoreUnavailable } from '../support/fault.ts';
 import { rejectUnknownOptions, shown } from '../support/options.ts';
-import { isObject, refuse, type Stale } from './mark.ts';
+import { type Fenced, isObject, refuse, type Stale, staleAt } from './mark.ts';
 
 /** A name as it is written in SQL: plain or in double quotes, with or without a schema. */
 const IDENTIFIER = /^(?:[a-z_]\w*|"[^"]+")$/i;
 const QUALIFIED = /^(?:(?:[a-z_]\w*|"[^"]+")\.)?(?:[a-z_]\w*|"[^"]+")$/i;
 
-export const DEFAULT_TABLE = 'holdfast_fence';
-export const DEFAULT_COLUMN = 'fence';
+const DEFAULT_COLUMN = 'fence';
 
 export function tableName(value: string): string {
   if (typeof value === 'string' && QUALIFIED.test(value)) return value;
   throw new InvalidInput(`A table is named as in SQL, such as app.invoice; got ${shown(value)}.`);
 }
 
-export function columnName(value: string): string {
+function columnName(value: string): string {
   if (typeof value === 'string' && IDENTIFIER.test(value)) return value;
   throw new InvalidInput(`A column is named as in SQL, such as paid_at; got ${shown(value)}.`);
 }
@@ -28,20 +27,32 @@ function bareName(column: string): string {
 }
 
 /** How a dialect writes its n-th parameter. */
-export type Placeholder = (position: number) => string;
+type Placeholder = (position: number) => string;
 
 export const DOLLAR: Placeholder = (position) => `$${position}`;
 export const QUESTION: Placeholder = (position) => `?${position}`;
 
+export interface MarkTableOptions {
+  /** Where marks are kept, as written in SQL. Default `holdfast_fence`. */
+  readonly table?: string;
+}
+
 export interface MarkStatements {
+  readonly table: string;
   readonly createTable: string;
   readonly raise: string;
   readonly read: string;
 }
 
-export function markStatements(table: string, placeholder: Placeholder): MarkStatements {
-  const name = tableName(table);
+export function markStatements(
+  what: string,
+  options: MarkTableOptions,
+  placeholder: Placeholder,
+): MarkStatements {
+  rejectUnknownOptions(what, options, ['table']);
+  const name = tableName(options.table ?? 'holdfast_fence');
   return {
+    table: name,
     createTable: `
 create table if not exists ${name} (
   resource text primary key,
@@ -101,7 +112,7 @@ export function parseRowOptions(what: string, options: RowGuardOptions): RowGuar
 /** Which rows: column = value, for every column given. The primary key, as a rule. */
 export type Where<Value> = Readonly<Record<string, Value>>;
 
-export interface RowStatement<Value> {
+interface RowStatement<Value> {
   readonly text: string;
   readonly values: Value[];
 }
@@ -177,3 +188,9 @@ export type RowAnswer =
   /** No row matches: there is nothing that could hold a mark. */
   | { readonly kind: 'missing' }
   | Stale;
+
+/** What became of an update that changed nothing. `mark`: the highest of the rows, null without rows. */
+export function unchanged(presented: Fenced, mark: unknown): RowAnswer {
+  if (mark === null || Number(mark) <= presented.fence) return { kind: 'missing' };
+  return staleAt(presented, mark);
+}

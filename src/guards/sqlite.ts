@@ -6,20 +6,19 @@
 
 import type { DatabaseSync, SQLInputValue } from 'node:sqlite';
 import { InvalidInput } from '../support/fault.ts';
-import { rejectUnknownOptions } from '../support/options.ts';
 import {
   CURRENT,
   type Fenced,
   type GuardAnswer,
   needMethod,
   parseFenced,
-  parseMark,
   requireCurrent,
+  staleAt,
 } from './mark.ts';
 import {
   checkChange,
-  DEFAULT_TABLE,
   type MarkStatements,
+  type MarkTableOptions,
   markStatements,
   parseRowOptions,
   QUESTION,
@@ -29,6 +28,7 @@ import {
   type RowGuardOptions,
   rowMark,
   rowUpdate,
+  unchanged,
   type Where,
   withNextStep,
 } from './sql.ts';
@@ -36,23 +36,16 @@ import {
 export { type Fenced, type GuardAnswer, type Stale, StaleFence } from './mark.ts';
 export type { RowAnswer, RowChange, RowGuardOptions, Where } from './sql.ts';
 
-export interface SqliteGuardOptions {
-  /** Where marks are kept, as written in SQL. Default `holdfast_fence`. */
-  readonly table?: string;
-}
+export type SqliteGuardOptions = MarkTableOptions;
 
 /** One mark per resource in a table of its own: for any write to the same file. */
 export class SqliteGuard {
   /** Run it once, in your migrations. */
   readonly createTable: string;
-  readonly #table: string;
   readonly #sql: MarkStatements;
 
   constructor(options: SqliteGuardOptions = {}) {
-    rejectUnknownOptions('SqliteGuard', options, ['table']);
-    const { table = DEFAULT_TABLE } = options;
-    this.#table = table;
-    this.#sql = markStatements(table, QUESTION);
+    this.#sql = markStatements('SqliteGuard', options, QUESTION);
     this.createTable = this.#sql.createTable;
   }
 
@@ -78,14 +71,14 @@ export class SqliteGuard {
   }
 
   #raise(database: DatabaseSync, fenced: Fenced): GuardAnswer {
-    const { key, fence } = parseFenced(fenced);
+    const presented = parseFenced(fenced);
+    const { key, fence } = presented;
+    const { raise, read, table } = this.#sql;
     try {
-      if (database.prepare(this.#sql.raise).get(key, fence) !== undefined) return CURRENT;
-      const row = database.prepare(this.#sql.read).get(key);
-      const newest = parseMark(key, row?.['fence']);
-      return { kind: 'stale', resource: key, presented: fence, newest };
+      if (database.prepare(raise).get(key, fence) !== undefined) return CURRENT;
+      return staleAt(presented, database.prepare(read).get(key)?.['fence']);
     } catch (error) {
-      throw withNextStep(error, { table: this.#table, owner: 'guard' });
+      throw withNextStep(error, { table, owner: 'guard' });
     }
   }
 }
@@ -127,16 +120,15 @@ export class SqliteRowGuard {
   }
 
   #write(database: DatabaseSync, fenced: Fenced, change: RowChange<SQLInputValue>): RowAnswer {
-    const { key, fence } = parseFenced(fenced);
+    const presented = parseFenced(fenced);
     const { text, values } = rowUpdate<SQLInputValue>(this.#config, QUESTION, {
       ...change,
-      fence,
+      fence: presented.fence,
     });
     const rows = Number(database.prepare(text).run(...values).changes);
     if (rows > 0) return { kind: 'written', rows };
     const read = rowMark(this.#config, QUESTION, change.where);
     const mark = database.prepare(read.text).get(...read.values)?.['fence'] ?? null;
-    if (mark === null || Number(mark) <= fence) return { kind: 'missing' };
-    return { kind: 'stale', resource: key, presented: fence, newest: parseMark(key, mark) };
+    return unchanged(presented, mark);
   }
 }

@@ -13,6 +13,7 @@ import { Authority, type Moment, momentOf } from './authority.ts';
 import { lookUp } from './look-up.ts';
 import { causeOf } from './observer.ts';
 import type { HeartbeatAnswer } from './port.ts';
+import { BEATS_PER_TTL, RETRIES_PER_TTL } from './session.ts';
 import type { SessionCore } from './session-core.ts';
 import { isUnanswered, type Unanswered } from './store-call.ts';
 
@@ -34,12 +35,9 @@ export interface HeartbeatListener {
   ended(cause: string): void;
 }
 
-const BEATS_PER_TTL = 3;
 const JITTER = 0.1;
 /** How often leases granted during a look at the others make it look again. */
 const LOOKS_MAX = 5;
-/** After no answer: try again this soon. */
-const RETRIES_PER_TTL = 20;
 
 export class Keeper {
   readonly #core: SessionCore;

@@ -17,6 +17,11 @@ import type { Exit } from './exit.ts';
 import { epochOf } from './fence.ts';
 import type { Owner, SessionId } from './names.ts';
 
+/** heartbeats come every third of the ttl. */
+export const BEATS_PER_TTL = 3;
+/** A heartbeat without an answer is tried again this soon. */
+export const RETRIES_PER_TTL = 20;
+
 export interface SessionRecord {
   readonly id: SessionId;
   readonly owner: Owner;

@@ -1,31 +1,16 @@
 // The metrics of leases: one table for both adapters, the guide and the dashboard. Labels have few
 // values; keys and sessions are never among them, since there is no end of those.
 
-export interface Metric {
+import type { LeaseReport, OperationReport } from '../lease/observer.ts';
+
+interface Metric {
   readonly kind: 'counter' | 'gauge' | 'histogram';
   readonly help: string;
   readonly unit: '' | 's' | 'By';
   readonly labels: readonly string[];
 }
 
-export type MetricName =
-  | 'holdfast_lease_operations_total'
-  | 'holdfast_lease_operation_seconds'
-  | 'holdfast_lease_renewal_slack_seconds'
-  | 'holdfast_lease_renewal_attempts'
-  | 'holdfast_lease_event_loop_lag_seconds'
-  | 'holdfast_lease_suspended_seconds_total'
-  | 'holdfast_lease_session_changes_total'
-  | 'holdfast_lease_grants_total'
-  | 'holdfast_lease_checkpoint_bytes'
-  | 'holdfast_lease_checkpoint_interval_seconds'
-  | 'holdfast_lease_overrun_seconds'
-  | 'holdfast_lease_ttl_seconds'
-  | 'holdfast_lease_heartbeat_seconds'
-  | 'holdfast_lease_grace_seconds'
-  | 'holdfast_lease_reports_dropped_total';
-
-export const METRICS: Readonly<Record<MetricName, Metric>> = {
+export const METRICS = {
   holdfast_lease_operations_total: {
     kind: 'counter',
     help: 'Calls to the store, by operation and by what became of them.',
@@ -116,4 +101,68 @@ export const METRICS: Readonly<Record<MetricName, Metric>> = {
     unit: '',
     labels: [],
   },
-};
+} as const satisfies Readonly<Record<string, Metric>>;
+
+export type MetricName = keyof typeof METRICS;
+
+/** Adds to a counter, sets a gauge, or is one more value of a histogram. */
+export type Measure = (
+  name: MetricName,
+  value: number,
+  labels?: Readonly<Record<string, string>>,
+) => void;
+
+/** All that a report changes. */
+export function measureReport(report: LeaseReport, measure: Measure): void {
+  switch (report.kind) {
+    case 'operation':
+      measureOperation(report, measure);
+      return;
+    case 'settings': {
+      const labels = { owner: report.owner };
+      measure('holdfast_lease_ttl_seconds', report.ttlMs / 1_000, labels);
+      measure('holdfast_lease_heartbeat_seconds', report.heartbeatMs / 1_000, labels);
+      measure('holdfast_lease_grace_seconds', report.graceMs / 1_000, labels);
+      return;
+    }
+    case 'overrun':
+      if (report.stillRunning) {
+        measure('holdfast_lease_session_changes_total', 1, { change: 'overrunning' });
+      } else measure('holdfast_lease_overrun_seconds', report.overrunMs / 1_000);
+      return;
+    case 'dropped':
+      measure('holdfast_lease_reports_dropped_total', report.count);
+      return;
+    case 'lapsed':
+    case 'rejoined':
+    case 'lost':
+    case 'troubled':
+      measure('holdfast_lease_session_changes_total', 1, { change: report.kind });
+      return;
+  }
+}
+
+function measureOperation(report: OperationReport, measure: Measure): void {
+  const { operation, outcome, granted, saved } = report;
+  measure('holdfast_lease_operations_total', 1, { operation, outcome });
+  measure('holdfast_lease_operation_seconds', report.latencyMs / 1_000, { operation });
+  measure('holdfast_lease_event_loop_lag_seconds', Math.max(0, report.loopLagMs) / 1_000);
+  if (report.suspendedMs > 0) {
+    measure('holdfast_lease_suspended_seconds_total', report.suspendedMs / 1_000);
+  }
+  if (granted !== undefined) {
+    measure('holdfast_lease_grants_total', 1, { predecessor: granted.predecessor.exit });
+  }
+  if (outcome !== 'ok') return;
+  if (operation === 'heartbeat') {
+    const slackMs = Math.max(0, report.remainingAtSendMs - report.latencyMs);
+    measure('holdfast_lease_renewal_slack_seconds', slackMs / 1_000);
+    measure('holdfast_lease_renewal_attempts', report.attempt ?? 1);
+  }
+  if (operation === 'checkpoint') {
+    measure('holdfast_lease_checkpoint_bytes', report.bytes ?? 0);
+    if (saved?.sinceLastMs !== undefined) {
+      measure('holdfast_lease_checkpoint_interval_seconds', saved.sinceLastMs / 1_000);
+    }
+  }
+}

@@ -4,23 +4,22 @@
 
 import {
   type Attributes,
+  type Context,
   type Counter,
-  type Gauge,
   type Histogram,
   type Meter,
+  ROOT_CONTEXT,
   SpanKind,
   SpanStatusCode,
   type Tracer,
+  trace,
 } from '@opentelemetry/api';
-import type { LeaseObserver, LeaseReport, OperationReport } from '../lease/observer.ts';
+import type { ExecutionObserver, ExecutionReport } from '../execution/report.ts';
+import type { LeaseObserver, OperationReport } from '../lease/observer.ts';
+import { systemClock } from '../support/clock.ts';
 import { InvalidInput } from '../support/fault.ts';
 import { rejectUnknownOptions } from '../support/options.ts';
-import { METRICS, type MetricName } from './metric-names.ts';
-
-export {
-  type ExecutionTelemetryOptions,
-  openTelemetryExecutionObserver,
-} from './opentelemetry-executions.ts';
+import { METRICS, type Measure, type MetricName, measureReport } from './metric-names.ts';
 
 export interface OpenTelemetryOptions {
   readonly meter: Meter;
@@ -29,14 +28,24 @@ export interface OpenTelemetryOptions {
 }
 
 export function openTelemetryObserver(options: OpenTelemetryOptions): LeaseObserver {
-  rejectUnknownOptions('openTelemetryObserver', options, ['meter', 'tracer']);
-  if (typeof options.meter?.createCounter !== 'function') {
-    throw new InvalidInput(
-      'openTelemetryObserver: meter is missing; pass one, such as metrics.getMeter("holdfast").',
-    );
-  }
-  const feed = new Feed(options);
-  return { report: (report) => feed.take(report) };
+  const { meter, tracer } = checked('openTelemetryObserver', options);
+  const names = Object.keys(METRICS) as MetricName[];
+  const feeds = new Map(names.map((name) => [name, instrument(meter, name)]));
+  const measure: Measure = (name, value, labels = {}) => feeds.get(name)?.(value, labels);
+  return {
+    report: (report) => {
+      measureReport(report, measure);
+      if (report.kind === 'operation') operationSpan(tracer, report);
+    },
+  };
+}
+
+function checked<Options extends OpenTelemetryOptions>(what: string, options: Options): Options {
+  rejectUnknownOptions(what, options, ['meter', 'tracer']);
+  if (typeof options.meter?.createCounter === 'function') return options;
+  throw new InvalidInput(
+    `${what}: meter is missing; pass one, such as metrics.getMeter("holdfast").`,
+  );
 }
 
 /** `holdfast_lease_operations_total` is `holdfast.lease.operations` here: the unit says the rest. */
@@ -45,119 +54,188 @@ export function instrumentName(name: MetricName): string {
   return bare.replace(/^holdfast_lease_/, 'holdfast.lease.');
 }
 
+function instrument(
+  meter: Meter,
+  name: MetricName,
+): (value: number, attributes: Attributes) => void {
+  const { kind, help, unit } = METRICS[name];
+  const options = { description: help, ...(unit === '' ? {} : { unit }) };
+  const called = instrumentName(name);
+  if (kind === 'counter') {
+    const counter = meter.createCounter(called, options);
+    return (value, attributes) => counter.add(value, attributes);
+  }
+  const recorder =
+    kind === 'gauge' ? meter.createGauge(called, options) : meter.createHistogram(called, options);
+  return (value, attributes) => recorder.record(value, attributes);
+}
+
 const NOT_WELL: ReadonlySet<string> = new Set(['unknown', 'unavailable']);
 
-class Feed {
-  readonly #meter: Meter;
+/** Reports come after the fact, so that the span is made whole, with the times it had. */
+function operationSpan(
+  tracer: Tracer | undefined,
+  report: OperationReport & { readonly at: number },
+): void {
+  if (tracer === undefined) return;
+  const span = tracer.startSpan(`holdfast.lease.${report.operation}`, {
+    kind: SpanKind.CLIENT,
+    startTime: report.at - report.latencyMs,
+    attributes: {
+      'holdfast.outcome': report.outcome,
+      'holdfast.session': report.session,
+      'holdfast.remaining_at_send_ms': report.remainingAtSendMs,
+      'holdfast.remaining_at_reply_ms': report.remainingAtReplyMs,
+      'holdfast.event_loop_lag_ms': report.loopLagMs,
+      ...(report.key === undefined ? {} : { 'holdfast.key': report.key }),
+      ...(report.fence === undefined ? {} : { 'holdfast.fence': report.fence }),
+      ...(report.attempt === undefined ? {} : { 'holdfast.attempt': report.attempt }),
+      ...(report.bytes === undefined ? {} : { 'holdfast.bytes': report.bytes }),
+    },
+  });
+  if (NOT_WELL.has(report.outcome)) {
+    span.setStatus({ code: SpanStatusCode.ERROR, message: report.cause ?? report.outcome });
+  }
+  span.end(report.at);
+}
+
+// What the engine reports of executions, as spans and metrics: a span for each attempt of a step and one for each
+// claim, both in the trace that the execution was submitted in. Reports come after the fact, so that a span is
+// made whole, with the times it had.
+
+export interface ExecutionTelemetryOptions {
+  readonly meter: Meter;
+  /** Spans carry ids, names of steps and fences, metrics do not. */
+  readonly tracer?: Tracer;
+}
+
+/** For `openHoldfast({ observer })` and `openWorker({ observer })`. */
+export function openTelemetryExecutionObserver(
+  options: ExecutionTelemetryOptions,
+): ExecutionObserver {
+  const feed = new ExecutionFeed(checked('openTelemetryExecutionObserver', options));
+  return { report: (report) => feed.take(report) };
+}
+
+type Of<Kind extends ExecutionReport['kind']> = Extract<ExecutionReport, { readonly kind: Kind }>;
+type Leaving = Of<'parked' | 'given-back' | 'blocked' | 'ended' | 'lost'>;
+
+class ExecutionFeed {
   readonly #tracer: Tracer | undefined;
-  readonly #counters: Map<MetricName, Counter> = new Map();
-  readonly #histograms: Map<MetricName, Histogram> = new Map();
-  readonly #gauges: Map<MetricName, Gauge> = new Map();
+  readonly #claims: Counter;
+  readonly #waits: Histogram;
+  readonly #steps: Counter;
+  readonly #stepSeconds: Histogram;
+  readonly #departures: Counter;
+  /** Since when; as many as this process has claimed now. */
+  readonly #claimed: Map<string, number> = new Map();
 
-  constructor(options: OpenTelemetryOptions) {
-    this.#meter = options.meter;
-    this.#tracer = options.tracer;
-    for (const name of Object.keys(METRICS) as MetricName[]) this.#make(name);
+  constructor({ meter, tracer }: ExecutionTelemetryOptions) {
+    this.#tracer = tracer;
+    const of = (name: string): string => `holdfast.execution.${name}`;
+    const seconds = { unit: 's' };
+    this.#claims = meter.createCounter(of('claims'), {
+      description: 'Claims, by how the one before ended; `lost` is a takeover.',
+    });
+    this.#waits = meter.createHistogram(of('claim_wait'), {
+      ...seconds,
+      description: 'From being ready to being claimed.',
+    });
+    this.#steps = meter.createCounter(of('steps'), {
+      description: 'Attempts of steps, by what came of them.',
+    });
+    this.#stepSeconds = meter.createHistogram(of('step'), {
+      ...seconds,
+      description: 'How long attempts of steps took.',
+    });
+    this.#departures = meter.createCounter(of('departures'), {
+      description: 'How executions left this process: parked, given back, lost, or their status.',
+    });
   }
 
-  #make(name: MetricName): void {
-    const { kind, help, unit } = METRICS[name];
-    const options = { description: help, ...(unit === '' ? {} : { unit }) };
-    const instrument = instrumentName(name);
-    if (kind === 'counter')
-      this.#counters.set(name, this.#meter.createCounter(instrument, options));
-    else if (kind === 'gauge') this.#gauges.set(name, this.#meter.createGauge(instrument, options));
-    else this.#histograms.set(name, this.#meter.createHistogram(instrument, options));
-  }
-
-  take(report: LeaseReport): void {
+  take(report: ExecutionReport): void {
     switch (report.kind) {
-      case 'operation':
-        this.#takeOperation(report);
-        this.#span(report);
+      case 'claimed':
+        this.#claims.add(1, { previous: report.previous });
+        this.#waits.record(report.waitedMs / 1_000);
+        this.#claimed.set(`${report.execution} ${report.fence}`, systemClock.wallMs());
         return;
-      case 'settings': {
-        const owner = { owner: report.owner };
-        this.#gauges.get('holdfast_lease_ttl_seconds')?.record(report.ttlMs / 1_000, owner);
-        this.#gauges
-          .get('holdfast_lease_heartbeat_seconds')
-          ?.record(report.heartbeatMs / 1_000, owner);
-        this.#gauges.get('holdfast_lease_grace_seconds')?.record(report.graceMs / 1_000, owner);
+      case 'step':
+        this.#step(report);
         return;
-      }
-      case 'overrun':
-        if (report.stillRunning) {
-          this.#add('holdfast_lease_session_changes_total', 1, { change: 'overrunning' });
-        } else this.#record('holdfast_lease_overrun_seconds', report.overrunMs / 1_000);
-        return;
-      case 'dropped':
-        this.#add('holdfast_lease_reports_dropped_total', report.count);
-        return;
-      case 'lapsed':
-      case 'rejoined':
+      case 'parked':
+      case 'given-back':
+      case 'blocked':
+      case 'ended':
       case 'lost':
-      case 'troubled':
-        this.#add('holdfast_lease_session_changes_total', 1, { change: report.kind });
+        this.#left(report);
         return;
+      default:
     }
   }
 
-  #add(name: MetricName, value: number, attributes: Attributes = {}): void {
-    this.#counters.get(name)?.add(value, attributes);
-  }
-
-  #record(name: MetricName, value: number, attributes: Attributes = {}): void {
-    this.#histograms.get(name)?.record(Math.max(0, value), attributes);
-  }
-
-  #takeOperation(report: OperationReport): void {
-    const { operation, outcome } = report;
-    this.#add('holdfast_lease_operations_total', 1, { operation, outcome });
-    this.#record('holdfast_lease_operation_seconds', report.latencyMs / 1_000, { operation });
-    this.#record('holdfast_lease_event_loop_lag_seconds', report.loopLagMs / 1_000);
-    if (report.suspendedMs > 0) {
-      this.#add('holdfast_lease_suspended_seconds_total', report.suspendedMs / 1_000);
-    }
-    if (report.granted !== undefined) {
-      const predecessor = report.granted.predecessor.exit;
-      this.#add('holdfast_lease_grants_total', 1, { predecessor });
-    }
-    if (outcome !== 'ok') return;
-    if (operation === 'heartbeat') {
-      const slackMs = report.remainingAtSendMs - report.latencyMs;
-      this.#record('holdfast_lease_renewal_slack_seconds', slackMs / 1_000);
-      this.#record('holdfast_lease_renewal_attempts', report.attempt ?? 1);
-    }
-    if (operation === 'checkpoint') {
-      this.#record('holdfast_lease_checkpoint_bytes', report.bytes ?? 0);
-      const since = report.saved?.sinceLastMs;
-      if (since !== undefined) {
-        this.#record('holdfast_lease_checkpoint_interval_seconds', since / 1_000);
-      }
-    }
-  }
-
-  /** Reports come after the fact, so that the span is made whole, with the times it had. */
-  #span(report: OperationReport & { readonly at: number }): void {
-    if (this.#tracer === undefined) return;
-    const span = this.#tracer.startSpan(`holdfast.lease.${report.operation}`, {
-      kind: SpanKind.CLIENT,
-      startTime: report.at - report.latencyMs,
+  #step(report: Of<'step'>): void {
+    const outcome = report.failure === undefined ? 'completed' : 'failed';
+    this.#steps.add(1, { outcome });
+    this.#stepSeconds.record(report.tookMs / 1_000, { outcome });
+    const now = systemClock.wallMs();
+    this.#span(`step ${report.step}`, report, {
+      ...{ from: now - report.tookMs, to: now, failure: report.failure?.message },
       attributes: {
-        'holdfast.outcome': report.outcome,
-        'holdfast.session': report.session,
-        'holdfast.remaining_at_send_ms': report.remainingAtSendMs,
-        'holdfast.remaining_at_reply_ms': report.remainingAtReplyMs,
-        'holdfast.event_loop_lag_ms': report.loopLagMs,
-        ...(report.key === undefined ? {} : { 'holdfast.key': report.key }),
-        ...(report.fence === undefined ? {} : { 'holdfast.fence': report.fence }),
-        ...(report.attempt === undefined ? {} : { 'holdfast.attempt': report.attempt }),
-        ...(report.bytes === undefined ? {} : { 'holdfast.bytes': report.bytes }),
+        'holdfast.step': report.step,
+        'holdfast.attempt': report.attempt,
+        'holdfast.may_have_run': report.mayHaveRun,
       },
     });
-    if (NOT_WELL.has(report.outcome)) {
-      span.setStatus({ code: SpanStatusCode.ERROR, message: report.cause ?? report.outcome });
-    }
-    span.end(report.at);
   }
+
+  #left(report: Leaving): void {
+    const how = report.kind === 'ended' ? report.status : report.kind;
+    this.#departures.add(1, { how });
+    const key = `${report.execution} ${report.fence}`;
+    const to = systemClock.wallMs();
+    const from = this.#claimed.get(key) ?? to;
+    this.#claimed.delete(key);
+    const failure = report.kind === 'ended' ? report.failure?.message : undefined;
+    const attributes = { 'holdfast.how': how };
+    this.#span(`execution ${report.pipeline}`, report, { from, to, failure, attributes });
+  }
+
+  #span(
+    name: string,
+    report: Of<'step'> | Leaving,
+    told: {
+      readonly from: number;
+      readonly to: number;
+      readonly failure: string | undefined;
+      readonly attributes: Attributes;
+    },
+  ): void {
+    if (this.#tracer === undefined) return;
+    const options = {
+      kind: SpanKind.INTERNAL,
+      startTime: told.from,
+      attributes: {
+        'holdfast.execution': report.execution,
+        'holdfast.pipeline': report.pipeline,
+        'holdfast.fence': report.fence,
+        ...told.attributes,
+      },
+    };
+    const span = this.#tracer.startSpan(name, options, contextOf(report.traceparent));
+    if (told.failure !== undefined) {
+      span.setStatus({ code: SpanStatusCode.ERROR, message: told.failure });
+    }
+    span.end(told.to);
+  }
+}
+
+const TRACEPARENT = /^[0-9a-f]{2}-([0-9a-f]{32})-([0-9a-f]{16})-([0-9a-f]{2})/;
+
+/** A trace of its own where there is none. */
+function contextOf(traceparent: string | undefined): Context {
+  const [, traceId, spanId, flags = '00'] = TRACEPARENT.exec(traceparent ?? '') ?? [];
+  if (traceId === undefined || spanId === undefined) return ROOT_CONTEXT;
+  const traceFlags = Number.parseInt(flags, 16);
+  return trace.setSpanContext(ROOT_CONTEXT, { traceId, spanId, traceFlags, isRemote: true });
 }

@@ -2,130 +2,131 @@
 // names are stable; docs/guide/observe.md lists them and the Grafana dashboard uses exactly these.
 
 import { Counter, Gauge, Histogram, type Registry } from 'prom-client';
-import type { LeaseObserver, LeaseReport, OperationReport } from '../lease/observer.ts';
+import type { ExecutionObserver, ExecutionReport } from '../execution/report.ts';
+import type { LeaseObserver } from '../lease/observer.ts';
+import { InvalidInput } from '../support/fault.ts';
 import { rejectUnknownOptions } from '../support/options.ts';
-import { METRICS, type MetricName } from './metric-names.ts';
-import { type PrometheusOptions, registryOf } from './prometheus-registry.ts';
-
-export { prometheusExecutionObserver } from './prometheus-executions.ts';
-export type { PrometheusOptions } from './prometheus-registry.ts';
+import { METRICS, type Measure, type MetricName, measureReport } from './metric-names.ts';
 
 const SECOND_BUCKETS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30];
-const AUTHORITY_BUCKETS = [0, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 15, 30, 60, 120, 300];
-const ATTEMPT_BUCKETS = [1, 2, 3, 4, 5, 7, 10, 15, 20];
-const BYTE_BUCKETS = [0, 64, 256, 1_024, 4_096, 16_384, 65_536, 262_144];
-const WORK_BUCKETS = [0.1, 0.5, 1, 5, 10, 30, 60, 120, 300, 600, 1_800, 3_600];
+
+const BUCKETS: Partial<Record<MetricName, number[]>> = {
+  holdfast_lease_operation_seconds: SECOND_BUCKETS,
+  holdfast_lease_renewal_slack_seconds: [0, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 15, 30, 60, 120, 300],
+  holdfast_lease_renewal_attempts: [1, 2, 3, 4, 5, 7, 10, 15, 20],
+  holdfast_lease_event_loop_lag_seconds: SECOND_BUCKETS,
+  holdfast_lease_checkpoint_bytes: [0, 64, 256, 1_024, 4_096, 16_384, 65_536, 262_144],
+  holdfast_lease_checkpoint_interval_seconds: [
+    ...[0.1, 0.5, 1, 5, 10, 30, 60, 120, 300, 600, 1_800, 3_600],
+  ],
+  holdfast_lease_overrun_seconds: SECOND_BUCKETS,
+};
+
+export interface PrometheusOptions {
+  readonly registry: Registry;
+}
 
 /** Registers the metrics and answers with the observer that feeds them. Once for each registry. */
 export function prometheusObserver(options: PrometheusOptions): LeaseObserver {
-  rejectUnknownOptions('prometheusObserver', options, ['registry']);
-  const feed = new Feed(registryOf('prometheusObserver', options));
+  const registry = registryOf('prometheusObserver', options);
+  const names = Object.keys(METRICS) as MetricName[];
+  const metrics = new Map(names.map((name) => [name, register(registry, name)]));
+  const measure: Measure = (name, value, labels = {}) => metrics.get(name)?.(labels, value);
+  return { report: (report) => measureReport(report, measure) };
+}
+
+type Feed = (labels: Readonly<Record<string, string>>, value: number) => void;
+
+function register(registry: Registry, name: MetricName): Feed {
+  const { kind, help, labels } = METRICS[name];
+  const about = { name, help, labelNames: [...labels], registers: [registry] };
+  if (kind === 'counter') {
+    const counter = new Counter(about);
+    return (of, value) => counter.inc(of, value);
+  }
+  if (kind === 'gauge') {
+    const gauge = new Gauge(about);
+    return (of, value) => gauge.set(of, value);
+  }
+  const histogram = new Histogram({ ...about, buckets: BUCKETS[name] ?? SECOND_BUCKETS });
+  return (of, value) => histogram.observe(of, value);
+}
+
+function registryOf(what: string, options: PrometheusOptions): Registry {
+  rejectUnknownOptions(what, options, ['registry']);
+  const { registry } = options;
+  if (typeof registry?.registerMetric === 'function') return registry;
+  throw new InvalidInput(`${what}: registry is missing; pass a Registry of prom-client.`);
+}
+
+// What a worker does with executions, as metrics in a registry of prom-client.
+
+const EXECUTION_BUCKETS = [0.001, 0.005, 0.025, 0.1, 0.5, 1, 5, 30, 60, 300, 1_800, 3_600];
+
+/**
+ * Registers the metrics of executions and returns the observer that feeds them. Call it once for each registry.
+ * Pipelines are a label: a worker runs those that its code has.
+ *
+ * @throws InvalidInput if `registry` is missing.
+ *
+ * @example
+ * const observer = prometheusExecutionObserver({ registry });
+ * const holdfast = await openHoldfast({ store: './holdfast.db', observer });
+ */
+export function prometheusExecutionObserver(options: PrometheusOptions): ExecutionObserver {
+  const feed = new ExecutionFeed(registryOf('prometheusExecutionObserver', options));
   return { report: (report) => feed.take(report) };
 }
 
-class Feed {
-  readonly #operations: Counter;
-  readonly #latency: Histogram;
-  readonly #remaining: Histogram;
-  readonly #attempts: Histogram;
-  readonly #lag: Histogram;
-  readonly #suspended: Counter;
-  readonly #losses: Counter;
-  readonly #bytes: Histogram;
-  readonly #work: Histogram;
-  readonly #overrun: Histogram;
-  readonly #grants: Counter;
-  readonly #ttl: Gauge;
-  readonly #heartbeat: Gauge;
-  readonly #grace: Gauge;
-  readonly #dropped: Counter;
+class ExecutionFeed {
+  readonly #claims: Counter;
+  readonly #waits: Histogram;
+  readonly #steps: Histogram;
+  readonly #departures: Counter;
 
   constructor(registry: Registry) {
-    const registers = [registry];
-    const counter = (name: MetricName): Counter =>
-      new Counter({
-        name,
-        help: METRICS[name].help,
-        labelNames: [...METRICS[name].labels],
-        registers,
-      });
-    const gauge = (name: MetricName): Gauge =>
-      new Gauge({
-        name,
-        help: METRICS[name].help,
-        labelNames: [...METRICS[name].labels],
-        registers,
-      });
-    const histogram = (name: MetricName, buckets: number[]): Histogram =>
-      new Histogram({
-        name,
-        help: METRICS[name].help,
-        labelNames: [...METRICS[name].labels],
-        buckets,
-        registers,
-      });
-    this.#operations = counter('holdfast_lease_operations_total');
-    this.#latency = histogram('holdfast_lease_operation_seconds', SECOND_BUCKETS);
-    this.#remaining = histogram('holdfast_lease_renewal_slack_seconds', AUTHORITY_BUCKETS);
-    this.#attempts = histogram('holdfast_lease_renewal_attempts', ATTEMPT_BUCKETS);
-    this.#lag = histogram('holdfast_lease_event_loop_lag_seconds', SECOND_BUCKETS);
-    this.#suspended = counter('holdfast_lease_suspended_seconds_total');
-    this.#losses = counter('holdfast_lease_session_changes_total');
-    this.#bytes = histogram('holdfast_lease_checkpoint_bytes', BYTE_BUCKETS);
-    this.#work = histogram('holdfast_lease_checkpoint_interval_seconds', WORK_BUCKETS);
-    this.#overrun = histogram('holdfast_lease_overrun_seconds', SECOND_BUCKETS);
-    this.#grants = counter('holdfast_lease_grants_total');
-    this.#ttl = gauge('holdfast_lease_ttl_seconds');
-    this.#heartbeat = gauge('holdfast_lease_heartbeat_seconds');
-    this.#grace = gauge('holdfast_lease_grace_seconds');
-    this.#dropped = counter('holdfast_lease_reports_dropped_total');
+    const about = (name: string, help: string, ...labels: readonly string[]) => ({
+      ...{ name: `holdfast_execution_${name}`, help, registers: [registry] },
+      labelNames: ['pipeline', ...labels],
+    });
+    const claims = 'Claims, by how the one before ended; lost is a takeover.';
+    this.#claims = new Counter(about('claims_total', claims, 'previous'));
+    this.#waits = new Histogram({
+      ...about('claim_wait_seconds', 'From being ready to being claimed.'),
+      buckets: EXECUTION_BUCKETS,
+    });
+    this.#steps = new Histogram({
+      ...about('step_seconds', 'Attempts of steps and how long they took.', 'outcome'),
+      buckets: EXECUTION_BUCKETS,
+    });
+    const left = 'How executions left this process: parked, given back, lost, or their status.';
+    this.#departures = new Counter(about('departures_total', left, 'how'));
   }
 
-  take(report: LeaseReport): void {
+  take(report: ExecutionReport): void {
     switch (report.kind) {
-      case 'operation':
-        this.#takeOperation(report);
+      case 'claimed': {
+        const { pipeline, previous, waitedMs } = report;
+        this.#claims.inc({ pipeline, previous });
+        this.#waits.observe({ pipeline }, waitedMs / 1_000);
         return;
-      case 'settings':
-        this.#ttl.set({ owner: report.owner }, report.ttlMs / 1_000);
-        this.#heartbeat.set({ owner: report.owner }, report.heartbeatMs / 1_000);
-        this.#grace.set({ owner: report.owner }, report.graceMs / 1_000);
+      }
+      case 'step': {
+        const { pipeline, failure, tookMs } = report;
+        const outcome = failure === undefined ? 'completed' : 'failed';
+        this.#steps.observe({ pipeline, outcome }, tookMs / 1_000);
         return;
-      case 'overrun':
-        if (report.stillRunning) this.#losses.inc({ change: 'overrunning' });
-        else this.#overrun.observe(report.overrunMs / 1_000);
+      }
+      case 'parked':
+      case 'given-back':
+      case 'blocked':
+      case 'ended':
+      case 'lost': {
+        const how = report.kind === 'ended' ? report.status : report.kind;
+        this.#departures.inc({ pipeline: report.pipeline, how });
         return;
-      case 'dropped':
-        this.#dropped.inc(report.count);
-        return;
-      case 'lapsed':
-      case 'rejoined':
-      case 'lost':
-      case 'troubled':
-        this.#losses.inc({ change: report.kind });
-        return;
-    }
-  }
-
-  #takeOperation(report: OperationReport): void {
-    const { operation, outcome } = report;
-    this.#operations.inc({ operation, outcome });
-    this.#latency.observe({ operation }, report.latencyMs / 1_000);
-    this.#lag.observe(Math.max(0, report.loopLagMs) / 1_000);
-    if (report.suspendedMs > 0) this.#suspended.inc(report.suspendedMs / 1_000);
-    if (report.granted !== undefined) {
-      this.#grants.inc({ predecessor: report.granted.predecessor.exit });
-    }
-    if (outcome !== 'ok') return;
-    if (operation === 'heartbeat') {
-      const slackMs = report.remainingAtSendMs - report.latencyMs;
-      this.#remaining.observe(Math.max(0, slackMs) / 1_000);
-      this.#attempts.observe(report.attempt ?? 1);
-    }
-    if (operation === 'checkpoint') {
-      this.#bytes.observe(report.bytes ?? 0);
-      const since = report.saved?.sinceLastMs;
-      if (since !== undefined) this.#work.observe(since / 1_000);
+      }
+      default:
     }
   }
 }

@@ -1,33 +1,32 @@
 // The thread of a proved session: opens the store for itself and sends the heartbeats of that session
 // and of those below it, as long as the main thread proves that it makes progress. Nothing that goes
-// wrong with one heartbeat ends it. Started by keeper-source.ts, never imported.
+// wrong with one heartbeat ends it. Started by proved-session.ts, never imported.
 
 import { parentPort, workerData } from 'node:worker_threads';
 import { momentOf } from '../lease/authority.ts';
 import { parseOwner, parseSessionId } from '../lease/names.ts';
 import { causeOf } from '../lease/observer.ts';
 import type { KernelStore } from '../lease/port.ts';
+import { BEATS_PER_TTL, RETRIES_PER_TTL } from '../lease/session.ts';
 import { callStore, isUnanswered } from '../lease/store-call.ts';
 import { systemClock } from '../support/clock.ts';
 import { jittered, systemRandom } from '../support/random.ts';
 import { systemTimers } from '../support/timer.ts';
 import type { ThreadNews, ThreadOrder, ThreadOrders } from './proved-session.ts';
-import { Pulse } from './pulse.ts';
+import { ThreadPulse } from './pulse.ts';
 import { hardExit, Wedge } from './run-term.ts';
 
 type Keep = Extract<ThreadOrder, { kind: 'keep' }>;
 
-const BEATS_PER_TTL = 3;
-const RETRIES_PER_TTL = 20;
 const JITTER = 0.1;
 const LOOKS_PER_STALL = 4;
 
 const { address, stallMs, memory } = workerData as ThreadOrders;
-const proof = new Pulse(memory);
+const proof = new ThreadPulse(memory);
 const kept = new Map<string, AbortController>();
 
 async function keep(store: KernelStore, order: Keep, dropped: AbortSignal): Promise<void> {
-  const pulse = new Pulse(order.memory);
+  const pulse = new ThreadPulse(order.memory);
   while (!dropped.aborted) {
     const parts = (await beatSafely(store, order, pulse)) ? BEATS_PER_TTL : RETRIES_PER_TTL;
     await systemTimers.pause(jittered(systemRandom, order.ttlMs / parts, JITTER), dropped);
@@ -36,7 +35,7 @@ async function keep(store: KernelStore, order: Keep, dropped: AbortSignal): Prom
 
 /** The last resort of a proved session: its main thread can neither stop its work nor be asked to. */
 async function endIfWedged(order: Keep, afterMs: number, dropped: AbortSignal): Promise<void> {
-  const pulse = new Pulse(order.memory);
+  const pulse = new ThreadPulse(order.memory);
   const wedge = new Wedge(afterMs);
   while (!dropped.aborted) {
     await systemTimers.pause(stallMs / LOOKS_PER_STALL, dropped);
@@ -47,7 +46,7 @@ async function endIfWedged(order: Keep, afterMs: number, dropped: AbortSignal): 
 }
 
 /** False when it should be tried again soon: no answer, no proof of progress, or a fault. */
-async function beatSafely(store: KernelStore, order: Keep, pulse: Pulse): Promise<boolean> {
+async function beatSafely(store: KernelStore, order: Keep, pulse: ThreadPulse): Promise<boolean> {
   try {
     return await beatIfProved(store, order, pulse);
   } catch (fault) {
@@ -56,7 +55,7 @@ async function beatSafely(store: KernelStore, order: Keep, pulse: Pulse): Promis
   }
 }
 
-async function beatIfProved(store: KernelStore, order: Keep, pulse: Pulse): Promise<boolean> {
+async function beatIfProved(store: KernelStore, order: Keep, pulse: ThreadPulse): Promise<boolean> {
   if (!proof.isProved(systemClock.monotonicMs(), stallMs)) return false;
   const sentAt = momentOf(systemClock);
   const id = parseSessionId(order.id);

@@ -20,7 +20,7 @@ export function rotated<Item>(items: readonly Item[], by: number): readonly Item
   return [...items.slice(start), ...items.slice(0, start)];
 }
 
-export interface FreeKey {
+interface FreeKey {
   readonly key: string;
   /** How its last term ended, if it had one. */
   readonly exit: Exit | undefined;

@@ -300,7 +300,7 @@ const NAMES: readonly (keyof PoolOptions)[] = [
   ...STANDING_OPTION_NAMES,
 ];
 
-export function checkPoolOptions(options: PoolOptions): void {
+function checkPoolOptions(options: PoolOptions): void {
   rejectUnknownOptions('pool', options, NAMES);
   const { name, balanceMs = 1, movesMax = 1, isPermanent, onError, open } = options;
   boundedText('pool: name', name, NAME_BYTES_MAX);
@@ -315,12 +315,12 @@ export function checkPoolOptions(options: PoolOptions): void {
 
 const PAGE = 500;
 
-export function leaseKeyOf(pool: string, key: string): string {
+function leaseKeyOf(pool: string, key: string): string {
   return `${pool}/${key}`;
 }
 
 /** By key as the pool's users say it; keys that nobody has ever held are not in it. */
-export async function keyStates(
+async function keyStates(
   store: KernelStore,
   pool: string,
 ): Promise<ReadonlyMap<string, ListedLease>> {
@@ -337,17 +337,17 @@ export async function keyStates(
 }
 
 /** Worth an acquire: an `expired` term is ended by whoever asks for its key. */
-export function isTakeable(lease: ListedLease | undefined): boolean {
+function isTakeable(lease: ListedLease | undefined): boolean {
   return lease === undefined || lease.state === 'free' || lease.state === 'expired';
 }
 
-export function listOf(what: string, keys: unknown): readonly string[] {
+function listOf(what: string, keys: unknown): readonly string[] {
   if (Array.isArray(keys) && keys.every((key) => typeof key === 'string')) return keys;
   throw new InvalidInput(`${what}: keys must be a list of strings; got ${shown(keys)}.`);
 }
 
 /** Each key once, as the store will spell it: texts that are one key there are one here. */
-export function normalKeys(pool: string, keys: readonly string[]): readonly string[] {
+function normalKeys(pool: string, keys: readonly string[]): readonly string[] {
   const prefix = leaseKeyOf(pool, '');
   const stored = keys.map((key) => parseLeaseKey(leaseKeyOf(pool, key)));
   return [...new Set(stored)].map((key) => key.slice(prefix.length));

@@ -8,6 +8,7 @@ import type { HeartbeatListener, HeartbeatSource } from '../lease/keeper.ts';
 import { openUnder, type Session, type SourceOf } from '../lease/live-session.ts';
 import type { SessionId } from '../lease/names.ts';
 import type { HeartbeatAnswer, StoreAddress } from '../lease/port.ts';
+import { BEATS_PER_TTL } from '../lease/session.ts';
 import {
   resolveSessionOptions,
   SESSION_OPTION_NAMES,
@@ -17,7 +18,7 @@ import { systemClock } from '../support/clock.ts';
 import { InvalidInput, StoreUnavailable } from '../support/fault.ts';
 import { optionalBooleans, rejectUnknownOptions, wholeNumber } from '../support/options.ts';
 import { systemTimers } from '../support/timer.ts';
-import { Pulse } from './pulse.ts';
+import { ThreadPulse } from './pulse.ts';
 
 export interface ProvedSessionOptions extends Omit<SessionOptions, 'clock' | 'timers' | 'random'> {
   /** The event loop may stand still this long, unannounced. Default half of the ttl. */
@@ -35,7 +36,6 @@ export interface ProvedSession extends Session {
 }
 
 const NAMES = ['stallMs', 'exitOnOverrun'];
-const BEATS_PER_TTL = 3;
 
 export async function openProvedSession(options: ProvedSessionOptions): Promise<ProvedSession> {
   rejectUnknownOptions('openProvedSession', options, [...SESSION_OPTION_NAMES, ...NAMES]);
@@ -141,9 +141,9 @@ export type ThreadNews =
 /** How often the event loop shows that it turns, for each stretch it may stand still. */
 const TURNS_PER_STALL = 4;
 
-export class KeeperThread {
+class KeeperThread {
   /** Of the first session; the main thread's proof of progress is in it, for all of them. */
-  readonly pulse: Pulse = new Pulse();
+  readonly pulse: ThreadPulse = new ThreadPulse();
   readonly #orders: ThreadOrders;
   readonly #exitOnOverrun: boolean;
   readonly #listeners: Map<SessionId, HeartbeatListener> = new Map();
@@ -170,7 +170,7 @@ export class KeeperThread {
     if (config.clock !== systemClock || this.#over) return undefined;
     const isRoot = this.#root === undefined;
     this.#root ??= id;
-    const pulse = isRoot ? this.pulse : new Pulse();
+    const pulse = isRoot ? this.pulse : new ThreadPulse();
     const { owner, caution } = config;
     // G-1: as the store cuts it. What is below the first session ends with it.
     const graceMs = Math.min(config.graceMs, Math.floor(ttlMs / 2));

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { Pulse } from './pulse.ts';
+import { ThreadPulse } from './pulse.ts';
 
 test('R-7: progress is proved by a turn of the event loop, or by a busy section within its bound', () => {
-  const pulse = new Pulse();
+  const pulse = new ThreadPulse();
   pulse.turn(1_000);
   assert.equal(pulse.isProved(1_400, 400), true);
   assert.equal(pulse.isProved(1_401, 400), false);
@@ -13,16 +13,16 @@ test('R-7: progress is proved by a turn of the event loop, or by a busy section 
 });
 
 test('C-4: what the thread published runs out on whichever clock runs further', () => {
-  const pulse = new Pulse();
+  const pulse = new ThreadPulse();
   pulse.publish({ monotonicMs: 100, wallMs: 50_000 }, 1_000, 3);
   assert.equal(pulse.remainingMs({ monotonicMs: 400, wallMs: 50_100 }, 3), 700);
   assert.equal(pulse.remainingMs({ monotonicMs: 100, wallMs: 50_900 }, 3), 100);
 });
 
 test('V-1: what was published under another notice than the one looked at is worth nothing', () => {
-  const pulse = new Pulse();
+  const pulse = new ThreadPulse();
   pulse.publish({ monotonicMs: 0, wallMs: 0 }, 1_000, 4);
   assert.equal(pulse.remainingMs({ monotonicMs: 0, wallMs: 0 }, 3), 0);
-  const other = new Pulse(pulse.memory);
+  const other = new ThreadPulse(pulse.memory);
   assert.equal(other.remainingMs({ monotonicMs: 0, wallMs: 0 }, 4), 1_000);
 });

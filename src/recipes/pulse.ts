@@ -17,7 +17,7 @@ const NOTICES = 4;
 const NUMBERS = 5;
 const VERSION_AT = NUMBERS * Float64Array.BYTES_PER_ELEMENT;
 
-export class Pulse {
+export class ThreadPulse {
   readonly memory: SharedArrayBuffer;
   readonly #numbers: Float64Array;
   readonly #version: Int32Array;

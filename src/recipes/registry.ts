@@ -128,7 +128,7 @@ async function look(list: Registry['list'], store: KernelStore): Promise<readonl
 }
 
 /** What happened between two lists. A member that is no longer listed has ended. */
-export function* changesBetween(
+function* changesBetween(
   before: ReadonlyMap<SessionId, Member>,
   after: ReadonlyMap<SessionId, Member>,
 ): Generator<MemberChange, void, void> {
@@ -165,7 +165,7 @@ function memberState({ session, state }: SessionInspection): MemberState {
 // a name that users' own metadata does not have.
 
 export const POOL_METADATA = 'holdfast.pool';
-export const SERVICE_METADATA = 'holdfast.service';
+const SERVICE_METADATA = 'holdfast.service';
 
 const PAGE = 500;
 

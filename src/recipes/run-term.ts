@@ -56,16 +56,16 @@ export interface Overrun {
   readonly settled: boolean;
 }
 
-export type TermOutcome<Value> =
+type TermOutcome<Value> =
   | { readonly kind: 'returned'; readonly value: Value }
   | { readonly kind: 'threw'; readonly error: unknown }
   /** It was told to stop and did not, within `settleMs`. `over` resolves when it does. */
   | { readonly kind: 'still-running'; readonly over: Promise<void> };
 
-export const SETTLE_MS_DEFAULT = 5_000;
+const SETTLE_MS_DEFAULT = 5_000;
 
 /** What the recipe adds to what its user said. */
-export interface TermSeam {
+interface TermSeam {
   /** Tells the work to stop. */
   readonly stop?: AbortSignal;
   /** Told what a callback of the user's threw. */

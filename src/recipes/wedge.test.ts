@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { Pulse } from './pulse.ts';
+import { ThreadPulse } from './pulse.ts';
 import { Wedge } from './run-term.ts';
 
 test('R-7: a main thread is wedged when it stands still until the grace is over', () => {
@@ -24,7 +24,7 @@ test('nobody is ended before there was any authority', () => {
 });
 
 test('the time without authority is that of the clock that ran further', () => {
-  const pulse = new Pulse();
+  const pulse = new ThreadPulse();
   const sentAt = { monotonicMs: 100, wallMs: 10_000 };
   assert.equal(pulse.overForMs(sentAt), undefined);
   pulse.publish(sentAt, 50, 1);

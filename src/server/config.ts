@@ -4,7 +4,12 @@
 import type { Static, TSchema } from 'typebox';
 import { Value } from 'typebox/value';
 import { InvalidInput } from '../support/fault.ts';
-import { kindOf, placeWithoutSecrets, shownPath, shownUrl } from '../support/hidden-options.ts';
+import {
+  kindWithoutValue,
+  placeWithoutSecrets,
+  shownPath,
+  shownUrl,
+} from '../support/hidden-options.ts';
 import { nearestName, shown } from '../support/options.ts';
 import { configSchema } from './config-schema.ts';
 
@@ -134,7 +139,7 @@ function collect(place: string, { content, path, into }: Collecting): void {
     const isShort = typeof content === 'number' || typeof content === 'boolean';
     // It may have secrets in it, as what it should be may.
     throw new InvalidInput(
-      `${place}: ${what} is an object; got ${isShort ? shown(content) : `${kindOf(content)}, which is not shown`}.`,
+      `${place}: ${what} is an object; got ${isShort ? shown(content) : `${kindWithoutValue(content)}, which is not shown`}.`,
     );
   }
   for (const [key, value] of Object.entries(content)) {

@@ -1,15 +1,14 @@
 // Time has two kinds here and they never mix.
 //
 // An Instant is store time: whole milliseconds since 1970 in UTC. It may cross processes, and
-// only a store compares it with "now". A Tick is local monotonic time: it means something only
-// inside the process that read it. Both are branded, so comparing them does not compile.
+// only a store compares it with "now". It is branded, so that local time is not taken for it.
+// Local monotonic time is a number: it means something only inside the process that read it.
 //
 // This file is the only reader of the process's clocks.
 
 import type { Brand } from './assert.ts';
 
 export type Instant = Brand<number, 'Instant'>;
-export type Tick = Brand<number, 'Tick'>;
 
 export interface Clock {
   /** Milliseconds since 1970 UTC by the host's clock; may jump either way. */

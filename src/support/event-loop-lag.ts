@@ -6,7 +6,7 @@
 import type { Clock } from './clock.ts';
 import type { Timers } from './timer.ts';
 
-export interface LoopLag {
+interface LoopLag {
   readonly lagMs: number;
   readonly suspendedMs: number;
 }

@@ -30,7 +30,7 @@ export function readHiddenEntries(
 ): readonly (readonly [string, unknown])[] {
   if (isReadable(what, value)) return readEntries(what, value);
   throw new InvalidInput(
-    `${what} must be an object such as ${shape}; got ${kindOf(value)}, which is not shown.`,
+    `${what} must be an object such as ${shape}; got ${kindWithoutValue(value)}, which is not shown.`,
   );
 }
 
@@ -43,7 +43,7 @@ function isReadable(what: string, value: unknown): boolean {
 }
 
 /** What it is, without saying it. */
-export function kindOf(value: unknown): string {
+export function kindWithoutValue(value: unknown): string {
   if (value === null || value === undefined) return 'nothing';
   if (Array.isArray(value)) return 'a list';
   return typeof value === 'string' ? 'text' : `another ${typeof value}`;

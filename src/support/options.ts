@@ -27,6 +27,21 @@ export function readOptions<Options extends object>(
   return read as Options;
 }
 
+type Present<Given> = {
+  [Name in keyof Given as undefined extends Given[Name] ? never : Name]: Given[Name];
+} & {
+  [Name in keyof Given as undefined extends Given[Name] ? Name : never]?: Exclude<
+    Given[Name],
+    undefined
+  >;
+};
+
+/** Without what is undefined: that was not given. */
+export function present<Given extends object>(given: Given): Present<Given> {
+  const entries = Object.entries(given).filter(([, value]) => value !== undefined);
+  return Object.fromEntries(entries) as Present<Given>;
+}
+
 /** Refuses names that are not known, and says which known one was probably meant. */
 export function rejectUnknownOptions(
   what: string,
@@ -112,6 +127,11 @@ export function wholeNumber(
     throw new InvalidInput(`${what} must be between ${range.min} and ${range.max}; got ${value}.`);
   }
   return value;
+}
+
+export function requireOneOf<Known>(what: string, value: Known, known: readonly Known[]): Known {
+  if (known.includes(value)) return value;
+  throw new InvalidInput(`${what} must be one of ${known.join(', ')}; got ${shown(value)}.`);
 }
 
 /** Text that is not empty and at most `bytesMax` bytes of UTF-8. */
@@ -212,14 +232,6 @@ export function optionalBooleans(what: string, named: Readonly<Record<string, un
     if (value === undefined || typeof value === 'boolean') continue;
     throw new InvalidInput(`${what}: ${name} must be true or false; got ${shown(value)}.`);
   }
-}
-
-/** Without the properties that are undefined: they were not given. */
-export function present<Given extends object>(
-  given: Given,
-): { readonly [Name in keyof Given]?: Exclude<Given[Name], undefined> } {
-  const entries = Object.entries(given).filter(([, value]) => value !== undefined);
-  return Object.fromEntries(entries) as Given;
 }
 
 export function shown(value: unknown): string {

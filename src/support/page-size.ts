@@ -4,7 +4,7 @@
 const CHARS_MAX = 16 * 1024 * 1024;
 
 /** Counts what goes into one page. */
-export class PageSize {
+class PageSize {
   #left = CHARS_MAX;
 
   /** False when the page is full. One item always fits. */
@@ -30,7 +30,7 @@ export class PageSize {
 const FIRST = 64;
 const NEXT_MAX = 10_000;
 
-export interface Cut<Item> {
+interface Cut<Item> {
   readonly items: readonly Item[];
   /** It ended early: there are more within the limit that was asked for. */
   readonly isCut: boolean;
@@ -52,7 +52,30 @@ export async function openedWithin<Row, Item>(
   return { items, isCut: false };
 }
 
-export interface RowReading<Row> {
+/** With a cursor where more may follow. */
+export function cursorPage<Item extends object>(
+  items: readonly Item[],
+  { limit, isCut = false }: { readonly limit: number; readonly isCut?: boolean },
+  cursorOf: (last: Item) => string,
+): { readonly items: readonly Item[]; readonly cursor?: string } {
+  const last = isCut || items.length === limit ? items.at(-1) : undefined;
+  return { items, ...(last && { cursor: cursorOf(last) }) };
+}
+
+/** All of a list, page by page; `read` is given the last item of the page before. */
+export async function readAll<Item>(
+  limit: number,
+  read: (last: Item | undefined) => Promise<readonly Item[]>,
+): Promise<readonly Item[]> {
+  const all: Item[] = [];
+  for (;;) {
+    const page = await read(all.at(-1));
+    all.push(...page);
+    if (page.length < limit) return all;
+  }
+}
+
+interface RowReading<Row> {
   readonly placeOf: (row: Row) => number;
   readonly charsOf: (row: Row) => number;
 }

@@ -2,9 +2,9 @@
 // shape says which field has which number; what it does not name is skipped when read, or told.
 
 /** `int` is a safe integer; `id` is 64 bits, as decimal text, because JavaScript has no number for it. */
-export type Kind = 'int' | 'id' | 'bool' | 'bytes' | 'text';
+type Kind = 'int' | 'id' | 'bool' | 'bytes' | 'text';
 
-export interface Field {
+interface Field {
   readonly no: number;
   readonly kind: Kind | Shape;
   readonly many?: true;

@@ -39,7 +39,7 @@ export function stopAsked(over?: AbortSignal): Promise<string> {
 
 const LOOK_MS = 500;
 
-export interface Started {
+interface Started {
   readonly timers: Pick<Timers, 'pause'>;
   /** Ends the watch when it aborts. */
   readonly over: AbortSignal;
@@ -53,7 +53,7 @@ export interface Started {
 }
 
 /** Of npm's variables, the one that npm run, npm start and npx all set. */
-export function isStartedByNpm(): boolean {
+function isStartedByNpm(): boolean {
   return 'npm_lifecycle_event' in environmentWith('npm_lifecycle_event');
 }
 

@@ -34,7 +34,31 @@ export class Turns {
   }
 }
 
-export interface LookOptions<Found> {
+/** Works on all of them, so many at once. When one fails, no other is begun, and those under way are waited for. */
+export async function inLanes<Item, Result>(
+  items: readonly Item[],
+  lanes: number,
+  work: (item: Item) => Promise<Result>,
+): Promise<readonly Result[]> {
+  const left = [...items];
+  const results: Result[] = [];
+  const lane = async (): Promise<void> => {
+    for (let item = left.shift(); item !== undefined; item = left.shift()) {
+      try {
+        results.push(await work(item));
+      } catch (fault) {
+        left.length = 0;
+        throw fault;
+      }
+    }
+  };
+  const ends = await Promise.allSettled(Array.from({ length: lanes }, lane));
+  const failed = ends.find((each) => each.status === 'rejected');
+  if (failed !== undefined) throw failed.reason;
+  return results;
+}
+
+interface LookOptions<Found> {
   readonly look: () => Promise<Found>;
   readonly clock: Pick<Clock, 'monotonicMs'>;
   /** For so long after it ended a look is good enough for others. */

@@ -19,7 +19,7 @@ let isLessened = false;
 let isTagged = false;
 
 /** JSON text of a value. */
-export interface Text {
+interface Text {
   readonly json: string;
   /** Objects with one property that begins with `$` are tags. */
   readonly tagged: boolean;

@@ -20,10 +20,10 @@ import {
   youngInterval,
 } from '../../src/observe/advisor/predict.ts';
 import {
+  estimateRate,
   gammaBelow,
   gammaQuantile,
   lnGamma,
-  rateOf,
   SPREAD_MAX,
   spreadOf,
 } from '../../src/observe/advisor/rate.ts';
@@ -61,10 +61,10 @@ test('quantiles are those of the tables of chi-square', () => {
 });
 
 test('a rate is known within a factor of four from six events on', () => {
-  assert.ok(spreadOf(rateOf(0, 10)) > 100);
-  assert.ok(spreadOf(rateOf(5, 10)) > SPREAD_MAX);
-  assert.ok(spreadOf(rateOf(6, 10)) <= SPREAD_MAX);
-  const many = rateOf(4_000, 1_000);
+  assert.ok(spreadOf(estimateRate(0, 10)) > 100);
+  assert.ok(spreadOf(estimateRate(5, 10)) > SPREAD_MAX);
+  assert.ok(spreadOf(estimateRate(6, 10)) <= SPREAD_MAX);
+  const many = estimateRate(4_000, 1_000);
   near(many.low, 3.896, 0.002);
   near(many.high, 4.105, 0.002);
 });
@@ -141,7 +141,7 @@ test('with few pauses Cantelli’s bound takes over, and holds', () => {
   const none = new PauseLaw([], 10);
   assert.equal(none.perHour(0).mean, 0.05, 'half an event in all that time');
   assert.ok(none.perHour(10_000).mean < 0.05 / 10_000, 'and hardly one of ten seconds');
-  assert.equal(none.perHour(10_000).high, rateOf(0, 10).high, 'but nobody has seen that');
+  assert.equal(none.perHour(10_000).high, estimateRate(0, 10).high, 'but nobody has seen that');
 });
 
 test('pauses that are alike, or none, do not make longer ones impossible', () => {
@@ -154,7 +154,7 @@ test('pauses that are alike, or none, do not make longer ones impossible', () =>
       assert.ok(mean <= last, 'longer ones are rarer');
       last = mean;
     }
-    assert.equal(law.perHour(1e6).high, rateOf(0, 100).high);
+    assert.equal(law.perHour(1e6).high, estimateRate(0, 100).high);
     assert.ok(law.lengthAt(0.001) < 1e9);
   }
 });

@@ -2,7 +2,7 @@
 // and latency that may fail, pauses that stop everything, and the store's clock. It keeps the rules of
 // the keeper and none of the formulas of the advisor, which is what makes it a check of them.
 
-import { authorityMs, type LeaseSettings } from '../../src/observe/advisor/model.ts';
+import { authorityUnder, type LeaseSettings } from '../../src/observe/advisor/model.ts';
 import type { LogEntry } from '../../src/observe/lease-log/entry.ts';
 import type { Random } from '../../src/support/random.ts';
 
@@ -125,7 +125,7 @@ export class SimulatedHolder {
       this.#open();
       return true;
     }
-    if (this.#now > this.#goodSentAt + authorityMs(this.#settings, this.#world.driftPpm)) {
+    if (this.#now > this.#goodSentAt + authorityUnder(this.#settings, this.#world.driftPpm)) {
       this.#lapses += 1;
     }
     this.#operation({ operation: 'heartbeat', outcome: 'ok', latencyMs: answeredMs });

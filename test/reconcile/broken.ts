@@ -37,12 +37,12 @@ import {
   writing,
 } from '../../contract/execution/worker.ts';
 import type { ExecutionId, Payload } from '../../src/execution/names.ts';
-import type { Violation } from '../../src/features/reconcile/model.ts';
+import type { BrokenInvariant } from '../../src/features/reconcile/model.ts';
 import type { Instant } from '../../src/support/clock.ts';
 import { parkedFor } from './healthy.ts';
 import type { World } from './worlds.ts';
 
-type Found = Pick<Violation, 'execution' | 'about'>;
+type Found = Pick<BrokenInvariant, 'execution' | 'about'>;
 
 export interface Planted {
   readonly found: readonly Found[];
@@ -53,7 +53,7 @@ export interface Planted {
 
 export interface Broken {
   readonly upholds: string;
-  readonly invariant: Violation['invariant'];
+  readonly invariant: BrokenInvariant['invariant'];
   readonly name: string;
   plant(world: World): Promise<Planted>;
 }

@@ -1,7 +1,7 @@
 // Makes the `ctx` of a run: names each call, checks its arguments, and hands it to the run.
 
 import type { CallKey, Payload } from '../../execution/names.ts';
-import type { Asked } from '../../features/awaits/question-api.ts';
+import type { AwaitAsked } from '../../features/awaits/question-api.ts';
 import { dateOf } from '../../support/clock.ts';
 import { InvalidInput } from '../../support/fault.ts';
 import {
@@ -196,7 +196,7 @@ export class RunContext implements Context {
     return call.seen(promised.promise);
   }
 
-  await(asked: Asked['asked'], options: Asked['options'] = {}): Promise<never> {
+  await(asked: AwaitAsked['asked'], options: AwaitAsked['options'] = {}): Promise<never> {
     return raced(guarded(awaitAnswers(this, this.#run, { asked, options }))) as Promise<never>;
   }
 

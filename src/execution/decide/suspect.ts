@@ -1,6 +1,6 @@
 // Executions that may kill whoever runs them: which those are, when one is tried again, and by whom (X-53 … X-56). Pure.
 
-import type { SessionRecord } from '../../lease/session.ts';
+import { BEATS_PER_TTL, type SessionRecord } from '../../lease/session.ts';
 import { type Instant, laterBy } from '../../support/clock.ts';
 
 /** Lost so many times in a row without progress, an execution is a suspect. */
@@ -8,9 +8,6 @@ export const SUSPECT_FROM = 2;
 
 /** A suspect waits this many times as long as its last claim lasted, within these bounds. */
 export const SUSPECT_WAIT = { times: 4, minMs: 1_000, maxMs: 300_000 } as const;
-
-/** Heartbeats come every third of the ttl: who was silent for longer had died before. */
-export const BEATS_PER_TTL = 3;
 
 /** Who claims: since when it lives. */
 export interface Claimer {
@@ -61,6 +58,7 @@ export function suspectWaitMs(lastedMs: number): number {
 function lossAt({ claimedAt, holder }: Pick<LostClaim, 'claimedAt' | 'holder'>): Instant {
   if (holder === undefined) return claimedAt;
   const { ttlMs, beatAt, end } = holder;
+  // Who was silent for longer had died before.
   const silentAt = laterBy(beatAt, Math.floor(ttlMs / BEATS_PER_TTL));
   const diedAt = Math.min(silentAt, end?.at ?? silentAt);
   return Math.max(claimedAt, diedAt) as Instant;

@@ -11,7 +11,7 @@ import type {
   ProjectSettings,
 } from './model.ts';
 
-export interface AddKeyView {
+interface AddKeyView {
   /** What is stored under its id. */
   readonly stored: AccessKey | undefined;
   /** Of the project that the request names. */
@@ -25,7 +25,7 @@ export interface AddKeyView {
   readonly limit: number | undefined;
 }
 
-export type AddKeyDecision =
+type AddKeyDecision =
   | { readonly kind: 'add' }
   | { readonly kind: 'existing' }
   | ({ readonly kind: 'refused' } & AddKeyRefusal);
@@ -78,7 +78,7 @@ function rolesOf({ roles }: Pick<KeyRequest, 'roles'>): string {
 
 // What becomes of a key that is ended (P-8, P-9). Pure.
 
-export type EndKeyDecision =
+type EndKeyDecision =
   | { readonly kind: 'end'; readonly key: AccessKey }
   | { readonly kind: 'no-change'; readonly endedAt: Instant }
   | ({ readonly kind: 'refused' } & EndKeyRefusal);

@@ -42,7 +42,7 @@ export interface KeyRequest extends Omit<AccessKey, 'createdAt' | 'endedAt' | 'e
 
 const FORM = /^hf_([a-z2-7]{16})_([A-Za-z0-9_-]{43})$/;
 
-export interface PresentedKey {
+interface PresentedKey {
   readonly id: string;
   readonly secret: string;
 }
@@ -63,11 +63,6 @@ export function writeKey({ id, secret }: PresentedKey): string {
 /** As history, audit and `createdBy` name who acted by a key. Names are not unique; ids are (J-8). */
 export function nameWithKey(name: string, id: string): string {
   return `${name} (${id})`;
-}
-
-/** P-13: whether the key with this id made it. The SQL stores compare the same end of `createdBy`. */
-export function isMadeBy({ createdBy }: Pick<AccessKey, 'createdBy'>, id: string): boolean {
-  return createdBy?.endsWith(` (${id})`) === true;
 }
 
 /** P-10: from the millisecond of its end on, it is over. */
@@ -97,9 +92,9 @@ export interface ProjectSettings {
 // What a key allows. Roles do not contain each other: a worker's key cannot submit, an operator's cannot work.
 // `admin` alone is for the deployment: projects and keys.
 
-export type Role = 'submit' | 'work' | 'operate' | 'admin';
+export const ROLES = ['submit', 'work', 'operate', 'admin'] as const;
 
-export const ROLES: readonly Role[] = ['submit', 'work', 'operate', 'admin'];
+export type Role = (typeof ROLES)[number];
 
 export function isRole(value: unknown): value is Role {
   return (ROLES as readonly unknown[]).includes(value);
@@ -178,7 +173,7 @@ export interface EndKeyRefusal {
   readonly id: string;
 }
 
-export type AccessRefusal = AddKeyRefusal | EndKeyRefusal;
+type AccessRefusal = AddKeyRefusal | EndKeyRefusal;
 
 /** What happened, why, and what to do next. */
 export function describeAccessRefusal(refusal: AccessRefusal): string {
@@ -202,7 +197,7 @@ export function describeAccessRefusal(refusal: AccessRefusal): string {
 
 // The secret of a key: made here, told once, and from then on known by its digest only (P-3).
 
-export interface NewKey extends PresentedKey {
+interface NewKey extends PresentedKey {
   readonly digest: string;
 }
 

@@ -55,7 +55,7 @@ export function fromAddKey(request: AddKey): {
 }
 
 /** When it was made, and when it expires. */
-export function timesOf(
+export function keyTimes(
   row: Pick<AccessKeyRow, 'created_at' | 'expires_at'>,
 ): Pick<AccessKey, 'createdAt' | 'expiresAt'> {
   return {
@@ -71,7 +71,7 @@ export function toAccessKey(row: AccessKeyRow): AccessKey {
     roles: JSON.parse(row.roles) as readonly Role[],
     name: row.name,
     digest: row.digest,
-    ...timesOf(row),
+    ...keyTimes(row),
     ...(row.created_by === null ? {} : { createdBy: row.created_by }),
     ...(row.ended_at === null ? {} : { endedAt: toInstant(row.ended_at) }),
   };

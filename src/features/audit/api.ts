@@ -8,7 +8,15 @@ import { type AuditId, type ExecutionId, parseExecutionId } from '../../executio
 import { toFence } from '../../lease/fence.ts';
 import { systemClock, toInstant } from '../../support/clock.ts';
 import { InvalidInput } from '../../support/fault.ts';
-import { boundedText, readOptions, shown, wholeNumber } from '../../support/options.ts';
+import {
+  boundedText,
+  present,
+  readOptions,
+  requireOneOf,
+  shown,
+  wholeNumber,
+} from '../../support/options.ts';
+import { cursorPage } from '../../support/page-size.ts';
 import { systemRandom } from '../../support/random.ts';
 import {
   ACTOR_BYTES_MAX,
@@ -51,9 +59,7 @@ export class Audit {
   async list(options: AuditListOptions = {}): Promise<Page<AuditRecord>> {
     const query = auditQueryOf(options);
     const items = await this.#config.store.executions.audit(query);
-    const last = items.at(-1);
-    const isLast = items.length < query.limit || last === undefined;
-    return { items, ...(isLast ? {} : { cursor: last.id }) };
+    return cursorPage(items, query, ({ id }) => id);
   }
 
   /** To an execution in any state; nothing of it changes. The text is the reason. */
@@ -76,7 +82,7 @@ function auditQueryOf(options: AuditListOptions): ListAudit {
     limit: wholeNumber('limit', limit, { min: 1, max: 10_000 }),
     ...(target === undefined ? {} : { target: targetOf(target) }),
     ...(actor === undefined ? {} : { actor: boundedText('actor', actor, ACTOR_BYTES_MAX) }),
-    ...(act === undefined ? {} : { act: oneOf('act', act, AUDIT_ACTS) }),
+    ...(act === undefined ? {} : { act: requireOneOf('act', act, AUDIT_ACTS) }),
     ...(cursor === undefined ? {} : { before: cursorOf(cursor) as string as AuditId }),
   };
 }
@@ -84,20 +90,15 @@ function auditQueryOf(options: AuditListOptions): ListAudit {
 function targetOf(given: AuditTarget): AuditTarget {
   const { kind, id } = readOptions('target', given, ['kind', 'id']);
   return {
-    kind: oneOf('target.kind', kind, AUDIT_TARGETS),
+    kind: requireOneOf('target.kind', kind, AUDIT_TARGETS),
     id: boundedText('target.id', id, TARGET_ID_BYTES_MAX),
   };
-}
-
-function oneOf<Known>(what: string, value: Known, known: readonly Known[]): Known {
-  if (known.includes(value)) return value;
-  throw new InvalidInput(`${what} must be one of ${known.join(', ')}; got ${shown(value)}.`);
 }
 
 // Who acts, as what is asked of a store carries it: that writes it down with the act (J-1).
 
 /** When the caller names nobody. */
-export const NOBODY = 'unknown';
+const NOBODY = 'unknown';
 
 const REASON_BYTES_MAX = 4_096;
 
@@ -111,7 +112,7 @@ export function stampOf(
   const { about } = said;
   const { by: actor, reason } = checkedActing(said);
   const id = config.ids.next() as string as AuditId;
-  return { id, act, actor, reason, ...(about === undefined ? {} : { about }) };
+  return { id, act, actor, reason, ...present({ about }) };
 }
 
 /** With what stands for what was not said. */
@@ -162,9 +163,7 @@ export async function listRefusals(
   // Whoever asks sees what was refused here until now.
   await refusals.flush();
   const items = await store.executions.refusals(query);
-  const last = items.at(-1);
-  const isLast = items.length < limit || last === undefined;
-  return { items, ...(isLast ? {} : { cursor: cursorFor(last) }) };
+  return cursorPage(items, query, cursorFor);
 }
 
 function cursorFor({ lastAt, fence, verb, execution }: RefusedWrite): string {

@@ -49,7 +49,7 @@ export function auditOf(
 }
 
 /** J-5: nothing of the execution changes. */
-export function noteOf(
+export function noteRecord(
   audit: AuditStamp,
   { project, id }: Pick<ExecutionRecord, 'project' | 'id'>,
   at: Instant,

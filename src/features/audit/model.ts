@@ -5,41 +5,10 @@ import type { AuditId, ExecutionId, ProjectName } from '../../execution/names.ts
 import type { OwnerRefusal } from '../../execution/refusal.ts';
 import type { Fence } from '../../lease/fence.ts';
 import type { Owner, SessionId } from '../../lease/names.ts';
-import { type Instant, laterBy } from '../../support/clock.ts';
+import type { Instant } from '../../support/clock.ts';
 
 /** All that is recorded. Jobs are executions: who pauses, resumes or cancels one does that. */
-export type AuditAct =
-  | 'cancel'
-  | 'pause'
-  | 'resume'
-  | 'move'
-  | 'redrive'
-  | 'skip-compensation'
-  | 'retry-compensation'
-  | 'answer'
-  | 'extend-await'
-  | 'assign-await'
-  | 'cancel-await'
-  | 'bulk-cancel'
-  | 'bulk-redrive'
-  | 'bulk-move'
-  | 'put-schedule'
-  | 'pause-schedule'
-  | 'resume-schedule'
-  | 'remove-schedule'
-  | 'put-template'
-  | 'make-link'
-  | 'run-archive'
-  | 'end-session'
-  | 'drain-lease'
-  | 'revoke-lease'
-  | 'put-project'
-  | 'make-key'
-  | 'recover-key'
-  | 'end-key'
-  | 'note';
-
-export const AUDIT_ACTS: readonly AuditAct[] = [
+export const AUDIT_ACTS = [
   ...(['cancel', 'pause', 'resume', 'move', 'redrive'] as const),
   ...(['skip-compensation', 'retry-compensation'] as const),
   ...(['answer', 'extend-await', 'assign-await', 'cancel-await'] as const),
@@ -48,7 +17,9 @@ export const AUDIT_ACTS: readonly AuditAct[] = [
   ...(['put-template', 'make-link', 'run-archive', 'put-project'] as const),
   ...(['end-session', 'drain-lease', 'revoke-lease'] as const),
   ...(['make-key', 'recover-key', 'end-key', 'note'] as const),
-];
+] as const;
+
+export type AuditAct = (typeof AUDIT_ACTS)[number];
 
 /** A name of 256 bytes, and the id of its key. */
 export const ACTOR_BYTES_MAX = 320;
@@ -101,11 +72,9 @@ export interface Audited {
 // Writes that a store refused to owners whose claim was over, as people see them: a worker that goes on
 // although others have taken its work. Counted, not kept one by one (J-10 … J-12).
 
-export type OwnerVerb = 'record' | 'transact' | 'finish' | 'park' | 'giveBack';
+export const OWNER_VERBS = ['record', 'transact', 'finish', 'park', 'giveBack'] as const;
 
-export const OWNER_VERBS: readonly OwnerVerb[] = [
-  ...(['record', 'transact', 'finish', 'park', 'giveBack'] as const),
-];
+export type OwnerVerb = (typeof OWNER_VERBS)[number];
 
 /** Of one project; the one that was seen longest ago makes room (J-12). */
 export const REFUSED_WRITES_MAX = 10_000;
@@ -138,21 +107,4 @@ export interface RefusedWrite extends RefusedWriteFacts {
 export interface RefusedWrites extends RefusedWriteFacts {
   readonly firstAgoMs: number;
   readonly lastAgoMs: number;
-}
-
-/** J-11: added to what is known of the same. */
-export function addRefusedWrites(
-  known: RefusedWrite | undefined,
-  { firstAgoMs, lastAgoMs, ...told }: RefusedWrites,
-  now: Instant,
-): RefusedWrite {
-  const firstAt = laterBy(now, -firstAgoMs);
-  const lastAt = laterBy(now, -lastAgoMs);
-  if (known === undefined) return { ...told, firstAt, lastAt };
-  const newer = lastAt >= known.lastAt ? { ...told, lastAt } : known;
-  return {
-    ...newer,
-    count: known.count + told.count,
-    firstAt: firstAt < known.firstAt ? firstAt : known.firstAt,
-  };
 }

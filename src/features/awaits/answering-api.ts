@@ -1,6 +1,7 @@
 // An answer on its way to the store: which interaction it is for, whether it is fit, and what is stored of
 // it. All of that happens before the store is asked, so that an answer that is not fit changes nothing.
 
+import { askWorker, type Ended } from '../../engine/ask-worker.ts';
 import type { EngineConfig, WorkerConfig } from '../../engine/config.ts';
 import { ActRefused, StepFailed } from '../../engine/failures.ts';
 import {
@@ -11,7 +12,7 @@ import {
   resolvedPlace,
 } from '../../engine/ids.ts';
 import { type AnyPipeline, pipeline, questionOf } from '../../engine/pipeline.ts';
-import { canonicalDigest, submissionOf } from '../../engine/submission.ts';
+import { canonicalDigest } from '../../engine/submission.ts';
 import { REQUEST } from '../../engine/values/place.ts';
 import type {
   ExecutionId,
@@ -21,7 +22,6 @@ import type {
   ProjectName,
 } from '../../execution/names.ts';
 import type { AnswerRefusal } from '../../execution/refusal.ts';
-import type { Outcome } from '../../store/contract/execution-store.ts';
 import { toInstant } from '../../support/clock.ts';
 import { Fault, InvalidInput } from '../../support/fault.ts';
 import type { AnswerRequest } from './decide.ts';
@@ -166,12 +166,10 @@ function decoded(
 
 const RELAY = 'holdfast.answer';
 const NAME_BYTES_MAX = 256;
-/** It ends by itself when nobody is left who waits for it. */
-const DEADLINE_EXTRA_MS = 5_000;
 const EVENTS_MAX = 100;
 
 /** What a check needs to know, in this process or in another one. */
-export interface CheckAsked {
+interface CheckAsked {
   readonly id: InteractionId;
   readonly place?: ResolvedPlace;
   readonly project: ProjectName;
@@ -179,12 +177,10 @@ export interface CheckAsked {
   readonly by?: string;
 }
 
-export type Checked =
+type Checked =
   | { readonly kind: 'fit'; readonly value: unknown }
   | ({ readonly kind: 'refused' } & AnswerRefusal);
 
-/** Waits for an execution to end. */
-export type Ended = (id: ExecutionId, signal: AbortSignal) => Promise<Outcome>;
 type Check = (asked: CheckAsked) => Promise<Checked>;
 
 /** For each pipeline that has questions, what checks answers to them. Known to every worker that has it. */
@@ -228,41 +224,25 @@ async function fitValue(check: Check, asked: CheckAsked): Promise<unknown> {
   return checked.value;
 }
 
-export type Relayed =
+type Relayed =
   | { readonly kind: 'checked'; readonly value: Payload }
   | ({ readonly kind: 'refused' } & AnswerRefusal);
 
 /** Throws InvalidInput, as a check in this process would. */
-export async function relay(
+async function relay(
   config: EngineConfig,
   ended: Ended,
   { pipeline: name, asked }: { readonly pipeline: PipelineName; readonly asked: CheckAsked },
 ): Promise<Relayed> {
-  const { relayAnswersMs = 0, store, timers } = config;
   const { id: interaction, project } = asked;
-  const submission = await submissionOf(config, relayName(name), {
-    input: asked,
-    options: {
-      project,
-      lane: 'interactive',
-      deadlineMs: relayAnswersMs + DEADLINE_EXTRA_MS,
-      tags: [RELAY],
-      by: RELAY,
-    },
+  const { id, outcome } = await askWorker(config, ended, {
+    ...{ pipeline: relayName(name), project, input: asked, tag: RELAY },
+    waitMs: config.relayAnswersMs ?? 0,
   });
-  const { id } = submission;
-  await store.executions.submit(submission);
-  const over = new AbortController();
-  const stop = timers.after(relayAnswersMs, () => over.abort());
-  try {
-    const { status } = await ended(id, over.signal);
-    if (status === 'completed') return await resultOf(config, id, interaction);
-  } catch (error) {
-    if (!over.signal.aborted) throw error;
+  if (outcome?.status === 'completed') return resultOf(config, id, interaction);
+  if (outcome === undefined) {
     const body = JSON.stringify({ by: RELAY, reason: 'nobody took it in time' }) as Payload;
-    await store.executions.cancel({ id, project, body });
-  } finally {
-    stop();
+    await config.store.executions.cancel({ id, project, body });
   }
   return { kind: 'refused', why: 'no-worker', id: interaction, pipeline: name };
 }

@@ -1,5 +1,6 @@
 // Awaits, as those see them who answer and look after them. The code that asks has `ctx.await`.
 
+import type { Ended } from '../../engine/ask-worker.ts';
 import type { EngineConfig } from '../../engine/config.ts';
 import type { Acting, Page } from '../../engine/holdfast.ts';
 import { parseInteractionId } from '../../engine/ids.ts';
@@ -19,16 +20,17 @@ import { InvalidInput } from '../../support/fault.ts';
 import {
   boundedText,
   optionalBooleans,
+  present,
   readOptions,
   rejectUnknownOptions,
   TEN_YEARS_MS,
   wholeNumber,
 } from '../../support/options.ts';
+import { cursorPage } from '../../support/page-size.ts';
 import { ACTING, stampOf } from '../audit/api.ts';
 import type { AuditAct, AuditStamp } from '../audit/model.ts';
 import {
   answerRequest,
-  type Ended,
   type InteractionTarget,
   type Located,
   located,
@@ -58,7 +60,7 @@ export type Answered =
     }
   | ({ readonly kind: 'refused' } & AnswerRefusal);
 
-export type LinkRead =
+type LinkRead =
   | { readonly kind: 'verified'; readonly id: InteractionId; readonly project: ProjectName }
   | ({ readonly kind: 'refused' } & LinkRefusal);
 
@@ -134,7 +136,7 @@ export class Awaits {
     const verified = this.#links.verify(token, this.#config.clock.wallMs());
     if (verified.kind === 'refused') return { kind: 'refused', ...verified.refusal };
     const { interaction: id, place, project } = verified.claims;
-    const target = { id, ...(place === undefined ? {} : { place }) };
+    const target = { id, ...present({ place }) };
     const link = linkId(token);
     const { by } = options;
     const audit = stampOf(this.#config, 'answer', { by: by ?? `link ${link}`, about: { link } });
@@ -158,7 +160,7 @@ export class Awaits {
     return this.#links.sign({
       interaction: id,
       project: projectOf(options.project),
-      ...(place === undefined ? {} : { place }),
+      ...present({ place }),
       exp: laterBy(toInstant(this.#config.clock.wallMs()), expiresInMs),
     });
   }
@@ -181,8 +183,7 @@ export class Awaits {
       limit,
     });
     const items = await Promise.all(found.map((each) => this.#info(each)));
-    const last = items.at(-1);
-    return { items, ...(last === undefined || items.length < limit ? {} : { cursor: last.id }) };
+    return cursorPage(items, { limit }, ({ id }) => id);
   }
 
   /** Another time, counted from now; `none`: for as long as it takes. */
@@ -269,8 +270,7 @@ async function answerInfo(
   payloads: ProjectPayloads,
   { value, by, at }: Answer,
 ): Promise<AnswerInfo> {
-  const decoded = await payloads.decode(value);
-  return { value: decoded, ...(by === undefined ? {} : { by }), at };
+  return { value: await payloads.decode(value), ...present({ by }), at };
 }
 
 function unitInfo(unit: AwaitUnit): AwaitInfo {
@@ -278,8 +278,7 @@ function unitInfo(unit: AwaitUnit): AwaitInfo {
   const { openedAt, dueAt, settledAt } = unit;
   return {
     ...{ name, pipeline, status, items, needed, answered, signed, checked, openedAt },
-    ...(dueAt === undefined ? {} : { dueAt }),
-    ...(settledAt === undefined ? {} : { settledAt }),
+    ...present({ dueAt, settledAt }),
   };
 }
 

@@ -17,7 +17,7 @@ import {
   decideCancelAwait,
   decideDue,
   decideExtend,
-  decideOpen,
+  decideOpenAwait,
 } from './decide.ts';
 import type { AwaitUnit, Interaction, OpenAwait, Reminder } from './model.ts';
 
@@ -72,7 +72,7 @@ class Rows {
   }
 
   open(open: OpenAwait, now: Instant): void {
-    this.apply(decideOpen(open, { execution, early: [...this.interactions.values()] }, now));
+    this.apply(decideOpenAwait(open, { execution, early: [...this.interactions.values()] }, now));
   }
 
   answer(request: AnswerRequest, now: Instant): string {

@@ -42,7 +42,7 @@ export interface LateAnswer {
 }
 
 /** W-1, W-2. `early`: the early answers of this unit. */
-export function decideOpen(
+export function decideOpenAwait(
   open: OpenAwait,
   {
     execution,
@@ -238,7 +238,7 @@ function late(
   };
 }
 
-export interface DueAwait {
+interface DueAwait {
   readonly change: AwaitChange;
   /** W-13: to be submitted; at most one, however many were due. */
   readonly starts: readonly Reminder['start'][];
@@ -268,7 +268,7 @@ export interface AwaitCommandView {
   answered(): readonly Interaction[];
 }
 
-export interface AwaitCommandRequest {
+interface AwaitCommandRequest {
   readonly project: ProjectName;
   readonly id: InteractionId;
 }
@@ -390,7 +390,7 @@ function refuse(refusal: AwaitRefusal): Refuse {
 // What a unit comes to when it settles, and when something is due of it before. Pure.
 
 /** W-6: how it settles when its time has passed. */
-export function timeOutStatus({ defaultAnswer }: AwaitUnit): 'timed-out' | 'answered' {
+function timeOutStatus({ defaultAnswer }: AwaitUnit): 'timed-out' | 'answered' {
   return defaultAnswer === undefined ? 'timed-out' : 'answered';
 }
 
@@ -415,7 +415,7 @@ export function settlementOf(
 }
 
 /** Derived, so that nobody forgets: the soonest of reminders and timeout, while it is open. */
-export function withNext(unit: AwaitUnit): AwaitUnit {
+function withNext(unit: AwaitUnit): AwaitUnit {
   const { nextAt: _, ...rest } = unit;
   if (isSettled(rest)) return rest;
   const [reminder] = rest.reminders;

@@ -18,7 +18,7 @@ export interface LinkOptions {
   readonly current: string;
 }
 
-export interface LinkClaims {
+interface LinkClaims {
   readonly interaction: InteractionId;
   readonly project: ProjectName;
   /** Where it stands, when it may be answered before it is asked. */
@@ -31,7 +31,7 @@ export interface LinkClaims {
   readonly kid: string;
 }
 
-export type LinkVerified =
+type LinkVerified =
   | { readonly kind: 'verified'; readonly claims: LinkClaims }
   | { readonly kind: 'refused'; readonly refusal: LinkRefusal };
 

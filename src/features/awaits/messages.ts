@@ -14,9 +14,10 @@ import {
   tagged,
   value,
 } from '../../protocol/messages/words.ts';
+import { TEN_YEARS_MS } from '../../support/options.ts';
 
 /** Ten years. */
-const laterMs = Type.Integer({ minimum: 1, maximum: 10 * 366 * 86_400_000 });
+const laterMs = Type.Integer({ minimum: 1, maximum: TEN_YEARS_MS });
 
 const UNIT_STATUSES = ['open', 'answered', 'timed-out', 'cancelled'];
 const STATUSES = ['open', 'early', 'answered', 'closed'];

@@ -44,7 +44,7 @@ export interface OpenAwait {
   readonly defaultAnswer?: Payload;
 }
 
-export interface OpenInteraction {
+interface OpenInteraction {
   readonly id: InteractionId;
   /** What the answerer is shown. */
   readonly request?: Payload;

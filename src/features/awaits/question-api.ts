@@ -180,7 +180,7 @@ export interface ItemAnswer<Value> {
   readonly at: Instant;
 }
 
-export interface Asked {
+export interface AwaitAsked {
   readonly asked: string | Question<never, unknown>;
   readonly options: AwaitOptions | AwaitItemsOptions;
 }
@@ -218,7 +218,7 @@ const ITEMS_MAX = 10_000;
 const REMINDERS_MAX = 100;
 
 export function resolveAwait(
-  options: Asked['options'],
+  options: AwaitAsked['options'],
 ): Omit<AwaitPlan, 'key' | 'name' | 'checked' | 'answerSchema'> {
   const isItemised = isOfItems(options);
   checkNames(options, isItemised);
@@ -242,11 +242,11 @@ export function resolveAwait(
   };
 }
 
-function isOfItems(options: Asked['options']): options is AwaitItemsOptions {
+function isOfItems(options: AwaitAsked['options']): options is AwaitItemsOptions {
   return Object.hasOwn(Object(options) as object, 'items');
 }
 
-function checkNames(options: Asked['options'], isItemised: boolean): void {
+function checkNames(options: AwaitAsked['options'], isItemised: boolean): void {
   for (const name of ['schema', 'project']) {
     if (!Object.hasOwn(Object(options) as object, name)) continue;
     throw new InvalidInput(

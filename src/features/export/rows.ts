@@ -3,7 +3,7 @@ import { Fault } from '../../support/fault.ts';
 // What a move takes along: one line for each table. Columns are found in the tables themselves; where the two
 // SQL stores differ, each says how in its `move/rows.ts`. A test compares this with the schemas.
 
-export interface MovedTable {
+interface MovedTable {
   readonly name: string;
   /** A row may have megabytes. */
   readonly isLarge?: true;
@@ -53,7 +53,7 @@ export function rowsAtOnce({ isLarge }: MovedTable): number {
 
 export type SqlStore = 'sqlite' | 'postgres';
 
-export interface LeftTable {
+interface LeftTable {
   readonly name: string;
   readonly why: string;
   /** Only this store has it. */
@@ -152,7 +152,7 @@ function newer(what: string): Fault {
 }
 
 /** EX-5. */
-export function notSealed(): Fault {
+export function notSealedFault(): Fault {
   return new Fault(
     'not-sealed',
     'Only a store that is sealed can be exported: what is written to it meanwhile would be lost. It was unsealed under way; export it again.',

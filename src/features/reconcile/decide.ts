@@ -11,12 +11,12 @@ import { chainEnd, chainState, type SessionChain } from '../../lease/session.ts'
 import { type Instant, laterBy } from '../../support/clock.ts';
 import { settlementOf } from '../awaits/decide.ts';
 import type { AwaitUnit, Interaction } from '../awaits/model.ts';
-import type { InvariantName, Violation } from './model.ts';
+import type { BrokenInvariant, InvariantName } from './model.ts';
 
 /** Work of a dead worker that nobody has taken for so long is reported (Z-20). */
-export const STRANDED_MS = 300_000;
+const STRANDED_MS = 300_000;
 /** A session that is overdue for so long should have been swept (Z-10). */
-export const UNSWEPT_MS = 60_000;
+const UNSWEPT_MS = 60_000;
 /** A parent that has more children is not compared with them (Z-2). */
 export const CHILDREN_MAX = 1_000;
 
@@ -37,7 +37,7 @@ interface RunningFacts {
 export function judgeSession(
   { session, chain }: RunningFacts,
   now: Instant,
-): Violation | undefined {
+): BrokenInvariant | undefined {
   if (chainState(chain, now) === 'ended') {
     const since = chainEnd(chain)?.at;
     if (since !== undefined && laterBy(since, STRANDED_MS) > now) return undefined;
@@ -73,10 +73,10 @@ export interface WaitingFacts extends About {
 }
 
 /** Z-11, Z-12, Z-13, Z-21. */
-export function judgeWaiting(facts: WaitingFacts): readonly Violation[] {
+export function judgeWaiting(facts: WaitingFacts): readonly BrokenInvariant[] {
   const { execution, project, pipeline, untoldUnit } = facts;
   const untoldChild = facts.children > CHILDREN_MAX ? undefined : facts.untoldChild;
-  const broken = (invariant: InvariantName, about?: string): Violation => ({
+  const broken = (invariant: InvariantName, about?: string): BrokenInvariant => ({
     ...{ invariant, project, execution, pipeline },
     ...(about === undefined ? {} : { about }),
     ...(facts.parkedAt === undefined ? {} : { since: facts.parkedAt }),
@@ -124,7 +124,7 @@ export interface PlaceFacts {
 }
 
 /** Z-14. */
-export function judgePlace(facts: PlaceFacts): readonly Violation[] {
+export function judgePlace(facts: PlaceFacts): readonly BrokenInvariant[] {
   const { project, key, slots, taken, held, isWanted } = facts;
   if (taken !== held) return [{ invariant: 'places-miscounted', project, about: key }];
   if (isWanted && held < slots) return [{ invariant: 'place-not-given', project, about: key }];
@@ -141,7 +141,7 @@ interface LetterFacts extends About {
 }
 
 /** Z-22. */
-export function judgeLetter(facts: LetterFacts): readonly Violation[] {
+export function judgeLetter(facts: LetterFacts): readonly BrokenInvariant[] {
   const { execution, project, pipeline, status, actual, redrivenBy, isRedrive } = facts;
   const fits = status === actual && (redrivenBy === undefined || isRedrive);
   if (fits) return [];
@@ -162,7 +162,7 @@ export function judgeSchedule({
   id,
   paused,
   hasNext,
-}: ScheduleFacts): readonly Violation[] {
+}: ScheduleFacts): readonly BrokenInvariant[] {
   if (paused !== hasNext) return [];
   const invariant = paused ? 'paused-schedule-with-time' : 'schedule-without-time';
   return [{ invariant, project, about: id }];
@@ -178,9 +178,9 @@ interface ExecutionFacts extends About {
 }
 
 /** Z-15, Z-22, Z-23. */
-export function judgeExecution(facts: ExecutionFacts): readonly Violation[] {
+export function judgeExecution(facts: ExecutionFacts): readonly BrokenInvariant[] {
   const { execution, project, pipeline, status, hasTime, hasLetter } = facts;
-  const broken = (invariant: InvariantName): Violation => ({
+  const broken = (invariant: InvariantName): BrokenInvariant => ({
     ...{ invariant, project, execution, pipeline },
   });
   const leavesLetter = status === 'failed' || status === 'quarantined';

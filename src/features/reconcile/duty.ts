@@ -10,7 +10,7 @@ import { type Plan, timesOf } from '../schedules/plan-api.ts';
 import { type Finding, PARTS, type Part, type Told, tellFinding } from './model.ts';
 
 /** Whoever has it looks, and nobody else. */
-export const RECONCILE_KEY = 'holdfast/reconcile';
+const RECONCILE_KEY = 'holdfast/reconcile';
 
 const PAGE = 200;
 /** So many pages of a part are looked at before it is another's turn. */
@@ -52,7 +52,7 @@ export class Reconciler {
   }
 }
 
-export interface Looking {
+interface Looking {
   readonly dryRun: boolean;
   /** No more than these are wanted. */
   readonly limit: number;

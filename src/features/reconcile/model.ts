@@ -1,48 +1,17 @@
 // What must hold between rows, whoever wrote them: the list that the reconciler goes through (Z-1). Verbs
 // never break these; bugs, restores and SQL by hand do. A store gathers the facts of a page, the judges in
-// `decide/reconcile.ts` say which invariants they break, and the store repairs what is provable.
+// `decide.ts` say which invariants they break, and the store repairs what is provable.
 
 import type { ExecutionId, PipelineName, ProjectName } from '../../execution/names.ts';
 import { formatInstant, type Instant } from '../../support/clock.ts';
 
 /** Which rows are looked at, a page at a time (Z-2). */
-export type Part =
-  | 'running'
-  | 'waiting'
-  | 'awaits'
-  | 'places'
-  | 'dead-letters'
-  | 'schedules'
-  | 'executions';
-
-export const PARTS: readonly Part[] = [
-  'running',
-  'waiting',
-  'awaits',
-  'places',
-  'dead-letters',
-  'schedules',
+export const PARTS = [
+  ...(['running', 'waiting', 'awaits', 'places', 'dead-letters', 'schedules'] as const),
   'executions',
-];
+] as const;
 
-export type InvariantName =
-  | 'left-by-the-dead'
-  | 'overdue-not-swept'
-  | 'run-by-nobody'
-  | 'waits-for-nothing'
-  | 'settlement-not-told'
-  | 'child-end-not-told'
-  | 'news-not-heard'
-  | 'child-of-the-ended'
-  | 'await-of-the-ended'
-  | 'places-miscounted'
-  | 'place-not-given'
-  | 'letter-astray'
-  | 'schedule-without-time'
-  | 'paused-schedule-with-time'
-  | 'letter-missing'
-  | 'history-differs'
-  | 'queued-without-time';
+export type Part = (typeof PARTS)[number];
 
 interface Entry {
   readonly part: Part;
@@ -53,7 +22,7 @@ interface Entry {
   readonly advice: string;
 }
 
-const BY_NAME: Readonly<Record<InvariantName, Entry>> = {
+const INVARIANT_ENTRIES = {
   'left-by-the-dead': {
     part: 'running',
     sentence: 'Its worker is gone and no other has taken it over.',
@@ -152,7 +121,11 @@ const BY_NAME: Readonly<Record<InvariantName, Entry>> = {
     repair: 'It is ready now.',
     advice: 'Nothing, unless it is found again.',
   },
-};
+} satisfies Readonly<Record<string, Entry>>;
+
+export type InvariantName = keyof typeof INVARIANT_ENTRIES;
+
+const BY_NAME: Readonly<Record<InvariantName, Entry>> = INVARIANT_ENTRIES;
 
 export interface Invariant extends Entry {
   readonly name: InvariantName;
@@ -163,7 +136,7 @@ export const INVARIANTS: readonly Invariant[] = (Object.keys(BY_NAME) as Invaria
 );
 
 /** Where one is broken. */
-export interface Violation {
+export interface BrokenInvariant {
   readonly invariant: InvariantName;
   readonly project?: ProjectName;
   readonly execution?: ExecutionId;
@@ -173,7 +146,7 @@ export interface Violation {
   readonly since?: Instant;
 }
 
-export interface Finding extends Violation {
+export interface Finding extends BrokenInvariant {
   /** It was, by whoever found it. */
   readonly repaired: boolean;
 }

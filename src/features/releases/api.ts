@@ -1,6 +1,7 @@
 // Releases, as people deploy them: registered, looked through before they are activated, given a share, promoted,
 // rolled back, drained and retired.
 
+import type { Ended } from '../../engine/ask-worker.ts';
 import type { EngineConfig } from '../../engine/config.ts';
 import { ReleaseRefused } from '../../engine/failures.ts';
 import type { Acting, Page } from '../../engine/holdfast.ts';
@@ -23,7 +24,14 @@ import {
 } from '../../execution/names.ts';
 import { parseReleaseName } from '../../execution/route.ts';
 import { digestOf } from '../../support/digest.ts';
-import { boundedText, optionalBooleans, readOptions, wholeNumber } from '../../support/options.ts';
+import {
+  boundedText,
+  optionalBooleans,
+  present,
+  readOptions,
+  wholeNumber,
+} from '../../support/options.ts';
+import { cursorPage } from '../../support/page-size.ts';
 import { ACTING, checkedActing, stampOf } from '../audit/api.ts';
 import { contractOf } from './contract-api.ts';
 import { contractVersion, parseContract } from './contract-model.ts';
@@ -35,7 +43,7 @@ import {
   type LineAct,
   type Release,
   type ReleaseState,
-  stateOf,
+  releaseState,
   type WorkerRecord,
   type WorkerState,
   workerState,
@@ -52,7 +60,6 @@ import {
   type Compared,
   type CompareOptions,
   compare,
-  type Ended,
   IDLE,
   openElsewhere,
   type PreflightAnswer,
@@ -77,7 +84,7 @@ export interface WorkerInfo extends WorkerRecord {
   readonly is: WorkerState;
 }
 
-export interface OfProject {
+interface OfProject {
   readonly project?: string;
 }
 
@@ -109,7 +116,7 @@ export class Releases {
     return found.map((each) => {
       const open = pinned.find(({ release }) => release === each.name)?.open ?? 0;
       const about = { line, pinned: open, wasActive: active.has(each.name) };
-      return { ...each, state: stateOf(each, about), pinned: open };
+      return { ...each, state: releaseState(each, about), pinned: open };
     });
   }
 
@@ -130,9 +137,7 @@ export class Releases {
       limit,
       ...(cursor === undefined ? {} : { after: boundedText('cursor', cursor, 256) }),
     });
-    const last = items.at(-1);
-    const isLast = last === undefined || items.length < limit;
-    return { items, ...(isLast ? {} : { cursor: last.pipeline }) };
+    return cursorPage(items, { limit }, (last) => last.pipeline);
   }
 
   /** What its contract changes, against what is active or another release. */
@@ -235,9 +240,7 @@ export class Releases {
       ...of,
       pipeline: parsePipelineName(of.pipeline),
       project: projectOf(given.project),
-      ...{ act, actor, reason },
-      ...(expected === undefined ? {} : { expected }),
-      ...(force === undefined ? {} : { force }),
+      ...{ act, actor, reason, ...present({ expected, force }) },
     });
   }
 
@@ -272,7 +275,7 @@ const REGISTER: readonly (keyof RegisterOptions)[] = [
   ...(['pipeline', 'name', 'artifact', 'digest', 'project', 'by'] as const),
 ];
 
-export function registrationOf(options: RegisterOptions): RegisterRelease {
+function registrationOf(options: RegisterOptions): RegisterRelease {
   const given = readOptions('releases.register', options, REGISTER);
   const known = asPipeline(given.pipeline);
   const contract =
@@ -313,7 +316,7 @@ const SOURCE_BYTES_MAX = 64 * 1_024 * 1_024;
 const AT_ONCE = AbortSignal.abort();
 const REASON = 'the code was changed';
 
-export async function adopt(
+async function adopt(
   config: EngineConfig,
   pipelines: unknown,
   options: AdoptOptions,

@@ -126,9 +126,9 @@ function pairs<Item extends { readonly name: string }>(
 // What became of a JSON Schema: for each place that differs, whether it lets more pass than before, or less.
 // Pure. What it does not understand it calls `changed`, which is both.
 
-export type SchemaEffect = 'wider' | 'narrower' | 'changed';
+type SchemaEffect = 'wider' | 'narrower' | 'changed';
 
-export interface SchemaChange {
+interface SchemaChange {
   /** From the root: `.items[].price`; empty for the root itself. */
   readonly path: string;
   readonly effect: SchemaEffect;

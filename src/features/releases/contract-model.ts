@@ -25,14 +25,14 @@ export type Json =
 /** JSON Schema; `true` where the code takes anything; `opaque` where its library does not say. */
 export type ContractSchema = true | { readonly opaque: string } | { readonly [name: string]: Json };
 
-export type ContractQuestion = {
+type ContractQuestion = {
   readonly name: string;
   readonly answer: ContractSchema;
   /** What the code gets is made from the answer, by code. */
   readonly projected: boolean;
 };
 
-export type ContractRemoteStep = {
+type ContractRemoteStep = {
   readonly name: string;
   readonly input: ContractSchema;
   readonly output: ContractSchema;

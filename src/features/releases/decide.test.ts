@@ -4,7 +4,7 @@ import type { ExecutionId, PipelineName, ProjectName } from '../../execution/nam
 import type { Instant } from '../../support/clock.ts';
 import type { Contract } from './contract-model.ts';
 import { decideLine, keptPreflight, type LineRequest, nameBefore } from './decide.ts';
-import { bucketOf, type Line, type Preflight, pinOf, type Release, stateOf } from './model.ts';
+import { bucketOf, type Line, type Preflight, pinOf, type Release, releaseState } from './model.ts';
 
 const PIPELINE = 'order' as PipelineName;
 const contract = { input: true, output: true, awaits: [], remoteSteps: [] } as unknown as Contract;
@@ -123,14 +123,14 @@ test('RE-5: shares are even, and a larger one keeps what a smaller one had', () 
 
 test('what is said of a release follows from its line and from what is pinned', () => {
   const of = (name: string, line: Line, pinned = 0) =>
-    stateOf(release(name), { line, pinned, wasActive: name !== 'v9' });
+    releaseState(release(name), { line, pinned, wasActive: name !== 'v9' });
   assert.equal(of('v1', active), 'active');
   assert.equal(of('v2', shared), 'candidate');
   assert.equal(of('v1', back, 3), 'draining');
   assert.equal(of('v1', back), 'drained');
   assert.equal(of('v9', back), 'registered');
   const retired = release('old', { retiredAt: 1 as Instant });
-  assert.equal(stateOf(retired, { line: back, pinned: 0, wasActive: true }), 'retired');
+  assert.equal(releaseState(retired, { line: back, pinned: 0, wasActive: true }), 'retired');
 });
 
 type Found = Omit<Preflight, 'at'>;

@@ -19,7 +19,7 @@ import {
   type ReleaseRefusal,
 } from './model.ts';
 
-export interface LineView {
+interface LineView {
   /** NO_LINE before the first act. */
   readonly line: Line;
   /** The one that is to become active or the candidate, as far as it is known. */
@@ -43,7 +43,7 @@ export interface LineRequest {
   readonly reason: string;
 }
 
-export type LineDecision =
+type LineDecision =
   | { readonly kind: 'change'; readonly line: Line; readonly forced: boolean }
   | { readonly kind: 'no-change'; readonly line: Line }
   | { readonly kind: 'refuse'; readonly refusal: ReleaseRefusal };
@@ -260,7 +260,7 @@ export function routesOf(
 
 // Another release for an execution that nobody runs (RE-8). Pure.
 
-export interface MoveView {
+interface MoveView {
   readonly execution: ExecutionRecord | undefined;
   /** The one it is to go to. */
   readonly release: Release | undefined;
@@ -278,7 +278,7 @@ export interface MoveRequest {
   readonly body: Payload;
 }
 
-export type MoveDecision =
+type MoveDecision =
   | { readonly kind: 'move'; readonly execution: ExecutionRecord; readonly event: HistoryEvent }
   | { readonly kind: 'no-change'; readonly execution: ExecutionRecord }
   | { readonly kind: 'refuse'; readonly refusal: MoveRefusal };

@@ -82,11 +82,11 @@ export interface Line {
 
 export const NO_LINE: Line = Object.freeze({ version: 0 });
 
-export type LineAct = 'activate' | 'percentage' | 'promote' | 'roll-back' | 'deactivate' | 'retire';
-
-export const LINE_ACTS: readonly LineAct[] = [
+export const LINE_ACTS = [
   ...(['activate', 'percentage', 'promote', 'roll-back', 'deactivate', 'retire'] as const),
-];
+] as const;
+
+export type LineAct = (typeof LINE_ACTS)[number];
 
 /** One entry of the log of a line. */
 export interface Activation {
@@ -134,7 +134,7 @@ export type ReleaseState =
   | 'drained'
   | 'retired';
 
-export function stateOf(
+export function releaseState(
   release: Pick<Release, 'name' | 'retiredAt'>,
   {
     line,

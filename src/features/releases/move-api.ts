@@ -1,6 +1,7 @@
 // Another release for one execution. Whether its code fits what is recorded, a worker that has it says first; what was
 // recorded meanwhile is looked at anew (RE-8).
 
+import type { Ended } from '../../engine/ask-worker.ts';
 import type { EngineConfig } from '../../engine/config.ts';
 import type { Context } from '../../engine/context.ts';
 import { ReleaseRefused } from '../../engine/failures.ts';
@@ -20,9 +21,17 @@ import {
 } from '../../execution/names.ts';
 import { parseReleaseName, REPLAY, replayName } from '../../execution/route.ts';
 import { InvalidInput } from '../../support/fault.ts';
-import { boundedText, optionalBooleans, readOptions, wholeNumber } from '../../support/options.ts';
+import {
+  boundedText,
+  optionalBooleans,
+  present,
+  readOptions,
+  wholeNumber,
+} from '../../support/options.ts';
+import { inLanes } from '../../support/turns.ts';
 import { ACTING, checkedActing, stampOf } from '../audit/api.ts';
 import {
+  type BulkOptions,
   type JobInput,
   type JobOutput,
   type Paced,
@@ -31,7 +40,7 @@ import {
 } from '../repair/jobs-api.ts';
 import type { MoveRefusal } from './model.ts';
 import type { ExecutionMoved, MoveExecution } from './port.ts';
-import { brokenSaid, type Ended, OPEN, replayElsewhere } from './preflight-api.ts';
+import { brokenSaid, OPEN, replayElsewhere } from './preflight-api.ts';
 
 export interface MoveOptions extends Acting {
   /** Only from this release; null is none. */
@@ -66,10 +75,9 @@ export async function move(
       ? { kind: 'refused', why: 'force-without-reason' }
       : config.store.executions.moveExecution(request);
   }
-  const looked = await fitUntil(config, ended, { request, waitMs });
-  if (typeof looked === 'object') return looked;
-  const seen = looked === undefined ? {} : { seq: looked };
-  return config.store.executions.moveExecution({ ...request, ...seen });
+  const seq = await fitUntil(config, ended, { request, waitMs });
+  if (typeof seq === 'object') return seq;
+  return config.store.executions.moveExecution({ ...request, ...present({ seq }) });
 }
 
 /** How far its history was when it was found to fit; undefined where the store has the answer. */
@@ -102,7 +110,7 @@ function breaking(id: ExecutionId, name: string, because: string): Refusal {
 
 export type AnyJobInput = JobInput | MoveJobInput;
 
-export interface BulkMoveOptions extends Omit<Acting, 'project'> {
+export interface BulkMoveOptions extends BulkOptions {
   readonly filter: {
     readonly project?: string;
     readonly pipeline: string;
@@ -111,9 +119,6 @@ export interface BulkMoveOptions extends Omit<Acting, 'project'> {
   };
   /** The release that they are to go to. */
   readonly to: string;
-  readonly perSecond?: number;
-  readonly dryRun?: boolean;
-  readonly key?: string;
 }
 
 /** Throws ReleaseRefused where no job could move anything. */
@@ -145,7 +150,7 @@ function filterOf(given: BulkMoveOptions): Pick<MoveJobInput, 'filter' | 'to'> {
   }
   return {
     filter: {
-      ...(project === undefined ? {} : { project }),
+      ...present({ project }),
       pipeline: parsePipelineName(filter.pipeline),
       release: release === null ? null : parseReleaseName(release, 'filter.release'),
     },
@@ -160,7 +165,7 @@ function filterOf(given: BulkMoveOptions): Pick<MoveJobInput, 'filter' | 'to'> {
 /** A name of its own: builds that do not know this act have none to claim it by. */
 export const MOVE_PIPELINE = 'holdfast.move';
 
-export interface MoveJobInput extends Paced {
+interface MoveJobInput extends Paced {
   readonly act: 'move';
   readonly filter: {
     readonly project?: string;
@@ -217,7 +222,7 @@ async function movePage(
   const { targets, last } = looked;
   const against = await againstThem(ctx, input, looked);
   const outcomes = await ctx.step('move', () => moveAll(config, moving, { targets, against }));
-  return { outcomes, ...(last === undefined ? {} : { last }) };
+  return { outcomes, ...present({ last }) };
 }
 
 /** Whatever it was submitted with, a job acts on its own project only. */
@@ -245,7 +250,7 @@ async function nextTargets(
     const end = page.length < SCANNED ? undefined : page.at(-1)?.id;
     const last = targets.length < own.length ? targets.at(-1)?.id : end;
     if (targets.length > 0 || last === undefined) {
-      return { targets, ...about, ...(last === undefined ? {} : { last }) };
+      return { targets, ...about, ...present({ last }) };
     }
     below = last;
   }
@@ -290,16 +295,9 @@ async function moveAll(
   { targets, against }: { readonly targets: readonly Target[]; readonly against: Against },
 ): Promise<readonly string[]> {
   const project = await projectOfJob(config, moving.job);
-  const left = [...targets];
-  const outcomes: string[] = [];
-  const lane = async (): Promise<void> => {
-    for (let target = left.shift(); target !== undefined; target = left.shift()) {
-      const why = against.get(target.id);
-      outcomes.push(await moveOne(config, moving, { target, why, project }));
-    }
-  };
-  await Promise.all(Array.from({ length: LANES }, lane));
-  return outcomes;
+  return inLanes(targets, LANES, (target) =>
+    moveOne(config, moving, { target, why: against.get(target.id), project }),
+  );
 }
 
 async function moveOne(

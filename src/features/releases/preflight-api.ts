@@ -1,10 +1,11 @@
 // What a release would break, before it is activated: what its contract changes, and which open executions its code
 // would not replay (RE-10).
 
+import { askWorker, type Ended } from '../../engine/ask-worker.ts';
 import type { EngineConfig, WorkerConfig } from '../../engine/config.ts';
 import { type AnyPipeline, pipeline } from '../../engine/pipeline.ts';
 import { dryReplay } from '../../engine/run/dry-replay.ts';
-import { projectOf, submissionOf } from '../../engine/submission.ts';
+import { projectOf } from '../../engine/submission.ts';
 import type { WorkerSettings } from '../../engine/worker/worker-options.ts';
 import type { Status } from '../../execution/execution.ts';
 import {
@@ -15,7 +16,6 @@ import {
 } from '../../execution/names.ts';
 import type { NoSuchRelease } from '../../execution/refusal.ts';
 import { parseReleaseName, REPLAY, replayName } from '../../execution/route.ts';
-import type { Outcome } from '../../store/contract/execution-store.ts';
 import { Fault } from '../../support/fault.ts';
 import { readOptions, shown, wholeNumber } from '../../support/options.ts';
 import { type ContractChange, diffContracts, isBreaking } from './contract-decide.ts';
@@ -213,8 +213,6 @@ export async function openElsewhere(
 // engine's own that only they know by name. A coordinator has no code to run.
 
 const NAME_BYTES_MAX = 256;
-/** It ends by itself when nobody is left who waits for it. */
-const DEADLINE_EXTRA_MS = 5_000;
 
 interface Asked {
   readonly executions: readonly ExecutionId[];
@@ -251,7 +249,7 @@ export function replayPipelines(
   });
 }
 
-export interface ReplayAsked {
+interface ReplayAsked {
   readonly project: ProjectName;
   readonly pipeline: PipelineName;
   readonly release: string;
@@ -261,33 +259,18 @@ export interface ReplayAsked {
   readonly waitMs: number;
 }
 
-/** Waits for an execution to end. */
-export type Ended = (id: ExecutionId, signal: AbortSignal) => Promise<Outcome>;
-
 /** Undefined when nobody did it in time. */
 export async function replayElsewhere(
   config: EngineConfig,
   ended: Ended,
   asked: ReplayAsked,
 ): Promise<readonly BrokenReplay[] | undefined> {
-  const { project, executions, waitMs, release } = asked;
-  const submission = await submissionOf(config, replayName(release, asked.pipeline), {
-    input: { executions },
-    options: { project, deadlineMs: waitMs + DEADLINE_EXTRA_MS, tags: [REPLAY], by: REPLAY },
-  });
-  const { id } = submission;
-  await config.store.executions.submit(submission);
-  const over = new AbortController();
-  const stop = config.timers.after(waitMs, () => over.abort());
-  try {
-    const { status, event } = await ended(id, over.signal);
-    return status === 'completed' ? await brokenIn(config, event.body ?? '{}', asked) : undefined;
-  } catch (error) {
-    if (!over.signal.aborted) throw error;
-    return undefined;
-  } finally {
-    stop();
-  }
+  const { project, executions, waitMs } = asked;
+  const pipeline = replayName(asked.release, asked.pipeline);
+  const request = { pipeline, project, input: { executions }, tag: REPLAY, waitMs };
+  const { outcome } = await askWorker(config, ended, request);
+  if (outcome?.status !== 'completed') return undefined;
+  return brokenIn(config, outcome.event.body ?? '{}', asked);
 }
 
 async function brokenIn(

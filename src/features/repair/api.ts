@@ -7,17 +7,18 @@ import type { Acting, Page } from '../../engine/holdfast.ts';
 import { commandOf, listQueryOf, signalOf } from '../../engine/requests.ts';
 import { UNDO_ACT, type UndoAct } from '../../engine/run/compensator.ts';
 import { projectOf, type SubmitOptions } from '../../engine/submission.ts';
-import type { Status } from '../../execution/execution.ts';
-import { type ExecutionId, parseExecutionId } from '../../execution/names.ts';
+import { type ExecutionId, type ProjectName, parseExecutionId } from '../../execution/names.ts';
 import { parseReleaseName } from '../../execution/route.ts';
 import type { CommandAnswer } from '../../store/contract/execution-store.ts';
 import {
   boundedText,
   optionalBooleans,
+  present,
   readOptions,
   rejectUnknownOptions,
   wholeNumber,
 } from '../../support/options.ts';
+import { cursorPage } from '../../support/page-size.ts';
 import { ACTING, checkedActing, stampOf } from '../audit/api.ts';
 import type { AuditStamp } from '../audit/model.ts';
 import { reconcileAll } from '../reconcile/duty.ts';
@@ -25,15 +26,17 @@ import type { Told } from '../reconcile/model.ts';
 import { type AnyJobInput, type BulkMoveOptions, movable } from '../releases/move-api.ts';
 import type { RedriveMode } from './decide.ts';
 import {
+  type BulkOptions,
+  type CancelFilter,
   type DeadLetterFilter,
   FILTERS,
   filterOf,
   JOB_PIPELINE,
-  type JobInput,
   type JobOutput,
   modeOf,
-  redrive,
-  redriveBody,
+  type Paced,
+  redriveEnded,
+  redriveSaid,
 } from './jobs-api.ts';
 import type { DeadLetterGroup, DeadLetterRecord } from './model.ts';
 import type { JobItem } from './port.ts';
@@ -81,11 +84,7 @@ export class Repair {
       ...(cursor === undefined ? {} : { before: parseExecutionId(cursor) }),
     };
     const items = await this.#executions.deadLetters(query);
-    const last = items.at(-1);
-    return {
-      items,
-      ...(items.length < limit || last === undefined ? {} : { cursor: last.execution }),
-    };
+    return cursorPage(items, query, ({ execution }) => execution);
   }
 
   /** By cause, the most frequent first. */
@@ -95,7 +94,7 @@ export class Repair {
     const { open } = options;
     optionalBooleans('deadLetterGroups', { open });
     const project = projectOf(options.project);
-    return this.#executions.deadLetterGroups({ project, ...(open === undefined ? {} : { open }) });
+    return this.#executions.deadLetterGroups({ project, ...present({ open }) });
   }
 
   /** A new execution that goes on where this one went wrong; throws ActRefused or RedriveImpossible. */
@@ -108,11 +107,11 @@ export class Repair {
       ...(from === undefined ? {} : { from: boundedText('from', from, 512) }),
       ...(release === undefined ? {} : { release: parseReleaseName(release) }),
     };
-    const answer = await redrive(this.#config, {
+    const answer = await redriveEnded(this.#config, {
       id: command.id,
       project: command.project,
       mode,
-      acting: redriveBody(command.id, command.body),
+      acting: redriveSaid(command.id, command.body),
       ...start,
       audit: stampOf(this.#config, 'redrive', { ...acting, about: { mode, ...start } }),
     });
@@ -156,12 +155,8 @@ export class Repair {
     const given = readOptions(`${act}Compensation`, acting, ACTING);
     const { by, reason = '', project } = given;
     if (act === 'skip') boundedText('The reason to skip', reason, 1_024);
-    const value: UndoAct = {
-      act,
-      step: boundedText('The step', step, 512),
-      reason,
-      ...(by === undefined ? {} : { by }),
-    };
+    boundedText('The step', step, 512);
+    const value: UndoAct = { act, step, reason, ...present({ by }) };
     const audit = stampOf(this.#config, `${act}-compensation`, { ...given, about: { step } });
     const message = { name: UNDO_ACT, value, ...(by && { by }), ...(project && { project }) };
     const signal = await signalOf(this.#config, id, message);
@@ -175,26 +170,17 @@ export class Repair {
 
 // Acts on many executions, each a durable job: re-drive dead letters, cancel what is open.
 
-export interface BulkRedriveOptions extends Omit<RedriveOptions, 'project' | 'from'> {
+export interface BulkRedriveOptions extends BulkOptions, Pick<RedriveOptions, 'mode' | 'release'> {
   readonly filter?: DeadLetterFilter;
-  /** At most so many a second. */
-  readonly perSecond?: number;
-  /** Counts what would be done and does nothing. */
-  readonly dryRun?: boolean;
-  /** Same key, same job. */
-  readonly key?: string;
 }
 
-export interface BulkCancelOptions extends Omit<Acting, 'project'> {
-  readonly filter: {
-    readonly project?: string;
-    readonly pipeline?: string;
-    readonly status?: Status;
-    readonly tag?: string;
-  };
-  readonly perSecond?: number;
-  readonly dryRun?: boolean;
-  readonly key?: string;
+export interface BulkCancelOptions extends BulkOptions {
+  readonly filter: CancelFilter;
+}
+
+interface StartedJob {
+  readonly id: ExecutionId;
+  result(): Promise<JobOutput>;
 }
 
 /** Submits a job; the engine's own `submit`. */
@@ -202,7 +188,7 @@ type SubmitJob = (
   input: AnyJobInput,
   options: SubmitOptions,
   audit: AuditStamp | undefined,
-) => Promise<{ readonly id: ExecutionId; result(): Promise<JobOutput> }>;
+) => Promise<StartedJob>;
 
 export class Bulk {
   readonly #config: EngineConfig;
@@ -214,70 +200,47 @@ export class Bulk {
   }
 
   /** A durable job over dead letters: pause, resume and cancel it like any execution. */
-  async redrive(
-    options: BulkRedriveOptions = {},
-  ): Promise<{ readonly id: ExecutionId; result(): Promise<JobOutput> }> {
-    const names = ['filter', 'mode', 'perSecond', 'dryRun', 'by', 'reason', 'key'];
-    rejectUnknownOptions('bulk.redrive', options, names);
+  async redrive(options: BulkRedriveOptions = {}): Promise<StartedJob> {
+    rejectUnknownOptions('bulk.redrive', options, ['filter', 'mode', ...JOB_NAMES]);
     const { filter = {} } = options;
     rejectUnknownOptions('bulk.redrive filter', filter, FILTERS);
     const { project } = filterOf(filter);
-    const mode = modeOf(options.mode);
-    const pace = paceOf(options);
-    const about = { filter, mode, ...pace };
-    const audit = stampOf(this.#config, 'bulk-redrive', { ...sayingOf(options), about });
-    const said = { by: audit.actor, reason: audit.reason };
-    const input: JobInput = { act: 'redrive', mode, filter, ...pace, ...said };
-    return this.#start(input, { project, ...jobOptions(options) }, audit);
+    return this.#start({ act: 'redrive', filter, mode: modeOf(options.mode) }, project, options);
   }
 
   /** A durable job that cancels what is open. */
-  async cancel(
-    options: BulkCancelOptions,
-  ): Promise<{ readonly id: ExecutionId; result(): Promise<JobOutput> }> {
-    rejectUnknownOptions('bulk.cancel', options, [
-      'filter',
-      'perSecond',
-      'dryRun',
-      'by',
-      'reason',
-      'key',
-    ]);
+  async cancel(options: BulkCancelOptions): Promise<StartedJob> {
+    rejectUnknownOptions('bulk.cancel', options, ['filter', ...JOB_NAMES]);
     const { filter } = options;
     rejectUnknownOptions('bulk.cancel filter', filter, ['project', 'pipeline', 'status', 'tag']);
-    const { project } = listQueryOf(filter);
-    const pace = paceOf(options);
-    const about = { filter, ...pace };
-    const audit = stampOf(this.#config, 'bulk-cancel', { ...sayingOf(options), about });
-    const said = { by: audit.actor, reason: audit.reason };
-    const input: JobInput = { act: 'cancel', filter, ...pace, ...said };
-    return this.#start(input, { project, ...jobOptions(options) }, audit);
+    return this.#start({ act: 'cancel', filter }, listQueryOf(filter).project, options);
   }
 
   /**
    * A durable job that gives another release to what is open and pinned to one, where a worker of the new one finds
    * that its history fits. It waits while no worker has that release.
    */
-  async move(
-    options: BulkMoveOptions,
-  ): Promise<{ readonly id: ExecutionId; result(): Promise<JobOutput> }> {
-    const names = ['filter', 'to', 'perSecond', 'dryRun', 'by', 'reason', 'key'] as const;
-    const given = readOptions('bulk.move', options, names);
-    const pace = paceOf(given);
+  async move(options: BulkMoveOptions): Promise<StartedJob> {
+    const given = readOptions('bulk.move', options, ['filter', 'to', ...JOB_NAMES]);
+    paceOf(given);
     checkedActing(given);
-    const { filter, to, project } = await movable(this.#config, given);
-    const audit = stampOf(this.#config, 'bulk-move', {
-      ...sayingOf(given),
-      about: { filter, to, ...pace },
-    });
-    const said = { by: audit.actor, reason: audit.reason };
-    const input: AnyJobInput = { act: 'move', filter, to, ...pace, ...said };
-    return this.#start(input, { project, ...jobOptions(given) }, audit);
+    const { project, ...target } = await movable(this.#config, given);
+    return this.#start({ act: 'move', ...target }, project, given);
   }
 
-  /** What does nothing is no act. */
-  #start(input: AnyJobInput, options: SubmitOptions, audit: AuditStamp): ReturnType<SubmitJob> {
-    return this.#submit(input, options, input.dryRun ? undefined : audit);
+  #start(
+    { act, ...about }: Target<AnyJobInput>,
+    project: ProjectName,
+    options: BulkOptions,
+  ): Promise<StartedJob> {
+    const { key, by, reason } = options;
+    const paced = { ...about, ...paceOf(options) };
+    const said = { ...present({ by, reason }), about: paced };
+    const audit = stampOf(this.#config, `bulk-${act}`, said);
+    const input = { act, ...paced, by: audit.actor, reason: audit.reason } as AnyJobInput;
+    const placing: SubmitOptions = { lane: 'batch', tags: [JOB_PIPELINE], ...present({ key, by }) };
+    // What does nothing is no act.
+    return this.#submit(input, { project, ...placing }, input.dryRun ? undefined : audit);
   }
 
   /** What became of each item of a job, by target. */
@@ -294,29 +257,12 @@ export class Bulk {
   }
 }
 
-function paceOf({
-  perSecond,
-  dryRun,
-}: {
-  readonly perSecond?: number;
-  readonly dryRun?: boolean;
-}): {
-  readonly perSecond?: number;
-  readonly dryRun: boolean;
-} {
+const JOB_NAMES = ['perSecond', 'dryRun', 'by', 'reason', 'key'] as const;
+
+/** What a job does, and to what. */
+type Target<Input> = Input extends AnyJobInput ? Omit<Input, keyof Paced> : never;
+
+function paceOf({ perSecond, dryRun }: Partial<Paced>): Pick<Paced, 'perSecond' | 'dryRun'> {
   if (perSecond !== undefined) wholeNumber('perSecond', perSecond, { min: 1, max: 1_000_000 });
-  return { dryRun: dryRun === true, ...(perSecond === undefined ? {} : { perSecond }) };
-}
-
-function sayingOf({ by, reason }: Acting): Pick<Acting, 'by' | 'reason'> {
-  return { ...(by === undefined ? {} : { by }), ...(reason === undefined ? {} : { reason }) };
-}
-
-function jobOptions({ key, by }: { readonly key?: string; readonly by?: string }): SubmitOptions {
-  return {
-    lane: 'batch',
-    tags: [JOB_PIPELINE],
-    ...(key === undefined ? {} : { key }),
-    ...(by === undefined ? {} : { by }),
-  };
+  return { dryRun: dryRun === true, ...present({ perSecond }) };
 }

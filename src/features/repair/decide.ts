@@ -19,7 +19,7 @@ import type { CommandRefusal, RedriveRefusal, SubmitRefusal } from '../../execut
 import { assert } from '../../support/assert.ts';
 import type { Instant } from '../../support/clock.ts';
 
-export interface RedriveView {
+interface RedriveView {
   readonly of: ExecutionRecord | undefined;
   /** The open re-drive of it, if there is one. */
   readonly open: ExecutionId | undefined;
@@ -104,7 +104,7 @@ export function turnBack(execution: ExecutionRecord, cause: Payload, now: Instan
 
 export type RedriveMode = 'forward' | 'compensate';
 
-export type RedrivePlan =
+type RedrivePlan =
   | {
       readonly kind: 'plan';
       readonly events: readonly NewEvent[];

@@ -4,6 +4,7 @@
 import type { EngineConfig } from '../../engine/config.ts';
 import type { Context } from '../../engine/context.ts';
 import { ActRefused } from '../../engine/failures.ts';
+import type { Acting } from '../../engine/holdfast.ts';
 import { type AnyPipeline, pipeline } from '../../engine/pipeline.ts';
 import { projectOf } from '../../engine/submission.ts';
 import type { ExecutionRecord, Status } from '../../execution/execution.ts';
@@ -15,13 +16,31 @@ import {
   parsePipelineName,
 } from '../../execution/names.ts';
 import { Fault, InvalidInput } from '../../support/fault.ts';
-import { boundedText, shown } from '../../support/options.ts';
+import { boundedText, present, shown } from '../../support/options.ts';
 import { bodyChars, readWithin } from '../../support/page-size.ts';
+import { inLanes } from '../../support/turns.ts';
 import type { Audited } from '../audit/model.ts';
 import { planRedrive, type RedriveMode } from './decide.ts';
 import type { ListDeadLetters, Redrive, RedriveAnswer } from './port.ts';
 
 export const JOB_PIPELINE = 'holdfast.job';
+
+/** What every job is told. */
+export interface BulkOptions extends Omit<Acting, 'project'> {
+  /** At most so many a second. */
+  readonly perSecond?: number;
+  /** Counts what would be done and does nothing. */
+  readonly dryRun?: boolean;
+  /** Same key, same job. */
+  readonly key?: string;
+}
+
+export interface CancelFilter {
+  readonly project?: string;
+  readonly pipeline?: string;
+  readonly status?: Status;
+  readonly tag?: string;
+}
 
 export interface Paced {
   readonly perSecond?: number;
@@ -38,12 +57,7 @@ export type JobInput =
     })
   | (Paced & {
       readonly act: 'cancel';
-      readonly filter: {
-        readonly project?: string;
-        readonly pipeline?: string;
-        readonly status?: Status;
-        readonly tag?: string;
-      };
+      readonly filter: CancelFilter;
     });
 
 export interface JobOutput {
@@ -118,11 +132,7 @@ export async function pageByPage(
 function added(state: JobState, { last, outcomes }: PageDone): JobState {
   const counts: Record<string, number> = { ...state.outcomes };
   for (const outcome of outcomes) counts[outcome] = (counts[outcome] ?? 0) + 1;
-  return {
-    seen: state.seen + outcomes.length,
-    outcomes: counts,
-    ...(last === undefined ? {} : { before: last }),
-  };
+  return { seen: state.seen + outcomes.length, outcomes: counts, ...present({ before: last }) };
 }
 
 async function countItems(config: EngineConfig, job: ExecutionId): Promise<JobOutput> {
@@ -159,7 +169,7 @@ async function doTargets(config: EngineConfig, asked: PageAsked): Promise<PageDo
     ? cancelAll(config, asked, targets)
     : redriveAll(config, asked, targets));
   const last = targets.length < asked.size ? undefined : targets.at(-1);
-  return { outcomes, ...(last === undefined ? {} : { last }) };
+  return { outcomes, ...present({ last }) };
 }
 
 /** Newest first, so that what comes meanwhile is not part of the job. */
@@ -193,16 +203,10 @@ async function cancelAll(
   if (input.dryRun) return targets.map(() => 'would-cancel');
   const project = projectOf(input.filter.project);
   const body = actingOf(asked);
-  const left = [...targets];
-  const outcomes: string[] = [];
-  const lane = async (): Promise<void> => {
-    for (let id = left.shift(); id !== undefined; id = left.shift()) {
-      const answer = await config.store.executions.cancel({ id, project, body, job });
-      outcomes.push(answer.kind === 'refused' ? answer.why : answer.kind);
-    }
-  };
-  await Promise.all(Array.from({ length: LANES }, lane));
-  return outcomes;
+  return inLanes(targets, LANES, async (id) => {
+    const answer = await config.store.executions.cancel({ id, project, body, job });
+    return answer.kind === 'refused' ? answer.why : answer.kind;
+  });
 }
 
 /** What is asked for together is written together, by stores that can. */
@@ -230,7 +234,7 @@ async function redriveItem(
   const { job, input } = asked;
   if (input.act !== 'redrive') return 'no-change';
   const { executions } = config.store;
-  const acting = redriveBody(target, actingOf(asked));
+  const acting = redriveSaid(target, actingOf(asked));
   const project = projectOf(input.filter.project);
   try {
     const item = { id: target, project, mode: input.mode, acting, job };
@@ -260,7 +264,7 @@ export function modeOf(mode: unknown): RedriveMode {
   throw new InvalidInput(`mode is "forward" or "compensate"; got ${shown(mode)}.`);
 }
 
-export interface RedriveAsked extends Audited {
+interface RedriveAsked extends Audited {
   readonly id: ExecutionId;
   readonly project: ProjectName;
   readonly mode: RedriveMode;
@@ -282,23 +286,22 @@ export class RedriveImpossible extends Fault {
 }
 
 /** What is driven again, and all that it did. */
-export interface Ended {
+interface Ended {
   readonly old: ExecutionRecord;
   readonly history: readonly HistoryEvent[] | 'too-large';
 }
 
-export async function redrive(config: EngineConfig, asked: RedriveAsked): Promise<RedriveAnswer> {
+export async function redriveEnded(
+  config: EngineConfig,
+  asked: RedriveAsked,
+): Promise<RedriveAnswer> {
   const old = await config.store.executions.read(asked.id);
   const ended = old && { old, history: await wholeHistory(config, old.id) };
   return config.store.executions.redrive(redriveOf(config, asked, ended));
 }
 
 /** What is asked of the store; throws when there is nothing to ask. */
-export function redriveOf(
-  config: EngineConfig,
-  asked: RedriveAsked,
-  ended: Ended | undefined,
-): Redrive {
+function redriveOf(config: EngineConfig, asked: RedriveAsked, ended: Ended | undefined): Redrive {
   const { id, project, mode, from, acting, job, audit, release } = asked;
   if (ended === undefined || ended.old.project !== project) {
     throw new ActRefused({ why: 'execution-unknown', id });
@@ -308,20 +311,16 @@ export function redriveOf(
     const why = `its history has more than ${CHARS_MAX} characters. Submit it anew instead.`;
     throw new RedriveImpossible(id, why);
   }
-  const plan = planRedrive(history, { mode, ...(from === undefined ? {} : { from }) });
+  const plan = planRedrive(history, { mode, ...present({ from }) });
   if (plan.kind === 'impossible') throw new RedriveImpossible(id, plan.why);
   return {
     of: id,
     project,
-    submit: {
-      ...submitAgain(old, config.ids.next(), acting),
-      ...(release === undefined ? {} : { release }),
-    },
+    submit: { ...submitAgain(old, config.ids.next(), acting), ...present({ release }) },
     events: plan.events,
     compensating: mode === 'compensate',
     compensable: plan.compensable,
-    ...(job === undefined ? {} : { job }),
-    ...(audit === undefined ? {} : { audit }),
+    ...present({ job, audit }),
   };
 }
 
@@ -333,13 +332,7 @@ function submitAgain(old: ExecutionRecord, id: ExecutionId, acting: Payload): Re
     ...{ id, project, pipeline, lane, input, lineage, tags, attributes },
     redriveOf: old.id,
     body: acting,
-    ...(deadlineMs === undefined ? {} : { deadlineMs }),
-    ...(concurrency === undefined ? {} : { concurrency }),
-    ...(rate === undefined ? {} : { rate }),
-    ...(template === undefined ? {} : { template }),
-    ...(submittedBy === undefined ? {} : { submittedBy }),
-    ...(scheduled === undefined ? {} : { scheduled }),
-    ...(traceparent === undefined ? {} : { traceparent }),
+    ...present({ deadlineMs, concurrency, rate, template, submittedBy, scheduled, traceparent }),
   };
 }
 
@@ -350,7 +343,7 @@ const BYTES_MAX = 16 * 1024 * 1024;
 const CHARS_MAX = 64 * 1024 * 1024;
 
 /** Many, with few questions; as few at a time as their histories ask for. */
-export async function* endedOf(
+async function* endedOf(
   config: EngineConfig,
   ids: readonly ExecutionId[],
 ): AsyncGenerator<readonly Ended[], void, void> {
@@ -406,7 +399,7 @@ async function wholeHistory(config: EngineConfig, id: ExecutionId): Promise<Ende
 }
 
 /** What the `submitted` event of a re-drive says. */
-export function redriveBody(of: ExecutionId, acting: Payload): Payload {
+export function redriveSaid(of: ExecutionId, acting: Payload): Payload {
   return JSON.stringify({ redriveOf: of, ...(JSON.parse(acting) as object) }) as Payload;
 }
 

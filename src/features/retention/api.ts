@@ -12,11 +12,14 @@ import { Fault, InvalidInput } from '../../support/fault.ts';
 import {
   boundedText,
   optionalBooleans,
+  present,
   readOptions,
   requireMethods,
+  requireOneOf,
   shown,
   wholeNumber,
 } from '../../support/options.ts';
+import { cursorPage } from '../../support/page-size.ts';
 import {
   type ArchivedDocument,
   readDocument,
@@ -24,7 +27,7 @@ import {
   type Verified,
   verifyDocuments,
 } from './archive-api.ts';
-import { letGo, policyOf } from './duty.ts';
+import { letGoPage, policyOf } from './duty.ts';
 import {
   type ArchivedExecution,
   KEEP_MS_MAX,
@@ -76,6 +79,7 @@ const LIST_NAMES: readonly (keyof ArchiveListOptions)[] = [
   ...(['project', 'pipeline', 'status', 'tag', 'text', 'from', 'to', 'cursor', 'limit'] as const),
 ];
 const TEXT_BYTES_MAX = 1_024;
+const TERMINALS = [...TERMINAL] as TerminalStatus[];
 const CURSOR = /^(\d{1,15}):([0-9a-f-]{36})$/;
 
 export class Archives {
@@ -89,9 +93,7 @@ export class Archives {
   async list(options: ArchiveListOptions = {}): Promise<Page<ArchivedExecution>> {
     const query = queryOf(readOptions('archive.list', options, LIST_NAMES));
     const items = await this.#config.store.executions.listArchived(query);
-    const last = items.at(-1);
-    const isLast = items.length < query.limit || last === undefined;
-    return { items, ...(isLast ? {} : { cursor: `${last.endedAt}:${last.id}` }) };
+    return cursorPage(items, query, ({ endedAt, id }) => `${endedAt}:${id}`);
   }
 
   /** As `list`, of those whose key has all these words. */
@@ -131,13 +133,13 @@ export class Archives {
     const given = readOptions('archive.run', options, ['project', 'limit', 'cursor']);
     const { limit = 500, cursor } = given;
     wholeNumber('limit', limit, { min: 1, max: 1_000 });
-    const after = cursor === undefined ? {} : { after: cursorOf(cursor) };
+    const after = cursor === undefined ? undefined : cursorOf(cursor);
     const project = given.project === undefined ? undefined : projectOf(given.project);
     if (this.#config.retention === undefined) throw notHere();
     const policy = await policyOf(this.#config, project);
-    const asked = { policy, limit, ...after, ...(project === undefined ? {} : { project }) };
-    const { next, ...done } = await letGo(this.#config, { ...asked, goesOn: () => true });
-    return { ...done, ...(next === undefined ? {} : { cursor: next }) };
+    const asked = { policy, limit, ...present({ after, project }) };
+    const { next, ...done } = await letGoPage(this.#config, { ...asked, goesOn: () => true });
+    return { ...done, ...present({ cursor: next }) };
   }
 
   #find(id: string): Promise<ArchivedExecution | undefined> {
@@ -171,20 +173,13 @@ function queryOf(given: ArchiveListOptions): ListArchived {
     project: projectOf(project),
     limit: wholeNumber('limit', limit, { min: 1, max: 10_000 }),
     ...(pipeline === undefined ? {} : { pipeline: parsePipelineName(pipeline) }),
-    ...(status === undefined ? {} : { status: checkedStatus(status) }),
+    ...(status === undefined ? {} : { status: requireOneOf('status', status, TERMINALS) }),
     ...(tag === undefined ? {} : { tag: boundedText('tag', tag, 256) }),
     ...(text === undefined ? {} : { words: wordsFrom(text) }),
     ...(from === undefined ? {} : { from: instantOf('from', from) }),
     ...(to === undefined ? {} : { to: instantOf('to', to) }),
     ...(cursor === undefined ? {} : { before: placeOf(cursor) }),
   };
-}
-
-function checkedStatus(status: TerminalStatus): TerminalStatus {
-  if (TERMINAL.has(status)) return status;
-  throw new InvalidInput(
-    `status must be one of ${[...TERMINAL].join(', ')}; got ${shown(status)}.`,
-  );
 }
 
 function wordsFrom(text: string): readonly string[] {
@@ -246,7 +241,7 @@ export function resolveRetention(given: RetentionOptions): Retaining {
   });
 }
 
-export function readKeep(what: string, given: KeepMs): KeepMs {
+function readKeep(what: string, given: KeepMs): KeepMs {
   const keep = readOptions(what, given, KEEP_NAMES);
   for (const name of KEEP_NAMES) {
     const ms = keep[name];

@@ -14,20 +14,28 @@ import type {
 import { formatInstant, type Instant } from '../../support/clock.ts';
 import { digestOf } from '../../support/digest.ts';
 import { Fault } from '../../support/fault.ts';
+import { readAll } from '../../support/page-size.ts';
 import type { AuditRecord } from '../audit/model.ts';
 import type { Answer } from '../awaits/model.ts';
 import type { InteractionFound } from '../awaits/port.ts';
 import type { DeadLetterRecord } from '../repair/model.ts';
-import { type Draft, documentsOf, FORMAT, JSON_TYPE, jsonBytes, Values } from './documents-api.ts';
+import {
+  ARCHIVE_FORMAT,
+  type Draft,
+  documentsOf,
+  JSON_TYPE,
+  jsonBytes,
+  Values,
+} from './documents-api.ts';
 import type { ArchivedAt, SeenOfEnded } from './model.ts';
 
-export interface Archiving {
+interface Archiving {
   readonly archive: Archive;
   /** Values that went through a codec are written as it reads them. */
   readonly decodes: boolean;
 }
 
-export type Written = ArchivedAt & { readonly seen: SeenOfEnded };
+type Written = ArchivedAt & { readonly seen: SeenOfEnded };
 
 /** Undefined when it is gone meanwhile: then somebody else has archived it. */
 export async function writeExecution(
@@ -57,7 +65,7 @@ export async function writeExecution(
   }
   const { project, pipeline, status, endedAt } = execution;
   const manifest: Manifest = {
-    ...{ format: FORMAT, id, project, pipeline, status },
+    ...{ format: ARCHIVE_FORMAT, id, project, pipeline, status },
     endedAt: formatInstant(endedAt ?? (0 as Instant)),
     documents,
   };
@@ -148,10 +156,7 @@ export interface Gathered {
 const PAGE = 1_000;
 
 /** Undefined when it is not there, or goes meanwhile. */
-export async function gather(
-  store: ExecutionStore,
-  id: ExecutionId,
-): Promise<Gathered | undefined> {
+async function gather(store: ExecutionStore, id: ExecutionId): Promise<Gathered | undefined> {
   const execution = await store.read(id);
   if (execution === undefined) return undefined;
   const { project } = execution;
@@ -160,19 +165,19 @@ export async function gather(
   const late = awaits.reduce((sum, { interaction }) => sum + interaction.late, 0);
   const gathered: Gathered = {
     execution,
-    history: await paged((last: HistoryEvent | undefined) =>
+    history: await readAll(PAGE, (last: HistoryEvent | undefined) =>
       store.history({ id, after: last?.seq ?? 0, limit: PAGE }),
     ),
-    inbox: await paged((last: InboxMessage | undefined) =>
+    inbox: await readAll(PAGE, (last: InboxMessage | undefined) =>
       store.inbox({ id, after: last?.n ?? 0, limit: PAGE }),
     ),
-    children: await paged((last: ChildSummary | undefined) =>
+    children: await readAll(PAGE, (last: ChildSummary | undefined) =>
       store.children({ parent: id, limit: PAGE, ...(last && { after: last.id }) }),
     ),
     attachments: await store.attachments(id),
     awaits,
     letter,
-    audit: await paged((last: AuditRecord | undefined) =>
+    audit: await readAll(PAGE, (last: AuditRecord | undefined) =>
       store.audit({
         ...{ project, target: { kind: 'execution', id }, limit: PAGE },
         ...(last && { before: last.id }),
@@ -187,7 +192,7 @@ async function awaitsOf(
   store: ExecutionStore,
   { id, project }: ExecutionRecord,
 ): Promise<readonly AskedOf[]> {
-  const found = await paged((last: InteractionFound | undefined) => {
+  const found = await readAll(PAGE, (last: InteractionFound | undefined) => {
     const before: { before?: InteractionId } = last ? { before: last.interaction.id } : {};
     return store.interactions({ project, execution: id, limit: PAGE, ...before });
   });
@@ -198,17 +203,6 @@ async function awaitsOf(
       return { ...each, late: isLate ? await store.lateAnswers(query) : [] };
     }),
   );
-}
-
-async function paged<Item>(
-  read: (last: Item | undefined) => Promise<readonly Item[]>,
-): Promise<readonly Item[]> {
-  const all: Item[] = [];
-  for (;;) {
-    const page = await read(all.at(-1));
-    all.push(...page);
-    if (page.length < PAGE) return all;
-  }
 }
 
 // What stands in an archive, and whether it is still what was put there.
@@ -222,7 +216,7 @@ export interface ArchivedDocument {
   readonly title?: string;
 }
 
-export interface Manifest {
+interface Manifest {
   readonly format: string;
   readonly id: string;
   readonly project: string;
@@ -232,7 +226,7 @@ export interface Manifest {
   readonly documents: readonly ArchivedDocument[];
 }
 
-export const MANIFEST = 'manifest.json';
+const MANIFEST = 'manifest.json';
 
 /** Undefined when it is not there, or is not what was written. */
 export async function readManifest(

@@ -10,7 +10,7 @@ import { Fault } from '../../support/fault.ts';
 import { viewOf } from '../../support/value.ts';
 import type { AskedOf, Gathered } from './archive-api.ts';
 
-export const FORMAT = 'holdfast-archive-1';
+export const ARCHIVE_FORMAT = 'holdfast-archive-1';
 
 /** All but attachments, which are read when they are written. */
 export async function documentsOf(gathered: Gathered, values: Values): Promise<readonly Draft[]> {
@@ -209,7 +209,7 @@ function isApart({ ref, enc, size, by }: Record<string, unknown>): boolean {
 
 // The plan of an execution as it came to be: every call that its code made, in order, and what became of it.
 
-export interface ArchivedStep {
+interface ArchivedStep {
   /** `step:charge#1`; again after a checkpoint, with the next part. */
   readonly call: string;
   /** How many checkpoints came before it. */
@@ -237,7 +237,7 @@ const SETTLES: ReadonlySet<string> = new Set([
   'attached',
 ]);
 
-export function stepsOf(history: readonly HistoryEvent[]): readonly ArchivedStep[] {
+function stepsOf(history: readonly HistoryEvent[]): readonly ArchivedStep[] {
   const steps = new Map<string, StepDraft>();
   let part = 0;
   for (const { kind, name, body, at } of history) {
@@ -277,7 +277,7 @@ function bodyOf(body: string | undefined): {
 // The report of an archived execution, for people: Markdown that says what was asked for, what was done and how
 // it ended. What others wrote stands in it as text and as nothing else.
 
-export interface Reported {
+interface Reported {
   readonly gathered: Gathered;
   readonly steps: readonly ArchivedStep[];
   readonly input: unknown;
@@ -287,7 +287,7 @@ export interface Reported {
 const SHOWN_MAX = 2_000;
 const EVENTS_MAX = 1_000;
 
-export function reportOf({ gathered, steps, input, end }: Reported): string {
+function reportOf({ gathered, steps, input, end }: Reported): string {
   const { execution, letter, history } = gathered;
   const { id, project, pipeline, status, key, tags, attributes } = execution;
   const facts: readonly (readonly [string, string | undefined])[] = [

@@ -10,11 +10,14 @@ import { SingleDuty } from '../../engine/worker/single-duty.ts';
 import type { ExecutionId, ProjectName } from '../../execution/names.ts';
 import type { Session } from '../../lease/live-session.ts';
 import { toInstant } from '../../support/clock.ts';
+import { present } from '../../support/options.ts';
+import { readAll } from '../../support/page-size.ts';
+import { inLanes } from '../../support/turns.ts';
 import type { Retaining } from './api.ts';
 import { writeExecution } from './archive-api.ts';
 import { isDue, type KeepMs, keepOf, keptFor, type Removable, shortestKeep } from './model.ts';
 
-export const RETENTION_KEY = 'holdfast/retention';
+const RETENTION_KEY = 'holdfast/retention';
 
 const PAGE = 500;
 /** So many pages in one look. */
@@ -47,7 +50,7 @@ export class Retention {
     const policy = await policyOf(this.#config);
     for (let pages = 0; pages < PAGES_MAX && goesOn(); pages += 1) {
       const after = this.#mark;
-      const page = await letGo(this.#config, { policy, goesOn, ...(after && { after }) });
+      const page = await letGoPage(this.#config, { policy, goesOn, ...(after && { after }) });
       this.#mark = page.next;
       const { archived, removed, failed } = page;
       if (removed > 0) tell(this.#config.observer, { kind: 'removed', archived, removed, failed });
@@ -57,7 +60,7 @@ export class Retention {
 }
 
 /** How long what is of which project is kept. */
-export interface Policy {
+interface Policy {
   /** Undefined: nothing ever goes. */
   readonly shortestMs: number | undefined;
   of(project: ProjectName): KeepMs;
@@ -82,17 +85,13 @@ async function projectsOf({ store }: EngineConfig, only?: ProjectName): Promise<
     const found = await store.access.project(only);
     return found === undefined ? [] : [found];
   }
-  const all: Projects[number][] = [];
-  for (;;) {
-    const after = all.at(-1)?.name;
-    const limit = PROJECTS_PAGE;
-    const page = await store.access.projects({ limit, ...(after === undefined ? {} : { after }) });
-    all.push(...page);
-    if (page.length < limit) return all;
-  }
+  const limit = PROJECTS_PAGE;
+  return readAll(limit, (last: Projects[number] | undefined) =>
+    store.access.projects({ limit, ...present({ after: last?.name }) }),
+  );
 }
 
-export interface LettingGo {
+interface LettingGo {
   readonly policy: Policy;
   readonly project?: ProjectName;
   readonly after?: ExecutionId;
@@ -101,7 +100,7 @@ export interface LettingGo {
   readonly goesOn: () => boolean;
 }
 
-export interface LetGo {
+interface LetGo {
   readonly due: number;
   readonly archived: number;
   readonly removed: number;
@@ -114,7 +113,7 @@ export interface LetGo {
 const NOTHING: LetGo = { due: 0, archived: 0, removed: 0, failed: 0 };
 
 /** One page of executions. Rejects when the archive or the store is away: what it has not done stays as it is. */
-export async function letGo(config: EngineConfig, asked: LettingGo): Promise<LetGo> {
+export async function letGoPage(config: EngineConfig, asked: LettingGo): Promise<LetGo> {
   const { policy, project, after, limit = PAGE } = asked;
   const { shortestMs } = policy;
   if (shortestMs === undefined) return NOTHING;
@@ -122,27 +121,17 @@ export async function letGo(config: EngineConfig, asked: LettingGo): Promise<Let
     endedMs: shortestMs,
     limit,
     before: earliestId(toInstant(config.clock.wallMs() - shortestMs + SKEW_MS)),
-    ...(project === undefined ? {} : { project }),
-    ...(after === undefined ? {} : { after }),
+    ...present({ project, after }),
   });
   const due = items.filter((item) => isDue(item, policy.of(item.project), now));
   const tally = { archived: 0, removed: 0, failed: 0 };
-  const left = [...due];
-  const one = async (): Promise<void> => {
-    for (let item = left.shift(); item !== undefined && asked.goesOn(); item = left.shift()) {
-      const done = await letGoOf(config, item, policy.of(item.project)).catch((fault: unknown) => {
-        // Nobody else is tried while it is away.
-        left.length = 0;
-        throw fault;
-      });
-      if (done !== 'kept') tally[done] += 1;
-      if (done === 'removed' && config.retention?.archive !== undefined) tally.archived += 1;
-    }
-  };
-  const all = await Promise.allSettled(Array.from({ length: AT_ONCE }, one));
-  const lost = all.find((each) => each.status === 'rejected');
-  if (lost !== undefined) throw lost.reason;
-  return { due: due.length, ...tally, ...(next === undefined ? {} : { next }) };
+  await inLanes(due, AT_ONCE, async (item) => {
+    if (!asked.goesOn()) return;
+    const done = await letGoOf(config, item, policy.of(item.project));
+    if (done !== 'kept') tally[done] += 1;
+    if (done === 'removed' && config.retention?.archive !== undefined) tally.archived += 1;
+  });
+  return { due: due.length, ...tally, ...present({ next }) };
 }
 
 /** F-6. */

@@ -101,10 +101,10 @@ export function archivedOf(
 }
 
 /** More words of one text are not looked for. */
-export const WORDS_MAX = 16;
+const WORDS_MAX = 16;
 
 /** F-7: what a key is found by. Letters and digits that stand together, in lower case; the whole, too. */
-export function wordsOf(text: string): readonly string[] {
+export function keyWords(text: string): readonly string[] {
   const lower = text.toLowerCase();
   const words = lower.match(/[\p{L}\p{N}]+/gu) ?? [];
   return [...new Set([...words, lower])].slice(0, WORDS_MAX);
@@ -141,7 +141,7 @@ export interface RemoveView {
 
 export type WhyKept = 'unknown' | 'open' | 'not-due' | 'in-use' | 'changed';
 
-export type RemoveDecision =
+type RemoveDecision =
   | { readonly kind: 'remove' }
   | { readonly kind: 'kept'; readonly why: WhyKept };
 

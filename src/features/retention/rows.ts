@@ -4,7 +4,7 @@ import type { TerminalStatus } from '../../execution/execution.ts';
 import type { ExecutionId, PipelineName, ProjectName } from '../../execution/names.ts';
 import { STATUS_CODES, toStatus } from '../../store/execution-rows.ts';
 import { toInstant } from '../../support/clock.ts';
-import { type ArchivedExecution, type Removable, wordsOf } from './model.ts';
+import { type ArchivedExecution, keyWords, type Removable } from './model.ts';
 
 export interface ArchivedRow {
   readonly id: string;
@@ -69,7 +69,7 @@ export interface ArchivedLabel {
 export function archivedLabels({ tags, key }: ArchivedExecution): readonly ArchivedLabel[] {
   return [
     ...[...new Set(tags)].map((value) => ({ kind: ARCHIVED_LABELS.tag, value })),
-    ...(key === undefined ? [] : wordsOf(key)).map((value) => ({
+    ...(key === undefined ? [] : keyWords(key)).map((value) => ({
       kind: ARCHIVED_LABELS.word,
       value,
     })),

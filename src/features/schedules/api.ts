@@ -1,4 +1,4 @@
-// Schedules, as callers see them. They are kept in the store; workers fire them (scheduler.ts).
+// Schedules, as callers see them. They are kept in the store; workers fire them (duty.ts).
 
 import type { EngineConfig } from '../../engine/config.ts';
 import type { Acting, Page } from '../../engine/holdfast.ts';
@@ -8,7 +8,7 @@ import type { ExecutionId, ProjectName } from '../../execution/names.ts';
 import type { Instant } from '../../support/clock.ts';
 import { Fault, InvalidInput } from '../../support/fault.ts';
 import { boundedText, readOptions, wholeNumber } from '../../support/options.ts';
-import { openedWithin } from '../../support/page-size.ts';
+import { cursorPage, openedWithin } from '../../support/page-size.ts';
 import { describeAccessRefusal } from '../access/model.ts';
 import { ACTING, stampOf } from '../audit/api.ts';
 import type { Schedule } from './model.ts';
@@ -90,8 +90,7 @@ export class Schedules {
       ...(cursor === undefined ? {} : { after: boundedText('cursor', cursor, 256) }),
     });
     const { items, isCut } = await openedWithin(found, (each) => this.#info(each));
-    const last = isCut || found.length === limit ? items.at(-1) : undefined;
-    return { items, ...(last && { cursor: last.id }) };
+    return cursorPage(items, { limit, isCut }, ({ id }) => id);
   }
 
   /** No time comes until it is resumed. */

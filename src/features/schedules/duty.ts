@@ -13,9 +13,9 @@ import { type Plan, submitsFor, timesOf } from './plan-api.ts';
 /** How many are fired in one go. */
 const BATCH = 500;
 /** `catchUp: 'all'` makes this many at most: the last ones. */
-export const CATCH_UP_MAX = 1_000;
+const CATCH_UP_MAX = 1_000;
 /** A time that is found later than this was missed. */
-export const ON_TIME_MS = 60_000;
+const ON_TIME_MS = 60_000;
 const TROUBLE_PAUSE_MS = 5_000;
 /** After a mistake in what it submits, the next time is at least so far away. */
 const MISTAKE_MS = 60_000;

@@ -12,12 +12,13 @@ import {
   tagged,
   value,
 } from '../../protocol/messages/words.ts';
+import { TEN_YEARS_MS } from '../../support/options.ts';
 import { PLACING, version } from '../templates/messages.ts';
 
 const scheduleId = Type.String({ minLength: 1, maxLength: 200 });
 const overlap = Type.Enum(['skip', 'allow']);
 const catchUp = Type.Enum(['none', 'one', 'all']);
-const everyMs = Type.Integer({ minimum: 100, maximum: 10 * 366 * 86_400_000 });
+const everyMs = Type.Integer({ minimum: 100, maximum: TEN_YEARS_MS });
 const options = Type.Object({ ...PLACING, attributes: Type.Optional(attributes) }, CLOSED);
 
 export const scheduleParams = Type.Object({ id: scheduleId }, CLOSED);

@@ -2,7 +2,6 @@
 
 import type { Cron } from 'croner';
 import type { EngineConfig } from '../../engine/config.ts';
-import type { Acting } from '../../engine/holdfast.ts';
 import { type Pipeline, pipelineOf } from '../../engine/pipeline.ts';
 import {
   canonicalDigest,
@@ -20,7 +19,7 @@ import {
   boundedText,
   present,
   readOptions,
-  shown,
+  requireOneOf,
   TEN_YEARS_MS,
   wholeNumber,
 } from '../../support/options.ts';
@@ -78,8 +77,6 @@ const NAMES: readonly (keyof PutScheduleOptions)[] = [
   ...(['input', 'options', 'overlap', 'catchUp', 'by', 'reason'] as const),
 ];
 const OPTION_NAMES = ['lane', 'deadlineMs', 'concurrency', 'rate', 'tags', 'attributes'];
-const OVERLAPS: readonly Overlap[] = ['skip', 'allow'];
-const CATCH_UPS: readonly CatchUp[] = ['none', 'one', 'all'];
 const EVERY_MS_MIN = 100;
 /** With the time behind it, it is a key. */
 const ID_BYTES_MAX = 200;
@@ -89,7 +86,7 @@ export function checkedScheduleId(id: unknown): string {
 }
 
 /** What was asked for, with its digest. */
-export interface Planned {
+interface Planned {
   readonly id: string;
   readonly project: ProjectName;
   readonly by?: string;
@@ -103,16 +100,19 @@ export async function planOf<Input>(
   given: PutScheduleOptions<Input>,
 ): Promise<Planned> {
   const options = readOptions('schedules.put', given, NAMES);
-  const { options: chosen = {}, overlap = 'skip', catchUp = 'one', by, input } = options;
+  const { options: chosen = {}, overlap = 'skip', catchUp = 'one', by, reason, input } = options;
   const id = checkedScheduleId(options.id);
   const project = projectOf(options.project);
   const placed = readOptions('schedules.put: options', chosen, OPTION_NAMES);
   const placing = checkedPlacing('schedules.put: options', placed);
-  oneOf('overlap', overlap, OVERLAPS);
-  oneOf('catchUp', catchUp, CATCH_UPS);
+  requireOneOf('overlap', overlap, ['skip', 'allow']);
+  requireOneOf('catchUp', catchUp, ['none', 'one', 'all']);
   const when = whenOf(options);
   const target = await targetOf(config, project, options);
-  const audit = stampOf(config, 'put-schedule', { ...saidOf(options), about: { when, ...target } });
+  const audit = stampOf(config, 'put-schedule', {
+    ...present({ by, reason }),
+    about: { when, ...target },
+  });
   await checkInput(options);
   const rest = { when, target, options: placing, overlap, catchUp };
   const encoded = await config.payloads
@@ -120,11 +120,7 @@ export async function planOf<Input>(
     .encode(`The input of schedule "${id}"`, input, inputOf(scheduleOwner(id)));
   const plan = { ...rest, input: encoded };
   const digest = canonicalDigest([rest, input]);
-  return { id, project, plan, digest, audit, ...(by === undefined ? {} : { by }) };
-}
-
-function saidOf({ by, reason }: PutScheduleOptions): Pick<Acting, 'by' | 'reason'> {
-  return { ...(by === undefined ? {} : { by }), ...(reason === undefined ? {} : { reason }) };
+  return { id, project, plan, digest, audit, ...present({ by }) };
 }
 
 function whenOf(options: Pick<PutScheduleOptions, 'every' | 'cron' | 'timeZone'>): When {
@@ -157,7 +153,7 @@ async function targetOf(
     if (version !== undefined) throw new InvalidInput('schedules.put: version is of a template.');
     return { pipeline: pipelineOf('schedules.put', pipeline).name };
   }
-  const ref = { template, ...(version === undefined ? {} : { version }) };
+  const ref = present({ template, version });
   // As each fire does: parameters that cannot be laid over the defaults are refused now.
   (await templatedBy(config, project, ref)).inputOf(input);
   return ref;
@@ -168,11 +164,6 @@ async function checkInput<Input>({ pipeline, input }: PutScheduleOptions<Input>)
   if (pipeline === undefined) return;
   const { name, input: schema } = pipelineOf('schedules.put', pipeline);
   if (schema !== undefined) await validated(`The input of "${name}"`, schema, input);
-}
-
-function oneOf(what: string, value: string, known: readonly string[]): void {
-  if (known.includes(value)) return;
-  throw new InvalidInput(`${what} must be one of ${known.join(', ')}; got ${shown(value)}.`);
 }
 
 /** One for each time. What they have in common is made once. */

@@ -25,7 +25,7 @@ import {
   unreadable,
   wholeNumber,
 } from '../../support/options.ts';
-import { openedWithin } from '../../support/page-size.ts';
+import { cursorPage, openedWithin } from '../../support/page-size.ts';
 import { stampOf } from '../audit/api.ts';
 import { ACTOR_BYTES_MAX } from '../audit/model.ts';
 import type { Template, TemplateOptions, TemplateVersion } from './model.ts';
@@ -109,8 +109,10 @@ export class Templates {
     options: { readonly version?: number; readonly project?: string } = {},
   ): Promise<TemplateInfo | undefined> {
     const { version, project } = readOptions('templates.get', options, ['version', 'project']);
-    const ref = { template: id, ...(version === undefined ? {} : { version }) };
-    const query = { project: projectOf(project), ...checkedRef(ref) };
+    const query = {
+      project: projectOf(project),
+      ...checkedRef(present({ template: id, version })),
+    };
     const template = await this.#config.store.executions.template(query);
     return template === undefined ? undefined : this.#info(template);
   }
@@ -126,8 +128,7 @@ export class Templates {
       ...(cursor === undefined ? {} : { after: versionOf(cursor) }),
     });
     const { items, isCut } = await openedWithin(found, (each) => this.#info(each));
-    const last = isCut || found.length === limit ? items.at(-1) : undefined;
-    return { items, ...(last && { cursor: `${last.version}:${last.id}` }) };
+    return cursorPage(items, { limit, isCut }, ({ version, id: of }) => `${version}:${of}`);
   }
 
   async #info(template: Template): Promise<TemplateInfo> {
@@ -177,7 +178,7 @@ async function submissionByTemplate<Input>(
 }
 
 /** What a template makes of what is submitted by it. */
-export interface Templated {
+interface Templated {
   readonly template: TemplateVersion;
   readonly pipeline: PipelineName;
   readonly options: TemplateOptions;
@@ -202,7 +203,7 @@ export async function templatedBy(
   };
 }
 
-export async function requireTemplate(
+async function requireTemplate(
   config: EngineConfig,
   project: ProjectName,
   ref: TemplateRef,
@@ -250,7 +251,7 @@ function versionOf(cursor: unknown): TemplateVersion {
 
 function optionsOf(options: TemplateOptions): TemplateOptions {
   const { lane, tags, deadlineMs, concurrency, rate } = options;
-  return present({ lane, tags, deadlineMs, concurrency, rate }) as TemplateOptions;
+  return present({ lane, tags, deadlineMs, concurrency, rate });
 }
 
 function mergedParameters(id: string, defaults: unknown, given: unknown): unknown {

@@ -1,6 +1,7 @@
 // The advisor: from what was recorded and what is wanted to ttl, heartbeat, grace and checkpoint
 // interval, with what they would lead to and how sure that is; or what is missing to say so.
 
+import { BEATS_PER_TTL } from '../../lease/session.ts';
 import { type Candidate, type Constraint, type Found, judge, search } from './candidate.ts';
 import {
   type MissingEvidence,
@@ -11,7 +12,6 @@ import {
 } from './evidence.ts';
 import { checkedGoals, type Goals } from './goals.ts';
 import {
-  BEATS_PER_TTL,
   defaultGuardMs,
   type LeaseModel,
   type LeaseSettings,
@@ -63,7 +63,7 @@ export function advise(observations: Observations, wanted: Goals): Advice {
 }
 
 /** On what is known, wherever it is known from. */
-export function adviseOn({
+function adviseOn({
   model,
   current,
   goals,

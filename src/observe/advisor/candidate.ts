@@ -1,13 +1,8 @@
 // One choice of settings with what it costs and which limits it breaks.
 
+import { RETRIES_PER_TTL } from '../../lease/session.ts';
 import type { Goals } from './goals.ts';
-import {
-  authorityMs,
-  defaultGuardMs,
-  type LeaseModel,
-  type LeaseSettings,
-  RETRIES_PER_TTL,
-} from './model.ts';
+import { authorityUnder, defaultGuardMs, type LeaseModel, type LeaseSettings } from './model.ts';
 import { dalyInterval, type Prediction, pauseAt, predict } from './predict.ts';
 import { HOUR_MS } from './rate.ts';
 
@@ -28,12 +23,12 @@ export interface Candidate {
   readonly broken: readonly Constraint[];
 }
 
-export const ATTEMPTS_MIN = 3;
+const ATTEMPTS_MIN = 3;
 const PAUSE_SHARE = 1e-4;
 const CHECKPOINT_MS = { min: 100, max: HOUR_MS } as const;
 
 /** The settings that go with a ttl: the rest follows from it in closed form. */
-export function candidate(
+function candidate(
   model: LeaseModel,
   goals: Goals,
   choice: { readonly ttlMs: number; readonly beats: number },
@@ -116,7 +111,7 @@ function brokenBy(
 ): readonly Constraint[] {
   const { settings, predicted } = judged;
   const afterBeat =
-    authorityMs(settings, model.driftPpm) - settings.heartbeatMs - model.roundTripTailMs;
+    authorityUnder(settings, model.driftPpm) - settings.heartbeatMs - model.roundTripTailMs;
   const broken: Constraint[] = [];
   if (predicted.attemptsThatFit < ATTEMPTS_MIN) broken.push('attempts');
   if (afterBeat < pauseAt(model, settings, PAUSE_SHARE)) broken.push('pauses');

@@ -7,7 +7,7 @@ import type { Goals } from './goals.ts';
 import type { LeaseModel, LeaseSettings } from './model.ts';
 import { TAIL_MIN } from './pause-law.ts';
 import { HOURS_PER_1000_DAYS, lossesByPauses, renewing } from './predict.ts';
-import { EVENTS_ENOUGH, exactly, rateOf, SPREAD_MAX, spreadOf } from './rate.ts';
+import { EVENTS_ENOUGH, estimateRate, exactly, SPREAD_MAX, spreadOf } from './rate.ts';
 
 export interface MissingEvidence {
   readonly what: 'settings' | 'renewals' | 'crashes' | 'pauses' | 'checkpoints';
@@ -17,7 +17,7 @@ export interface MissingEvidence {
   readonly recordHours?: number;
 }
 
-export const RENEWALS_MIN = 500;
+const RENEWALS_MIN = 500;
 /** A choice that costs no more than this above the best is as good as it. */
 export const REGRET_MAX = 0.1;
 
@@ -81,7 +81,7 @@ function missingPauses(
 function pausesNeeded(model: LeaseModel, goals: Goals): MissingEvidence {
   const { sessionHours, pauses } = model;
   const limit = goals.falseLossesPer1000LeaseDaysMax;
-  const hours = (rateOf(pauses.count, 1).high * HOURS_PER_1000_DAYS) / limit;
+  const hours = (estimateRate(pauses.count, 1).high * HOURS_PER_1000_DAYS) / limit;
   return {
     what: 'pauses',
     have: `${pauses.count} pauses in ${sessionHours.toPrecision(3)} hours of sessions`,

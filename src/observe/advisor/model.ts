@@ -3,7 +3,7 @@
 import { Histogram } from './histogram.ts';
 import type { Observations, RecordedSession } from './observations.ts';
 import { PauseLaw, type PauseRates } from './pause-law.ts';
-import { type Estimate, rateOf } from './rate.ts';
+import { type Estimate, estimateRate } from './rate.ts';
 
 export interface LeaseModel {
   readonly renewals: number;
@@ -34,7 +34,7 @@ export function modelOf(observations: Observations): LeaseModel {
   const answered = total(sessions, (session) => session.answered);
   const rows = sessions.flatMap((session) => session.failures);
   // The first try of each renewal counts: in an outage the others fail because the first did.
-  const failure = capped(rateOf(rows.length, Math.max(1, answered)));
+  const failure = capped(estimateRate(rows.length, Math.max(1, answered)));
   const outage = outageTries(failure.mean, answered);
   const outages = rows.filter((row) => row.tries >= outage).map((row) => row.lastedMs);
   const tries = rows.reduce((sum, row) => sum + row.tries, 0);
@@ -54,7 +54,7 @@ export function modelOf(observations: Observations): LeaseModel {
       unknown * 2 > tries && ttlMs > 0 ? (failedMs * wanted) / ttlMs : failedMs,
     pauses: new PauseLaw(pauses, hours),
     crashes: losses.crashed,
-    crashesPerHour: rateOf(losses.crashed, hours),
+    crashesPerHour: estimateRate(losses.crashed, hours),
     takeoverDelayMs:
       takeoverDelay.count > 0 ? takeoverDelay.quantile(0.5) : 1 + acquireLatency.quantile(0.5),
     checkpointCostMs: checkpointLatency.count > 0 ? checkpointLatency.mean : undefined,
@@ -110,17 +110,12 @@ export interface LeaseSettings {
   readonly checkpointMs?: number;
 }
 
-/** As the keeper has it: a heartbeat that was not answered is tried again this soon. */
-export const RETRIES_PER_TTL = 20;
-/** As the keeper has it unless it is told otherwise. */
-export const BEATS_PER_TTL = 3;
-
 export function defaultGuardMs(ttlMs: number): number {
   return Math.max(5, Math.floor(ttlMs / 100));
 }
 
 /** How long the holder may act after a renewal left: grace, drift and guard taken off (C-3, G-1). */
-export function authorityMs(settings: LeaseSettings, driftPpm: number): number {
+export function authorityUnder(settings: LeaseSettings, driftPpm: number): number {
   const rho = driftPpm / 1_000_000;
   const granted = settings.ttlMs - settings.graceMs;
   return (granted * (1 - rho)) / (1 + rho) - settings.guardMs;

@@ -260,7 +260,7 @@ export interface RecordedSession {
 /** Less than this is the ordinary unevenness of timers. */
 export const PAUSE_MS_MIN = 20;
 
-export class SessionTally {
+class SessionTally {
   readonly #id: string;
   readonly #renewals: Renewal[] = [];
   readonly #latency: Histogram = new Histogram();

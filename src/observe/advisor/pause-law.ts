@@ -6,7 +6,7 @@
 // pauses as long as could be overlooked, and the interval stays as wide as the time watched makes it.
 
 import { PAUSE_MS_MIN } from './observations.ts';
-import { type Estimate, exactly, rateOf } from './rate.ts';
+import { type Estimate, estimateRate, exactly } from './rate.ts';
 
 const TAIL_SHARE = 0.05;
 /** With fewer than these, what is longer than all of them is a guess. */
@@ -60,10 +60,10 @@ export class PauseLaw implements PauseRates {
 
   perHour(x: number): Estimate {
     const seen = this.#countAbove(x);
-    const counted = rateOf(seen, this.observedHours);
+    const counted = estimateRate(seen, this.observedHours);
     const tail = this.#tail;
     if (x <= tail.threshold || seen >= COUNT_ENOUGH) return counted;
-    const above = rateOf(this.#countAbove(tail.threshold), this.observedHours);
+    const above = estimateRate(this.#countAbove(tail.threshold), this.observedHours);
     const share = tail.survival(x) / Math.max(tail.survival(tail.threshold), Number.MIN_VALUE);
     // What was never seen in all that time bounds it from above as well; without a law nothing else does.
     const fitted = above.high * (tail.survivalMost?.(x) ?? Number.POSITIVE_INFINITY) * 2;

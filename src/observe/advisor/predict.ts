@@ -1,6 +1,7 @@
 // What would happen under given settings, from what was measured.
 
-import { authorityMs, type LeaseModel, type LeaseSettings, RETRIES_PER_TTL } from './model.ts';
+import { RETRIES_PER_TTL } from '../../lease/session.ts';
+import { authorityUnder, type LeaseModel, type LeaseSettings } from './model.ts';
 import type { PauseRates } from './pause-law.ts';
 import { type Estimate, HOUR_MS, scaled, sum } from './rate.ts';
 
@@ -29,7 +30,7 @@ export function predict(
 ): Prediction {
   const { ttlMs, heartbeatMs, checkpointMs } = settings;
   const losing = renewing(model, settings, ttlMs);
-  const lapsing = renewing(model, settings, authorityMs(settings, model.driftPpm));
+  const lapsing = renewing(model, settings, authorityUnder(settings, model.driftPpm));
   const detection = {
     ttlMs,
     periodMs: Math.min(ttlMs, heartbeatMs + model.roundTripMs),
@@ -54,7 +55,7 @@ export function predict(
 }
 
 /** Losses of a live holder per hour that a lease is held. */
-export function lossesPerHour(model: LeaseModel, holding: Renewing): Estimate {
+function lossesPerHour(model: LeaseModel, holding: Renewing): Estimate {
   return sum(lossesByLostHeartbeats(holding, model.failure), lossesByPauses(holding, model.pauses));
 }
 
@@ -79,7 +80,7 @@ export function pauseAt(model: LeaseModel, settings: LeaseSettings, share: numbe
 // and to ask. Waiters of this library are told when the key will be free and ask at that moment;
 // `pollMs` is for those that only look every so often.
 
-export interface DetectionInput {
+interface DetectionInput {
   readonly ttlMs: number;
   /** From one renewal reaching the store to the next. */
   readonly periodMs: number;
@@ -111,7 +112,7 @@ export function uniformSumQuantile(a: number, b: number, share: number): number 
 // How often a holder that is alive and well loses its lease: because its heartbeats got lost, or
 // because it stood still for longer than its slack.
 
-export interface Renewing {
+interface Renewing {
   /** How long one renewal lasts: authority for a lapse, the ttl for a loss. */
   readonly lastsMs: number;
   /** From an answer to the next heartbeat. */
@@ -147,7 +148,7 @@ const JITTER = 0.1;
 const JITTER_POINTS = 41;
 
 /** The same per hour, averaged over the jitter of the heartbeat, which decides how many tries fit. */
-export function lossesByLostHeartbeats(renewing: Renewing, failure: Estimate): Estimate {
+function lossesByLostHeartbeats(renewing: Renewing, failure: Estimate): Estimate {
   const at = (probability: number): number => {
     let total = 0;
     for (let point = 0; point < JITTER_POINTS; point += 1) {
@@ -187,7 +188,7 @@ export function lossesByPauses(renewing: Renewing, pauses: Pick<PauseRates, 'per
 // bound on the detection time, a least time between mistakes, a most length of a mistake, the share of
 // heartbeats that get lost and the variance of their delay.
 
-export interface Quality {
+interface Quality {
   readonly detectionMs: number;
   readonly betweenMistakesMs: number;
   readonly mistakeMs: number;

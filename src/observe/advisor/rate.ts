@@ -12,7 +12,7 @@ export interface Estimate {
   readonly high: number;
 }
 
-export function rateOf(events: number, exposure: number): Estimate {
+export function estimateRate(events: number, exposure: number): Estimate {
   const { low, high } = intervalOf(events);
   return { mean: (events + 0.5) / exposure, low: low / exposure, high: high / exposure };
 }

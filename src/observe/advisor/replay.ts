@@ -1,7 +1,8 @@
 // A recorded log under other settings: every renewal that was recorded is lived through again, with the
 // pause and the failures it had, and asked whether the lease would have lapsed or been lost.
 
-import { authorityMs, type LeaseSettings, RETRIES_PER_TTL } from './model.ts';
+import { RETRIES_PER_TTL } from '../../lease/session.ts';
+import { authorityUnder, type LeaseSettings } from './model.ts';
 import type { Observations, Renewal } from './observations.ts';
 
 export interface Replay {
@@ -16,14 +17,14 @@ export interface Replay {
 }
 
 export function replay(observations: Observations, settings: LeaseSettings): Replay {
-  const authority = authorityMs(settings, observations.current?.driftPpm ?? 500);
+  const authority = authorityUnder(settings, observations.current?.driftPpm ?? 500);
   const recorded = { lapses: 0, losses: 0 };
   const replayed = { lapses: 0, losses: 0 };
   let renewals = 0;
   for (const session of observations.sessions) {
     const was = session.settings;
     if (was === undefined) continue;
-    const wasAuthority = authorityMs(was, was.driftPpm);
+    const wasAuthority = authorityUnder(was, was.driftPpm);
     for (const renewal of session.renewals) {
       renewals += 1;
       recorded.losses += renewal.lost ? 1 : 0;

@@ -7,7 +7,7 @@ import type { LeaseKey, SessionId } from '../../lease/names.ts';
 import type { GrantReport, OperationReport } from '../../lease/observer.ts';
 import type { HeaderEntry, LocatedEntry, Place } from '../lease-log/entry.ts';
 
-export type Located<Fact> = Fact & { readonly place: Place };
+type Located<Fact> = Fact & { readonly place: Place };
 export type EventOf<Kind extends LeaseEvent['kind']> = Located<Extract<LeaseEvent, { kind: Kind }>>;
 export type Operation = Located<OperationReport & { readonly at: number }>;
 
@@ -19,7 +19,7 @@ export type ToldGrant = Operation & {
 };
 
 /** One term as the store recorded it. */
-export interface Term {
+export interface RecordedTerm {
   readonly granted: EventOf<'acquired'>;
   readonly ended: EventOf<'ended'> | undefined;
   /** Absent too when events between the two were missed. */
@@ -31,8 +31,8 @@ export interface Facts {
   readonly events: readonly Located<LeaseEvent>[];
   readonly operations: readonly Operation[];
   /** Terms of each key in the order of their grants. */
-  readonly terms: ReadonlyMap<string, readonly Term[]>;
-  readonly termOf: ReadonlyMap<Fence, Term>;
+  readonly terms: ReadonlyMap<string, readonly RecordedTerm[]>;
+  readonly termOf: ReadonlyMap<Fence, RecordedTerm>;
   readonly told: readonly ToldGrant[];
   /** The first that was told of each fence. */
   readonly toldOf: ReadonlyMap<Fence, ToldGrant>;
@@ -95,7 +95,7 @@ export class FactCollector {
     // Whoever has the last one that another recorder missed has recorded what came before it.
     const missedUntil = [...this.#missedUntil].filter((until) => !this.#events.has(until));
     const terms = termsOf(events, missedUntil);
-    const termOf = new Map<Fence, Term>();
+    const termOf = new Map<Fence, RecordedTerm>();
     for (const term of [...terms.values()].flat()) {
       // Of a fence that was issued twice the first is the one that others are held against.
       const known = termOf.get(term.granted.fence)?.granted.seq ?? Number.POSITIVE_INFINITY;
@@ -138,7 +138,7 @@ function latest(events: readonly Located<LeaseEvent>[]): number {
 function termsOf(
   events: readonly Located<LeaseEvent>[],
   missedUntil: readonly number[],
-): ReadonlyMap<string, readonly Term[]> {
+): ReadonlyMap<string, readonly RecordedTerm[]> {
   const grants = new Map<string, EventOf<'acquired'>[]>();
   const ends = new Map<Fence, EventOf<'ended'>>();
   for (const event of events) {
@@ -149,7 +149,7 @@ function termsOf(
     grants.set(event.key, ofKey);
   }
   const misses = ({ seq }: { readonly seq: number }): number => missesBefore({ missedUntil }, seq);
-  const entries = [...grants].map(([key, ofKey]): [string, readonly Term[]] => [
+  const entries = [...grants].map(([key, ofKey]): [string, readonly RecordedTerm[]] => [
     key,
     ofKey.map((granted, index) => {
       const before = ofKey[index - 1];
@@ -173,7 +173,7 @@ function withoutPlace({ place: _, ...event }: Located<LeaseEvent>): string {
 // copies: what was read already is not read twice, and what one writer wrote is put back in its order.
 
 /** From one header to the next. */
-export interface Segment {
+interface Segment {
   /** The same for all segments of one writer. */
   readonly writer: number;
   readonly part: number;
@@ -184,7 +184,7 @@ interface Known extends Segment {
   readonly lines: Set<number>;
 }
 
-export class Segments {
+class Segments {
   readonly #known: Map<string, Known> = new Map();
   readonly #writers: Map<string, number> = new Map();
   /** Where each file is now. */
@@ -224,7 +224,7 @@ export class Segments {
   }
 }
 
-export function inWritingOrder<Item>(
+function inWritingOrder<Item>(
   items: readonly { readonly segment: Segment; readonly item: Item }[],
 ): readonly Item[] {
   const order = (a: Segment, b: Segment): number => a.writer - b.writer || a.part - b.part;

@@ -7,7 +7,7 @@ import { DECLARED_EXITS, type Exit } from '../../lease/exit.ts';
 import { type Fence, formatFence } from '../../lease/fence.ts';
 import type { LeaseKey } from '../../lease/names.ts';
 import type { LeaseOperation } from '../../lease/observer.ts';
-import type { EventOf, Facts, Operation, Term, Violation } from './facts.ts';
+import type { EventOf, Facts, Operation, RecordedTerm, Violation } from './facts.ts';
 
 const WRITES: ReadonlySet<LeaseOperation> = new Set([
   'checkpoint',
@@ -74,7 +74,7 @@ function staleWrite(write: Write, facts: Facts, skewMs: number): readonly Violat
 }
 
 /** The end of the term, unless it is the one that this write declared and may repeat (L-2). */
-function endFor(write: Write, term: Term | undefined): EventOf<'ended'> | undefined {
+function endFor(write: Write, term: RecordedTerm | undefined): EventOf<'ended'> | undefined {
   const ended = term?.ended;
   const isOwn = write.operation === 'release' && ended !== undefined && isDeclared(ended.exit);
   return isOwn ? undefined : ended;
@@ -142,7 +142,7 @@ function authorityOverlaps(facts: Facts, skewMs: number): readonly Violation[] {
 }
 
 function authorityOverlap(
-  { granted, successor }: Term,
+  { granted, successor }: RecordedTerm,
   operations: readonly Operation[],
   skewMs: number,
 ): readonly Violation[] {

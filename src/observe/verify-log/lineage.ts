@@ -140,14 +140,14 @@ function predecessorTold(grant: ToldGrant, facts: Facts): readonly Violation[] {
 // What each key had saved when each of its grants was given, as far as holders reported it: the last
 // checkpoint and the one before it, lived through term by term as a store does (K-1, K-5).
 
-export interface Kept {
+interface Kept {
   readonly seq: number;
   readonly digest: string;
   readonly fence: Fence;
   readonly place: Place;
 }
 
-export interface KeyHistory {
+interface KeyHistory {
   readonly grant: ToldGrant;
   readonly last: Kept | undefined;
   /** Absent when there was none, or when it is not known. */
@@ -156,7 +156,7 @@ export interface KeyHistory {
   readonly isSure: boolean;
 }
 
-export function keyHistories(
+function keyHistories(
   facts: Facts,
   savesOf: ReadonlyMap<Fence, readonly Save[]>,
 ): readonly KeyHistory[] {

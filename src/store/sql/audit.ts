@@ -1,6 +1,6 @@
 // The audit: who did what (J-1 … J-9).
 
-import { auditOf, type Changed, changedByAct, noteOf } from '../../features/audit/decide.ts';
+import { auditOf, type Changed, changedByAct, noteRecord } from '../../features/audit/decide.ts';
 import type { Audited, AuditRecord } from '../../features/audit/model.ts';
 import type {
   AuditStore,
@@ -82,7 +82,7 @@ function* recordAct(request: RecordAct): Script<void> {
 
 /** J-5. A repeated one finds itself. */
 function* note({ id, project, audit }: Note): Script<NoteAnswer> {
-  const row = fromAudit(noteOf(audit, { id, project }, 0 as Instant));
+  const row = fromAudit(noteRecord(audit, { id, project }, 0 as Instant));
   const isNoted = (yield* wrote(NOTE, row)) || (yield* one(IS_KNOWN, row)) !== undefined;
   if (isNoted) return { kind: 'noted' };
   return { kind: 'refused', why: 'execution-unknown', id };

@@ -18,7 +18,7 @@ import {
   decideCancelAwait,
   decideDue,
   decideExtend,
-  decideOpen,
+  decideOpenAwait,
   type LateAnswer,
 } from '../../features/awaits/decide.ts';
 import {
@@ -243,7 +243,7 @@ export function* openAwaits(
   const early = Map.groupBy(rows.map(toInteraction), ({ call }) => call);
   const changes = awaits
     .filter((open) => byCall.get(open.call) === open)
-    .map((open) => decideOpen(open, { execution, early: early.get(open.call) ?? [] }, now));
+    .map((open) => decideOpenAwait(open, { execution, early: early.get(open.call) ?? [] }, now));
   return yield* applyAll(execution, changes, now);
 }
 

@@ -16,10 +16,10 @@ import {
   type WaitingFacts,
 } from '../../features/reconcile/decide.ts';
 import {
+  type BrokenInvariant,
   type Finding,
   type InvariantName,
   isRepairable,
-  type Violation,
 } from '../../features/reconcile/model.ts';
 import type { Reconcile, Reconciled, ReconcileStore } from '../../features/reconcile/port.ts';
 import type { SessionId } from '../../lease/names.ts';
@@ -48,7 +48,7 @@ export function reconcileOf(
   sweepFor: SweepFor,
 ): ReconcileStore {
   const mends = mendsOf(natives);
-  const mend = (violation: Violation): Promise<boolean> => {
+  const mend = (violation: BrokenInvariant): Promise<boolean> => {
     // Sweeping is many transactions.
     if (violation.invariant === 'overdue-not-swept') return sweepFor(violation.about as SessionId);
     const act = mends[violation.invariant];
@@ -61,7 +61,7 @@ export function reconcileOf(
 
 async function reconcile(
   { read }: Gateway,
-  mend: (violation: Violation) => Promise<boolean>,
+  mend: (violation: BrokenInvariant) => Promise<boolean>,
   request: Reconcile,
 ): Promise<Reconciled> {
   const { broken, next } = await read(() => LOOKS[request.part](request));
@@ -75,7 +75,7 @@ async function reconcile(
 }
 
 /** Whether it was repaired. */
-type Mend = (violation: Violation) => Script<boolean>;
+type Mend = (violation: BrokenInvariant) => Script<boolean>;
 
 type Mends = Readonly<Partial<Record<InvariantName, Mend>>>;
 
@@ -131,7 +131,7 @@ function* lastEventOf(id: ExecutionId): Script<HistoryEvent | undefined> {
 }
 
 /** Z-10. */
-function* giveBack({ execution: id }: Violation): Script<boolean> {
+function* giveBack({ execution: id }: BrokenInvariant): Script<boolean> {
   const row = id === undefined ? undefined : yield* lockExecution(id);
   if (id === undefined || row?.status !== STATUS_CODES.running || row.session_id !== null) {
     return false;
@@ -228,7 +228,7 @@ const LEFT_OPEN = sql(`
    limit 1`);
 
 /** Z-13. */
-function* closeLeft({ execution: id }: Violation): Script<boolean> {
+function* closeLeft({ execution: id }: BrokenInvariant): Script<boolean> {
   const row = id === undefined ? undefined : yield* lockExecution(id);
   if (id === undefined || row === undefined || row.status < TERMINAL_FROM) return false;
   if ((yield* one(LEFT_OPEN, { id })) === undefined) return false;
@@ -251,7 +251,7 @@ const COUNT = sql(`
   returning hf_now() as now`);
 
 /** Z-14: the executions say what is true. Counted when the key is locked: whoever has or had it is done. */
-function* countPlaces(natives: Natives, { project, about = '' }: Violation): Script<boolean> {
+function* countPlaces(natives: Natives, { project, about = '' }: BrokenInvariant): Script<boolean> {
   if (project === undefined || (yield* one(LOCK_PLACE, { project, about })) === undefined) {
     return false;
   }

@@ -15,7 +15,7 @@ import {
   type PlaceFacts,
   type WaitingFacts,
 } from '../../features/reconcile/decide.ts';
-import type { Part, Violation } from '../../features/reconcile/model.ts';
+import type { BrokenInvariant, Part } from '../../features/reconcile/model.ts';
 import type { Reconcile } from '../../features/reconcile/port.ts';
 import type { SessionId } from '../../lease/names.ts';
 import type { Instant } from '../../support/clock.ts';
@@ -24,7 +24,7 @@ import { type SessionRow, toSession } from '../lease-rows.ts';
 import { all, dialects, one, type Script, sql, worded } from './script.ts';
 
 interface Page {
-  readonly broken: readonly Violation[];
+  readonly broken: readonly BrokenInvariant[];
   readonly next?: string;
 }
 
@@ -112,7 +112,7 @@ type MemberRow = SessionRow & { readonly session: SessionId; readonly now: Insta
 function* lookAtSessions({ after, limit }: Reconcile): Script<Page> {
   const rows = yield* all<MemberRow>(SESSIONS, { after, limit });
   const sessions = [...Map.groupBy(rows, ({ session }) => session)];
-  const broken: Violation[] = [];
+  const broken: BrokenInvariant[] = [];
   for (const [session, members] of sessions) {
     const chain = members.filter(({ id }) => id !== null).map(toSession);
     const trouble = judgeSession({ session, chain }, members[0]?.now as Instant);
@@ -123,7 +123,7 @@ function* lookAtSessions({ after, limit }: Reconcile): Script<Page> {
   }
   if (after === undefined) {
     const unowned = yield* all<About>(OF_NOBODY, { limit });
-    broken.push(...unowned.map((row): Violation => ({ invariant: 'run-by-nobody', ...row })));
+    broken.push(...unowned.map((row): BrokenInvariant => ({ invariant: 'run-by-nobody', ...row })));
   }
   return { broken, ...goOn(sessions, limit, ([session]) => session) };
 }
@@ -321,7 +321,7 @@ function* lookAtAwaits({ after, limit }: Reconcile): Script<Page> {
   const ended = new Map(
     rows.filter((row) => Boolean(row.ended)).map((row) => [row.execution, row]),
   );
-  const broken = [...ended.values()].map(({ execution, project, pipeline }): Violation => {
+  const broken = [...ended.values()].map(({ execution, project, pipeline }): BrokenInvariant => {
     return { invariant: 'await-of-the-ended', project, execution, pipeline };
   });
   return { broken, ...goOn(rows, limit, ({ project, id }) => JSON.stringify([project, id])) };

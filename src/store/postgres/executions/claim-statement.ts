@@ -16,8 +16,9 @@
 // A claim that knows its spots from an earlier one ($10) reads each from its floor on and does not look for what the
 // dead left: so it passes by entries that an old snapshot keeps in the indexes (ADR 0040, claim-floors.ts).
 
-import { BEATS_PER_TTL, SUSPECT_FROM, SUSPECT_WAIT } from '../../../execution/decide/suspect.ts';
+import { SUSPECT_FROM, SUSPECT_WAIT } from '../../../execution/decide/suspect.ts';
 import { REPLAY } from '../../../execution/route.ts';
+import { BEATS_PER_TTL } from '../../../lease/session.ts';
 import type { ExecutionRow } from '../../execution-rows.ts';
 import { type Statement, statement } from '../database.ts';
 import { chainIsWhole, liveChain, lookUp, SAME_SERVER } from '../predicates.ts';

@@ -8,7 +8,7 @@ import {
   type Differs,
   exportedColumns,
   MOVED_TABLES,
-  notSealed,
+  notSealedFault,
   refuseUnknown,
   rowsAtOnce,
   writtenColumns,
@@ -124,7 +124,7 @@ export async function dump<Result>(
     await queries.rows(PATIENTLY, []);
     const seal = await readSeal(queries);
     const [counters] = await queries.rows<Omit<Counters, 'clockAt'>>(COUNTERS, []);
-    if (seal === undefined || counters === undefined) throw notSealed();
+    if (seal === undefined || counters === undefined) throw notSealedFault();
     const rows = rowsOf(queries, { client, database, schema });
     const result = await visit({ seal, counters: { ...counters, clockAt: seal.at }, rows });
     return { keep: false, result };

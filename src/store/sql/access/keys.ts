@@ -18,8 +18,8 @@ import type {
 import {
   type AccessKeyRow,
   fromAddKey,
+  keyTimes,
   startOf,
-  timesOf,
   toAccessKey,
 } from '../../../features/access/rows.ts';
 import { assert } from '../../../support/assert.ts';
@@ -98,7 +98,7 @@ function listOf(scope: string): Sql {
 const LIST = listOf('true');
 const LIST_PROJECT = listOf('project = :project');
 
-// P-8: an end only comes nearer. P-13: with those that it made, as `isMadeBy` says.
+// P-8: an end only comes nearer. P-13: with those that it made, as `nameWithKey` writes it.
 const END = sql(`
   with recursive family (id) as (
     select k.id
@@ -152,7 +152,7 @@ function* addKey(request: AddKey): Script<KeyAdded> {
   for (;;) {
     const added = yield* one<Pick<AccessKeyRow, 'created_at' | 'expires_at'>>(ADD, values);
     if (added !== undefined) {
-      const times = timesOf(added);
+      const times = keyTimes(added);
       yield* writeAudit(request, changedByAddKey(request, times), times.createdAt);
       return { kind: 'added', existing: false };
     }

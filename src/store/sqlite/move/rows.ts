@@ -6,7 +6,7 @@ import {
   type Differs,
   exportedColumns,
   MOVED_TABLES,
-  notSealed,
+  notSealedFault,
   refuseUnknown,
   rowsAtOnce,
   writtenColumns,
@@ -95,7 +95,7 @@ export async function dump<Result>(
   try {
     const seal = readSeal(connection);
     const counters = connection.get<Counters>(COUNTERS);
-    if (seal === undefined || counters === undefined) throw notSealed();
+    if (seal === undefined || counters === undefined) throw notSealedFault();
     return await visit({ seal, counters: { ...counters }, rows: rowsOf(connection) });
   } finally {
     connection.undo();
