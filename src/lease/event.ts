@@ -5,7 +5,9 @@
 import type { Instant } from '../support/clock.ts';
 import type { Exit } from './exit.ts';
 import type { Fence } from './fence.ts';
+import type { Drain, LeaseRecord, TermEnd } from './lease.ts';
 import type { LeaseKey, Owner, SessionId } from './names.ts';
+import type { SessionEnd } from './session.ts';
 
 /** Where a reader stands. Every event's seq is greater than that of those before it. */
 export type EventSeq = number;
@@ -14,6 +16,8 @@ interface EventBase {
   readonly seq: EventSeq;
   readonly at: Instant;
 }
+
+type Term = Pick<LeaseRecord, 'key' | 'fence' | 'rev' | 'session' | 'owner'>;
 
 interface TermEvent extends EventBase {
   readonly key: LeaseKey;
@@ -71,3 +75,33 @@ export type NewEvent = LeaseEvent extends infer Each
     ? Omit<Each, 'seq'>
     : never
   : never;
+
+/** The one event of the end of a term (E-3). */
+export function endedEvent(lease: Term, end: TermEnd, at: Instant): NewEvent {
+  return { kind: 'ended', at, ...termOf(lease), ...howItEnded(end) };
+}
+
+export function drainEvent(lease: Term, drain: Drain): NewEvent {
+  const { by: actor, reason: cause, requestedAt: at, deadlineAt } = drain;
+  return { kind: 'drain-requested', at, ...termOf(lease), actor, cause, deadlineAt };
+}
+
+export function sessionEndedEvent(
+  session: { readonly id: SessionId; readonly owner: Owner },
+  end: SessionEnd,
+): NewEvent {
+  const { id, owner } = session;
+  return { kind: 'session-ended', at: end.at, session: id, owner, ...howItEnded(end) };
+}
+
+function termOf({ key, fence, rev, session, owner }: Term): Term {
+  return { key, fence, rev, session, owner };
+}
+
+function howItEnded({ exit, cause, actor }: SessionEnd): Omit<SessionEnd, 'at'> {
+  return {
+    exit,
+    ...(cause === undefined ? {} : { cause }),
+    ...(actor === undefined ? {} : { actor }),
+  };
+}

@@ -8,7 +8,7 @@ import type { LeaseRecord, Predecessor, Reservation } from '../lease.ts';
 import { leaseState, ownDeadline, termEnd } from '../lease.ts';
 import type { SessionId } from '../names.ts';
 import type { LeasePolicy } from '../policy.ts';
-import type { Acquire, Grant, ListedLease } from '../port.ts';
+import type { Acquire, Grant } from '../port.ts';
 import type { EntryRefusal, Holder, SessionRefusal } from '../refusal.ts';
 import { authorityMs, remainingMs, type SessionChain } from '../session.ts';
 import { refuseUnlessAlive } from './session.ts';
@@ -208,13 +208,6 @@ export function holderOf(lease: LeaseRecord, chain: SessionChain, now: Instant):
     state: leaseState(lease, chain, now),
     freeInMs: freeInMs(lease, chain, now),
   };
-}
-
-/** One line of a list. */
-export function listedLease(lease: LeaseRecord, chain: SessionChain, now: Instant): ListedLease {
-  const { since, ...holder } = holderOf(lease, chain, now);
-  const end = termEnd(lease, chain, now);
-  return { key: lease.key, ...holder, since, ...(end === undefined ? {} : { exit: end.exit }) };
 }
 
 /** When nobody renews, the key can be taken after this long at most. */

@@ -124,10 +124,7 @@ export function decideEnd(chain: SessionChain, request: EndSession, now: Instant
     const refusal: SessionRefusal = { why: 'session-not-yours', session: id, owner: self.owner };
     return { kind: 'refuse', refusal };
   }
-  const end: SessionEnd =
-    by.kind === 'owner'
-      ? { at: now, exit: by.exit }
-      : { at: now, exit: 'revoked', cause: by.reason, actor: by.actor };
+  const end = endBy(by, now);
   if (self.end !== undefined) {
     return self.end.exit === end.exit
       ? { kind: 'replay' }
@@ -141,6 +138,13 @@ export function decideEnd(chain: SessionChain, request: EndSession, now: Instant
     }
   }
   return { kind: 'end', end };
+}
+
+/** How a session ends that its owner or an operator ends. */
+export function endBy(by: EndSession['by'], now: Instant): SessionEnd {
+  return by.kind === 'owner'
+    ? { at: now, exit: by.exit }
+    : { at: now, exit: 'revoked', cause: by.reason, actor: by.actor };
 }
 
 /** For acts that need authority: alive, not lapsed. */

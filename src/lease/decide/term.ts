@@ -1,15 +1,23 @@
-// What a holder may do in its term. Pure. Every write needs the newest fence, the session that was
-// granted it, and authority now; which of them is missing is what the refusal says.
+// What a holder may do in its term, and operators to it. Pure. Every write of a holder needs the newest
+// fence, the session that was granted it, and authority now; which of them is missing is what the refusal says.
 
 import { type Instant, laterBy } from '../../support/clock.ts';
 import type { Fence } from '../fence.ts';
-import type { Intent, LeaseRecord, Reservation, TermEnd } from '../lease.ts';
-import { termEnd } from '../lease.ts';
+import type { Drain, Intent, LeaseRecord, Reservation, TermEnd } from '../lease.ts';
+import { ownDeadline, termEnd } from '../lease.ts';
 import type { LeaseKey, SessionId } from '../names.ts';
 import type { LeasePolicy } from '../policy.ts';
-import type { BeginIntent, Release, SaveCheckpoint, SettleIntent, Tenure } from '../port.ts';
+import type {
+  BeginIntent,
+  Release,
+  RequestDrain,
+  Revoke,
+  SaveCheckpoint,
+  SettleIntent,
+  Tenure,
+} from '../port.ts';
 import type { TermRefusal, WriteRefusal } from '../refusal.ts';
-import { chainState, type SessionChain } from '../session.ts';
+import { authorityMs, chainState, type SessionChain } from '../session.ts';
 
 export interface TermView {
   readonly lease: LeaseRecord | undefined;
@@ -18,18 +26,35 @@ export interface TermView {
   readonly lastIssued: number;
 }
 
-type Refuse = {
+export interface TermContext {
+  readonly policy: LeasePolicy;
+  readonly now: Instant;
+}
+
+type Refuse<Why = TermRefusal | WriteRefusal> = {
   readonly kind: 'refuse';
-  readonly refusal: TermRefusal | WriteRefusal;
+  readonly refusal: Why;
 };
-type RefuseTerm = { readonly kind: 'refuse'; readonly refusal: TermRefusal };
+type RefuseTerm = Refuse<TermRefusal>;
 type Change<Extra = object> = { readonly kind: 'apply'; readonly lease: LeaseRecord } & Extra;
-type Replay = { readonly kind: 'replay' };
+type Replay<Extra = object> = { readonly kind: 'replay' } & Extra;
+
+export type TermDecision = Change | Replay | Refuse;
+
+/** What the verb returns: `done` tells whether an earlier call had done it. */
+export function answerTerm<Why extends object, Done>(
+  decision: { readonly kind: 'apply' | 'replay' } | Refuse<Why>,
+  done: (replayed: boolean) => Done,
+): Done | ({ readonly kind: 'refused' } & Why) {
+  return decision.kind === 'refuse'
+    ? { kind: 'refused', ...decision.refusal }
+    : done(decision.kind === 'replay');
+}
 
 export function decideCheckpoint(
   view: TermView,
   request: SaveCheckpoint,
-  context: { readonly policy: LeasePolicy; readonly now: Instant },
+  context: TermContext,
 ): Change | Replay | Refuse {
   const { policy, now } = context;
   if (request.bytes.byteLength > policy.checkpointBytesMax) {
@@ -75,7 +100,7 @@ function decideRepeatedSeq(lease: LeaseRecord, request: SaveCheckpoint): Replay 
 export function decideBeginIntent(
   view: TermView,
   request: BeginIntent,
-  context: { readonly policy: LeasePolicy; readonly now: Instant },
+  context: TermContext,
 ): Change | Replay | Refuse {
   const { policy, now } = context;
   const held = requireHeld(view, request, now);
@@ -104,7 +129,7 @@ export function decideBeginIntent(
 export function decideSettleIntent(
   view: TermView,
   request: SettleIntent,
-  now: Instant,
+  { now }: TermContext,
 ): Change | Replay | RefuseTerm {
   const held = requireHeld(view, request, now);
   if (held.kind === 'refuse') return held;
@@ -117,7 +142,7 @@ export function decideSettleIntent(
 export function decideRelease(
   view: TermView,
   request: Release,
-  context: { readonly policy: LeasePolicy; readonly now: Instant },
+  context: TermContext,
 ): Change | Replay | RefuseTerm {
   const { policy, now } = context;
   // L-2: repeating a release that was done succeeds and changes nothing, also when it was the end
@@ -140,9 +165,66 @@ export function decideVerify(
   view: TermView,
   request: { readonly key: LeaseKey; readonly fence: Fence },
   now: Instant,
-): { readonly kind: 'current' } | RefuseTerm {
+): { readonly kind: 'current'; readonly authorityMs: number } | RefuseTerm {
   const held = requireHeld(view, request, now);
-  return held.kind === 'refuse' ? held : { kind: 'current' };
+  if (held.kind === 'refuse') return held;
+  const own = (ownDeadline(held.lease) ?? Number.POSITIVE_INFINITY) - now;
+  return { kind: 'current', authorityMs: Math.min(own, authorityMs(view.holder, now)) };
+}
+
+export function decideDrain(
+  view: TermView,
+  request: RequestDrain,
+  { now }: TermContext,
+): Change<{ readonly drain: Drain }> | Replay<{ readonly drain: Drain }> | Refuse {
+  const newest = requireNewest(view, request);
+  if (newest.kind === 'refuse') return newest;
+  const { lease } = newest;
+  const { key, fence } = request;
+  const end = termEnd(lease, view.holder, now);
+  if (end !== undefined) return { kind: 'refuse', refusal: endRefusal(request, end) };
+  if (chainState(view.holder, now) === 'overdue') {
+    return { kind: 'refuse', refusal: { why: 'expired', key, fence } };
+  }
+  if (lease.drain !== undefined) {
+    if (lease.drain.request === request.request) return { kind: 'replay', drain: lease.drain };
+    const deadlineInMs = lease.drain.deadlineAt - now;
+    return { kind: 'refuse', refusal: { why: 'already-draining', key, deadlineInMs } };
+  }
+  // V-1: the holder was promised authority up to its session's expiry and may not have heard of
+  // this yet; a deadline before that would let two act at once.
+  const promised = view.holder.at(-1)?.expiresAt ?? now;
+  const drain: Drain = {
+    request: request.request,
+    by: request.by,
+    reason: request.reason,
+    requestedAt: now,
+    deadlineAt: laterBy(now, Math.max(request.deadlineMs, promised - now)),
+    ...(request.successor === undefined ? {} : { successor: request.successor }),
+  };
+  return { kind: 'apply', lease: { ...lease, rev: lease.rev + 1, drain }, drain };
+}
+
+export function decideRevoke(
+  view: TermView,
+  request: Revoke,
+  context: TermContext,
+): Change | Replay | RefuseTerm {
+  const { policy, now } = context;
+  const newest = requireNewest(view, request);
+  if (newest.kind === 'refuse') return newest;
+  const { lease } = newest;
+  if (lease.end?.request === request.request) return { kind: 'replay' };
+  const end = termEnd(lease, view.holder, now);
+  if (end !== undefined) return { kind: 'refuse', refusal: endRefusal(request, end) };
+  const revoked = {
+    at: now,
+    exit: 'revoked',
+    cause: request.reason,
+    actor: request.actor,
+    request: request.request,
+  } as const;
+  return { kind: 'apply', lease: endedLease(lease, revoked, policy) };
 }
 
 /** The record once its term has ended; a yield to a named successor leaves a reservation. */

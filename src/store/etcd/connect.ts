@@ -5,16 +5,17 @@ import { Fault, InvalidInput } from '../../support/fault.ts';
 import { rejectUnknownOptions, shown } from '../../support/options.ts';
 import { type Driver, EtcdClient } from './client.ts';
 import { MEMBER_LIST, STATUS } from './messages.ts';
-import { callTimeoutOf, type EtcdStoreOptions } from './store-options.ts';
+import type { EtcdStoreOptions } from './open.ts';
 
-export async function connect(options: EtcdStoreOptions): Promise<EtcdClient> {
+export async function connect(
+  options: Pick<EtcdStoreOptions, 'endpoints' | 'tls'> & { readonly callTimeoutMs: number },
+): Promise<EtcdClient> {
   const urls = endpointsOf(options);
-  const callTimeoutMs = callTimeoutOf(options);
   const driver = await loadDriver();
   return new EtcdClient(driver, {
     targets: options.endpoints.map(targetOf),
     credentials: credentialsFor(urls, options, driver),
-    callTimeoutMs,
+    callTimeoutMs: options.callTimeoutMs,
   });
 }
 
@@ -36,7 +37,7 @@ async function loadDriver(): Promise<Driver> {
   }
 }
 
-function endpointsOf({ endpoints }: EtcdStoreOptions): readonly URL[] {
+function endpointsOf({ endpoints }: Pick<EtcdStoreOptions, 'endpoints'>): readonly URL[] {
   if (!Array.isArray(endpoints) || endpoints.length === 0) {
     throw new InvalidInput(
       `endpoints must be an array of URLs, such as ['http://10.0.0.1:2379']; got ${shown(endpoints)}.`,
@@ -62,10 +63,9 @@ function endpointsOf({ endpoints }: EtcdStoreOptions): readonly URL[] {
 
 function credentialsFor(
   urls: readonly URL[],
-  options: EtcdStoreOptions,
+  { tls }: Pick<EtcdStoreOptions, 'tls'>,
   driver: Driver,
 ): ChannelCredentials {
-  const { tls } = options;
   if (tls !== undefined) rejectUnknownOptions('tls', tls, ['ca', 'cert', 'key']);
   const isPlain = urls[0]?.protocol === 'http:';
   if (isPlain && tls !== undefined) {

@@ -4,11 +4,10 @@
 import type { Clock } from '../../support/clock.ts';
 import { StoreCorrupt } from '../../support/fault.ts';
 import type { EtcdClient } from './client.ts';
+import { RevisionLog, StoreClock } from './clock.ts';
 import { afterPrefix, type Keys } from './keys.ts';
 import { type Header, type KeyValue, RANGE, type RangeRequest, TXN } from './messages.ts';
 import { lastIssuedIn, toEpoch } from './records.ts';
-import { RevisionLog } from './revision-log.ts';
-import { StoreClock } from './store-clock.ts';
 
 /** A key and its value at some moment. */
 export interface Kv {
@@ -148,6 +147,21 @@ export class Connection {
     });
     this.checkGoneBack(answer.header, newest);
     return { revision: answer.header?.revision ?? 0, kvs: answer.kvs.map(toKv) };
+  }
+
+  /** What follows `prefix` in the keys below it. */
+  async names<Name extends string>(
+    prefix: string,
+    options: Omit<ListOptions, 'keysOnly'> = {},
+  ): Promise<readonly Name[]> {
+    const { kvs } = await this.list(prefix, { ...options, keysOnly: true });
+    return kvs.map(({ key }) => key.slice(prefix.length) as Name);
+  }
+
+  /** Not conditioned on anything: for what clients tell each other. */
+  async put(key: string, value: string): Promise<void> {
+    const put = { key: Buffer.from(key), value: Buffer.from(value) };
+    await this.client.write(TXN, { compare: [], success: [{ put }], failure: [] });
   }
 
   learnClock(kv: Kv | undefined): void {

@@ -3,12 +3,14 @@
 
 import { FENCE_ORIGIN } from '../../lease/fence.ts';
 import type { LeaseKey, SessionId } from '../../lease/names.ts';
-import { systemTimers } from '../../support/timer.ts';
-import { fromIdentity } from './adopt-cluster.ts';
+import type { Instant } from '../../support/clock.ts';
+import { systemRandom } from '../../support/random.ts';
+import { systemTimers, type Timers } from '../../support/timer.ts';
+import type { Kv } from './connection.ts';
 import type { Database } from './database.ts';
-import type { Hints } from './hints.ts';
-import { Timekeeper } from './timekeeper.ts';
-import { Watch } from './watch.ts';
+import { liveSessions } from './load-view.ts';
+import { fromIdentity } from './recover.ts';
+import { type Hints, Watch } from './watch.ts';
 
 export interface Joined {
   /** The last who knows the time leaves it behind. */
@@ -73,4 +75,98 @@ async function joinOthers(database: Database, hints: Hints, began: boolean): Pro
       watch.close();
     },
   };
+}
+
+// Who knows the time tells it. A client that has just come, or was cut off, has seen the key of the clock
+// and cannot know how long ago it was written. It asks, and somebody who has been there all along writes
+// the time anew. When nobody does, nobody knows: time has stood still, except for what etcd can tell.
+
+/** How long whoever asks waits for somebody who knows. */
+const ANSWER_MS_MAX = 200;
+/** Several may know; they do not all answer in the same millisecond. */
+const ANSWER_MS_SPREAD = 10;
+
+export class Timekeeper {
+  readonly #database: Database;
+  readonly #timers: Timers;
+  readonly #id: string = systemRandom.uuid();
+  readonly #asking: Set<() => void> = new Set();
+  /** It was there when the key was last written, or has written it. */
+  #knows = false;
+  #closed = false;
+
+  constructor(database: Database, timers: Timers) {
+    this.#database = database;
+    this.#timers = timers;
+  }
+
+  /** For the client that made the key. */
+  began(): void {
+    this.#knows = true;
+  }
+
+  /** Returns when the time is known, or nobody knows it. */
+  async ask(): Promise<void> {
+    const { connection } = this.#database;
+    this.#knows = false;
+    const told = new Promise<boolean>((resolve) => {
+      const cancel = this.#timers.after(ANSWER_MS_MAX, () => resolve(false));
+      this.#asking.add(() => {
+        cancel();
+        resolve(true);
+      });
+    });
+    await connection.put(connection.keys.ask, this.#id);
+    const isTold = await told;
+    this.#asking.clear();
+    if (!isTold && !this.#closed) await this.#resume();
+  }
+
+  /** The key of the clock was written, just now. */
+  told(kv: Kv): void {
+    this.#database.connection.learnClock(kv);
+    this.#knows = true;
+    for (const answered of [...this.#asking]) answered();
+  }
+
+  /** Somebody asks. */
+  asked(by: Kv): void {
+    if (!this.#knows || by.value.toString() === this.#id) return;
+    const { clock } = this.#database.connection;
+    const before = clock.revision;
+    this.#timers.after(systemRandom.next() * ANSWER_MS_SPREAD, () => {
+      if (this.#closed || clock.revision !== before) return;
+      moveClock(this.#database).catch(() => undefined);
+    });
+  }
+
+  /** The last who knows leaves it behind. */
+  async close(): Promise<void> {
+    this.#closed = true;
+    if (this.#knows) await moveClock(this.#database).catch(() => undefined);
+  }
+
+  /**
+   * Sessions that etcd has given up had all of their time, as etcd counts it; so at least that much has
+   * passed. Others have what they had.
+   */
+  async #resume(): Promise<void> {
+    await this.#database.write(async (tx) => {
+      const { keys } = tx;
+      const live = await liveSessions(tx);
+      const beating = new Set(await tx.names<SessionId>(keys.pulses));
+      const over = live.filter(({ id, extended }) => !extended && !beating.has(id));
+      const at = Math.max(tx.now, ...over.map(({ expiresAt }) => expiresAt));
+      tx.moveClock(at as Instant);
+    }, 'etcd');
+    this.#knows = true;
+  }
+}
+
+/** Writes the time anew. The answer tells what it is at the latest, counted from when that was sent. */
+export async function moveClock(database: Database): Promise<() => Instant> {
+  const { clock } = database.connection;
+  const sentTick = clock.tick;
+  await database.write(async (tx) => tx.moveClock());
+  return () => clock.latest(sentTick);
 }

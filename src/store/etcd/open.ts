@@ -1,23 +1,18 @@
 // The etcd store (3.4 or newer): any number of processes on one cluster, all keys below one prefix. It
 // keeps sessions and leases; executions are not kept here.
 
-import { resolvePolicy } from '../../lease/policy.ts';
+import { type LeasePolicy, resolvePolicy } from '../../lease/policy.ts';
 import type { KernelStore, LeaseStore, SessionStore } from '../../lease/port.ts';
-import { systemClock } from '../../support/clock.ts';
-import { rejectUnknownOptions } from '../../support/options.ts';
+import { type Clock, systemClock } from '../../support/clock.ts';
+import { InvalidInput } from '../../support/fault.ts';
+import { boundedText, rejectUnknownOptions, shown, wholeNumber } from '../../support/options.ts';
 import { systemTimers } from '../../support/timer.ts';
 import { acquire, withdraw } from './acquire.ts';
-import { checkpoint } from './checkpoint.ts';
 import { connect, describeDurability } from './connect.ts';
 import { Connection } from './connection.ts';
 import { Database } from './database.ts';
-import { endSession } from './end-session.ts';
-import { Heartbeats } from './heartbeat.ts';
-import { Hints } from './hints.ts';
-import { beginIntent, settleIntent } from './intents.ts';
 import { joinStore } from './join-store.ts';
-import { Keys } from './keys.ts';
-import { openSession } from './open-session.ts';
+import { keysUnder } from './keys.ts';
 import { Pulses } from './pulses.ts';
 import {
   inspectLease,
@@ -28,41 +23,48 @@ import {
   readEvents,
 } from './reads.ts';
 import { raiseEpoch, recover } from './recover.ts';
-import { release } from './release.ts';
-import { requestDrain } from './request-drain.ts';
-import { revoke } from './revoke.ts';
-import {
-  callTimeoutOf,
-  checkLimits,
-  type EtcdStoreOptions,
-  leaseSecondsMinOf,
-  OPTION_NAMES,
-  prefixOf,
-} from './store-options.ts';
+import { endSession, Heartbeats, openSession } from './sessions.ts';
 import { sweep } from './sweep.ts';
-import { verify } from './verify.ts';
+import { termsOf } from './terms.ts';
+import { Hints } from './watch.ts';
 
-export type { EtcdStoreOptions } from './store-options.ts';
-
-interface Parts {
-  readonly database: Database;
-  readonly pulses: Pulses;
-  readonly hints: Hints;
-  close(): Promise<void>;
+// No type of the driver's, so that the store's own types do without it.
+export interface EtcdStoreOptions {
+  /** `http://host:2379` or `https://…` of each member; at least one. */
+  readonly endpoints: readonly string[];
+  /** All keys start with this. Default `holdfast/`. */
+  readonly prefix?: string;
+  readonly policy?: Partial<LeasePolicy>;
+  /** For `https`, in PEM. The system's certificates unless given. */
+  readonly tls?: {
+    readonly ca?: string;
+    /** This client's own, where etcd asks for one. */
+    readonly cert?: string;
+    readonly key?: string;
+  };
+  /** An answer that takes longer counts as unknown. Default 3000. */
+  readonly callTimeoutMs?: number;
+  /** The host's clock unless a test brings its own; only its monotonic part is used. */
+  readonly clock?: Clock;
+  /** Native leases last no shorter than this. For tests that do etcd's part of the expiry. */
+  readonly leaseSecondsMin?: number;
 }
 
 export async function openEtcdStore(options: EtcdStoreOptions): Promise<KernelStore> {
-  rejectUnknownOptions('openEtcdStore', options, OPTION_NAMES);
-  const policy = resolvePolicy(options.policy);
-  checkLimits(policy);
-  const keys = new Keys(prefixOf(options));
-  const leaseSecondsMin = leaseSecondsMinOf(options);
-  const client = await connect(options);
+  rejectUnknownOptions('openEtcdStore', options, [
+    ...['endpoints', 'prefix', 'policy', 'tls', 'callTimeoutMs', 'clock', 'leaseSecondsMin'],
+  ]);
+  const policy = policyOf(options);
+  const keys = keysUnder(prefixOf(options));
+  const seconds = { min: 1, max: 86_400 };
+  const leaseSecondsMin = wholeNumber('leaseSecondsMin', options.leaseSecondsMin ?? 1, seconds);
+  const timeouts = { min: 10, max: 600_000 };
+  const callTimeoutMs = wholeNumber('callTimeoutMs', options.callTimeoutMs ?? 3_000, timeouts);
+  const client = await connect({ ...options, callTimeoutMs });
   const connection = new Connection(client, keys, options.clock ?? systemClock);
   const database = new Database(connection, policy);
   try {
     const durability = await describeDurability(client);
-    const callTimeoutMs = callTimeoutOf(options);
     const config = { clock: systemClock, timers: systemTimers, callTimeoutMs, leaseSecondsMin };
     const pulses = new Pulses(client, config);
     const hints = new Hints(connection);
@@ -72,37 +74,49 @@ export async function openEtcdStore(options: EtcdStoreOptions): Promise<KernelSt
       hints.close();
       client.close();
     };
+    let closing: Promise<void> | undefined;
     const { clock: _, ...sendable } = options; // A clock cannot be sent to a thread.
-    const address = { module: import.meta.url, open: 'openEtcdStore', options: sendable };
-    return storeOf({ database, pulses, hints, close }, { durability, address });
+    return {
+      kind: 'etcd',
+      policy,
+      durability,
+      address: { module: import.meta.url, open: 'openEtcdStore', options: sendable },
+      hintsReach: 'all-processes',
+      sessions: sessionsOf(database, pulses),
+      leases: leasesOf(database, hints),
+      raiseEpoch: (request) => raiseEpoch(database, request),
+      onHint: (listener) => hints.listen(listener),
+      close: () => {
+        closing ??= close();
+        return closing;
+      },
+    };
   } catch (fault) {
     client.close();
     throw fault;
   }
 }
 
-function storeOf(
-  parts: Parts,
-  about: Required<Pick<KernelStore, 'durability' | 'address'>>,
-): KernelStore {
-  let closing: Promise<void> | undefined;
-  return {
-    kind: 'etcd',
-    policy: parts.database.policy,
-    ...about,
-    hintsReach: 'all-processes',
-    sessions: sessionsOf(parts),
-    leases: leasesOf(parts),
-    raiseEpoch: (request) => raiseEpoch(parts.database, request),
-    onHint: (listener) => parts.hints.listen(listener),
-    close: () => {
-      closing ??= parts.close();
-      return closing;
-    },
-  };
+/** A request of etcd's has 1.5 MiB at most, unless it was told otherwise. */
+const CHECKPOINT_BYTES_MAX = 1_048_576;
+
+function policyOf(options: EtcdStoreOptions): LeasePolicy {
+  const policy = resolvePolicy(options.policy);
+  if (policy.checkpointBytesMax <= CHECKPOINT_BYTES_MAX) return policy;
+  throw new InvalidInput(
+    `policy.checkpointBytesMax must be ${CHECKPOINT_BYTES_MAX} at most on etcd, which takes no larger requests; got ${policy.checkpointBytesMax}.`,
+  );
 }
 
-function sessionsOf({ database, pulses }: Parts): SessionStore {
+function prefixOf(options: EtcdStoreOptions): string {
+  const prefix = boundedText('prefix', options.prefix ?? 'holdfast/', 256);
+  if (prefix.endsWith('/')) return prefix;
+  throw new InvalidInput(
+    `prefix must end with "/", so that no other prefix is part of it; got ${shown(prefix)}.`,
+  );
+}
+
+function sessionsOf(database: Database, pulses: Pulses): SessionStore {
   const heartbeats = new Heartbeats(database, pulses);
   return {
     open: (request) => openSession(database, pulses, request),
@@ -116,26 +130,12 @@ function sessionsOf({ database, pulses }: Parts): SessionStore {
   };
 }
 
-function leasesOf({ database, hints }: Parts): LeaseStore {
+function leasesOf(database: Database, hints: Hints): LeaseStore {
   return {
+    ...termsOf(database, hints),
     acquire: (request) => acquire(database, request),
     withdraw: (request) => withdraw(database, request),
-    checkpoint: (request) => checkpoint(database, request),
-    beginIntent: (request) => beginIntent(database, request),
-    settleIntent: (request) => settleIntent(database, request),
-    release: async (request) => {
-      const { answer, awaited } = await release(database, request);
-      if (awaited) await hints.ring(request.key);
-      return answer;
-    },
-    requestDrain: (request) => requestDrain(database, request),
-    revoke: async (request) => {
-      const { answer, awaited } = await revoke(database, request);
-      if (awaited) await hints.ring(request.key);
-      return answer;
-    },
     inspect: (key) => inspectLease(database, key),
-    verify: (request) => verify(database, request),
     events: (query) => readEvents(database, query),
     list: (query) => listLeases(database, query),
   };

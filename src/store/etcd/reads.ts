@@ -1,8 +1,12 @@
 // Looks at leases, sessions and events. Nothing is written.
 
-import { freeInMs, listedLease } from '../../lease/decide/acquire.ts';
+import {
+  carriedLeases,
+  leaseInspection,
+  listedLease,
+  sessionInspection,
+} from '../../lease/decide/inspect.ts';
 import type { LeaseEvent } from '../../lease/event.ts';
-import { leaseState, ownDeadline, termEnd } from '../../lease/lease.ts';
 import type { LeaseKey, SessionId } from '../../lease/names.ts';
 import type {
   CarriedLease,
@@ -14,29 +18,20 @@ import type {
   ReadEvents,
   SessionInspection,
 } from '../../lease/port.ts';
-import { authorityMs, chainState, remainingMs, type SessionChain } from '../../lease/session.ts';
 import type { Instant } from '../../support/clock.ts';
 import { isCompacted } from './client.ts';
 import { type Kv, toNumber } from './connection.ts';
-import type { Database } from './database.ts';
-import { countWaiting } from './line.ts';
-import { loadChain, loadTerm, withBytes, withNotices } from './load-view.ts';
+import type { Database, Transaction } from './database.ts';
+import { moveClock } from './join-store.ts';
+import { countWaiting, loadChain, loadTerm, withBytes, withNotices } from './load-view.ts';
 import { revisionOf, toEvent, toLease } from './records.ts';
-import { moveClock } from './timekeeper.ts';
-import type { Transaction } from './transaction.ts';
 
 export async function inspectLease(database: Database, key: LeaseKey): Promise<LeaseInspection> {
   return database.read(async (tx) => {
     const { lease, holder } = await loadTerm(tx, key);
     const waiting = await countWaiting(tx, key);
-    const { now } = tx;
-    return {
-      key,
-      state: leaseState(lease, holder, now),
-      freeInMs: lease === undefined ? 0 : freeInMs(lease, holder, now),
-      waiting,
-      ...(lease === undefined ? {} : { record: await withBytes(tx, lease) }),
-    };
+    const record = lease === undefined ? undefined : await withBytes(tx, lease);
+    return leaseInspection(key, { lease: record, holder, waiting }, tx.now);
   });
 }
 
@@ -46,19 +41,8 @@ export async function inspectSession(
 ): Promise<SessionInspection | undefined> {
   return database.read(async (tx) => {
     const chain = await withNotices(tx, await loadChain(tx, id));
-    return inspection(chain, tx.now);
+    return sessionInspection(chain, tx.now);
   });
-}
-
-export function inspection(chain: SessionChain, now: Instant): SessionInspection | undefined {
-  const session = chain.at(-1);
-  if (session === undefined) return undefined;
-  return {
-    session,
-    state: chainState(chain, now),
-    authorityMs: Math.max(0, authorityMs(chain, now)),
-    remainingMs: Math.max(0, remainingMs(chain, now)),
-  };
 }
 
 export async function listLeases(
@@ -92,7 +76,13 @@ export async function listSessions(
   return database.read(async (tx) => {
     const { keys } = tx;
     const prefixes = query.all === true ? [keys.allLive, keys.allEnded] : [keys.allLive];
-    const found = await Promise.all(prefixes.map((prefix) => idsBelow(tx, prefix, query)));
+    const found = await Promise.all(
+      prefixes.map((prefix) => {
+        // The least text that comes after it.
+        const from = query.after === undefined ? prefix : `${prefix}${query.after}\0`;
+        return tx.names<SessionId>(prefix, { from, limit: query.limit });
+      }),
+    );
     const ids = found.flat().sort().slice(0, query.limit);
     // All at once; the loads below then find everything.
     await tx.load(
@@ -101,22 +91,12 @@ export async function listSessions(
     );
     const listed: SessionInspection[] = [];
     for (const id of ids) {
-      const one = inspection(await withNotices(tx, await loadChain(tx, id, 'seen')), tx.now);
+      const chain = await withNotices(tx, await loadChain(tx, id, 'seen'));
+      const one = sessionInspection(chain, tx.now);
       if (one !== undefined) listed.push(one);
     }
     return listed;
   });
-}
-
-async function idsBelow(
-  tx: Transaction,
-  prefix: string,
-  query: ListSessions,
-): Promise<readonly SessionId[]> {
-  // The least text that comes after it.
-  const from = query.after === undefined ? prefix : `${prefix}${query.after}\0`;
-  const { kvs } = await tx.list(prefix, { from, limit: query.limit, keysOnly: true });
-  return kvs.map(({ key }) => key.slice(prefix.length) as SessionId);
 }
 
 export async function listCarried(
@@ -138,25 +118,12 @@ async function carriedAt(
 ): Promise<readonly CarriedLease[]> {
   const { keys } = tx;
   const holder = await loadChain(tx, id);
-  const prefix = keys.carriedBy(id);
-  const names = (await tx.list(prefix, { keysOnly: true })).kvs.map(
-    ({ key }) => key.slice(prefix.length) as LeaseKey,
-  );
+  const names = await tx.names<LeaseKey>(keys.carriedBy(id));
   await tx.load(names.flatMap((key) => [keys.term(key), keys.lease(key)]));
-  const now = time();
-  const carried: CarriedLease[] = [];
-  for (const key of names) {
-    const lease = toLease(key, tx.get(keys.term(key)), tx.get(keys.lease(key)));
-    if (lease === undefined || termEnd(lease, holder, now) !== undefined) continue;
-    const deadline = ownDeadline(lease);
-    carried.push({
-      key,
-      fence: lease.fence,
-      ...(lease.drain === undefined ? {} : { drain: lease.drain }),
-      ...(deadline === undefined ? {} : { deadlineInMs: deadline - now }),
-    });
-  }
-  return carried;
+  const leases = names.flatMap(
+    (key) => toLease(key, tx.get(keys.term(key)), tx.get(keys.lease(key))) ?? [],
+  );
+  return carriedLeases(leases, holder, time());
 }
 
 /**

@@ -1,13 +1,12 @@
 import type { SessionId } from '../../lease/names.ts';
 import { type Census, decideReclaim } from '../../lease/reclaim.ts';
 import type { Instant } from '../../support/clock.ts';
-import { adoptCluster, isSameCluster } from './adopt-cluster.ts';
 import type { Connection, Kv } from './connection.ts';
-import type { Database } from './database.ts';
-import { markEnded } from './end-session.ts';
+import type { Database, Transaction } from './database.ts';
+import { liveSessions } from './load-view.ts';
 import { fromJson, type StoredSession, toSession } from './records.ts';
-import { extend } from './recover.ts';
-import type { Transaction } from './transaction.ts';
+import { adoptCluster, extend, isSameCluster } from './recover.ts';
+import { markEnded } from './sessions.ts';
 
 export interface Reclaimed {
   readonly expired: readonly SessionId[];
@@ -119,7 +118,7 @@ interface Held {
 
 async function whomToHold(database: Database, tx: Transaction): Promise<Held> {
   const { keys } = tx;
-  const live = (await tx.list(keys.allLive)).kvs.map((kv) => toSession(kv));
+  const live = await liveSessions(tx);
   const { now } = tx;
   const fresh = live.filter((session) => session.expiresAt <= now && !session.extended);
   const kv = tx.get(keys.reclaim);

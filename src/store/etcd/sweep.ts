@@ -1,12 +1,16 @@
-import type { SessionId } from '../../lease/names.ts';
+import { endedLease } from '../../lease/decide/term.ts';
+import { endedEvent } from '../../lease/event.ts';
+import type { Fence } from '../../lease/fence.ts';
+import { termEnd } from '../../lease/lease.ts';
+import type { LeaseKey, SessionId } from '../../lease/names.ts';
 import type { Sweep, Swept } from '../../lease/port.ts';
-import { adoptCluster } from './adopt-cluster.ts';
-import type { Database } from './database.ts';
-import { deleteOld } from './delete-old.ts';
-import { isOver } from './line.ts';
+import { toNumber } from './connection.ts';
+import type { Database, Transaction } from './database.ts';
+import { isOver, liveSessions, loadChain, loadTerm } from './load-view.ts';
 import { reclaim } from './reclaim.ts';
-import { recordEnds } from './record-end.ts';
-import { toSession, toTicket } from './records.ts';
+import { toEvent, toLease, toSession, toTicket } from './records.ts';
+import { adoptCluster } from './recover.ts';
+import { saveLease } from './terms.ts';
 
 export async function sweep(database: Database, request: Sweep): Promise<Swept> {
   const { limit } = request;
@@ -26,7 +30,7 @@ export async function sweep(database: Database, request: Sweep): Promise<Swept> 
 /** What is listed is no evidence; reclaim looks again (E-2). */
 async function listOverdue(database: Database): Promise<readonly SessionId[]> {
   return database.read(async (tx) => {
-    const live = (await tx.list(tx.keys.allLive)).kvs.map((kv) => toSession(kv));
+    const live = await liveSessions(tx);
     const { now } = tx;
     return live
       .filter((session) => session.expiresAt <= now)
@@ -36,18 +40,225 @@ async function listOverdue(database: Database): Promise<readonly SessionId[]> {
 }
 
 /** As many as surely fit into one transaction. */
-const AT_ONCE = 50;
+const TICKETS_AT_ONCE = 50;
 
 async function dropDeadTickets(database: Database): Promise<void> {
   await database.write(async (tx) => {
     const { kvs } = await tx.list(tx.keys.allLines);
     let dropped = 0;
     for (const kv of kvs) {
-      if (dropped >= AT_ONCE || !(await isOver(tx, toTicket(kv)))) continue;
+      if (dropped >= TICKETS_AT_ONCE || !(await isOver(tx, toTicket(kv)))) continue;
       await tx.load([kv.key]);
       if (tx.get(kv.key)?.modRevision !== kv.modRevision) continue;
       tx.delete(kv.key);
       dropped += 1;
     }
   }, 'etcd');
+}
+
+// Ends that follow from a session or a deadline are written into the lease's own key, once (E-3).
+
+interface EndedTerm {
+  readonly key: LeaseKey;
+  readonly fence: Fence;
+}
+
+/** At most `limit`, of all terms that are over and do not say so. */
+async function recordEnds(database: Database, limit: number): Promise<readonly EndedTerm[]> {
+  const { connection } = database;
+  const ended: EndedTerm[] = [];
+  const record = async (key: LeaseKey): Promise<boolean> => {
+    const one = await recordEnd(database, key);
+    if (one !== undefined) ended.push(one);
+    return ended.length >= limit;
+  };
+  const carriers = [...(await overCarriers(database)), ...(await unknownCarriers(database))];
+  for (const id of carriers) {
+    const keys = await connection.names<LeaseKey>(connection.keys.carriedBy(id), { limit });
+    for (const key of keys) if (await record(key)) return ended;
+    if (keys.length < limit) await forgetEnding(database, id);
+  }
+  for (const key of await passedDeadlines(database, limit)) if (await record(key)) return ended;
+  return ended;
+}
+
+/** What was listed is looked at again, in the transaction that writes. */
+async function recordEnd(database: Database, key: LeaseKey): Promise<EndedTerm | undefined> {
+  const { result } = await database.write(async (tx) => {
+    const { lease, holder } = await loadTerm(tx, key);
+    if (lease === undefined || lease.end !== undefined) return undefined;
+    const end = termEnd(lease, holder, tx.now);
+    if (end === undefined) return undefined;
+    const after = endedLease(lease, end, database.policy);
+    saveLease(tx, lease, after);
+    tx.append(endedEvent(after, end, tx.now));
+    return { key, fence: lease.fence };
+  }, 'etcd');
+  return result;
+}
+
+/** Sessions that have ended, or below one that has, and may carry something. */
+async function overCarriers(database: Database): Promise<readonly SessionId[]> {
+  return database.read(async (tx) => {
+    const { keys } = tx;
+    const live = await liveSessions(tx);
+    const living = new Set(live.map(({ id }) => id));
+    const orphaned = live.filter(({ path }) => path.some((id) => !living.has(id)));
+    const ending = await tx.names<SessionId>(keys.allEnding);
+    return [...ending, ...orphaned.map(({ id }) => id)];
+  });
+}
+
+/** Each sweep looks through so many of all that is carried, and the next one goes on from there. */
+const LOOKED_THROUGH = 500;
+
+/** E-5: sessions that carry something and that nobody knows. */
+async function unknownCarriers(database: Database): Promise<readonly SessionId[]> {
+  return database.read(async (tx) => {
+    const { keys } = tx;
+    const { allCarried } = keys;
+    const from = database.lookedThrough ?? allCarried;
+    const page = { from, limit: LOOKED_THROUGH, keysOnly: true };
+    const { kvs } = await tx.list(allCarried, page);
+    database.lookedThrough = kvs.length < LOOKED_THROUGH ? undefined : kvs.at(-1)?.key;
+    const sessionIn = (key: string) => key.slice(allCarried.length).split('/')[0] as SessionId;
+    const carriers = [...new Set(kvs.map(({ key }) => sessionIn(key)))];
+    // All at once; most of them are there.
+    await tx.load(
+      carriers.map((id) => keys.live(id)),
+      'seen',
+    );
+    const unknown: SessionId[] = [];
+    for (const id of carriers) {
+      if ((await loadChain(tx, id, 'seen')).length === 0) unknown.push(id);
+    }
+    return unknown;
+  });
+}
+
+/** Nothing is carried by it any more, and nothing will be. */
+async function forgetEnding(database: Database, id: SessionId): Promise<void> {
+  await database.write(async (tx) => {
+    const ending = tx.keys.ending(id);
+    await tx.load([ending]);
+    const carried = await tx.names(tx.keys.carriedBy(id), { limit: 1 });
+    if (tx.get(ending) !== undefined && carried.length === 0) tx.delete(ending);
+  }, 'etcd');
+}
+
+async function passedDeadlines(database: Database, limit: number): Promise<readonly LeaseKey[]> {
+  return database.read(async (tx) => {
+    const { keys } = tx;
+    await tx.load([keys.clock], 'seen');
+    const to = keys.deadline(tx.now + 1, '' as LeaseKey);
+    const { kvs } = await tx.list(keys.allDeadlines, { to, limit, keysOnly: true });
+    const start = to.length;
+    return kvs.map(({ key }) => key.slice(start) as LeaseKey);
+  });
+}
+
+// The deletions of a sweep: what nobody can refer to any more, after the retention has passed.
+
+/** As many as surely fit into one transaction. */
+const AT_ONCE = 20;
+
+/** How many records went; at most `limit`. */
+async function deleteOld(database: Database, limit: number): Promise<number> {
+  let deleted = 0;
+  for (const each of [deleteRetired, deleteSessions, deleteEvents]) {
+    for (let went = 1; went > 0 && deleted < limit; deleted += went) {
+      const some = Math.min(AT_ONCE, limit - deleted);
+      went = (await database.write((tx) => each(database, tx, some), 'etcd')).result;
+    }
+  }
+  await deleteFlaps(database);
+  return deleted;
+}
+
+/** L-6: only retired keys go. */
+async function deleteRetired(database: Database, tx: Transaction, limit: number): Promise<number> {
+  const { keys } = tx;
+  const old = await olderThanRetention(database, tx, { all: keys.allRetired, limit });
+  let deleted = 0;
+  for (const { index, name } of old) {
+    const key = name as LeaseKey;
+    await tx.load([keys.term(key), keys.lease(key)]);
+    const lease = toLease(key, tx.get(keys.term(key)), tx.get(keys.lease(key)));
+    tx.delete(index);
+    if (lease?.end?.exit !== 'retired') continue;
+    for (const gone of [keys.term(key), keys.lease(key), keys.bytes(key, 0), keys.bytes(key, 1)]) {
+      tx.delete(gone);
+    }
+    deleted += 1;
+  }
+  return deleted;
+}
+
+/** A session stays while it, or one below it, is not over: lives, or carries a term without an end. */
+async function deleteSessions(database: Database, tx: Transaction, limit: number): Promise<number> {
+  const { keys } = tx;
+  const kept = await stillNeeded(tx);
+  const old = await olderThanRetention(database, tx, { all: keys.allGone, limit: 0 });
+  const going = old.filter(({ name }) => !kept.has(name)).slice(0, limit);
+  for (const { index, name } of going) {
+    const id = name as SessionId;
+    await tx.load([keys.ended(id), keys.ending(id)]);
+    for (const gone of [keys.ended(id), keys.notices(id), index]) tx.delete(gone);
+  }
+  return going.length;
+}
+
+async function stillNeeded(tx: Transaction): Promise<ReadonlySet<string>> {
+  const { keys } = tx;
+  const live = await liveSessions(tx);
+  const ended = (await tx.names<SessionId>(keys.allEnding)).map((id) => keys.ended(id));
+  await tx.load(ended, 'seen');
+  const carrying = ended.flatMap((key) => tx.get(key) ?? []).map((kv) => toSession(kv));
+  return new Set([...live, ...carrying].flatMap(({ path }) => path));
+}
+
+/** In the order of their seq, and no further than it is told where a reader can go on (O-1). */
+async function deleteEvents(database: Database, tx: Transaction, limit: number): Promise<number> {
+  const { keys } = tx;
+  await tx.load([keys.eventsDeleted]);
+  const [first] = (await tx.list(keys.allEvents, { limit: 1, keysOnly: true })).kvs;
+  if (first === undefined) return 0;
+  const bucket = first.key.slice(0, first.key.lastIndexOf('/') + 1);
+  const { kvs } = await tx.list(bucket);
+  const before = tx.now - database.policy.retentionMs;
+  const events = kvs
+    .map((kv) => ({ key: kv.key, event: toEvent(kv) }))
+    .sort((a, b) => a.event.seq - b.event.seq);
+  let going = events.findIndex(({ event }) => event.at > before);
+  going = Math.min(going < 0 ? events.length : going, limit);
+  for (const { key } of events.slice(0, going)) tx.delete(key);
+  const last = events[going - 1]?.event.seq ?? 0;
+  const told = toNumber(tx.get(keys.eventsDeleted)) ?? 0;
+  if (going > 0) tx.put(keys.eventsDeleted, String(Math.max(told, last)));
+  return going;
+}
+
+async function deleteFlaps(database: Database): Promise<void> {
+  await database.write(async (tx) => {
+    const { kvs } = await tx.list(tx.keys.allFlaps);
+    const { now } = tx;
+    const over = kvs.filter((kv) => (toNumber(kv) ?? 0) <= now).slice(0, AT_ONCE);
+    await tx.load(over.map(({ key }) => key));
+    for (const { key } of over) if ((toNumber(tx.get(key)) ?? 0) <= now) tx.delete(key);
+  }, 'etcd');
+}
+
+/** Entries of an index by time: the key of each, and what it is about. */
+async function olderThanRetention(
+  database: Database,
+  tx: Transaction,
+  wanted: { readonly all: string; readonly limit: number },
+): Promise<readonly { readonly index: string; readonly name: string }[]> {
+  const { all, limit } = wanted;
+  await tx.load([tx.keys.clock], 'seen');
+  const before = tx.now - database.policy.retentionMs;
+  if (before < 0) return [];
+  const digits = tx.keys.retired(before + 1, '' as LeaseKey).slice(tx.keys.allRetired.length);
+  const { kvs } = await tx.list(all, { to: all + digits, limit, keysOnly: true });
+  return kvs.map(({ key }) => ({ index: key, name: key.slice(all.length + digits.length) }));
 }

@@ -2,11 +2,13 @@
 // heard of, at another member when the one it was at is gone. Where etcd has compacted what it missed, it
 // goes on with what is left and says that something is missing.
 
+import type { LeaseKey, SessionId } from '../../lease/names.ts';
 import type { Timers } from '../../support/timer.ts';
 import type { EtcdClient, Stream } from './client.ts';
-import { type Kv, toKv } from './connection.ts';
+import { type Connection, type Kv, toKv } from './connection.ts';
 import { afterPrefix } from './keys.ts';
 import { WATCH, type WatchRequest, type WatchResponse } from './messages.ts';
+import { toTicket } from './records.ts';
 
 export interface Watcher {
   written(kv: Kv): void;
@@ -96,5 +98,60 @@ export class Watch {
     if (!this.#isBroken) return;
     this.#isBroken = false;
     this.#watcher.missed();
+  }
+}
+
+// Hints that a key may have become free. In this process they are direct; to others they go by a key
+// that all of them watch, after the transaction and only when somebody waits. That a session has ended,
+// or etcd has given it up, is a hint for all that it carries. A hint may be lost: whoever waits polls too.
+
+export class Hints {
+  readonly #connection: Connection;
+  readonly #listeners: Set<(key: LeaseKey) => void> = new Set();
+
+  constructor(connection: Connection) {
+    this.#connection = connection;
+  }
+
+  listen(listener: (key: LeaseKey) => void): () => void {
+    this.#listeners.add(listener);
+    return () => {
+      this.#listeners.delete(listener);
+    };
+  }
+
+  /** After a commit that ended a term somebody waits for. Never fails the caller. */
+  async ring(key: LeaseKey): Promise<void> {
+    this.call(key);
+    await this.#connection.put(this.#connection.keys.hint(key), key).catch(() => undefined);
+  }
+
+  /** Somebody has rung, here or elsewhere. */
+  call(key: LeaseKey): void {
+    for (const listener of this.#listeners) {
+      try {
+        listener(key);
+      } catch {
+        // A hint is a courtesy: a listener's failure is not the failure of who released the key (O-4).
+      }
+    }
+  }
+
+  /** The pulse of a session is gone: whatever it carries may be free soon, or is. */
+  async callCarried(id: SessionId): Promise<void> {
+    if (this.#listeners.size === 0) return;
+    const prefix = this.#connection.keys.carriedBy(id);
+    for (const key of await this.#connection.names<LeaseKey>(prefix)) this.call(key);
+  }
+
+  /** Some may have been missed: everything that somebody waits for is worth asking for. */
+  async callAwaited(): Promise<void> {
+    if (this.#listeners.size === 0) return;
+    const { kvs } = await this.#connection.list(this.#connection.keys.allLines);
+    for (const key of new Set(kvs.map((kv) => toTicket(kv).key))) this.call(key);
+  }
+
+  close(): void {
+    this.#listeners.clear();
   }
 }

@@ -1,4 +1,5 @@
-import { decideDrain } from '../../lease/decide/operate.ts';
+import { decideDrain } from '../../lease/decide/term.ts';
+import type { LeasePolicy } from '../../lease/policy.ts';
 import type { DrainAnswer, RequestDrain } from '../../lease/port.ts';
 import { type Database, statement } from './database.ts';
 import { haltIfAhead } from './halt.ts';
@@ -56,6 +57,7 @@ const DRAIN = statement(`
 
 export async function requestDrain(
   database: Database,
+  policy: LeasePolicy,
   request: RequestDrain,
 ): Promise<DrainAnswer> {
   const [row] = await database.rows<{ deadline_in_ms: number }>(DRAIN, [
@@ -71,10 +73,10 @@ export async function requestDrain(
     return { kind: 'draining', deadlineInMs: row.deadline_in_ms, replayed: false };
   }
   const { now, ...view } = await loadTerm(database, request.key);
-  const decision = decideDrain(view, request, now);
+  const decision = decideDrain(view, request, { policy, now });
   if (decision.kind === 'apply') {
     noteLostRace('requestDrain', request);
-    return requestDrain(database, request);
+    return requestDrain(database, policy, request);
   }
   if (decision.kind === 'replay') {
     const deadlineInMs = decision.drain.deadlineAt - now;

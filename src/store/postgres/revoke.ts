@@ -1,4 +1,4 @@
-import { decideRevoke } from '../../lease/decide/operate.ts';
+import { decideRevoke } from '../../lease/decide/term.ts';
 import type { LeasePolicy } from '../../lease/policy.ts';
 import type { Revoke, Revoked } from '../../lease/port.ts';
 import { type Database, statement } from './database.ts';

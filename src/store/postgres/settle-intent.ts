@@ -1,4 +1,5 @@
 import { decideSettleIntent } from '../../lease/decide/term.ts';
+import type { LeasePolicy } from '../../lease/policy.ts';
 import type { IntentSettled, SettleIntent } from '../../lease/port.ts';
 import { type Database, statement } from './database.ts';
 import { haltIfAhead } from './halt.ts';
@@ -23,6 +24,7 @@ const SETTLE = statement(`
 
 export async function settleIntent(
   database: Database,
+  policy: LeasePolicy,
   request: SettleIntent,
 ): Promise<IntentSettled> {
   const settled = await database.rows(SETTLE, [
@@ -33,11 +35,11 @@ export async function settleIntent(
   ]);
   if (settled.length > 0) return { kind: 'settled', wasOpen: true };
   const { now, ...view } = await loadTerm(database, request.key);
-  const decision = decideSettleIntent(view, request, now);
+  const decision = decideSettleIntent(view, request, { policy, now });
   if (decision.kind === 'replay') return { kind: 'settled', wasOpen: false };
   if (decision.kind === 'apply') {
     noteLostRace('settleIntent', request);
-    return settleIntent(database, request);
+    return settleIntent(database, policy, request);
   }
   await haltIfAhead(database, request.fence, decision.refusal);
   return { kind: 'refused', ...decision.refusal };

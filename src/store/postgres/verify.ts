@@ -1,7 +1,5 @@
 import { decideVerify } from '../../lease/decide/term.ts';
-import { ownDeadline } from '../../lease/lease.ts';
 import type { Verified, Verify } from '../../lease/port.ts';
-import { authorityMs } from '../../lease/session.ts';
 import type { Database } from './database.ts';
 import { haltIfAhead } from './halt.ts';
 import { loadTerm } from './load-view.ts';
@@ -13,7 +11,5 @@ export async function verify(database: Database, request: Verify): Promise<Verif
     await haltIfAhead(database, request.fence, decision.refusal);
     return { kind: 'refused', ...decision.refusal };
   }
-  const deadline = view.lease === undefined ? undefined : ownDeadline(view.lease);
-  const own = deadline === undefined ? Number.POSITIVE_INFINITY : deadline - now;
-  return { kind: 'current', authorityMs: Math.min(own, authorityMs(view.holder, now)) };
+  return decision;
 }

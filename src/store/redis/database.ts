@@ -3,7 +3,7 @@
 
 import { Fault, OutcomeUnknown, StoreUnavailable } from '../../support/fault.ts';
 import type { RedisClient } from './connect.ts';
-import { type FilledScript, fill, type Script } from './script.ts';
+import { type FilledScript, fill, type Script } from './lua.ts';
 import { factsOf, type ServerConfig, type ServerFacts, TELL_SERVER } from './server-facts.ts';
 
 export type Argument = string | number | Uint8Array;
@@ -105,6 +105,11 @@ function toArgument(value: Argument): string | Buffer {
   if (typeof value === 'number') return String(value);
   if (typeof value === 'string') return value;
   return Buffer.from(value.buffer, value.byteOffset, value.byteLength);
+}
+
+/** The first word of what a script returns. */
+export function kindOf(reply: readonly unknown[]): string {
+  return String(reply[0]);
 }
 
 /** An argument that may be left out, as `given` reads it in a script. */

@@ -5,9 +5,6 @@ import { type LeasePolicy, resolvePolicy } from '../../lease/policy.ts';
 import type { KernelStore, LeaseStore, SessionStore } from '../../lease/port.ts';
 import { rejectUnknownOptions } from '../../support/options.ts';
 import { acquire, withdraw } from './acquire.ts';
-import { adoptServer } from './adopt-server.ts';
-import { beginIntent } from './begin-intent.ts';
-import { checkpoint } from './checkpoint.ts';
 import {
   connect,
   durabilityOf,
@@ -16,10 +13,8 @@ import {
   type RedisStoreOptions,
 } from './connect.ts';
 import { Database } from './database.ts';
-import { endSession } from './end-session.ts';
-import { heartbeat } from './heartbeat.ts';
 import { Hints } from './hints.ts';
-import { openSession } from './open-session.ts';
+import { SERVER_TIME_LUA } from './lua.ts';
 import {
   inspectLease,
   inspectSession,
@@ -28,15 +23,11 @@ import {
   listSessions,
   readEvents,
 } from './reads.ts';
-import { raiseEpoch, recover } from './recover.ts';
-import { release } from './release.ts';
-import { requestDrain } from './request-drain.ts';
-import { revoke } from './revoke.ts';
-import { SERVER_TIME_LUA } from './script.ts';
+import { adoptServer, raiseEpoch, recover } from './recover.ts';
 import { demandFit, describeDurability } from './server-facts.ts';
-import { settleIntent } from './settle-intent.ts';
+import { endSession, heartbeat, openSession } from './sessions.ts';
 import { sweep } from './sweep.ts';
-import { verify } from './verify.ts';
+import { termsOf } from './terms.ts';
 
 export type { RedisClient, RedisStoreOptions } from './connect.ts';
 
@@ -105,16 +96,10 @@ function sessionsOf(database: Database, policy: LeasePolicy): SessionStore {
 
 function leasesOf(database: Database, policy: LeasePolicy): LeaseStore {
   return {
+    ...termsOf(database, policy),
     acquire: (request) => acquire(database, policy, request),
     withdraw: (request) => withdraw(database, request),
-    checkpoint: (request) => checkpoint(database, policy, request),
-    beginIntent: (request) => beginIntent(database, policy, request),
-    settleIntent: (request) => settleIntent(database, policy, request),
-    release: (request) => release(database, policy, request),
-    requestDrain: (request) => requestDrain(database, policy, request),
-    revoke: (request) => revoke(database, policy, request),
     inspect: (key) => inspectLease(database, key),
-    verify: (request) => verify(database, policy, request),
     events: (query) => readEvents(database, query),
     list: (query) => listLeases(database, query),
   };

@@ -1,7 +1,12 @@
 // Looks at leases, sessions and events. Nothing is written.
 
-import { freeInMs, listedLease } from '../../lease/decide/acquire.ts';
-import { leaseState, ownDeadline, termEnd } from '../../lease/lease.ts';
+import {
+  carriedLeases,
+  leaseInspection,
+  listedLease,
+  sessionInspection,
+  sessionInspections,
+} from '../../lease/decide/inspect.ts';
 import type { LeaseKey, SessionId } from '../../lease/names.ts';
 import type {
   CarriedLease,
@@ -13,13 +18,10 @@ import type {
   ReadEvents,
   SessionInspection,
 } from '../../lease/port.ts';
-import { authorityMs, chainState, remainingMs, type SessionChain } from '../../lease/session.ts';
 import type { Instant } from '../../support/clock.ts';
 import type { Database } from './database.ts';
-import { WAITING } from './line.ts';
+import { CHAINS, script, WAITING } from './lua.ts';
 import { type EventEntry, toChain, toEvent, toLease } from './records.ts';
-import { script } from './script.ts';
-import { CHAINS } from './sessions.ts';
 
 const INSPECT_LEASE = script(`
   ${CHAINS}
@@ -51,17 +53,9 @@ type InspectReply = readonly [
 
 export async function inspectLease(database: Database, key: LeaseKey): Promise<LeaseInspection> {
   const reply = await database.run<InspectReply>(INSPECT_LEASE, [key]);
-  const [at, record, bytes, before, holderTexts, waiting] = reply;
-  const now = at as Instant;
+  const [at, record, bytes, before, holder, waiting] = reply;
   const lease = toLease({ record, bytes, before });
-  const holder = toChain(holderTexts);
-  return {
-    key,
-    state: leaseState(lease, holder, now),
-    freeInMs: lease === undefined ? 0 : freeInMs(lease, holder, now),
-    waiting,
-    ...(lease === undefined ? {} : { record: lease }),
-  };
+  return leaseInspection(key, { lease, holder: toChain(holder), waiting }, at as Instant);
 }
 
 const INSPECT_SESSION = script(`
@@ -75,18 +69,7 @@ export async function inspectSession(
   id: SessionId,
 ): Promise<SessionInspection | undefined> {
   const [now, texts] = await database.run<readonly [number, Buffer[]]>(INSPECT_SESSION, [id]);
-  return inspection(toChain(texts), now as Instant);
-}
-
-export function inspection(chain: SessionChain, now: Instant): SessionInspection | undefined {
-  const session = chain.at(-1);
-  if (session === undefined) return undefined;
-  return {
-    session,
-    state: chainState(chain, now),
-    authorityMs: Math.max(0, authorityMs(chain, now)),
-    remainingMs: Math.max(0, remainingMs(chain, now)),
-  };
+  return sessionInspection(toChain(texts), now as Instant);
 }
 
 // Members of one score are ordered by their bytes, so a prefix is a range.
@@ -137,9 +120,7 @@ export async function listSessions(
   const { after, limit, all = false } = query;
   const values = [all ? 1 : 0, after === undefined ? '-' : `(${after}`, limit];
   const [now, chains] = await database.run<readonly [number, Buffer[][]]>(LIST_SESSIONS, values);
-  return chains
-    .map((texts) => inspection(toChain(texts), now as Instant))
-    .filter((each) => each !== undefined);
+  return sessionInspections(chains.map(toChain), now as Instant);
 }
 
 const LIST_CARRIED = script(`
@@ -157,21 +138,9 @@ export async function listCarried(
   id: SessionId,
 ): Promise<readonly CarriedLease[]> {
   const reply = await database.run<readonly [number, Buffer[], Buffer[]]>(LIST_CARRIED, [id]);
-  const now = reply[0] as Instant;
-  const holder = toChain(reply[1]);
-  return reply[2]
-    .map((record) => toLease({ record }))
-    .filter((lease) => lease !== undefined)
-    .filter((lease) => termEnd(lease, holder, now) === undefined)
-    .map((lease) => {
-      const deadline = ownDeadline(lease);
-      return {
-        key: lease.key,
-        fence: lease.fence,
-        ...(lease.drain === undefined ? {} : { drain: lease.drain }),
-        ...(deadline === undefined ? {} : { deadlineInMs: deadline - now }),
-      };
-    });
+  const [now, texts, records] = reply;
+  const leases = records.flatMap((record) => toLease({ record }) ?? []);
+  return carriedLeases(leases, toChain(texts), now as Instant);
 }
 
 // Scripts run one after the other, so there are no gaps to wait for.

@@ -1,11 +1,40 @@
+// What a restart, a failover or a restore of the server means for us.
+//
+// Redis has no name for a data set that would outlive a restart: a run id is that of one process. So
+// whether a server that was started anew still has everything is concluded: only a lone server that
+// flushes before every answer, in the same place as before, is trusted to (E-6). Every other one may
+// have forgotten grants, and then the epoch rises before anything is granted (T-4), and everybody
+// alive is given notice, so that holders look which of their leases are still there.
+//
+// Grants, reclaim, heartbeats and fences that were never issued are what this matters to; their scripts
+// compare the run id themselves, in the same step, and answer "moved".
+
 import { EPOCH_MAX, epochOf, FENCE_ORIGIN } from '../../lease/fence.ts';
 import type { LeasePolicy } from '../../lease/policy.ts';
 import type { EpochRaised, RaiseEpoch, Recovered } from '../../lease/port.ts';
-import { assert } from '../../support/assert.ts';
+import { AssertionFault, assert } from '../../support/assert.ts';
+import { StoreUnavailable } from '../../support/fault.ts';
 import type { Database } from './database.ts';
-import { TELL } from './events.ts';
-import { script } from './script.ts';
-import { CHAINS, NOTIFY_ALL, WRITE_SESSION } from './sessions.ts';
+import { CHAINS, NOTIFY_ALL, script, TELL, WRITE_SESSION } from './lua.ts';
+import { isTrusted, type ServerFacts } from './server-facts.ts';
+
+/**
+ * `seen` is the highest fence that this client knows to have been issued: a store that has issued less than that
+ * has gone back, whatever the server says of itself.
+ */
+export const SAME_SERVER = `
+  local function run_id()
+    local told = redis.call('INFO', 'server')
+    local _, last = string.find(told, 'run_id:', 1, true)
+    return string.sub(told, last + 1, last + 40)
+  end
+
+  local function is_same_server(seen)
+    local known = redis.call('HMGET', META, 'run', 'fence')
+    return tonumber(known[2] or 0) >= tonumber(seen)
+      and known[1] == run_id() -- guard: run
+  end
+`;
 
 // E-6: at most once per heartbeat received, so that repeated outages cannot extend for ever. Those
 // that were extended are in a set of their own, and not looked at.
@@ -27,6 +56,100 @@ export const EXTEND_LIVING = `
     return count
   end
 `;
+
+/** The highest epoch that a client knows which is connected now (src/store/redis/hints.ts); 0 without one. */
+const KNOWN_EPOCH = `
+  local function known_epoch()
+    local prefix, highest = META .. ':epoch:', 0
+    -- A user without the right to ask is answered with an error, which has no entries.
+    for _, name in ipairs(redis.pcall('PUBSUB', 'CHANNELS', '*:meta:epoch:*')) do
+      if string.sub(name, 1, #prefix) == prefix then
+        highest = math.max(highest, tonumber(string.sub(name, #prefix + 1)) or 0)
+      end
+    end
+    return highest
+  end
+`;
+
+const ADOPT = script(`
+  ${CHAINS}
+  ${TELL}
+  ${WRITE_SESSION}
+  ${EXTEND_LIVING}
+  ${SAME_SERVER}
+  ${NOTIFY_ALL}
+  ${KNOWN_EPOCH}
+  local run, place, trusted, seen, graceMs = ARGV[1], ARGV[2], ARGV[3], ARGV[4], tonumber(ARGV[5])
+  if run ~= run_id() then return { 'again' } end
+  local known = redis.call('HMGET', META, 'run', 'place', 'trusted', 'fence', 'halted')
+  if is_same_server(seen) then
+    -- A replica that was seen once may be the one that is started next.
+    if trusted ~= '1' then redis.call('HSET', META, 'trusted', trusted) end
+    return { 'same', known[4] }
+  end
+  local lived = known[1] and 0 or known_epoch()
+  local isNew = not known[1] and tonumber(seen) == 0 and not known[5] and lived == 0
+  -- It was trusted when it was last seen, and is now.
+  local isKept = known[3] == '1' and trusted == '1' and tonumber(known[4] or 0) >= tonumber(seen)
+    and known[2] == place -- guard: place
+  -- T-3: a store that lost everything looks new. Its counter begins at the time, in units of four
+  -- milliseconds, which what it forgot has not reached unless it granted 250 a second all its life.
+  local origin = tonumber(known[4] or 0)
+  if isNew then origin = ${FENCE_ORIGIN} + math.floor(hf_wall() / 4) end
+  if not isNew and not isKept then
+    local highest = math.max(${FENCE_ORIGIN}, origin, tonumber(seen), tonumber(known[5] or 0), lived * 2 ^ 40)
+    local epoch = math.floor(highest / 2 ^ 40) + 1
+    if epoch > ${EPOCH_MAX} then return { 'used-up' } end
+    origin = epoch * 2 ^ 40
+  end
+  local now = tick()
+  if not isNew and not isKept then
+    local cause = 'server started anew, from ' .. (known[2] or 'nowhere') .. ' to ' .. place
+    tell({ kind = 'epoch-raised', at = now, actor = 'holdfast', cause = cause })
+    notify_all(tonumber(known[4] or 0), math.floor(origin / 2 ^ 40))
+  end
+  extend_living(now, graceMs)
+  redis.call('HSET', META, 'fence', digits(origin), 'run', run, 'place', place, 'trusted', trusted)
+  return { 'adopted', digits(origin) }
+`);
+
+/** Each round follows a restart of the server while we looked at it. */
+const ROUNDS_MAX = 8;
+
+/** Safe to call at any time, from many processes at once. */
+export async function adoptServer(database: Database, policy: LeasePolicy): Promise<ServerFacts> {
+  for (let round = 1; round <= ROUNDS_MAX; round += 1) {
+    const facts = await database.describeServer();
+    const trusted = isTrusted(facts) ? 1 : 0;
+    const [answer, fence] = await database.run<readonly Buffer[]>(ADOPT, [
+      ...[facts.runId, facts.place, trusted, database.seen, policy.recoveryGraceMs],
+    ]);
+    const kind = String(answer);
+    if (kind === 'used-up') throw new AssertionFault(`T-3: epochs are used up (${EPOCH_MAX})`);
+    if (kind === 'again') continue;
+    // T-3: from here on it knows where fences were, also when it is never granted anything.
+    database.noteFence(Number(fence));
+    return facts;
+  }
+  throw new StoreUnavailable('Redis is started anew again and again. Nothing was changed.');
+}
+
+/**
+ * Runs a script until it has been run on a server that is known: `ask` answers undefined when its
+ * script said "moved".
+ */
+export async function onKnownServer<Answer>(
+  database: Database,
+  policy: LeasePolicy,
+  ask: () => Promise<Answer | undefined>,
+): Promise<Answer> {
+  for (let round = 1; round <= ROUNDS_MAX; round += 1) {
+    const answer = await ask();
+    if (answer !== undefined) return answer;
+    await adoptServer(database, policy);
+  }
+  throw new StoreUnavailable('Redis is started anew again and again. Nothing was changed.');
+}
 
 const RECOVER = script(`
   ${CHAINS}

@@ -1,7 +1,7 @@
 // What the server says of itself, and what that makes a "done" worth.
 
 import { Fault } from '../../support/fault.ts';
-import { type Script, script } from './script.ts';
+import { type Script, script } from './lua.ts';
 
 /** One script, so that in a cluster it is the node that has our slot who answers. */
 export const TELL_SERVER: Script = script(`

@@ -1,100 +1,180 @@
-// Lua that reads sessions and says what the clock makes of them. A record is JSON; what is absent has
-// no field, since Lua has no null. Fences and seqs are digits: cjson would round them after fourteen.
+import {
+  decideEnd,
+  decideHeartbeat,
+  decideOpen,
+  graceWithin,
+  lifeOf,
+} from '../../lease/decide/session.ts';
+import { clampTtl, type LeasePolicy } from '../../lease/policy.ts';
+import type {
+  EndSession,
+  Heartbeat,
+  HeartbeatAnswer,
+  OpenSession,
+  SessionEnded,
+  SessionOpened,
+} from '../../lease/port.ts';
+import { assert } from '../../support/assert.ts';
+import type { Instant } from '../../support/clock.ts';
+import { type Database, kindOf, optional } from './database.ts';
+import { CHAINS, HINTS, script, TELL, WRITE_SESSION } from './lua.ts';
+import { toChain } from './records.ts';
+import { onKnownServer, SAME_SERVER } from './recover.ts';
+import { MARK_ENDED } from './sweep.ts';
 
-import { FENCE_ORIGIN } from '../../lease/fence.ts';
-import { NOTICES_PER_EPOCH } from '../../lease/session.ts';
-import { CLOCK } from './clock.ts';
-
-export const RECORDS: string = `
-  ${CLOCK}
-  local function digits(number)
-    return string.format('%.0f', number)
+const OPEN_SESSION = script(`
+  ${CHAINS}
+  ${TELL}
+  ${WRITE_SESSION}
+  local id, owner, parent = ARGV[1], ARGV[2], given(ARGV[3])
+  local ttlMs, graceMs, depthMax = tonumber(ARGV[4]), tonumber(ARGV[5]), tonumber(ARGV[7])
+  local now = tick()
+  local existing, existing_texts = chain_of(id)
+  local above, above_texts = {}, {}
+  if parent then above, above_texts = chain_of(parent) end
+  local isAllowed = #existing == 0
+    and (not parent or has_authority(above, now))     -- guard: parent
+    and #above < depthMax                             -- guard: depth
+  if not isAllowed then return { 'no', now, existing_texts, above_texts } end
+  local session = {
+    id = id, owner = owner, path = {}, ttlMs = ttlMs, graceMs = graceMs, metadata = ARGV[6],
+    openedAt = now, beatAt = now, expiresAt = now + ttlMs, notices = 0,
+  }
+  for _, ancestor in ipairs(above) do
+    session.path[#session.path + 1] = ancestor.id
+    redis.call('ZADD', FAMILIES, 0, ancestor.id .. ':' .. id)
   end
+  session.path[#session.path + 1] = id
+  redis.call('ZADD', KNOWN, 0, id)
+  redis.call('ZADD', OPEN, 0, id)
+  above_texts[#above_texts + 1] = keep_session(session)
+  tell_session('session-opened', session, now)
+  return { 'opened', now, above_texts }
+`);
 
-  local function fetch(place, name)
-    local text = redis.call('HGET', place, name)
-    if text then return cjson.decode(text), text end
-  end
+type OpenReply = readonly [kind: Buffer, now: number, chain: Buffer[], parent?: Buffer[]];
 
-  local function save(place, name, record)
-    local text = cjson.encode(record)
-    redis.call('HSET', place, name, text)
-    return text
-  end
+export async function openSession(
+  database: Database,
+  policy: LeasePolicy,
+  request: OpenSession,
+): Promise<SessionOpened> {
+  const ttlMs = clampTtl(policy, request.ttlMs);
+  const reply = await database.run<OpenReply>(OPEN_SESSION, [
+    request.id,
+    request.owner,
+    optional(request.parent),
+    ttlMs,
+    graceWithin(request.graceMs, ttlMs),
+    JSON.stringify(request.metadata),
+    policy.sessionDepthMax,
+  ]);
+  const now = reply[1] as Instant;
+  const existing = toChain(reply[2]);
+  if (kindOf(reply) === 'opened') {
+    return { kind: 'opened', replayed: false, ...lifeOf(existing, now) };
+  }
+  const view = { existing, parent: toChain(reply[3] ?? []), policy };
+  const decision = decideOpen(view, request, now);
+  assert(decision.kind !== 'open', 'S-4: a session that may be opened was not');
+  return decision.kind === 'refuse'
+    ? { kind: 'refused', ...decision.refusal }
+    : { kind: 'opened', replayed: true, ...lifeOf(existing, now) };
+}
 
-  -- What the caller may leave out comes behind a mark, since empty is not absent.
-  local function given(argument)
-    if argument ~= '' then return string.sub(argument, 2) end
-  end
+// One record, whatever the number of leases (S-1).
+const BEAT = script(`
+  ${CHAINS}
+  ${TELL}
+  ${WRITE_SESSION}
+  ${SAME_SERVER}
+  local id, owner, asked, seen = ARGV[1], ARGV[2], tonumber(ARGV[3]), ARGV[4]
+  -- T-4: a server that was away gives notice first, and time to everybody (E-6).
+  if not is_same_server(seen) then return { 'moved' } end
+  local now = tick()
+  local chain, texts = chain_of(id)
+  local self = chain[#chain]
+  local isAlive = self
+    and self.owner == owner                                      -- guard: owner
+    and not is_ended(chain)                                      -- guard: ended
+    and (not asked or now + asked >= self.expiresAt)             -- guard: shorten
+  if not isAlive then return { 'no', now, texts } end
+  local isRejoin = self.expiresAt - self.graceMs <= now
+  self.ttlMs = asked or self.ttlMs
+  self.graceMs = math.min(self.graceMs, math.floor(self.ttlMs / 2))
+  self.beatAt = now
+  self.expiresAt = math.max(self.expiresAt, now + self.ttlMs)
+  self.extended = nil
+  texts[#texts] = keep_session(self)
+  if isRejoin then tell_session('session-rejoined', self, now) end
+  return { 'beat', now, texts, isRejoin and 1 or 0, redis.call('HGET', META, 'fence') }
+`);
 
-  -- Members of a sorted set, all of one score, that begin with this text. In UTF-8 nothing follows 255.
-  local function under(place, prefix, limit)
-    return redis.call('ZRANGEBYLEX', place, '[' .. prefix, '(' .. prefix .. string.char(255), 'LIMIT', 0, limit or -1)
-  end
-`;
+type BeatReply = readonly [
+  kind: Buffer,
+  now: number,
+  chain: Buffer[],
+  isRejoin: number,
+  fence: Buffer,
+];
 
-export const CHAINS: string = `
-  ${RECORDS}
-  -- Root first; empty when the session is not known. The second answer is the same as text.
-  local function chain_of(id)
-    local self, text = fetch(SESSIONS, id)
-    if not self then return {}, {} end
-    if #self.path == 1 then return { self }, { text } end
-    local chain, texts = {}, {}
-    for _, each in ipairs(self.path) do
-      local member, of_member = fetch(SESSIONS, each)
-      if member then
-        chain[#chain + 1] = member
-        texts[#texts + 1] = of_member
-      end
-    end
-    return chain, texts
-  end
+export function heartbeat(
+  database: Database,
+  policy: LeasePolicy,
+  request: Heartbeat,
+): Promise<HeartbeatAnswer> {
+  const ttlMs = request.ttlMs === undefined ? '' : clampTtl(policy, request.ttlMs);
+  return onKnownServer(database, policy, async () => {
+    const values = [request.id, request.owner, ttlMs, database.seen];
+    const reply = await database.run<BeatReply>(BEAT, values);
+    if (kindOf(reply) === 'moved') return undefined;
+    const now = reply[1] as Instant;
+    const chain = toChain(reply[2]);
+    if (kindOf(reply) === 'beat') {
+      // T-3: who lives remembers where fences are, also when it is granted nothing.
+      database.noteFence(Number(reply[4]));
+      return { kind: 'alive', rejoined: reply[3] === 1, ...lifeOf(chain, now) };
+    }
+    const decision = decideHeartbeat(chain, request, { policy, now });
+    assert(decision.kind === 'refuse', 'R-1: a heartbeat that may extend was refused');
+    return { kind: 'refused', ...decision.refusal };
+  });
+}
 
-  -- H-1: its time is that of the worst of its chain.
-  local function has_authority(chain, now)
-    for _, member in ipairs(chain) do
-      if false
-        or member.ended                                 -- guard: ended
-        or member.expiresAt - member.graceMs <= now     -- guard: lapse
-      then return false end
-    end
-    return #chain > 0
-  end
+// L-4: from its expiry on an owner may not say how it ended; an operator may.
+const END = script(`
+  ${CHAINS}
+  ${TELL}
+  ${HINTS}
+  ${MARK_ENDED}
+  local id, owner, exit = ARGV[1], given(ARGV[2]), ARGV[3]
+  local cause, actor = given(ARGV[4]), given(ARGV[5])
+  local now = tick()
+  local chain, texts = chain_of(id)
+  local self = chain[#chain]
+  local isAllowed = self
+    and not self.ended                                                -- guard: ended
+    and (not owner or self.owner == owner)                            -- guard: owner
+    and (not owner or not is_ended(chain))                            -- guard: parent
+    and (not owner or #overdue_in(chain, now) == 0)                   -- guard: expiry
+  if not isAllowed then return { 'no', now, texts } end
+  mark_ended(self, { at = now, exit = exit, cause = cause, actor = actor })
+  return { 'ended' }
+`);
 
-  local function overdue_in(chain, now)
-    local ids = {}
-    for _, member in ipairs(chain) do
-      if member.expiresAt <= now then ids[#ids + 1] = member.id end
-    end
-    return ids
-  end
+type EndReply = readonly [kind: Buffer, now: number, chain: Buffer[]];
 
-  local function is_ended(chain)
-    for _, member in ipairs(chain) do
-      if member.ended then return true end
-    end
-    return #chain == 0
-  end
-`;
-
-/** T-4: for scripts that raise the epoch. Whoever lives looks what it still carries. */
-export const NOTIFY_ALL = `
-  local function notify_all(before, epoch)
-    local notices = (epoch - math.floor(math.max(${FENCE_ORIGIN}, before) / 2 ^ 40)) * ${NOTICES_PER_EPOCH}
-    for _, id in ipairs(redis.call('ZRANGE', OPEN, 0, -1)) do
-      local session = fetch(SESSIONS, id)
-      session.notices = session.notices + notices
-      save(SESSIONS, id, session)
-    end
-  end
-`;
-
-/** For scripts that write sessions: the indexes go with the record. */
-export const WRITE_SESSION = `
-  local function keep_session(session)
-    redis.call('ZREM', session.extended and LIVING or EXTENDED, session.id)
-    redis.call('ZADD', session.extended and EXTENDED or LIVING, session.expiresAt, session.id)
-    return save(SESSIONS, session.id, session)
-  end
-`;
+export async function endSession(database: Database, request: EndSession): Promise<SessionEnded> {
+  const { id, by } = request;
+  const values =
+    by.kind === 'owner'
+      ? [id, optional(by.owner), by.exit, '', '']
+      : [id, '', 'revoked', optional(by.reason), optional(by.actor)];
+  const reply = await database.run<EndReply>(END, values);
+  if (kindOf(reply) === 'ended') return { kind: 'ended', replayed: false };
+  const decision = decideEnd(toChain(reply[2]), request, reply[1] as Instant);
+  assert(decision.kind !== 'end', 'H-1: a session that may end was not ended');
+  return decision.kind === 'refuse'
+    ? { kind: 'refused', ...decision.refusal }
+    : { kind: 'ended', replayed: true };
+}

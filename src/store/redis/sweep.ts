@@ -1,17 +1,151 @@
+// Lua that ends what is overdue, and sweeps.
+
 import { toFence } from '../../lease/fence.ts';
 import type { LeaseKey, SessionId } from '../../lease/names.ts';
 import type { LeasePolicy } from '../../lease/policy.ts';
 import type { Sweep, Swept } from '../../lease/port.ts';
-import { onKnownServer, SAME_SERVER } from './adopt-server.ts';
-import type { Database } from './database.ts';
-import { DELETE_OLD } from './delete-old.ts';
-import { HINTS, TELL } from './events.ts';
-import { WAITING } from './line.ts';
-import { kindOf } from './load-view.ts';
-import { breakerArguments, breakerLua, MARK_ENDED, RECLAIM } from './reclaim.ts';
-import { script } from './script.ts';
-import { CHAINS, WRITE_SESSION } from './sessions.ts';
-import { END_TERM, TERMS } from './terms.ts';
+import { type Database, kindOf } from './database.ts';
+import { CHAINS, END_TERM, HINTS, script, TELL, TERMS, WAITING, WRITE_SESSION } from './lua.ts';
+import { onKnownServer, SAME_SERVER } from './recover.ts';
+
+// H-1: one write ends every lease of the session and of its descendants; a sweep writes the rest
+// down. The first keys that others wait for are hinted at.
+export const MARK_ENDED = `
+  local function mark_ended(session, ended)
+    session.ended = ended
+    redis.call('ZREM', LIVING, session.id)
+    redis.call('ZREM', EXTENDED, session.id)
+    redis.call('ZREM', OPEN, session.id)
+    redis.call('ZADD', ENDED, ended.at, session.id)
+    if under(CARRIED, session.id .. ':', 1)[1] or under(FAMILIES, session.id .. ':', 1)[1] then
+      redis.call('ZADD', SETTLING, ended.at, session.id)
+    end
+    if ended.exit == 'expired' then redis.call('ZADD', EXPIRED, ended.at, session.id) end
+    save(SESSIONS, session.id, session)
+    tell_session('session-ended', session, ended.at, ended)
+    for _, member in ipairs(under(CARRIED, session.id .. ':', 100)) do hint(string.sub(member, 38)) end
+  end
+`;
+
+/**
+ * Needs TELL, HINTS, WRITE_SESSION and MARK_ENDED. Expires those of the sessions that are overdue,
+ * unless the breaker holds them back (E-8). Says what src/lease/reclaim.ts says.
+ */
+export const RECLAIM = `
+  local function hold_back(crowd, policy)
+    for _, id in ipairs(redis.call('ZRANGEBYSCORE', LIVING, '-inf', crowd.now)) do
+      local session = fetch(SESSIONS, id)
+      session.expiresAt = crowd.now + policy.holdMs
+      session.extended = true
+      keep_session(session)
+    end
+    local cause = digits(crowd.fresh) .. ' of ' .. digits(crowd.live) .. ' sessions'
+    tell({ kind = 'alarm', at = crowd.now, alarm = 'mass-expiry', cause = cause })
+  end
+
+  local function reclaim(ids, now, policy)
+    local crowd = { now = now }
+    crowd.live = redis.call('ZCARD', LIVING) + redis.call('ZCARD', EXTENDED)
+    crowd.fresh = redis.call('ZCOUNT', LIVING, '-inf', now)
+    local gone = redis.call('ZCOUNT', EXPIRED, '(' .. digits(now - policy.windowMs), '+inf')
+    local isMass = true
+      and crowd.fresh > 0                                                                            -- guard: fresh
+      and crowd.live + gone >= policy.sessionsMin                                                    -- guard: crowd
+      and (crowd.fresh + gone) * 100 > policy.sharePercent * (crowd.live + gone)                     -- guard: share
+    if isMass then hold_back(crowd, policy) end
+    -- E-2: who was listed as overdue may have been held back just now.
+    local expired = {}
+    for _, id in ipairs(ids) do
+      local session = fetch(SESSIONS, id)
+      if true
+        and session.expiresAt <= now -- guard: expiry
+      then
+        mark_ended(session, { at = now, exit = 'expired' })
+        expired[#expired + 1] = id
+      end
+    end
+    return expired, isMass and crowd.fresh or 0
+  end
+`;
+
+/** The policy as RECLAIM takes it, in a table that a script makes of its arguments from `first` on. */
+export function breakerLua(first: number): string {
+  const names = ['sessionsMin', 'sharePercent', 'windowMs', 'holdMs'];
+  const fields = names.map((name, index) => `${name} = tonumber(ARGV[${first + index}])`);
+  return `{ ${fields.join(', ')} }`;
+}
+
+export function breakerArguments(policy: LeasePolicy): readonly number[] {
+  const { breakerSessionsMin, breakerSharePercent, breakerWindowMs, breakerHoldMs } = policy;
+  return [breakerSessionsMin, breakerSharePercent, breakerWindowMs, breakerHoldMs];
+}
+
+// The deletions of a sweep: what nobody can refer to any more, after the retention has passed.
+
+/** L-6: only retired keys, and sessions nothing refers to; the counter of fences is never touched. */
+export const DELETE_OLD = `
+  local function delete_retired(before, limit)
+    local keys = redis.call('ZRANGEBYSCORE', RETIRED, '-inf', before, 'LIMIT', 0, limit)
+    for _, key in ipairs(keys) do
+      redis.call('ZREM', RETIRED, key)
+      redis.call('ZREM', LISTED, key)
+      redis.call('HDEL', LEASES, key)
+      redis.call('HDEL', BYTES, key .. NUL .. 'a', key .. NUL .. 'b')
+    end
+    return #keys
+  end
+
+  -- It, or one below it, lives, or carries a term whose end is not written down.
+  local function is_needed(id)
+    if under(CARRIED, id .. ':', 1)[1] then return true end
+    for _, member in ipairs(under(FAMILIES, id .. ':')) do
+      local descendant = string.sub(member, 38)
+      if false
+        or redis.call('ZSCORE', OPEN, descendant)        -- guard: living
+        or under(CARRIED, descendant .. ':', 1)[1]       -- guard: carrying
+      then return true end
+    end
+    return false
+  end
+
+  local function delete_sessions(before, limit)
+    local deleted = 0
+    for _, id in ipairs(redis.call('ZRANGEBYSCORE', ENDED, '-inf', before)) do
+      if deleted == limit then break end
+      if not is_needed(id) then
+        for _, ancestor in ipairs(fetch(SESSIONS, id).path) do
+          redis.call('ZREM', FAMILIES, ancestor .. ':' .. id)
+        end
+        for _, place in ipairs({ ENDED, EXPIRED, SETTLING, KNOWN }) do redis.call('ZREM', place, id) end
+        redis.call('HDEL', SESSIONS, id)
+        deleted = deleted + 1
+      end
+    end
+    return deleted
+  end
+
+  -- Time only rises with seq, so the oldest are in front.
+  local function delete_events(before, limit)
+    local deleted = 0
+    if limit == 0 then return 0 end
+    for _, entry in ipairs(redis.call('XRANGE', EVENTS, '-', '+', 'COUNT', limit)) do
+      if cjson.decode(entry[2][2]).at > before then break end
+      redis.call('XDEL', EVENTS, entry[1])
+      redis.call('HSET', META, 'eventsDeleted', string.sub(entry[1], 1, -3))
+      deleted = deleted + 1
+    end
+    return deleted
+  end
+
+  local function delete_old(now, retentionMs, limit)
+    local before = now - retentionMs
+    local deleted = delete_retired(before, limit)
+    deleted = deleted + delete_sessions(before, limit - deleted)
+    deleted = deleted + delete_events(before, limit - deleted)
+    redis.call('ZREMRANGEBYSCORE', FLAPS, '-inf', now)
+    return deleted
+  end
+`;
 
 // Ends that follow from a deadline, or from a session or one above it, are written into the lease's
 // own record. An ended session is looked at until nothing is left below it: it cannot get anything new.

@@ -1,6 +1,7 @@
 // Looks at leases, sessions and events. Nothing is written.
 
-import { freeInMs, listedLease } from '../../lease/decide/acquire.ts';
+import { freeInMs } from '../../lease/decide/acquire.ts';
+import { listedLease } from '../../lease/decide/inspect.ts';
 import { leaseState, ownDeadline, termEnd } from '../../lease/lease.ts';
 import type { LeaseKey, SessionId } from '../../lease/names.ts';
 import type {

@@ -1,4 +1,4 @@
-import { decideDrain } from '../../lease/decide/operate.ts';
+import { decideDrain } from '../../lease/decide/term.ts';
 import type { Owner, SessionId } from '../../lease/names.ts';
 import type { DrainAnswer, RequestDrain } from '../../lease/port.ts';
 import { assert } from '../../support/assert.ts';
@@ -59,7 +59,7 @@ export function requestDrain(tx: Transaction, request: RequestDrain): DrainAnswe
     announceDrain(tx, request, row);
     return { kind: 'draining', deadlineInMs: row.drain_deadline_at - now, replayed: false };
   }
-  const decision = decideDrain(loadTermView(tx, request.key), request, now);
+  const decision = decideDrain(loadTermView(tx, request.key), request, tx);
   assert(decision.kind !== 'apply', 'V-1: a term that may be drained was not');
   if (decision.kind === 'refuse') return refused(tx, request, decision.refusal);
   return { kind: 'draining', deadlineInMs: decision.drain.deadlineAt - now, replayed: true };

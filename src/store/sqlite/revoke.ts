@@ -1,4 +1,4 @@
-import { decideRevoke } from '../../lease/decide/operate.ts';
+import { decideRevoke } from '../../lease/decide/term.ts';
 import type { Owner, SessionId } from '../../lease/names.ts';
 import type { Revoke, Revoked } from '../../lease/port.ts';
 import { assert } from '../../support/assert.ts';

@@ -39,7 +39,7 @@ export function settleIntent(tx: Transaction, request: SettleIntent): IntentSett
   const settled = tx.run(SETTLE, { key, fence, session, effect, now });
   if (settled === 1) return { kind: 'settled', wasOpen: true };
 
-  const decision = decideSettleIntent(loadTermView(tx, key), request, now);
+  const decision = decideSettleIntent(loadTermView(tx, key), request, tx);
   assert(decision.kind !== 'apply', 'K-6: an intent that may be settled was not');
   return decision.kind === 'replay'
     ? { kind: 'settled', wasOpen: false }

@@ -1,7 +1,5 @@
 import { decideVerify } from '../../lease/decide/term.ts';
-import { ownDeadline } from '../../lease/lease.ts';
 import type { Verified, Verify } from '../../lease/port.ts';
-import { authorityMs } from '../../lease/session.ts';
 import type { Database } from './database.ts';
 import { loadTermView, refused } from './load-view.ts';
 import type { ReadTransaction } from './transaction.ts';
@@ -22,7 +20,5 @@ function look(tx: ReadTransaction, request: Verify): Verified {
   const view = loadTermView(tx, request.key);
   const decision = decideVerify(view, request, now);
   if (decision.kind === 'refuse') return { kind: 'refused', ...decision.refusal };
-  const deadline = view.lease === undefined ? undefined : ownDeadline(view.lease);
-  const own = deadline === undefined ? Number.POSITIVE_INFINITY : deadline - now;
-  return { kind: 'current', authorityMs: Math.min(own, authorityMs(view.holder, now)) };
+  return decision;
 }

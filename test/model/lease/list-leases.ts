@@ -1,4 +1,4 @@
-import { listedLease } from '../../../src/lease/decide/acquire.ts';
+import { listedLease } from '../../../src/lease/decide/inspect.ts';
 import type { ListedLease, ListLeases } from '../../../src/lease/port.ts';
 import type { ModelState } from './state.ts';
 

@@ -1,10 +1,11 @@
-import { decideDrain } from '../../../src/lease/decide/operate.ts';
+import { decideDrain } from '../../../src/lease/decide/term.ts';
 import type { DrainAnswer, RequestDrain } from '../../../src/lease/port.ts';
 import type { ModelState } from './state.ts';
 
 export function requestDrain(state: ModelState, request: RequestDrain): DrainAnswer {
   const now = state.now();
-  const decision = decideDrain(state.termView(request.key), request, now);
+  const { policy } = state;
+  const decision = decideDrain(state.termView(request.key), request, { policy, now });
   if (decision.kind === 'refuse') {
     if (decision.refusal.why === 'fence-ahead') state.haltFor(request.fence, now);
     return { kind: 'refused', ...decision.refusal };

@@ -1,4 +1,4 @@
-import { decideRevoke } from '../../../src/lease/decide/operate.ts';
+import { decideRevoke } from '../../../src/lease/decide/term.ts';
 import type { Revoke, Revoked } from '../../../src/lease/port.ts';
 import type { ModelState } from './state.ts';
 import { appendEnded } from './sweep.ts';

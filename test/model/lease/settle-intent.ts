@@ -4,7 +4,8 @@ import type { ModelState } from './state.ts';
 
 export function settleIntent(state: ModelState, request: SettleIntent): IntentSettled {
   const now = state.now();
-  const decision = decideSettleIntent(state.termView(request.key), request, now);
+  const { policy } = state;
+  const decision = decideSettleIntent(state.termView(request.key), request, { policy, now });
   if (decision.kind === 'refuse') {
     if (decision.refusal.why === 'fence-ahead') state.haltFor(request.fence, now);
     return { kind: 'refused', ...decision.refusal };

@@ -1,15 +1,93 @@
 import { isDeepStrictEqual } from 'node:util';
-import { decideHeartbeat, lifeOf } from '../../lease/decide/session.ts';
-import type { Heartbeat, HeartbeatAnswer } from '../../lease/port.ts';
-import type { SessionChain, SessionRecord } from '../../lease/session.ts';
+import { decideEnd, decideHeartbeat, decideOpen, lifeOf } from '../../lease/decide/session.ts';
+import { sessionEndedEvent } from '../../lease/event.ts';
+import { epochOf } from '../../lease/fence.ts';
+import type {
+  EndSession,
+  Heartbeat,
+  HeartbeatAnswer,
+  OpenSession,
+  SessionEnded,
+  SessionOpened,
+} from '../../lease/port.ts';
+import type { SessionChain, SessionEnd, SessionRecord } from '../../lease/session.ts';
 import type { Instant } from '../../support/clock.ts';
-import { adoptCluster, isSameCluster } from './adopt-cluster.ts';
 import type { Identity } from './connection.ts';
-import type { Database } from './database.ts';
-import { fetchChain, fetchedChain, loadChain, withNotices } from './load-view.ts';
+import type { Database, Transaction } from './database.ts';
+import { fetchChain, fetchedChain, loadChain, loadEpoch, withNotices } from './load-view.ts';
 import type { Pulses } from './pulses.ts';
-import { fromSession } from './records.ts';
-import type { Transaction } from './transaction.ts';
+import { fromSession, type StoredSession } from './records.ts';
+import { adoptCluster, isSameCluster } from './recover.ts';
+
+export async function openSession(
+  database: Database,
+  pulses: Pulses,
+  request: OpenSession,
+): Promise<SessionOpened> {
+  const { policy, connection } = database;
+  let lease: string | undefined;
+  const { result, fetched } = await database.write(async (tx) => {
+    const { keys } = tx;
+    // A new id is new, most of the time.
+    const own = [keys.live(request.id), keys.ended(request.id), keys.notices(request.id)];
+    await tx.load(own, 'unchanged', true);
+    const existing = await withNotices(tx, await loadChain(tx, request.id));
+    const parent = await loadChain(tx, request.parent);
+    const { now } = tx;
+    const decision = decideOpen({ existing, parent, policy }, request, now);
+    if (decision.kind === 'open') {
+      const { session } = decision;
+      // Before the transaction: the lease lasts for the ttl from the sending of this on, at least.
+      lease ??= await pulses.grant(session.ttlMs);
+      const openedIn = epochOf((await loadEpoch(tx)).origin);
+      tx.put(keys.live(session.id), fromSession({ ...session, setAt: now, openedIn }));
+      tx.put(keys.pulse(session.id), '', lease);
+      tx.append({ kind: 'session-opened', at: now, session: session.id, owner: session.owner });
+      fetchChain(tx, parent);
+    }
+    return { decision, existing, parent, now };
+  });
+  const { decision, existing, parent, now } = result;
+  if (decision.kind === 'refuse') return { kind: 'refused', ...decision.refusal };
+  if (decision.kind === 'replay') {
+    return { kind: 'opened', replayed: true, ...lifeOf(existing, now) };
+  }
+  const chain = [...fetchedChain(parent, fetched, connection.keys), decision.session];
+  return { kind: 'opened', replayed: false, ...lifeOf(chain, now) };
+}
+
+export async function endSession(database: Database, request: EndSession): Promise<SessionEnded> {
+  const { result } = await database.write(async (tx): Promise<SessionEnded> => {
+    await tx.load([tx.keys.live(request.id)]);
+    const chain = await loadChain(tx, request.id);
+    const decision = decideEnd(chain, request, tx.now);
+    if (decision.kind === 'refuse') return { kind: 'refused', ...decision.refusal };
+    const self = chain.at(-1);
+    if (decision.kind === 'end' && self !== undefined) await markEnded(tx, self, decision.end);
+    return { kind: 'ended', replayed: decision.kind === 'replay' };
+  });
+  return result;
+}
+
+/**
+ * One write ends every lease of the session and of its descendants (H-1): all writes below it are
+ * conditioned on the key that goes here.
+ */
+export async function markEnded(
+  tx: Transaction,
+  session: StoredSession,
+  end: SessionEnd,
+): Promise<void> {
+  const { keys } = tx;
+  const endedIn = epochOf((await loadEpoch(tx)).origin);
+  const { id } = session;
+  tx.delete(keys.live(id));
+  tx.delete(keys.pulse(id));
+  tx.put(keys.ended(id), fromSession({ ...session, end, endedIn }));
+  tx.put(keys.gone(end.at, id), end.exit);
+  tx.put(keys.ending(id), '');
+  tx.append(sessionEndedEvent(session, end));
+}
 
 type Beat =
   | Extract<HeartbeatAnswer, { readonly kind: 'refused' }>
