@@ -22,7 +22,6 @@ import {
   type LateAnswer,
 } from '../../features/awaits/decide.ts';
 import {
-  type Answer,
   type AwaitUnit,
   type Interaction,
   isSettled,
@@ -36,9 +35,6 @@ import type {
   AwaitStore,
   AwaitsExpired,
   ExpireAwaits,
-  InteractionFound,
-  ListInteractions,
-  ReadInteraction,
 } from '../../features/awaits/port.ts';
 import {
   AWAIT_CODES,
@@ -47,7 +43,6 @@ import {
   fromInteraction,
   INTERACTION_CODES,
   type InteractionRow,
-  toAnswer,
   toAwaitUnit,
   toInteraction,
 } from '../../features/awaits/rows.ts';
@@ -57,64 +52,21 @@ import { toExecution } from '../execution-rows.ts';
 import { writeAudit } from './audit.ts';
 import { deliverTo, type Natives } from './changes.ts';
 import { lockExecution } from './executions.ts';
-import { ifGiven, newestFirst } from './newest-first.ts';
-import { all, type Gateway, one, type Script, type Sql, sql } from './script.ts';
+import {
+  type FoundRow,
+  INTERACTION_COLUMNS,
+  INTERACTION_TYPES,
+  interactionsOf,
+  OF_UNIT,
+  UNIT_COLUMNS,
+  UNIT_TYPES,
+  unitIn,
+} from './interactions.ts';
+import { all, type Gateway, one, type Script, sql } from './script.ts';
 
 const OPEN = INTERACTION_CODES.open;
 const EARLY = INTERACTION_CODES.early;
 const CLOSED = INTERACTION_CODES.closed;
-
-const UNIT_TYPES = {
-  execution_id: 'uuid',
-  call: 'text',
-  project: 'text',
-  pipeline: 'text',
-  name: 'text',
-  status: 'smallint',
-  items: 'integer',
-  needed: 'integer',
-  answered: 'integer',
-  opened_at: 'bigint',
-  settled_at: 'bigint',
-  due_at: 'bigint',
-  next_at: 'bigint',
-  about: 'text',
-} satisfies Record<keyof AwaitUnitRow, string>;
-
-const INTERACTION_TYPES = {
-  id: 'text',
-  execution_id: 'uuid',
-  call: 'text',
-  item: 'integer',
-  project: 'text',
-  status: 'smallint',
-  request: 'text',
-  assignee: 'text',
-  answer: 'text',
-  digest: 'text',
-  answered_by: 'text',
-  answered_at: 'bigint',
-  verified: 'boolean',
-  late: 'integer',
-} satisfies Record<keyof InteractionRow, string>;
-
-const UNIT = Object.keys(UNIT_TYPES) as (keyof AwaitUnitRow)[];
-const UNIT_COLUMNS = UNIT.map((name) => `u.${name}`).join(', ');
-const INTERACTION_COLUMNS = Object.keys(INTERACTION_TYPES)
-  .map((name) => `i.${name}`)
-  .join(', ');
-
-/** Beside an interaction, whose columns have the same names. */
-const OF_UNIT = UNIT.map((name) => `u.${name} as unit_${name}`).join(', ');
-
-type FoundRow = InteractionRow & Readonly<Record<`unit_${keyof AwaitUnitRow}`, unknown>>;
-
-function unitIn(row: FoundRow): AwaitUnit | undefined {
-  if (row.unit_call === null) return undefined;
-  return toAwaitUnit(
-    Object.fromEntries(UNIT.map((name): unknown[] => [name, row[`unit_${name}`]])),
-  );
-}
 
 function rowsOf(types: Readonly<Record<string, string>>): string {
   const columns = Object.entries(types).map(([name, type]) => `${name} ${type}`);
@@ -122,7 +74,7 @@ function rowsOf(types: Readonly<Record<string, string>>): string {
 }
 
 const SAVE_UNITS = sql(`
-  insert into hf.await_unit (${UNIT.join(', ')})
+  insert into hf.await_unit (${Object.keys(UNIT_TYPES).join(', ')})
   select n.*
     from ${rowsOf(UNIT_TYPES)}
    where true
@@ -386,9 +338,7 @@ export function awaitsOf({ read, repeat }: Gateway, natives: Natives): AwaitStor
     extendAwait: command(decideExtend, false),
     assignAwait: command(decideAssign, false),
     cancelAwait: command(decideCancelAwait, true),
-    interaction: (query) => read(() => readInteraction(query)),
-    interactions: (query) => read(() => listInteractions(query)),
-    lateAnswers: (query) => read(() => lateAnswers(query)),
+    ...interactionsOf({ read }),
   };
 }
 
@@ -517,98 +467,4 @@ function* expire(natives: Natives, place: UnitPlace): Script<Expired> {
   // What has the id or the key already was started before, or is another's.
   for (const start of due.starts) if (yield* natives.submit(start)) started += 1;
   return { settled: due.change.unit.status === 'open' ? 0 : 1, started };
-}
-
-const WITH_UNIT =
-  'left join hf.await_unit as u on u.execution_id == i.execution_id and u.call = i.call';
-
-const READ = sql(`
-  select ${INTERACTION_COLUMNS}, ${OF_UNIT}
-    from hf.interaction as i ${WITH_UNIT}
-   where i.id = :id
-     and i.project = :project`);
-
-function* readInteraction(query: ReadInteraction): Script<InteractionFound | undefined> {
-  const row = yield* one<FoundRow>(READ, query);
-  return row === undefined ? undefined : toFound(row);
-}
-
-function toFound(row: FoundRow): InteractionFound {
-  return { interaction: toInteraction(row), unit: unitIn(row) };
-}
-
-const IS_OPEN = `i.status = ${OPEN}`;
-
-/** Greater than the id of any interaction. */
-const LAST_ID = "'~'";
-
-const FILTERS = [
-  `(:open::boolean is null or (${IS_OPEN}) = :open)`,
-  '(:execution::uuid is null or coalesce(i.execution_id = :execution, false))',
-  ifGiven('i.call', ':call'),
-  ifGiven('i.assignee', ':assignee'),
-  ifGiven('i.name', ':name'),
-];
-
-function listBy(index: string, lead: Readonly<Record<string, string>>, where = 'true'): Sql {
-  return newestFirst({
-    select: `${INTERACTION_COLUMNS}, ${OF_UNIT}`,
-    table: 'interaction as i',
-    join: WITH_UNIT,
-    id: 'i.id',
-    last: LAST_ID,
-    ...{ index, lead, where, filters: FILTERS },
-  });
-}
-
-const project = ':project';
-const BY_PROJECT = listBy('interaction_list', { 'i.project collate "POSIX"': project });
-const OPEN_BY_PROJECT = listBy('interaction_open', { 'i.project': project }, IS_OPEN);
-const OPEN_BY_ASSIGNEE = listBy(
-  'interaction_assignee',
-  { 'i.assignee': ':assignee', 'i.project': project },
-  `${IS_OPEN} and i.assignee is not null`,
-);
-const OPEN_BY_NAME = listBy(
-  'interaction_name',
-  { 'i.name': ':name', 'i.project': project },
-  `${IS_OPEN} and i.name is not null`,
-);
-
-// An expression, so that no index of ids fits: PostgreSQL would read those of all executions.
-const BY_EXECUTION = sql(`
-  select ${INTERACTION_COLUMNS}, ${OF_UNIT}
-    from hf.interaction as i indexed by interaction_execution ${WITH_UNIT}
-   where i.execution_id = :execution
-     and coalesce(i.project = :project, false)
-     and i.id || '' < coalesce(:before, ${LAST_ID})
-     and ${FILTERS.join('\n     and ')}
-   order by i.id || '' desc
-   limit :limit`);
-
-/** W-10. One filter leads by its index; the others are checked on the way. */
-function* listInteractions(query: ListInteractions): Script<readonly InteractionFound[]> {
-  return (yield* all<FoundRow>(indexFor(query), query)).map(toFound);
-}
-
-/** Those of what is open have nothing else in them. */
-function indexFor({ open, execution, assignee, name }: ListInteractions): Sql {
-  if (execution !== undefined) return BY_EXECUTION;
-  if (open !== true) return BY_PROJECT;
-  if (assignee !== undefined) return OPEN_BY_ASSIGNEE;
-  return name === undefined ? OPEN_BY_PROJECT : OPEN_BY_NAME;
-}
-
-const LATE = sql(`
-  select l.answer, l.digest, l.answered_by, l.answered_at
-    from hf.interaction as i
-    join hf.late_answer as l on l.interaction_id = i.id
-   where i.id = :id
-     and i.project = :project
-   order by l.n`);
-
-/** W-5. */
-function* lateAnswers(query: ReadInteraction): Script<readonly Answer[]> {
-  const rows = yield* all<Parameters<typeof toAnswer>[0]>(LATE, query);
-  return rows.flatMap((row) => toAnswer(row) ?? []);
 }

@@ -174,33 +174,28 @@ const WAITING = dialects({
 });
 
 /** After which one of which project and pipeline. */
-interface Mark {
-  readonly project: string;
-  readonly pipeline: string;
-  readonly id: string;
-}
+type Mark = readonly [project: string, pipeline: string, id?: string | undefined];
 
 const BEFORE_ALL = '00000000-0000-0000-0000-000000000000';
 
-function* nextKind({ project, pipeline }: Omit<Mark, 'id'>): Script<Mark | undefined> {
-  const row = yield* one<Omit<Mark, 'id'>>(NEXT_KIND, { project, pipeline });
-  return row === undefined ? undefined : { ...row, id: BEFORE_ALL };
+function* nextKind(project: string, pipeline: string): Script<Mark | undefined> {
+  type Row = { readonly project: string; readonly pipeline: string };
+  const row = yield* one<Row>(NEXT_KIND, { project, pipeline });
+  return row === undefined ? undefined : [row.project, row.pipeline];
 }
 
 /** Z-11, Z-12, Z-13, Z-21. A pipeline of which nothing waits is a step, too. */
 function* lookAtWaiting({ after, limit }: Reconcile): Script<Page> {
   const ids: ExecutionId[] = [];
   let at: Mark | undefined =
-    after === undefined
-      ? yield* nextKind({ project: '', pipeline: '' })
-      : (JSON.parse(after) as Mark);
+    after === undefined ? yield* nextKind('', '') : (JSON.parse(after) as Mark);
   for (let steps = 0; at !== undefined && steps < limit && ids.length < limit; steps += 1) {
-    const page = limit - ids.length;
-    type Row = { readonly id: ExecutionId };
-    const rows: readonly Row[] = yield* all<Row>(WAITING, { ...at, limit: page });
-    ids.push(...rows.map(({ id }) => id));
-    const last: Row | undefined = rows.at(-1);
-    at = last === undefined || rows.length < page ? yield* nextKind(at) : { ...at, ...last };
+    const [project, pipeline, id = BEFORE_ALL]: Mark = at;
+    const page = { project, pipeline, id, limit: limit - ids.length };
+    const rows = yield* all<{ readonly id: ExecutionId }>(WAITING, page);
+    ids.push(...rows.map((row) => row.id));
+    const isFull = rows.length === page.limit;
+    at = isFull ? [project, pipeline, ids.at(-1)] : yield* nextKind(project, pipeline);
   }
   const broken = (yield* waitingFacts(ids)).flatMap(judgeWaiting);
   return { broken, ...(at === undefined ? {} : { next: JSON.stringify(at) }) };

@@ -1,0 +1,175 @@
+// Units and interactions as they are read, and lists of them for people (W-5, W-10).
+
+import type { Answer, AwaitUnit } from '../../features/awaits/model.ts';
+import type {
+  AwaitStore,
+  InteractionFound,
+  ListInteractions,
+  ReadInteraction,
+} from '../../features/awaits/port.ts';
+import {
+  type AwaitUnitRow,
+  INTERACTION_CODES,
+  type InteractionRow,
+  toAnswer,
+  toAwaitUnit,
+  toInteraction,
+} from '../../features/awaits/rows.ts';
+import { ifGiven, newestFirst } from './newest-first.ts';
+import { all, type Gateway, one, type Script, type Sql, sql } from './script.ts';
+
+export const UNIT_TYPES = {
+  execution_id: 'uuid',
+  call: 'text',
+  project: 'text',
+  pipeline: 'text',
+  name: 'text',
+  status: 'smallint',
+  items: 'integer',
+  needed: 'integer',
+  answered: 'integer',
+  opened_at: 'bigint',
+  settled_at: 'bigint',
+  due_at: 'bigint',
+  next_at: 'bigint',
+  about: 'text',
+} satisfies Record<keyof AwaitUnitRow, string>;
+
+export const INTERACTION_TYPES = {
+  id: 'text',
+  execution_id: 'uuid',
+  call: 'text',
+  item: 'integer',
+  project: 'text',
+  status: 'smallint',
+  request: 'text',
+  assignee: 'text',
+  answer: 'text',
+  digest: 'text',
+  answered_by: 'text',
+  answered_at: 'bigint',
+  verified: 'boolean',
+  late: 'integer',
+} satisfies Record<keyof InteractionRow, string>;
+
+const UNIT = Object.keys(UNIT_TYPES) as (keyof AwaitUnitRow)[];
+export const UNIT_COLUMNS: string = UNIT.map((name) => `u.${name}`).join(', ');
+export const INTERACTION_COLUMNS: string = Object.keys(INTERACTION_TYPES)
+  .map((name) => `i.${name}`)
+  .join(', ');
+
+/** Beside an interaction, whose columns have the same names. */
+export const OF_UNIT: string = UNIT.map((name) => `u.${name} as unit_${name}`).join(', ');
+
+export type FoundRow = InteractionRow & Readonly<Record<`unit_${keyof AwaitUnitRow}`, unknown>>;
+
+export function unitIn(row: FoundRow): AwaitUnit | undefined {
+  if (row.unit_call === null) return undefined;
+  return toAwaitUnit(
+    Object.fromEntries(UNIT.map((name): unknown[] => [name, row[`unit_${name}`]])),
+  );
+}
+
+type Reads = 'interaction' | 'interactions' | 'lateAnswers';
+
+export function interactionsOf({ read }: Pick<Gateway, 'read'>): Pick<AwaitStore, Reads> {
+  return {
+    interaction: (query) => read(() => readInteraction(query)),
+    interactions: (query) => read(() => listInteractions(query)),
+    lateAnswers: (query) => read(() => lateAnswers(query)),
+  };
+}
+
+const WITH_UNIT =
+  'left join hf.await_unit as u on u.execution_id == i.execution_id and u.call = i.call';
+
+const READ = sql(`
+  select ${INTERACTION_COLUMNS}, ${OF_UNIT}
+    from hf.interaction as i ${WITH_UNIT}
+   where i.id = :id
+     and i.project = :project`);
+
+function* readInteraction(query: ReadInteraction): Script<InteractionFound | undefined> {
+  const row = yield* one<FoundRow>(READ, query);
+  return row === undefined ? undefined : toFound(row);
+}
+
+function toFound(row: FoundRow): InteractionFound {
+  return { interaction: toInteraction(row), unit: unitIn(row) };
+}
+
+const IS_OPEN = `i.status = ${INTERACTION_CODES.open}`;
+
+/** Greater than the id of any interaction. */
+const LAST_ID = "'~'";
+
+const FILTERS = [
+  `(:open::boolean is null or (${IS_OPEN}) = :open)`,
+  '(:execution::uuid is null or coalesce(i.execution_id = :execution, false))',
+  ifGiven('i.call', ':call'),
+  ifGiven('i.assignee', ':assignee'),
+  ifGiven('i.name', ':name'),
+];
+
+function listBy(index: string, lead: Readonly<Record<string, string>>, where = 'true'): Sql {
+  return newestFirst({
+    select: `${INTERACTION_COLUMNS}, ${OF_UNIT}`,
+    table: 'interaction as i',
+    join: WITH_UNIT,
+    id: 'i.id',
+    last: LAST_ID,
+    ...{ index, lead, where, filters: FILTERS },
+  });
+}
+
+const project = ':project';
+const BY_PROJECT = listBy('interaction_list', { 'i.project collate "POSIX"': project });
+const OPEN_BY_PROJECT = listBy('interaction_open', { 'i.project': project }, IS_OPEN);
+const OPEN_BY_ASSIGNEE = listBy(
+  'interaction_assignee',
+  { 'i.assignee': ':assignee', 'i.project': project },
+  `${IS_OPEN} and i.assignee is not null`,
+);
+const OPEN_BY_NAME = listBy(
+  'interaction_name',
+  { 'i.name': ':name', 'i.project': project },
+  `${IS_OPEN} and i.name is not null`,
+);
+
+// An expression, so that no index of ids fits: PostgreSQL would read those of all executions.
+const BY_EXECUTION = sql(`
+  select ${INTERACTION_COLUMNS}, ${OF_UNIT}
+    from hf.interaction as i indexed by interaction_execution ${WITH_UNIT}
+   where i.execution_id = :execution
+     and coalesce(i.project = :project, false)
+     and i.id || '' < coalesce(:before, ${LAST_ID})
+     and ${FILTERS.join('\n     and ')}
+   order by i.id || '' desc
+   limit :limit`);
+
+/** W-10. One filter leads by its index; the others are checked on the way. */
+function* listInteractions(query: ListInteractions): Script<readonly InteractionFound[]> {
+  return (yield* all<FoundRow>(indexFor(query), query)).map(toFound);
+}
+
+/** Those of what is open have nothing else in them. */
+function indexFor({ open, execution, assignee, name }: ListInteractions): Sql {
+  if (execution !== undefined) return BY_EXECUTION;
+  if (open !== true) return BY_PROJECT;
+  if (assignee !== undefined) return OPEN_BY_ASSIGNEE;
+  return name === undefined ? OPEN_BY_PROJECT : OPEN_BY_NAME;
+}
+
+const LATE = sql(`
+  select l.answer, l.digest, l.answered_by, l.answered_at
+    from hf.interaction as i
+    join hf.late_answer as l on l.interaction_id = i.id
+   where i.id = :id
+     and i.project = :project
+   order by l.n`);
+
+/** W-5. */
+function* lateAnswers(query: ReadInteraction): Script<readonly Answer[]> {
+  const rows = yield* all<Parameters<typeof toAnswer>[0]>(LATE, query);
+  return rows.flatMap((row) => toAnswer(row) ?? []);
+}
