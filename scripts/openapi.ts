@@ -3,8 +3,7 @@
 //   npm run openapi [-- --check]
 
 import { readFile, writeFile } from 'node:fs/promises';
-import { API_VERSION } from '../src/protocol/rest/description.ts';
-import { openapiOf } from '../src/protocol/rest/openapi.ts';
+import { API_VERSION, openapiOf } from '../src/protocol/rest/openapi.ts';
 import { ROUTES } from '../src/protocol/rest/routes.ts';
 
 const FILE = new URL('../docs/openapi.json', import.meta.url);

@@ -7,7 +7,7 @@ import { SQSClient } from '@aws-sdk/client-sqs';
 import { startFauxqs } from 'fauxqs';
 import { handlerAnywhere } from '../../contract/transport/call-desk.ts';
 import { type Pipeline, pipeline } from '../../src/engine/pipeline.ts';
-import type { Carrier } from '../../src/protocol/messages/carrier.ts';
+import type { Carrier } from '../../src/protocol/messages/envelope.ts';
 import { openServer } from '../../src/server/serve.ts';
 import type { CoordinatorStore } from '../../src/store/contract/execution-store.ts';
 import { systemTimers } from '../../src/support/timer.ts';

@@ -2,7 +2,8 @@
 
 import { type ReactNode, useState } from 'react';
 import type { DemoMessage, Scene } from '../../src/protocol/messages/coordinator.ts';
-import { type Page, useAct, useCaller, useRead } from './api/reads.ts';
+import { requestTo } from '../../src/protocol/messages/request.ts';
+import { useAct, useCaller, useRead } from './api/reads.ts';
 import { plural } from './model/words.ts';
 import { ExecutionLink, Time } from './parts/marks.tsx';
 import { ProblemNote } from './parts/notes.tsx';
@@ -31,12 +32,12 @@ export function Guide(): ReactNode {
 }
 
 function OpenGuide({ onClose }: { readonly onClose: () => void }): ReactNode {
-  const { data: demo } = useRead<DemoMessage>('/v1/demo', { everyMs: LOOK_MS });
-  const asked = useRead<Page<unknown>>('/v1/awaits?limit=1', { everyMs: 2 * LOOK_MS });
+  const { data: demo } = useRead(requestTo('GET /v1/demo'), { everyMs: LOOK_MS });
+  const asked = useRead(requestTo('GET /v1/awaits', { limit: 1 }), { everyMs: 2 * LOOK_MS });
   const isAsked = asked.data === undefined || asked.data.items.length > 0;
   const act = useAct<DemoMessage>();
   const isPlaying = demo?.isPlaying === true || act.isPending;
-  const play = (scene: Scene) => act.mutate({ path: `/v1/demo/${scene}` });
+  const play = (scene: Scene) => act.mutate(requestTo('POST /v1/demo/:scene', { scene }));
   return (
     <aside className="guide" aria-label="The first five minutes">
       <div className="guide-steps">

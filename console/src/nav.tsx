@@ -2,11 +2,11 @@
 
 import { useQueryClient } from '@tanstack/react-query';
 import { type ReactNode, useState } from 'react';
-import type { ProjectMessage } from '../../src/features/access/messages.ts';
 import type { CallerMessage } from '../../src/protocol/messages/coordinator.ts';
+import { requestTo } from '../../src/protocol/messages/request.ts';
 import { chooseProject, chosenProject } from './api/call.ts';
 import type { Liveness } from './api/live.ts';
-import { type Page, useAct, useMay, useRead } from './api/reads.ts';
+import { useAct, useMay, useRead } from './api/reads.ts';
 import { isAllowed } from './page-spec.ts';
 import { PAGES } from './pages.tsx';
 import { Link } from './router.tsx';
@@ -88,7 +88,7 @@ function Who({ caller }: { readonly caller: CallerMessage }): ReactNode {
           type="button"
           className="quiet"
           onClick={() =>
-            act.mutate({ path: '/v1/sign-out' }, { onSuccess: () => client.resetQueries() })
+            act.mutate(requestTo('POST /v1/sign-out'), { onSuccess: () => client.resetQueries() })
           }
         >
           Sign out
@@ -103,7 +103,7 @@ function ProjectChoice({ caller }: { readonly caller: CallerMessage }): ReactNod
   const client = useQueryClient();
   const { admin } = useMay();
   // Of very many, the caller is told the first.
-  const { data } = useRead<Page<ProjectMessage>>('/v1/projects?limit=1000', { isEnabled: admin });
+  const { data } = useRead(requestTo('GET /v1/projects', { limit: 1_000 }), { isEnabled: admin });
   const names = new Set([current, ...projects, ...(data?.items.map(({ name }) => name) ?? [])]);
   return (
     <label className="who-project">

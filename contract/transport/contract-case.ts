@@ -2,8 +2,7 @@
 // upholds and how to find out. The coordinator is a real one, on a store that the case can look into.
 
 import assert from 'node:assert/strict';
-import type { Ask, Carrier } from '../../src/protocol/messages/carrier.ts';
-import type { ReplyEnvelope } from '../../src/protocol/messages/envelope.ts';
+import type { Ask, Carrier, ReplyEnvelope } from '../../src/protocol/messages/envelope.ts';
 import type { CoordinatorStore } from '../../src/store/contract/execution-store.ts';
 import { checkEverything } from '../execution/check.ts';
 import type { CallDesk } from './call-desk.ts';

@@ -1,7 +1,7 @@
 // Who sends it is known for every message; nothing is there for anybody else.
 
 import assert from 'node:assert/strict';
-import type { Carrier } from '../../src/protocol/messages/carrier.ts';
+import type { Carrier } from '../../src/protocol/messages/envelope.ts';
 import { WORK_KINDS, type WorkKind } from '../../src/protocol/messages/work-messages.ts';
 import { digestOf } from '../../src/support/digest.ts';
 import type { Fault } from '../../src/support/fault.ts';

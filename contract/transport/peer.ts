@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import type { ExecutionId } from '../../src/execution/names.ts';
 import type { Owner, SessionId } from '../../src/lease/names.ts';
-import type { Carrier } from '../../src/protocol/messages/carrier.ts';
+import type { Carrier } from '../../src/protocol/messages/envelope.ts';
 import type { WritesAnswer } from '../../src/protocol/messages/work.ts';
 import type { WorkKind } from '../../src/protocol/messages/work-messages.ts';
 import type { ClaimAnswer, Claimed, OwnerWrite } from '../../src/store/contract/execution-store.ts';

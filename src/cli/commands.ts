@@ -171,7 +171,7 @@ const OPERATE: readonly Command[] = [
     name: 'projects',
     summary: 'List projects, show one, or create and change one',
     examples: ['holdfast projects', 'holdfast projects put shop --keep completed=30d'],
-    load: async () => (await import('../features/access/projects-cli.ts')).projectsCommand,
+    load: async () => (await import('../features/access/cli.ts')).projectsCommand,
   },
   {
     name: 'keys',
@@ -180,7 +180,7 @@ const OPERATE: readonly Command[] = [
       'holdfast keys create ci --roles submit --project shop',
       'holdfast keys rotate k_01 --ends-in 1h',
     ],
-    load: async () => (await import('../features/access/keys-cli.ts')).keysCommand,
+    load: async () => (await import('../features/access/cli.ts')).keysCommand,
   },
 ];
 
@@ -210,7 +210,7 @@ const STORES: readonly Command[] = [
       'holdfast import --store postgres://localhost/holdfast --from holdfast.ndjson.gz',
       'holdfast import --store ./new.db --from holdfast.ndjson --json',
     ],
-    load: async () => (await import('../features/export/import-cli.ts')).importCommand,
+    load: async () => (await import('../features/export/cli.ts')).importCommand,
   },
   {
     name: 'unseal',
@@ -219,7 +219,7 @@ const STORES: readonly Command[] = [
       'holdfast unseal --store ./holdfast.db --reason "staying on SQLite"',
       'holdfast unseal --store postgres://localhost/holdfast --reason "import failed"',
     ],
-    load: async () => (await import('../features/export/unseal-cli.ts')).unsealCommand,
+    load: async () => (await import('../features/export/cli.ts')).unsealCommand,
   },
   {
     name: 'raise-epoch',
@@ -228,7 +228,7 @@ const STORES: readonly Command[] = [
       'holdfast raise-epoch --store ./holdfast.db --reason "restored the backup of Monday"',
       'holdfast raise-epoch --store postgres://localhost/holdfast --reason "point-in-time restore"',
     ],
-    load: async () => (await import('./raise-epoch.ts')).raiseEpochCommand,
+    load: async () => (await import('./migrate.ts')).raiseEpochCommand,
   },
 ];
 

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { DepthMessage, WorkerMessage } from '../protocol/messages/operations.ts';
+import type { DepthMessage, WorkerMessage } from '../protocol/messages/sessions.ts';
 import { workersFinding } from './doctor-coordinator.ts';
 
 function worker(about: Partial<WorkerMessage>): WorkerMessage {

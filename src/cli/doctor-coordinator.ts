@@ -1,9 +1,8 @@
 // The coordinator that runs: whether it answers, on which store, and whether its workers take work.
 
-import type { Page } from '../client/calls.ts';
+import { ask } from '../client/calls.ts';
 import { CallRefused } from '../client/client.ts';
-import type { CallerMessage } from '../protocol/messages/coordinator.ts';
-import type { DepthMessage, WorkerMessage } from '../protocol/messages/operations.ts';
+import type { DepthMessage, WorkerMessage } from '../protocol/messages/sessions.ts';
 import { Fault } from '../support/fault.ts';
 import type { Typed } from './command.ts';
 import type { Finding } from './doctor-store.ts';
@@ -22,17 +21,16 @@ export async function lookAtCoordinator(typed: Typed): Promise<LookedAt> {
   const url = urlFor(typed);
   const what = 'coordinator';
   try {
-    const caller = await client.call<CallerMessage>('/v1/caller');
+    const caller = await ask(client, 'GET /v1/caller');
     const { kind, survives } = caller.store;
     const running = {
       what,
       found: `${url} answers; its store is ${kind}, which survives ${survives}`,
     };
     if (!caller.roles.includes('operate')) return { isRunning: true, findings: [running] };
-    const query = { limit: WORKERS_MAX };
     const [workers, depth] = await Promise.all([
-      client.call<Page<WorkerMessage>>('/v1/workers', { query }),
-      client.call<DepthMessage>('/v1/depth'),
+      client.sessions.workers({ limit: WORKERS_MAX }),
+      client.executions.depth(),
     ]);
     return { isRunning: true, findings: [running, workersFinding(workers.items, depth)] };
   } catch (fault) {

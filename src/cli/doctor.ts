@@ -17,8 +17,8 @@ import {
 } from './doctor-store.ts';
 import { isAtLeast, leastNode } from './node-version.ts';
 import { CONNECTION_FLAGS } from './remote/connection.ts';
+import { listenersInTheClear } from './run-server.ts';
 import { print, printLine, printTable } from './screen.ts';
-import { listenersInTheClear } from './server-options-of.ts';
 import { sharedKeysFindings, startFindings } from './start-findings.ts';
 
 export const doctorCommand: CommandSpec = {

@@ -2,8 +2,10 @@
 // those who want it done, and seen, before the first process of a new version starts.
 
 import { inspectStore, openStore } from '../embedded/open-store.ts';
+import { MOVE_FLAGS, moveTyped, required } from '../features/export/cli.ts';
 import { hidden } from '../server/config.ts';
 import type { StoreReport } from '../store/contract/store-report.ts';
+import { InvalidInput } from '../support/fault.ts';
 import { type CommandSpec, type ExitCode, refuseWords, type Typed } from './command.ts';
 import { configFlags, configuredBy } from './configuration.ts';
 import { print, printLine } from './screen.ts';
@@ -17,10 +19,10 @@ export const migrateCommand: CommandSpec = {
     },
     json: { help: 'Print JSON, one object per line' },
   },
-  execute,
+  execute: migrate,
 };
 
-async function execute(typed: Typed): Promise<ExitCode> {
+async function migrate(typed: Typed): Promise<ExitCode> {
   refuseWords(migrateCommand, typed);
   const { config } = await configuredBy(typed);
   const report = await inspectStore(config.store, config.postgres);
@@ -56,4 +58,32 @@ function told({ store, from, to, missing, isCheck }: Told): string {
   return isCheck
     ? `${store} is at version ${from}, this build needs ${to}: ${what}. Nothing was changed.`
     : `${store} was migrated from version ${from} to ${to}: ${what}.`;
+}
+
+// holdfast raise-epoch: after a restore, fences go on above all that were ever issued.
+
+export const raiseEpochCommand: CommandSpec = {
+  usage: 'holdfast raise-epoch --store ./holdfast.db --reason "…" [--json]',
+  flags: {
+    ...MOVE_FLAGS,
+    reason: { value: 'text', help: "Reason, kept in the store's events (required)" },
+  },
+  execute: raiseEpoch,
+};
+
+async function raiseEpoch(typed: Typed): Promise<ExitCode> {
+  const { config, actor } = await moveTyped(raiseEpochCommand, typed);
+  const reason = required(raiseEpochCommand, typed, 'reason');
+  const { exists } = await inspectStore(config.store, config.postgres);
+  if (!exists) throw new InvalidInput('No store is there. Nothing was made. Check --store.');
+  const store = await openStore(config.store, config.postgres);
+  try {
+    const { epoch } = await store.raiseEpoch({ actor, reason });
+    const place = String(hidden('store', config.store));
+    if (typed.isSet('json')) printLine({ epoch, store: place });
+    else print(`${place} is in epoch ${epoch}. Every fence from now on is above all before.`);
+    return 0;
+  } finally {
+    await store.close();
+  }
 }

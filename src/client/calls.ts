@@ -1,6 +1,12 @@
 // What the parts of the client have in common.
 
 import type { Problem } from '../protocol/messages/problem.ts';
+import {
+  type Address,
+  type AnswerAt,
+  requestTo,
+  type SaidIfAny,
+} from '../protocol/messages/request.ts';
 import { Fault } from '../support/fault.ts';
 import { taggedOf, toText } from '../support/value.ts';
 
@@ -39,13 +45,18 @@ export interface Calls {
 }
 
 export interface PageQuery {
-  readonly cursor?: string;
-  readonly limit?: number;
+  readonly cursor?: string | undefined;
+  readonly limit?: number | undefined;
 }
 
-/** A part of a path. */
-export function part(text: string): string {
-  return encodeURIComponent(text);
+/** Calls an operation. Throws CallRefused. */
+export function ask<At extends Address>(
+  client: Pick<Calls, 'call'>,
+  at: At,
+  ...said: SaidIfAny<At>
+): Promise<AnswerAt<At>> {
+  const { path, ...options } = requestTo(at, ...said);
+  return client.call(path, options);
 }
 
 // What comes back: a body, or a problem.

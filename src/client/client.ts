@@ -1,22 +1,22 @@
 // `holdfast/client`: the API of a coordinator, typed by the same schemas that check it. No dependency at run
 // time but `fetch`.
 
-import { Keys, Projects } from '../features/access/client.ts';
-import { Records } from '../features/audit/client.ts';
-import { Awaits } from '../features/awaits/client.ts';
-import { Releases } from '../features/releases/client.ts';
-import { DeadLetters, Jobs } from '../features/repair/client.ts';
-import { ArchiveCalls } from '../features/retention/client.ts';
-import { Schedules } from '../features/schedules/client.ts';
-import { Templates } from '../features/templates/client.ts';
+import { keysOf, projectsOf } from '../features/access/client.ts';
+import { recordsOf } from '../features/audit/client.ts';
+import { awaitsOf } from '../features/awaits/client.ts';
+import { releasesOf } from '../features/releases/client.ts';
+import { deadLettersOf, jobsOf } from '../features/repair/client.ts';
+import { archiveOf } from '../features/retention/client.ts';
+import { schedulesOf } from '../features/schedules/client.ts';
+import { templatesOf } from '../features/templates/client.ts';
+import { requestTo } from '../protocol/messages/request.ts';
 import { Fault, StoreUnavailable } from '../support/fault.ts';
 import { noAnswerText } from '../support/no-answer.ts';
 import { headerText, optionalFunctions, readOptions, requireUrl } from '../support/options.ts';
-import type { CallOptions } from './calls.ts';
-import { bodyOf, refusalOf } from './calls.ts';
-import { readEvents, type ServerEvent } from './event-source.ts';
+import { bodyOf, type CallOptions, refusalOf } from './calls.ts';
 import { Executions } from './executions.ts';
-import { Leases, Sessions } from './operations.ts';
+import { readEvents, type ServerEvent } from './follow.ts';
+import { leasesOf, sessionsOf } from './sessions.ts';
 
 export { type CallOptions, CallRefused, type Page } from './calls.ts';
 export { Executions, type ListFilter } from './executions.ts';
@@ -34,20 +34,20 @@ export interface ClientOptions {
 const WORD_BYTES_MAX = 256;
 
 export class HoldfastClient {
-  readonly executions: Executions;
-  readonly awaits: Awaits;
-  readonly deadLetters: DeadLetters;
-  readonly jobs: Jobs;
-  readonly records: Records;
-  readonly archive: ArchiveCalls;
-  readonly templates: Templates;
-  readonly schedules: Schedules;
+  readonly executions: Executions = new Executions(this);
+  readonly awaits = awaitsOf(this);
+  readonly deadLetters = deadLettersOf(this);
+  readonly jobs = jobsOf(this);
+  readonly records = recordsOf(this);
+  readonly archive = archiveOf(this);
+  readonly templates = templatesOf(this);
+  readonly schedules = schedulesOf(this);
   /** Builds of pipelines, and where new executions go. */
-  readonly releases: Releases;
-  readonly sessions: Sessions;
-  readonly leases: Leases;
-  readonly projects: Projects;
-  readonly keys: Keys;
+  readonly releases = releasesOf(this);
+  readonly sessions = sessionsOf(this);
+  readonly leases = leasesOf(this);
+  readonly projects = projectsOf(this);
+  readonly keys = keysOf(this);
   readonly #options: ClientOptions;
 
   constructor(given: ClientOptions) {
@@ -58,19 +58,6 @@ export class HoldfastClient {
     if (project !== undefined) headerText('HoldfastClient: project', project, WORD_BYTES_MAX);
     optionalFunctions('HoldfastClient', { fetch: options.fetch });
     this.#options = { ...options, url: url.replace(/\/+$/, '') };
-    this.executions = new Executions(this);
-    this.awaits = new Awaits(this);
-    this.deadLetters = new DeadLetters(this);
-    this.jobs = new Jobs(this);
-    this.records = new Records(this);
-    this.archive = new ArchiveCalls(this);
-    this.templates = new Templates(this);
-    this.schedules = new Schedules(this);
-    this.releases = new Releases(this);
-    this.sessions = new Sessions(this);
-    this.leases = new Leases(this);
-    this.projects = new Projects(this);
-    this.keys = new Keys(this);
   }
 
   /** Says when lists may have changed: `changed`, or `reset` when it is not known what was missed. */
@@ -78,7 +65,7 @@ export class HoldfastClient {
     options: { readonly after?: string; readonly signal?: AbortSignal } = {},
   ): AsyncIterable<ServerEvent> {
     const { after, ...rest } = options;
-    return readEvents(this, '/v1/events', { ...rest, query: { after } });
+    return readEvents(this, requestTo('GET /v1/events').path, { ...rest, query: { after } });
   }
 
   /** Any route of the API, for what has no method here. Throws CallRefused. */

@@ -1,21 +1,16 @@
 // Executions, as a client sees them.
 
-import type { Static } from 'typebox';
 import type { RedriveBody } from '../features/repair/messages.ts';
 import type {
-  commandAnswer,
   ExecutionInFull,
   ExecutionMessage,
-  explanation,
   HistoryMessage,
-  historyPage,
   ResultMessage,
   SubmitBody,
-  submitted,
 } from '../protocol/messages/execution.ts';
-import type { DepthMessage } from '../protocol/messages/operations.ts';
-import type { Page } from './calls.ts';
-import { bodyOf, refusalOf, withTags } from './calls.ts';
+import { type AnswerAt, requestTo } from '../protocol/messages/request.ts';
+import type { DepthMessage } from '../protocol/messages/sessions.ts';
+import { ask, bodyOf, type Page, refusalOf, withTags } from './calls.ts';
 import type { HoldfastClient } from './client.ts';
 import { followed, type Seen, type WatchOptions } from './follow.ts';
 
@@ -40,9 +35,9 @@ export class Executions {
   }
 
   /** A `warning` in what it resolves with is also a Node warning, once for each sentence. */
-  async submit(body: SubmitBody): Promise<Static<typeof submitted>> {
-    const call = { method: 'POST', body: withTags('The input', body, 'input') } as const;
-    const answer = await this.#client.call<Static<typeof submitted>>('/v1/executions', call);
+  async submit(body: SubmitBody): Promise<AnswerAt<'POST /v1/executions'>> {
+    const sent = withTags('The input', body, 'input');
+    const answer = await ask(this.#client, 'POST /v1/executions', sent);
     const { warning } = answer;
     if (warning !== undefined && !this.#warned.has(warning.detail)) {
       this.#warned.add(warning.detail);
@@ -52,17 +47,18 @@ export class Executions {
   }
 
   read(id: string): Promise<ExecutionInFull> {
-    return this.#client.call(pathOf(id));
+    return ask(this.#client, 'GET /v1/executions/:id', { id });
   }
 
   /** How many are ready for a worker and how many run, by lane; each counted up to `max`. */
   depth(): Promise<DepthMessage> {
-    return this.#client.call('/v1/depth');
+    return ask(this.#client, 'GET /v1/depth');
   }
 
   /** Newest first. */
   list(filter: ListFilter = {}): Promise<Page<ExecutionMessage>> {
-    return this.#client.call('/v1/executions', { query: { ...filter } });
+    const { path } = requestTo('GET /v1/executions');
+    return this.#client.call(path, { query: { ...filter } });
   }
 
   /** Waits until it has ended, whichever way. */
@@ -70,11 +66,11 @@ export class Executions {
     id: string,
     options: { readonly signal?: AbortSignal } = {},
   ): Promise<ResultMessage> {
+    const { path, query = {} } = requestTo('GET /v1/executions/:id/result', {
+      ...{ id, waitMs: HELD_MS },
+    });
     for (;;) {
-      const response = await this.#client.send(`${pathOf(id)}/result`, {
-        ...options,
-        query: { waitMs: HELD_MS },
-      });
+      const response = await this.#client.send(path, { ...options, query });
       const body = await bodyOf(response);
       if (response.status === 200) return body as ResultMessage;
       if (response.status !== 202) throw refusalOf(response, body);
@@ -88,11 +84,8 @@ export class Executions {
     const { limit = HISTORY_PAGE } = page;
     const all: HistoryMessage[] = [];
     for (let after = page.after; ; ) {
-      const query = { limit: limit - all.length, ...(after === undefined ? {} : { after }) };
-      const { items, more } = await this.#client.call<Static<typeof historyPage>>(
-        `${pathOf(id)}/history`,
-        { query },
-      );
+      const asked = { id, limit: limit - all.length, after };
+      const { items, more } = await ask(this.#client, 'GET /v1/executions/:id/history', asked);
       all.push(...items);
       // A page ends early for its size.
       if (more !== true || all.length >= limit) return all;
@@ -116,60 +109,50 @@ export class Executions {
     id: string,
     { after = 0, progress, ...rest }: WatchOptions & { readonly progress: boolean },
   ): AsyncGenerator<Seen> {
+    const { path } = requestTo('GET /v1/executions/:id/events', { id });
     const query = progress ? { progress } : {};
-    return followed(this.#client, { path: `${pathOf(id)}/events`, query, after, ...rest });
+    return followed(this.#client, { path, query, after, ...rest });
   }
 
-  explain(id: string): Promise<Static<typeof explanation>> {
-    return this.#client.call(`${pathOf(id)}/explain`);
+  explain(id: string): Promise<AnswerAt<'GET /v1/executions/:id/explain'>> {
+    return ask(this.#client, 'GET /v1/executions/:id/explain', { id });
   }
 
-  cancel(id: string, reason?: string): Promise<Static<typeof commandAnswer>> {
-    return this.#act(id, 'cancel', reason);
+  cancel(id: string, reason?: string): Promise<Commanded> {
+    return ask(this.#client, 'POST /v1/executions/:id/cancel', { id, reason });
   }
 
-  pause(id: string, reason?: string): Promise<Static<typeof commandAnswer>> {
-    return this.#act(id, 'pause', reason);
+  pause(id: string, reason?: string): Promise<Commanded> {
+    return ask(this.#client, 'POST /v1/executions/:id/pause', { id, reason });
   }
 
-  resume(id: string, reason?: string): Promise<Static<typeof commandAnswer>> {
-    return this.#act(id, 'resume', reason);
+  resume(id: string, reason?: string): Promise<Commanded> {
+    return ask(this.#client, 'POST /v1/executions/:id/resume', { id, reason });
   }
 
-  signal(id: string, name: string, value?: unknown): Promise<Static<typeof commandAnswer>> {
-    const body: { name: string; value?: unknown } = {
-      name,
-      ...(value === undefined ? {} : { value }),
-    };
-    const sent = withTags(`The value of signal "${name}"`, body, 'value');
-    return this.#client.call(`${pathOf(id)}/signals`, { method: 'POST', body: sent });
+  signal(id: string, name: string, value?: unknown): Promise<Commanded> {
+    const sent = withTags(`The value of signal "${name}"`, { name, value }, 'value');
+    return ask(this.#client, 'POST /v1/executions/:id/signals', { ...sent, id });
   }
 
   /** A new execution that goes on where this one went wrong. */
   redrive(id: string, body: RedriveBody = {}): Promise<{ readonly id: string }> {
-    return this.#client.call(`/v1/executions/${id}/redrive`, { method: 'POST', body });
+    return ask(this.#client, 'POST /v1/executions/:id/redrive', { ...body, id });
   }
 
   skipCompensation(
     id: string,
     body: { readonly step: string; readonly reason: string },
-  ): Promise<Static<typeof commandAnswer>> {
-    return this.#client.call(`/v1/executions/${id}/skip-compensation`, { method: 'POST', body });
+  ): Promise<Commanded> {
+    return ask(this.#client, 'POST /v1/executions/:id/skip-compensation', { ...body, id });
   }
 
   retryCompensation(
     id: string,
     body: { readonly step: string; readonly reason?: string },
-  ): Promise<Static<typeof commandAnswer>> {
-    return this.#client.call(`/v1/executions/${id}/retry-compensation`, { method: 'POST', body });
-  }
-
-  #act(id: string, verb: string, reason?: string): Promise<Static<typeof commandAnswer>> {
-    const body = reason === undefined ? {} : { reason };
-    return this.#client.call(`${pathOf(id)}/${verb}`, { method: 'POST', body });
+  ): Promise<Commanded> {
+    return ask(this.#client, 'POST /v1/executions/:id/retry-compensation', { ...body, id });
   }
 }
 
-function pathOf(id: string): string {
-  return `/v1/executions/${encodeURIComponent(id)}`;
-}
+type Commanded = AnswerAt<'POST /v1/executions/:id/cancel'>;

@@ -2,15 +2,14 @@
 
 import type { Role } from '../features/access/model.ts';
 import { type GrpcServer, serveGrpc } from '../protocol/grpc/serve-grpc.ts';
-import type { Carrier } from '../protocol/messages/carrier.ts';
-import { sqsQueues } from '../protocol/messages/sqs-queues.ts';
+import type { Carrier } from '../protocol/messages/envelope.ts';
+import { sqsQueues } from '../protocol/messages/queued.ts';
 import { pushSettingsOf, sharedKeysWarning } from '../protocol/push/push-options.ts';
 import { Pusher } from '../protocol/push/pusher.ts';
 import type { Caller, Coordinator } from '../protocol/rest/route.ts';
 import { SqsServer } from '../protocol/sqs/serve-sqs.ts';
 import { keysOf } from '../protocol/sqs/sqs-options.ts';
-import { type Dispatch, dispatchOf } from '../protocol/work/dispatch.ts';
-import { inProcessCarrier } from '../protocol/work/in-process.ts';
+import { type Dispatch, dispatchOf, inProcessCarrier } from '../protocol/work/dispatch.ts';
 import { boundedText, readOptions } from '../support/options.ts';
 import type { Entrance } from './admission.ts';
 import type { Gate, Knock } from './gate.ts';

@@ -7,8 +7,7 @@ import type { ExecutionObserver } from '../execution/report.ts';
 import { newKey, ROLES, writeKey } from '../features/access/model.ts';
 import type { AccessStore } from '../features/access/port.ts';
 import { AnnouncedPipelines } from '../protocol/rest/announced-pipelines.ts';
-import { FairBell } from '../protocol/rest/fair-bell.ts';
-import { Hints } from '../protocol/rest/hints.ts';
+import { FairBell, Hints } from '../protocol/rest/bells.ts';
 import type { Coordinator } from '../protocol/rest/route.ts';
 import type { Depth } from '../store/contract/census-store.ts';
 import { systemClock } from '../support/clock.ts';
@@ -16,10 +15,8 @@ import { systemRandom } from '../support/random.ts';
 import { systemTimers } from '../support/timer.ts';
 import { Turns } from '../support/turns.ts';
 import { Advisor } from './advisor.ts';
-import { countedStore } from './counted-store.ts';
-import { openMetrics, type ServerMetrics } from './metrics.ts';
-import { ProjectQuotas } from './project-quotas.ts';
-import { quotaStore } from './quota-store.ts';
+import { countedStore, openMetrics, type ServerMetrics } from './metrics.ts';
+import { ProjectQuotas, quotaStore } from './project-quotas.ts';
 import { DEFAULT_HTTP_LIMITS, type ServerLog, type ServerOptions } from './server-options.ts';
 
 /** Beyond it, how many more says nothing new, and counting them costs. */

@@ -4,7 +4,7 @@
 import { DEFAULT_PROJECT, type ProjectName, parseProject } from '../execution/names.ts';
 import { type AccessKey, opens, ROLES, type Role, readKey } from '../features/access/model.ts';
 import type { AccessStore } from '../features/access/port.ts';
-import { KEY_COOKIE, requireOwnPage } from '../protocol/rest/caller.ts';
+import { KEY_COOKIE, requireOwnPage } from '../protocol/rest/coordinator.ts';
 import { type Caller, ProblemReply, type Route } from '../protocol/rest/route.ts';
 import { type Clock, toInstant } from '../support/clock.ts';
 

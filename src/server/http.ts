@@ -4,16 +4,19 @@
 import { Readable } from 'node:stream';
 import fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify';
 import { problemFrom, problemOf } from '../protocol/rest/problems.ts';
-import { type Coordinator, ProblemReply, type Reply, type Route } from '../protocol/rest/route.ts';
+import {
+  type Caller,
+  type Coordinator,
+  ProblemReply,
+  type Reply,
+  type Route,
+} from '../protocol/rest/route.ts';
+import { ROUTES } from '../protocol/rest/routes.ts';
 import { type Checks, checksOf, withoutTags } from '../protocol/rest/validators.ts';
-import { adminProblem } from './admin-elsewhere.ts';
-import type { Entrance } from './admission.ts';
-import { Admission, oneOf } from './admission.ts';
-import type { ConsoleFiles } from './console-files.ts';
-import { addConsole } from './console-files.ts';
+import { Admission, type Entrance, oneOf } from './admission.ts';
+import { addConsole, type ConsoleFiles } from './console-files.ts';
 import { KEY_CACHE_MS, requireOwnHost } from './gate.ts';
 import type { ServerMetrics } from './metrics.ts';
-import { RequestLog } from './request-log.ts';
 import type { HttpLimits, ServerLog, ServerOptions } from './server-options.ts';
 
 export interface HttpParts extends Entrance {
@@ -240,4 +243,66 @@ function signalOf(
     gone.abort();
   });
   return AbortSignal.any([gone.signal, stopping]);
+}
+
+// One line for each request that was answered. What was asked for is told by its route, not by its address: links
+// that answer have their secret in it.
+
+const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
+
+export class RequestLog {
+  readonly #log: ServerLog;
+  readonly #callerOf: (request: FastifyRequest) => Caller | undefined;
+
+  constructor(log: ServerLog, callerOf: (request: FastifyRequest) => Caller | undefined) {
+    this.#log = log;
+    this.#callerOf = callerOf;
+  }
+
+  answered(request: FastifyRequest, reply: FastifyReply): void {
+    const caller = this.#callerOf(request);
+    const { id } = (request.params ?? {}) as { readonly id?: unknown };
+    this.#log.info('request', {
+      method: request.method,
+      route: request.routeOptions.url ?? 'none',
+      ...(typeof id === 'string' && UUID.test(id) ? { id } : {}),
+      status: reply.statusCode,
+      ms: Math.round(reply.elapsedTime),
+      ...(caller && { by: caller.name, ...keyIn(caller), project: caller.project }),
+      from: request.ip,
+    });
+  }
+}
+
+function keyIn({ key }: Caller): { readonly key?: string } {
+  return key === undefined ? {} : { key };
+}
+
+// The routes of admin are not on every listener. Whoever asks for one where it is not is told how it is
+// switched on, instead of that there is no such thing.
+
+const ADMIN: readonly { readonly method: string; readonly path: RegExp }[] = ROUTES.filter(
+  ({ listener }) => listener === 'admin',
+).map(({ method, path }) => ({
+  method,
+  path: new RegExp(`^${path.replace(/:[A-Za-z]+/g, '[^/]+')}$`),
+}));
+
+const OFF =
+  'The routes of admin (projects, keys, releases, ends by force) are switched off here, as they are unless somebody says where they shall be. Start the coordinator with --admin main to have them on this listener, or with --admin 127.0.0.1:7434 on one of their own (HOLDFAST_ADMIN, `admin` in the file, openServer: admin).';
+const ELSEWHERE =
+  'The routes of admin (projects, keys, releases, ends by force) are on a listener of their own: its log names it as adminUrl. Ask there, by --url or HOLDFAST_URL.';
+
+/** Undefined when nothing is elsewhere, or this is none of it. */
+export function adminProblem(
+  admin: NonNullable<ServerOptions['admin']>,
+  routes: readonly Route[],
+  { method, path }: { readonly method: string; readonly path: string },
+): ProblemReply | undefined {
+  if (routes.some(({ listener }) => listener === 'admin')) return undefined;
+  const isOne = ADMIN.some((each) => each.method === method && each.path.test(path));
+  if (!isOne) return undefined;
+  return admin === 'off'
+    ? new ProblemReply(404, 'admin-off', OFF)
+    : new ProblemReply(404, 'admin-elsewhere', ELSEWHERE);
 }

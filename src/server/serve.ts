@@ -3,13 +3,13 @@
 
 import type { AddressInfo } from 'node:net';
 import type { FastifyInstance } from 'fastify';
-import type { Carrier } from '../protocol/messages/carrier.ts';
+import type { Carrier } from '../protocol/messages/envelope.ts';
 import type { Route } from '../protocol/rest/route.ts';
 import { ROUTES } from '../protocol/rest/routes.ts';
 import { InvalidInput } from '../support/fault.ts';
 import { entranceOf } from './admission.ts';
 import { type CarrierOptions, carrierOf, openCarriers } from './carriers.ts';
-import { closeAll, OpenConnections } from './closing.ts';
+import { closeAll, OpenConnections } from './connections.ts';
 import { readConsole } from './console-files.ts';
 import { coordinatorOf, firstKey } from './coordinator-of.ts';
 import { isLoopback } from './gate.ts';

@@ -3,8 +3,7 @@
 
 import { tell, tellTrouble, warn } from '../engine/observer.ts';
 import type { ExecutionObserver, ExecutionReport } from '../execution/report.ts';
-import type { Carrier } from '../protocol/messages/carrier.ts';
-import { OLDEST_WORK_VERSION, WORK_VERSION } from '../protocol/messages/envelope.ts';
+import { type Carrier, OLDEST_WORK_VERSION, WORK_VERSION } from '../protocol/messages/envelope.ts';
 import { Fault, StoreUnavailable } from '../support/fault.ts';
 import type { Timers } from '../support/timer.ts';
 import type { Hello } from './remote-store.ts';

@@ -2,9 +2,14 @@
 // message where something on the way does not let streams through.
 
 import type { Client, ClientDuplexStream, Metadata, ServiceError } from '@grpc/grpc-js';
-import { ASK_MS, type Ask, type Carrier } from '../protocol/messages/carrier.ts';
-import type { ReplyEnvelope } from '../protocol/messages/envelope.ts';
-import { answerIn, envelopeOf } from '../protocol/messages/envelope.ts';
+import {
+  ASK_MS,
+  type Ask,
+  answerIn,
+  type Carrier,
+  envelopeOf,
+  type ReplyEnvelope,
+} from '../protocol/messages/envelope.ts';
 import { type Frame, WORK_SERVICE } from '../protocol/messages/grpc-service.ts';
 import { systemClock } from '../support/clock.ts';
 import { Fault, InvalidInput, StoreUnavailable } from '../support/fault.ts';

@@ -1,6 +1,6 @@
 // REST pull: every message is a request to its route, and the bell is one that is held open.
 
-import { ASK_MS, type Ask, type Carrier } from '../protocol/messages/carrier.ts';
+import { ASK_MS, type Ask, type Carrier } from '../protocol/messages/envelope.ts';
 import { faultOf } from '../protocol/messages/problem.ts';
 import { workMessage } from '../protocol/messages/work-messages.ts';
 import { type Fault, OutcomeUnknown, StoreUnavailable } from '../support/fault.ts';

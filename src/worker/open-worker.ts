@@ -15,7 +15,7 @@ import {
   type Worker,
   type WorkerOptions,
 } from '../engine/worker/worker-options.ts';
-import type { Carrier } from '../protocol/messages/carrier.ts';
+import type { Carrier } from '../protocol/messages/envelope.ts';
 import { InvalidInput } from '../support/fault.ts';
 import {
   headerText,
@@ -31,7 +31,7 @@ import { httpCarrier } from './http-carrier.ts';
 import { remoteStore } from './remote-store.ts';
 
 export type { Worker } from '../engine/worker/worker-options.ts';
-export type { Ask, Carrier } from '../protocol/messages/carrier.ts';
+export type { Ask, Carrier } from '../protocol/messages/envelope.ts';
 export { stopAsked } from '../support/stop-asked.ts';
 
 export interface RemoteWorkerOptions

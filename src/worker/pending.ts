@@ -1,9 +1,7 @@
 // Messages that were sent and are not answered yet, by the ids of their envelopes. Replies come in any order,
 // twice, or not at all.
 
-import { ASK_MS, type Ask } from '../protocol/messages/carrier.ts';
-import type { ReplyEnvelope } from '../protocol/messages/envelope.ts';
-import { answerIn } from '../protocol/messages/envelope.ts';
+import { ASK_MS, type Ask, answerIn, type ReplyEnvelope } from '../protocol/messages/envelope.ts';
 import { workMessage } from '../protocol/messages/work-messages.ts';
 import { type Fault, OutcomeUnknown, StoreUnavailable } from '../support/fault.ts';
 import type { Timers } from '../support/timer.ts';

@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import type { ExecutionId } from '../execution/names.ts';
 import type { SessionId } from '../lease/names.ts';
 import { DEFAULT_POLICY } from '../lease/policy.ts';
-import type { Ask } from '../protocol/messages/carrier.ts';
+import type { Ask } from '../protocol/messages/envelope.ts';
 import { Fault, OutcomeUnknown } from '../support/fault.ts';
 import { systemTimers } from '../support/timer.ts';
 import { remoteStore } from './remote-store.ts';

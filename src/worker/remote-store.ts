@@ -3,7 +3,7 @@
 
 import type { SessionId } from '../lease/names.ts';
 import type { LeasePolicy } from '../lease/policy.ts';
-import type { Carrier } from '../protocol/messages/carrier.ts';
+import type { Carrier } from '../protocol/messages/envelope.ts';
 import type { WorkKind } from '../protocol/messages/work-messages.ts';
 import type {
   Claim,

@@ -1,9 +1,13 @@
 // `sqsCarrier`: the worker protocol over SQS. Requests go to the coordinators' queue; replies come to a queue of
 // this worker, and are told apart by their ids. Both are signed: who can write to a queue is not who may work.
 
-import { ASK_MS, type Ask, type Carrier } from '../protocol/messages/carrier.ts';
-import type { ReplyEnvelope } from '../protocol/messages/envelope.ts';
-import { envelopeOf } from '../protocol/messages/envelope.ts';
+import {
+  ASK_MS,
+  type Ask,
+  type Carrier,
+  envelopeOf,
+  type ReplyEnvelope,
+} from '../protocol/messages/envelope.ts';
 import {
   fromJson,
   joined,
@@ -11,10 +15,12 @@ import {
   QUEUED_BYTES_MAX,
   type QueuedReply,
   type QueuedRequest,
+  type Queues,
+  type SqsClient,
+  sqsQueues,
   toJson,
 } from '../protocol/messages/queued.ts';
 import { Signer, type SigningOptions } from '../protocol/messages/signing.ts';
-import { type Queues, type SqsClient, sqsQueues } from '../protocol/messages/sqs-queues.ts';
 import { systemClock } from '../support/clock.ts';
 import { boundedText, readOptions, requireMethods, wholeNumber } from '../support/options.ts';
 import { systemRandom } from '../support/random.ts';

@@ -1,7 +1,7 @@
 // Writes of owners go out together: what is asked for while a request is under way is in the next one, so
 // that a thousand executions cost a few requests, as they cost a few commits in the coordinator's store.
 
-import type { Carrier } from '../protocol/messages/carrier.ts';
+import type { Carrier } from '../protocol/messages/envelope.ts';
 import { faultOf } from '../protocol/messages/problem.ts';
 import type { WritesAnswer } from '../protocol/messages/work.ts';
 import { atEndOfTurn } from '../support/timer.ts';

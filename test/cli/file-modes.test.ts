@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import { test } from 'node:test';
 import { openFolderArchive } from '../../src/archive/folder.ts';
 import { fileFindings } from '../../src/cli/doctor-store.ts';
-import { listenersInTheClear } from '../../src/cli/server-options-of.ts';
+import { listenersInTheClear } from '../../src/cli/run-server.ts';
 import { exportStore } from '../../src/embedded/move-store.ts';
 import { recordLeases } from '../../src/observe/lease-log/recorder.ts';
 import { configFrom, flagSources } from '../../src/server/config.ts';

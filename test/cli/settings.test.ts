@@ -6,7 +6,7 @@ import assert from 'node:assert/strict';
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { serverOptionsOf } from '../../src/cli/server-options-of.ts';
+import { serverOptionsOf } from '../../src/cli/run-server.ts';
 import { startFindings } from '../../src/cli/start-findings.ts';
 import {
   type Config,

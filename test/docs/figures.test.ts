@@ -59,7 +59,7 @@ const FIGURES: Readonly<
       at('protocol/push/push-options.ts', 'probeMs'),
       at('server/carriers.ts', 'VISIBLE_MS'),
     ],
-    '15 s': at('protocol/messages/carrier.ts', 'ASK_MS'),
+    '15 s': at('protocol/messages/envelope.ts', 'ASK_MS'),
     '2 s': at('worker/pushed-store.ts', 'ASK_MS'),
     '1 s': at('protocol/push/call-endpoint.ts', 'FIRST_MS'),
     '4 s': 'four times the first pause, which doubles with each failed call',

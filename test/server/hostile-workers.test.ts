@@ -5,7 +5,7 @@ import { test } from 'node:test';
 import { parseProject } from '../../src/execution/names.ts';
 import { interactionId } from '../../src/index.ts';
 import type { Owner, SessionId } from '../../src/lease/names.ts';
-import { countedStore, type ExecutionCounts } from '../../src/server/counted-store.ts';
+import { countedStore, type ExecutionCounts } from '../../src/server/metrics.ts';
 import type { Finish } from '../../src/store/contract/execution-store.ts';
 import { openMemoryStore } from '../../src/store/sqlite/open-memory.ts';
 import { digestOf } from '../../src/support/digest.ts';

@@ -1,8 +1,7 @@
 import assert from 'node:assert/strict';
 import { readFile } from 'node:fs/promises';
 import { test } from 'node:test';
-import { API_VERSION } from '../../src/protocol/rest/description.ts';
-import { openapiOf } from '../../src/protocol/rest/openapi.ts';
+import { API_VERSION, openapiOf } from '../../src/protocol/rest/openapi.ts';
 import { ROUTES } from '../../src/protocol/rest/routes.ts';
 import { TestCoordinator } from './coordinator.ts';
 
@@ -38,6 +37,16 @@ test('every route is described once, with all parameters of its path', () => {
       path,
     );
     assert.ok(Object.keys(operation.responses).some((status) => Number(status) < 300));
+  }
+});
+
+test('a request is one object: each name in it has one place', () => {
+  for (const { at, method, params, query, body } of ROUTES) {
+    const names = [params, query, body].flatMap((schema) =>
+      Object.keys((schema as { properties?: object } | undefined)?.properties ?? {}),
+    );
+    assert.equal(new Set(names).size, names.length, at);
+    assert.ok(method === 'GET' ? body === undefined : query === undefined, at);
   }
 });
 

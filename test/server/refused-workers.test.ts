@@ -6,7 +6,7 @@ import type { HoldfastClient } from '../../src/client/client.ts';
 import { contractOf } from '../../src/features/releases/contract-api.ts';
 import { contractVersion } from '../../src/features/releases/contract-model.ts';
 import { pipeline } from '../../src/index.ts';
-import type { RefusedWorkerMessage } from '../../src/protocol/messages/operations.ts';
+import type { RefusedWorkerMessage } from '../../src/protocol/messages/sessions.ts';
 import { holdfast } from '../cli/spawned.ts';
 import { TestCoordinator, until } from './coordinator.ts';
 

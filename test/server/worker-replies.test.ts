@@ -4,7 +4,6 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { interactionId } from '../../src/index.ts';
 import { WORK_KINDS, workMessage } from '../../src/protocol/messages/work-messages.ts';
-import { WORK_REPLIES } from '../../src/protocol/messages/work-replies.ts';
 import { TestCoordinator } from './coordinator.ts';
 import { type Raw, RawWorker } from './raw-worker.ts';
 
@@ -12,7 +11,7 @@ test('M-12: the page on the protocol is enough to run a pipeline, and every answ
   await using coordinator = await TestCoordinator.onMemory({ tends: false });
   const key = await coordinator.key(['work', 'submit', 'operate'], 'default');
   const worker = new RawWorker(coordinator.url, key, 'default');
-  const asked = new Set<string>();
+  const asked = new Set<(typeof WORK_KINDS)[number]>();
   const call = async (kind: (typeof WORK_KINDS)[number], body: object, path = ''): Promise<Raw> => {
     asked.add(kind);
     const { method, path: pattern } = workMessage(kind);
@@ -75,7 +74,7 @@ test('M-12: the page on the protocol is enough to run a pipeline, and every answ
   assert.equal((await call('endSession', { owner, exit: 'finished' })).json.kind, 'ended');
   const result = await worker.call('GET', `/v1/executions/${id}/result`);
   assert.equal(result.json.output, 8);
-  assert.deepEqual([...asked].sort(), Object.keys(WORK_REPLIES).sort());
+  assert.ok([...asked].every((kind) => workMessage(kind).reply !== undefined));
   const bytes = WORK_KINDS.filter((kind) => workMessage(kind).bytes !== undefined);
   assert.deepEqual([...asked, ...bytes].sort(), [...WORK_KINDS].sort());
 });

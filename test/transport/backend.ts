@@ -3,8 +3,7 @@
 import type { CallDesk, Forgery, Speaker, TransportBackend } from '../../contract/index.ts';
 import { parseProject } from '../../src/execution/names.ts';
 import { newKey, type Role, writeKey } from '../../src/features/access/model.ts';
-import type { Ask, Carrier } from '../../src/protocol/messages/carrier.ts';
-import type { ReplyEnvelope } from '../../src/protocol/messages/envelope.ts';
+import type { Ask, Carrier, ReplyEnvelope } from '../../src/protocol/messages/envelope.ts';
 import { openServer, type Server } from '../../src/server/serve.ts';
 import type { ServerOptions } from '../../src/server/server-options.ts';
 import type { CoordinatorStore } from '../../src/store/contract/execution-store.ts';

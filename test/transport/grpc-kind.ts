@@ -1,5 +1,4 @@
-import type { Ask } from '../../src/protocol/messages/carrier.ts';
-import type { ReplyEnvelope } from '../../src/protocol/messages/envelope.ts';
+import type { Ask, ReplyEnvelope } from '../../src/protocol/messages/envelope.ts';
 import type { Server } from '../../src/server/serve.ts';
 import { grpcCarrier } from '../../src/worker/grpc-carrier.ts';
 import type { Kind } from './backend.ts';

@@ -3,16 +3,21 @@
 import { SQSClient } from '@aws-sdk/client-sqs';
 import { type FauxqsServer, startFauxqs } from 'fauxqs';
 import type { Forgery, Speaker } from '../../contract/index.ts';
-import type { Ask, Carrier } from '../../src/protocol/messages/carrier.ts';
-import type { ReplyEnvelope, RequestEnvelope } from '../../src/protocol/messages/envelope.ts';
+import type {
+  Ask,
+  Carrier,
+  ReplyEnvelope,
+  RequestEnvelope,
+} from '../../src/protocol/messages/envelope.ts';
 import {
   fromJson,
   type QueuedReply,
   type QueuedRequest,
+  type Queues,
+  sqsQueues,
   toJson,
 } from '../../src/protocol/messages/queued.ts';
 import { Signer } from '../../src/protocol/messages/signing.ts';
-import { type Queues, sqsQueues } from '../../src/protocol/messages/sqs-queues.ts';
 import type { SqsOptions } from '../../src/server/serve.ts';
 import { sqsCarrier } from '../../src/worker/sqs-carrier.ts';
 

@@ -2,6 +2,7 @@
 // no other page can send.
 
 import type { Problem } from '../../../src/protocol/messages/problem.ts';
+import type { ApiRequest } from '../../../src/protocol/messages/request.ts';
 
 const PROJECT_KEY = 'holdfast.project';
 
@@ -18,14 +19,15 @@ export class Refused extends Error {
 }
 
 export interface CallOptions {
-  readonly method?: 'GET' | 'POST' | 'PUT' | 'DELETE';
-  readonly body?: unknown;
   readonly key?: string;
   readonly signal?: AbortSignal;
 }
 
-export async function call<Answer>(path: string, options: CallOptions = {}): Promise<Answer> {
-  const response = await ask(path, options);
+export async function call<Answer>(
+  request: ApiRequest<Answer>,
+  options: CallOptions = {},
+): Promise<Answer> {
+  const response = await ask(request, options);
   if (response.status === 204) return undefined as Answer;
   const answer: unknown = await response.json().catch(() => undefined);
   if (response.ok) return answer as Answer;
@@ -33,16 +35,20 @@ export async function call<Answer>(path: string, options: CallOptions = {}): Pro
 }
 
 /** What is no message: a document, as it is. */
-export async function callBytes(path: string, options: CallOptions = {}): Promise<Blob> {
-  const response = await ask(path, options);
+export async function callBytes(
+  request: ApiRequest<unknown>,
+  options: CallOptions = {},
+): Promise<Blob> {
+  const response = await ask(request, options);
   if (response.ok) return response.blob();
   throw new Refused(problemIn(await response.json().catch(() => undefined), response.status));
 }
 
-async function ask(path: string, options: CallOptions): Promise<Response> {
-  const { method = 'GET', body, key, signal } = options;
+async function ask(request: ApiRequest<unknown>, options: CallOptions): Promise<Response> {
+  const { method, body } = request;
+  const { key, signal } = options;
   const project = chosenProject();
-  return fetch(path, {
+  return fetch(pathOf(request), {
     method,
     // Asked for again each time; what has not changed is not sent again.
     cache: 'no-cache',
@@ -81,11 +87,16 @@ export function chooseProject(name: string | undefined): void {
   else window.localStorage.setItem(PROJECT_KEY, name);
 }
 
+/** With what somebody has typed, which the coordinator checks. */
+export function withTyped<Answer>(
+  request: ApiRequest<Answer>,
+  typed: NonNullable<ApiRequest<Answer>['query']>,
+): ApiRequest<Answer> {
+  return { ...request, query: { ...request.query, ...typed } };
+}
+
 /** With what is undefined or empty left out. */
-export function pathWith(
-  path: string,
-  query: Readonly<Record<string, string | number | boolean | readonly string[] | undefined>>,
-): string {
+export function pathOf({ path, query = {} }: ApiRequest<unknown>): string {
   const params = new URLSearchParams();
   for (const [name, value] of Object.entries(query)) {
     const values = Array.isArray(value) ? value : [value];

@@ -2,7 +2,8 @@
 
 import { type InfiniteData, useInfiniteQuery } from '@tanstack/react-query';
 import type { ExecutionMessage } from '../../../src/protocol/messages/execution.ts';
-import { call, pathWith, type Refused } from './call.ts';
+import { requestTo } from '../../../src/protocol/messages/request.ts';
+import { call, type Refused } from './call.ts';
 import { LIVE, type Page, type Pages } from './reads.ts';
 
 export type Child = Pick<ExecutionMessage, 'id' | 'pipeline' | 'status'>;
@@ -22,7 +23,7 @@ export function useChildren(parent: string): Pages<Child> {
   >({
     queryKey: ['children', parent],
     queryFn: ({ pageParam: after, signal }) =>
-      call<Page<Child>>(pathWith(`/v1/executions/${parent}/children`, { after }), { signal }),
+      call(requestTo('GET /v1/executions/:id/children', { id: parent, after }), { signal }),
     initialPageParam: undefined,
     getNextPageParam: ({ items }) => (items.length < PAGE ? undefined : items.at(-1)?.id),
     meta: LIVE,

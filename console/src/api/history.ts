@@ -3,16 +3,11 @@
 import { useQuery } from '@tanstack/react-query';
 import { useRef, useState } from 'react';
 import type { HistoryMessage } from '../../../src/protocol/messages/execution.ts';
+import { requestTo } from '../../../src/protocol/messages/request.ts';
 import { call } from './call.ts';
 import { LIVE } from './reads.ts';
 
 const PAGE = 1_000;
-
-interface Page {
-  readonly items: readonly HistoryMessage[];
-  /** It ended early for its size. */
-  readonly more?: boolean;
-}
 
 export interface WholeHistory {
   readonly events: readonly HistoryMessage[];
@@ -35,8 +30,8 @@ export function useHistory(id: string, everyMs: number | false): WholeHistory {
       let shown = list.length;
       for (;;) {
         const after = list.at(-1)?.seq ?? 0;
-        const path = `/v1/executions/${id}/history?after=${after}&limit=${PAGE}`;
-        const { items, more } = await call<Page>(path, { signal });
+        const page = requestTo('GET /v1/executions/:id/history', { id, after, limit: PAGE });
+        const { items, more } = await call(page, { signal });
         // Two reads may be under way: what is there already is not added again.
         const last = list.at(-1)?.seq ?? 0;
         list.push(...items.filter(({ seq }) => seq > last));

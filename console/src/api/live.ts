@@ -3,6 +3,8 @@
 
 import { type QueryClient, useQueryClient } from '@tanstack/react-query';
 import { useEffect, useState } from 'react';
+import { requestTo } from '../../../src/protocol/messages/request.ts';
+import { pathOf } from './call.ts';
 import { CALLER, isLive } from './reads.ts';
 
 const AT_MOST_MS = 1_000;
@@ -32,7 +34,7 @@ class Rereading {
 
   /** Whether one is still signed in. */
   askWho(): void {
-    void this.#client.invalidateQueries({ queryKey: [CALLER] });
+    void this.#client.invalidateQueries({ queryKey: [pathOf(CALLER)] });
   }
 
   close(): void {
@@ -65,7 +67,7 @@ class Stream {
   }
 
   #open(): void {
-    const source = new EventSource('/v1/events');
+    const source = new EventSource(requestTo('GET /v1/events').path);
     this.#source = source;
     source.addEventListener('changed', this.#reading.ask);
     source.addEventListener('reset', this.#reading.ask);

@@ -12,7 +12,8 @@ import {
   useQueryClient,
 } from '@tanstack/react-query';
 import type { CallerMessage } from '../../../src/protocol/messages/coordinator.ts';
-import { type CallOptions, call, type Refused } from './call.ts';
+import { type ApiRequest, requestTo } from '../../../src/protocol/messages/request.ts';
+import { type CallOptions, call, pathOf, type Refused } from './call.ts';
 
 export interface Page<Item> {
   readonly items: readonly Item[];
@@ -39,12 +40,12 @@ export function isLive({ meta, state }: Query): boolean {
 export type Read<Answer> = UseQueryResult<Answer, Refused>;
 
 export function useRead<Answer>(
-  path: string,
+  request: ApiRequest<Answer>,
   { everyMs, isEnabled = true }: ReadOptions = {},
 ): Read<Answer> {
   return useQuery<Answer, Refused>({
-    queryKey: [path],
-    queryFn: ({ signal }) => call<Answer>(path, { signal }),
+    queryKey: [pathOf(request)],
+    queryFn: ({ signal }) => call(request, { signal }),
     meta: LIVE,
     enabled: isEnabled,
     ...(everyMs === undefined ? {} : { refetchInterval: everyMs }),
@@ -54,7 +55,10 @@ export function useRead<Answer>(
 export type Pages<Item> = UseInfiniteQueryResult<InfiniteData<Page<Item>>, Refused>;
 
 /** A list that is read on by its cursor. */
-export function usePages<Item>(path: string, { everyMs }: ReadOptions = {}): Pages<Item> {
+export function usePages<Item>(
+  request: ApiRequest<Page<Item>>,
+  { everyMs }: ReadOptions = {},
+): Pages<Item> {
   return useInfiniteQuery<
     Page<Item>,
     Refused,
@@ -62,12 +66,9 @@ export function usePages<Item>(path: string, { everyMs }: ReadOptions = {}): Pag
     readonly string[],
     string | undefined
   >({
-    queryKey: ['pages', path],
-    queryFn: ({ pageParam, signal }) => {
-      const join = path.includes('?') ? '&' : '?';
-      const at = pageParam === undefined ? '' : `${join}cursor=${encodeURIComponent(pageParam)}`;
-      return call<Page<Item>>(`${path}${at}`, { signal });
-    },
+    queryKey: ['pages', pathOf(request)],
+    queryFn: ({ pageParam: cursor, signal }) =>
+      call({ ...request, query: { ...request.query, cursor } }, { signal }),
     initialPageParam: undefined,
     getNextPageParam: ({ cursor }) => cursor,
     meta: LIVE,
@@ -81,10 +82,10 @@ export function itemsOf<Item>(pages: Pages<Item>): readonly Item[] {
   return pages.data?.pages.flatMap((page) => page.items) ?? [];
 }
 
-export const CALLER = '/v1/caller';
+export const CALLER = requestTo('GET /v1/caller');
 
 export function useCaller(): UseQueryResult<CallerMessage, Refused> {
-  return useRead<CallerMessage>(CALLER);
+  return useRead(CALLER);
 }
 
 export interface May {
@@ -107,21 +108,19 @@ export function useMay(): May {
   };
 }
 
-export interface Act extends CallOptions {
-  readonly path: string;
-}
+export type Act<Answer = unknown> = ApiRequest<Answer> & Pick<CallOptions, 'key'>;
 
 const CONFLICT = 409;
 
 /** Something is done; all that is shown is read again afterwards, also where it was too old to act on. */
-export function useAct<Answer = unknown>(): UseMutationResult<Answer, Refused, Act> {
+export function useAct<Answer = unknown>(): UseMutationResult<Answer, Refused, Act<Answer>> {
   const client = useQueryClient();
   // Not waited for: who asked may be gone from the page when all is read again, and must be told before.
   const readAgain = (): void => {
     void client.invalidateQueries({ predicate: isLive });
   };
-  return useMutation<Answer, Refused, Act>({
-    mutationFn: ({ path, ...options }) => call<Answer>(path, { method: 'POST', ...options }),
+  return useMutation<Answer, Refused, Act<Answer>>({
+    mutationFn: ({ key, ...request }) => call(request, key === undefined ? {} : { key }),
     onSuccess: readAgain,
     onError: ({ status }) => {
       if (status === CONFLICT) readAgain();

@@ -2,7 +2,8 @@
 
 import { type ReactNode, useId, useState } from 'react';
 import type { KeyMessage, MadeKey, ProjectMessage } from '../../../src/features/access/messages.ts';
-import { itemsOf, type Page, type Pages, useAct, useMay, usePages, useRead } from '../api/reads.ts';
+import { requestTo } from '../../../src/protocol/messages/request.ts';
+import { itemsOf, type Pages, useAct, useMay, usePages, useRead } from '../api/reads.ts';
 import { plural } from '../model/words.ts';
 import { ActButton, Dialog } from '../parts/dialog.tsx';
 import { Copy, Time } from '../parts/marks.tsx';
@@ -10,10 +11,11 @@ import { Empty, More, PageHead, ProblemNote, Shown } from '../parts/notes.tsx';
 import { type Column, Table } from '../parts/table.tsx';
 
 const ROLES = ['submit', 'work', 'operate', 'admin'] as const;
+type Roles = readonly (typeof ROLES)[number][];
 
 export function AccessPage(): ReactNode {
-  const projects = useRead<Page<ProjectMessage>>('/v1/projects?limit=1000');
-  const keys = usePages<KeyMessage>('/v1/keys?limit=100');
+  const projects = useRead(requestTo('GET /v1/projects', { limit: 1_000 }));
+  const keys = usePages(requestTo('GET /v1/keys', { limit: 100 }));
   const { isOfAll } = useMay();
   const known = projects.data?.items ?? [];
   const code = projects.error?.code;
@@ -92,7 +94,7 @@ const KEYS: readonly Column<KeyMessage>[] = [
           sentence: 'Within five seconds it opens nothing any more.',
           verb: 'End the key',
           isDanger: true,
-          act: () => ({ path: `/v1/keys/${id}/end`, body: {} }),
+          act: () => requestTo('POST /v1/keys/:id/end', { id }),
         }}
       />
     ),
@@ -137,14 +139,9 @@ function PutProject(): ReactNode {
           <form
             onSubmit={(event) => {
               event.preventDefault();
-              act.mutate(
-                {
-                  path: `/v1/projects/${encodeURIComponent(name.trim())}`,
-                  method: 'PUT',
-                  body: {},
-                },
-                { onSuccess: () => setOpen(false) },
-              );
+              act.mutate(requestTo('PUT /v1/projects/:name', { name: name.trim() }), {
+                onSuccess: () => setOpen(false),
+              });
             }}
           >
             <label htmlFor={id}>Name</label>
@@ -193,7 +190,7 @@ function KeyDialog({
   const { isOfAll } = useMay();
   const [name, setName] = useState('');
   const [project, setProject] = useState(projects[0]?.name ?? '');
-  const [roles, setRoles] = useState<readonly string[]>(['submit']);
+  const [roles, setRoles] = useState<Roles>(['submit']);
   const [nameId, projectId] = [useId(), useId()];
   if (act.data !== undefined) return <MadeDialog made={act.data} onClose={onClose} />;
   return (
@@ -202,7 +199,7 @@ function KeyDialog({
         onSubmit={(event) => {
           event.preventDefault();
           const body = { name, roles, project: project === '' ? null : project };
-          act.mutate({ path: '/v1/keys', body });
+          act.mutate(requestTo('POST /v1/keys', body));
         }}
       >
         <label htmlFor={nameId}>Name</label>
@@ -239,8 +236,8 @@ function RoleChoice({
   roles,
   onChoose,
 }: {
-  readonly roles: readonly string[];
-  readonly onChoose: (roles: readonly string[]) => void;
+  readonly roles: Roles;
+  readonly onChoose: (roles: Roles) => void;
 }): ReactNode {
   return (
     <fieldset className="choice">

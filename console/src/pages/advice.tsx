@@ -7,7 +7,8 @@ import type {
   AssumptionsMessage,
   PredictedMessage,
 } from '../../../src/protocol/messages/advice.ts';
-import { call, pathWith, type Refused } from '../api/call.ts';
+import { requestTo } from '../../../src/protocol/messages/request.ts';
+import { call, pathOf, type Refused, withTyped } from '../api/call.ts';
 import { LOSSES_MIN, type Recommended, tradeOffOf } from '../model/trade-off.ts';
 import { countText, durationText, plural } from '../model/words.ts';
 import { Shown } from '../parts/notes.tsx';
@@ -33,11 +34,11 @@ type Typed = Readonly<Partial<Record<Name, string>>>;
 export function AdvicePanel(): ReactNode {
   const [preset, setPreset] = useState<string>('batch');
   const [typed, setTyped] = useState<Typed>({});
-  const path = pathWith('/v1/advice', { preset, ...typed });
+  const request = withTyped(requestTo('GET /v1/advice'), { preset, ...typed });
   // Not live: what is typed is answered once, and what was shown stays until the next answer is there.
   const read = useQuery<AdvisedMessage, Refused>({
-    queryKey: ['advice', path],
-    queryFn: ({ signal }) => call<AdvisedMessage>(path, { signal }),
+    queryKey: ['advice', pathOf(request)],
+    queryFn: ({ signal }) => call(request, { signal }),
     placeholderData: keepPreviousData,
     retry: false,
   });

@@ -1,6 +1,7 @@
 // The page of a signed link: whoever has it may answer once, and sees nothing else.
 
 import { type ReactNode, useState } from 'react';
+import { requestTo } from '../../../src/protocol/messages/request.ts';
 import { useAct, useRead } from '../api/reads.ts';
 import { Mark } from '../nav.tsx';
 import { AnswerForm } from '../parts/answer-form.tsx';
@@ -8,21 +9,12 @@ import { JsonView } from '../parts/json.tsx';
 import { Until } from '../parts/marks.tsx';
 import { Shown } from '../parts/notes.tsx';
 
-interface Linked {
-  readonly status: string;
-  readonly name?: string;
-  readonly request?: unknown;
-  readonly dueAt?: string;
-  readonly answerSchema?: unknown;
-}
-
 const KEPT = 'Thank you: your answer is kept.';
 const ANSWERED = 'This has been answered.';
 const OVER = 'This is not asked any more: it was cancelled, or its time is over.';
 
 export function AnswerPage({ link }: { readonly link: string }): ReactNode {
-  const path = `/v1/answers/${link}`;
-  const read = useRead<Linked>(path);
+  const read = useRead(requestTo('GET /v1/answers/:link', { link }));
   const act = useAct();
   const [isDone, setDone] = useState(false);
   const { data: asked } = read;
@@ -55,7 +47,9 @@ export function AnswerPage({ link }: { readonly link: string }): ReactNode {
                   isPending={act.isPending}
                   error={act.error}
                   onAnswer={(value) =>
-                    act.mutate({ path, body: { value } }, { onSuccess: () => setDone(true) })
+                    act.mutate(requestTo('POST /v1/answers/:link', { link, value }), {
+                      onSuccess: () => setDone(true),
+                    })
                   }
                 />
               )}

@@ -2,6 +2,7 @@
 
 import { type ReactNode, useState } from 'react';
 import type { ArchiveRunMessage } from '../../../src/features/retention/messages.ts';
+import { requestTo } from '../../../src/protocol/messages/request.ts';
 import { useAct } from '../api/reads.ts';
 import { countText, plural } from '../model/words.ts';
 import { Dialog } from '../parts/dialog.tsx';
@@ -40,8 +41,8 @@ function RunDialog({ onClose }: { readonly onClose: () => void }): ReactNode {
     let sum = NOTHING;
     let cursor: string | undefined;
     do {
-      const body = cursor === undefined ? {} : { cursor };
-      const { cursor: next, ...page } = await act.mutateAsync({ path: '/v1/archive/run', body });
+      const request = requestTo('POST /v1/archive/run', { cursor });
+      const { cursor: next, ...page } = await act.mutateAsync(request);
       sum = plus(sum, page);
       setDone(sum);
       cursor = next;

@@ -2,7 +2,8 @@
 
 import { type ReactNode, useId, useState } from 'react';
 import type { ArchivedMessage } from '../../../src/features/retention/messages.ts';
-import { pathWith } from '../api/call.ts';
+import { requestTo } from '../../../src/protocol/messages/request.ts';
+import { withTyped } from '../api/call.ts';
 import { itemsOf, useCaller, usePages } from '../api/reads.ts';
 import { ENDED } from '../model/statuses.ts';
 import { durationText, plural, shortId } from '../model/words.ts';
@@ -63,13 +64,12 @@ export function ArchivePage(): ReactNode {
   const place = usePlace();
   const { data: caller } = useCaller();
   const filter = filterIn(place);
-  const path = pathWith('/v1/archive', {
+  const request = withTyped(requestTo('GET /v1/archive', { limit: 200 }), {
     ...filter,
     from: momentOf(filter.from),
     to: momentOf(filter.to),
-    limit: 200,
   });
-  const pages = usePages<ArchivedMessage>(path);
+  const pages = usePages(request);
   const items = itemsOf(pages);
   const isFiltered = NAMES.some((name) => filter[name] !== '');
   const more = pages.hasNextPage ? ' and more' : '';

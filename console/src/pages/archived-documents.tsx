@@ -2,7 +2,8 @@
 
 import { type ReactNode, useState } from 'react';
 import type { ArchivedInFullMessage } from '../../../src/features/retention/messages.ts';
-import { callBytes, pathWith } from '../api/call.ts';
+import { requestTo } from '../../../src/protocol/messages/request.ts';
+import { callBytes } from '../api/call.ts';
 import { bytesText } from '../model/words.ts';
 import { ProblemNote } from '../parts/notes.tsx';
 import { type Column, Table } from '../parts/table.tsx';
@@ -74,7 +75,7 @@ export function Documents({ archived }: { readonly archived: ArchivedInFullMessa
 
 /** By the page and not by a plain link, which would not say of which project. */
 async function saved(id: string, { name, title }: Document): Promise<void> {
-  const blob = await callBytes(pathWith(`/v1/archive/${id}/document`, { name }));
+  const blob = await callBytes(requestTo('GET /v1/archive/:id/document', { id, name }));
   const url = URL.createObjectURL(blob);
   const link = document.createElement('a');
   link.href = url;

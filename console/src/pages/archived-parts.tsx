@@ -4,7 +4,8 @@ import { useQuery } from '@tanstack/react-query';
 import { type ReactNode, useMemo, useState } from 'react';
 import type { ArchivedInFullMessage } from '../../../src/features/retention/messages.ts';
 import type { HistoryMessage } from '../../../src/protocol/messages/execution.ts';
-import { callBytes, pathWith, type Refused } from '../api/call.ts';
+import { requestTo } from '../../../src/protocol/messages/request.ts';
+import { callBytes, pathOf, type Refused } from '../api/call.ts';
 import { JsonView } from '../parts/json.tsx';
 import { Empty, Shown } from '../parts/notes.tsx';
 import { Tabs } from '../parts/tabs.tsx';
@@ -23,10 +24,10 @@ function useDocument(
   readonly error: Refused | null;
   readonly isPending: boolean;
 } {
-  const path = pathWith(`/v1/archive/${id}/document`, { name });
+  const request = requestTo('GET /v1/archive/:id/document', { id, name });
   const read = useQuery<string, Refused>({
-    queryKey: ['document', path],
-    queryFn: async ({ signal }) => (await callBytes(path, { signal })).text(),
+    queryKey: ['document', pathOf(request)],
+    queryFn: async ({ signal }) => (await callBytes(request, { signal })).text(),
     staleTime: Number.POSITIVE_INFINITY,
   });
   return { text: read.data, error: read.error, isPending: read.isPending };

@@ -6,6 +6,7 @@ import type {
   ArchivedInFullMessage,
   VerifiedMessage,
 } from '../../../src/features/retention/messages.ts';
+import { requestTo } from '../../../src/protocol/messages/request.ts';
 import { useAct, useCaller, useRead } from '../api/reads.ts';
 import { durationText, plural } from '../model/words.ts';
 import { type Fact, FactList } from '../parts/facts.tsx';
@@ -15,7 +16,7 @@ import { Link } from '../router.tsx';
 import { ArchivedParts } from './archived-parts.tsx';
 
 export function ArchivedPage({ id }: { readonly id: string }): ReactNode {
-  const read = useRead<ArchivedInFullMessage>(`/v1/archive/${id}`);
+  const read = useRead(requestTo('GET /v1/archive/:id', { id }));
   const { data: caller } = useCaller();
   const { data: archived } = read;
   return (
@@ -81,7 +82,7 @@ function Verify({ id }: { readonly id: string }): ReactNode {
       <button
         type="button"
         disabled={act.isPending}
-        onClick={() => act.mutate({ path: `/v1/archive/${id}/verification`, method: 'GET' })}
+        onClick={() => act.mutate(requestTo('GET /v1/archive/:id/verification', { id }))}
       >
         {act.isPending ? 'Reading all of it …' : 'Verify'}
       </button>

@@ -2,7 +2,7 @@
 
 import type { ReactNode } from 'react';
 import type { AuditMessage } from '../../../src/features/audit/messages.ts';
-import { pathWith } from '../api/call.ts';
+import { requestTo } from '../../../src/protocol/messages/request.ts';
 import { itemsOf, usePages } from '../api/reads.ts';
 import { shortId } from '../model/words.ts';
 import { Time } from '../parts/marks.tsx';
@@ -52,7 +52,7 @@ function Change({ before, after }: Pick<AuditMessage, 'before' | 'after'>): Reac
 export function AuditPage(): ReactNode {
   const place = usePlace();
   const actor = place.query.get('actor') ?? '';
-  const pages = usePages<AuditMessage>(pathWith('/v1/audit', { actor, limit: 200 }));
+  const pages = usePages(requestTo('GET /v1/audit', { actor, limit: 200 }));
   const items = itemsOf(pages);
   return (
     <>

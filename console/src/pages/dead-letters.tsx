@@ -6,8 +6,8 @@ import type {
   DeadLetterMessage,
   JobMessage,
 } from '../../../src/features/repair/messages.ts';
-import { pathWith } from '../api/call.ts';
-import { itemsOf, type Page, useMay, usePages, useRead } from '../api/reads.ts';
+import { requestTo } from '../../../src/protocol/messages/request.ts';
+import { itemsOf, useMay, usePages, useRead } from '../api/reads.ts';
 import { countText, plural } from '../model/words.ts';
 import { BulkButton } from '../parts/bulk.tsx';
 import { ExecutionLink, Status, Time } from '../parts/marks.tsx';
@@ -19,7 +19,7 @@ type Group = DeadLetterGroups['items'][number];
 
 export function DeadLettersPage(): ReactNode {
   const place = usePlace();
-  const groups = useRead<DeadLetterGroups>('/v1/dead-letters/groups?open=true');
+  const groups = useRead(requestTo('GET /v1/dead-letters/groups', { open: true }));
   const found = groups.data?.items ?? [];
   const total = found.reduce((sum, { count }) => sum + count, 0);
   return (
@@ -133,12 +133,12 @@ function Letters({ place }: { readonly place: Place }): ReactNode {
     ['pipeline', 'code', 'step'].map((name) => [name, place.query.get(name) ?? undefined]),
   );
   const isAll = place.query.get('all') === 'true';
-  const path = pathWith('/v1/dead-letters', {
+  const request = requestTo('GET /v1/dead-letters', {
     ...filter,
     open: isAll ? undefined : true,
     limit: 200,
   });
-  const pages = usePages<DeadLetterMessage>(path);
+  const pages = usePages(request);
   const items = itemsOf(pages);
   const isFiltered = Object.values(filter).some((each) => each !== undefined);
   return (
@@ -210,7 +210,7 @@ const JOB_COLUMNS: readonly Column<JobMessage>[] = [
 
 function Jobs(): ReactNode {
   const { operate: mayOperate } = useMay();
-  const jobs = useRead<Page<JobMessage>>('/v1/jobs?limit=20', { isEnabled: mayOperate });
+  const jobs = useRead(requestTo('GET /v1/jobs', { limit: 20 }), { isEnabled: mayOperate });
   const items = jobs.data?.items ?? [];
   if (items.length === 0) return null;
   return (

@@ -1,8 +1,8 @@
 // What people do to one execution.
 
 import { type ReactNode, useId, useState } from 'react';
-import type { DeadLetterMessage } from '../../../src/features/repair/messages.ts';
 import type { ExecutionInFull } from '../../../src/protocol/messages/execution.ts';
+import { requestTo } from '../../../src/protocol/messages/request.ts';
 import { useAct, useMay, useRead } from '../api/reads.ts';
 import { ENDED } from '../model/statuses.ts';
 import { ActButton, Dialog, reasoned } from '../parts/dialog.tsx';
@@ -45,7 +45,7 @@ function HoldButton({ execution }: { readonly execution: ExecutionInFull }): Rea
           ? 'It may be claimed again, and goes on where it is.'
           : 'No worker takes it until it is resumed. One that runs now is asked to let go.',
         verb: isHeld ? 'Resume' : 'Pause',
-        act: (reason) => ({ path: `/v1/executions/${id}/${verb}`, body: reasoned(reason) }),
+        act: (reason) => requestTo(`POST /v1/executions/:id/${verb}`, { id, ...reasoned(reason) }),
       }}
     />
   );
@@ -61,7 +61,7 @@ function CancelButton({ id }: { readonly id: string }): ReactNode {
         sentence: 'It ends. Steps that say how they are undone are undone, in reverse.',
         verb: 'Cancel the execution',
         isDanger: true,
-        act: (reason) => ({ path: `/v1/executions/${id}/cancel`, body: reasoned(reason) }),
+        act: (reason) => requestTo('POST /v1/executions/:id/cancel', { id, ...reasoned(reason) }),
       }}
     />
   );
@@ -75,14 +75,14 @@ const LETTERED: ReadonlySet<string> = new Set(['failed', 'quarantined']);
 /** Who drives it again, if somebody does or did. */
 export function useRedriven({ id, status }: ExecutionInFull): string | undefined {
   const isEnabled = LETTERED.has(status);
-  return useRead<DeadLetterMessage>(`/v1/dead-letters/${id}`, { isEnabled }).data?.redrivenBy;
+  return useRead(requestTo('GET /v1/dead-letters/:id', { id }), { isEnabled }).data?.redrivenBy;
 }
 
 function RedriveButton({ execution }: { readonly execution: ExecutionInFull }): ReactNode {
   const { id, status } = execution;
   const redrivenBy = useRedriven(execution);
   const isUndoing = status === 'quarantined';
-  const mode = isUndoing ? { mode: 'compensate' } : {};
+  const mode = isUndoing ? ({ mode: 'compensate' } as const) : {};
   return (
     <ActButton
       label={`${isUndoing ? 'Undo the rest' : 'Re-drive'}${redrivenBy === undefined ? '' : ' again'}…`}
@@ -103,10 +103,8 @@ function RedriveButton({ execution }: { readonly execution: ExecutionInFull }): 
           </>
         ),
         verb: isUndoing ? 'Undo' : 'Re-drive',
-        act: (reason) => ({
-          path: `/v1/executions/${id}/redrive`,
-          body: { ...mode, ...reasoned(reason) },
-        }),
+        act: (reason) =>
+          requestTo('POST /v1/executions/:id/redrive', { id, ...mode, ...reasoned(reason) }),
         after: (answer) => go(`/executions/${(answer as { readonly id: string }).id}`),
       }}
     />
@@ -122,7 +120,7 @@ function NoteButton({ id }: { readonly id: string }): ReactNode {
         sentence: 'It is kept with the audit; nothing of the execution changes.',
         verb: 'Keep the note',
         needsReason: true,
-        act: (text) => ({ path: `/v1/executions/${id}/notes`, body: { text } }),
+        act: (text) => requestTo('POST /v1/executions/:id/notes', { id, text }),
       }}
     />
   );
@@ -156,8 +154,8 @@ function SignalDialog({
     try {
       const value = text.trim() === '' ? {} : { value: JSON.parse(text) as unknown };
       setProblem(undefined);
-      const path = `/v1/executions/${id}/signals`;
-      act.mutate({ path, body: { name, ...value } }, { onSuccess: onClose });
+      const request = requestTo('POST /v1/executions/:id/signals', { id, name, ...value });
+      act.mutate(request, { onSuccess: onClose });
     } catch (error) {
       setProblem(error instanceof Error ? error : new Error(String(error)));
     }

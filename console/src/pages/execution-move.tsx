@@ -1,9 +1,9 @@
 // Another release for an execution that nobody runs: an act, with a reason.
 
 import { type ReactNode, useId, useState } from 'react';
-import type { ReleaseMessage } from '../../../src/features/releases/messages.ts';
 import type { ExecutionInFull } from '../../../src/protocol/messages/execution.ts';
-import { type Page, useAct, useRead } from '../api/reads.ts';
+import { requestTo } from '../../../src/protocol/messages/request.ts';
+import { useAct, useRead } from '../api/reads.ts';
 import { Dialog, reasoned } from '../parts/dialog.tsx';
 import { ProblemNote, Shown } from '../parts/notes.tsx';
 
@@ -34,9 +34,7 @@ function MoveDialog({
   const [to, setTo] = useState('');
   const [reason, setReason] = useState('');
   const [toId, reasonId] = [useId(), useId()];
-  const read = useRead<Page<ReleaseMessage>>(
-    `/v1/pipelines/${encodeURIComponent(pipeline)}/releases`,
-  );
+  const read = useRead(requestTo('GET /v1/pipelines/:pipeline/releases', { pipeline }));
   const others = (read.data?.items ?? []).filter(
     ({ name, state }) => name !== from && state !== 'retired',
   );
@@ -45,8 +43,8 @@ function MoveDialog({
       <form
         onSubmit={(event) => {
           event.preventDefault();
-          const body = { to, from, ...reasoned(reason) };
-          act.mutate({ path: `/v1/executions/${id}/move`, body }, { onSuccess: onClose });
+          const move = { id, to, from, ...reasoned(reason) };
+          act.mutate(requestTo('POST /v1/executions/:id/move', move), { onSuccess: onClose });
         }}
       >
         <p>

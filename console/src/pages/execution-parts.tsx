@@ -1,10 +1,10 @@
 // Values, relatives and records of one execution.
 
 import type { ReactNode } from 'react';
-import type { AuditMessage, RefusedWriteMessage } from '../../../src/features/audit/messages.ts';
 import type { ExecutionInFull, ResultMessage } from '../../../src/protocol/messages/execution.ts';
+import { requestTo } from '../../../src/protocol/messages/request.ts';
 import { type Child, useChildren } from '../api/children.ts';
-import { itemsOf, type Page, useRead } from '../api/reads.ts';
+import { itemsOf, useRead } from '../api/reads.ts';
 import { plural } from '../model/words.ts';
 import { JsonView } from '../parts/json.tsx';
 import { ExecutionLink, Fence, Status, Time } from '../parts/marks.tsx';
@@ -95,8 +95,8 @@ export function Related({ execution }: { readonly execution: ExecutionInFull }):
 }
 
 export function Records({ id }: { readonly id: string }): ReactNode {
-  const audit = useRead<Page<AuditMessage>>(`/v1/audit?target=execution&targetId=${id}`);
-  const refused = useRead<Page<RefusedWriteMessage>>(`/v1/refused-writes?execution=${id}`, {
+  const audit = useRead(requestTo('GET /v1/audit', { target: 'execution', targetId: id }));
+  const refused = useRead(requestTo('GET /v1/refused-writes', { execution: id }), {
     everyMs: 3_000,
   });
   const acts = audit.data?.items ?? [];

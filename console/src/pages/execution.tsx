@@ -4,9 +4,9 @@ import { type ReactNode, useEffect, useState } from 'react';
 import type {
   ExecutionInFull,
   HistoryMessage,
-  ResultMessage,
   StoreProblemMessage,
 } from '../../../src/protocol/messages/execution.ts';
+import { requestTo } from '../../../src/protocol/messages/request.ts';
 import { useHistory } from '../api/history.ts';
 import { useRead } from '../api/reads.ts';
 import { ENDED } from '../model/statuses.ts';
@@ -34,11 +34,13 @@ const LOOK_MS = 1_500;
 export function ExecutionPage({ id }: { readonly id: string }): ReactNode {
   // Steps are not told of, only what may have become ready or may have ended.
   const [everyMs, setEveryMs] = useState<number | false>(LOOK_MS);
-  const read = useRead<ExecutionInFull>(
-    `/v1/executions/${id}`,
+  const read = useRead(
+    requestTo('GET /v1/executions/:id', { id }),
     everyMs === false ? {} : { everyMs },
   );
-  const explained = useRead<Explained>(`/v1/executions/${id}/explain`, { everyMs: 5_000 });
+  const explained = useRead(requestTo('GET /v1/executions/:id/explain', { id }), {
+    everyMs: 5_000,
+  });
   const history = useHistory(id, everyMs);
   const { data: execution } = read;
   const isEnded = execution !== undefined && ENDED.has(execution.status);
@@ -157,7 +159,7 @@ function Parts({
 }): ReactNode {
   const [tab, setTab] = useState<(typeof TABS)[number]>('History');
   const isEnded = ENDED.has(execution.status);
-  const result = useRead<ResultMessage>(`/v1/executions/${execution.id}/result`, {
+  const result = useRead(requestTo('GET /v1/executions/:id/result', { id: execution.id }), {
     isEnabled: isEnded,
   });
   return (

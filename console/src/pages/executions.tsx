@@ -3,8 +3,9 @@
 import { type ReactNode, useState } from 'react';
 import { locatedMessage } from '../../../src/execution/failure.ts';
 import type { ExecutionMessage } from '../../../src/protocol/messages/execution.ts';
-import { pathWith } from '../api/call.ts';
-import { itemsOf, useMay, usePages } from '../api/reads.ts';
+import { type ApiRequest, requestTo } from '../../../src/protocol/messages/request.ts';
+import { withTyped } from '../api/call.ts';
+import { itemsOf, type Page, useMay, usePages } from '../api/reads.ts';
 import { OPEN } from '../model/statuses.ts';
 import { durationText, plural } from '../model/words.ts';
 import { BulkButton } from '../parts/bulk.tsx';
@@ -55,14 +56,14 @@ function tookText({ submittedAt, endedAt }: ExecutionMessage): string {
 
 const NAMES = ['status', 'pipeline', 'tag', 'hold', 'attribute', 'equals'] as const;
 
-export function listPath({ query }: Place): string {
-  const given = NAMES.map((name) => [name, query.getAll(name)] as const);
-  return pathWith('/v1/executions', { ...Object.fromEntries(given), limit: 200 });
+export function listRequest({ query }: Place): ApiRequest<Page<ExecutionMessage>> {
+  const typed = Object.fromEntries(NAMES.map((name) => [name, query.getAll(name)]));
+  return withTyped(requestTo('GET /v1/executions', { limit: 200 }), typed);
 }
 
 export function ExecutionsPage(): ReactNode {
   const place = usePlace();
-  const pages = usePages<ExecutionMessage>(listPath(place), { everyMs: 3_000 });
+  const pages = usePages(listRequest(place), { everyMs: 3_000 });
   const items = itemsOf(pages);
   const isFiltered = NAMES.some((name) => place.query.has(name));
   const more = pages.hasNextPage ? ' and more' : '';

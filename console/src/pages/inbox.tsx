@@ -2,7 +2,7 @@
 
 import { type ReactNode, useState } from 'react';
 import type { InteractionMessage } from '../../../src/features/awaits/messages.ts';
-import { pathWith } from '../api/call.ts';
+import { requestTo } from '../../../src/protocol/messages/request.ts';
 import { itemsOf, usePages, useRead } from '../api/reads.ts';
 import { plural } from '../model/words.ts';
 import { ExecutionLink, Until } from '../parts/marks.tsx';
@@ -46,7 +46,7 @@ function useLooking(items: readonly Asked[], place: Place): Looking {
 export function InboxPage(): ReactNode {
   const place = usePlace();
   const assignee = place.query.get('assignee') ?? '';
-  const pages = usePages<Asked>(pathWith('/v1/awaits', { assignee, limit: 100 }), {
+  const pages = usePages(requestTo('GET /v1/awaits', { assignee, limit: 100 }), {
     everyMs: 2_000,
   });
   const { open, chosen, done, onNext } = useLooking(itemsOf(pages), place);
@@ -156,7 +156,7 @@ const OPEN: ReadonlySet<string> = new Set(['open', 'early']);
 
 /** Not in the list: older than what was read of it, or over since it was chosen. */
 function Elsewhere({ id, onNext }: ElsewhereProps): ReactNode {
-  const read = useRead<Asked>(`/v1/awaits/${encodeURIComponent(id)}`);
+  const read = useRead(requestTo('GET /v1/awaits/:id', { id }));
   const { data: asked } = read;
   if (asked !== undefined && OPEN.has(asked.status)) {
     return <Question asked={asked} onEnd={(how) => onNext({ asked, how })} />;

@@ -2,6 +2,7 @@
 
 import type { ReactNode } from 'react';
 import type { JobItemPage, JobMessage } from '../../../src/features/repair/messages.ts';
+import { requestTo } from '../../../src/protocol/messages/request.ts';
 import { itemsOf, usePages, useRead } from '../api/reads.ts';
 import { ENDED } from '../model/statuses.ts';
 import { countText, durationText, plural } from '../model/words.ts';
@@ -27,8 +28,10 @@ const COLUMNS: readonly Column<Item>[] = [
 const LOOK_MS = 1_000;
 
 export function JobPage({ id }: { readonly id: string }): ReactNode {
-  const read = useRead<JobMessage>(`/v1/jobs/${id}`, { everyMs: LOOK_MS });
-  const pages = usePages<Item>(`/v1/jobs/${id}/items?limit=200`, { everyMs: 2 * LOOK_MS });
+  const read = useRead(requestTo('GET /v1/jobs/:id', { id }), { everyMs: LOOK_MS });
+  const pages = usePages(requestTo('GET /v1/jobs/:id/items', { id, limit: 200 }), {
+    everyMs: 2 * LOOK_MS,
+  });
   const items = itemsOf(pages);
   const { data: job } = read;
   return (
@@ -91,10 +94,8 @@ function Progress({ job }: { readonly job: JobMessage }): ReactNode {
 
 function JobActs({ job }: { readonly job: JobMessage }): ReactNode {
   const verb = job.paused ? 'resume' : 'pause';
-  const act = (name: string) => (reason: string) => ({
-    path: `/v1/jobs/${job.id}/${name}`,
-    body: reasoned(reason),
-  });
+  const act = (name: 'pause' | 'resume' | 'stop') => (reason: string) =>
+    requestTo(`POST /v1/jobs/:id/${name}`, { id: job.id, ...reasoned(reason) });
   return (
     <>
       <ActButton

@@ -7,6 +7,7 @@ import type {
   PreflightMessage,
   ReleaseMessage,
 } from '../../../src/features/releases/messages.ts';
+import { requestTo } from '../../../src/protocol/messages/request.ts';
 import { useAct, useMay } from '../api/reads.ts';
 import { Dialog, reasoned } from '../parts/dialog.tsx';
 import { AdminElsewhere, ProblemNote } from '../parts/notes.tsx';
@@ -159,13 +160,13 @@ function LineDialog({ pipeline, line, ask, onClose }: LineDialogProps): ReactNod
     ...(isForced ? { force: true } : {}),
     ...reasoned(reason),
   };
-  const path = `/v1/pipelines/${encodeURIComponent(pipeline)}/line`;
+  const request = requestTo('POST /v1/pipelines/:pipeline/line', { ...body, pipeline });
   return (
     <Dialog title={ask.title} onClose={onClose}>
       <form
         onSubmit={(event) => {
           event.preventDefault();
-          act.mutate({ path, body }, { onSuccess: onClose });
+          act.mutate(request, { onSuccess: onClose });
         }}
       >
         <p>{ask.sentence}</p>
@@ -259,14 +260,14 @@ function PreflightDialog({ pipeline, name, onClose }: PreflightDialogProps): Rea
   const act = useAct<PreflightMessage>();
   const [sample, setSample] = useState('');
   const id = useId();
-  const path = `/v1/pipelines/${encodeURIComponent(pipeline)}/releases/${name}/preflight`;
+  const at = 'POST /v1/pipelines/:pipeline/releases/:name/preflight';
   return (
     <Dialog title={`Preflight of ${name}`} onClose={onClose}>
       <form
         onSubmit={(event) => {
           event.preventDefault();
           const body = sample === '' ? {} : { sample: Number(sample) };
-          act.mutate({ path, body }, { onSuccess: onClose });
+          act.mutate(requestTo(at, { pipeline, name, ...body }), { onSuccess: onClose });
         }}
       >
         <p>

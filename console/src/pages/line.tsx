@@ -6,7 +6,8 @@ import type {
   LineMessage,
   ReleaseMessage,
 } from '../../../src/features/releases/messages.ts';
-import { type Page, useMay, useRead } from '../api/reads.ts';
+import { requestTo } from '../../../src/protocol/messages/request.ts';
+import { useMay, useRead } from '../api/reads.ts';
 import { countText, plural } from '../model/words.ts';
 import { Status, Time } from '../parts/marks.tsx';
 import { Empty, PageHead, Shown } from '../parts/notes.tsx';
@@ -19,9 +20,11 @@ import { lineSentence, Share } from './releases.tsx';
 const LOOK_MS = 2_000;
 
 export function LinePage({ pipeline }: { readonly pipeline: string }): ReactNode {
-  const path = `/v1/pipelines/${encodeURIComponent(pipeline)}`;
-  const line = useRead<LineMessage>(`${path}/line`, { everyMs: LOOK_MS });
-  const read = useRead<Page<ReleaseMessage>>(`${path}/releases`, { everyMs: LOOK_MS });
+  const everyMs = LOOK_MS;
+  const line = useRead(requestTo('GET /v1/pipelines/:pipeline/line', { pipeline }), { everyMs });
+  const read = useRead(requestTo('GET /v1/pipelines/:pipeline/releases', { pipeline }), {
+    everyMs,
+  });
   const releases = read.data?.items ?? [];
   return (
     <>
@@ -189,8 +192,9 @@ function sharesText({ active, candidate, percent = 0 }: ActivationMessage['after
 
 function Log({ pipeline }: { readonly pipeline: string }): ReactNode {
   const { admin } = useMay();
-  const path = `/v1/pipelines/${encodeURIComponent(pipeline)}/activations`;
-  const read = useRead<Page<ActivationMessage>>(path, { everyMs: 5_000 });
+  const read = useRead(requestTo('GET /v1/pipelines/:pipeline/activations', { pipeline }), {
+    everyMs: 5_000,
+  });
   const items = read.data?.items ?? [];
   return (
     <section aria-label="Activations">

@@ -3,9 +3,10 @@
 import { useQuery } from '@tanstack/react-query';
 import { type ReactNode, useMemo } from 'react';
 import type { ExecutionMessage } from '../../../src/protocol/messages/execution.ts';
-import type { DepthMessage } from '../../../src/protocol/messages/operations.ts';
+import { requestTo } from '../../../src/protocol/messages/request.ts';
+import type { DepthMessage } from '../../../src/protocol/messages/sessions.ts';
 import { call } from '../api/call.ts';
-import { type Page, useCaller, useRead } from '../api/reads.ts';
+import { useCaller, useRead } from '../api/reads.ts';
 import { pulseOf } from '../model/pulse.ts';
 import { countText, durationText, plural, quantile } from '../model/words.ts';
 import { Time, useNow } from '../parts/marks.tsx';
@@ -17,10 +18,10 @@ const SAMPLE = 1_000;
 const LOOK_MS = 5_000;
 
 export function OverviewPage(): ReactNode {
-  const newest = useRead<Page<ExecutionMessage>>(`/v1/executions?limit=${SAMPLE}`, {
+  const newest = useRead(requestTo('GET /v1/executions', { limit: SAMPLE }), {
     everyMs: LOOK_MS,
   });
-  const depth = useRead<DepthMessage>('/v1/depth', { everyMs: LOOK_MS });
+  const depth = useRead(requestTo('GET /v1/depth'), { everyMs: LOOK_MS });
   const now = useNow(LOOK_MS);
   const items = newest.data?.items ?? [];
   const pulse = useMemo(() => pulseOf(items, now), [items, now]);
@@ -183,7 +184,7 @@ function StoreHealth(): ReactNode {
     retry: false,
     queryFn: async () => {
       const startedAt = performance.now();
-      await call('/readyz');
+      await call(requestTo('GET /readyz'));
       return performance.now() - startedAt;
     },
   });

@@ -1,8 +1,8 @@
 // What nothing but a person can move: compensations that failed for good, and code that no longer fits.
 
 import { type ReactNode, useId, useState } from 'react';
-import type { DeadLetterMessage } from '../../../src/features/repair/messages.ts';
 import type { ExecutionMessage } from '../../../src/protocol/messages/execution.ts';
+import { requestTo } from '../../../src/protocol/messages/request.ts';
 import { useHistory } from '../api/history.ts';
 import { itemsOf, type Pages, useAct, useMay, usePages } from '../api/reads.ts';
 import { plural } from '../model/words.ts';
@@ -26,9 +26,15 @@ function stuckOf({ id, pipeline, submittedAt }: ExecutionMessage): Stuck {
 const LOOK = { everyMs: 3_000 } as const;
 
 export function QuarantinePage(): ReactNode {
-  const quarantined = usePages<DeadLetterMessage>('/v1/dead-letters?open=true&limit=1000', LOOK);
-  const blocked = usePages<ExecutionMessage>('/v1/executions?hold=blocked&limit=100', LOOK);
-  const undoing = usePages<ExecutionMessage>('/v1/executions?status=waiting&limit=200', LOOK);
+  const quarantined = usePages(
+    requestTo('GET /v1/dead-letters', { open: true, limit: 1_000 }),
+    LOOK,
+  );
+  const blocked = usePages(requestTo('GET /v1/executions', { hold: 'blocked', limit: 100 }), LOOK);
+  const undoing = usePages(
+    requestTo('GET /v1/executions', { status: ['waiting'], limit: 200 }),
+    LOOK,
+  );
   const parked = itemsOf(quarantined)
     .filter(({ status }) => status === 'quarantined')
     .map(({ execution, pipeline, at, reason }) => ({ id: execution, pipeline, at, reason }));
@@ -157,7 +163,7 @@ function ResumeButton({ id }: { readonly id: string }): ReactNode {
         sentence:
           'It is claimed again, with the code that is deployed now. If that does not fit either, it is back here.',
         verb: 'Resume',
-        act: (reason) => ({ path: `/v1/executions/${id}/resume`, body: reasoned(reason) }),
+        act: (reason) => requestTo('POST /v1/executions/:id/resume', { id, ...reasoned(reason) }),
       }}
     />
   );
@@ -171,10 +177,10 @@ function QuarantinedActs({ id }: { readonly id: string }): ReactNode {
         title: 'Undo the rest',
         sentence: 'A new execution undoes what this one could not.',
         verb: 'Undo',
-        act: (reason) => ({
-          path: `/v1/executions/${id}/redrive`,
-          body: { mode: 'compensate', ...reasoned(reason) },
-        }),
+        act: (reason) =>
+          requestTo('POST /v1/executions/:id/redrive', {
+            ...{ id, mode: 'compensate', ...reasoned(reason) },
+          }),
         after: (answer) => go(`/executions/${(answer as { readonly id: string }).id}`),
       }}
     />
@@ -231,8 +237,13 @@ function UndoDialog({
       <form
         onSubmit={(event) => {
           event.preventDefault();
-          const path = `/v1/executions/${id}/${verb}-compensation`;
-          act.mutate({ path, body: { step, ...reasoned(reason) } }, { onSuccess: onClose });
+          const request =
+            verb === 'skip'
+              ? requestTo('POST /v1/executions/:id/skip-compensation', { id, step, reason })
+              : requestTo('POST /v1/executions/:id/retry-compensation', {
+                  ...{ id, step, ...reasoned(reason) },
+                });
+          act.mutate(request, { onSuccess: onClose });
         }}
       >
         <label htmlFor={stepId}>Name of the step</label>

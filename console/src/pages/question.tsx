@@ -2,6 +2,7 @@
 
 import { type ReactNode, useEffect, useId, useRef, useState } from 'react';
 import type { InteractionMessage } from '../../../src/features/awaits/messages.ts';
+import { requestTo } from '../../../src/protocol/messages/request.ts';
 import { useAct, useCaller, useRead } from '../api/reads.ts';
 import { AnswerForm } from '../parts/answer-form.tsx';
 import { ActButton } from '../parts/dialog.tsx';
@@ -57,7 +58,7 @@ function Answering({ asked, onEnd }: QuestionProps): ReactNode {
   const { data: caller } = useCaller();
   const act = useAct();
   const isChecked = asked.unit?.checked === true;
-  const read = useRead<Asked>(`/v1/awaits/${asked.id}`, { isEnabled: isChecked });
+  const read = useRead(requestTo('GET /v1/awaits/:id', { id: asked.id }), { isEnabled: isChecked });
   if (asked.unit?.signed === true) {
     return <p>It takes answers by signed link only: make one, and send it to whoever answers.</p>;
   }
@@ -73,10 +74,9 @@ function Answering({ asked, onEnd }: QuestionProps): ReactNode {
       isPending={act.isPending}
       error={act.error}
       onAnswer={(value) =>
-        act.mutate(
-          { path: `/v1/awaits/${asked.id}/answer`, body: { value } },
-          { onSuccess: () => onEnd('answered') },
-        )
+        act.mutate(requestTo('POST /v1/awaits/:id/answer', { id: asked.id, value }), {
+          onSuccess: () => onEnd('answered'),
+        })
       }
     />
   );
@@ -87,13 +87,13 @@ const DAY = 86_400_000;
 function QuestionActs({ asked, onEnd }: QuestionProps): ReactNode {
   const { data: caller } = useCaller();
   if (!caller?.roles.includes('operate')) return null;
-  const path = `/v1/awaits/${asked.id}`;
+  const { id } = asked;
   return (
     <div className="question-acts">
-      <Assign path={path} assignee={asked.assignee ?? ''} />
+      <Assign id={id} assignee={asked.assignee ?? ''} />
       <div className="acts">
-        <ExtendButton path={path} label="One more day" ms={DAY} />
-        <ExtendButton path={path} label="For as long as it takes" ms={null} />
+        <ExtendButton id={id} label="One more day" ms={DAY} />
+        <ExtendButton id={id} label="For as long as it takes" ms={null} />
         <ActButton
           label="Cancel the question…"
           ask={{
@@ -101,22 +101,22 @@ function QuestionActs({ asked, onEnd }: QuestionProps): ReactNode {
             sentence: 'Nobody will answer it: the code is told so, and goes on.',
             verb: 'Cancel the question',
             isDanger: true,
-            act: () => ({ path: `${path}/cancel` }),
+            act: () => requestTo('POST /v1/awaits/:id/cancel', { id }),
             after: () => onEnd('cancelled'),
           }}
         />
-        {caller.hasLinks ? <MakeLink path={path} /> : null}
+        {caller.hasLinks ? <MakeLink id={id} /> : null}
       </div>
     </div>
   );
 }
 
 function ExtendButton({
-  path,
+  id,
   label,
   ms,
 }: {
-  readonly path: string;
+  readonly id: string;
   readonly label: string;
   readonly ms: number | null;
 }): ReactNode {
@@ -126,7 +126,7 @@ function ExtendButton({
       <button
         type="button"
         disabled={act.isPending}
-        onClick={() => act.mutate({ path: `${path}/extend`, body: { timeoutMs: ms } })}
+        onClick={() => act.mutate(requestTo('POST /v1/awaits/:id/extend', { id, timeoutMs: ms }))}
       >
         {label}
       </button>
@@ -136,10 +136,10 @@ function ExtendButton({
 }
 
 function Assign({
-  path,
+  id: asked,
   assignee,
 }: {
-  readonly path: string;
+  readonly id: string;
   readonly assignee: string;
 }): ReactNode {
   const act = useAct();
@@ -150,10 +150,8 @@ function Assign({
       className="search"
       onSubmit={(event) => {
         event.preventDefault();
-        act.mutate({
-          path: `${path}/assign`,
-          body: { assignee: name.trim() === '' ? null : name.trim() },
-        });
+        const given = name.trim() === '' ? null : name.trim();
+        act.mutate(requestTo('POST /v1/awaits/:id/assign', { id: asked, assignee: given }));
       }}
     >
       <label htmlFor={id}>Assignee</label>
@@ -171,14 +169,16 @@ function Assign({
   );
 }
 
-function MakeLink({ path }: { readonly path: string }): ReactNode {
+function MakeLink({ id }: { readonly id: string }): ReactNode {
   const act = useAct<{ readonly page: string }>();
   const href = act.data === undefined ? undefined : `${window.location.origin}${act.data.page}`;
   return (
     <>
       <button
         type="button"
-        onClick={() => act.mutate({ path: `${path}/link`, body: { expiresInMs: 7 * DAY } })}
+        onClick={() =>
+          act.mutate(requestTo('POST /v1/awaits/:id/link', { id, expiresInMs: 7 * DAY }))
+        }
       >
         Make a link
       </button>

@@ -2,6 +2,7 @@
 
 import type { ReactNode } from 'react';
 import type { ComparedMessage, ReleaseMessage } from '../../../src/features/releases/messages.ts';
+import { requestTo } from '../../../src/protocol/messages/request.ts';
 import { type Read, useRead } from '../api/reads.ts';
 import { countText, plural } from '../model/words.ts';
 import { ExecutionLink, Time } from '../parts/marks.tsx';
@@ -10,8 +11,8 @@ import { Link } from '../router.tsx';
 
 /** What its contract changes: read where it is shown, and where others wait for it to be. */
 export function useChanges(pipeline: string, name: string): Read<ComparedMessage> {
-  return useRead<ComparedMessage>(
-    `/v1/pipelines/${encodeURIComponent(pipeline)}/releases/${encodeURIComponent(name)}/changes`,
+  return useRead(
+    requestTo('GET /v1/pipelines/:pipeline/releases/:name/changes', { pipeline, name }),
   );
 }
 

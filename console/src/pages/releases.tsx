@@ -2,6 +2,7 @@
 
 import type { ReactNode } from 'react';
 import type { LineOfMessage } from '../../../src/features/releases/messages.ts';
+import { requestTo } from '../../../src/protocol/messages/request.ts';
 import { itemsOf, usePages } from '../api/reads.ts';
 import { plural } from '../model/words.ts';
 import { Status } from '../parts/marks.tsx';
@@ -9,7 +10,7 @@ import { Empty, More, PageHead, Shown } from '../parts/notes.tsx';
 import { Link } from '../router.tsx';
 
 export function ReleasesPage(): ReactNode {
-  const pages = usePages<LineOfMessage>('/v1/pipelines?limit=100', { everyMs: 5_000 });
+  const pages = usePages(requestTo('GET /v1/pipelines', { limit: 100 }), { everyMs: 5_000 });
   const items = itemsOf(pages);
   const more = pages.hasNextPage ? ' and more' : '';
   return (

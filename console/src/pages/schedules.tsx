@@ -2,6 +2,7 @@
 
 import type { ReactNode } from 'react';
 import type { ScheduleMessage } from '../../../src/features/schedules/messages.ts';
+import { requestTo } from '../../../src/protocol/messages/request.ts';
 import { itemsOf, useMay, usePages } from '../api/reads.ts';
 import { durationText, plural } from '../model/words.ts';
 import { ActButton } from '../parts/dialog.tsx';
@@ -9,7 +10,7 @@ import { ExecutionLink, Status, Time, Until } from '../parts/marks.tsx';
 import { Empty, More, PageHead, Shown } from '../parts/notes.tsx';
 
 export function SchedulesPage(): ReactNode {
-  const pages = usePages<ScheduleMessage>('/v1/schedules?limit=100', { everyMs: 10_000 });
+  const pages = usePages(requestTo('GET /v1/schedules', { limit: 100 }), { everyMs: 10_000 });
   const items = itemsOf(pages);
   return (
     <>
@@ -93,7 +94,7 @@ function PauseSchedule({
           ? 'It fires again at its times.'
           : 'It does not fire until it is resumed.',
         verb: isPaused ? 'Resume' : 'Pause',
-        act: () => ({ path: `/v1/schedules/${encodeURIComponent(id)}/${verb}` }),
+        act: () => requestTo(`POST /v1/schedules/:id/${verb}`, { id }),
       }}
     />
   );

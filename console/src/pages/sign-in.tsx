@@ -1,5 +1,6 @@
 import { useQueryClient } from '@tanstack/react-query';
 import { type ReactNode, useId, useState } from 'react';
+import { requestTo } from '../../../src/protocol/messages/request.ts';
 import { chooseProject, Refused } from '../api/call.ts';
 import { useAct } from '../api/reads.ts';
 import { Mark } from '../nav.tsx';
@@ -21,7 +22,7 @@ export function SignIn({ problem }: { readonly problem?: Error | null }): ReactN
           event.preventDefault();
           chooseProject(undefined);
           act.mutate(
-            { path: '/v1/sign-in', key: key.trim() },
+            { ...requestTo('POST /v1/sign-in'), key: key.trim() },
             { onSuccess: () => client.resetQueries() },
           );
         }}

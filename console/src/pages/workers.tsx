@@ -2,13 +2,13 @@
 
 import { type ReactNode, useState } from 'react';
 import type { RefusedWriteMessage } from '../../../src/features/audit/messages.ts';
+import { requestTo } from '../../../src/protocol/messages/request.ts';
 import type {
   ListedLeaseMessage,
   SessionMessage,
   WorkerMessage,
-} from '../../../src/protocol/messages/operations.ts';
-import { pathWith } from '../api/call.ts';
-import { itemsOf, type Page, useMay, usePages, useRead } from '../api/reads.ts';
+} from '../../../src/protocol/messages/sessions.ts';
+import { itemsOf, useMay, usePages, useRead } from '../api/reads.ts';
 import { durationText, plural } from '../model/words.ts';
 import { ActButton } from '../parts/dialog.tsx';
 import { ExecutionLink, Fence, Status, Time, useNow } from '../parts/marks.tsx';
@@ -31,8 +31,8 @@ export function WorkersPage(): ReactNode {
 
 function Sessions(): ReactNode {
   const { admin: mayEnd, adminElsewhere } = useMay();
-  const read = usePages<SessionMessage>('/v1/sessions?limit=200', { everyMs: LOOK_MS });
-  const workers = useRead<Page<WorkerMessage>>('/v1/workers?limit=200', { everyMs: WORKERS_MS });
+  const read = usePages(requestTo('GET /v1/sessions', { limit: 200 }), { everyMs: LOOK_MS });
+  const workers = useRead(requestTo('GET /v1/workers', { limit: 200 }), { everyMs: WORKERS_MS });
   const said = new Map(workers.data?.items.map((each) => [each.id, each]));
   const items = itemsOf(read);
   const now = useNow(200);
@@ -131,7 +131,7 @@ function EndButton({ id, owner }: { readonly id: string; readonly owner: string 
         verb: 'End the session',
         isDanger: true,
         needsReason: true,
-        act: (reason) => ({ path: `/v1/sessions/${id}/end`, body: { reason } }),
+        act: (reason) => requestTo('POST /v1/sessions/:id/end', { id, reason }),
       }}
     />
   );
@@ -161,7 +161,7 @@ const REFUSED: readonly Column<RefusedWriteMessage>[] = [
 ];
 
 function RefusedWrites(): ReactNode {
-  const read = useRead<Page<RefusedWriteMessage>>('/v1/refused-writes?limit=50', {
+  const read = useRead(requestTo('GET /v1/refused-writes', { limit: 50 }), {
     everyMs: 2_000,
   });
   const items = read.data?.items ?? [];
@@ -200,12 +200,9 @@ function Leases(): ReactNode {
   const { isOfAll, admin } = useMay();
   const [prefix, setPrefix] = useState('');
   const [asked, setAsked] = useState('');
-  const pages = usePages<ListedLeaseMessage>(
-    pathWith('/v1/leases', { prefix: asked, limit: 200 }),
-    {
-      everyMs: 2_000,
-    },
-  );
+  const pages = usePages(requestTo('GET /v1/leases', { prefix: asked, limit: 200 }), {
+    everyMs: 2_000,
+  });
   const items = itemsOf(pages);
   if (!isOfAll) return null;
   const columns = admin ? [...LEASES, ACTS] : LEASES;
@@ -275,7 +272,7 @@ function LeaseActs({
   readonly leaseKey: string;
   readonly fence: number;
 }): ReactNode {
-  const path = `/v1/leases/${encodeURIComponent(leaseKey)}`;
+  const term = { key: leaseKey, fence };
   return (
     <span className="acts">
       <ActButton
@@ -286,10 +283,8 @@ function LeaseActs({
           sentence: 'Its holder is asked to stop within a minute. Then it is free for others.',
           verb: 'Drain',
           needsReason: true,
-          act: (reason) => ({
-            path: `${path}/drain`,
-            body: { fence, reason, deadlineMs: DRAIN_MS },
-          }),
+          act: (reason) =>
+            requestTo('POST /v1/leases/:key/drain', { ...term, reason, deadlineMs: DRAIN_MS }),
         }}
       />
       <ActButton
@@ -302,7 +297,7 @@ function LeaseActs({
           verb: 'Revoke',
           isDanger: true,
           needsReason: true,
-          act: (reason) => ({ path: `${path}/revoke`, body: { fence, reason } }),
+          act: (reason) => requestTo('POST /v1/leases/:key/revoke', { ...term, reason }),
         }}
       />
     </span>

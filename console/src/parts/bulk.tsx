@@ -1,7 +1,7 @@
 // An act on many: counted first, done by a job that can be watched and stopped.
 
 import { type ReactNode, useId, useState } from 'react';
-import type { JobMessage } from '../../../src/features/repair/messages.ts';
+import { requestTo } from '../../../src/protocol/messages/request.ts';
 import { useAct, useRead } from '../api/reads.ts';
 import { plural } from '../model/words.ts';
 import { go } from '../router.tsx';
@@ -45,7 +45,7 @@ function BulkDialog({
   const count = useAct<{ readonly id: string }>();
   const start = useAct<{ readonly id: string }>();
   const [reasonId, paceId] = [useId(), useId()];
-  const path = `/v1/jobs/${act}`;
+  const path = `POST /v1/jobs/${act}` as const;
   const pace = perSecond === '' ? {} : { perSecond: Number(perSecond) };
   return (
     <Dialog title={title} onClose={onClose}>
@@ -53,7 +53,7 @@ function BulkDialog({
         onSubmit={(event) => {
           event.preventDefault();
           const body = { filter, ...pace, ...reasoned(reason), ...(mode && { mode }) };
-          start.mutate({ path, body }, { onSuccess: ({ id }) => go(`/jobs/${id}`) });
+          start.mutate(requestTo(path, body), { onSuccess: ({ id }) => go(`/jobs/${id}`) });
         }}
       >
         <p>{sentenceOf(act, filter)}</p>
@@ -82,10 +82,9 @@ function BulkDialog({
             type="button"
             disabled={count.isPending}
             onClick={() =>
-              count.mutate(
-                { path, body: { filter, dryRun: true } },
-                { onSuccess: ({ id }) => setPreview(id) },
-              )
+              count.mutate(requestTo(path, { filter, dryRun: true }), {
+                onSuccess: ({ id }) => setPreview(id),
+              })
             }
           >
             Count them first
@@ -118,7 +117,7 @@ function Preview({
   readonly act: Bulk['act'];
   readonly job: string | undefined;
 }): ReactNode {
-  const read = useRead<JobMessage>(`/v1/jobs/${job}`, {
+  const read = useRead(requestTo('GET /v1/jobs/:id', { id: job ?? '' }), {
     isEnabled: job !== undefined,
     everyMs: COUNTING_MS,
   });

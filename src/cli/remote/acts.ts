@@ -1,9 +1,16 @@
 // holdfast cancel, pause, resume, signal, redrive: what people do to an execution.
 
-import { type CommandSpec, type ExitCode, type Typed, UsageProblem, wordsOf } from '../command.ts';
+import { ask } from '../../client/calls.ts';
+import {
+  type CommandSpec,
+  type ExitCode,
+  type Typed,
+  typedValue,
+  UsageProblem,
+  wordsOf,
+} from '../command.ts';
 import { print, printLine } from '../screen.ts';
 import { CONNECTION_FLAGS, clientFor } from './connection.ts';
-import { typedValue } from './value.ts';
 
 interface Done {
   readonly kind: string;
@@ -55,7 +62,7 @@ export const signalCommand: CommandSpec = {
   },
 };
 
-const MODES: readonly string[] = ['forward', 'compensate'];
+const MODES = ['forward', 'compensate'] as const;
 
 export const redriveCommand: CommandSpec = {
   usage:
@@ -75,15 +82,17 @@ export const redriveCommand: CommandSpec = {
 
 async function redrive(typed: Typed): Promise<ExitCode> {
   const [id] = wordsOf(redriveCommand, typed, ['execution']);
-  const mode = typed.text('mode');
-  if (mode !== undefined && !MODES.includes(mode)) {
-    throw new UsageProblem(`--mode is ${MODES.join(' or ')}; got "${mode}".`);
-  }
+  const said = typed.text('mode');
+  const mode = MODES.find((each) => each === said);
+  if (mode !== said) throw new UsageProblem(`--mode is ${MODES.join(' or ')}; got "${said}".`);
   const client = await clientFor(typed);
-  const made = await client.call<{ readonly id: string }>(
-    `/v1/executions/${encodeURIComponent(id)}/redrive`,
-    { method: 'POST', body: given(typed, ['from', 'mode', 'release', 'reason']) },
-  );
+  const made = await ask(client, 'POST /v1/executions/:id/redrive', {
+    id,
+    from: typed.text('from'),
+    mode,
+    release: typed.text('release'),
+    reason: typed.text('reason'),
+  });
   if (typed.isSet('json')) printLine(made);
   else print(`${made.id} submitted; ${aimOf(typed, id)}`);
   return 0;
@@ -95,12 +104,4 @@ function aimOf(typed: Typed, id: string): string {
   return from === undefined
     ? `it goes on where ${id} went wrong`
     : `it does again what ${id} did from ${from} on`;
-}
-
-function given(typed: Typed, flags: readonly string[]): Readonly<Record<string, string>> {
-  const pairs = flags.flatMap((flag) => {
-    const text = typed.text(flag);
-    return text === undefined ? [] : [[flag, text] as const];
-  });
-  return Object.fromEntries(pairs);
 }

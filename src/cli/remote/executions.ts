@@ -1,7 +1,8 @@
 // holdfast get, history, explain: one execution, looked at.
 
+import { ask } from '../../client/calls.ts';
 import { type Failure, locatedMessage } from '../../execution/failure.ts';
-import type { HistoryMessage, ResultMessage } from '../../protocol/messages/execution.ts';
+import type { HistoryMessage } from '../../protocol/messages/execution.ts';
 import { type CommandSpec, type ExitCode, type Typed, wholeText, wordsOf } from '../command.ts';
 import { plain, print, printLine, printTable } from '../screen.ts';
 import { CONNECTION_FLAGS, clientFor } from './connection.ts';
@@ -17,9 +18,7 @@ async function get(typed: Typed): Promise<ExitCode> {
   const [id] = wordsOf(getCommand, typed, ['execution']);
   const client = await clientFor(typed);
   const execution = await client.executions.read(id);
-  const { output, failure } = await client.call<ResultMessage>(
-    `/v1/executions/${encodeURIComponent(id)}/result`,
-  );
+  const { output, failure } = await ask(client, 'GET /v1/executions/:id/result', { id });
   const all = {
     ...execution,
     ...(output === undefined ? {} : { output }),

@@ -1,12 +1,12 @@
 // holdfast list, dead-letters, schedules, workers, leases: pages of what there is.
 
-import type { WorkerMessage } from '../../protocol/messages/operations.ts';
+import type { WorkerMessage } from '../../protocol/messages/sessions.ts';
 import type { CommandSpec, Flag } from '../command.ts';
 import { CONNECTION_FLAGS } from './connection.ts';
 import { type Listing, PAGE_FLAGS, showPages } from './pages.ts';
 
 interface List {
-  readonly path: string;
+  readonly at: Listing['at'];
   readonly usage: string;
   readonly columns: readonly string[];
   /** Flags that go into the query as they are. */
@@ -14,18 +14,18 @@ interface List {
   readonly forPeople?: Pick<Listing, 'rowOf' | 'noteOf'>;
 }
 
-function list({ path, usage, columns, filters = {}, forPeople }: List): CommandSpec {
+function list({ at, usage, columns, filters = {}, forPeople }: List): CommandSpec {
   const spec: CommandSpec = {
     usage: `${usage} [--limit 100] [--cursor …] [--all] [--json]`,
     flags: { ...filters, ...PAGE_FLAGS, ...CONNECTION_FLAGS },
     execute: (typed) =>
-      showPages(spec, typed, { path, columns, filters: Object.keys(filters), ...forPeople }),
+      showPages(spec, typed, { at, columns, filters: Object.keys(filters), ...forPeople }),
   };
   return spec;
 }
 
 export const listCommand: CommandSpec = list({
-  path: '/v1/executions',
+  at: 'GET /v1/executions',
   usage: 'holdfast list [--status running,waiting] [--pipeline order] [--tag vip]',
   columns: [
     'id',
@@ -51,7 +51,7 @@ export const listCommand: CommandSpec = list({
 });
 
 export const deadLettersCommand: CommandSpec = list({
-  path: '/v1/dead-letters',
+  at: 'GET /v1/dead-letters',
   usage: 'holdfast dead-letters [--pipeline order] [--code card-declined] [--step charge]',
   columns: [
     'execution',
@@ -72,13 +72,13 @@ export const deadLettersCommand: CommandSpec = list({
 });
 
 export const schedulesCommand: CommandSpec = list({
-  path: '/v1/schedules',
+  at: 'GET /v1/schedules',
   usage: 'holdfast schedules',
   columns: ['id', 'when', 'target', 'paused', 'nextTimes.0', 'firedAt', 'lastExecution'],
 });
 
 export const workersCommand: CommandSpec = list({
-  path: '/v1/workers',
+  at: 'GET /v1/workers',
   usage: 'holdfast workers',
   columns: [
     ...['id', 'kind', 'owner', 'state', 'work', 'release', 'pipelines'],
@@ -99,7 +99,7 @@ export const workersCommand: CommandSpec = list({
 });
 
 export const leasesCommand: CommandSpec = list({
-  path: '/v1/leases',
+  at: 'GET /v1/leases',
   usage: 'holdfast leases [--prefix tenant-7/]',
   columns: ['key', 'state', 'owner', 'fence', 'since', 'freeInMs'],
   filters: { prefix: { value: 'prefix', help: 'Only keys that start with this (default all)' } },

@@ -1,6 +1,7 @@
 // Lists come in pages: one, or all of them one after the other.
 
 import type { CallOptions, Page } from '../../client/client.ts';
+import type { Address } from '../../protocol/messages/request.ts';
 import {
   type CommandSpec,
   type ExitCode,
@@ -24,7 +25,7 @@ export const PAGE_FLAGS: Readonly<Record<string, Flag>> = {
 };
 
 export interface Listing {
-  readonly path: string;
+  readonly at: Extract<Address, `GET ${string}`>;
   /** Those that no item has are left out. */
   readonly columns: readonly string[];
   /** Flags that go into the query. */
@@ -40,14 +41,14 @@ export interface Listing {
 export async function showPages(
   spec: Pick<CommandSpec, 'usage'>,
   typed: Typed,
-  { path, columns, filters, query = {}, rowOf = (item) => item, noteOf }: Listing,
+  { at, columns, filters, query = {}, rowOf = (item) => item, noteOf }: Listing,
 ): Promise<ExitCode> {
   refuseWords(spec, typed);
   const limit = wholeText('limit', typed.text('limit'), 1);
   const client = await clientFor(typed);
   const asked = Object.fromEntries(filters.map((name) => [name, listText(typed.text(name))]));
   const ask = (cursor: string | undefined, most = limit): Promise<Page<Row>> =>
-    client.call(path, { query: { ...query, ...asked, limit: most, cursor } });
+    client.call(at.slice('GET '.length), { query: { ...query, ...asked, limit: most, cursor } });
   let cursor = typed.text('cursor');
   let shown = 0;
   do {

@@ -1,27 +1,22 @@
 // holdfast submit: what shall run, with which input.
 
-import type { Static } from 'typebox';
+import { ask } from '../../client/calls.ts';
 import type { Executions } from '../../client/executions.ts';
-import type {
-  submitted as answer,
-  ResultMessage,
-  SubmitBody,
-} from '../../protocol/messages/execution.ts';
+import type { ResultMessage, SubmitBody } from '../../protocol/messages/execution.ts';
+import type { Said } from '../../protocol/messages/request.ts';
 import { systemTimers } from '../../support/timer.ts';
 import {
   type CommandSpec,
   type ExitCode,
   listText,
   type Typed,
+  typedValue,
   UsageProblem,
   wholeText,
 } from '../command.ts';
 import { plain, print, printLine, printProblem } from '../screen.ts';
 import { CONNECTION_FLAGS, clientFor } from './connection.ts';
 import { showResult } from './show.ts';
-import { typedValue } from './value.ts';
-
-type Submitted = Static<typeof answer>;
 
 export const submitCommand: CommandSpec = {
   usage:
@@ -59,8 +54,7 @@ async function execute(typed: Typed): Promise<ExitCode> {
   const client = await clientFor(typed);
   const { executions } = client;
   // Not by `executions.submit`, which makes a Node warning of what is printed here.
-  const call = { method: 'POST', body: await bodyOf(typed) } as const;
-  const submitted = await client.call<Submitted>('/v1/executions', call);
+  const submitted = await ask(client, 'POST /v1/executions', await bodyOf(typed));
   if (typed.isSet('json')) printLine(submitted);
   else print(`${submitted.id} ${submitted.existing ? 'was submitted before' : 'submitted'}`);
   if (submitted.warning !== undefined) printProblem(plain(submitted.warning.detail));
@@ -93,7 +87,7 @@ async function sayIfStuck(executions: Executions, id: string): Promise<void> {
   printProblem(`${advice}Ctrl-C ends the waiting only; "holdfast cancel ${id}" ends it.`);
 }
 
-async function bodyOf(typed: Typed): Promise<SubmitBody> {
+async function bodyOf(typed: Typed): Promise<Said<'POST /v1/executions'>> {
   const template = templateOf(typed.text('template'));
   const [pipeline, given, ...more] =
     template === undefined ? typed.words : [undefined, ...typed.words];
@@ -103,12 +97,16 @@ async function bodyOf(typed: Typed): Promise<SubmitBody> {
   if (more.length > 0) {
     throw new UsageProblem(`"${more[0]}" is one word too many: is the input in quotes?`);
   }
-  const input = await typedValue(given);
   return {
-    ...(pipeline === undefined ? {} : { pipeline }),
-    ...(template === undefined ? {} : { template }),
-    ...(input === undefined ? {} : { input }),
-    ...placing(typed),
+    pipeline,
+    template,
+    input: await typedValue(given),
+    key: typed.text('key'),
+    lane: typed.text('lane') as SubmitBody['lane'],
+    tags: listText(typed.text('tags')),
+    delayMs: wholeText('delay-ms', typed.text('delay-ms')),
+    deadlineMs: wholeText('deadline-ms', typed.text('deadline-ms')),
+    ifNoWorker: ifNoWorker(typed.text('if-no-worker')),
   };
 }
 
@@ -118,24 +116,7 @@ function templateOf(text: string | undefined): SubmitBody['template'] {
   return { id, ...(version === undefined ? {} : { version: Number(version) }) };
 }
 
-function placing(typed: Typed): SubmitBody {
-  const key = typed.text('key');
-  const lane = typed.text('lane') as SubmitBody['lane'];
-  const tags = listText(typed.text('tags'));
-  const delayMs = wholeText('delay-ms', typed.text('delay-ms'));
-  const deadlineMs = wholeText('deadline-ms', typed.text('deadline-ms'));
-  return {
-    ...(key === undefined ? {} : { key }),
-    ...(lane === undefined ? {} : { lane }),
-    ...(tags === undefined ? {} : { tags: [...tags] }),
-    ...(delayMs === undefined ? {} : { delayMs }),
-    ...(deadlineMs === undefined ? {} : { deadlineMs }),
-    ...ifNoWorker(typed.text('if-no-worker')),
-  };
-}
-
-function ifNoWorker(choice: string | undefined): Pick<SubmitBody, 'ifNoWorker'> {
-  if (choice === undefined) return {};
-  if (choice === 'wait' || choice === 'refuse') return { ifNoWorker: choice };
+function ifNoWorker(choice: string | undefined): SubmitBody['ifNoWorker'] {
+  if (choice === undefined || choice === 'wait' || choice === 'refuse') return choice;
   throw new UsageProblem(`--if-no-worker is wait or refuse; got "${choice}".`);
 }

@@ -1,10 +1,16 @@
 // holdfast answer: what executions ask of people, and the answer to one of it.
 
-import { type CommandSpec, type ExitCode, type Typed, UsageProblem } from '../../cli/command.ts';
+import {
+  type CommandSpec,
+  type ExitCode,
+  type Typed,
+  typedValue,
+  UsageProblem,
+} from '../../cli/command.ts';
 import { CONNECTION_FLAGS, clientFor } from '../../cli/remote/connection.ts';
 import { PAGE_FLAGS, showPages } from '../../cli/remote/pages.ts';
-import { typedValue } from '../../cli/remote/value.ts';
 import { print, printLine } from '../../cli/screen.ts';
+import { ask } from '../../client/calls.ts';
 
 const FILTERS = ['execution', 'name', 'assignee'] as const;
 
@@ -32,7 +38,7 @@ async function execute(typed: Typed): Promise<ExitCode> {
   const [id, given, more] = typed.words;
   if (id === undefined) {
     return showPages(answerCommand, typed, {
-      path: '/v1/awaits',
+      at: 'GET /v1/awaits',
       columns: COLUMNS,
       filters: FILTERS,
     });
@@ -41,10 +47,8 @@ async function execute(typed: Typed): Promise<ExitCode> {
     throw new UsageProblem(`One id and one answer: ${answerCommand.usage}`);
   }
   const client = await clientFor(typed);
-  const answered = await client.call<{ readonly kind: string; readonly settled: boolean }>(
-    `/v1/awaits/${encodeURIComponent(id)}/answer`,
-    { method: 'POST', body: { value: await typedValue(given) } },
-  );
+  const value = await typedValue(given);
+  const answered = await ask(client, 'POST /v1/awaits/:id/answer', { id, value });
   if (typed.isSet('json')) printLine(answered);
   else {
     const { kind, settled } = answered;

@@ -1,7 +1,6 @@
 // What executions ask, for those who answer.
 
-import { type Calls, type Page, type PageQuery, part, withTags } from '../../client/calls.ts';
-import type { AnsweredMessage, InteractionMessage } from './messages.ts';
+import { ask, type Calls, type PageQuery, withTags } from '../../client/calls.ts';
 
 export interface AwaitFilter extends PageQuery {
   /** Those that can be answered, unless said otherwise. */
@@ -19,59 +18,28 @@ export interface Place {
   readonly item?: number;
 }
 
-interface Done {
-  readonly kind: 'done';
-}
-
-export class Awaits {
-  readonly #client: Calls;
-
-  constructor(client: Calls) {
-    this.#client = client;
-  }
-
-  list(filter: AwaitFilter = {}): Promise<Page<InteractionMessage>> {
-    return this.#client.call('/v1/awaits', { query: { ...filter } });
-  }
-
-  read(id: string): Promise<InteractionMessage> {
-    return this.#client.call(`/v1/awaits/${part(id)}`);
-  }
-
-  /** The first answer wins; the same again is fine. */
-  answer(target: string | Place, value?: unknown): Promise<AnsweredMessage> {
-    const sent = value === undefined ? {} : withTags('The answer', { value }, 'value');
-    if (typeof target === 'string') return this.#act(target, 'answer', sent);
-    const { execution, name, ...place } = target;
-    return this.#client.call(`/v1/executions/${part(execution)}/awaits/${part(name)}/answer`, {
-      method: 'POST',
-      body: { ...place, ...sent },
-    });
-  }
-
-  /** From now; null: for as long as it takes. */
-  extend(id: string, timeoutMs: number | null): Promise<Done> {
-    return this.#act(id, 'extend', { timeoutMs });
-  }
-
-  /** null: nobody. */
-  assign(id: string, assignee: string | null): Promise<Done> {
-    return this.#act(id, 'assign', { assignee });
-  }
-
-  cancel(id: string): Promise<Done> {
-    return this.#act(id, 'cancel', undefined);
-  }
-
-  /** Answered at this path, once, without any key. */
-  link(
-    id: string,
-    expiresInMs: number,
-  ): Promise<{ readonly token: string; readonly path: string }> {
-    return this.#act(id, 'link', { expiresInMs });
-  }
-
-  #act<Answer>(id: string, verb: string, body: object | undefined): Promise<Answer> {
-    return this.#client.call(`/v1/awaits/${part(id)}/${verb}`, { method: 'POST', body });
-  }
+export function awaitsOf(client: Calls) {
+  return {
+    list: (filter: AwaitFilter = {}) => ask(client, 'GET /v1/awaits', filter),
+    read: (id: string) => ask(client, 'GET /v1/awaits/:id', { id }),
+    /** The first answer wins; the same again is fine. */
+    answer(target: string | Place, value?: unknown) {
+      const sent = value === undefined ? {} : withTags('The answer', { value }, 'value');
+      if (typeof target === 'string') {
+        return ask(client, 'POST /v1/awaits/:id/answer', { ...sent, id: target });
+      }
+      const { execution: id, ...place } = target;
+      return ask(client, 'POST /v1/executions/:id/awaits/:name/answer', { ...sent, id, ...place });
+    },
+    /** From now; null: for as long as it takes. */
+    extend: (id: string, timeoutMs: number | null) =>
+      ask(client, 'POST /v1/awaits/:id/extend', { id, timeoutMs }),
+    /** null: nobody. */
+    assign: (id: string, assignee: string | null) =>
+      ask(client, 'POST /v1/awaits/:id/assign', { id, assignee }),
+    cancel: (id: string) => ask(client, 'POST /v1/awaits/:id/cancel', { id }),
+    /** Answered at this path, once, without any key. */
+    link: (id: string, expiresInMs: number) =>
+      ask(client, 'POST /v1/awaits/:id/link', { id, expiresInMs }),
+  };
 }

@@ -1,64 +1,35 @@
 // What executions ask, and the answers.
 
+import type { Static } from 'typebox';
 import type { Holdfast } from '../../engine/holdfast.ts';
+import { saidIn } from '../../execution/history.ts';
 import type { InteractionId } from '../../execution/names.ts';
-import { type Reader, readable } from '../../protocol/rest/execution-message.ts';
+import { type Reader, readable } from '../../protocol/rest/executions.ts';
 import { withEtag } from '../../protocol/rest/handling.ts';
 import { notFound, refused } from '../../protocol/rest/problems.ts';
 import {
   actingFor,
   type Caller,
   type Coordinator,
+  ProblemReply,
   type Reply,
   type Route,
-  route,
+  routesOf,
 } from '../../protocol/rest/route.ts';
 import { formatInstant } from '../../support/clock.ts';
 import { boundedText } from '../../support/options.ts';
 import { openedWithin } from '../../support/page-size.ts';
-import { answerSchemaOf } from './answer-schema-routes.ts';
+import { recordAct } from '../audit/routes.ts';
 import type { Answered } from './api.ts';
-import {
-  answerBody,
-  answered,
-  assignBody,
-  done,
-  extendBody,
-  type InteractionMessage,
-  interaction,
-  interactionPage,
-  interactionParams,
-  interactionQuery,
-  placeAnswerBody,
-  placeParams,
-} from './messages.ts';
-import type { Answer, AwaitUnit } from './model.ts';
+import { linkId } from './links-api.ts';
+import { awaitOperations, type InteractionMessage, type link as linkSchema } from './messages.ts';
+import type { Answer, AwaitUnit, Interaction } from './model.ts';
 import type { AwaitAnswer, InteractionFound } from './port.ts';
-
-const READERS = ['submit', 'operate'] as const;
-/** Not whoever submits: nobody approves what it asked for itself. */
-const ANSWERERS = ['operate'] as const;
-const ANSWERS = {
-  200: {
-    what: 'It won, or the same was there, or it is kept until it is asked.',
-    schema: answered,
-  },
-  409: { what: 'Somebody else was first, or it is too late.' },
-  503: { what: 'No worker could check it.' },
-} as const;
-const DONE = { 200: { what: 'Done.', schema: done }, 409: { what: 'It has settled.' } } as const;
 
 const PAGE = 100;
 
-const list = route({
-  method: 'GET',
-  path: '/v1/awaits',
-  name: 'listAwaits',
-  summary: 'What can be answered, of the newest executions first.',
-  allows: READERS,
-  query: interactionQuery,
-  answers: { 200: { what: 'A page.', schema: interactionPage } },
-  async handle({ store, holdfast }, { query, caller, header }) {
+export const awaitRoutes: readonly Route[] = routesOf(awaitOperations, {
+  async listAwaits({ store, holdfast }, { query, caller, header }) {
     const { cursor, name, assignee, limit = PAGE, open = true, ...rest } = query;
     const found = await store.executions.interactions({
       ...(rest as { readonly execution?: InteractionFound['interaction']['execution'] }),
@@ -76,98 +47,85 @@ const list = route({
     const body = { items, ...(last === undefined ? {} : { cursor: last.id }) };
     return withEtag(body, header('if-none-match'));
   },
-});
 
-const read = route({
-  method: 'GET',
-  path: '/v1/awaits/:id',
-  name: 'readAwait',
-  summary: 'One interaction: what is asked, of whom, until when, and its answer.',
-  allows: READERS,
-  params: interactionParams,
-  answers: { 200: { what: 'As it is now.', schema: interaction } },
-  async handle(coordinator, { params, caller, header }) {
+  async readAwait(coordinator, { params, caller, header }) {
     const found = await interactionFor(coordinator, caller, params.id);
     const { interaction: asked, unit } = found;
     const schema = unit?.checked === true ? await answerSchemaOf(coordinator, asked) : {};
     const body = { ...(await interactionMessage(coordinator.holdfast, found)), ...schema };
     return withEtag(body, header('if-none-match'));
   },
-});
 
-const answerOne = route({
-  method: 'POST',
-  path: '/v1/awaits/:id/answer',
-  name: 'answerAwait',
-  summary: 'Answers it. The first answer wins; the same again is fine.',
-  allows: ANSWERERS,
-  params: interactionParams,
-  body: answerBody,
-  takesValues: true,
-  answers: ANSWERS,
-  async handle({ holdfast }, { params, body, caller }) {
+  async answerAwait({ holdfast }, { params, body, caller }) {
     return answeredReply(await holdfast.awaits.answer(params.id, body.value, actingFor(caller)));
   },
-});
 
-const answerPlace = route({
-  method: 'POST',
-  path: '/v1/executions/:id/awaits/:name/answer',
-  name: 'answerPlace',
-  summary: 'As answerAwait, by where it stands: also before it is asked.',
-  allows: ANSWERERS,
-  params: placeParams,
-  body: placeAnswerBody,
-  takesValues: true,
-  answers: ANSWERS,
-  async handle({ holdfast }, { params, body, caller }) {
+  async answerPlace({ holdfast }, { params, body, caller }) {
     const { value, ...place } = body;
     const target = { execution: params.id, name: params.name, ...place };
     return answeredReply(await holdfast.awaits.answer(target, value, actingFor(caller)));
   },
-});
 
-const extend = route({
-  method: 'POST',
-  path: '/v1/awaits/:id/extend',
-  name: 'extendAwait',
-  summary: 'Gives it another time.',
-  allows: ['operate'],
-  params: interactionParams,
-  body: extendBody,
-  answers: DONE,
-  async handle({ holdfast }, { params, body, caller }) {
+  async extendAwait({ holdfast }, { params, body, caller }) {
     const timeoutMs = body.timeoutMs ?? 'none';
     const acting = actingFor(caller);
     return doneReply(await holdfast.awaits.extend(params.id, { ...acting, timeoutMs }));
   },
-});
 
-const assign = route({
-  method: 'POST',
-  path: '/v1/awaits/:id/assign',
-  name: 'assignAwait',
-  summary: 'Says who is to answer it.',
-  allows: ['operate'],
-  params: interactionParams,
-  body: assignBody,
-  answers: DONE,
-  async handle({ holdfast }, { params, body, caller }) {
+  async assignAwait({ holdfast }, { params, body, caller }) {
     const assignee = body.assignee ?? undefined;
     return doneReply(await holdfast.awaits.assign(params.id, assignee, actingFor(caller)));
   },
-});
 
-const cancel = route({
-  method: 'POST',
-  path: '/v1/awaits/:id/cancel',
-  name: 'cancelAwait',
-  summary: 'Nobody will answer it: the code is told so, and goes on.',
-  allows: ['operate'],
-  params: interactionParams,
-  answers: DONE,
-  async handle({ holdfast }, { params, caller }) {
+  async cancelAwait({ holdfast }, { params, caller }) {
     return doneReply(await holdfast.awaits.cancel(params.id, actingFor(caller)));
+  },
+
+  async linkAwait(coordinator, { params, body, caller }) {
+    requireLinks(coordinator);
+    const { store, holdfast } = coordinator;
+    const { project } = caller;
+    const id = params.id as Parameters<typeof store.executions.interaction>[0]['id'];
+    const found = await store.executions.interaction({ project, id });
+    if (found === undefined) throw notFound(`await with interaction ${params.id}`);
+    const { expiresInMs } = body;
+    const token = holdfast.awaits.link(params.id, { project, expiresInMs });
+    await recordAct(coordinator, caller, {
+      ...{ act: 'make-link', target: { kind: 'interaction', id } },
+      about: { link: linkId(token), expiresInMs },
+    });
+    return { status: 200, body: linkMessage(token) };
+  },
+
+  async readLink(coordinator, { params }) {
+    requireLinks(coordinator);
+    const { store, holdfast } = coordinator;
+    const read = holdfast.awaits.readLink(params.link);
+    if (read.kind === 'refused') throw refused(read);
+    const found = await store.executions.interaction({ project: read.project, id: read.id });
+    if (found?.unit === undefined) throw refused({ why: 'await-unknown', id: read.id });
+    const { status, request, project } = found.interaction;
+    const { name, dueAt, checked } = found.unit;
+    return {
+      status: 200,
+      body: {
+        status,
+        name,
+        ...(checked ? await answerSchemaOf(coordinator, found.interaction) : {}),
+        ...(request === undefined ? {} : await readable({ holdfast, project }, { request })),
+        ...(dueAt === undefined ? {} : { dueAt: formatInstant(dueAt) }),
+      },
+      headers: { 'cache-control': 'no-store' },
+    };
+  },
+
+  async answerByLink(coordinator, { params, body }) {
+    requireLinks(coordinator);
+    const link = linkId(params.link);
+    requireSeldom(coordinator, link);
+    const by = `link ${link}`;
+    const { awaits } = coordinator.holdfast;
+    return answeredReply(await awaits.answerByLink(params.link, body.value, { by }));
   },
 });
 
@@ -190,16 +148,6 @@ function doneReply(answer: AwaitAnswer): Reply {
   if (answer.kind === 'refused') throw refused(answer);
   return { status: 200, body: { kind: answer.kind } };
 }
-
-export const awaitRoutes: readonly Route[] = [
-  list,
-  read,
-  answerOne,
-  answerPlace,
-  extend,
-  assign,
-  cancel,
-];
 
 // Interactions → messages. What only the store needs (digests, reminders, who signed) is not shown.
 
@@ -238,4 +186,71 @@ function unitMessage(unit: AwaitUnit): NonNullable<InteractionMessage['unit']> {
     ...(dueAt === undefined ? {} : { dueAt: formatInstant(dueAt) }),
     ...(settledAt === undefined ? {} : { settledAt: formatInstant(settledAt) }),
   };
+}
+
+// Signed links: whoever has one may see what is asked, and answer it once, without any key.
+
+function linkMessage(token: string): Static<typeof linkSchema> {
+  return { token, path: `/v1/answers/${token}`, page: `/console/answer/${token}` };
+}
+
+function requireLinks({ hasLinks }: Coordinator): void {
+  if (hasLinks) return;
+  throw new ProblemReply(
+    404,
+    'links-off',
+    'This coordinator has no keys for answer links. Set links.signingFile (--links-signing-file), or open it with links: { keys, current }.',
+  );
+}
+
+/** Each try may be an execution of the project: its worker checks the answer. */
+const TRIES_PER_MINUTE = 20;
+const MINUTE_MS = 60_000;
+const LINKS_MAX = 10_000;
+const tried: WeakMap<
+  Coordinator,
+  Map<string, { readonly sinceMs: number; count: number }>
+> = new WeakMap();
+
+function requireSeldom(coordinator: Coordinator, link: string): void {
+  const nowMs = coordinator.clock.monotonicMs();
+  const links = tried.get(coordinator) ?? new Map();
+  tried.set(coordinator, links);
+  const last = links.get(link);
+  const isSame = last !== undefined && nowMs - last.sinceMs < MINUTE_MS;
+  const now = isSame ? last : { sinceMs: nowMs, count: 0 };
+  now.count += 1;
+  if (!isSame && links.size >= LINKS_MAX) links.clear();
+  links.set(link, now);
+  if (now.count <= TRIES_PER_MINUTE) return;
+  const detail = `This link was tried ${TRIES_PER_MINUTE} times within a minute. Nothing was changed. Try again later.`;
+  const refusal = new ProblemReply(429, 'over-rate', detail);
+  refusal.retryAfterS = Math.ceil((now.sinceMs + MINUTE_MS - nowMs) / 1_000);
+  throw refusal;
+}
+
+// What an answer must be like, for who makes a form of it. It is in the event that opened the await.
+
+const EVENTS_MAX = 1_000;
+/** Of a longer history a form is not worth the reading. */
+const PAGES_MAX = 50;
+
+export async function answerSchemaOf(
+  { store }: Coordinator,
+  { execution: id, call }: Pick<Interaction, 'execution' | 'call'>,
+): Promise<{ readonly answerSchema?: unknown }> {
+  let after = 0;
+  for (let page = 0; page < PAGES_MAX; page += 1) {
+    const events = await store.executions.history({ id, after, limit: EVENTS_MAX });
+    for (const { kind, body, seq } of events) {
+      after = seq;
+      if (kind !== 'await-opened') continue;
+      const opened = saidIn<{ readonly key: string; readonly answerSchema: unknown }>(body);
+      if (opened.key !== call) continue;
+      const { answerSchema } = opened;
+      return answerSchema === undefined ? {} : { answerSchema };
+    }
+    if (events.length < EVENTS_MAX) break;
+  }
+  return {};
 }

@@ -1,4 +1,4 @@
-// What export, import and unseal have in common.
+// holdfast export, import and unseal: a store that goes elsewhere.
 
 import { userInfo } from 'node:os';
 import {
@@ -11,7 +11,12 @@ import {
 } from '../../cli/command.ts';
 import { configFlags, configuredBy } from '../../cli/configuration.ts';
 import { print, printLine } from '../../cli/screen.ts';
-import { exportStore, type MoveProgress } from '../../embedded/move-store.ts';
+import {
+  exportStore,
+  importStore,
+  type MoveProgress,
+  unsealStore,
+} from '../../embedded/move-store.ts';
 import { type Config, hidden } from '../../server/config.ts';
 import { environmentWith } from '../../support/environment.ts';
 
@@ -79,10 +84,10 @@ export const exportCommand: CommandSpec = {
       help: 'Reason, shown by the sealed store (default "holdfast export")',
     },
   },
-  execute,
+  execute: runExport,
 };
 
-async function execute(typed: Typed): Promise<ExitCode> {
+async function runExport(typed: Typed): Promise<ExitCode> {
   const { config, actor } = await moveTyped(exportCommand, typed);
   const to = required(exportCommand, typed, 'to');
   const reason = typed.text('reason') ?? 'holdfast export';
@@ -97,6 +102,59 @@ async function execute(typed: Typed): Promise<ExitCode> {
     const was = done.kind === 'exported' ? '' : ' It was sealed before, and exported again.';
     print(
       `${done.rows} rows of ${place} are in ${to}. The store is sealed: nothing writes to it any more.${was}\nNext: holdfast import --store <the new one> --from ${to}`,
+    );
+  }
+  return 0;
+}
+
+// holdfast import: puts an export into a store that is empty.
+
+export const importCommand: CommandSpec = {
+  usage: 'holdfast import --store postgres://… --from holdfast.ndjson.gz [--json]',
+  flags: {
+    ...MOVE_FLAGS,
+    from: { value: 'path', help: 'File that holdfast export wrote (required)' },
+  },
+  execute: runImport,
+};
+
+async function runImport(typed: Typed): Promise<ExitCode> {
+  const { config, actor } = await moveTyped(importCommand, typed);
+  const from = required(importCommand, typed, 'from');
+  const { store, postgres } = config;
+  const onProgress = progressShown();
+  const done = await importStore({ store, postgres, from, actor, onProgress }).finally(endProgress);
+  const place = String(hidden('store', store));
+  if (typed.isSet('json')) printLine({ ...done, store: place, from });
+  else {
+    print(
+      `${done.rows} rows are in ${place}, which goes on in epoch ${done.epoch}: every fence is above those of the old store.`,
+    );
+  }
+  return 0;
+}
+
+// holdfast unseal: a store whose export was thrown away is used again.
+
+export const unsealCommand: CommandSpec = {
+  usage: 'holdfast unseal --store ./holdfast.db --reason "…" [--json]',
+  flags: {
+    ...MOVE_FLAGS,
+    reason: { value: 'text', help: "Reason, kept in the store's events (required)" },
+  },
+  execute: unseal,
+};
+
+async function unseal(typed: Typed): Promise<ExitCode> {
+  const { config, actor } = await moveTyped(unsealCommand, typed);
+  const reason = required(unsealCommand, typed, 'reason');
+  const { store, postgres } = config;
+  const done = await unsealStore({ store, postgres, actor, reason });
+  const place = String(hidden('store', store));
+  if (typed.isSet('json')) printLine({ ...done, store: place });
+  else {
+    print(
+      `${place} takes writes again, in epoch ${done.epoch}. What was exported from it must not be imported any more.`,
     );
   }
   return 0;

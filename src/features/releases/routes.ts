@@ -1,64 +1,40 @@
 // Releases, as people deploy them through a coordinator.
 
 import { ReleaseRefused } from '../../engine/failures.ts';
+import type { ProjectName } from '../../execution/names.ts';
 import type { NoSuchRelease } from '../../execution/refusal.ts';
-import { idParams } from '../../protocol/messages/execution.ts';
+import type { SessionId } from '../../lease/names.ts';
+import type { RefusedWorkerMessage } from '../../protocol/messages/sessions.ts';
 import { requireOpenName } from '../../protocol/rest/handling.ts';
 import {
   actingFor,
   type Coordinator,
   ProblemReply,
   type Route,
-  route,
+  routesOf,
 } from '../../protocol/rest/route.ts';
+import type { CoordinatorStore } from '../../store/contract/execution-store.ts';
 import { formatInstant } from '../../support/clock.ts';
-import { keyOf, MADE, madeReply } from '../repair/bulk-routes.ts';
-import { bulkMoveBody } from '../repair/messages.ts';
+import { keyOf, madeReply } from '../repair/routes.ts';
 import type { LineOptions } from './api.ts';
 import {
   type ActivationMessage,
-  activationList,
-  compared,
-  compareQuery,
   type LineBody,
-  line,
-  lineBody,
-  lineChanged,
-  lineListQuery,
-  linePage,
-  moveBody,
-  moved,
-  pipelineParams,
-  preflightBody,
-  preflightFound,
   type ReleaseMessage,
-  registerBody,
-  registered,
-  releaseList,
-  releaseParams,
+  releaseOperations,
 } from './messages.ts';
 import {
+  type Announcement,
   describeReleaseRefusal,
   type MoveRefusal,
   type Preflight,
+  type Release,
   type ReleaseRefusal,
 } from './model.ts';
-import type { LineChanged } from './port.ts';
+import type { Announced, LineChanged } from './port.ts';
 
-const READERS = ['submit', 'operate', 'admin'] as const;
-const ADMIN = { allows: ['admin'], listener: 'admin' } as const;
-const NO = { 409: { what: 'Refused, and why.' } } as const;
-
-const register = route({
-  method: 'POST',
-  path: '/v1/pipelines/:pipeline/releases',
-  name: 'registerRelease',
-  summary: 'A build of a pipeline. The same again is fine.',
-  ...ADMIN,
-  params: pipelineParams,
-  body: registerBody,
-  answers: { 200: { what: 'It is there.', schema: registered }, ...NO },
-  async handle({ holdfast }, { params, body, caller }) {
+export const releaseRoutes: readonly Route[] = routesOf(releaseOperations, {
+  async registerRelease({ holdfast }, { params, body, caller }) {
     requireOpenName('A pipeline', params.pipeline);
     const { contract, ...build } = body;
     if (contract['pipeline'] !== params.pipeline) {
@@ -69,17 +45,8 @@ const register = route({
     if (answer.kind === 'refused') throw releaseRefused(answer);
     return { status: 200, body: { existing: answer.existing } };
   },
-});
 
-const list = route({
-  method: 'GET',
-  path: '/v1/pipelines/:pipeline/releases',
-  name: 'listReleases',
-  summary: 'Releases of a pipeline, newest first, with what is pinned to each.',
-  allows: READERS,
-  params: pipelineParams,
-  answers: { 200: { what: 'The last thousand.', schema: releaseList } },
-  async handle({ holdfast }, { params, caller }) {
+  async listReleases({ holdfast }, { params, caller }) {
     const { project } = caller;
     const found = await holdfast.releases.list(params.pipeline, { project });
     const items = found.map(({ contract: _, project: __, ...rest }): ReleaseMessage => {
@@ -93,68 +60,26 @@ const list = route({
     });
     return { status: 200, body: { items } };
   },
-});
 
-function preflightMessage(found: Preflight): NonNullable<ReleaseMessage['preflight']> {
-  const { changes, broken, at, ...rest } = found;
-  return { ...rest, at: formatInstant(at), changes: [...changes], broken: [...broken] };
-}
-
-const listLines = route({
-  method: 'GET',
-  path: '/v1/pipelines',
-  name: 'listLines',
-  summary: 'Pipelines that have releases, by name, and where new executions of each go.',
-  allows: READERS,
-  query: lineListQuery,
-  answers: { 200: { what: 'A page.', schema: linePage } },
-  async handle({ holdfast }, { query, caller }) {
+  async listLines({ holdfast }, { query, caller }) {
     const { items, cursor } = await holdfast.releases.lines({ ...query, project: caller.project });
     return { status: 200, body: { items: [...items], ...(cursor && { cursor }) } };
   },
-});
 
-const compareRelease = route({
-  method: 'GET',
-  path: '/v1/pipelines/:pipeline/releases/:name/changes',
-  name: 'compareRelease',
-  summary: 'What the contract of a release changes, against what is active or against another.',
-  allows: READERS,
-  params: releaseParams,
-  query: compareQuery,
-  answers: { 200: { what: 'Each change, and whether it breaks.', schema: compared } },
-  async handle({ holdfast }, { params, query, caller }) {
+  async compareRelease({ holdfast }, { params, query, caller }) {
     const options = { ...query, project: caller.project };
     const answer = await holdfast.releases.compare(params.pipeline, params.name, options);
     if (answer.kind === 'refused') throw releaseRefused(answer);
     const { kind: _, changes, ...rest } = answer;
     return { status: 200, body: { ...rest, changes: [...changes] } };
   },
-});
 
-const readLine = route({
-  method: 'GET',
-  path: '/v1/pipelines/:pipeline/line',
-  name: 'readLine',
-  summary: 'Where new executions of a pipeline go.',
-  allows: READERS,
-  params: pipelineParams,
-  answers: { 200: { what: 'As it is now; version 0 before the first act.', schema: line } },
-  async handle({ holdfast }, { params, caller }) {
+  async readLine({ holdfast }, { params, caller }) {
     const { project } = caller;
     return { status: 200, body: await holdfast.releases.line(params.pipeline, { project }) };
   },
-});
 
-const log = route({
-  method: 'GET',
-  path: '/v1/pipelines/:pipeline/activations',
-  name: 'listActivations',
-  summary: 'Who changed where new executions go, when and why; newest first.',
-  allows: READERS,
-  params: pipelineParams,
-  answers: { 200: { what: 'The last thousand.', schema: activationList } },
-  async handle({ holdfast }, { params, caller }) {
+  async listActivations({ holdfast }, { params, caller }) {
     const { project } = caller;
     const found = await holdfast.releases.log(params.pipeline, { project });
     const items = found.map(
@@ -165,18 +90,8 @@ const log = route({
     );
     return { status: 200, body: { items } };
   },
-});
 
-const changeLine = route({
-  method: 'POST',
-  path: '/v1/pipelines/:pipeline/line',
-  name: 'changeLine',
-  summary: 'Activates a release, gives it a share, promotes, rolls back, deactivates or retires.',
-  ...ADMIN,
-  params: pipelineParams,
-  body: lineBody,
-  answers: { 200: { what: 'As it is now.', schema: lineChanged }, ...NO },
-  async handle(coordinator, { params, body, caller }) {
+  async changeLine(coordinator, { params, body, caller }) {
     const answer = await change(
       coordinator,
       { ...body, pipeline: params.pipeline },
@@ -190,7 +105,47 @@ const changeLine = route({
     if (answer.kind === 'refused') throw releaseRefused(answer);
     return { status: 200, body: answer };
   },
+
+  async preflightRelease({ holdfast }, { params, body, caller }) {
+    const { project } = caller;
+    const { pipeline, name } = params;
+    const answer = await holdfast.releases.preflight(pipeline, name, { ...body, project });
+    if (answer.kind === 'looked') {
+      const { kind: _, ...found } = answer;
+      return { status: 200, body: found };
+    }
+    if (answer.why !== 'no-worker') throw releaseRefused(answer);
+    throw new ProblemReply(
+      503,
+      'no-worker',
+      `No worker of release "${name}" replayed what is open in time. Start one that has it; it need not be active.`,
+    );
+  },
+
+  async moveExecution({ holdfast }, { params, body, caller }) {
+    const { to, ...options } = body;
+    const acting = { ...options, ...actingFor(caller) };
+    const answer = await holdfast.releases.move(params.id, to, acting);
+    if (answer.kind === 'refused') throw releaseRefused(answer);
+    return { status: 200, body: answer };
+  },
+
+  async moveMany({ holdfast }, { params, body, caller, header }) {
+    const { from: release, ...rest } = body;
+    const { name: by, project } = caller;
+    const filter = { project, pipeline: params.pipeline, release };
+    try {
+      return madeReply(await holdfast.bulk.move({ ...rest, ...keyOf(body, header), filter, by }));
+    } catch (error) {
+      throw error instanceof ReleaseRefused ? releaseRefused(error.refusal) : error;
+    }
+  },
 });
+
+function preflightMessage(found: Preflight): NonNullable<ReleaseMessage['preflight']> {
+  const { changes, broken, at, ...rest } = found;
+  return { ...rest, at: formatInstant(at), changes: [...changes], broken: [...broken] };
+}
 
 function change(
   { holdfast }: Coordinator,
@@ -207,79 +162,6 @@ function change(
   return releases.share(pipeline, { name, percent }, options);
 }
 
-const preflight = route({
-  method: 'POST',
-  path: '/v1/pipelines/:pipeline/releases/:name/preflight',
-  name: 'preflightRelease',
-  summary:
-    'What a release would break: its contract, and open executions replayed by a worker of it.',
-  ...ADMIN,
-  isLong: true,
-  params: releaseParams,
-  body: preflightBody,
-  answers: {
-    200: { what: 'What was found; it stays with the release.', schema: preflightFound },
-    503: { what: 'No worker of that release did it in time.' },
-  },
-  async handle({ holdfast }, { params, body, caller }) {
-    const { project } = caller;
-    const { pipeline, name } = params;
-    const answer = await holdfast.releases.preflight(pipeline, name, { ...body, project });
-    if (answer.kind === 'looked') {
-      const { kind: _, ...found } = answer;
-      return { status: 200, body: found };
-    }
-    if (answer.why !== 'no-worker') throw releaseRefused(answer);
-    throw new ProblemReply(
-      503,
-      'no-worker',
-      `No worker of release "${name}" replayed what is open in time. Start one that has it; it need not be active.`,
-    );
-  },
-});
-
-const move = route({
-  method: 'POST',
-  path: '/v1/executions/:id/move',
-  name: 'moveExecution',
-  summary:
-    'Gives an open execution that nobody runs another release, when a worker of it finds that its history fits.',
-  ...ADMIN,
-  isLong: true,
-  params: idParams,
-  body: moveBody,
-  answers: { 200: { what: 'It is pinned there now.', schema: moved }, ...NO },
-  async handle({ holdfast }, { params, body, caller }) {
-    const { to, ...options } = body;
-    const acting = { ...options, ...actingFor(caller) };
-    const answer = await holdfast.releases.move(params.id, to, acting);
-    if (answer.kind === 'refused') throw releaseRefused(answer);
-    return { status: 200, body: answer };
-  },
-});
-
-const moveMany = route({
-  method: 'POST',
-  path: '/v1/pipelines/:pipeline/move',
-  name: 'moveMany',
-  summary:
-    'Gives all that is open and pinned to a release another one, where a worker of it finds that its history fits: a job.',
-  ...ADMIN,
-  params: pipelineParams,
-  body: bulkMoveBody,
-  answers: { ...MADE, 409: { what: 'Refused, and why.' } },
-  async handle({ holdfast }, { params, body, caller, header }) {
-    const { from: release, ...rest } = body;
-    const { name: by, project } = caller;
-    const filter = { project, pipeline: params.pipeline, release };
-    try {
-      return madeReply(await holdfast.bulk.move({ ...rest, ...keyOf(body, header), filter, by }));
-    } catch (error) {
-      throw error instanceof ReleaseRefused ? releaseRefused(error.refusal) : error;
-    }
-  },
-});
-
 function releaseRefused(refusal: ReleaseRefusal | MoveRefusal | NoSuchRelease): ProblemReply {
   const isUnknown = refusal.why === 'release-unknown' || refusal.why === 'execution-unknown';
   const detail = describeReleaseRefusal(refusal);
@@ -289,7 +171,106 @@ function releaseRefused(refusal: ReleaseRefusal | MoveRefusal | NoSuchRelease): 
   return reply;
 }
 
-export const releaseRoutes: readonly Route[] = [
-  ...[register, list, listLines, compareRelease, readLine, log],
-  ...[changeLine, preflight, move, moveMany],
-];
+// Workers that are not what they say (RE-9), for who looks for them. The store keeps what a worker is; what it said
+// that it is, is known to the coordinator that refused it, until it says something else. What is registered is told
+// to who lists workers, never to the worker: it could say that next.
+
+type Refusal = Exclude<
+  Extract<Announced, { readonly kind: 'refused' }>,
+  { readonly why: 'session-not-live' }
+>;
+
+interface Refused {
+  readonly refusal: Refusal;
+  readonly digest: string;
+  /** Of its code, for the pipeline that it was refused for. */
+  readonly contract: string;
+}
+
+/** Of one project; of more than these the oldest are not known. */
+const KNOWN_MAX = 1_000;
+
+type OfProjects = Map<ProjectName, Map<SessionId, Refused>>;
+
+const known: WeakMap<CoordinatorStore, OfProjects> = new WeakMap();
+
+/** With every announcement: what is well again is forgotten. */
+export function noteAnnounced(
+  store: CoordinatorStore,
+  said: Announcement & { readonly project: ProjectName },
+  answer: Announced,
+): void {
+  const { session, project, release } = said;
+  const all: OfProjects = known.get(store) ?? new Map();
+  known.set(store, all);
+  const own = all.get(project) ?? new Map<SessionId, Refused>();
+  own.delete(session);
+  const isRefused = answer.kind === 'refused' && answer.why !== 'session-not-live';
+  if (isRefused && release !== undefined) {
+    const contract = release.contracts[answer.pipeline] ?? '';
+    own.set(session, { refusal: answer, digest: release.digest, contract });
+  }
+  for (const oldest of own.keys()) {
+    if (own.size <= KNOWN_MAX) break;
+    own.delete(oldest);
+  }
+  all.set(project, own);
+}
+
+/** Of these sessions, those that this coordinator has refused. */
+export async function refusedAmong(
+  store: CoordinatorStore,
+  sessions: readonly { readonly id: SessionId; readonly project: ProjectName | undefined }[],
+): Promise<ReadonlyMap<SessionId, RefusedWorkerMessage>> {
+  const told = new Map<SessionId, RefusedWorkerMessage>();
+  for (const { id, project } of sessions) {
+    if (project === undefined) continue;
+    const refused = known.get(store)?.get(project)?.get(id);
+    if (refused === undefined) continue;
+    const { pipeline, name } = refused.refusal;
+    const registered = await store.executions.release({ project, pipeline, name });
+    told.set(id, messageOf(refused, registered));
+  }
+  return told;
+}
+
+function messageOf(refused: Refused, registered: Release | undefined): RefusedWorkerMessage {
+  const { refusal, digest } = refused;
+  const { why, pipeline, name } = refusal;
+  const differs = differenceOf(refused, registered);
+  return {
+    ...{ release: name, digest, pipeline, why },
+    ...(differs === undefined ? {} : { differs }),
+    detail: detailOf({ pipeline, name, why, digest }, differs),
+  };
+}
+
+type Difference = NonNullable<RefusedWorkerMessage['differs']>;
+
+function differenceOf(
+  { refusal, digest, contract }: Refused,
+  registered: Release | undefined,
+): Difference | undefined {
+  if (refusal.why !== 'release-differs' || registered === undefined) return undefined;
+  return refusal.part === 'contract'
+    ? { part: 'contract', announced: contract, registered: registered.contractVersion }
+    : { part: 'digest', announced: digest, registered: registered.digest };
+}
+
+/** What it said, why that is refused, and what to do. */
+function detailOf(
+  { pipeline, name, why, digest }: Pick<Refusal, 'pipeline' | 'name' | 'why'> & { digest: string },
+  differs: Difference | undefined,
+): string {
+  const said = `It says that it is release "${name}" of pipeline "${pipeline}", with digest ${digest}`;
+  if (why === 'release-unknown') {
+    return `${said}; none of that name is registered for any of its pipelines. Register it (holdfast releases register ${pipeline} ${name} …), or start it with the name of one that is.`;
+  }
+  if (why === 'release-retired') {
+    return `${said}, which is retired. Stop it, or register its build under a name of its own.`;
+  }
+  if (differs?.part === 'contract') {
+    return `${said}. Its code has contract ${differs.announced}, and registered is ${differs.registered}. Deploy the code that was registered, or register this one under a name of its own.`;
+  }
+  return `${said}; registered is ${differs?.registered ?? 'another'}. Deploy the artifact that was registered, or register this one under a name of its own.`;
+}

@@ -1,53 +1,42 @@
 // Executions that went wrong: their dead letters, driving them again, what is undone of them.
 
+import type { ExecutionRecord } from '../../execution/execution.ts';
 import { parseExecutionId } from '../../execution/names.ts';
-import { commandAnswer, idParams } from '../../protocol/messages/execution.ts';
-import { commandReply } from '../../protocol/rest/commands.ts';
-import { withEtag } from '../../protocol/rest/handling.ts';
+import { commandReply } from '../../protocol/rest/executions.ts';
+import { executionFor, withEtag } from '../../protocol/rest/handling.ts';
 import { notFound } from '../../protocol/rest/problems.ts';
-import { actingFor, type Route, route } from '../../protocol/rest/route.ts';
+import {
+  actingFor,
+  actorOf,
+  type Call,
+  type Caller,
+  type Coordinator,
+  type Handler,
+  type Reply,
+  type Route,
+  routesOf,
+} from '../../protocol/rest/route.ts';
 import { formatInstant } from '../../support/clock.ts';
+import { InvalidInput } from '../../support/fault.ts';
+import { type AnyJobInput, MOVE_PIPELINE } from '../releases/move-api.ts';
+import { JOB_PIPELINE, type JobOutput } from './jobs-api.ts';
 import {
   type DeadLetterMessage,
-  deadLetter,
-  deadLetterGroups,
-  deadLetterPage,
-  deadLetterQuery,
-  groupQuery,
-  made,
-  redriveBody,
-  retryBody,
-  skipBody,
+  type JobMessage,
+  jobOperations,
+  repairOperations,
 } from './messages.ts';
 import type { DeadLetterRecord } from './model.ts';
 
-const READERS = ['submit', 'operate'] as const;
-
-const list = route({
-  method: 'GET',
-  path: '/v1/dead-letters',
-  name: 'listDeadLetters',
-  summary: 'What ended without having done its work, newest first.',
-  allows: READERS,
-  query: deadLetterQuery,
-  answers: { 200: { what: 'A page.', schema: deadLetterPage } },
-  async handle({ holdfast }, { query, caller, header }) {
+export const repairRoutes: readonly Route[] = routesOf(repairOperations, {
+  async listDeadLetters({ holdfast }, { query, caller, header }) {
     const { project } = caller;
     const { items, cursor } = await holdfast.repair.deadLetters({ limit: 100, ...query, project });
     const body = { items: items.map(deadLetterMessage), ...(cursor && { cursor }) };
     return withEtag(body, header('if-none-match'));
   },
-});
 
-const groups = route({
-  method: 'GET',
-  path: '/v1/dead-letters/groups',
-  name: 'groupDeadLetters',
-  summary: 'Dead letters by cause, the most frequent first.',
-  allows: READERS,
-  query: groupQuery,
-  answers: { 200: { what: 'All groups.', schema: deadLetterGroups } },
-  async handle({ holdfast }, { query, caller }) {
+  async groupDeadLetters({ holdfast }, { query, caller }) {
     const { project } = caller;
     const found = await holdfast.repair.deadLetterGroups({ ...query, project });
     return {
@@ -55,73 +44,26 @@ const groups = route({
       body: { items: found.map((each) => ({ ...each, at: formatInstant(each.at) })) },
     };
   },
-});
 
-const read = route({
-  method: 'GET',
-  path: '/v1/dead-letters/:id',
-  name: 'readDeadLetter',
-  summary: 'The dead letter of one execution.',
-  allows: READERS,
-  params: idParams,
-  answers: { 200: { what: 'Why it ended so.', schema: deadLetter } },
-  async handle({ holdfast }, { params, caller }) {
+  async readDeadLetter({ holdfast }, { params, caller }) {
     const found = await holdfast.repair.deadLetter(parseExecutionId(params.id));
     if (found?.project !== caller.project) throw notFound(`dead letter of ${params.id}`);
     return { status: 200, body: deadLetterMessage(found) };
   },
-});
 
-const redrive = route({
-  method: 'POST',
-  path: '/v1/executions/:id/redrive',
-  name: 'redriveExecution',
-  summary: 'A new execution that goes on where this one went wrong.',
-  allows: ['operate'],
-  params: idParams,
-  body: redriveBody,
-  answers: {
-    202: { what: 'It will run.', schema: made },
-    409: { what: 'It has not ended, is being driven again, or cannot be.' },
-  },
-  async handle({ holdfast }, { params, body, caller }) {
+  async redriveExecution({ holdfast }, { params, body, caller }) {
     const acting = actingFor(caller);
     const { id } = await holdfast.repair.redrive(params.id, { ...body, ...acting });
     return { status: 202, body: { id }, headers: { location: `/v1/executions/${id}` } };
   },
-});
 
-const COMMANDED = {
-  200: { what: 'Passed on to its owner, or kept for the next one.', schema: commandAnswer },
-  409: { what: 'It has ended.' },
-} as const;
-
-const skip = route({
-  method: 'POST',
-  path: '/v1/executions/:id/skip-compensation',
-  name: 'skipCompensation',
-  summary: 'A compensation that cannot be done is left out, for a reason.',
-  allows: ['operate'],
-  params: idParams,
-  body: skipBody,
-  answers: COMMANDED,
-  async handle({ holdfast }, { params, body, caller }) {
+  async skipCompensation({ holdfast }, { params, body, caller }) {
     const { step, reason } = body;
     const acting = { ...actingFor(caller), reason };
     return commandReply(await holdfast.repair.skipCompensation(params.id, step, acting));
   },
-});
 
-const retry = route({
-  method: 'POST',
-  path: '/v1/executions/:id/retry-compensation',
-  name: 'retryCompensation',
-  summary: 'A compensation is tried now, and not when its next attempt is due.',
-  allows: ['operate'],
-  params: idParams,
-  body: retryBody,
-  answers: COMMANDED,
-  async handle({ holdfast }, { params, body, caller }) {
+  async retryCompensation({ holdfast }, { params, body, caller }) {
     const { step, ...given } = body;
     const acting = { ...actingFor(caller), ...given };
     return commandReply(await holdfast.repair.retryCompensation(params.id, step, acting));
@@ -133,4 +75,149 @@ function deadLetterMessage(record: DeadLetterRecord): DeadLetterMessage {
   return { ...rest, at: formatInstant(at) };
 }
 
-export const repairRoutes: readonly Route[] = [list, groups, read, redrive, skip, retry];
+// Acts on many executions: durable jobs, which are paused, resumed and stopped like any execution.
+
+const JOB_PIPELINES: readonly string[] = [JOB_PIPELINE, MOVE_PIPELINE];
+const PAGE = 100;
+
+export const bulkRoutes: readonly Route[] = routesOf(jobOperations, {
+  async redriveMany({ holdfast }, { body, caller, header }) {
+    const filter = { ...body.filter, project: caller.project };
+    return madeReply(
+      await holdfast.bulk.redrive({ ...body, ...keyOf(body, header), filter, by: actorOf(caller) }),
+    );
+  },
+
+  async cancelMany({ holdfast }, { body, caller, header }) {
+    const filter = { ...body.filter, project: caller.project };
+    return madeReply(
+      await holdfast.bulk.cancel({ ...body, ...keyOf(body, header), filter, by: actorOf(caller) }),
+    );
+  },
+
+  async listJobs(coordinator, { query, caller }) {
+    const { limit = PAGE } = query;
+    const pages = await Promise.all(
+      JOB_PIPELINES.map((pipeline) =>
+        coordinator.holdfast.list({ ...query, limit, project: caller.project, pipeline }),
+      ),
+    );
+    const found = pages.flatMap(({ items }) => items).sort((a, b) => (a.id < b.id ? 1 : -1));
+    const own = found.slice(0, limit);
+    const isMore = found.length > limit || pages.some(({ cursor }) => cursor !== undefined);
+    const cursor = isMore ? own.at(-1)?.id : undefined;
+    const jobs = await Promise.all(own.map((each) => jobIfReadable(coordinator, each)));
+    const readable = jobs.filter((each) => each !== undefined);
+    return { status: 200, body: { items: readable, ...(cursor && { cursor }) } };
+  },
+
+  async readJob(coordinator, { params, caller }) {
+    const record = await jobFor(coordinator, caller, params.id);
+    return { status: 200, body: await jobMessage(coordinator, record) };
+  },
+
+  async listJobItems(coordinator, { params, query, caller }) {
+    const { id } = await jobFor(coordinator, caller, params.id);
+    const { limit = PAGE, cursor } = query;
+    const page = { limit, ...(cursor === undefined ? {} : { after: cursor }) };
+    const found = await coordinator.holdfast.bulk.items(id, page);
+    const last = found.length < limit ? undefined : found.at(-1)?.target;
+    return {
+      status: 200,
+      body: {
+        items: found.map((each) => ({ ...each, at: formatInstant(each.at) })),
+        ...(last === undefined ? {} : { cursor: last }),
+      },
+    };
+  },
+
+  pauseJob: act('pause'),
+  resumeJob: act('resume'),
+  stopJob: act('stop'),
+});
+
+const ACTS = { pause: 'pause', resume: 'resume', stop: 'cancel' } as const;
+
+function act(
+  verb: keyof typeof ACTS,
+): Handler<(typeof jobOperations)['pauseJob' | 'resumeJob' | 'stopJob']> {
+  return async (coordinator, { params, body, caller }) => {
+    const { id, project } = await jobFor(coordinator, caller, params.id);
+    const acting = { project, by: actorOf(caller), ...body };
+    return commandReply(await coordinator.holdfast[ACTS[verb]](id, acting));
+  };
+}
+
+export function keyOf(
+  { key }: { readonly key?: string },
+  header: Call<never, never, never>['header'],
+): { readonly key?: string } {
+  const given = key ?? header('idempotency-key');
+  return given === undefined ? {} : { key: given };
+}
+
+export function madeReply({ id }: { readonly id: string }): Reply {
+  return { status: 202, body: { id }, headers: { location: `/v1/jobs/${id}` } };
+}
+
+async function jobFor(
+  coordinator: Coordinator,
+  caller: Caller,
+  id: string,
+): Promise<ExecutionRecord> {
+  const record = await executionFor(coordinator, caller, id);
+  if (!JOB_PIPELINES.includes(record.pipeline)) throw notFound(`job ${id}`);
+  return record;
+}
+
+/** One that says what cannot be read takes no other from the list; asked for by its id, it says why. */
+function jobIfReadable(
+  coordinator: Coordinator,
+  record: ExecutionRecord,
+): Promise<JobMessage | undefined> {
+  return unlessUnreadable(() => jobMessage(coordinator, record));
+}
+
+async function unlessUnreadable<Read>(read: () => Promise<Read>): Promise<Read | undefined> {
+  try {
+    return await read();
+  } catch (error) {
+    if (error instanceof InvalidInput) return undefined;
+    throw error;
+  }
+}
+
+/** As far as they are counts: builds before this one let workers elsewhere end a job. */
+function countsIn(said: unknown): JobOutput {
+  const { seen, outcomes } = (said ?? {}) as {
+    readonly seen?: unknown;
+    readonly outcomes?: unknown;
+  };
+  const counts = Object.entries(outcomes ?? {}).filter(([, count]) => isCount(count));
+  return { seen: isCount(seen) ? seen : 0, outcomes: Object.fromEntries(counts) };
+}
+
+function isCount(value: unknown): value is number {
+  return Number.isSafeInteger(value) && (value as number) >= 0;
+}
+
+async function jobMessage(
+  { holdfast, store }: Coordinator,
+  record: ExecutionRecord,
+): Promise<JobMessage> {
+  const { id, status, holds, submittedAt, endedAt, input, progress, project } = record;
+  const decoded = await holdfast.decode(input, { project });
+  const { act: asked, dryRun, by, reason } = decoded as AnyJobInput;
+  const [end] = await store.executions.outcomes([id]);
+  const { out } = JSON.parse(end?.event.body ?? '{}') as { readonly out?: object };
+  const counted = status === 'completed' ? out : progress;
+  const { seen, outcomes } = countsIn(
+    await unlessUnreadable(() => holdfast.decode(counted ?? {}, { project })),
+  );
+  return {
+    ...{ id, act: asked, status, paused: holds.includes('paused'), dryRun, by, reason },
+    submittedAt: formatInstant(submittedAt),
+    ...(endedAt === undefined ? {} : { endedAt: formatInstant(endedAt) }),
+    ...{ seen, outcomes },
+  };
+}

@@ -13,6 +13,7 @@ import { CONNECTION_FLAGS, clientFor, projectHint } from '../../cli/remote/conne
 import { PAGE_FLAGS, printRows } from '../../cli/remote/pages.ts';
 import { printFields } from '../../cli/remote/show.ts';
 import { print, printLine, printProblem, printTable } from '../../cli/screen.ts';
+import { ask } from '../../client/calls.ts';
 import type { HoldfastClient } from '../../client/client.ts';
 import type { ArchivedMessage } from './messages.ts';
 
@@ -123,7 +124,7 @@ async function* pagesOf(
   let cursor = typed.text('cursor');
   do {
     const query = { ...filters, ...search, limit, cursor };
-    const page = await client.call<Found>('/v1/archive', { query });
+    const page = await ask(client, 'GET /v1/archive', query);
     yield page;
     cursor = page.cursor;
   } while (typed.isSet('all') && cursor !== undefined);
@@ -197,10 +198,7 @@ async function run(
   const limit = wholeText('limit', typed.text('limit'), 1);
   let cursor: string | undefined;
   do {
-    const page = await client.archive.run({
-      ...(cursor === undefined ? {} : { cursor }),
-      ...(limit === undefined ? {} : { limit }),
-    });
+    const page = await client.archive.run({ cursor, limit });
     for (const name of ['due', 'archived', 'removed', 'failed'] as const) total[name] += page[name];
     progress(`${total.removed} removed, ${total.archived} archived, ${total.failed} failed`);
     cursor = page.cursor;

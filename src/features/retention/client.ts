@@ -1,12 +1,8 @@
 // What was archived.
 
-import { type Calls, type Page, type PageQuery, part } from '../../client/calls.ts';
-import type {
-  ArchivedInFullMessage,
-  ArchivedMessage,
-  ArchiveRunMessage,
-  VerifiedMessage,
-} from './messages.ts';
+import { ask, type Calls, type PageQuery } from '../../client/calls.ts';
+import { requestTo } from '../../protocol/messages/request.ts';
+import type { ArchivedMessage } from './messages.ts';
 
 export interface ArchiveFilter extends PageQuery {
   readonly pipeline?: string;
@@ -20,40 +16,20 @@ export interface ArchiveFilter extends PageQuery {
   readonly to?: string;
 }
 
-export class ArchiveCalls {
-  readonly #client: Calls;
-
-  constructor(client: Calls) {
-    this.#client = client;
-  }
-
-  /** The last ended first. */
-  list(filter: ArchiveFilter = {}): Promise<Page<ArchivedMessage>> {
-    return this.#client.call('/v1/archive', { query: { ...filter } });
-  }
-
-  search(text: string, filter: ArchiveFilter = {}): Promise<Page<ArchivedMessage>> {
-    return this.list({ ...filter, text });
-  }
-
-  get(id: string): Promise<ArchivedInFullMessage> {
-    return this.#client.call(`/v1/archive/${part(id)}`);
-  }
-
-  /** The content of one of its documents. */
-  async document(id: string, name: string): Promise<Uint8Array> {
-    const path = `/v1/archive/${part(id)}/document`;
-    return this.#client.bytes(path, { query: { name } });
-  }
-
-  verify(id: string): Promise<VerifiedMessage> {
-    return this.#client.call(`/v1/archive/${part(id)}/verification`);
-  }
-
-  /** One page of what is due; goes on with the cursor. */
-  run(
-    page: { readonly cursor?: string; readonly limit?: number } = {},
-  ): Promise<ArchiveRunMessage> {
-    return this.#client.call('/v1/archive/run', { method: 'POST', body: { ...page } });
-  }
+export function archiveOf(client: Calls) {
+  return {
+    /** The last ended first. */
+    list: (filter: ArchiveFilter = {}) => ask(client, 'GET /v1/archive', filter),
+    search: (text: string, filter: ArchiveFilter = {}) =>
+      ask(client, 'GET /v1/archive', { ...filter, text }),
+    get: (id: string) => ask(client, 'GET /v1/archive/:id', { id }),
+    /** The content of one of its documents. */
+    document(id: string, name: string): Promise<Uint8Array> {
+      const { path, ...options } = requestTo('GET /v1/archive/:id/document', { id, name });
+      return client.bytes(path, options);
+    },
+    verify: (id: string) => ask(client, 'GET /v1/archive/:id/verification', { id }),
+    /** One page of what is due; goes on with the cursor. */
+    run: (page: PageQuery = {}) => ask(client, 'POST /v1/archive/run', page),
+  };
 }

@@ -1,38 +1,21 @@
 // What was archived, looked at; and archiving now.
 
-import { idParams } from '../../protocol/messages/execution.ts';
 import { notFound } from '../../protocol/rest/problems.ts';
 import {
   type Caller,
   type Coordinator,
   ProblemReply,
   type Route,
-  route,
+  routesOf,
 } from '../../protocol/rest/route.ts';
 import { dateFrom, formatInstant } from '../../support/clock.ts';
 import { recordAct } from '../audit/routes.ts';
 import type { ArchivedInFull } from './api.ts';
-import {
-  type ArchivedMessage,
-  archivedInFull,
-  archivedPage,
-  archiveQuery,
-  archiveRun,
-  archiveRunBody,
-  documentQuery,
-  verified,
-} from './messages.ts';
+import { type ArchivedMessage, archiveOperations } from './messages.ts';
 import type { ArchivedExecution } from './model.ts';
 
-const list = route({
-  method: 'GET',
-  path: '/v1/archive',
-  name: 'listArchive',
-  summary: 'Executions whose rows are gone, the last ended first.',
-  allows: ['submit', 'operate'],
-  query: archiveQuery,
-  answers: { 200: { what: 'A page.', schema: archivedPage } },
-  async handle({ holdfast }, { query, caller }) {
+export const archiveRoutes: readonly Route[] = routesOf(archiveOperations, {
+  async listArchive({ holdfast }, { query, caller }) {
     const { from, to, ...rest } = query;
     const { items, cursor } = await holdfast.archive.list({
       ...rest,
@@ -42,32 +25,13 @@ const list = route({
     });
     return { status: 200, body: { items: items.map(archivedMessage), ...(cursor && { cursor }) } };
   },
-});
 
-const read = route({
-  method: 'GET',
-  path: '/v1/archive/:id',
-  name: 'readArchived',
-  summary: 'One archived execution, and what documents there are of it.',
-  allows: ['submit', 'operate'],
-  params: idParams,
-  answers: { 200: { what: 'As it was archived.', schema: archivedInFull } },
-  async handle(coordinator, { params, caller }) {
+  async readArchived(coordinator, { params, caller }) {
     const { documents, ...found } = await archivedFor(coordinator, caller, params.id);
     return { status: 200, body: { ...archivedMessage(found), documents } };
   },
-});
 
-const document = route({
-  method: 'GET',
-  path: '/v1/archive/:id/document',
-  name: 'readArchivedDocument',
-  summary: 'The content of one document, as a download.',
-  allows: ['submit', 'operate'],
-  params: idParams,
-  query: documentQuery,
-  answers: { 200: { what: 'Its bytes.' } },
-  async handle(coordinator, { params, query, caller }) {
+  async readArchivedDocument(coordinator, { params, query, caller }) {
     await knownTo(coordinator, caller, params.id);
     const bytes = await coordinator.holdfast.archive.document(params.id, query.name);
     if (bytes === undefined) throw await documentUnknown(coordinator, params.id, query.name);
@@ -75,31 +39,13 @@ const document = route({
     const headers = { 'content-disposition': 'attachment', 'x-content-type-options': 'nosniff' };
     return { status: 200, raw: { type: 'application/octet-stream', bytes }, headers };
   },
-});
 
-const verify = route({
-  method: 'GET',
-  path: '/v1/archive/:id/verification',
-  name: 'verifyArchived',
-  summary: 'Reads every document of one, and compares it with its digest.',
-  allows: ['operate'],
-  params: idParams,
-  answers: { 200: { what: 'Whether they are what was archived.', schema: verified } },
-  async handle(coordinator, { params, caller }) {
+  async verifyArchived(coordinator, { params, caller }) {
     await knownTo(coordinator, caller, params.id);
     return { status: 200, body: await coordinator.holdfast.archive.verify(params.id) };
   },
-});
 
-const run = route({
-  method: 'POST',
-  path: '/v1/archive/run',
-  name: 'runArchive',
-  summary: 'Archives and removes what is due in this project, now: one page.',
-  allows: ['operate'],
-  body: archiveRunBody,
-  answers: { 200: { what: 'What became of the page.', schema: archiveRun } },
-  async handle(coordinator, { body, caller }) {
+  async runArchive(coordinator, { body, caller }) {
     const { holdfast } = coordinator;
     await recordAct(coordinator, caller, {
       ...{ act: 'run-archive', target: { kind: 'project', id: caller.project } },
@@ -154,5 +100,3 @@ function archivedMessage({ project: _, ...each }: ArchivedExecution): ArchivedMe
     archivedAt: formatInstant(each.archivedAt),
   };
 }
-
-export const archiveRoutes: readonly Route[] = [list, read, document, verify, run];

@@ -2,13 +2,14 @@
 
 import { type Static, Type } from 'typebox';
 import { attributes } from '../../protocol/messages/execution.ts';
+import { type Operations, READERS } from '../../protocol/messages/operation.ts';
 import {
-  CLOSED,
+  closed,
   executionId,
   instant,
-  limit,
   name,
   pageOf,
+  paging,
   tagged,
   value,
 } from '../../protocol/messages/words.ts';
@@ -19,11 +20,11 @@ const scheduleId = Type.String({ minLength: 1, maxLength: 200 });
 const overlap = Type.Enum(['skip', 'allow']);
 const catchUp = Type.Enum(['none', 'one', 'all']);
 const everyMs = Type.Integer({ minimum: 100, maximum: TEN_YEARS_MS });
-const options = Type.Object({ ...PLACING, attributes: Type.Optional(attributes) }, CLOSED);
+const options = closed({ ...PLACING, attributes: Type.Optional(attributes) });
 
-export const scheduleParams = Type.Object({ id: scheduleId }, CLOSED);
+const scheduleParams = closed({ id: scheduleId });
 
-export const scheduleBody = Type.Object(
+const scheduleBody = closed(
   {
     every: Type.Optional(everyMs),
     cron: Type.Optional(name),
@@ -37,42 +38,87 @@ export const scheduleBody = Type.Object(
     overlap: Type.Optional(overlap),
     catchUp: Type.Optional(catchUp),
   },
-  { ...CLOSED, description: 'One of `every` and `cron`, one of `pipeline` and `template`.' },
+  { description: 'One of `every` and `cron`, one of `pipeline` and `template`.' },
 );
 
 export type ScheduleBody = Static<typeof scheduleBody>;
 
-export const schedule = Type.Object(
-  {
-    id: Type.String(),
-    when: Type.Union([
-      Type.Object({ every: everyMs }, CLOSED),
-      Type.Object({ cron: Type.String(), timeZone: Type.String() }, CLOSED),
-    ]),
-    target: Type.Union([
-      Type.Object({ pipeline: Type.String() }, CLOSED),
-      Type.Object({ template: Type.String(), version: Type.Optional(version) }, CLOSED),
-    ]),
-    input: Type.Optional(value),
-    options,
-    overlap,
-    catchUp,
-    paused: Type.Boolean(),
-    nextTimes: Type.Array(instant, { description: 'The next few; none while it is paused.' }),
-    firedAt: Type.Optional(instant),
-    lastExecution: Type.Optional(executionId),
-    createdAt: instant,
-    by: Type.Optional(Type.String()),
-  },
-  CLOSED,
-);
+const schedule = closed({
+  id: Type.String(),
+  when: Type.Union([
+    closed({ every: everyMs }),
+    closed({ cron: Type.String(), timeZone: Type.String() }),
+  ]),
+  target: Type.Union([
+    closed({ pipeline: Type.String() }),
+    closed({ template: Type.String(), version: Type.Optional(version) }),
+  ]),
+  input: Type.Optional(value),
+  options,
+  overlap,
+  catchUp,
+  paused: Type.Boolean(),
+  nextTimes: Type.Array(instant, { description: 'The next few; none while it is paused.' }),
+  firedAt: Type.Optional(instant),
+  lastExecution: Type.Optional(executionId),
+  createdAt: instant,
+  by: Type.Optional(Type.String()),
+});
 
 export type ScheduleMessage = Static<typeof schedule>;
 
-export const schedulePage = pageOf(schedule);
-export const scheduleListQuery = Type.Object(
-  { cursor: Type.Optional(scheduleId), limit: Type.Optional(limit) },
-  CLOSED,
-);
+const CHANGED = {
+  200: {
+    what: 'Done, or nothing to change.',
+    schema: closed({ kind: Type.Enum(['done', 'no-change']) }),
+  },
+} as const;
 
-export const changed = Type.Object({ kind: Type.Enum(['done', 'no-change']) }, CLOSED);
+export const scheduleOperations = {
+  putSchedule: {
+    at: 'PUT /v1/schedules/:id',
+    summary: 'Makes it, or changes it to this. What is paused stays paused.',
+    allows: ['operate'],
+    // It decides what is submitted.
+    needs: ['submit'],
+    params: scheduleParams,
+    body: scheduleBody,
+    takesValues: true,
+    answers: { 200: { what: 'As it is now.', schema: schedule } },
+  },
+  readSchedule: {
+    at: 'GET /v1/schedules/:id',
+    summary: 'A schedule, with its next times.',
+    allows: READERS,
+    params: scheduleParams,
+    answers: { 200: { what: 'As it is now.', schema: schedule } },
+  },
+  listSchedules: {
+    at: 'GET /v1/schedules',
+    summary: 'Schedules by id.',
+    allows: READERS,
+    query: closed(paging(scheduleId)),
+    answers: { 200: { what: 'A page.', schema: pageOf(schedule) } },
+  },
+  pauseSchedule: {
+    at: 'POST /v1/schedules/:id/pause',
+    summary: 'No time comes until it is resumed.',
+    allows: ['operate'],
+    params: scheduleParams,
+    answers: CHANGED,
+  },
+  resumeSchedule: {
+    at: 'POST /v1/schedules/:id/resume',
+    summary: 'Goes on with the next time from now.',
+    allows: ['operate'],
+    params: scheduleParams,
+    answers: CHANGED,
+  },
+  removeSchedule: {
+    at: 'DELETE /v1/schedules/:id',
+    summary: 'What it has submitted goes on.',
+    allows: ['operate'],
+    params: scheduleParams,
+    answers: CHANGED,
+  },
+} as const satisfies Operations;

@@ -2,14 +2,15 @@
 
 import { type Static, Type } from 'typebox';
 import { concurrency, rate, tags } from '../../protocol/messages/execution.ts';
+import { type Operations, READERS } from '../../protocol/messages/operation.ts';
 import {
-  CLOSED,
+  closed,
   durationMs,
   instant,
   lane,
-  limit,
   name,
   pageOf,
+  paging,
   tagged,
   value,
 } from '../../protocol/messages/words.ts';
@@ -26,48 +27,61 @@ export const PLACING = {
   rate: Type.Optional(rate),
 };
 
-export const templateBody = Type.Object(
-  {
-    pipeline: name,
-    defaults: Type.Optional(value),
-    tagged,
-    ...PLACING,
-  },
-  CLOSED,
-);
+const templateBody = closed({
+  pipeline: name,
+  defaults: Type.Optional(value),
+  tagged,
+  ...PLACING,
+});
 
 export type TemplateBody = Static<typeof templateBody>;
 
-export const templateParams = Type.Object({ id: name }, CLOSED);
-export const templateVersionParams = Type.Object({ id: name, version }, CLOSED);
-export const templateQuery = Type.Object({ version: Type.Optional(version) }, CLOSED);
-
-export const templatePut = Type.Object(
-  { existing: Type.Boolean({ description: 'The same content was there.' }) },
-  CLOSED,
-);
-
-export const template = Type.Object(
-  {
-    id: Type.String(),
-    version,
-    pipeline: Type.String(),
-    defaults: Type.Optional(value),
-    createdAt: instant,
-    by: Type.Optional(Type.String()),
-    ...PLACING,
-  },
-  CLOSED,
-);
+const template = closed({
+  id: Type.String(),
+  version,
+  pipeline: Type.String(),
+  defaults: Type.Optional(value),
+  createdAt: instant,
+  by: Type.Optional(Type.String()),
+  ...PLACING,
+});
 
 export type TemplateMessage = Static<typeof template>;
 
-export const templatePage = pageOf(template);
-export const templateListQuery = Type.Object(
-  {
-    id: Type.Optional(name),
-    cursor: Type.Optional(Type.String({ minLength: 1, maxLength: 512 })),
-    limit: Type.Optional(limit),
+export const templateOperations = {
+  putTemplate: {
+    at: 'PUT /v1/templates/:id/versions/:version',
+    summary: 'Writes a version, once; the same again is fine.',
+    allows: ['operate'],
+    // It decides what is submitted.
+    needs: ['submit'],
+    params: closed({ id: name, version }),
+    body: templateBody,
+    takesValues: true,
+    answers: {
+      200: {
+        what: 'It is there.',
+        schema: closed({ existing: Type.Boolean({ description: 'The same content was there.' }) }),
+      },
+      409: { what: 'This version has other content.' },
+    },
   },
-  CLOSED,
-);
+  readTemplate: {
+    at: 'GET /v1/templates/:id',
+    summary: 'A version of a template, or its newest.',
+    allows: READERS,
+    params: closed({ id: name }),
+    query: closed({ version: Type.Optional(version) }),
+    answers: { 200: { what: 'With its default parameters.', schema: template } },
+  },
+  listTemplates: {
+    at: 'GET /v1/templates',
+    summary: 'Templates by id; the newest version of each first.',
+    allows: READERS,
+    query: closed({
+      id: Type.Optional(name),
+      ...paging(Type.String({ minLength: 1, maxLength: 512 })),
+    }),
+    answers: { 200: { what: 'A page.', schema: pageOf(template) } },
+  },
+} as const satisfies Operations;

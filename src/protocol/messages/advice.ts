@@ -1,7 +1,7 @@
 // Which ttl: what is wanted, what is known or assumed of how sessions live, and what follows.
 
 import { type Static, Type } from 'typebox';
-import { CLOSED } from './words.ts';
+import { closed } from './words.ts';
 
 const ms = Type.Number({ minimum: 0, maximum: 604_800_000 });
 const rate = Type.Number({ minimum: 0, maximum: 1_000_000 });
@@ -26,11 +26,11 @@ const ASSUMED = {
   crashesPerMonth: rate,
 };
 
-export const assumptions = Type.Object(ASSUMED, CLOSED);
+const assumptions = closed(ASSUMED);
 
 export type AssumptionsMessage = Static<typeof assumptions>;
 
-export const adviceQuery = Type.Object(
+export const adviceQuery = closed(
   {
     preset: Type.Optional(Type.Enum(['batch', 'interactive', 'money'])),
     takeoverMs: Type.Optional(Type.Number({ minimum: 1, maximum: 604_800_000 })),
@@ -44,76 +44,61 @@ export const adviceQuery = Type.Object(
     effectMs: Type.Optional(ms),
     ...Type.Partial(assumptions).properties,
   },
-  { ...CLOSED, description: 'What is not said is measured here, or assumed.' },
+  { description: 'What is not said is measured here, or assumed.' },
 );
 
 export type AdviceQuery = Static<typeof adviceQuery>;
 
-const predicted = Type.Object(
-  {
-    takeoverP50Ms: Type.Number(),
-    takeoverP99Ms: Type.Number(),
-    falseLosses: Type.Number({ description: 'Per 1,000 lease-days.' }),
-    storeWritesPerSecond: Type.Number(),
-  },
-  CLOSED,
-);
+const predicted = closed({
+  takeoverP50Ms: Type.Number(),
+  takeoverP99Ms: Type.Number(),
+  falseLosses: Type.Number({ description: 'Per 1,000 lease-days.' }),
+  storeWritesPerSecond: Type.Number(),
+});
 
 export type PredictedMessage = Static<typeof predicted>;
 
-const point = Type.Object(
-  {
-    ttlMs: Type.Number(),
-    takeoverP50Ms: Type.Number(),
-    falseLosses: Type.Number(),
-    keeps: Type.Boolean({ description: 'All limits.' }),
-  },
-  CLOSED,
-);
+const point = closed({
+  ttlMs: Type.Number(),
+  takeoverP50Ms: Type.Number(),
+  falseLosses: Type.Number(),
+  keeps: Type.Boolean({ description: 'All limits.' }),
+});
 
-export const advised = Type.Object(
-  {
-    assumed: assumptions,
-    measured: Type.Array(Type.String(), {
-      description:
-        'Which of them this coordinator has seen itself; the others were said or are guesses.',
+export const advised = closed({
+  assumed: assumptions,
+  measured: Type.Array(Type.String(), {
+    description:
+      'Which of them this coordinator has seen itself; the others were said or are guesses.',
+  }),
+  heartbeats: Type.Integer({
+    minimum: 0,
+    description: 'So many were seen here; told to keys of all projects, 0 to others.',
+  }),
+  sessions: Type.Integer({
+    minimum: 0,
+    description: 'So many live now, as far as it was looked.',
+  }),
+  advice: Type.Union([
+    closed({
+      kind: Type.Literal('recommendation'),
+      verdict: Type.Enum(['change', 'keep']),
+      ttlMs: Type.Number(),
+      heartbeatMs: Type.Number(),
+      graceMs: Type.Number(),
+      predicted,
+      current: predicted,
+      binding: Type.Optional(Type.String()),
+      reasons: Type.Array(Type.String()),
+      points: Type.Array(point),
     }),
-    heartbeats: Type.Integer({
-      minimum: 0,
-      description: 'So many were seen here; told to keys of all projects, 0 to others.',
+    closed({
+      kind: Type.Literal('goals-conflict'),
+      between: Type.Array(Type.String()),
+      reasons: Type.Array(Type.String()),
     }),
-    sessions: Type.Integer({
-      minimum: 0,
-      description: 'So many live now, as far as it was looked.',
-    }),
-    advice: Type.Union([
-      Type.Object(
-        {
-          kind: Type.Literal('recommendation'),
-          verdict: Type.Enum(['change', 'keep']),
-          ttlMs: Type.Number(),
-          heartbeatMs: Type.Number(),
-          graceMs: Type.Number(),
-          predicted,
-          current: predicted,
-          binding: Type.Optional(Type.String()),
-          reasons: Type.Array(Type.String()),
-          points: Type.Array(point),
-        },
-        CLOSED,
-      ),
-      Type.Object(
-        {
-          kind: Type.Literal('goals-conflict'),
-          between: Type.Array(Type.String()),
-          reasons: Type.Array(Type.String()),
-        },
-        CLOSED,
-      ),
-    ]),
-  },
-  CLOSED,
-);
+  ]),
+});
 
 export type AdvisedMessage = Static<typeof advised>;
 

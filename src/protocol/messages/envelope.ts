@@ -3,24 +3,22 @@
 // know is refused by its name. What is inside payloads is nobody's business here.
 
 import { type Static, Type } from 'typebox';
-import type { Ask } from './carrier.ts';
+import type { Bell } from '../../execution/bell.ts';
 import { faultOf } from './problem.ts';
-import { CLOSED, NAME_MAX } from './words.ts';
+import { closed, NAME_MAX } from './words.ts';
+import type { WorkKind } from './work-messages.ts';
 
 /** The versions of the worker protocol that this build speaks. */
 export const WORK_VERSION = 1;
 export const OLDEST_WORK_VERSION = 1;
 
-export const requestEnvelope = Type.Object(
-  {
-    v: Type.Integer({ minimum: 1, description: 'The version that was agreed on at the greeting.' }),
-    id: Type.String({ minLength: 1, maxLength: NAME_MAX, description: 'Its reply has it too.' }),
-    kind: Type.String({ minLength: 1, maxLength: NAME_MAX }),
-    body: Type.Optional(Type.Unknown()),
-    bytes: Type.Optional(Type.Unsafe<Uint8Array>({ description: 'Base64 where it is JSON.' })),
-  },
-  CLOSED,
-);
+export const requestEnvelope = closed({
+  v: Type.Integer({ minimum: 1, description: 'The version that was agreed on at the greeting.' }),
+  id: Type.String({ minLength: 1, maxLength: NAME_MAX, description: 'Its reply has it too.' }),
+  kind: Type.String({ minLength: 1, maxLength: NAME_MAX }),
+  body: Type.Optional(Type.Unknown()),
+  bytes: Type.Optional(Type.Unsafe<Uint8Array>({ description: 'Base64 where it is JSON.' })),
+});
 
 export type RequestEnvelope = Static<typeof requestEnvelope>;
 
@@ -58,3 +56,30 @@ export function answerIn<Answer>({ kind }: Ask, { body, bytes, problem }: ReplyE
   }
   return (bytes ?? body) as Answer;
 }
+
+// The port between a worker and what carries its messages to a coordinator.
+
+export interface Ask {
+  readonly kind: WorkKind;
+  readonly body?: object;
+  readonly bytes?: Uint8Array;
+  readonly signal?: AbortSignal;
+  readonly timeoutMs?: number;
+}
+
+/**
+ * Its bell is absent where workers ask (`waitForBell`).
+ * A carrier answers, or throws one of three: StoreUnavailable (known not to have been done), OutcomeUnknown
+ * (it may have been), or a Fault with the code of the problem that the coordinator answered with.
+ */
+export interface Carrier extends Partial<Bell> {
+  /** As people are told: `REST`, `gRPC`. */
+  readonly name: string;
+  /** It delivers some messages twice: what a second one did is nobody's answer. */
+  readonly doubles?: boolean;
+  ask<Answer>(ask: Ask): Promise<Answer>;
+  close(): Promise<void>;
+}
+
+/** Without an answer for so long, it is not known what became of it. */
+export const ASK_MS = 15_000;

@@ -8,7 +8,7 @@ import { announcedRelease } from '../../features/releases/messages.ts';
 import type { Fence } from '../../lease/fence.ts';
 import type { Instant } from '../../support/clock.ts';
 import type { SignedClaims } from './signing.ts';
-import { CLOSED, executionId, fence, name } from './words.ts';
+import { closed, executionId, fence, name } from './words.ts';
 import { write } from './work.ts';
 
 export interface PushCommand extends SignedClaims {
@@ -42,32 +42,26 @@ export interface Driven {
 }
 
 /** Bytes in JSON are base64. */
-const blob = Type.Object(
-  { digest: Type.String({ pattern: '^[0-9a-f]{64}$' }), bytes: Type.String() },
-  CLOSED,
-);
+const blob = closed({ digest: Type.String({ pattern: '^[0-9a-f]{64}$' }), bytes: Type.String() });
 
-export const pushResult = Type.Object(
-  {
-    to: Type.Literal('coordinator'),
-    at: Type.Integer(),
-    until: Type.Integer(),
-    v: Type.Integer({ minimum: 1 }),
-    /** Of the claim that it is about. Absent for a probe. */
-    id: Type.Optional(executionId),
-    fence: Type.Optional(fence),
-    /** Of the probe that it answers. */
-    nonce: Type.Optional(Type.String({ maxLength: 64 })),
-    /** Nothing was tried: there is no such pipeline, no room, or it is for another endpoint. */
-    denied: Type.Optional(Type.String({ maxLength: 1_024 })),
-    /** In order; what went through the callback is not among them. */
-    writes: Type.Optional(Type.Array(write, { maxItems: 20_000 })),
-    blobs: Type.Optional(Type.Array(blob, { maxItems: 10_000 })),
-    /** What is there, of a probe: all that it is given unless said. */
-    pipelines: Type.Optional(Type.Array(name, { maxItems: 2_000 })),
-    release: Type.Optional(announcedRelease),
-  },
-  CLOSED,
-);
+export const pushResult = closed({
+  to: Type.Literal('coordinator'),
+  at: Type.Integer(),
+  until: Type.Integer(),
+  v: Type.Integer({ minimum: 1 }),
+  /** Of the claim that it is about. Absent for a probe. */
+  id: Type.Optional(executionId),
+  fence: Type.Optional(fence),
+  /** Of the probe that it answers. */
+  nonce: Type.Optional(Type.String({ maxLength: 64 })),
+  /** Nothing was tried: there is no such pipeline, no room, or it is for another endpoint. */
+  denied: Type.Optional(Type.String({ maxLength: 1_024 })),
+  /** In order; what went through the callback is not among them. */
+  writes: Type.Optional(Type.Array(write, { maxItems: 20_000 })),
+  blobs: Type.Optional(Type.Array(blob, { maxItems: 10_000 })),
+  /** What is there, of a probe: all that it is given unless said. */
+  pipelines: Type.Optional(Type.Array(name, { maxItems: 2_000 })),
+  release: Type.Optional(announcedRelease),
+});
 
 export type PushResult = Static<typeof pushResult>;

@@ -1,12 +1,17 @@
 // Words that all messages are made of. One schema checks what comes in, types what the code sees, and
 // describes it to others.
 
-import { type TSchema, Type } from 'typebox';
+import { type TObject, type TObjectOptions, type TProperties, type TSchema, Type } from 'typebox';
 import { LANES, STATUSES } from '../../execution/execution.ts';
 import { SEQ_MAX } from '../../execution/history.ts';
 
 /** Nothing that is not named: a misspelt field is an error, not a default. */
-export const CLOSED = { additionalProperties: false } as const;
+export function closed<Properties extends TProperties>(
+  properties: Properties,
+  options: TObjectOptions = {},
+): TObject<Properties> {
+  return Type.Object(properties, { additionalProperties: false, ...options });
+}
 
 export const NAME_MAX = 256;
 export const REASON_MAX = 4_096;
@@ -19,6 +24,7 @@ export const executionId = Type.String({
 export const uuid = Type.String({ pattern: '^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$' });
 
 export const name = Type.String({ minLength: 1, maxLength: NAME_MAX });
+export const releaseName = Type.String({ pattern: '^[\\w.+:-]+$', minLength: 1, maxLength: 128 });
 export const reason = Type.String({ maxLength: REASON_MAX });
 
 export const instant = Type.String({
@@ -51,19 +57,21 @@ export const count = Type.Integer({ minimum: 0, maximum: Number.MAX_SAFE_INTEGER
 /** A place in a history or an inbox, or how many there are of something in one row. */
 export const seq = Type.Integer({ minimum: 0, maximum: SEQ_MAX });
 
+export const limit = Type.Integer({ minimum: 1, maximum: 1_000, default: 100 });
+
 /** A page of a list. */
 export function pageOf<Item extends TSchema>(item: Item) {
-  return Type.Object(
-    {
-      items: Type.Array(item),
-      cursor: Type.Optional(
-        Type.String({
-          description: 'For the next page, which may be empty; absent when there is none.',
-        }),
-      ),
-    },
-    CLOSED,
-  );
+  return closed({
+    items: Type.Array(item),
+    cursor: Type.Optional(
+      Type.String({
+        description: 'For the next page, which may be empty; absent when there is none.',
+      }),
+    ),
+  });
 }
 
-export const limit = Type.Integer({ minimum: 1, maximum: 1_000, default: 100 });
+/** Which page. */
+export function paging<Cursor extends TSchema>(cursor: Cursor) {
+  return { cursor: Type.Optional(cursor), limit: Type.Optional(limit) };
+}

@@ -14,10 +14,11 @@ import {
   failedCallsIn,
   givenBack,
   newNonce,
+  type Posted,
+  post,
   type Said,
 } from './call-endpoint.ts';
 import { Circuit } from './circuit.ts';
-import { type Posted, post } from './post.ts';
 import type { Endpoint, PushSettings } from './push-options.ts';
 import { Standing } from './standing.ts';
 

@@ -9,7 +9,7 @@ import {
   type Announcement,
   describeReleaseRefusal,
 } from '../../features/releases/model.ts';
-import { noteAnnounced } from '../../features/releases/refused-workers-routes.ts';
+import { noteAnnounced } from '../../features/releases/routes.ts';
 import type { Session } from '../../lease/live-session.ts';
 import type { PushResult } from '../messages/push.ts';
 import type { Coordinator } from '../rest/route.ts';

@@ -4,52 +4,26 @@ import { type ExecutionRecord, isTerminal } from '../../execution/execution.ts';
 import { SEQ_MAX } from '../../execution/history.ts';
 import type { ProjectName } from '../../execution/names.ts';
 import type { Timers } from '../../support/timer.ts';
-import { hintQuery, streamQuery } from '../messages/coordinator.ts';
-import { idParams } from '../messages/execution.ts';
-import { historyMessage, readable } from './execution-message.ts';
+import { eventOperations } from '../messages/execution.ts';
+import { historyMessage, readable } from './executions.ts';
 import { executionFor } from './handling.ts';
-import { type Coordinator, ProblemReply, type Route, route } from './route.ts';
+import { type Coordinator, ProblemReply, type Route, routesOf } from './route.ts';
 
 const POLL_MS = 1_000;
 const PAGE = 200;
 /** Rings that come together are told together. */
 const COALESCE_MS = 250;
 
-const ofExecution = route({
-  method: 'GET',
-  path: '/v1/executions/:id/events',
-  name: 'streamExecution',
-  summary: 'Its history as it happens (SSE); goes on after `Last-Event-ID` or `after`.',
-  allows: ['submit', 'operate'],
-  isLong: true,
-  params: idParams,
-  query: streamQuery,
-  answers: {
-    200: {
-      what: 'Events named by their kind, with their seq as id; `progress` without one, if asked for; `end` is the last.',
-    },
-  },
-  async handle(coordinator, { params, query, caller, header, signal }) {
+export const eventRoutes: readonly Route[] = routesOf(eventOperations, {
+  async streamExecution(coordinator, { params, query, caller, header, signal }) {
     const record = await executionFor(coordinator, caller, params.id);
     // The header wins: a browser that comes back sends it with the address it began with.
     const after = seqOf(header('last-event-id')) ?? query.after ?? 0;
     const told = { after, signal, progress: query.progress === true };
     return { status: 200, stream: historyOf(coordinator, record, told) };
   },
-});
 
-const ofLists = route({
-  method: 'GET',
-  path: '/v1/events',
-  name: 'streamHints',
-  summary: 'Says when lists may have changed (SSE): read them again then.',
-  allows: ['submit', 'operate'],
-  isLong: true,
-  query: hintQuery,
-  answers: {
-    200: { what: '`changed`, and `reset` when it is not known what was missed.' },
-  },
-  async handle(coordinator, { query, caller, header, signal }) {
+  async streamHints(coordinator, { query, caller, header, signal }) {
     const last = header('last-event-id') ?? query.after;
     const { project } = caller;
     return { status: 200, stream: hintsOf(coordinator, { last, project, signal }) };
@@ -143,8 +117,6 @@ async function* hintsOf(
     waiter.close();
   }
 }
-
-export const eventRoutes: readonly Route[] = [ofExecution, ofLists];
 
 // Server-sent events: text that goes on until one side ends it, with a comment now and then so that
 // nobody in between takes it for dead.

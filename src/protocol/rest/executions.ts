@@ -1,43 +1,48 @@
 // Submitting executions and looking at them.
 
-import { Type } from 'typebox';
+import type { Holdfast } from '../../engine/holdfast.ts';
 import type { SubmitOptions } from '../../engine/submission.ts';
-import type { HistoryEvent } from '../../execution/history.ts';
-import { formatInstant } from '../../support/clock.ts';
+import { mayBeTagged } from '../../engine/values/payloads.ts';
+import { type ExecutionRecord, isTerminal } from '../../execution/execution.ts';
+import type { Failure } from '../../execution/failure.ts';
+import { Continuations, type HistoryEvent, saidIn } from '../../execution/history.ts';
+import { type ExecutionId, type ProjectName, parseExecutionId } from '../../execution/names.ts';
+import { BAD_ENDS } from '../../execution/report.ts';
+import type { CommandAnswer, CoordinatorStore } from '../../store/contract/execution-store.ts';
+import { formatInstant, type Instant } from '../../support/clock.ts';
 import { bodyChars, openedWithin, readWithin } from '../../support/page-size.ts';
+import { viewOf } from '../../support/value.ts';
 import {
-  attachmentPage,
-  execution,
-  executionInFull as executionInFullSchema,
-  executionPage,
-  explanation,
-  historyPage,
-  historyQuery,
-  idParams,
-  listQuery,
+  commandOperations,
+  type ExecutionInFull,
+  type ExecutionMessage,
+  executionOperations,
+  type HistoryMessage,
   type SubmitBody,
-  submitBody,
-  submitted,
 } from '../messages/execution.ts';
-import { CLOSED, executionId, name } from '../messages/words.ts';
-import { executionInFull, historyMessage, listedMessages } from './execution-message.ts';
-import { executionFor, listOptionsOf, requireOpenName, withEtag } from './handling.ts';
-import { notFound } from './problems.ts';
-import { actingFor, type Call, type Caller, ProblemReply, type Route, route } from './route.ts';
+import {
+  executionFor,
+  isReserved,
+  listOptionsOf,
+  requireOpenName,
+  withEtag,
+  withinMs,
+} from './handling.ts';
+import { notFound, refused } from './problems.ts';
+import {
+  actingFor,
+  type Call,
+  type Caller,
+  type Coordinator,
+  type Handler,
+  ProblemReply,
+  type Reply,
+  type Route,
+  routesOf,
+} from './route.ts';
 
-const submit = route({
-  method: 'POST',
-  path: '/v1/executions',
-  name: 'submitExecution',
-  summary: 'Submits an execution; done when it is answered, whatever happens afterwards.',
-  allows: ['submit'],
-  body: submitBody,
-  takesValues: true,
-  answers: {
-    202: { what: 'It will run.', schema: submitted },
-    409: { what: 'The key was used with another intent.' },
-  },
-  async handle({ holdfast, announced }, { body, caller, header }) {
+export const executionRoutes: readonly Route[] = routesOf(executionOperations, {
+  async submitExecution({ holdfast, announced }, { body, caller, header }) {
     const { target, input, options } = submissionOf(body, caller, header);
     const { id, existing } = await holdfast.submit(target, input, options);
     const pipeline = body.pipeline ?? (await holdfast.read(id))?.pipeline;
@@ -45,53 +50,20 @@ const submit = route({
     const submission = { id, existing, ...(warning && { warning }) };
     return { status: 202, body: submission, headers: { location: `/v1/executions/${id}` } };
   },
-});
 
-const list = route({
-  method: 'GET',
-  path: '/v1/executions',
-  name: 'listExecutions',
-  summary: 'Executions, newest first.',
-  allows: ['submit', 'operate'],
-  query: listQuery,
-  answers: { 200: { what: 'A page.', schema: executionPage } },
-  async handle({ holdfast, store }, { query, caller, header }) {
+  async listExecutions({ holdfast, store }, { query, caller, header }) {
     const { items, cursor } = await holdfast.list(listOptionsOf(query, caller));
     const body = { items: await listedMessages(store, items), ...(cursor && { cursor }) };
     return withEtag(body, header('if-none-match'));
   },
-});
 
-const read = route({
-  method: 'GET',
-  path: '/v1/executions/:id',
-  name: 'readExecution',
-  summary: 'One execution, with its input and progress.',
-  allows: ['submit', 'operate'],
-  params: idParams,
-  answers: {
-    200: { what: 'As it is now.', schema: executionInFullSchema },
-    410: { what: 'It was archived: look there.' },
-  },
-  async handle(coordinator, { params, caller, header }) {
+  async readExecution(coordinator, { params, caller, header }) {
     const record = await executionFor(coordinator, caller, params.id);
     const body = await executionInFull(coordinator.holdfast, record);
     return withEtag(body, header('if-none-match'));
   },
-});
 
-const history = route({
-  method: 'GET',
-  path: '/v1/executions/:id/history',
-  name: 'readHistory',
-  summary: 'What happened, in order; goes on after `after`.',
-  allows: ['submit', 'operate'],
-  params: idParams,
-  query: historyQuery,
-  answers: {
-    200: { what: 'A page of events; `more` when it ended early.', schema: historyPage },
-  },
-  async handle(coordinator, { params, query, caller, header }) {
+  async readHistory(coordinator, { params, query, caller, header }) {
     const { id, project } = await executionFor(coordinator, caller, params.id);
     const { holdfast } = coordinator;
     const { after = 0, limit = 100 } = query;
@@ -109,22 +81,8 @@ const history = route({
     const more = isCut || events.isCut;
     return withEtag({ items, ...(more && { more }) }, header('if-none-match'));
   },
-});
 
-interface HistoryPart {
-  readonly after: number;
-  readonly limit: number;
-}
-
-const explain = route({
-  method: 'GET',
-  path: '/v1/executions/:id/explain',
-  name: 'explainExecution',
-  summary: 'Why it is not moving, and what can be done.',
-  allows: ['submit', 'operate'],
-  params: idParams,
-  answers: { 200: { what: 'In words.', schema: explanation } },
-  async handle(coordinator, { params, caller }) {
+  async explainExecution(coordinator, { params, caller }) {
     const { id } = await executionFor(coordinator, caller, params.id);
     const found = await coordinator.holdfast.explain(id);
     if (found === undefined) throw notFound(`execution ${id}`);
@@ -136,25 +94,8 @@ const explain = route({
     };
     return { status: 200, body };
   },
-});
 
-const children = route({
-  method: 'GET',
-  path: '/v1/executions/:id/children',
-  name: 'listChildren',
-  summary: 'What it spawned, oldest first; goes on after `after`.',
-  allows: ['submit', 'operate'],
-  params: idParams,
-  query: Type.Object({ after: Type.Optional(executionId) }, CLOSED),
-  answers: {
-    200: {
-      what: 'A page of at most 1,000.',
-      schema: Type.Object({
-        items: Type.Array(Type.Pick(execution, ['id', 'pipeline', 'status'])),
-      }),
-    },
-  },
-  async handle(coordinator, { params, query, caller }) {
+  async listChildren(coordinator, { params, query, caller }) {
     const { id } = await executionFor(coordinator, caller, params.id);
     const { after } = query;
     const items = await coordinator.store.executions.children({
@@ -164,17 +105,8 @@ const children = route({
     });
     return { status: 200, body: { items } };
   },
-});
 
-const attachments = route({
-  method: 'GET',
-  path: '/v1/executions/:id/attachments',
-  name: 'listAttachments',
-  summary: 'The documents of an execution.',
-  allows: ['submit', 'operate'],
-  params: idParams,
-  answers: { 200: { what: 'All of them, without their content.', schema: attachmentPage } },
-  async handle(coordinator, { params, caller }) {
+  async listAttachments(coordinator, { params, caller }) {
     const { id } = await executionFor(coordinator, caller, params.id);
     const found = await coordinator.holdfast.attachments(id);
     return {
@@ -182,17 +114,8 @@ const attachments = route({
       body: { items: found.map((each) => ({ ...each, at: formatInstant(each.at) })) },
     };
   },
-});
 
-const attachment = route({
-  method: 'GET',
-  path: '/v1/executions/:id/attachments/:name',
-  name: 'readAttachment',
-  summary: 'The content of one document, as a download.',
-  allows: ['submit', 'operate'],
-  params: Type.Object({ id: executionId, name }, CLOSED),
-  answers: { 200: { what: 'Its bytes.' } },
-  async handle(coordinator, { params, caller }) {
+  async readAttachment(coordinator, { params, caller }) {
     const { id } = await executionFor(coordinator, caller, params.id);
     const bytes = await coordinator.holdfast.attachment(id, params.name);
     if (bytes === undefined) throw notFound(`attachment ${JSON.stringify(params.name)}`);
@@ -200,18 +123,31 @@ const attachment = route({
     const headers = { 'content-disposition': 'attachment', 'x-content-type-options': 'nosniff' };
     return { status: 200, raw: { type: 'application/octet-stream', bytes }, headers };
   },
+
+  async readResult(coordinator, { params, query, caller, signal }) {
+    const record = await executionFor(coordinator, caller, params.id);
+    const ended = await endOf(coordinator, record.id, {
+      ...{ waitMs: query.waitMs ?? 0, signal, caller },
+    });
+    if (ended === undefined) {
+      const now = await coordinator.store.executions.read(record.id);
+      const body = { id: record.id, status: now?.status ?? record.status };
+      return { status: 202, isIdle: true, body };
+    }
+    const { status, event } = ended;
+    const { out, failure } = saidIn<EndBody>(event.body);
+    const { stack: _, ...told } = failure ?? {};
+    const reader = { holdfast: coordinator.holdfast, project: record.project };
+    const output = status === 'completed' ? await readable(reader, { output: out ?? {} }) : {};
+    const body = { id: ended.id, status, ...output, ...(failure && { failure: told }) };
+    return { status: 200, body };
+  },
 });
 
-export const executionRoutes: readonly Route[] = [
-  submit,
-  list,
-  read,
-  history,
-  explain,
-  children,
-  attachments,
-  attachment,
-];
+interface HistoryPart {
+  readonly after: number;
+  readonly limit: number;
+}
 
 // What a submit message asks for, as the engine takes it.
 
@@ -259,4 +195,225 @@ const TRACEPARENT = /^[0-9a-f]{2}-[0-9a-f]{32}-[0-9a-f]{16}-[0-9a-f]{2}(-.{0,64}
 /** What is none is left out, as W3C Trace Context asks: it is no reason to refuse what was asked for. */
 function traceOf(text: string | undefined): string | undefined {
   return text !== undefined && TRACEPARENT.test(text) ? text : undefined;
+}
+
+// Waiting for an execution to end.
+
+interface EndBody {
+  readonly out?: object;
+  readonly failure?: { readonly stack?: string } & Record<string, unknown>;
+  readonly continuedAs?: ExecutionId;
+}
+
+interface Waiting {
+  readonly waitMs: number;
+  readonly signal: AbortSignal;
+  readonly caller: Caller;
+}
+
+/** Of it, or of what it was continued as; undefined when that is not within the time. */
+async function endOf(
+  coordinator: Coordinator,
+  first: ExecutionId,
+  { waitMs, signal, caller }: Waiting,
+): Promise<
+  { readonly id: ExecutionId; readonly status: string; readonly event: HistoryEvent } | undefined
+> {
+  const { store, holdfast, timers } = coordinator;
+  const continuations = new Continuations(first);
+  for (let id = first; !signal.aborted; ) {
+    const [at] = await store.executions.outcomes([id]);
+    const found =
+      at ??
+      (waitMs === 0
+        ? undefined
+        : await withinMs(timers, { ms: waitMs, signal }, (until) =>
+            holdfast.ended(id, { signal: until }),
+          ));
+    if (found === undefined || !isTerminal(found.status)) return undefined;
+    const { continuedAs } = saidIn<EndBody>(found.event.body);
+    if (continuedAs === undefined) return found;
+    // A worker wrote that: it is looked for in the project only.
+    ({ id } = await executionFor(coordinator, caller, continuations.step(continuedAs)));
+    // There may be many, and a store that never waits: others have their turn, and the caller may have gone.
+    await new Promise<void>((resolve) => timers.soon(resolve));
+  }
+  return undefined;
+}
+
+// What people do to an execution.
+
+export function commandReply(answer: CommandAnswer): Reply {
+  if (answer.kind === 'refused') throw refused(answer);
+  return { status: 200, body: { kind: answer.kind, status: answer.status } };
+}
+
+/** What operators do is an execution, too: who only submits does not stop it. */
+async function requireNoAct(
+  { store }: Coordinator,
+  { project, roles }: Caller,
+  id: string,
+): Promise<void> {
+  if (roles.has('operate')) return;
+  const record = await store.executions.read(parseExecutionId(id));
+  if (record?.project !== project || !isReserved(record.pipeline)) return;
+  throw new ProblemReply(
+    403,
+    'role-missing',
+    `Execution ${id} is an act of an operator, or of the engine itself: this needs a key with role operate.`,
+  );
+}
+
+function act(
+  verb: 'cancel' | 'pause' | 'resume',
+): Handler<(typeof commandOperations)['cancelExecution' | 'pauseExecution' | 'resumeExecution']> {
+  return async (coordinator, { params, body, caller }) => {
+    await requireNoAct(coordinator, caller, params.id);
+    const acting = { ...actingFor(caller), ...body };
+    return commandReply(await coordinator.holdfast[verb](params.id, acting));
+  };
+}
+
+export const commandRoutes: readonly Route[] = routesOf(commandOperations, {
+  cancelExecution: act('cancel'),
+  pauseExecution: act('pause'),
+  resumeExecution: act('resume'),
+
+  async signalExecution(coordinator, { params, body, caller }) {
+    requireOpenName('A signal', body.name);
+    await requireNoAct(coordinator, caller, params.id);
+    const message = { ...body, ...actingFor(caller) };
+    return commandReply(await coordinator.holdfast.signal(params.id, message));
+  },
+});
+
+// Records → messages.
+
+/** Who reads values: what is kept apart is of a project (X-28). */
+export interface Reader {
+  readonly holdfast: Holdfast;
+  readonly project: ProjectName;
+}
+
+type Times = 'readyAt' | 'claimedAt' | 'endedAt' | 'deadlineAt';
+
+export function executionMessage(record: ExecutionRecord): ExecutionMessage {
+  const { key, release, template, submittedBy, parent, redriveOf, fence, session } = record;
+  return {
+    id: record.id,
+    project: record.project,
+    pipeline: record.pipeline,
+    lane: record.lane,
+    status: record.status,
+    holds: [...record.holds],
+    compensating: record.compensating,
+    lineage: record.lineage,
+    submittedAt: formatInstant(record.submittedAt),
+    ...timesOf(record),
+    ...(key === undefined ? {} : { key }),
+    ...(release === undefined ? {} : { release }),
+    ...(template === undefined ? {} : { template }),
+    ...(submittedBy === undefined ? {} : { submittedBy }),
+    ...(parent === undefined ? {} : { parent: parent.id }),
+    ...(redriveOf === undefined ? {} : { redriveOf }),
+    ...(fence === undefined ? {} : { fence }),
+    ...(session === undefined ? {} : { session }),
+    tags: [...record.tags],
+    attributes: { ...record.attributes },
+    seq: record.seq,
+  };
+}
+
+/** A page has many of them. */
+const LISTED_MESSAGE_MAX = 200;
+
+/** With the reason of each bad end, all of them by one read. */
+export async function listedMessages(
+  { executions }: CoordinatorStore,
+  records: readonly ExecutionRecord[],
+): Promise<ExecutionMessage[]> {
+  const ended = records.filter(({ status }) => BAD_ENDS.has(status)).map(({ id }) => id);
+  const outcomes = ended.length === 0 ? [] : await executions.outcomes(ended);
+  const failures = new Map(outcomes.map(({ id, event }) => [id, failureIn(event.body)]));
+  return records.map((record) => {
+    const failure = failures.get(record.id);
+    return { ...executionMessage(record), ...(failure && { failure }) };
+  });
+}
+
+function failureIn(body: string | undefined): ExecutionMessage['failure'] {
+  const { failure } = saidIn<{ failure: Failure }>(body);
+  if (failure === undefined) return undefined;
+  const { code, message, location } = failure;
+  return {
+    code: String(code),
+    message: String(message).slice(0, LISTED_MESSAGE_MAX),
+    ...(location === undefined ? {} : { location: String(location) }),
+  };
+}
+
+function timesOf(record: ExecutionRecord): Partial<Record<Times, string>> {
+  const names: readonly Times[] = ['readyAt', 'claimedAt', 'endedAt', 'deadlineAt'];
+  const times = names.flatMap((name) => {
+    const at: Instant | undefined = record[name];
+    return at === undefined ? [] : [[name, formatInstant(at)] as const];
+  });
+  return Object.fromEntries(times);
+}
+
+export async function executionInFull(
+  holdfast: Holdfast,
+  record: ExecutionRecord,
+): Promise<ExecutionInFull> {
+  const { input, progress } = record;
+  const reader = { holdfast, project: record.project };
+  const values = await readable(reader, { input, ...(progress && { progress }) });
+  return { ...executionMessage(record), ...values };
+}
+
+/** What went through a codec that is not here stays closed, and what is no value as it is stored; that is said. */
+export async function readable<Name extends string>(
+  { holdfast, project }: Reader,
+  payloads: Readonly<Partial<Record<Name, string | object>>>,
+): Promise<Partial<Record<Name, unknown>> & { readonly sealed?: true }> {
+  try {
+    const entries = Object.entries<string | object | undefined>(payloads);
+    const values = await Promise.all(
+      entries.map(async ([name, payload]) => {
+        const value = await holdfast.decode(payload ?? {}, { project });
+        return [name, mayBeTagged(payload ?? {}) ? viewOf(value) : value] as const;
+      }),
+    );
+    return Object.fromEntries(values) as Partial<Record<Name, unknown>>;
+  } catch (error) {
+    if (!isSealed(error)) throw error;
+    return { sealed: true } as { readonly sealed: true } & Partial<Record<Name, unknown>>;
+  }
+}
+
+/** `out` in a body is a value; the rest of it is the engine's own. */
+export async function historyMessage(reader: Reader, event: HistoryEvent): Promise<HistoryMessage> {
+  const { seq, at, kind, name, fence, body } = event;
+  return {
+    seq,
+    at: formatInstant(at),
+    kind,
+    ...(name === undefined ? {} : { name }),
+    ...(fence === undefined ? {} : { fence }),
+    ...(body === undefined ? {} : { body: await openedBody(reader, body) }),
+  };
+}
+
+async function openedBody(reader: Reader, body: string): Promise<unknown> {
+  const parsed = JSON.parse(body) as { readonly out?: object } | string | number | null;
+  if (typeof parsed !== 'object' || parsed === null || !('out' in parsed)) return parsed;
+  const { out, ...rest } = parsed;
+  const { sealed, ...value } = await readable(reader, { out: out ?? {} });
+  return { ...rest, ...value, ...(sealed && { sealed }) };
+}
+
+function isSealed(error: unknown): boolean {
+  const code = error instanceof Error && 'code' in error ? error.code : undefined;
+  // Workers wrote what they liked before the door looked at it.
+  return code === 'codec-missing' || code === 'codec-refused' || code === 'invalid-input';
 }

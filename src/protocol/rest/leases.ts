@@ -7,31 +7,14 @@ import { type LeaseKey, parseLeaseKey } from '../../lease/names.ts';
 import { drainLease, revokeLease } from '../../lease/operate.ts';
 import type { LeaseInspection } from '../../lease/port.ts';
 import { formatInstant, type Instant } from '../../support/clock.ts';
-import {
-  drainBody,
-  drained,
-  type LeaseMessage,
-  lease,
-  leasePage,
-  leaseParams,
-  leaseQuery,
-  revokeBody,
-  revoked,
-} from '../messages/operations.ts';
+import { type LeaseMessage, leaseOperations } from '../messages/sessions.ts';
 import { refusedByKernel, requireOfAll } from './problems.ts';
-import { actorOf, type Coordinator, type Route, route } from './route.ts';
+import { actorOf, type Coordinator, type Route, routesOf } from './route.ts';
 
 const LIMIT = 100;
 
-const list = route({
-  method: 'GET',
-  path: '/v1/leases',
-  name: 'listLeases',
-  summary: 'Leases by key.',
-  allows: ['operate'],
-  query: leaseQuery,
-  answers: { 200: { what: 'A page.', schema: leasePage } },
-  async handle({ store }, { query, caller }) {
+export const leaseRoutes: readonly Route[] = routesOf(leaseOperations, {
+  async listLeases({ store }, { query, caller }) {
     requireOfAll(caller);
     const { prefix, cursor, limit = LIMIT } = query;
     const found = await store.leases.list({
@@ -47,37 +30,14 @@ const list = route({
     const last = items.length < limit ? undefined : items.at(-1)?.key;
     return { status: 200, body: { items, ...(last === undefined ? {} : { cursor: last }) } };
   },
-});
 
-const read = route({
-  method: 'GET',
-  path: '/v1/leases/:key',
-  name: 'readLease',
-  summary: 'Who holds a key, since when, and how the last term ended.',
-  allows: ['operate'],
-  params: leaseParams,
-  answers: { 200: { what: 'As it is now; free when nobody ever had it.', schema: lease } },
-  async handle({ store }, { params, caller }) {
+  async readLease({ store }, { params, caller }) {
     requireOfAll(caller);
     const found = await store.leases.inspect(parseLeaseKey(params.key));
     return { status: 200, body: leaseMessage(found) };
   },
-});
 
-const drain = route({
-  method: 'POST',
-  path: '/v1/leases/:key/drain',
-  name: 'drainLease',
-  summary: 'Asks the holder to stop by a deadline.',
-  allows: ['admin'],
-  listener: 'admin',
-  params: leaseParams,
-  body: drainBody,
-  answers: {
-    200: { what: 'It was asked.', schema: drained },
-    409: { what: 'That term is over, or is being drained.' },
-  },
-  async handle(coordinator, { params, body, caller }) {
+  async drainLease(coordinator, { params, body, caller }) {
     requireOfAll(caller);
     const key = parseLeaseKey(params.key);
     await requireIssued(coordinator, key, body.fence);
@@ -91,22 +51,8 @@ const drain = route({
     const deadlineInMs = Math.max(0, Math.trunc(answer.deadlineInMs));
     return { status: 200, body: { kind: answer.kind, deadlineInMs } };
   },
-});
 
-const revoke = route({
-  method: 'POST',
-  path: '/v1/leases/:key/revoke',
-  name: 'revokeLease',
-  summary: 'Ends the term now; its holder learns of it with its next heartbeat.',
-  allows: ['admin'],
-  listener: 'admin',
-  params: leaseParams,
-  body: revokeBody,
-  answers: {
-    200: { what: 'It has ended.', schema: revoked },
-    409: { what: 'That term was over.' },
-  },
-  async handle(coordinator, { params, body, caller }) {
+  async revokeLease(coordinator, { params, body, caller }) {
     requireOfAll(caller);
     const key = parseLeaseKey(params.key);
     await requireIssued(coordinator, key, body.fence);
@@ -177,5 +123,3 @@ function at<Name extends string>(
 ): { [name in Name]?: string } {
   return (time === undefined ? {} : { [name]: formatInstant(time) }) as { [name in Name]?: string };
 }
-
-export const leaseRoutes: readonly Route[] = [list, read, drain, revoke];

@@ -4,9 +4,11 @@
 import type { TSchema } from 'typebox';
 import { interaction } from '../../features/awaits/messages.ts';
 import { execution } from '../messages/execution.ts';
+import type { Operations } from '../messages/operation.ts';
 import { problem } from '../messages/problem.ts';
 import { submission } from '../messages/work.ts';
-import type { Route } from './route.ts';
+import { etagOf, isSame } from './handling.ts';
+import { type Route, routesOf } from './route.ts';
 
 const PROBLEM = { $ref: '#/components/schemas/Problem' };
 /** What any route may answer with. */
@@ -142,4 +144,43 @@ function contentOf(schema: TSchema | undefined): object {
 
 function problemContent(): object {
   return { content: { 'application/problem+json': { schema: PROBLEM } } };
+}
+
+// The API's own description, as a route.
+
+/** Of the API; it changes when something that was there is not, or means something else. */
+export const API_VERSION = '1';
+
+interface Built {
+  readonly bytes: Buffer;
+  readonly etag: string;
+}
+
+const descriptionOperations = {
+  describeApi: {
+    at: 'GET /v1/openapi.json',
+    summary: 'This description.',
+    allows: 'public',
+    answers: { 200: { what: 'OpenAPI 3.1.' } },
+  },
+} as const satisfies Operations;
+
+/** Also of itself. */
+export function withDescription(routes: readonly Route[]): readonly Route[] {
+  // Built once: building it takes milliseconds, and requests for it need no key.
+  let built: Built | undefined;
+  const build = (): Built => {
+    const bytes = Buffer.from(JSON.stringify(openapiOf(all, API_VERSION)));
+    return { bytes, etag: etagOf(bytes) };
+  };
+  const description = routesOf(descriptionOperations, {
+    async describeApi(_, { header }) {
+      built ??= build();
+      const headers = { etag: built.etag, 'cache-control': 'no-cache' };
+      if (isSame(built.etag, header('if-none-match'))) return { status: 304, headers };
+      return { status: 200, headers, raw: { type: 'application/json', bytes: built.bytes } };
+    },
+  });
+  const all = [...routes, ...description];
+  return all;
 }

@@ -1,20 +1,17 @@
-// A route as data: who may call it, what it takes, what it answers. The server registers them, checks
-// them, and describes them in OpenAPI from this alone; tests walk over them.
+// A route is an operation with its handler.
 
-import type { Static, TSchema } from 'typebox';
 import type { Holdfast } from '../../engine/holdfast.ts';
 import type { ProjectName } from '../../execution/names.ts';
-import type { Role } from '../../features/access/model.ts';
-import { nameWithKey } from '../../features/access/model.ts';
+import { nameWithKey, type Role } from '../../features/access/model.ts';
 import type { CoordinatorStore } from '../../store/contract/execution-store.ts';
 import type { Clock } from '../../support/clock.ts';
 import type { Timers } from '../../support/timer.ts';
 import type { Turns } from '../../support/turns.ts';
 import type { AdviceAsked, AdvisedMessage } from '../messages/advice.ts';
 import type { DemoMessage, Scene } from '../messages/coordinator.ts';
+import type { Method, Operation, Operations, Part } from '../messages/operation.ts';
 import type { AnnouncedPipelines } from './announced-pipelines.ts';
-import type { FairBell } from './fair-bell.ts';
-import type { Hints } from './hints.ts';
+import type { FairBell, Hints } from './bells.ts';
 
 /** What `holdfast dev` shows and plays. */
 export interface Demo {
@@ -98,58 +95,30 @@ export function actingFor(caller: Caller): { readonly project: ProjectName; read
   return { project: caller.project, by: actorOf(caller) };
 }
 
-export type Listener = 'main' | 'admin';
-
-export interface Route {
-  readonly method: 'GET' | 'POST' | 'PUT' | 'DELETE';
-  /** With `:name` for parameters. */
-  readonly path: string;
-  /** The id of the operation: one verb, one noun. */
+/** An operation, and what answers it. */
+export interface Route extends Operation {
+  /** The id of the operation. */
   readonly name: string;
-  readonly summary: string;
-  /** Any of these; `public`: whoever can reach it. */
-  readonly allows: readonly Role[] | 'public';
-  /** And all of these. */
-  readonly needs?: readonly Role[];
-  /** Which listener has it when there are two. */
-  readonly listener?: Listener;
-  readonly params?: TSchema;
-  readonly query?: TSchema;
-  readonly body?: TSchema;
-  /** The body is bytes, not JSON. */
-  readonly takesBytes?: boolean;
-  /** The body has values of users in it, which may be large. Others are short. */
-  readonly takesValues?: boolean;
-  /** By status. */
-  readonly answers: Readonly<Record<number, { readonly what: string; readonly schema?: TSchema }>>;
-  /** It may be held open for long. */
-  readonly isLong?: boolean;
+  readonly method: Method;
+  readonly path: string;
   readonly handle: (coordinator: Coordinator, call: Call<never, never, never>) => Promise<Reply>;
 }
 
-type Of<Schema extends TSchema | undefined> = Schema extends TSchema ? Static<Schema> : undefined;
+/** A handler sees what the schemas say. */
+export type Handler<Of extends Operation> = (
+  coordinator: Coordinator,
+  call: Call<Part<Of, 'params'>, Part<Of, 'query'>, Part<Of, 'body'>>,
+) => Promise<Reply>;
 
-interface Parts<
-  Params extends TSchema | undefined,
-  Query extends TSchema | undefined,
-  Body extends TSchema | undefined,
-> {
-  readonly params?: Params;
-  readonly query?: Query;
-  readonly body?: Body;
-  readonly handle: (
-    coordinator: Coordinator,
-    call: Call<Of<Params>, Of<Query>, Of<Body>>,
-  ) => Promise<Reply>;
-}
-
-/** The handler sees what the schemas say. */
-export function route<
-  Params extends TSchema | undefined = undefined,
-  Query extends TSchema | undefined = undefined,
-  Body extends TSchema | undefined = undefined,
->(spec: Omit<Route, 'params' | 'query' | 'body' | 'handle'> & Parts<Params, Query, Body>): Route {
-  return spec as unknown as Route;
+export function routesOf<Table extends Operations>(
+  table: Table,
+  handlers: { readonly [Name in keyof Table]: Handler<Table[Name]> },
+): readonly Route[] {
+  return Object.entries(table).map(([name, operation]) => {
+    const [method, path = ''] = operation.at.split(' ') as [Method, string];
+    const handle = handlers[name as keyof Table] as Route['handle'];
+    return { ...operation, name, method, path, handle };
+  });
 }
 
 /** What does not parse as one of these is no answer of ours. */

@@ -9,27 +9,21 @@ import { LANES } from '../../execution/execution.ts';
 import type { ProjectName } from '../../execution/names.ts';
 import { recordAct } from '../../features/audit/routes.ts';
 import type { WorkerInfo } from '../../features/releases/api.ts';
-import { refusedAmong } from '../../features/releases/refused-workers-routes.ts';
+import { refusedAmong } from '../../features/releases/routes.ts';
 import { parseSessionId, parseText, type SessionId } from '../../lease/names.ts';
 import type { SessionInspection } from '../../lease/port.ts';
 import { PROJECT_METADATA } from '../../lease/session.ts';
 import type { InFlight } from '../../store/contract/census-store.ts';
 import { formatInstant } from '../../support/clock.ts';
 import {
-  ended,
-  forcedBody,
+  loadOperations,
   type RefusedWorkerMessage,
   type SessionMessage,
-  sessionInFull,
-  sessionPage,
-  sessionQuery,
+  sessionOperations,
   type WorkerMessage,
-  workerPage,
-  workerQuery,
-} from '../messages/operations.ts';
-import { sessionParams } from '../messages/work.ts';
+} from '../messages/sessions.ts';
 import { refusedByKernel } from './problems.ts';
-import { actorOf, type Caller, type Coordinator, type Route, route } from './route.ts';
+import { actorOf, type Caller, type Coordinator, type Route, routesOf } from './route.ts';
 
 const LIMIT = 100;
 const SCANNED = 500;
@@ -42,16 +36,8 @@ interface Scan {
   readonly all?: boolean | undefined;
 }
 
-const workers = route({
-  method: 'GET',
-  path: '/v1/workers',
-  name: 'listWorkers',
-  summary:
-    'Workers, how they are and what they run: those of the project; for keys of all projects also those that work for all.',
-  allows: ['submit', 'operate'],
-  query: workerQuery,
-  answers: { 200: { what: 'A page; go on while there is a cursor.', schema: workerPage } },
-  async handle(coordinator, { query, caller }) {
+export const sessionRoutes: readonly Route[] = routesOf(sessionOperations, {
+  async listWorkers(coordinator, { query, caller }) {
     const { items, cursor } = await scanned(coordinator, query, (each) =>
       isWorkerFor(caller, each),
     );
@@ -65,31 +51,13 @@ const workers = route({
     const body = { items: items.map((each) => workerMessage(each, { inFlight, told, refused })) };
     return { status: 200, body: { ...body, ...(cursor === undefined ? {} : { cursor }) } };
   },
-});
 
-const sessions = route({
-  method: 'GET',
-  path: '/v1/sessions',
-  name: 'listSessions',
-  summary: 'Sessions by id: those of the project, or of everybody for keys of all projects.',
-  allows: ['operate'],
-  query: sessionQuery,
-  answers: { 200: { what: 'A page; go on while there is a cursor.', schema: sessionPage } },
-  async handle(coordinator, { query, caller }) {
+  async listSessions(coordinator, { query, caller }) {
     const { items, ...next } = await scanned(coordinator, query, (each) => maySee(caller, each));
     return { status: 200, body: { items: items.map(sessionMessage), ...next } };
   },
-});
 
-const read = route({
-  method: 'GET',
-  path: '/v1/sessions/:id',
-  name: 'readSession',
-  summary: 'A session, and the leases that it carries.',
-  allows: ['operate'],
-  params: sessionParams,
-  answers: { 200: { what: 'As it is now.', schema: sessionInFull } },
-  async handle(coordinator, { params, caller }) {
+  async readSession(coordinator, { params, caller }) {
     const found = await sessionFor(coordinator, caller, params.id);
     const carried = await coordinator.store.sessions.leases(found.session.id);
     const leases = carried.map(({ key, fence, drain, deadlineInMs }) => ({
@@ -98,19 +66,8 @@ const read = route({
     }));
     return { status: 200, body: { ...sessionMessage(found), leases } };
   },
-});
 
-const end = route({
-  method: 'POST',
-  path: '/v1/sessions/:id/end',
-  name: 'forceSessionEnd',
-  summary: 'Ends it by force: what it holds is free for others at once.',
-  allows: ['admin'],
-  listener: 'admin',
-  params: sessionParams,
-  body: forcedBody,
-  answers: { 200: { what: 'It has ended.', schema: ended }, 409: { what: 'It had before.' } },
-  async handle(coordinator, { params, body, caller }) {
+  async forceSessionEnd(coordinator, { params, body, caller }) {
     const { session } = await sessionFor(coordinator, caller, params.id);
     const reason = parseText('reason', body.reason);
     const by = { kind: 'operator', actor: actorOf(caller), reason } as const;
@@ -171,8 +128,6 @@ async function sessionFor(
   }
   return found;
 }
-
-export const sessionRoutes: readonly Route[] = [workers, sessions, read, end];
 
 // Sessions → messages, and whose they are.
 
@@ -238,3 +193,37 @@ export function workerMessage(inspection: SessionInspection, of: OfWorkers): Wor
 function whole(ms: number): number {
   return Math.trunc(ms);
 }
+
+// How much waits for workers, and how much they run.
+
+/** Beyond it, how many more says nothing new, and counting them costs. */
+const DEPTH_MAX = 10_000;
+
+export const loadRoutes: readonly Route[] = routesOf(loadOperations, {
+  async readDepth({ store }, { caller }) {
+    const { project } = caller;
+    const { executions } = store;
+    const [lanes, storeProblem] = await Promise.all([
+      executions.depth({ max: DEPTH_MAX, project }),
+      caller.isOfAll ? executions.findProblem?.() : undefined,
+    ]);
+    const counted = { max: DEPTH_MAX, lanes: [...lanes] };
+    return { status: 200, body: { ...counted, ...(storeProblem && { storeProblem }) } };
+  },
+
+  async readAdvice(coordinator, { query, caller }) {
+    const { items } = await scanned(
+      coordinator,
+      { limit: SESSIONS_MAX },
+      (each) => each.state === 'alive' && maySee(caller, each),
+    );
+    const live = items.map(({ session }) => session);
+    const { isOfAll } = caller;
+    return { status: 200, body: coordinator.advise({ query, live, isOfAll }) };
+  },
+});
+
+// Which ttl? Asked of a coordinator, with what it has seen and what whoever asks knows.
+
+/** Enough to know what most are set to. */
+const SESSIONS_MAX = 500;

@@ -5,9 +5,9 @@ import type { TSchema } from 'typebox';
 import { Compile, type Validator } from 'typebox/compile';
 import { Value } from 'typebox/value';
 import { Fault } from '../../support/fault.ts';
+import { nearestName } from '../../support/options.ts';
 import { fromParsed } from '../../support/value.ts';
 import { ProblemReply, type Route } from './route.ts';
-import { ofMeantForm, type Part, sentenceOf, shortened } from './sentences.ts';
 
 export interface Checks {
   readonly params: (given: unknown) => unknown;
@@ -84,4 +84,172 @@ export function withoutTags<Body>(body: Body): Body {
     throw new ProblemReply(400, 'invalid-input', `${fault.message} Nothing was done.`);
   }
   return rest as Body;
+}
+
+// What a schema says of a value that does not fit it, as a sentence for people: which field, what it must be, and
+// what was probably meant. The patterns of schemas are for programs.
+
+export type Part = 'params' | 'query' | 'body';
+
+/** As the validator has it. */
+export interface SchemaError {
+  readonly keyword: string;
+  readonly instancePath: string;
+  readonly schemaPath: string;
+  readonly params: object;
+  readonly message: string;
+  /** The names that there are at the top of it. */
+  readonly known?: readonly string[];
+}
+
+interface Params {
+  readonly pattern?: string;
+  readonly allowedValue?: unknown;
+  readonly allowedValues?: readonly unknown[];
+  readonly additionalProperties?: readonly string[];
+  readonly requiredProperties?: readonly string[];
+  readonly type?: string;
+  readonly limit?: number;
+  readonly format?: string;
+}
+
+/** What texts of these forms are. */
+const FORMS: Readonly<Record<string, string>> = {
+  '^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$':
+    'an id such as 01890a5d-ac96-774b-bcce-b302099a8057, whole and in small letters',
+  '^[A-Za-z0-9][A-Za-z0-9._-]{0,127}$':
+    'the name of a project: letters, digits, dots, dashes and underscores, at most 128, the first a letter or digit',
+  '^[a-z2-7]{16}$':
+    'the id of a key: the 16 letters and digits between hf_ and the next underscore, never the whole key',
+  '^[0-9]{1,15}:[a-z2-7]{16}$': 'a cursor, as the page before gave it',
+  '^[\\w.+:-]+$': 'the name of a release: letters, digits and . _ + : - only',
+  '^[0-9a-f]{64}$': 'a SHA-256 digest: 64 hexadecimal digits in small letters',
+};
+
+const FORMATS: Readonly<Record<string, string>> = {
+  'date-time': 'a time such as 2026-11-01T00:00:00Z',
+};
+
+const KINDS: Readonly<Record<string, string>> = {
+  ...{ integer: 'a whole number', number: 'a number', string: 'text', boolean: 'true or false' },
+  ...{ array: 'a list', object: 'an object', null: 'null' },
+};
+
+/**
+ * Where a value has one of several forms and a word says which, what is wrong with the others is left out. With a word
+ * that none has, the word is what is wrong.
+ */
+export function ofMeantForm<Error extends SchemaError>(errors: readonly Error[]): readonly Error[] {
+  const wrongWords = errors.filter(({ keyword }) => keyword === 'const');
+  const isOfOtherForm = ({ schemaPath, instancePath }: Error): boolean =>
+    wrongWords.some(
+      (word) =>
+        `${schemaPath}/`.startsWith(formOf(word)) &&
+        instancePath.startsWith(parentOf(word.instancePath)),
+    );
+  const meant = errors.filter((error) => error.keyword !== 'anyOf' && !isOfOtherForm(error));
+  if (meant.length > 0) return meant;
+  return [...Map.groupBy(wrongWords, (word) => word.instancePath).values()].flatMap(
+    ([first, ...others]) => {
+      if (first === undefined) return [];
+      const words = [first, ...others].map(({ params }) => (params as Params).allowedValue);
+      return [{ ...first, keyword: 'enum', params: { allowedValues: words } }];
+    },
+  );
+}
+
+/** `#/…/anyOf/1/` of `#/…/anyOf/1/properties/verb`. */
+function formOf({ schemaPath }: SchemaError): string {
+  return `${schemaPath.replace(/\/properties\/[^/]*$/, '')}/`;
+}
+
+function parentOf(path: string): string {
+  return path.replace(/\/[^/]*$/, '');
+}
+
+/** Undefined for what only repeats what others say: of several forms a value fits none. */
+export function sentenceOf(part: Part, error: SchemaError, given: unknown): string | undefined {
+  const params = error.params as Params;
+  const what = nameOf(part, error.instancePath);
+  const value = valueAt(given, error.instancePath);
+  switch (error.keyword) {
+    case 'boolean':
+    case 'const':
+    case 'anyOf':
+      return undefined;
+    case 'pattern':
+      return `${what} must be ${FORMS[params.pattern ?? ''] ?? 'of another form'}`;
+    case 'enum':
+      return `${what} must be one of ${listed(params.allowedValues ?? [])}${hint(params, value)}`;
+    case 'type':
+      return `${what} must be ${KINDS[params.type ?? ''] ?? params.type}`;
+    case 'required':
+      return `${what} must have ${listed(params.requiredProperties ?? [])}`;
+    case 'additionalProperties':
+      return `${what} has ${unknownNames(params.additionalProperties ?? [], error)}`;
+    case 'format':
+      return `${what} must be ${FORMATS[params.format ?? ''] ?? `a ${params.format}`}`;
+    case 'minLength':
+      return params.limit === 1 ? `${what} must not be empty` : plainly(what, error);
+    default:
+      return plainly(what, error);
+  }
+}
+
+const UNKNOWN_MAX = 5;
+
+function unknownNames(names: readonly string[], error: SchemaError): string {
+  const told = names.slice(0, UNKNOWN_MAX).map((name) => unknownIn(name, error));
+  const more = names.length - told.length;
+  return `${told.join(', ')}${more === 0 ? '' : ` and ${more} more`}`;
+}
+
+const SHOWN_MAX = 64;
+
+/** A name as it was sent may be as long as a body. */
+export function shortened(name: string): string {
+  return name.length > SHOWN_MAX ? `${name.slice(0, SHOWN_MAX)}…` : name;
+}
+
+/** Only at the top is it known what could have been meant. */
+function unknownIn(name: string, { known, instancePath }: SchemaError): string {
+  const nearest = instancePath === '' ? nearestName(name, known ?? []) : undefined;
+  return `an unknown ${shortened(name)}${nearest === undefined ? '' : ` (did you mean ${nearest}?)`}`;
+}
+
+function plainly(what: string, { message }: SchemaError): string {
+  return `${what} ${message}`;
+}
+
+/** `/roles/0` of a body is roles[0]; in a query nobody counts them. */
+function nameOf(part: Part, path: string): string {
+  if (path === '') return part === 'params' ? 'The path' : `The ${part}`;
+  const names = path.slice(1).split('/');
+  return (part === 'query' ? names.slice(0, 1) : names)
+    .map((name, nth) => {
+      const short = shortened(name);
+      return /^\d+$/.test(short) ? `[${short}]` : nth === 0 ? short : `.${short}`;
+    })
+    .join('');
+}
+
+function valueAt(given: unknown, path: string): unknown {
+  const names = path === '' ? [] : path.slice(1).split('/');
+  return names.reduce<unknown>(
+    (found, name) => (found as Record<string, unknown> | null | undefined)?.[name],
+    given,
+  );
+}
+
+const LISTED_MAX = 20;
+
+function listed(values: readonly unknown[]): string {
+  const names = values.slice(0, LISTED_MAX).map(String).join(', ');
+  return values.length > LISTED_MAX ? `${names}, …` : names;
+}
+
+function hint({ allowedValues = [] }: Params, value: unknown): string {
+  if (typeof value !== 'string') return '';
+  const nearest = nearestName(value, allowedValues.map(String));
+  return nearest === undefined ? '' : ` (did you mean ${nearest}?)`;
 }

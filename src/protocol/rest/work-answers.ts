@@ -3,21 +3,41 @@
 // another project, or acts for another worker: a session is of the key that opened it, claims are of its
 // project, and so is whatever an owner's write submits.
 
-import type { Static } from 'typebox';
+import type { Static, TObject } from 'typebox';
 import type { ExecutionRecord } from '../../execution/execution.ts';
+import type { HistoryEvent, InboxMessage } from '../../execution/history.ts';
 import type { InteractionId } from '../../execution/names.ts';
 import type { Owner, SessionId } from '../../lease/names.ts';
+import type { Claimed } from '../../store/contract/execution-store.ts';
 import { digestOf } from '../../support/digest.ts';
+import { bodyChars, readWithin } from '../../support/page-size.ts';
 import { OLDEST_WORK_VERSION, WORK_VERSION } from '../messages/envelope.ts';
-import type { WORK_MESSAGES, WorkKind } from '../messages/work-messages.ts';
+import { closed } from '../messages/words.ts';
+import {
+  WORK_KINDS,
+  type WORK_MESSAGES,
+  type WorkKind,
+  workMessage,
+} from '../messages/work-messages.ts';
 import { executionFor, withinMs } from './handling.ts';
-import { noteIssued } from './issued-fences.ts';
 import { notFound } from './problems.ts';
-import { type Caller, type Coordinator, ProblemReply } from './route.ts';
-import { giveOut, valueFor } from './values-apart.ts';
-import { claimFor, runElsewhere } from './work-claim.ts';
-import { carriedPage, storedPage } from './work-pages.ts';
-import { metadataOf, noteRefused, requireOwnSession } from './work-session.ts';
+import {
+  type Call,
+  type Caller,
+  type Coordinator,
+  ProblemReply,
+  type Reply,
+  type Route,
+} from './route.ts';
+import { giveOut, valueFor } from './work-content.ts';
+import {
+  claimFor,
+  metadataOf,
+  noteIssued,
+  noteRefused,
+  requireOwnSession,
+  runElsewhere,
+} from './work-session.ts';
 import { perform, toWrite } from './work-writes.ts';
 
 export interface WorkCall<Body> {
@@ -92,7 +112,7 @@ export const workAnswers: WorkAnswers = {
     const session = await requireOwnSession(coordinator, caller, body.session);
     const claim = {
       ...{ session, pipelines },
-      shares: body.shares.map(({ lane, limit }) => ({ lane, limit: Math.min(limit, CLAIMS_MAX) })),
+      shares: body.shares.map(({ lane, limit }) => ({ lane, limit: Math.min(limit, OF_LANE_MAX) })),
       project: caller.project,
       ...(body.release === undefined ? {} : { release: body.release }),
       ...(body.dice === undefined ? {} : { dice: body.dice }),
@@ -174,10 +194,125 @@ export const workAnswers: WorkAnswers = {
 };
 
 /** Of each lane in one answer, whatever was asked for: each has its input. A worker with room claims again. */
-const CLAIMS_MAX = 250;
+const OF_LANE_MAX = 250;
 
 function textsIn(
   claims: readonly { readonly execution: ExecutionRecord }[],
 ): readonly (string | undefined)[] {
   return claims.flatMap(({ execution: { input, progress } }) => [input, progress]);
+}
+
+// Over HTTP each message is a route.
+
+const ANSWERED = 'What the store answered, refusals too.';
+const BYTES = {
+  sent: { 204: { what: 'It is stored.' } },
+  answered: { 200: { what: 'Its bytes.' } },
+} as const;
+
+export const workRoutes: readonly Route[] = WORK_KINDS.map((name) => {
+  const { at, method, path, summary, body, reply, bytes, ...spec } = workMessage(name);
+  const { isLong = false, takesValues = false } = spec;
+  const inPath = new Set([...path.matchAll(/:(\w+)/g)].map(([, param]) => param));
+  const params = pickedOf(body, (each) => inPath.has(each));
+  const rest = pickedOf(body, (each) => !inPath.has(each));
+  return {
+    ...{ name, at, method, path, summary, allows: ['work'], isLong, takesValues },
+    ...(params && { params }),
+    ...(rest && (method === 'GET' ? { query: rest } : { body: rest })),
+    takesBytes: bytes === 'sent',
+    answers:
+      bytes === undefined
+        ? { 200: { what: ANSWERED, ...(reply && { schema: reply }) } }
+        : BYTES[bytes],
+    async handle(coordinator, call) {
+      const answer = await answerTo(name, coordinator, call);
+      return { ...replyWith(answer), isIdle: IDLE[name]?.(answer as never) ?? false };
+    },
+  };
+});
+
+function pickedOf(
+  { properties }: TObject,
+  isPicked: (name: string) => boolean,
+): TObject | undefined {
+  const picked = Object.entries(properties).filter(([name]) => isPicked(name));
+  return picked.length === 0 ? undefined : closed(Object.fromEntries(picked));
+}
+
+/** What a worker without work sends all the time. */
+const IDLE: Readonly<Partial<Record<WorkKind, (answer: never) => boolean>>> = {
+  heartbeat: ({ kind }: { readonly kind: string }) => kind !== 'refused',
+  announceWorker: ({ kind }: { readonly kind: string }) => kind !== 'refused',
+  waitForBell: ({ rang }: { readonly rang: boolean }) => !rang,
+  claimExecutions: ({ claims = [] }: { readonly claims?: readonly unknown[] }) =>
+    claims.length === 0,
+};
+
+function answerTo(
+  name: WorkKind,
+  coordinator: Coordinator,
+  { params, query, body, caller, signal }: Call<object, object, unknown>,
+): Promise<WorkAnswer> {
+  const handle = workAnswers[name] as (
+    coordinator: Coordinator,
+    call: object,
+  ) => Promise<WorkAnswer>;
+  const isBytes = body instanceof Uint8Array;
+  const said = { ...params, ...query, ...(isBytes ? {} : (body as object | undefined)) };
+  return handle(coordinator, { body: said, caller, signal, ...(isBytes ? { bytes: body } : {}) });
+}
+
+function replyWith(answer: WorkAnswer): Reply {
+  if (answer === undefined) return { status: 204 };
+  if (!(answer instanceof Uint8Array)) return { status: 200, body: answer };
+  return { status: 200, raw: { type: 'application/octet-stream', bytes: answer } };
+}
+
+// Pages of what belongs to an execution, for workers.
+
+interface Asked {
+  readonly body: Static<(typeof WORK_MESSAGES)['readInbox']['body']>;
+  readonly caller: Caller;
+}
+
+/** What belongs to an execution, as it is stored. */
+export async function storedPage(
+  what: 'inbox' | 'history',
+  coordinator: Coordinator,
+  { body, caller }: Asked,
+): Promise<object> {
+  const { id } = await executionFor(coordinator, caller, body.id);
+  const { after = 0, limit = 1_000 } = body;
+  const { executions } = coordinator.store;
+  const { items, isCut } = await readWithin<HistoryEvent | InboxMessage>(
+    { after, limit },
+    (part) => executions[what]({ id, ...part }),
+    { placeOf: (row) => ('seq' in row ? row.seq : row.n), charsOf: bodyChars },
+  );
+  await giveOut(
+    executions,
+    caller.project,
+    items.map((each) => each.body),
+  );
+  return { items, ...(isCut && { more: true }) };
+}
+
+const CLAIMS_MAX = 1_000;
+
+/** What a session carries, by fence, and whether there is more. */
+export async function carriedPage(
+  { store: { executions } }: Coordinator,
+  { session, after }: { readonly session: SessionId; readonly after: number },
+): Promise<{ readonly items: readonly Claimed[]; readonly more: boolean }> {
+  const { items, isCut } = await readWithin(
+    { after, limit: CLAIMS_MAX },
+    (part) => executions.carried({ session, ...part }),
+    { placeOf: ({ fence }) => fence, charsOf: claimChars },
+  );
+  return { items, more: isCut || items.length === CLAIMS_MAX };
+}
+
+function claimChars({ execution: { input, progress } }: Claimed): number {
+  return input.length + (progress?.length ?? 0);
 }

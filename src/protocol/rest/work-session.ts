@@ -1,14 +1,23 @@
 // Whose session it is: that is said when it is opened, by the coordinator, and stored with it.
 
+import { OverdueSessions } from '../../engine/worker/duties.ts';
+import { isAddedName } from '../../engine/worker/own-pipelines.ts';
 import { workerMetadata } from '../../engine/worker/worker-session.ts';
-import { DEFAULT_PROJECT, type ProjectName, parsePipelineName } from '../../execution/names.ts';
+import {
+  DEFAULT_PROJECT,
+  type ExecutionId,
+  type PipelineName,
+  type ProjectName,
+  parsePipelineName,
+} from '../../execution/names.ts';
 import { type Announcement, describeReleaseRefusal } from '../../features/releases/model.ts';
 import type { Announced } from '../../features/releases/port.ts';
-import { noteAnnounced } from '../../features/releases/refused-workers-routes.ts';
+import { noteAnnounced } from '../../features/releases/routes.ts';
 import type { SessionId } from '../../lease/names.ts';
 import type { SessionInspection } from '../../lease/port.ts';
 import { PROJECT_METADATA, type SessionMetadata } from '../../lease/session.ts';
-import type { CoordinatorStore } from '../../store/contract/execution-store.ts';
+import type { Claim, ClaimAnswer, CoordinatorStore } from '../../store/contract/execution-store.ts';
+import { isReserved } from './handling.ts';
 import { type Caller, type Coordinator, ProblemReply } from './route.ts';
 
 const KEY = 'holdfast.key';
@@ -105,4 +114,58 @@ export function noteRefused(
   if (answer.kind === 'announced' || answer.why === 'session-not-live') return;
   const why = describeReleaseRefusal(answer);
   onFault?.('worker-refused', `Worker ${said.session} gets nothing that is pinned: ${why}`);
+}
+
+// A store that is shown a fence which it never issued halts all grants: it may be an older copy of itself. A
+// key of one project must not be able to bring that about for all, so what comes over the wire is looked at
+// first. What is up to the highest fence seen here was issued; above it, the row of its execution says, to who may
+// read that: of an execution of another project the answer is that of one which is not there.
+
+const highest: WeakMap<CoordinatorStore, number> = new WeakMap();
+
+export function noteIssued(store: CoordinatorStore, fence: number): void {
+  if (fence > (highest.get(store) ?? 0)) highest.set(store, fence);
+}
+
+export async function isIssued(
+  store: CoordinatorStore,
+  {
+    id,
+    fence,
+    project,
+  }: { readonly id: ExecutionId; readonly fence: number; readonly project: ProjectName },
+): Promise<boolean> {
+  if (fence <= (highest.get(store) ?? 0)) return true;
+  const record = await store.executions.read(id);
+  if (record?.project === project) noteIssued(store, record.fence ?? 0);
+  return fence <= (highest.get(store) ?? 0);
+}
+
+// Claims of workers elsewhere. They cannot end the sessions of those who died, so it is done here, by whatever
+// their claims say (P4).
+
+const overdueIn: WeakMap<CoordinatorStore, OverdueSessions> = new WeakMap();
+
+/** M-19: who has a key for workers is given no act of an operator, whose end it could make up. It is left out. */
+export function runElsewhere(pipelines: readonly string[]): readonly PipelineName[] {
+  return pipelines.map(parsePipelineName).filter((each) => isAddedName(each) || !isReserved(each));
+}
+
+export async function claimFor(coordinator: Coordinator, request: Claim): Promise<ClaimAnswer> {
+  const { executions } = coordinator.store;
+  const answer = await executions.claim(request);
+  if (answer.kind === 'refused' || !answer.overdue) return answer;
+  const overdue = overdueOf(coordinator);
+  // What was claimed must be told; a store that is away says so to the next who asks.
+  const isNew = await overdue.heard(true).catch(() => false);
+  if (isNew)
+    return answer.claims.length === 0 ? executions.claim(request) : { ...answer, more: true };
+  const { nextReadyInMs = Infinity } = answer;
+  return { ...answer, nextReadyInMs: Math.min(nextReadyInMs, overdue.dueInMs) };
+}
+
+function overdueOf({ store, clock }: Coordinator): OverdueSessions {
+  const known = overdueIn.get(store) ?? new OverdueSessions(store.sessions, clock);
+  overdueIn.set(store, known);
+  return known;
 }

@@ -10,8 +10,8 @@ import {
   requireMethods,
   wholeNumber,
 } from '../../support/options.ts';
+import type { SqsClient } from '../messages/queued.ts';
 import { isSame, Signer } from '../messages/signing.ts';
-import type { SqsClient } from '../messages/sqs-queues.ts';
 
 export interface SqsKey {
   /** At least 32 bytes; its workers have it too. */

@@ -4,6 +4,10 @@
 import { Compile } from 'typebox/compile';
 import { nearestName, shown } from '../../support/options.ts';
 import {
+  type Ask,
+  answerIn,
+  type Carrier,
+  envelopeOf,
   OLDEST_WORK_VERSION,
   type ReplyEnvelope,
   type RequestEnvelope,
@@ -96,4 +100,35 @@ function checked(envelope: unknown): RequestEnvelope & { readonly kind: WorkKind
   const nearest = nearestName(kind, WORK_KINDS);
   const hint = nearest === undefined ? '' : ` Did you mean "${nearest}"?`;
   throw new ProblemReply(400, 'kind-unknown', `There is no message ${shown(kind)}.${hint}`);
+}
+
+// A worker in the process of its coordinator: the same messages, by a call. They go through JSON, so that
+// neither side can change what the other has.
+
+export interface InProcessParts {
+  readonly coordinator: Coordinator;
+  readonly dispatch: Dispatch;
+  readonly admit: () => Promise<Caller>;
+  readonly stopping: AbortSignal;
+}
+
+export function inProcessCarrier(parts: InProcessParts): Carrier {
+  const { coordinator, dispatch, admit, stopping } = parts;
+  let asked = 0;
+  return {
+    name: 'in-process',
+    async ask<Answer>(ask: Ask): Promise<Answer> {
+      asked += 1;
+      const { signal = stopping } = ask;
+      const envelope = envelopeOf({ ...ask, ...copied(ask.body) }, String(asked));
+      const { body, ...reply } = await dispatch({ envelope, admit, signal });
+      return answerIn(ask, { ...reply, ...copied(body) });
+    },
+    onRing: (listener) => coordinator.store.executions.onRing(listener),
+    close: async () => undefined,
+  };
+}
+
+function copied(body: unknown): { readonly body?: object } {
+  return body === undefined ? {} : { body: JSON.parse(JSON.stringify(body)) };
 }

@@ -2,7 +2,7 @@
 
 import { randomUUID } from 'node:crypto';
 import { CallDesk } from '../../../contract/index.ts';
-import type { Carrier } from '../../../src/protocol/messages/carrier.ts';
+import type { Carrier } from '../../../src/protocol/messages/envelope.ts';
 import {
   type PushCommand,
   type PushResult,

@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import { Holdfast } from '../../engine/holdfast.ts';
 import { DEFAULT_PROJECT } from '../../execution/names.ts';
 import { openMemoryStore } from '../../store/sqlite/open-memory.ts';
-import { readable } from './execution-message.ts';
+import { readable } from './executions.ts';
 
 test('X-48: over HTTP a value is JSON, also where it is more; one with a tag nobody knows stays closed', async () => {
   const store = openMemoryStore();

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { KNOWN_MAX, KnownWorkers } from './known-workers.ts';
+import { KNOWN_MAX, KnownWorkers } from './serve-sqs.ts';
 
 test('M-11: one key has so many workers that are rung, whoever was heard of last, and takes none of another', () => {
   const known = new KnownWorkers();

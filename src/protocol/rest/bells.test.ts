@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { parseProject } from '../../execution/names.ts';
 import { ManualClock } from '../../testing/manual-clock.ts';
-import { FairBell, NEXT_MS, WOKEN_AT_ONCE } from './fair-bell.ts';
+import { FairBell, Hints, NEXT_MS, WOKEN_AT_ONCE } from './bells.ts';
 
 const HOSTILE = parseProject('hostile');
 const HEALTHY = parseProject('healthy');
@@ -64,4 +64,28 @@ test('who leaves while others are woken is not, and what is left is', async () =
   bell.close();
   ring();
   assert.equal(clock.waiting, 0);
+});
+
+test('who comes back learns whether anything changed, and not how much: that may be of other projects', () => {
+  const listeners: (() => void)[] = [];
+  const onRing = (listener: () => void): (() => void) => {
+    listeners.push(listener);
+    return () => undefined;
+  };
+  const hints = new Hints({ onRing }, 'life');
+  const other = new Hints({ onRing }, 'life');
+  const ring = (): void => {
+    for (const each of listeners) each();
+  };
+  const ids = Array.from({ length: 12 }, () => {
+    ring();
+    assert.equal(hints.isBehind(hints.id), false);
+    return hints.id;
+  });
+  assert.equal(new Set(ids).size, ids.length);
+  assert.ok(ids.slice(0, -1).every((id) => hints.isBehind(id) === true));
+  assert.equal(hints.isBehind('of another life.7'), undefined);
+  // The count is in none of them, and cannot be found by trying: the same count is told otherwise each time.
+  for (const id of ids) assert.match(id, /^life\.[0-9a-f]{16}$/);
+  assert.notEqual(other.id, hints.id);
 });

@@ -1,48 +1,73 @@
-// Access keys. An admin of one project makes, sees and ends keys of that project only.
+// Projects, which whoever looks after the deployment puts, and access keys. An admin of one project makes, sees and
+// ends keys of that project only.
 
 import { type ProjectName, parseProject } from '../../execution/names.ts';
+import { requireOfAll, unknownProject } from '../../protocol/rest/problems.ts';
 import {
   actorOf,
   type Caller,
   type Coordinator,
   ProblemReply,
   type Route,
-  route,
+  routesOf,
 } from '../../protocol/rest/route.ts';
 import { formatInstant } from '../../support/clock.ts';
 import { boundedText } from '../../support/options.ts';
 import { stampOutside } from '../audit/api.ts';
 import {
-  accessKey,
+  accessOperations,
   type EndedKey,
-  endedKey,
-  endKeyBody,
   type KeyMessage,
-  keyBody,
-  keyPage,
-  keyParams,
-  keyQuery,
-  madeKey,
-  rotateBody,
-  rotatedKey,
+  type ProjectMessage,
 } from './messages.ts';
-import { type AccessKey, describeAccessRefusal, newKey, writeKey } from './model.ts';
+import {
+  type AccessKey,
+  describeAccessRefusal,
+  newKey,
+  type Project,
+  type ProjectSettings,
+  writeKey,
+} from './model.ts';
 import type { AddKey, EndKey } from './port.ts';
 
-const ADMIN = { allows: ['admin'], listener: 'admin' } as const;
 const LIMIT = 100;
-const STATUSES: Readonly<Record<string, number>> = { 'project-unknown': 404, 'over-quota': 429 };
-const ROTATION_MS = 3_600_000;
 
-const make = route({
-  method: 'POST',
-  path: '/v1/keys',
-  name: 'makeKey',
-  summary: 'Makes a key. It is shown in this answer, and never again.',
-  ...ADMIN,
-  body: keyBody,
-  answers: { 201: { what: 'The key.', schema: madeKey } },
-  async handle(coordinator, { body, caller }) {
+export const accessRoutes: readonly Route[] = routesOf(accessOperations, {
+  async putProject({ store }, { params, body, caller }) {
+    requireOfAll(caller);
+    const settings = body as ProjectSettings;
+    const { existing } = await store.access.putProject({
+      name: parseProject(params.name),
+      settings,
+      audit: stampOutside('put-project', { by: actorOf(caller) }),
+    });
+    return { status: 200, body: { existing } };
+  },
+
+  async listProjects({ store }, { query, caller }) {
+    if (!caller.isOfAll) {
+      const own = await store.access.project(caller.project);
+      return { status: 200, body: { items: own === undefined ? [] : [projectMessage(own)] } };
+    }
+    const { cursor, limit = LIMIT } = query;
+    const after = cursor === undefined ? {} : { after: parseProject(cursor) };
+    const items = await store.access.projects({ limit, ...after });
+    const last = items.length < limit ? undefined : items.at(-1)?.name;
+    return {
+      status: 200,
+      body: { items: items.map(projectMessage), ...(last === undefined ? {} : { cursor: last }) },
+    };
+  },
+
+  async readProject({ store }, { params, caller }) {
+    const name = parseProject(params.name);
+    const isOwn = caller.isOfAll || caller.project === name;
+    const found = isOwn ? await store.access.project(name) : undefined;
+    if (found === undefined) throw unknownProject(params.name);
+    return { status: 200, body: projectMessage(found) };
+  },
+
+  async makeKey(coordinator, { body, caller }) {
     const { name, roles, expiresInMs } = body;
     const project = body.project === null ? undefined : parseProject(body.project);
     if (!caller.isOfAll && project !== caller.project) throw ofAnotherProject(caller);
@@ -55,17 +80,8 @@ const make = route({
     });
     return { status: 201, body: made, headers: { 'cache-control': 'no-store' } };
   },
-});
 
-const list = route({
-  method: 'GET',
-  path: '/v1/keys',
-  name: 'listKeys',
-  summary: 'Keys, newest first, without what opens.',
-  ...ADMIN,
-  query: keyQuery,
-  answers: { 200: { what: 'A page.', schema: keyPage } },
-  async handle({ store }, { query, caller }) {
+  async listKeys({ store }, { query, caller }) {
     const { all, cursor, limit = LIMIT } = query;
     const project = caller.isOfAll ? query.project : caller.project;
     if (query.project !== undefined && query.project !== project) throw ofAnotherProject(caller);
@@ -80,49 +96,17 @@ const list = route({
     const next = last === undefined ? {} : { cursor: `${last.createdAt}:${last.id}` };
     return { status: 200, body: { items: items.map(keyMessage), ...next } };
   },
-});
 
-const read = route({
-  method: 'GET',
-  path: '/v1/keys/:id',
-  name: 'readKey',
-  summary: 'One key, without what opens.',
-  ...ADMIN,
-  params: keyParams,
-  answers: { 200: { what: 'As it is now.', schema: accessKey } },
-  async handle(coordinator, { params, caller }) {
+  async readKey(coordinator, { params, caller }) {
     return { status: 200, body: keyMessage(await keyFor(coordinator, caller, params.id)) };
   },
-});
 
-const end = route({
-  method: 'POST',
-  path: '/v1/keys/:id/end',
-  name: 'endKey',
-  summary: 'From now, or from then on, it opens nothing. An end is never put off.',
-  ...ADMIN,
-  params: keyParams,
-  body: endKeyBody,
-  answers: { 200: { what: 'When it ends.', schema: endedKey } },
-  async handle(coordinator, { params, body, caller }) {
+  async endKey(coordinator, { params, body, caller }) {
     const answer = await endedBy(coordinator, caller, { inMs: 0, ...body, id: params.id });
     return { status: 200, body: answer };
   },
-});
 
-const rotate = route({
-  method: 'POST',
-  path: '/v1/keys/:id/rotate',
-  name: 'rotateKey',
-  summary: 'A new key that allows the same; the old one is good for a while yet.',
-  ...ADMIN,
-  params: keyParams,
-  body: rotateBody,
-  answers: {
-    201: { what: 'The new key, shown this once.', schema: rotatedKey },
-    409: { what: 'The old one opens nothing any more.' },
-  },
-  async handle(coordinator, { params, body, caller }) {
+  async rotateKey(coordinator, { params, body, caller }) {
     const old = await keyFor(coordinator, caller, params.id);
     const { name, roles, project, createdAt, expiresAt } = old;
     // In this order: whoever is cut off in between has two keys, not none.
@@ -142,6 +126,13 @@ const rotate = route({
     };
   },
 });
+
+function projectMessage({ name, createdAt, settings }: Project): ProjectMessage {
+  return { name, createdAt: formatInstant(createdAt), ...settings };
+}
+
+const STATUSES: Readonly<Record<string, number>> = { 'project-unknown': 404, 'over-quota': 429 };
+const ROTATION_MS = 3_600_000;
 
 async function added(
   { store }: Coordinator,
@@ -205,5 +196,3 @@ function keyMessage(key: AccessKey): KeyMessage {
     ...(endedAt === undefined ? {} : { endedAt: formatInstant(endedAt) }),
   };
 }
-
-export const keyRoutes: readonly Route[] = [make, list, read, end, rotate];

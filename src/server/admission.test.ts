@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { DEFAULT_PROJECT, parseProject } from '../execution/names.ts';
-import { Held } from './held.ts';
+import { Held } from './admission.ts';
+import { networkOf } from './connections.ts';
 
 const whose = (key?: string) => ({
   ...{ name: 'x', project: DEFAULT_PROJECT, isOfAll: false, roles: new Set<never>() },
@@ -37,4 +38,15 @@ test('all keys of one project together have half at most, so that others come in
   held.hold({ ...whose('operator'), isOfAll: true });
   held.hold(others)();
   held.hold(others);
+});
+
+test('whoever can choose among 2^64 addresses is one', () => {
+  const found = [
+    ...['203.0.113.9', '::ffff:203.0.113.9', '2001:db8:1:2:3:4:5:6', '2001:db8:1:2::9'],
+    ...['2001:0DB8:1:2:ffff::', '2001:db8::9', '::1', 'fe80::1'],
+  ].map(networkOf);
+  assert.deepEqual(found, [
+    ...['203.0.113.9', '203.0.113.9', '2001:db8:1:2', '2001:db8:1:2', '2001:db8:1:2'],
+    ...['2001:db8:0:0', '0:0:0:0', 'fe80:0:0:0'],
+  ]);
 });

@@ -1,0 +1,111 @@
+// Requests to operations of the API, by their addresses. The tables are types only here: a client loads no schema.
+
+import type { Static, TSchema } from 'typebox';
+import type { accessOperations } from '../../features/access/messages.ts';
+import type { recordOperations } from '../../features/audit/messages.ts';
+import type { awaitOperations } from '../../features/awaits/messages.ts';
+import type { releaseOperations } from '../../features/releases/messages.ts';
+import type { jobOperations, repairOperations } from '../../features/repair/messages.ts';
+import type { archiveOperations } from '../../features/retention/messages.ts';
+import type { scheduleOperations } from '../../features/schedules/messages.ts';
+import type { templateOperations } from '../../features/templates/messages.ts';
+import type { coordinatorOperations } from './coordinator.ts';
+import type { commandOperations, eventOperations, executionOperations } from './execution.ts';
+import type { Method, Operations } from './operation.ts';
+import type { leaseOperations, loadOperations, sessionOperations } from './sessions.ts';
+
+type ByAddress<Table extends Operations> = {
+  [Name in keyof Table as Table[Name]['at']]: Table[Name];
+};
+
+type Api = ByAddress<typeof executionOperations> &
+  ByAddress<typeof eventOperations> &
+  ByAddress<typeof commandOperations> &
+  ByAddress<typeof awaitOperations> &
+  ByAddress<typeof repairOperations> &
+  ByAddress<typeof jobOperations> &
+  ByAddress<typeof recordOperations> &
+  ByAddress<typeof archiveOperations> &
+  ByAddress<typeof templateOperations> &
+  ByAddress<typeof scheduleOperations> &
+  ByAddress<typeof releaseOperations> &
+  ByAddress<typeof sessionOperations> &
+  ByAddress<typeof leaseOperations> &
+  ByAddress<typeof loadOperations> &
+  ByAddress<typeof accessOperations> &
+  ByAddress<typeof coordinatorOperations>;
+
+/** Such as `GET /v1/executions/:id`. */
+export type Address = keyof Api;
+
+type Has<Of, Name extends string> = Of extends {
+  readonly [name in Name]: infer Schema extends TSchema;
+}
+  ? Static<Schema>
+  : Nothing;
+
+type Nothing = Record<never, never>;
+
+/** As callers write it: nothing is changed, and what is undefined is left out. */
+type Given<Value> = {
+  readonly [Key in keyof Value]: Listed<Value[Key]> | Left<Value, Key>;
+};
+
+type Listed<Value> = Value extends readonly (infer Item)[] ? readonly Item[] : Value;
+
+type Left<Value, Key extends keyof Value> = Nothing extends Pick<Value, Key> ? undefined : never;
+
+type Requests = {
+  readonly [At in Address]: Given<
+    Has<Api[At], 'params'> & Has<Api[At], 'query'> & Has<Api[At], 'body'>
+  >;
+};
+
+/** The parameters of its path, and its query or its body, in one object. */
+export type Said<At extends Address> = Requests[At];
+
+/** None where nothing must be said. */
+export type SaidIfAny<At extends Address> =
+  Nothing extends Said<At> ? [said?: Said<At>] : [said: Said<At>];
+
+type Schemas<Answers> = {
+  [Status in keyof Answers]: Status extends 200 | 201 | 202
+    ? Has<Answers[Status], 'schema'>
+    : Status extends 204
+      ? undefined
+      : never;
+}[keyof Answers];
+
+type Answers = { readonly [At in Address]: Schemas<Api[At]['answers']> };
+
+export type AnswerAt<At extends Address> = Answers[At];
+
+export interface ApiRequest<Answer> {
+  readonly method: Method;
+  readonly path: string;
+  readonly query?: Readonly<
+    Record<string, string | number | boolean | readonly string[] | undefined>
+  >;
+  readonly body?: object;
+  /** Only a type: what it is answered with. */
+  readonly answer?: Answer;
+}
+
+/** Names in the path are taken from what is said; the rest is the query of a GET, and the body of others. */
+export function requestTo<At extends Address>(
+  at: At,
+  ...[said]: SaidIfAny<At>
+): ApiRequest<AnswerAt<At>> {
+  const [method, pattern = ''] = at.split(' ') as [Method, string];
+  const rest = new Map<string, unknown>(Object.entries(said ?? {}));
+  const path = pattern.replace(/:(\w+)/g, (_, name: string) => {
+    const word = encodeURIComponent(String(rest.get(name)));
+    rest.delete(name);
+    return word;
+  });
+  if (rest.size === 0) return { method, path };
+  const others = Object.fromEntries(rest);
+  return method === 'GET'
+    ? { method, path, query: others as never }
+    : { method, path, body: others };
+}

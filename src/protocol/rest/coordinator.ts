@@ -1,0 +1,153 @@
+// Who is calling; and signing in: a browser keeps its key in a cookie that no script can read (ADR 0025).
+
+import { DEFAULT_PROJECT } from '../../execution/names.ts';
+import type { Seal } from '../../features/export/model.ts';
+import { SharedLook } from '../../support/turns.ts';
+import { coordinatorOperations, type Scene } from '../messages/coordinator.ts';
+import {
+  type Call,
+  type Coordinator,
+  type Demo,
+  ProblemReply,
+  type Reply,
+  type Route,
+  routesOf,
+} from './route.ts';
+
+type Header = Call<never, never, never>['header'];
+
+/** The console sends it with everything; a page of somebody else cannot, without asking first. */
+export const CONSOLE_HEADER = 'holdfast-console';
+export const KEY_COOKIE = 'holdfast-key';
+
+/** To choose from; who has more knows their names. */
+const PROJECTS_MAX = 100;
+
+export const coordinatorRoutes: readonly Route[] = routesOf(coordinatorOperations, {
+  async readCaller({ store, auth, hasLinks, hasArchive, hasAdmin, demo }, { caller }) {
+    const { name, project, isOfAll, roles } = caller;
+    const known = isOfAll ? await store.access.projects({ limit: PROJECTS_MAX }) : undefined;
+    const kept = { kind: store.kind, survives: store.durability };
+    const body = {
+      name,
+      project,
+      isOfAll,
+      ...(known === undefined ? {} : { projects: known.map((each) => each.name) }),
+      roles: [...roles],
+      auth,
+      store: kept,
+      hasLinks,
+      hasArchive,
+      hasAdmin,
+      hasDemo: demo !== undefined,
+    };
+    return { status: 200, body, headers: { 'cache-control': 'no-store' } };
+  },
+
+  signIn: async (_, { header, isEncrypted }) => {
+    const key = /^Bearer (\S+)$/i.exec(header('authorization') ?? '')?.[1];
+    return key === undefined ? { status: 204 } : cookieReply(`${key}`, isEncrypted);
+  },
+
+  signOut: async (_, { header, isEncrypted }) => {
+    if (header('authorization') === undefined) requireOwnPage('POST', header);
+    return cookieReply('; Max-Age=0', isEncrypted);
+  },
+
+  readDemo: async (coordinator) => ({ status: 200, body: demoOf(coordinator).read() }),
+
+  async playDemo(coordinator, { params }) {
+    const found = demoOf(coordinator);
+    if (found.read().isPlaying) {
+      throw new ProblemReply(409, 'demo-busy', 'A scene is being played: let it end first.');
+    }
+    found.play(params.scene as Scene);
+    return { status: 202, body: found.read() };
+  },
+
+  checkHealth: async () => ({ status: 200, body: { status: 'ok' } }),
+
+  async checkReadiness(coordinator, { signal }) {
+    const found = signal.aborted ? 'away' : await storeFound(coordinator);
+    if (found === 'away') {
+      throw new ProblemReply(503, 'not-ready', 'The store does not answer, or this stops.');
+    }
+    if (found !== undefined) {
+      const { to, reason } = found;
+      const why = `The store was moved to ${JSON.stringify(to)} (${reason}) and takes no writes any more. Ask a coordinator of the new one.`;
+      throw new ProblemReply(503, 'store-sealed', why);
+    }
+    return { status: 200, body: { status: 'ok' } };
+  },
+
+  async readMetrics({ metrics: counted }, { caller }) {
+    if (counted === undefined) {
+      throw new ProblemReply(
+        404,
+        'metrics-off',
+        'Metrics need the package prom-client beside holdfast: npm install prom-client.',
+      );
+    }
+    const { key, isOfAll, project } = caller;
+    const { type, text } = await counted(key === undefined || isOfAll ? undefined : project);
+    return { status: 200, raw: { type, bytes: Buffer.from(text) } };
+  },
+});
+
+const OWN_PAGES: ReadonlySet<string> = new Set(['same-origin', 'none']);
+
+/** Of a request with nothing but its cookie. */
+export function requireOwnPage(method: Route['method'], header: Header): void {
+  const isOwnPage = OWN_PAGES.has(header('sec-fetch-site') ?? 'same-origin');
+  if (isOwnPage && (method === 'GET' || header(CONSOLE_HEADER) !== undefined)) return;
+  throw new ProblemReply(
+    403,
+    'foreign-page',
+    `A key in a cookie is taken from the console's own pages only. Send it as "Authorization: Bearer hf_…" instead.`,
+  );
+}
+
+function cookieReply(value: string, isEncrypted: Call<never, never, never>['isEncrypted']): Reply {
+  const rules = `Path=/; HttpOnly; SameSite=Strict${isEncrypted ? '; Secure' : ''}`;
+  return { status: 204, headers: { 'set-cookie': `${KEY_COOKIE}=${value}; ${rules}` } };
+}
+
+// The demo of `holdfast dev`: real worker processes, which are really stopped.
+
+function demoOf({ demo }: Coordinator): Demo {
+  if (demo !== undefined) return demo;
+  throw new ProblemReply(404, 'demo-off', 'There is no demo here: `holdfast dev` has one.');
+}
+
+// Whether it lives, whether it can work, and what it counts.
+
+const READY_MS = 1_000;
+
+type Found = Seal | 'away' | undefined;
+
+/** Anybody may ask, so all that ask within this time share one look at the store. */
+const LOOK_MS = 1_000;
+const looks: WeakMap<Coordinator, SharedLook<Found>> = new WeakMap();
+
+function storeFound(coordinator: Coordinator): Promise<Found> {
+  const { clock } = coordinator;
+  const look = (): Promise<Found> => lookAtStore(coordinator);
+  const shared = looks.get(coordinator) ?? new SharedLook({ look, clock, ageMs: LOOK_MS });
+  looks.set(coordinator, shared);
+  return shared.found();
+}
+
+/** Undefined when it can be worked with. */
+function lookAtStore({ store, timers }: Coordinator): Promise<Found> {
+  return new Promise((resolve) => {
+    const cancel = timers.after(READY_MS, () => resolve('away'));
+    const told = (found: Found): void => {
+      cancel();
+      resolve(found);
+    };
+    Promise.all([store.seals.read(), store.access.project(DEFAULT_PROJECT)]).then(
+      ([seal]) => told(seal),
+      () => told('away'),
+    );
+  });
+}

@@ -1,0 +1,133 @@
+// Limits of connections: how many one address may open, and how many requests one connection may send ahead.
+
+import type { IncomingMessage, Server, ServerResponse } from 'node:http';
+import type { Socket } from 'node:net';
+import type { FastifyInstance } from 'fastify';
+import type { Timers } from '../support/timer.ts';
+
+/** Connections of one address (of an IPv6 address, its network), over HTTP and gRPC together. */
+export class AddressLimit {
+  readonly #max: number;
+  readonly #open: Map<string, number> = new Map();
+
+  constructor(max: number) {
+    this.#max = max;
+  }
+
+  /** Closes a connection that is one too many. */
+  came(socket: Socket): void {
+    const network = networkOf(socket.remoteAddress ?? '');
+    const open = this.#open.get(network) ?? 0;
+    if (open >= this.#max) {
+      socket.destroy();
+      return;
+    }
+    this.#open.set(network, open + 1);
+    socket.once('close', () => {
+      const left = (this.#open.get(network) ?? 1) - 1;
+      if (left === 0) this.#open.delete(network);
+      else this.#open.set(network, left);
+    });
+  }
+}
+
+/** Clients of today send one at a time. Node handles all that arrive together before anything else runs. */
+const PIPELINED_MAX = 16;
+
+/** Requests of a connection that are not answered yet. */
+export class Pipelining {
+  readonly #unanswered: WeakMap<Socket, number> = new WeakMap();
+
+  /** False where there are too many: the connection is closed, and the request must not be handled. */
+  began(socket: Socket, response: ServerResponse): boolean {
+    if (socket.destroyed) return false;
+    const before = this.#unanswered.get(socket) ?? 0;
+    if (before >= PIPELINED_MAX) {
+      socket.destroy();
+      return false;
+    }
+    this.#unanswered.set(socket, before + 1);
+    response.once('close', () => {
+      this.#unanswered.set(socket, (this.#unanswered.get(socket) ?? 1) - 1);
+    });
+    return true;
+  }
+}
+
+// How the listeners of a coordinator close.
+
+/** Every open connection of the listeners, with those that carried no request yet. */
+export class OpenConnections {
+  readonly #all: Set<Socket> = new Set();
+  /** With the bytes read before a request could arrive: those of the TLS handshake. */
+  readonly #unused: Map<Socket, number> = new Map();
+
+  watch(server: Server): void {
+    server.on('connection', (socket: Socket) => {
+      this.#all.add(socket);
+      socket.once('close', () => this.#all.delete(socket));
+    });
+    // Over TLS, requests arrive on the second of two sockets.
+    const isTls = 'setSecureContext' in server;
+    server.on(isTls ? 'secureConnection' : 'connection', (socket: Socket) => {
+      this.#unused.set(socket, socket.bytesRead);
+      socket.once('close', () => this.#unused.delete(socket));
+    });
+    // Never listen to 'upgrade': Node would hand the socket over, and nothing would answer, time out or close it.
+    server.on('request', ({ socket }: IncomingMessage) => this.#unused.delete(socket));
+  }
+
+  /** Browsers open connections in advance. Node counts them as busy, so closing would wait for a request. */
+  closeUnused(): void {
+    // Half a request is one that is under way.
+    for (const [socket, before] of this.#unused) {
+      if (socket.bytesRead === before) socket.destroy();
+    }
+  }
+
+  /** Also those that Node's HTTP server no longer tracks. */
+  closeAll(): void {
+    for (const socket of this.#all) socket.destroy();
+  }
+}
+
+const IDLE_LOOK_MS = 50;
+const CLOSE_MS_MAX = 5_000;
+
+/** What is under way is answered; connections are closed when they are idle, after a while in any case. */
+export async function closeAll(
+  {
+    apps,
+    connections,
+  }: { readonly apps: readonly FastifyInstance[]; readonly connections: OpenConnections },
+  timers: Timers,
+): Promise<void> {
+  const closed = new AbortController();
+  const closing = Promise.all(apps.map((app) => app.close())).finally(() => closed.abort());
+  for (let ms = 0; ms < CLOSE_MS_MAX && !closed.signal.aborted; ms += IDLE_LOOK_MS) {
+    for (const app of apps) app.server.closeIdleConnections();
+    connections.closeUnused();
+    await timers.pause(IDLE_LOOK_MS, closed.signal);
+  }
+  connections.closeAll();
+  await closing;
+}
+
+const GROUPS = 8;
+const GROUPS_OF_NETWORK = 4;
+
+/** An address, or of an IPv6 one the 64 bits that its holder cannot choose. */
+export function networkOf(address: string): string {
+  const mapped = /^::ffff:(\d{1,3}(?:\.\d{1,3}){3})$/i.exec(address)?.[1];
+  if (mapped !== undefined) return mapped;
+  if (!address.includes(':')) return address;
+  const [left = [], right = []] = address
+    .split('::')
+    .map((half) => half.split(':').filter((group) => group !== ''));
+  const zeros = Array.from({ length: GROUPS - left.length - right.length }, () => '0');
+  const groups = address.includes('::') ? [...left, ...zeros, ...right] : left;
+  return groups
+    .slice(0, GROUPS_OF_NETWORK)
+    .map((group) => group.toLowerCase().replace(/^0+(?=.)/, ''))
+    .join(':');
+}
