@@ -1,4 +1,4 @@
-// The first five minutes: what to try, and what just happened. Only where `holdfast dev` runs its demo.
+// The tour of the demo: scenes to play, and the latest lines of their story. Only with `holdfast dev`.
 
 import { type ReactNode, useState } from 'react';
 import type { DemoMessage, Scene } from '../../src/protocol/messages/coordinator.ts';
@@ -24,7 +24,7 @@ export function Guide(): ReactNode {
   if (isClosed) {
     return (
       <button type="button" className="quiet guide-open" onClick={() => close(false)}>
-        The first five minutes
+        Open the tour
       </button>
     );
   }
@@ -39,14 +39,14 @@ function OpenGuide({ onClose }: { readonly onClose: () => void }): ReactNode {
   const isPlaying = demo?.isPlaying === true || act.isPending;
   const play = (scene: Scene) => act.mutate(requestTo('POST /v1/demo/:scene', { scene }));
   return (
-    <aside className="guide" aria-label="The first five minutes">
+    <aside className="guide" aria-label="Tour">
       <div className="guide-steps">
-        <strong>Try it</strong>
+        <strong>Tour</strong>
         {isAsked ? (
-          <Link to="/inbox">1 Approve the soup</Link>
+          <Link to="/inbox">1 Approve an order</Link>
         ) : (
           <button type="button" disabled={isPlaying} onClick={() => play('ask')}>
-            1 Order another soup
+            1 New order
           </button>
         )}
         <button type="button" disabled={isPlaying} onClick={() => play('freeze')}>
@@ -55,8 +55,8 @@ function OpenGuide({ onClose }: { readonly onClose: () => void }): ReactNode {
         <button type="button" disabled={isPlaying} onClick={() => play('fail-payment')}>
           3 Fail a payment
         </button>
-        <Link to="/dead-letters">4 Re-drive it</Link>
-        <Link to="/demo/code">The code</Link>
+        <Link to="/dead-letters">4 Recover it</Link>
+        <Link to="/demo/code">View code</Link>
         <button type="button" className="quiet guide-close" onClick={onClose}>
           Hide
         </button>
@@ -78,10 +78,10 @@ function Story({ demo, isAsked }: StoryProps): ReactNode {
   if (story.length === 0) {
     return (
       <p className="guide-story about">
-        {plural(workers.length, 'worker process', 'worker processes')}
-        {workers.map(({ name, pid }) => ` ${name} (${pid})`).join(',')} run{' '}
+        {plural(workers.length, 'worker process', 'worker processes')} (
+        {workers.map(({ name, pid }) => `${name}: ${pid}`).join(', ')}) running{' '}
         <Link to="/demo/code">src/cli/demo/restaurant.ts</Link>.{' '}
-        {isAsked ? 'An order waits for your approval.' : 'Nothing waits for your approval.'}
+        {isAsked ? 'One order is waiting for your approval.' : 'No order is waiting for approval.'}
       </p>
     );
   }

@@ -1,4 +1,4 @@
-// Pages of those who run it.
+// Pages for operators and admins.
 
 import { type PageSpec, READERS } from './page-spec.ts';
 import { AccessPage } from './pages/access.tsx';
@@ -14,7 +14,7 @@ import { WorkersPage } from './pages/workers.tsx';
 export const OPERATE_PAGES: readonly PageSpec[] = [
   {
     path: /^\/demo\/code$/,
-    title: 'The code of the demo',
+    title: 'Demo source',
     allows: ['operate'],
     show: () => <DemoCodePage />,
   },
@@ -64,7 +64,7 @@ export const OPERATE_PAGES: readonly PageSpec[] = [
   },
   {
     path: /^\/audit$/,
-    title: 'Audit',
+    title: 'Audit log',
     nav: '/audit',
     group: 'operate',
     allows: ['operate'],
@@ -72,7 +72,7 @@ export const OPERATE_PAGES: readonly PageSpec[] = [
   },
   {
     path: /^\/access$/,
-    title: 'Projects and keys',
+    title: 'Projects & API keys',
     nav: '/access',
     group: 'operate',
     allows: ['admin'],

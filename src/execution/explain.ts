@@ -1,4 +1,4 @@
-// Why an execution is not moving: one answer for every state, in words. Pure.
+// Why an execution is not moving: one sentence for every state. Pure.
 
 import { formatInstant, type Instant } from '../support/clock.ts';
 import { isSuspect, SUSPECT_WAIT } from './decide/suspect.ts';
@@ -28,13 +28,13 @@ export type ExplainCode =
 
 export interface Explanation {
   readonly code: ExplainCode;
-  /** For people: what it waits for, since or until when. */
+  /** For operators: the thing it waits for, and since or until when. */
   readonly sentence: string;
-  /** What somebody can do about it, if anything. */
+  /** The action that helps, if there is one. */
   readonly advice?: string;
-  /** When it goes on by itself, if that is known. */
+  /** When it continues automatically, if that is known. */
   readonly until?: Instant;
-  /** A problem of the store that slows claims or makes its clock wrong, for operators. */
+  /** A store problem that slows claims or makes the store's clock wrong. */
   readonly storeProblem?: { readonly sentence: string; readonly advice: string };
 }
 
@@ -43,26 +43,26 @@ export interface ExplainFacts {
   readonly now: Instant;
   /** The last events of its history, oldest first; the last one at least. */
   readonly last: readonly HistoryEvent[];
-  /** Of the session that carries it, while it runs. */
+  /** The session that runs it. */
   readonly owner?: { readonly name: string; readonly ended: boolean; readonly overdue: boolean };
-  /** Names of its open awaits, with when they time out and who is to answer. */
+  /** Its open awaits, with their timeouts and assignees. */
   readonly awaits: readonly {
     readonly name: string;
     readonly dueAt?: Instant;
     readonly assignee?: string;
   }[];
   readonly openChildren: number;
-  /** The first of them. */
+  /** The first open child. */
   readonly child?: OpenChild;
-  /** What it was told when it was paused while it ran. */
+  /** The pause command, if it was running when it was paused. */
   readonly pause?: Payload;
-  /** Of what is pinned and ready: who has its release and is not gone. */
+  /** Live workers with its release; only for a pinned execution that is ready. */
   readonly workers?: readonly { readonly name: string; readonly stuck: boolean }[];
-  /** Those that have its pipeline and no release that is registered: what they said they have, they are not. */
+  /** Workers that serve its pipeline without a release, or whose release was refused. */
   readonly without?: readonly string[];
   /** Another release that it could be moved to. */
   readonly elsewhere?: string;
-  /** Why the active release cannot go on with it, as its last preflight found. */
+  /** Why the active release cannot continue it, according to its last preflight. */
   readonly misfit?: { readonly release: string; readonly why: string };
 }
 
@@ -70,16 +70,16 @@ export interface OpenChild {
   readonly id: ExecutionId;
   readonly pipeline: string;
   readonly release?: string;
-  /** Nobody has taken it, and nobody is known who could. */
+  /** It is not claimed, and no known worker serves its pipeline. */
   readonly isWorkerless: boolean;
 }
 
 export function explain(facts: ExplainFacts): Explanation {
   const { execution } = facts;
   if (isTerminal(execution.status)) return ended(facts);
-  const undoing = execution.compensating ? 'It undoes what it did. ' : '';
+  const compensating = execution.compensating ? 'Compensating. ' : '';
   const found = held(facts) ?? leftBehind(facts) ?? BY_STATUS[execution.status](facts);
-  return { ...found, sentence: `${undoing}${found.sentence}` };
+  return { ...found, sentence: `${compensating}${found.sentence}` };
 }
 
 const BY_STATUS: Readonly<
@@ -93,24 +93,22 @@ const BY_STATUS: Readonly<
 function ended({ execution, last }: ExplainFacts): Explanation {
   const { status, endedAt } = execution;
   const why = failureIn(last.at(-1));
-  const when = endedAt === undefined ? '' : ` since ${formatInstant(endedAt)}`;
-  return {
-    code: 'ended',
-    sentence: `It is ${status}${when}${why === undefined ? '.' : `: ${why}`}`,
-    ...(status === 'failed' || status === 'quarantined'
-      ? { advice: 'Re-drive it when the cause is gone.' }
-      : {}),
-  };
+  const when = endedAt === undefined ? '' : ` at ${formatInstant(endedAt)}`;
+  const sentence = `${sentenceCase(status)}${when}${why === undefined ? '.' : `: ${why}`}`;
+  if (status !== 'failed' && status !== 'quarantined') return { code: 'ended', sentence };
+  const retry =
+    status === 'quarantined' && execution.compensating ? 'retry the compensation' : 're-drive';
+  return { code: 'ended', sentence, advice: `Fix the cause, then ${retry}.` };
 }
 
-/** Its history says who; of one that ran at the time, what it was told. */
+/** The pause command if it was running at the time, or the event in its history. */
 function pausedBy(last: ExplainFacts['last'], told: ExplainFacts['pause']): string {
   const event = last.findLast(({ kind }) => kind === 'paused');
   const { by, reason } = saidIn<{ by: unknown; reason: unknown }>(told ?? event?.body);
-  const since = event === undefined ? '' : ` since ${formatInstant(event.at)}`;
+  const when = event === undefined ? '' : ` at ${formatInstant(event.at)}`;
   const who = typeof by === 'string' && by !== '' ? ` by ${by}` : '';
   const why = typeof reason === 'string' && reason !== '' ? `: ${reason}` : '.';
-  return `It is paused${who}${since}${why}`;
+  return `Paused${who}${when}${why}`;
 }
 
 function held(facts: ExplainFacts): Explanation | undefined {
@@ -122,8 +120,8 @@ function held(facts: ExplainFacts): Explanation | undefined {
     const said = saidIn<{ why: string }>(why?.body).why;
     return {
       code: 'blocked',
-      sentence: `It is blocked: ${said ?? 'its history and its code do not agree.'}`,
-      advice: `Deploy code that fits its history, then resume it${orMove(facts)}.`,
+      sentence: `Blocked: ${said ?? "the deployed code no longer matches this execution's history."}`,
+      advice: `Deploy compatible code, then resume${orMove(facts)}.`,
     };
   }
   if (holds.includes('paused')) {
@@ -132,24 +130,24 @@ function held(facts: ExplainFacts): Explanation | undefined {
   if (!holds.includes('behind-key')) return undefined;
   return {
     code: 'behind-key',
-    sentence: `It waits for a place of concurrency key "${concurrency?.key ?? ''}".`,
-    advice: 'A place is free when an execution with that key ends.',
+    sentence: `Waiting for a slot of concurrency key "${concurrency?.key ?? ''}".`,
+    advice: 'A slot frees up when another execution with this key ends.',
   };
 }
 
-/** RE-13: no worker has its code any more, and the new code does not fit it, whatever it waits for. */
+/** No worker has its release any more, and the active release cannot continue it (RE-13). */
 function leftBehind({ execution, workers, misfit }: ExplainFacts): Explanation | undefined {
   const { status, release, pipeline } = execution;
   if (status === 'running' || misfit === undefined || workers?.length !== 0) return undefined;
   return {
     code: 'no-worker',
-    sentence: `It stays with release "${release ?? ''}" of pipeline "${pipeline}", which no worker has any more: release "${misfit.release}" would break it. ${misfit.why}`,
+    sentence: `Pinned to release "${release ?? ''}" of pipeline "${pipeline}", which no worker runs any more; release "${misfit.release}" is incompatible. ${misfit.why}`,
     advice:
-      'Make the code fit what was recorded, start a worker that has the old one, or cancel it.',
+      'Make the new code compatible with the history, start a worker with the old release, or cancel the execution.',
   };
 }
 
-/** RE-8: where there is a release that it is not pinned to. */
+/** Empty if there is no other release to move it to (RE-8). */
 function orMove({ execution, elsewhere }: ExplainFacts): string {
   if (elsewhere === undefined) return '';
   return `, or move it to another release: holdfast releases move ${execution.id} ${elsewhere}`;
@@ -161,12 +159,12 @@ function ready(facts: ExplainFacts, since: Instant): Explanation {
   if (told !== undefined) return told;
   return {
     code: 'ready',
-    sentence: `It has been ready since ${formatInstant(since)} and waits for a worker of pipeline "${pipeline}".`,
-    advice: 'Start a worker that has this pipeline, or give the ones there are more concurrency.',
+    sentence: `Ready since ${formatInstant(since)}, waiting for a worker that serves pipeline "${pipeline}".`,
+    advice: 'Start a worker for this pipeline, or raise the concurrency of the running ones.',
   };
 }
 
-/** RE-12: undefined where somebody will take it. */
+/** Undefined if a worker can claim it (RE-12). */
 function pinnedAndReady(facts: ExplainFacts, since: string): Explanation | undefined {
   const { execution, workers } = facts;
   const { release, pipeline } = execution;
@@ -175,24 +173,24 @@ function pinnedAndReady(facts: ExplainFacts, since: string): Explanation | undef
   if (workers.length === 0) {
     return {
       code: 'no-worker',
-      sentence: `It has been ready since ${since} and is pinned to ${what}, which no worker has.${pretenders(facts)}`,
-      advice: `Start a worker of that release${orMove(facts)}.`,
+      sentence: `Ready since ${since}, pinned to ${what}; no worker runs it.${pretenders(facts)}`,
+      advice: `Start a worker with that release${orMove(facts)}.`,
     };
   }
   if (!workers.every(({ stuck }) => stuck)) return undefined;
   const names = workers.slice(0, 3).map(({ name }) => name);
   return {
     code: 'workers-stuck',
-    sentence: `It has been ready since ${since}. Those that have ${what} live and take no work: ${names.join(', ')}.`,
-    advice: 'Look what their loop hangs on, or restart them.',
+    sentence: `Ready since ${since}. Workers with ${what} are alive but not claiming: ${names.join(', ')}.`,
+    advice: 'Check what blocks them, or restart them.',
   };
 }
 
-/** RE-9: one that was refused is noted without a release. */
+/** A worker whose release was refused is recorded without a release (RE-9). */
 function pretenders({ without = [] }: ExplainFacts): string {
   if (without.length === 0) return '';
   const names = without.slice(0, 3).join(', ');
-  return ` Without a release, or with one that was refused, there is: ${names}. A worker is refused whose digest or contract is not the registered one, and warns of it.`;
+  return ` Workers without a release, or whose release was refused: ${names}. A release is refused, and its worker logs a warning, if digest or contract differ from the registered ones.`;
 }
 
 function queued(facts: ExplainFacts): Explanation {
@@ -203,19 +201,19 @@ function queued(facts: ExplainFacts): Explanation {
   if (rate !== undefined && execution.gated && execution.hasPlace) {
     return {
       code: 'rate-limited',
-      sentence: `It has its turn under rate key "${rate.key}" at ${at}.`,
+      sentence: `Rate limited by key "${rate.key}" until ${at}.`,
       until: readyAt,
     };
   }
   if (execution.deadlineAt !== undefined && readyAt >= execution.deadlineAt) {
-    const sentence = `Its delay is as long as its deadline or longer: it ends at ${at} without starting.`;
+    const sentence = `The start delay exceeds the deadline: the execution ends at ${at} without starting.`;
     return { code: 'delayed', sentence, until: readyAt };
   }
-  return { code: 'delayed', sentence: `It starts at ${at}.`, until: readyAt };
+  return { code: 'delayed', sentence: `Scheduled to start at ${at}.`, until: readyAt };
 }
 
 function running({ execution, owner, last }: ExplainFacts): Explanation {
-  const who = owner?.name ?? 'a worker';
+  const worker = owner === undefined ? 'The worker' : `Worker ${owner.name}`;
   const since =
     execution.claimedAt === undefined ? '' : ` since ${formatInstant(execution.claimedAt)}`;
   const { fruitlessClaims } = execution;
@@ -223,31 +221,31 @@ function running({ execution, owner, last }: ExplainFacts): Explanation {
   if ((owner === undefined || owner.ended) && isSuspect({ fruitlessClaims, hasRecorded })) {
     return {
       code: 'owner-gone',
-      sentence: `Its worker ${who} is gone, and so are those before it: ${fruitlessClaims + 1} claims in a row were lost without progress. It is tried again within ${SUSPECT_WAIT.maxMs / 60_000} min, by a worker that has lived long enough without it and runs no other such execution.`,
+      sentence: `${worker} is gone, like the ones before it: ${fruitlessClaims + 1} claims in a row were lost without progress. The next attempt is within ${SUSPECT_WAIT.maxMs / 60_000} min, by a worker that has been up long enough and runs no other such execution.`,
       advice:
-        'Keep a worker that has its pipeline running. Look at what this execution does first.',
+        'Keep a worker for its pipeline running. Check whether this execution crashes its worker.',
     };
   }
   if (owner === undefined || owner.ended) {
     return {
       code: 'owner-gone',
-      sentence: `Its worker ${who} is gone; the next worker that asks takes it over.`,
-      advice: 'Start a worker that has its pipeline.',
+      sentence: `${worker} is gone; the next available worker will take over.`,
+      advice: 'Start a worker for its pipeline.',
     };
   }
   if (owner.overdue) {
     return {
       code: 'owner-overdue',
-      sentence: `Its worker ${who} does not answer any more; it is taken over once that is certain.`,
+      sentence: `${worker} missed its heartbeats; another worker takes over when its lease expires.`,
     };
   }
-  return { code: 'running', sentence: `It runs at ${who}${since}.` };
+  return { code: 'running', sentence: `Running on ${owner.name}${since}.` };
 }
 
 function waiting(facts: ExplainFacts): Explanation {
   const { execution, awaits, openChildren, last, now } = facts;
   const { readyAt } = execution;
-  // What it waited for has come: its time.
+  // Its timer has fired.
   if (readyAt !== undefined && readyAt <= now) return ready(facts, readyAt);
   const [open] = awaits;
   if (open !== undefined) return waitingForAnswer(facts);
@@ -262,31 +260,32 @@ function waiting(facts: ExplainFacts): Explanation {
   if (signals.length > 0) {
     return {
       code: 'waiting-for-signal',
-      sentence: `It waits for signal ${signals.map((name) => `"${name}"`).join(', ')}.`,
-      advice: 'Send the signal, or cancel it.',
+      sentence: `Waiting for signal ${signals.map((name) => `"${name}"`).join(', ')}.`,
+      advice: 'Send the signal, or cancel the execution.',
       ...until,
     };
   }
   if (readyAt !== undefined) {
     const what = calls.map(nameOf).join(', ');
+    const verb = calls.some((call) => call.startsWith('sleep:')) ? 'Sleeping' : 'Waiting';
     return {
       code: 'waiting-for-time',
-      sentence: `It waits until ${formatInstant(readyAt)}${what === '' ? '.' : ` (${what}).`}`,
+      sentence: `${verb} until ${formatInstant(readyAt)}${what === '' ? '.' : ` (${what}).`}`,
       until: readyAt,
     };
   }
-  // Z-21: all of these are told by something that is open.
+  // Only a timer, a child or an await can wake it, and none is open (Z-21).
   return {
     code: 'waiting-for-news',
-    sentence: `It waits for ${calls.join(', ') || 'a message'}, and nothing is open that would bring it.`,
-    advice: 'Look at its history; signal it to wake it, or cancel it.',
+    sentence: `Waiting for ${calls.join(', ') || 'a message'}, but nothing pending can deliver it.`,
+    advice: 'Check the history. Send a signal to wake the execution, or cancel it.',
   };
 }
 
 function waitingForChildren({ openChildren, child }: ExplainFacts): Explanation {
   const code = 'waiting-for-children';
   const several = openChildren === 1 ? 'a child to end' : `${openChildren} children to end`;
-  if (child === undefined) return { code, sentence: `It waits for ${several}.` };
+  if (child === undefined) return { code, sentence: `Waiting for ${several}.` };
   const { id, pipeline, release, isWorkerless } = child;
   const which = `${id} of pipeline "${pipeline}"`;
   const what = `${release === undefined ? '' : `release "${release}" of `}pipeline "${pipeline}"`;
@@ -294,15 +293,15 @@ function waitingForChildren({ openChildren, child }: ExplainFacts): Explanation 
     code,
     sentence:
       openChildren === 1
-        ? `It waits for child ${which} to end.`
-        : `It waits for ${several}, the first of them ${which}.`,
+        ? `Waiting for child ${which} to end.`
+        : `Waiting for ${several}; the first is ${which}.`,
     advice: isWorkerless
-      ? `No worker of ${what} is known, so that one does not start: start a worker that has it.`
-      : `See why that one does not move: explain ${id}.`,
+      ? `No worker serves ${what}, so this child cannot start. Start a worker for it.`
+      : `Check why this child is not moving: explain ${id}.`,
   };
 }
 
-/** As far as is known: what parks names the first calls that it waits for. */
+/** The event names only the first calls, so a full list may leave out a call that waits for a child. */
 function isForChildren(calls: readonly string[]): boolean {
   const isKnown = calls.length > 0 && calls.length < NAMED_CALLS_MAX;
   return !isKnown || calls.some((call) => call.startsWith('result:'));
@@ -319,21 +318,21 @@ function waitingForAnswer({ awaits, now }: ExplainFacts): Explanation {
   if (until !== undefined && until <= now) {
     return {
       code: 'waiting-for-answer',
-      sentence: `It waits for ${names}, whose time passed at ${formatInstant(until)}: the next worker that looks settles it.`,
+      sentence: `The timeout of ${names} passed at ${formatInstant(until)}; the next worker will apply it.`,
       advice: 'Start a worker.',
     };
   }
-  const by = people.length === 0 ? '' : ` by ${people.join(', ')}`;
+  const from = people.length === 0 ? '' : ` from ${people.join(', ')}`;
   const time = until === undefined ? '' : `, until ${formatInstant(until)}`;
   return {
     code: 'waiting-for-answer',
-    sentence: `It waits for the answer to ${names}${by}${time}.`,
-    advice: 'Answer it, extend it, or cancel the await.',
+    sentence: `Waiting for an answer to ${names}${from}${time}.`,
+    advice: 'Answer, extend the deadline, or cancel the request.',
     ...(until === undefined ? {} : { until }),
   };
 }
 
-/** `signal:go#1` is called go. */
+/** The name in a call's key: `go` for `signal:go#1`. */
 function nameOf(call: string): string {
   return call.replace(/^[a-z]+:/, '').replace(/#\d+$/, '');
 }
@@ -341,4 +340,8 @@ function nameOf(call: string): string {
 function failureIn(event: HistoryEvent | undefined): string | undefined {
   const { failure } = saidIn<{ failure: Partial<Failure> }>(event?.body);
   return failure?.message === undefined ? undefined : locatedMessage(failure);
+}
+
+function sentenceCase(status: string): string {
+  return `${status.charAt(0).toUpperCase()}${status.slice(1)}`;
 }

@@ -26,7 +26,7 @@ const STORIES: Readonly<Record<string, readonly RegExp[]>> = {
     /nothing is left half done/,
   ],
   'restaurant-approval.ts': [
-    /soup for ann: It waits for the answer to "approval", until /,
+    /soup for ann: Waiting for an answer to "approval", until /,
     /answers "maybe", which is refused: true/,
     /approves; the order: dispatch soup/,
     /rejects the fish; the order is compensated: restaurant-declined/,

@@ -1,4 +1,4 @@
-// The code that the demo runs, as it is in the package.
+// The source of the demo's pipeline, as shipped in the package.
 
 import { useQuery } from '@tanstack/react-query';
 import type { ReactNode } from 'react';
@@ -13,8 +13,8 @@ export function DemoCodePage(): ReactNode {
   return (
     <>
       <PageHead
-        title="The code of the demo"
-        about="What its workers run: src/cli/demo/restaurant.ts of the package"
+        title="Demo source"
+        about="The pipeline the demo workers run: src/cli/demo/restaurant.ts"
       />
       <Shown of={read}>
         {/* biome-ignore-start lint/a11y: what scrolls can be reached by keyboard */}

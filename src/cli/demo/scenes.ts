@@ -1,4 +1,4 @@
-// What is played: a worker that is frozen in its work, and a payment that fails.
+// The demo's scenes: an order that needs approval, a worker that is frozen mid-step, and a payment that fails.
 
 import type { ExecutionRecord } from '../../execution/execution.ts';
 import { isTerminal } from '../../execution/execution.ts';
@@ -8,12 +8,12 @@ import type { Cook, Crew } from './crew.ts';
 import { PIPELINE } from './restaurant.ts';
 
 const LOOK_MS = 100;
-/** After so long a scene is over, whatever came of it. */
+/** A scene gives up after this many looks. */
 const LOOKS_MAX = 400;
-/** A worker that wakes writes at once, or not at all. */
+/** A resumed worker writes at once or not at all, so this wait is short. */
 const LATE_WRITE_LOOKS_MAX = 50;
 
-/** Until it is so; undefined when it does not come. */
+/** Polls until `look` finds something; undefined if it never does. */
 async function until<Found>(
   crew: Crew,
   look: () => Promise<Found | undefined>,
@@ -33,7 +33,7 @@ interface Cooking {
   readonly cook: Cook;
 }
 
-/** An order that somebody must approve. */
+/** An order that waits for an approval in the inbox. */
 export async function playAsk(crew: Crew): Promise<void> {
   const { id } = await crew.holdfast.submit(PIPELINE, { dish: 'soup', guest: 'ann', ask: true });
   const asked = await until(crew, async () => {
@@ -41,13 +41,13 @@ export async function playAsk(crew: Crew): Promise<void> {
     return items[0];
   });
   if (asked === undefined) return;
-  crew.tell('A soup was ordered and charged. It waits until somebody approves it.', id);
+  crew.tell('Soup ordered and charged. Waiting for approval.', id);
   crew.awaitAnswer(id);
 }
 
 const ANSWER_LOOK_MS = 300;
 
-/** For as long as it takes; not when it was answered before anybody looked. */
+/** Waits without a limit. Tells nothing if the answer came before the first look. */
 export async function tellAnswer(crew: Crew, id: ExecutionRecord['id']): Promise<void> {
   const isSettled = async (): Promise<boolean> =>
     (await crew.holdfast.history(id, { limit: 1_000 })).some(
@@ -57,12 +57,12 @@ export async function tellAnswer(crew: Crew, id: ExecutionRecord['id']): Promise
   while (!crew.isStopped) {
     await systemTimers.pause(ANSWER_LOOK_MS);
     if (!(await isSettled())) continue;
-    crew.tell('The soup was answered for, and goes on where it waited: see its steps run.', id);
+    crew.tell('Answered. The order resumed where it was waiting.', id);
     return;
   }
 }
 
-/** A worker that wakes may learn that it was replaced before it writes. Then there is nothing to refuse: once more. */
+/** Plays again if the resumed worker learned that it was replaced before it wrote: then no write was refused. */
 export async function playFreeze(crew: Crew): Promise<void> {
   for (let times = 0; times < ORDERS_MAX && !crew.isStopped; times += 1) {
     if (await freezeOnce(crew)) return;
@@ -75,27 +75,32 @@ async function freezeOnce(crew: Crew): Promise<boolean> {
   if (cooking === undefined) return false;
   const { id, cook, fence } = cooking;
   const { name, child } = cook;
+  let newest = fence;
   try {
     crew.tell(
-      `${name} is frozen (SIGSTOP to ${child.pid}) while it cooks, under fence ${shown(fence)}. It has no idea.`,
+      `${name} frozen mid-step (SIGSTOP ${child.pid}), holding fence ${shown(fence)}. It does not know.`,
       id,
     );
     const taken = await until(crew, async () => {
       const now = await crew.holdfast.read(id);
       return now?.fence !== undefined && now.fence !== fence && now.session !== cook.session
-        ? now.fence
+        ? { fence: now.fence, by: crew.cooks.find(({ session }) => session === now.session) }
         : undefined;
     });
     if (taken === undefined) return false;
+    newest = taken.fence;
     crew.tell(
-      `Its heartbeats stopped, so its lease lapsed: another took over under fence ${shown(taken)}, and cooks.`,
+      `Heartbeats stopped, lease expired: ${taken.by?.name ?? 'another worker'} took over with fence ${shown(newest)}.`,
       id,
     );
     await until(crew, async () => ((await stepsOf(crew, id)).includes('cook') ? true : undefined));
   } finally {
     crew.thaw(cook);
   }
-  crew.tell(`${name} is let go. It believes that it has just cooked, and writes that down …`, id);
+  crew.tell(
+    `${name} resumed (SIGCONT). It thinks it still owns the order and writes its result…`,
+    id,
+  );
   const refused = await until(
     crew,
     async () => {
@@ -106,8 +111,8 @@ async function freezeOnce(crew: Crew): Promise<boolean> {
   );
   crew.tell(
     refused === undefined
-      ? `… but ${name} learned first that it was replaced, and wrote nothing. Another stew is ordered.`
-      : `… and is refused: ${refused.verb} under the old fence ${shown(fence)}. What is on record was cooked once.`,
+      ? `${name} learned that it was replaced before it wrote, so nothing was refused. Ordering another stew.`
+      : `Refused: fence ${shown(fence)} is older than ${shown(newest)}. The step is recorded exactly once.`,
     id,
   );
   return refused !== undefined;
@@ -117,20 +122,20 @@ export async function playFailedPayment(crew: Crew): Promise<void> {
   const guest = 'carol';
   crew.failPayment(guest);
   const { id } = await crew.holdfast.submit(PIPELINE, { dish: 'cake', guest });
-  crew.tell('A cake was ordered. Its payment will fail after it is made.', id);
+  crew.tell('Cake ordered. Its payment will fail after cooking.', id);
   const undoing = await until(crew, async () => {
     const now = await crew.holdfast.read(id);
     return now?.compensating === true ? true : undefined;
   });
   if (undoing === undefined) return;
-  crew.tell('The payment failed: what was done is undone, the last step first.', id);
+  crew.tell('Payment failed. Compensating completed steps in reverse order.', id);
   const ended = await until(crew, async () => {
     const now = await crew.holdfast.read(id);
     return now !== undefined && isTerminal(now.status) ? now.status : undefined;
   });
   if (ended !== 'quarantined') return;
   crew.tell(
-    'The bank would not pay back. That is a dead letter now: re-drive it, and the bank is open.',
+    'The refund failed too, so the execution is quarantined with a dead letter. Re-drive it: the bank is open again.',
     id,
   );
 }
@@ -145,7 +150,7 @@ async function frozenWhileCooking(crew: Crew): Promise<Cooking | undefined> {
   for (let orders = 0; orders < ORDERS_MAX; orders += 1) {
     const { id } = await crew.holdfast.submit(PIPELINE, { dish: 'stew', guest: 'fred' });
     crew.freezeWhoCooks(id);
-    crew.tell('A stew was ordered. The process that cooks it is frozen.', id);
+    crew.tell('Stew ordered. The worker that cooks it will be frozen.', id);
     const cook = await until(crew, async () => crew.cooks.find(({ isFrozen }) => isFrozen));
     if (cook === undefined) return undefined;
     const now = await crew.holdfast.read(id);

@@ -26,7 +26,7 @@ const answers: BrowserCase = {
     await desk.button('Answer').click();
     await page.getByText('Nothing is asked now').waitFor();
     await desk.open(`/executions/${world.waiting}`, 'order');
-    await page.getByText(/It is completed since/).waitFor();
+    await page.getByText(/Completed at/).waitFor();
     const client = new HoldfastClient({ url: coordinator.url, key: await coordinator.key(ROLES) });
     const { output } = await client.executions.result(world.waiting);
     assert.deepEqual(output, { shipped: 'boots' });
@@ -98,7 +98,7 @@ const redrives: BrowserCase = {
     await page.getByRole('dialog').getByText('It was driven again before').waitFor();
     await desk.button('Leave it').click();
     await facts.getByRole('link').click();
-    await page.getByText(/It is completed since/).waitFor();
+    await page.getByText(/Completed at/).waitFor();
   },
 };
 
@@ -134,7 +134,7 @@ const filters: BrowserCase = {
     await page.getByText(/is no filter/).waitFor();
     await page.getByLabel('Search').fill(world.completed);
     await page.keyboard.press('Enter');
-    await page.getByText(/It is completed since/).waitFor();
+    await page.getByText(/Completed at/).waitFor();
   },
 };
 
@@ -143,7 +143,7 @@ const keyboard: BrowserCase = {
   async run({ desk, world }) {
     const { page } = desk;
     await desk.open(`/executions/${world.compensated}`, 'order');
-    await page.getByText(/It is compensated since/).waitFor();
+    await page.getByText(/Compensated at/).waitFor();
     const focused = () => page.evaluate<string>('document.activeElement.textContent');
     await page.keyboard.press('Tab');
     assert.equal(await focused(), 'Skip to the page');

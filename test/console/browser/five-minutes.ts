@@ -42,29 +42,29 @@ export async function playFiveMinutes(label: string, flags: readonly string[]): 
 
 async function approve(desk: Desk): Promise<void> {
   const { page } = desk;
-  await page.getByRole('link', { name: '1 Approve the soup' }).click();
+  await page.getByRole('link', { name: '1 Approve an order' }).click();
   await page.getByText('"soup"').waitFor();
   await page.getByLabel('yes').check();
   await page.getByRole('button', { name: 'Answer', exact: true }).click();
   await page.getByText('Nothing is asked now').waitFor();
-  const told = page.getByRole('listitem').filter({ hasText: 'goes on where it waited' });
+  const told = page.getByRole('listitem').filter({ hasText: 'resumed where it was waiting' });
   await told.getByRole('link').waitFor();
-  await page.getByRole('link', { name: 'The code', exact: true }).click();
+  await page.getByRole('link', { name: 'View code', exact: true }).click();
   await page.getByText('export function restaurantOrder').waitFor();
-  await desk.checkAccess('the code of the demo');
+  await desk.checkAccess('the demo source');
   // As somebody finds it who starts it again: there is something to approve, or something to do about it.
-  await desk.button('1 Order another soup').click();
-  await page.getByText('waits until somebody approves it').waitFor();
-  await page.getByRole('link', { name: '1 Approve the soup' }).waitFor();
+  await desk.button('1 New order').click();
+  await page.getByText('Waiting for approval').waitFor();
+  await page.getByRole('link', { name: '1 Approve an order' }).waitFor();
 }
 
 async function freeze(desk: Desk): Promise<void> {
   const { page } = desk;
   await page.getByRole('link', { name: 'Leases and workers' }).click();
   await desk.button('2 Freeze a worker').click();
-  await page.getByText(/is frozen \(SIGSTOP to/).waitFor({ timeout: PATIENCE_MS });
-  await page.getByText(/another took over under fence/).waitFor({ timeout: PATIENCE_MS });
-  await page.getByText(/is refused: \w+ under the old fence/).waitFor({ timeout: PATIENCE_MS });
+  await page.getByText(/frozen mid-step \(SIGSTOP/).waitFor({ timeout: PATIENCE_MS });
+  await page.getByText(/took over with fence/).waitFor({ timeout: PATIENCE_MS });
+  await page.getByText(/Refused: fence \S+ is older than/).waitFor({ timeout: PATIENCE_MS });
   const refused = page.getByRole('table', { name: 'Refused writes' });
   await refused
     .getByRole('cell', { name: /^cook-\d$/ })
@@ -72,19 +72,19 @@ async function freeze(desk: Desk): Promise<void> {
     .waitFor();
   await desk.shoot('refused');
   await desk.checkAccess('the strip');
-  await page.getByRole('listitem').filter({ hasText: 'is refused' }).getByRole('link').click();
+  await page.getByRole('listitem').filter({ hasText: 'Refused: fence' }).getByRole('link').click();
   await page.getByRole('button', { name: /taken over/ }).waitFor();
-  await page.getByText(/It is completed since/).waitFor();
+  await page.getByText(/Completed at/).waitFor();
   await desk.shoot('taken-over');
 }
 
 async function failPayment(desk: Desk): Promise<void> {
   const { page } = desk;
   await desk.button('3 Fail a payment').click();
-  await page.getByText('That is a dead letter now').waitFor({ timeout: PATIENCE_MS });
-  const story = page.getByRole('listitem').filter({ hasText: 'That is a dead letter now' });
+  await page.getByText('quarantined with a dead letter').waitFor({ timeout: PATIENCE_MS });
+  const story = page.getByRole('listitem').filter({ hasText: 'quarantined with a dead letter' });
   await story.getByRole('link').click();
-  await page.getByText(/It is quarantined since/).waitFor();
+  await page.getByText(/Quarantined at/).waitFor();
   // In reverse: the last course first, the money last.
   const lanes = await page.locator('.lane-undo .lane-name').allTextContents();
   assert.deepEqual(lanes, ['↶ plate', '↶ cook', '↶ chop', '↶ charge']);
@@ -93,11 +93,11 @@ async function failPayment(desk: Desk): Promise<void> {
 
 async function redrive(desk: Desk): Promise<void> {
   const { page } = desk;
-  await page.getByRole('link', { name: '4 Re-drive it' }).click();
+  await page.getByRole('link', { name: '4 Recover it' }).click();
   await desk.heading('Dead letters').waitFor();
   await desk.button('Re-drive all…').click();
   await page.getByRole('button', { name: 'Re-drive', exact: true }).click();
   await desk.heading('redrive of many').waitFor();
   await page.getByRole('cell').getByRole('link').nth(1).click();
-  await page.getByText(/It is compensated since/).waitFor();
+  await page.getByText(/Compensated at/).waitFor();
 }

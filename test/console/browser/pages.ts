@@ -19,7 +19,7 @@ const PAGES: readonly PageUnderTest[] = [
     name: 'execution',
     heading: 'order',
     path: ({ compensated }) => `/executions/${compensated}`,
-    shows: /It is compensated since/,
+    shows: /Compensated at/,
   },
   {
     name: 'taken-over',

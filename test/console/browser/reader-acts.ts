@@ -257,7 +257,7 @@ const leavesOut: BrowserCase = {
       await desk.button('Leave it out').click();
       await group.waitFor({ state: 'detached' });
       await desk.open(`/executions/${id}`, 'sticky');
-      await page.getByText(/It is compensated since/).waitFor();
+      await page.getByText(/Compensated at/).waitFor();
     } finally {
       await holdfast.close();
     }

@@ -81,15 +81,15 @@ const SCENARIOS: Readonly<Record<ExplainCode, Scenario>> = {
     await assert.rejects(result());
     return {
       id,
-      says: /^It is failed since .+: no such order \(\S+explaining\.ts:\d+\)$/,
-      advises: /^Re-drive it/,
+      says: /^Failed at .+: no such order \(\S+explaining\.ts:\d+\)$/,
+      advises: /^Fix the cause, then re-drive\.$/,
     };
   },
   paused: async (_, holdfast) => {
     const { id } = await holdfast.submit(receiving, undefined);
     await holdfast.pause(id, { by: 'olga', reason: 'the kitchen burns' });
     return {
-      ...{ id, says: /^It is paused by olga since 2\S+Z: the kitchen burns$/ },
+      ...{ id, says: /^Paused by olga at 2\S+Z: the kitchen burns$/ },
       advises: /^Resume it/,
     };
   },
@@ -109,14 +109,14 @@ const SCENARIOS: Readonly<Record<ExplainCode, Scenario>> = {
     await stage.worker(holdfast, [code('bill')]);
     await holdfast.signal(id, { name: 'go' });
     await stage.until(holdfast, id, ({ holds }) => holds.includes('blocked'));
-    return { id, says: /^It is blocked: .*step:charge#1/, advises: /^Deploy code that fits/ };
+    return { id, says: /^Blocked: .*step:charge#1/, advises: /^Deploy compatible code/ };
   },
   'no-worker': async (_, holdfast) => {
     const build = { name: 'v1', artifact: 'image', digest: 'sha256:v1' };
     await holdfast.releases.register({ pipeline: alone, ...build });
     await holdfast.releases.activate('alone', 'v1');
     const { id } = await holdfast.submit(alone, undefined);
-    return { id, says: /pinned to release "v1" of pipeline "alone", which no/, advises: /^Start/ };
+    return { id, says: /pinned to release "v1" of pipeline "alone"; no worker/, advises: /^Start/ };
   },
   'workers-stuck': async (stage, holdfast) => {
     const build = { name: 'v1', digest: 'sha256:v1' };
@@ -137,7 +137,7 @@ const SCENARIOS: Readonly<Record<ExplainCode, Scenario>> = {
     while ((await holdfast.explain(id))?.code !== 'workers-stuck') await pause(5);
     // It could not be stopped.
     worker.crash();
-    return { id, says: /live and take no work: ann\.$/, advises: /^Look what/ };
+    return { id, says: /are alive but not claiming: ann\.$/, advises: /^Check what/ };
   },
   'behind-key': async (stage, holdfast) => {
     const concurrency = { key: 'one', limit: 1 };
@@ -145,7 +145,7 @@ const SCENARIOS: Readonly<Record<ExplainCode, Scenario>> = {
     const first = await holdfast.submit(receiving, undefined, { concurrency });
     await stage.until(holdfast, first.id, ({ status }) => status === 'waiting');
     const { id } = await holdfast.submit(receiving, undefined, { concurrency });
-    return { id, says: /a place of concurrency key "one"/, advises: /ends\.$/ };
+    return { id, says: /a slot of concurrency key "one"/, advises: /ends\.$/ };
   },
   'rate-limited': async (stage, holdfast) => {
     const rate = { key: 'slow', limit: 1, perMs: HOUR_MS };
@@ -154,17 +154,17 @@ const SCENARIOS: Readonly<Record<ExplainCode, Scenario>> = {
     await stage.until(holdfast, first.id, ({ status }) => status === 'waiting');
     const { id } = await holdfast.submit(receiving, undefined, { rate });
     await stage.until(holdfast, id, ({ hasPlace }) => hasPlace);
-    return { id, says: /^It has its turn under rate key "slow" at / };
+    return { id, says: /^Rate limited by key "slow" until / };
   },
   delayed: async (_, holdfast) => {
     const { id } = await holdfast.submit(receiving, undefined, { delayMs: HOUR_MS });
-    return { id, says: /^It starts at / };
+    return { id, says: /^Scheduled to start at / };
   },
   ready: async (_, holdfast) => {
     const { id } = await holdfast.submit(receiving, undefined);
     return {
       id,
-      says: /^It has been ready since .+ and waits for a worker of pipeline "receiving"\.$/,
+      says: /^Ready since .+, waiting for a worker that serves pipeline "receiving"\.$/,
       advises: /^Start a worker/,
     };
   },
@@ -172,35 +172,35 @@ const SCENARIOS: Readonly<Record<ExplainCode, Scenario>> = {
     await stage.worker(holdfast, [working], { owner: 'ann', stopGraceMs: 10 });
     const { id } = await holdfast.submit(working, undefined);
     await stage.until(holdfast, id, ({ status }) => status === 'running');
-    return { id, says: /^It runs at ann since / };
+    return { id, says: /^Running on ann since / };
   },
   'owner-overdue': async (stage, holdfast) => {
     const id = await orphaned(stage, holdfast, false);
     while ((await holdfast.explain(id))?.code === 'running') await pause(20);
-    return { id, says: /^Its worker ann does not answer any more/ };
+    return { id, says: /^Worker ann missed its heartbeats/ };
   },
   'owner-gone': async (stage, holdfast) => {
     const id = await orphaned(stage, holdfast, true);
-    return { id, says: /^Its worker ann is gone/, advises: /^Start a worker/ };
+    return { id, says: /^Worker ann is gone/, advises: /^Start a worker/ };
   },
   'waiting-for-answer': async (stage, holdfast) => ({
     id: await parked(stage, holdfast, asking),
-    says: /^It waits for the answer to "approval" by chef, until /,
-    advises: /^Answer it/,
+    says: /^Waiting for an answer to "approval" from chef, until /,
+    advises: /^Answer, extend/,
   }),
   'waiting-for-children': async (stage, holdfast) => ({
     id: await parked(stage, holdfast, parent),
-    says: /^It waits for child [-0-9a-f]{36} of pipeline "receiving" to end\.$/,
-    advises: /^See why that one does not move: explain [-0-9a-f]{36}\.$/,
+    says: /^Waiting for child [-0-9a-f]{36} of pipeline "receiving" to end\.$/,
+    advises: /^Check why this child is not moving: explain [-0-9a-f]{36}\.$/,
   }),
   'waiting-for-signal': async (stage, holdfast) => ({
     id: await parked(stage, holdfast, receiving),
-    says: /^It waits for signal "go"\.$/,
+    says: /^Waiting for signal "go"\.$/,
     advises: /^Send the signal/,
   }),
   'waiting-for-time': async (stage, holdfast) => ({
     id: await parked(stage, holdfast, sleeping),
-    says: /^It waits until .+ \(night\)\.$/,
+    says: /^Sleeping until .+ \(night\)\.$/,
   }),
   'waiting-for-news': async (stage, holdfast) => {
     const id = await parked(stage, holdfast, parent);
@@ -209,8 +209,8 @@ const SCENARIOS: Readonly<Record<ExplainCode, Scenario>> = {
     return {
       id,
       by,
-      says: /^It waits for result:child:receiving.+, and nothing is open/,
-      advises: /^Look at/,
+      says: /^Waiting for result:child:receiving.+, but nothing pending/,
+      advises: /^Check the history/,
     };
   },
 };
@@ -247,8 +247,8 @@ export const EXPLAINING: readonly Behaviour[] = [
       const holdfast = stage.holdfast();
       await stage.worker(holdfast, [loose, receiving]);
       for (const [what, says] of [
-        ['time', /^It waits until .+ \(night\)\.$/],
-        ['signal', /^It waits for signal "go"\.$/],
+        ['time', /^Sleeping until .+ \(night\)\.$/],
+        ['signal', /^Waiting for signal "go"\.$/],
       ] as const) {
         const { id } = await holdfast.submit(loose, what);
         await stage.until(holdfast, id, ({ status }) => status === 'waiting');
@@ -263,13 +263,13 @@ export const EXPLAINING: readonly Behaviour[] = [
       const holdfast = stage.holdfast();
       await stage.worker(holdfast, [parent, both, calling]);
       for (const [of, says, name] of [
-        [parent, /^It waits for child (\S+) of pipeline "receiving" to end\.$/, 'receiving'],
+        [parent, /^Waiting for child (\S+) of pipeline "receiving" to end\.$/, 'receiving'],
         [
           both,
-          /^It waits for 2 children to end, the first of them (\S+) of pipeline "receiving"\.$/,
+          /^Waiting for 2 children to end; the first is (\S+) of pipeline "receiving"\.$/,
           'receiving',
         ],
-        [calling, /^It waits for child (\S+) of pipeline "score" to end\.$/, 'score'],
+        [calling, /^Waiting for child (\S+) of pipeline "score" to end\.$/, 'score'],
       ] as const) {
         const { id } = await holdfast.submit(of, undefined);
         await stage.until(holdfast, id, ({ status }) => status === 'waiting');
@@ -278,7 +278,7 @@ export const EXPLAINING: readonly Behaviour[] = [
         assert.equal((await holdfast.read(child))?.parent?.id, id, explained?.sentence);
         assert.equal(
           explained?.advice,
-          `No worker of pipeline "${name}" is known, so that one does not start: start a worker that has it.`,
+          `No worker serves pipeline "${name}", so this child cannot start. Start a worker for it.`,
         );
       }
     },
@@ -302,12 +302,12 @@ export const EXPLAINING: readonly Behaviour[] = [
       open();
       await stage.until(holdfast, id, ({ holds }) => holds.includes('paused'));
       const first = await holdfast.explain(id);
-      assert.match(first?.sentence ?? '', /^It is paused by olga since 2\S+Z: the kitchen burns$/);
+      assert.match(first?.sentence ?? '', /^Paused by olga at 2\S+Z: the kitchen burns$/);
       await holdfast.resume(id, { by: 'ben' });
       await stage.until(holdfast, id, ({ status }) => status === 'waiting');
       await holdfast.pause(id, { by: 'ann' });
       const second = await holdfast.explain(id);
-      assert.match(second?.sentence ?? '', /^It is paused by ann since 2\S+Z\.$/);
+      assert.match(second?.sentence ?? '', /^Paused by ann at 2\S+Z\.$/);
     },
   },
   {
@@ -320,7 +320,7 @@ export const EXPLAINING: readonly Behaviour[] = [
         await holdfast.resume(id);
       }
       const explained = await holdfast.explain(id);
-      assert.equal(explained?.sentence, 'It waits for signal "go".');
+      assert.equal(explained?.sentence, 'Waiting for signal "go".');
     },
   },
 ];

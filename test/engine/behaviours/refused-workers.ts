@@ -50,8 +50,8 @@ export const REFUSED_WORKERS: readonly Behaviour[] = [
       assert.match(warnings[0] ?? '', /gets nothing that is pinned: Release "v1".*another digest/);
       const alone = await holdfast.explain(id);
       assert.equal(alone?.code, 'no-worker');
-      assert.match(alone?.sentence ?? '', /or with one that was refused, there is: eve\./);
-      assert.equal(alone?.advice, 'Start a worker of that release.');
+      assert.match(alone?.sentence ?? '', /or whose release was refused: eve\./);
+      assert.equal(alone?.advice, 'Start a worker with that release.');
       await register(holdfast, own, 'v2');
       const told = await holdfast.explain(id);
       assert.ok(told?.advice?.endsWith(`holdfast releases move ${id} v2.`), told?.advice);
@@ -73,7 +73,7 @@ export const REFUSED_WORKERS: readonly Behaviour[] = [
       await holdfast.signal(id, { name: 'go' });
       await stage.until(holdfast, id, ({ holds }) => holds.includes('blocked'));
       const alone = await holdfast.explain(id);
-      assert.equal(alone?.advice, 'Deploy code that fits its history, then resume it.');
+      assert.equal(alone?.advice, 'Deploy compatible code, then resume.');
       await register(holdfast, own, 'v2');
       const told = await holdfast.explain(id);
       assert.equal(told?.code, 'blocked');
