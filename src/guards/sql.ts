@@ -50,9 +50,10 @@ export function markStatements(
   placeholder: Placeholder,
 ): MarkStatements {
   rejectUnknownOptions(what, options, ['table']);
-  const name = tableName(options.table ?? 'holdfast_fence');
+  const { table = 'holdfast_fence' } = options;
+  const name = tableName(table);
   return {
-    table: name,
+    table,
     createTable: `
 create table if not exists ${name} (
   resource text primary key,
