@@ -6,7 +6,7 @@ import type { Status } from './execution.ts';
 import { type Failure, locatedMessage } from './failure.ts';
 import type { ExecutionId, PipelineName } from './names.ts';
 
-interface About {
+export interface ReportAbout {
   readonly execution: ExecutionId;
   readonly pipeline: PipelineName;
   readonly fence: Fence;
@@ -15,13 +15,13 @@ interface About {
 }
 
 export type ExecutionReport =
-  | (About & {
+  | (ReportAbout & {
       readonly kind: 'claimed';
       readonly previous: 'none' | 'parked' | 'given-back' | 'lost';
       /** From ready to claimed. */
       readonly waitedMs: number;
     })
-  | (About & {
+  | (ReportAbout & {
       readonly kind: 'step';
       readonly step: string;
       readonly attempt: number;
@@ -30,11 +30,11 @@ export type ExecutionReport =
       /** It may have run before: an owner was lost while it could have been running. */
       readonly mayHaveRun: boolean;
     })
-  | (About & { readonly kind: 'parked' | 'given-back' | 'blocked'; readonly why?: string })
-  | (About & { readonly kind: 'ended'; readonly status: Status; readonly failure?: Failure })
+  | (ReportAbout & { readonly kind: 'parked' | 'given-back' | 'blocked'; readonly why?: string })
+  | (ReportAbout & { readonly kind: 'ended'; readonly status: Status; readonly failure?: Failure })
   /** The claim is over without the engine having ended it; whatever it still does is refused. */
-  | (About & { readonly kind: 'lost'; readonly why: string })
-  | (About & { readonly kind: 'log'; readonly message: string; readonly data?: unknown })
+  | (ReportAbout & { readonly kind: 'lost'; readonly why: string })
+  | (ReportAbout & { readonly kind: 'log'; readonly message: string; readonly data?: unknown })
   /** Something stored cannot be as it is, or nobody sees to it; repaired, when that was provable. */
   | ({ readonly kind: 'stale' } & Told)
   /** What has ended was let go of: so many, of which so many are in the archive. */
@@ -49,9 +49,27 @@ export type ExecutionReport =
   | { readonly kind: 'denied'; readonly code: string; readonly why: string };
 
 /** What is reported of a claim, without the claim itself. */
-export type ClaimReport = WithoutClaim<Extract<ExecutionReport, About>>;
+export type ClaimReport = WithoutClaim<Extract<ExecutionReport, ReportAbout>>;
 
-type WithoutClaim<Report> = Report extends About ? Omit<Report, keyof About> : never;
+type WithoutClaim<Report> = Report extends ReportAbout ? Omit<Report, keyof ReportAbout> : never;
+
+type Leaving = Extract<
+  ExecutionReport,
+  { readonly kind: 'parked' | 'given-back' | 'blocked' | 'ended' | 'lost' }
+>;
+
+const LEAVING: ReadonlySet<string> = new Set<Leaving['kind']>([
+  ...(['parked', 'given-back', 'blocked', 'ended', 'lost'] as const),
+]);
+
+/** The execution is no longer this process's. */
+export function isLeaving(report: ExecutionReport): report is Leaving {
+  return LEAVING.has(report.kind);
+}
+
+export function howLeft(report: Leaving): string {
+  return report.kind === 'ended' ? report.status : report.kind;
+}
 
 export interface ExecutionObserver {
   report(report: ExecutionReport): void;
@@ -117,7 +135,7 @@ export function failureText(failure: Pick<Failure, 'code' | 'message' | 'locatio
   return `${failure.code}: ${locatedMessage(failure)}`;
 }
 
-function lineAbout({ pipeline, execution }: About, text: string): string {
+function lineAbout({ pipeline, execution }: ReportAbout, text: string): string {
   return oneLine(`${pipeline} ${execution}: ${text}`);
 }
 

@@ -8,27 +8,20 @@ import type { Exit } from './exit.ts';
 import type { Fence } from './fence.ts';
 import type { LeaseKey, Owner, SessionId } from './names.ts';
 
-export type LeaseOperation =
-  | 'open-session'
-  | 'heartbeat'
-  | 'end-session'
-  | 'acquire'
-  | 'withdraw'
-  | 'checkpoint'
-  | 'begin-intent'
-  | 'settle-intent'
-  | 'release';
+export const LEASE_OPERATIONS = [
+  ...(['open-session', 'heartbeat', 'end-session', 'acquire', 'withdraw'] as const),
+  ...(['checkpoint', 'begin-intent', 'settle-intent', 'release'] as const),
+] as const;
 
-/** `ok contended fenced expired revoked unknown unavailable`: what any outcome amounts to. */
-export type OutcomeClass =
-  | 'ok'
-  | 'contended'
-  | 'fenced'
-  | 'expired'
-  | 'revoked'
-  | 'refused'
-  | 'unknown'
-  | 'unavailable';
+export type LeaseOperation = (typeof LEASE_OPERATIONS)[number];
+
+/** What any outcome amounts to. */
+export const OUTCOME_CLASSES = [
+  ...(['ok', 'contended', 'fenced', 'expired', 'revoked', 'refused'] as const),
+  ...(['unknown', 'unavailable'] as const),
+] as const;
+
+export type OutcomeClass = (typeof OUTCOME_CLASSES)[number];
 
 export interface OperationReport {
   readonly kind: 'operation';

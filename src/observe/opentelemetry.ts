@@ -5,8 +5,6 @@
 import {
   type Attributes,
   type Context,
-  type Counter,
-  type Histogram,
   type Meter,
   ROOT_CONTEXT,
   SpanKind,
@@ -14,7 +12,12 @@ import {
   type Tracer,
   trace,
 } from '@opentelemetry/api';
-import type { ExecutionObserver, ExecutionReport } from '../execution/report.ts';
+import {
+  type ExecutionObserver,
+  howLeft,
+  isLeaving,
+  type ReportAbout,
+} from '../execution/report.ts';
 import type { LeaseObserver, OperationReport } from '../lease/observer.ts';
 import { systemClock } from '../support/clock.ts';
 import { InvalidInput } from '../support/fault.ts';
@@ -113,121 +116,81 @@ export interface ExecutionTelemetryOptions {
 export function openTelemetryExecutionObserver(
   options: ExecutionTelemetryOptions,
 ): ExecutionObserver {
-  const feed = new ExecutionFeed(checked('openTelemetryExecutionObserver', options));
-  return { report: (report) => feed.take(report) };
+  const { meter, tracer } = checked('openTelemetryExecutionObserver', options);
+  const counter = (name: string, description: string) =>
+    meter.createCounter(`holdfast.execution.${name}`, { description });
+  const seconds = (name: string, description: string) =>
+    meter.createHistogram(`holdfast.execution.${name}`, { unit: 's', description });
+  const claims = counter('claims', 'Claims, by how the one before ended; `lost` is a takeover.');
+  const waits = seconds('claim_wait', 'From being ready to being claimed.');
+  const steps = counter('steps', 'Attempts of steps, by what came of them.');
+  const stepSeconds = seconds('step', 'How long attempts of steps took.');
+  const left = 'How executions left this process: parked, given back, lost, or their status.';
+  const departures = counter('departures', left);
+  /** Since when; as many as this process has claimed now. */
+  const claimed = new Map<string, number>();
+  return {
+    report(report) {
+      const now = systemClock.wallMs();
+      if (report.kind === 'claimed') {
+        claims.add(1, { previous: report.previous });
+        waits.record(report.waitedMs / 1_000);
+        claimed.set(`${report.execution} ${report.fence}`, now);
+      } else if (report.kind === 'step') {
+        const outcome = report.failure === undefined ? 'completed' : 'failed';
+        steps.add(1, { outcome });
+        stepSeconds.record(report.tookMs / 1_000, { outcome });
+        executionSpan(tracer, report, {
+          ...{ name: `step ${report.step}`, from: now - report.tookMs, to: now },
+          failure: report.failure?.message,
+          attributes: {
+            'holdfast.step': report.step,
+            'holdfast.attempt': report.attempt,
+            'holdfast.may_have_run': report.mayHaveRun,
+          },
+        });
+      } else if (isLeaving(report)) {
+        const how = howLeft(report);
+        departures.add(1, { how });
+        const key = `${report.execution} ${report.fence}`;
+        executionSpan(tracer, report, {
+          ...{ name: `execution ${report.pipeline}`, from: claimed.get(key) ?? now, to: now },
+          failure: report.kind === 'ended' ? report.failure?.message : undefined,
+          attributes: { 'holdfast.how': how },
+        });
+        claimed.delete(key);
+      }
+    },
+  };
 }
 
-type Of<Kind extends ExecutionReport['kind']> = Extract<ExecutionReport, { readonly kind: Kind }>;
-type Leaving = Of<'parked' | 'given-back' | 'blocked' | 'ended' | 'lost'>;
+interface Told {
+  readonly name: string;
+  readonly from: number;
+  readonly to: number;
+  readonly failure: string | undefined;
+  readonly attributes: Attributes;
+}
 
-class ExecutionFeed {
-  readonly #tracer: Tracer | undefined;
-  readonly #claims: Counter;
-  readonly #waits: Histogram;
-  readonly #steps: Counter;
-  readonly #stepSeconds: Histogram;
-  readonly #departures: Counter;
-  /** Since when; as many as this process has claimed now. */
-  readonly #claimed: Map<string, number> = new Map();
-
-  constructor({ meter, tracer }: ExecutionTelemetryOptions) {
-    this.#tracer = tracer;
-    const of = (name: string): string => `holdfast.execution.${name}`;
-    const seconds = { unit: 's' };
-    this.#claims = meter.createCounter(of('claims'), {
-      description: 'Claims, by how the one before ended; `lost` is a takeover.',
-    });
-    this.#waits = meter.createHistogram(of('claim_wait'), {
-      ...seconds,
-      description: 'From being ready to being claimed.',
-    });
-    this.#steps = meter.createCounter(of('steps'), {
-      description: 'Attempts of steps, by what came of them.',
-    });
-    this.#stepSeconds = meter.createHistogram(of('step'), {
-      ...seconds,
-      description: 'How long attempts of steps took.',
-    });
-    this.#departures = meter.createCounter(of('departures'), {
-      description: 'How executions left this process: parked, given back, lost, or their status.',
-    });
-  }
-
-  take(report: ExecutionReport): void {
-    switch (report.kind) {
-      case 'claimed':
-        this.#claims.add(1, { previous: report.previous });
-        this.#waits.record(report.waitedMs / 1_000);
-        this.#claimed.set(`${report.execution} ${report.fence}`, systemClock.wallMs());
-        return;
-      case 'step':
-        this.#step(report);
-        return;
-      case 'parked':
-      case 'given-back':
-      case 'blocked':
-      case 'ended':
-      case 'lost':
-        this.#left(report);
-        return;
-      default:
-    }
-  }
-
-  #step(report: Of<'step'>): void {
-    const outcome = report.failure === undefined ? 'completed' : 'failed';
-    this.#steps.add(1, { outcome });
-    this.#stepSeconds.record(report.tookMs / 1_000, { outcome });
-    const now = systemClock.wallMs();
-    this.#span(`step ${report.step}`, report, {
-      ...{ from: now - report.tookMs, to: now, failure: report.failure?.message },
-      attributes: {
-        'holdfast.step': report.step,
-        'holdfast.attempt': report.attempt,
-        'holdfast.may_have_run': report.mayHaveRun,
-      },
-    });
-  }
-
-  #left(report: Leaving): void {
-    const how = report.kind === 'ended' ? report.status : report.kind;
-    this.#departures.add(1, { how });
-    const key = `${report.execution} ${report.fence}`;
-    const to = systemClock.wallMs();
-    const from = this.#claimed.get(key) ?? to;
-    this.#claimed.delete(key);
-    const failure = report.kind === 'ended' ? report.failure?.message : undefined;
-    const attributes = { 'holdfast.how': how };
-    this.#span(`execution ${report.pipeline}`, report, { from, to, failure, attributes });
-  }
-
-  #span(
-    name: string,
-    report: Of<'step'> | Leaving,
-    told: {
-      readonly from: number;
-      readonly to: number;
-      readonly failure: string | undefined;
-      readonly attributes: Attributes;
+function executionSpan(
+  tracer: Tracer | undefined,
+  report: ReportAbout,
+  { name, from, to, failure, attributes }: Told,
+): void {
+  if (tracer === undefined) return;
+  const options = {
+    kind: SpanKind.INTERNAL,
+    startTime: from,
+    attributes: {
+      'holdfast.execution': report.execution,
+      'holdfast.pipeline': report.pipeline,
+      'holdfast.fence': report.fence,
+      ...attributes,
     },
-  ): void {
-    if (this.#tracer === undefined) return;
-    const options = {
-      kind: SpanKind.INTERNAL,
-      startTime: told.from,
-      attributes: {
-        'holdfast.execution': report.execution,
-        'holdfast.pipeline': report.pipeline,
-        'holdfast.fence': report.fence,
-        ...told.attributes,
-      },
-    };
-    const span = this.#tracer.startSpan(name, options, contextOf(report.traceparent));
-    if (told.failure !== undefined) {
-      span.setStatus({ code: SpanStatusCode.ERROR, message: told.failure });
-    }
-    span.end(told.to);
-  }
+  };
+  const span = tracer.startSpan(name, options, contextOf(report.traceparent));
+  if (failure !== undefined) span.setStatus({ code: SpanStatusCode.ERROR, message: failure });
+  span.end(to);
 }
 
 const TRACEPARENT = /^[0-9a-f]{2}-([0-9a-f]{32})-([0-9a-f]{16})-([0-9a-f]{2})/;

@@ -2,7 +2,7 @@
 // names are stable; docs/guide/observe.md lists them and the Grafana dashboard uses exactly these.
 
 import { Counter, Gauge, Histogram, type Registry } from 'prom-client';
-import type { ExecutionObserver, ExecutionReport } from '../execution/report.ts';
+import { type ExecutionObserver, howLeft, isLeaving } from '../execution/report.ts';
 import type { LeaseObserver } from '../lease/observer.ts';
 import { InvalidInput } from '../support/fault.ts';
 import { rejectUnknownOptions } from '../support/options.ts';
@@ -74,59 +74,32 @@ const EXECUTION_BUCKETS = [0.001, 0.005, 0.025, 0.1, 0.5, 1, 5, 30, 60, 300, 1_8
  * const holdfast = await openHoldfast({ store: './holdfast.db', observer });
  */
 export function prometheusExecutionObserver(options: PrometheusOptions): ExecutionObserver {
-  const feed = new ExecutionFeed(registryOf('prometheusExecutionObserver', options));
-  return { report: (report) => feed.take(report) };
-}
-
-class ExecutionFeed {
-  readonly #claims: Counter;
-  readonly #waits: Histogram;
-  readonly #steps: Histogram;
-  readonly #departures: Counter;
-
-  constructor(registry: Registry) {
-    const about = (name: string, help: string, ...labels: readonly string[]) => ({
-      ...{ name: `holdfast_execution_${name}`, help, registers: [registry] },
-      labelNames: ['pipeline', ...labels],
-    });
-    const claims = 'Claims, by how the one before ended; lost is a takeover.';
-    this.#claims = new Counter(about('claims_total', claims, 'previous'));
-    this.#waits = new Histogram({
-      ...about('claim_wait_seconds', 'From being ready to being claimed.'),
-      buckets: EXECUTION_BUCKETS,
-    });
-    this.#steps = new Histogram({
-      ...about('step_seconds', 'Attempts of steps and how long they took.', 'outcome'),
-      buckets: EXECUTION_BUCKETS,
-    });
-    const left = 'How executions left this process: parked, given back, lost, or their status.';
-    this.#departures = new Counter(about('departures_total', left, 'how'));
-  }
-
-  take(report: ExecutionReport): void {
-    switch (report.kind) {
-      case 'claimed': {
+  const registry = registryOf('prometheusExecutionObserver', options);
+  const about = (name: string, help: string, ...labels: readonly string[]) => ({
+    ...{ name: `holdfast_execution_${name}`, help, registers: [registry] },
+    labelNames: ['pipeline', ...labels],
+  });
+  const seconds = (name: string, help: string, ...labels: readonly string[]) =>
+    new Histogram({ ...about(name, help, ...labels), buckets: EXECUTION_BUCKETS });
+  const told = 'Claims, by how the one before ended; lost is a takeover.';
+  const claims = new Counter(about('claims_total', told, 'previous'));
+  const waits = seconds('claim_wait_seconds', 'From being ready to being claimed.');
+  const steps = seconds('step_seconds', 'Attempts of steps and how long they took.', 'outcome');
+  const left = 'How executions left this process: parked, given back, lost, or their status.';
+  const departures = new Counter(about('departures_total', left, 'how'));
+  return {
+    report(report) {
+      if (report.kind === 'claimed') {
         const { pipeline, previous, waitedMs } = report;
-        this.#claims.inc({ pipeline, previous });
-        this.#waits.observe({ pipeline }, waitedMs / 1_000);
-        return;
-      }
-      case 'step': {
+        claims.inc({ pipeline, previous });
+        waits.observe({ pipeline }, waitedMs / 1_000);
+      } else if (report.kind === 'step') {
         const { pipeline, failure, tookMs } = report;
         const outcome = failure === undefined ? 'completed' : 'failed';
-        this.#steps.observe({ pipeline, outcome }, tookMs / 1_000);
-        return;
+        steps.observe({ pipeline, outcome }, tookMs / 1_000);
+      } else if (isLeaving(report)) {
+        departures.inc({ pipeline: report.pipeline, how: howLeft(report) });
       }
-      case 'parked':
-      case 'given-back':
-      case 'blocked':
-      case 'ended':
-      case 'lost': {
-        const how = report.kind === 'ended' ? report.status : report.kind;
-        this.#departures.inc({ pipeline: report.pipeline, how });
-        return;
-      }
-      default:
-    }
-  }
+    },
+  };
 }

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { importCycles } from './cycles.ts';
+import { importCycles, ringsIn } from './cycles.ts';
+import { LAYERS } from './layers.ts';
 import { projectFiles } from './project-files.ts';
 
 test('no files import each other in a ring', () => {
@@ -8,6 +9,11 @@ test('no files import each other in a ring', () => {
     importCycles(projectFiles('{src,contract,test,scripts,bench,examples,console}/**/*.{ts,tsx}')),
     [],
   );
+});
+
+test('layers import each other in no ring, types included', () => {
+  // That no file leaves this table, with its types or without, is checked beside it.
+  assert.deepEqual(ringsIn(new Map(Object.entries(LAYERS))), []);
 });
 
 test('the rule bites', () => {

@@ -3,29 +3,33 @@ import type { ProjectFile } from './project-files.ts';
 
 /** Files that import each other in a ring at run time. Type-only imports are erased and do not count. */
 export function importCycles(files: readonly ProjectFile[]): readonly string[] {
-  const imports = new Map(files.map((file) => [file.path, runtimeImports(file)]));
-  const finished = new Set<string>();
-  const cycles: string[] = [];
+  return ringsIn(new Map(files.map((file) => [file.path, runtimeImports(file)])));
+}
 
-  const visit = (path: string, trail: readonly string[]): void => {
-    const seenAt = trail.indexOf(path);
+/** Each ring once, as the path that closes it. */
+export function ringsIn(graph: ReadonlyMap<string, readonly string[]>): readonly string[] {
+  const finished = new Set<string>();
+  const rings: string[] = [];
+
+  const visit = (node: string, trail: readonly string[]): void => {
+    const seenAt = trail.indexOf(node);
     if (seenAt !== -1) {
-      cycles.push([...trail.slice(seenAt), path].join(' → '));
+      rings.push([...trail.slice(seenAt), node].join(' → '));
       return;
     }
-    if (finished.has(path)) {
+    if (finished.has(node)) {
       return;
     }
-    for (const target of imports.get(path) ?? []) {
-      visit(target, [...trail, path]);
+    for (const target of graph.get(node) ?? []) {
+      visit(target, [...trail, node]);
     }
-    finished.add(path);
+    finished.add(node);
   };
 
-  for (const path of imports.keys()) {
-    visit(path, []);
+  for (const node of graph.keys()) {
+    visit(node, []);
   }
-  return cycles;
+  return rings;
 }
 
 function runtimeImports(file: ProjectFile): readonly string[] {

@@ -32,17 +32,7 @@ export interface AccessKeyRow {
 }
 
 /** What is given of a row; the store's clock says the rest (P-7). */
-export function fromAddKey(request: AddKey): {
-  readonly id: string;
-  readonly project: string | null;
-  readonly roles: string;
-  readonly name: string;
-  readonly digest: string;
-  readonly createdBy: string | null;
-  readonly expiresInMs: number | null;
-  readonly madeBy: string | null;
-  readonly rotates: string | null;
-} {
+export function fromAddKey(request: AddKey) {
   const { id, project, roles, name, digest, createdBy, expiresInMs, madeBy, rotates } = request;
   return {
     ...{ id, name, digest, roles: JSON.stringify(roles) },

@@ -26,7 +26,7 @@ export interface Schedule {
 
 // What becomes of a schedule that is paused or resumed. Pure.
 
-type ScheduleDecision =
+export type ScheduleDecision =
   | { readonly kind: 'done' | 'no-change' | 'stale' }
   | ({ readonly kind: 'refused' } & ScheduleRefusal);
 

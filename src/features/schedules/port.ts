@@ -1,12 +1,11 @@
 // The part of the port that keeps schedules (X-32 … X-35).
 
 import type { ExecutionId, ProjectName } from '../../execution/names.ts';
-import type { ScheduleRefusal } from '../../execution/refusal.ts';
 import type { Submit } from '../../store/contract/execution-store.ts';
 import type { Instant } from '../../support/clock.ts';
 import type { OverQuota } from '../access/model.ts';
 import type { Audited } from '../audit/model.ts';
-import type { Schedule } from './model.ts';
+import type { Schedule, ScheduleDecision } from './model.ts';
 
 export interface ScheduleStore {
   /** Made, or changed when its digest is another one. */
@@ -57,10 +56,8 @@ export interface ResumeSchedule extends ScheduleCommand {
   readonly nextAt: Instant;
 }
 
-export type ScheduleAnswer =
-  /** `stale`: the plan is another one by now; nothing was changed. */
-  | { readonly kind: 'done' | 'no-change' | 'stale' }
-  | ({ readonly kind: 'refused' } & ScheduleRefusal);
+/** `stale`: the plan is another one by now; nothing was changed. */
+export type ScheduleAnswer = ScheduleDecision;
 
 export interface DueSchedules {
   readonly now: Instant;

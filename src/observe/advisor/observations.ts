@@ -3,6 +3,7 @@
 
 import type { LeaseEvent } from '../../lease/event.ts';
 import type { LeaseReport, OperationReport, SettingsReport } from '../../lease/observer.ts';
+import { present } from '../../support/options.ts';
 import type { LogEntry } from '../lease-log/entry.ts';
 import { Histogram } from './histogram.ts';
 import type { LeaseSettings } from './model.ts';
@@ -54,11 +55,11 @@ export class ObservationCollector {
   readonly #expiredAt: Map<string, number> = new Map();
   readonly #endedSessions: Map<string, { readonly at: number; readonly exit: string }> = new Map();
   readonly #takeovers: { readonly waiter: string; readonly delayMs: number }[] = [];
-  readonly #checkpointLatency: Histogram = new Histogram();
-  readonly #checkpointBytes: Histogram = new Histogram();
-  readonly #sinceCheckpoint: Histogram = new Histogram();
-  readonly #overrun: Histogram = new Histogram();
-  readonly #acquireLatency: Histogram = new Histogram();
+  readonly #measured = {
+    ...{ checkpointLatency: new Histogram(), checkpointBytes: new Histogram() },
+    ...{ sinceCheckpoint: new Histogram(), overrun: new Histogram() },
+    acquireLatency: new Histogram(),
+  };
   readonly #waitedFor: Set<string> = new Set();
   readonly #seen: Set<number> = new Set();
   #leaseMs = 0;
@@ -81,27 +82,24 @@ export class ObservationCollector {
   #addReport(report: LeaseReport): void {
     if (report.kind === 'dropped') return;
     if (report.kind === 'overrun' && report.stillRunning !== true) {
-      this.#overrun.add(report.overrunMs);
+      this.#measured.overrun.add(report.overrunMs);
     }
     if (report.kind === 'operation') {
       if (report.outcome === 'fenced') this.#fenceRejections += 1;
       if (report.operation === 'checkpoint' && report.outcome === 'ok') {
-        this.#checkpointLatency.add(report.latencyMs);
-        this.#checkpointBytes.add(report.bytes ?? 0);
+        this.#measured.checkpointLatency.add(report.latencyMs);
+        this.#measured.checkpointBytes.add(report.bytes ?? 0);
         if (report.saved?.sinceLastMs !== undefined) {
-          this.#sinceCheckpoint.add(report.saved.sinceLastMs);
+          this.#measured.sinceCheckpoint.add(report.saved.sinceLastMs);
         }
       }
       if (report.operation === 'acquire') {
-        if (report.outcome === 'ok') this.#acquireLatency.add(report.latencyMs);
+        if (report.outcome === 'ok') this.#measured.acquireLatency.add(report.latencyMs);
         if (report.outcome === 'contended') this.#waitedFor.add(`${report.session} ${report.key}`);
       }
     }
-    let tally = this.#tallies.get(report.session);
-    if (tally === undefined) {
-      tally = new SessionTally(report.session);
-      this.#tallies.set(report.session, tally);
-    }
+    const tally = this.#tallies.get(report.session) ?? new SessionTally(report.session);
+    this.#tallies.set(report.session, tally);
     tally.add(report);
   }
 
@@ -128,7 +126,7 @@ export class ObservationCollector {
   }
 
   observations(): Observations {
-    const sessions = [...this.#tallies.values()].map((tally) => tally.recorded());
+    const sessions = [...this.#tallies.values()].map((tally) => tally.recorded);
     const sessionMs = sessions.reduce((total, session) => total + session.livedMs, 0);
     const openMs = [...this.#terms.values()].reduce(
       (total, term) => total + Math.max(0, this.#lastEventAt - term.at),
@@ -146,15 +144,11 @@ export class ObservationCollector {
       sessions,
       sessionHours: sessionMs / HOUR_MS,
       leaseHours: (this.#leaseMs + openMs) / HOUR_MS,
-      current: currentSettings(sessions, this.#sinceCheckpoint),
+      current: currentSettings(sessions, this.#measured.sinceCheckpoint),
       losses,
       takeoverDelay,
-      checkpointLatency: this.#checkpointLatency,
-      checkpointBytes: this.#checkpointBytes,
-      sinceCheckpoint: this.#sinceCheckpoint,
+      ...this.#measured,
       rework,
-      overrun: this.#overrun,
-      acquireLatency: this.#acquireLatency,
       fenceRejections: this.#fenceRejections,
       hasEvents: this.#seen.size > 0,
     };
@@ -202,14 +196,7 @@ function currentSettings(
   if (settings === undefined) return undefined;
   const { ttlMs, heartbeatMs, graceMs, guardMs, driftPpm } = settings;
   const checkpointMs = sinceCheckpoint.count > 0 ? sinceCheckpoint.quantile(0.5) : undefined;
-  return {
-    ttlMs,
-    heartbeatMs,
-    graceMs,
-    guardMs,
-    driftPpm,
-    ...(checkpointMs === undefined ? {} : { checkpointMs }),
-  };
+  return { ttlMs, heartbeatMs, graceMs, guardMs, driftPpm, ...present({ checkpointMs }) };
 }
 
 // One session's reports, added up. Renewals are looked at as gaps: from the sending of one that was
@@ -260,53 +247,52 @@ export interface RecordedSession {
 /** Less than this is the ordinary unevenness of timers. */
 export const PAUSE_MS_MIN = 20;
 
+type Adding<Record> = {
+  -readonly [Name in keyof Record]: Record[Name] extends readonly (infer Item)[]
+    ? Item[]
+    : Record[Name];
+};
+
 class SessionTally {
-  readonly #id: string;
-  readonly #renewals: Renewal[] = [];
-  readonly #latency: Histogram = new Histogram();
-  readonly #failedLatency: Histogram = new Histogram();
-  readonly #slack: Histogram = new Histogram();
-  readonly #failures: FailureRow[] = [];
-  readonly #pauses: number[] = [];
-  #settings: SettingsReport | undefined;
+  readonly recorded: Adding<RecordedSession>;
   #firstAt: number | undefined;
-  #lastAt = 0;
   #goodSentAt: number | undefined;
   #pauseMs = 0;
   #failing: OperationReport[] = [];
   #failingSince = 0;
-  #answered = 0;
-  #lapsed = 0;
-  #rejoined = 0;
-  #lost = false;
-  #savedAt: number | undefined;
 
   constructor(id: string) {
-    this.#id = id;
+    this.recorded = {
+      ...{ id, settings: undefined, savedAt: undefined, lost: false, livedMs: 0, lastAt: 0 },
+      ...{ answered: 0, lapsed: 0, rejoined: 0, renewals: [], failures: [], pauses: [] },
+      ...{ latency: new Histogram(), failedLatency: new Histogram(), slack: new Histogram() },
+    };
   }
 
   add(report: Exclude<LeaseReport, { kind: 'dropped' }>): void {
+    const { recorded } = this;
     this.#firstAt ??= report.at;
-    this.#lastAt = Math.max(this.#lastAt, report.at);
-    if (report.kind === 'settings') this.#settings = report;
-    if (report.kind === 'lapsed') this.#lapsed += 1;
-    if (report.kind === 'rejoined') this.#rejoined += 1;
-    if (report.kind === 'lost') this.#lost = true;
+    recorded.lastAt = Math.max(recorded.lastAt, report.at);
+    recorded.livedMs = recorded.lastAt - this.#firstAt;
+    if (report.kind === 'settings') recorded.settings = report;
+    if (report.kind === 'lapsed') recorded.lapsed += 1;
+    if (report.kind === 'rejoined') recorded.rejoined += 1;
+    if (report.kind === 'lost') recorded.lost = true;
     if (report.kind !== 'operation') return;
     this.#addPause(report);
     const sentAt = report.at - report.latencyMs;
     if (report.operation === 'open-session' && report.outcome === 'ok') this.#goodSentAt = sentAt;
     if (report.operation === 'heartbeat') this.#addHeartbeat(report, sentAt);
     const saves = report.operation === 'checkpoint' || report.granted !== undefined;
-    if (saves && report.outcome === 'ok') this.#savedAt = sentAt;
+    if (saves && report.outcome === 'ok') recorded.savedAt = sentAt;
   }
 
   #addPause(report: OperationReport): void {
     const seen = report.loopLagMs + report.suspendedMs;
     if (seen < PAUSE_MS_MIN) return;
     // A pause begins between two looks at the loop: half of that was not seen.
-    const pause = seen + (this.#settings?.lagEveryMs ?? 0) / 2;
-    this.#pauses.push(pause);
+    const pause = seen + (this.recorded.settings?.lagEveryMs ?? 0) / 2;
+    this.recorded.pauses.push(pause);
     this.#pauseMs = Math.max(this.#pauseMs, pause);
   }
 
@@ -316,11 +302,11 @@ class SessionTally {
       this.#failing.push(report);
       return;
     }
-    this.#answered += 1;
+    this.recorded.answered += 1;
     const lost = report.outcome !== 'ok';
     if (this.#goodSentAt !== undefined) {
       const failedTries = this.#failing.length;
-      this.#renewals.push({
+      this.recorded.renewals.push({
         gapMs: report.at - this.#goodSentAt,
         lost,
         pauseMs: this.#pauseMs,
@@ -331,39 +317,19 @@ class SessionTally {
     this.#pauseMs = 0;
     this.#endFailing(sentAt);
     if (lost) return;
-    this.#latency.add(report.latencyMs);
-    this.#slack.add(report.remainingAtSendMs - report.latencyMs);
+    this.recorded.latency.add(report.latencyMs);
+    this.recorded.slack.add(report.remainingAtSendMs - report.latencyMs);
     this.#goodSentAt = sentAt;
   }
 
   #endFailing(sentAt: number): void {
     if (this.#failing.length === 0) return;
-    for (const failed of this.#failing) this.#failedLatency.add(failed.latencyMs);
-    this.#failures.push({
+    for (const failed of this.#failing) this.recorded.failedLatency.add(failed.latencyMs);
+    this.recorded.failures.push({
       tries: this.#failing.length,
       unknown: this.#failing.filter((failed) => failed.outcome === 'unknown').length,
       lastedMs: sentAt - this.#failingSince,
     });
     this.#failing = [];
-  }
-
-  recorded(): RecordedSession {
-    return {
-      id: this.#id,
-      settings: this.#settings,
-      livedMs: this.#lastAt - (this.#firstAt ?? this.#lastAt),
-      lastAt: this.#lastAt,
-      renewals: this.#renewals,
-      latency: this.#latency,
-      failedLatency: this.#failedLatency,
-      slack: this.#slack,
-      answered: this.#answered,
-      failures: this.#failures,
-      pauses: this.#pauses,
-      lapsed: this.#lapsed,
-      rejoined: this.#rejoined,
-      lost: this.#lost,
-      savedAt: this.#savedAt,
-    };
   }
 }

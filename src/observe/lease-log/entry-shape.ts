@@ -2,7 +2,7 @@
 // is believed before it was looked at here.
 
 import { EXIT_ADVICE } from '../../lease/exit.ts';
-import type { LeaseOperation, OutcomeClass } from '../../lease/observer.ts';
+import { LEASE_OPERATIONS, OUTCOME_CLASSES } from '../../lease/observer.ts';
 import { shown } from '../../support/options.ts';
 import { LOG_VERSION, type LogEntry } from './entry.ts';
 
@@ -71,37 +71,14 @@ function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {
 
 // Entries, by kind.
 
-const OPERATIONS: Readonly<Record<LeaseOperation, true>> = {
-  'open-session': true,
-  heartbeat: true,
-  'end-session': true,
-  acquire: true,
-  withdraw: true,
-  checkpoint: true,
-  'begin-intent': true,
-  'settle-intent': true,
-  release: true,
-};
-
-const OUTCOMES: Readonly<Record<OutcomeClass, true>> = {
-  ok: true,
-  contended: true,
-  fenced: true,
-  expired: true,
-  revoked: true,
-  refused: true,
-  unknown: true,
-  unavailable: true,
-};
-
 const yes: Check = (value, path) => (value === true ? undefined : `${path} must be true`);
 const exit = oneOf(Object.keys(EXIT_ADVICE));
 const loss: Shape = { session: text, leases: whole, cause: optional(text), at: number };
 
 const report: Check = tagged({
   operation: {
-    operation: oneOf(Object.keys(OPERATIONS)),
-    outcome: oneOf(Object.keys(OUTCOMES)),
+    operation: oneOf(LEASE_OPERATIONS),
+    outcome: oneOf(OUTCOME_CLASSES),
     latencyMs: number,
     remainingAtSendMs: number,
     remainingAtReplyMs: number,
