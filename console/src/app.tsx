@@ -1,6 +1,6 @@
-// The frame: who is signed in, where one can go, and the page.
+// The frame around every page: sign-in, navigation, the demo tour and the page itself.
 
-import { type ReactNode, useEffect, useRef } from 'react';
+import { type ReactNode, useEffect, useLayoutEffect, useRef } from 'react';
 import type { CallerMessage } from '../../src/protocol/messages/coordinator.ts';
 import { useLive } from './api/live.ts';
 import { useCaller } from './api/reads.ts';
@@ -24,20 +24,20 @@ function Console(): ReactNode {
   const caller = useCaller();
   const code = caller.error?.code;
   if (code === 'key-required') return <SignIn />;
-  // A project that was chosen before may be gone, or not be of this key.
+  // The project selected earlier may be gone, or closed to this key.
   if (code === 'project-denied' || code === 'project-unknown')
     return <SignIn problem={caller.error} />;
   if (caller.data === undefined) return <Arriving error={caller.error} />;
   return <Frame caller={caller.data} />;
 }
 
-/** Before it is known who looks; what takes its time is said to be under way. */
+/** Shown until the coordinator returned who is signed in. */
 function Arriving({ error }: { readonly error: unknown }): ReactNode {
   return (
     <main className="alone">
       {error === null ? (
         <p className="arriving" role="status">
-          Asking the coordinator …
+          Connecting to the coordinator…
         </p>
       ) : (
         <ProblemNote error={error} />
@@ -54,12 +54,13 @@ function Frame({ caller }: { readonly caller: CallerMessage }): ReactNode {
     ({ match }) => match !== null,
   );
   const title = found?.page.title ?? 'Not found';
-  useEffect(() => {
+  // A layout effect, so that a page can set a more specific title in its own effect.
+  useLayoutEffect(() => {
     document.title = `${title} · Holdfast`;
   }, [title]);
   const main = useRef<HTMLElement>(null);
   const shown = useRef(path);
-  // Who cannot see that another page is there is told, and goes on from its top.
+  // Screen readers announce the new page and continue from its top.
   useEffect(() => {
     if (shown.current !== path) main.current?.focus({ preventScroll: true });
     shown.current = path;
@@ -67,7 +68,7 @@ function Frame({ caller }: { readonly caller: CallerMessage }): ReactNode {
   return (
     <div className="frame">
       <a className="skip" href="#main">
-        Skip to the page
+        Skip to main content
       </a>
       <Nav liveness={mayRead ? liveness : undefined} path={path} caller={caller} />
       <main id="main" ref={main} tabIndex={-1}>
@@ -90,9 +91,9 @@ function Missing(): ReactNode {
   return (
     <>
       <PageHead title="Not found" />
-      <Empty title="There is no such page">
+      <Empty title="Page not found">
         <p>
-          Go to <Link to="/executions">the executions</Link>.
+          <Link to="/executions">Go to Executions</Link>
         </p>
       </Empty>
     </>
@@ -108,10 +109,10 @@ function NotAllowed({ page, caller }: NotAllowedProps): ReactNode {
   return (
     <>
       <PageHead title={page.title} />
-      <Empty title="Your key does not open this page">
+      <Empty title="You don't have access to this page">
         <p>
-          This needs a key with role {page.allows.join(' or ')}; yours has {caller.roles.join(', ')}
-          . Sign in with another one, or ask an admin for it.
+          Requires role {page.allows.join(' or ')}; your key has {caller.roles.join(', ')}. Sign in
+          with another key or ask an admin.
         </p>
       </Empty>
     </>

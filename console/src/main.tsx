@@ -18,7 +18,7 @@ const RETRIES = 3;
 const client = new QueryClient({
   defaultOptions: {
     queries: {
-      // What the coordinator refused it will refuse again; what it could not do is worth another try.
+      // Retry failures of the coordinator or the network. A refused request would be refused again.
       retry: (count, error) =>
         count < RETRIES && (!(error instanceof Refused) || error.status >= 500),
       staleTime: 500,
@@ -28,7 +28,7 @@ const client = new QueryClient({
 });
 
 const root = document.getElementById('root');
-if (root === null) throw new Error('The page has no place for the console.');
+if (root === null) throw new Error('Root element #root is missing.');
 createRoot(root).render(
   <StrictMode>
     <QueryClientProvider client={client}>

@@ -1,4 +1,4 @@
-// Where one can go, who one is, how it looks.
+// The navigation: pages, connection, signed-in key, project and theme.
 
 import { useQueryClient } from '@tanstack/react-query';
 import { type ReactNode, useState } from 'react';
@@ -7,19 +7,23 @@ import { requestTo } from '../../src/protocol/messages/request.ts';
 import { chooseProject, chosenProject } from './api/call.ts';
 import type { Liveness } from './api/live.ts';
 import { useAct, useMay, useRead } from './api/reads.ts';
-import { isAllowed } from './page-spec.ts';
+import { isAllowed, type PageSpec } from './page-spec.ts';
 import { PAGES } from './pages.tsx';
 import { Link } from './router.tsx';
 import { chooseTheme, chosenTheme, type Theme } from './theme.ts';
 
-const GROUPS = ['work', 'repair', 'operate'] as const;
+const GROUPS = [
+  ['work', 'Work'],
+  ['repair', 'Repair'],
+  ['operate', 'Operate'],
+] as const;
 
 export function Nav({
   liveness,
   path,
   caller,
 }: {
-  /** Undefined where the key is told nothing. */
+  /** Undefined if the key cannot read executions: then there is no live stream. */
   readonly liveness: Liveness | undefined;
   readonly path: string;
   readonly caller: CallerMessage;
@@ -31,30 +35,49 @@ export function Nav({
         <Mark /> holdfast
       </Link>
       <div className="nav-pages">
-        {GROUPS.map((group) => (
-          <ul key={group} className="nav-group">
-            {pages
-              .filter((page) => page.group === group)
-              .map(({ title, nav = '/' }) => (
-                <li key={nav}>
-                  <Link to={nav} aria-current={isAt(path, nav) ? 'page' : undefined}>
-                    {title}
-                  </Link>
-                </li>
-              ))}
-          </ul>
+        {GROUPS.map(([group, heading]) => (
+          <NavGroup
+            key={group}
+            heading={heading}
+            pages={pages.filter((page) => page.group === group)}
+            path={path}
+          />
         ))}
       </div>
       <div className="nav-foot">
         {liveness === undefined ? null : (
           <p className={`liveness liveness-${liveness}`} role="status">
-            {liveness === 'live' ? 'live' : 'connecting …'}
+            {liveness === 'live' ? 'Live' : 'Reconnecting…'}
           </p>
         )}
         <Who caller={caller} />
         <ThemeChoice />
       </div>
     </nav>
+  );
+}
+
+interface NavGroupProps {
+  readonly heading: string;
+  readonly pages: readonly PageSpec[];
+  readonly path: string;
+}
+
+function NavGroup({ heading, pages, path }: NavGroupProps): ReactNode {
+  if (pages.length === 0) return null;
+  return (
+    <div className="nav-group">
+      <p className="nav-heading">{heading}</p>
+      <ul aria-label={heading}>
+        {pages.map(({ title, nav = '/' }) => (
+          <li key={nav}>
+            <Link to={nav} aria-current={isAt(path, nav) ? 'page' : undefined}>
+              {title}
+            </Link>
+          </li>
+        ))}
+      </ul>
+    </div>
   );
 }
 
@@ -82,7 +105,7 @@ function Who({ caller }: { readonly caller: CallerMessage }): ReactNode {
       ) : (
         <p className="who-project">{caller.project}</p>
       )}
-      <p className="who-name">{caller.auth === 'off' ? 'no keys asked for' : caller.name}</p>
+      <p className="who-name">{caller.auth === 'off' ? 'Authentication off' : caller.name}</p>
       {caller.auth === 'off' ? null : (
         <button
           type="button"
@@ -102,7 +125,7 @@ function ProjectChoice({ caller }: { readonly caller: CallerMessage }): ReactNod
   const { project: current, projects = [] } = caller;
   const client = useQueryClient();
   const { admin } = useMay();
-  // Of very many, the caller is told the first.
+  // `/v1/caller` lists only the first projects; admins can list more.
   const { data } = useRead(requestTo('GET /v1/projects', { limit: 1_000 }), { isEnabled: admin });
   const names = new Set([current, ...projects, ...(data?.items.map(({ name }) => name) ?? [])]);
   return (
@@ -136,9 +159,9 @@ function ThemeChoice(): ReactNode {
           setTheme(next);
         }}
       >
-        <option value="system">system</option>
-        <option value="light">light</option>
-        <option value="dark">dark</option>
+        <option value="system">System</option>
+        <option value="light">Light</option>
+        <option value="dark">Dark</option>
       </select>
     </label>
   );

@@ -6,15 +6,15 @@ type Role = CallerMessage['roles'][number];
 export interface PageSpec {
   readonly path: RegExp;
   readonly title: string;
-  /** Where the navigation leads; without it, the page is reached from others. */
+  /** The link in the navigation; without it, only other pages link here. */
   readonly nav?: string;
   readonly group?: 'work' | 'repair' | 'operate';
-  /** One of these roles is needed to see anything of it. */
+  /** The key needs one of these roles. */
   readonly allows: readonly Role[];
   readonly show: (param: string) => ReactNode;
 }
 
-/** Who looks at executions at all. */
+/** Roles that can read executions. */
 export const READERS = ['submit', 'operate'] as const;
 
 export function isAllowed({ allows }: PageSpec, roles: readonly Role[]): boolean {

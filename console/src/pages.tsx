@@ -1,4 +1,4 @@
-// All pages, and the order in which they are offered. A page that is to come is one line here.
+// All pages, in the order of the navigation.
 
 import { OPERATE_PAGES } from './operate-pages.tsx';
 import { type PageSpec, READERS } from './page-spec.ts';

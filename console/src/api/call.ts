@@ -1,12 +1,11 @@
-// The coordinator's API, as the console calls it: with the cookie it signed in with, and with a header that
-// no other page can send.
+// Calls to the coordinator's API, with the sign-in cookie and a header that other sites cannot send.
 
 import type { Problem } from '../../../src/protocol/messages/problem.ts';
 import type { ApiRequest } from '../../../src/protocol/messages/request.ts';
 
 const PROJECT_KEY = 'holdfast.project';
 
-/** What the coordinator said no to, in its own words. */
+/** A request that the coordinator refused, with its own message. */
 export class Refused extends Error {
   readonly status: number;
   readonly code: string;
@@ -34,7 +33,7 @@ export async function call<Answer>(
   throw new Refused(problemIn(answer, response.status));
 }
 
-/** What is no message: a document, as it is. */
+/** A document, byte for byte. */
 export async function callBytes(
   request: ApiRequest<unknown>,
   options: CallOptions = {},
@@ -50,7 +49,7 @@ async function ask(request: ApiRequest<unknown>, options: CallOptions): Promise<
   const project = chosenProject();
   return fetch(pathOf(request), {
     method,
-    // Asked for again each time; what has not changed is not sent again.
+    // Revalidate each time; the coordinator sends 304 if nothing changed.
     cache: 'no-cache',
     credentials: 'same-origin',
     headers: {
@@ -66,7 +65,7 @@ async function ask(request: ApiRequest<unknown>, options: CallOptions): Promise<
     throw new Refused({
       status: 0,
       code: 'unreachable',
-      detail: 'The coordinator does not answer. Is it running? It is asked again by itself.',
+      detail: "Can't reach the coordinator. Retrying…",
     });
   });
 }
@@ -74,10 +73,14 @@ async function ask(request: ApiRequest<unknown>, options: CallOptions): Promise<
 function problemIn(answer: unknown, status: number): Pick<Problem, 'status' | 'code' | 'detail'> {
   const { code, detail } = (answer ?? {}) as Partial<Problem>;
   if (typeof code === 'string' && typeof detail === 'string') return { status, code, detail };
-  return { status, code: 'fault', detail: `The coordinator answered ${status} without a reason.` };
+  return {
+    status,
+    code: 'fault',
+    detail: `The coordinator returned HTTP ${status} without details.`,
+  };
 }
 
-/** For keys of all projects. */
+/** The project that the user selected; only keys for all projects can select one. */
 export function chosenProject(): string | undefined {
   return window.localStorage.getItem(PROJECT_KEY) ?? undefined;
 }
@@ -87,7 +90,7 @@ export function chooseProject(name: string | undefined): void {
   else window.localStorage.setItem(PROJECT_KEY, name);
 }
 
-/** With what somebody has typed, which the coordinator checks. */
+/** Adds query values that the user typed; the coordinator validates them. */
 export function withTyped<Answer>(
   request: ApiRequest<Answer>,
   typed: NonNullable<ApiRequest<Answer>['query']>,
@@ -95,7 +98,7 @@ export function withTyped<Answer>(
   return { ...request, query: { ...request.query, ...typed } };
 }
 
-/** With what is undefined or empty left out. */
+/** Leaves out undefined and empty values. */
 export function pathOf({ path, query = {} }: ApiRequest<unknown>): string {
   const params = new URLSearchParams();
   for (const [name, value] of Object.entries(query)) {

@@ -1,4 +1,4 @@
-// How things go, from the newest executions: what came, what ended, how long it took. Pure.
+// The overview's charts, from the newest executions: submitted, ended and durations over time. Pure.
 
 import { quantile } from './words.ts';
 
@@ -10,27 +10,27 @@ export interface Seen {
 }
 
 export interface Pulse {
-  /** Seconds since 1970, the start of each stretch. */
+  /** The start of each interval, in seconds since 1970. */
   readonly times: readonly number[];
   readonly submitted: readonly number[];
   readonly ended: readonly number[];
-  /** Milliseconds, of what ended in each stretch. */
+  /** Durations in milliseconds of the executions that ended in each interval. */
   readonly p50: readonly (number | null)[];
   readonly p95: readonly (number | null)[];
 }
 
-const STRETCHES = 60;
-/** Times that divide minutes and hours well. */
+const INTERVALS = 60;
+/** Round interval lengths, in milliseconds. */
 const WIDTHS_MS = [
   1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 1_800, 3_600, 10_800, 43_200, 86_400,
 ].map((seconds) => seconds * 1_000);
 
 export function pulseOf(seen: readonly Seen[], nowMs: number): Pulse {
   const oldest = Math.min(nowMs, ...seen.map(({ submittedAt }) => Date.parse(submittedAt)));
-  const wanted = (nowMs - oldest) / STRETCHES;
+  const wanted = (nowMs - oldest) / INTERVALS;
   const width = WIDTHS_MS.find((each) => each >= wanted) ?? 86_400_000;
   const last = Math.floor(nowMs / width);
-  const count = Math.min(STRETCHES, Math.max(12, last - Math.floor(oldest / width) + 1));
+  const count = Math.min(INTERVALS, Math.max(12, last - Math.floor(oldest / width) + 1));
   const first = last - count + 1;
   const submitted = new Array<number>(count).fill(0);
   const took: number[][] = Array.from({ length: count }, () => []);

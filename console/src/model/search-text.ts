@@ -1,4 +1,4 @@
-// What is typed to search executions: `pipeline:order tag:"two words" total=17 hold:paused`. Pure.
+// The search text of executions, such as `pipeline:order tag:"two words" total=17 hold:paused`. Pure.
 
 const NAMES = ['pipeline', 'tag', 'hold'] as const;
 
@@ -6,7 +6,7 @@ type Typed = Record<(typeof NAMES)[number] | 'attribute' | 'equals', string | un
 
 const PARTS = /(?:"(?:\\.|[^"\\])*"|[^\s"])+|"/g;
 
-/** What it stands for, or what is wrong with it. */
+/** The filters in the text, or a message if it has an unknown one. */
 export function readSearch(text: string): Typed | string {
   const typed: Typed = {
     ...{ pipeline: undefined, tag: undefined, hold: undefined },
@@ -16,10 +16,10 @@ export function readSearch(text: string): Typed | string {
     const [, name, value] = /^(pipeline|tag|hold):(.+)$/s.exec(part) ?? [];
     const [, attribute, equals] = /^([^=:"]+)=(.*)$/s.exec(part) ?? [];
     if (name !== undefined) typed[name as 'pipeline'] = plain(value ?? '');
-    // With its quotes: they say that it is a text, whatever it looks like.
+    // The quotes stay: they mark a string, even if it looks like a number.
     else if (attribute !== undefined) Object.assign(typed, { attribute, equals });
     else if (part.startsWith('"') || !part.includes(':')) typed.pipeline = plain(part);
-    else return `"${part}" is no filter. There are pipeline:…, tag:…, hold:… and attribute=value.`;
+    else return `Unknown filter "${part}". Use pipeline:, tag:, hold: or attribute=value.`;
   }
   return typed;
 }

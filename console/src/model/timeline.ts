@@ -1,4 +1,4 @@
-// A history as lanes: who owned it, what its code did, what was undone. Pure.
+// A history as rows of a timeline: owners, steps and waits, compensations. Pure.
 
 import { locatedMessage } from '../../../src/execution/failure.ts';
 
@@ -11,12 +11,12 @@ export interface TimelineEvent {
   readonly body?: unknown;
 }
 
-/** How a stretch of time was spent, which is also how it is drawn. */
+/** How a span of time was spent, which selects its colour. */
 export type Spent = 'owned' | 'lost' | 'done' | 'failed' | 'waiting' | 'open';
 
 export interface Span {
   readonly fromMs: number;
-  /** Undefined while it goes on. */
+  /** Undefined while it is running. */
   readonly toMs: number | undefined;
   readonly spent: Spent;
   readonly label: string;
@@ -36,10 +36,10 @@ export interface Timeline {
   readonly lanes: readonly Lane[];
   readonly takeovers: readonly { readonly atMs: number; readonly fence: number }[];
   readonly fromMs: number;
-  /** The last that is known; of what goes on, whoever shows it knows a later one. */
+  /** The time of the last event. For a running execution the view extends it to now. */
   readonly toMs: number;
   readonly isOver: boolean;
-  /** Lanes that were left out, the oldest. */
+  /** The number of oldest rows that were left out. */
   readonly leftOut: number;
 }
 
@@ -54,8 +54,16 @@ interface Body {
 
 const OWNER_ENDS = new Set(['parked', 'given-back', 'compensating']);
 const ENDS = new Set(['completed', 'failed', 'cancelled', 'quarantined', 'compensated']);
-const OPENS = new Set(['timer-set', 'await-opened', 'child-spawned']);
-const CLOSES = new Set(['timer-fired', 'await-settled', 'child-ended']);
+const OPENS = new Map([
+  ['timer-set', 'Timer'],
+  ['await-opened', 'Request'],
+  ['child-spawned', 'Child'],
+]);
+const CLOSES = new Map([
+  ['timer-fired', 'Timer'],
+  ['await-settled', 'Request'],
+  ['child-ended', 'Child'],
+]);
 
 export const LANES_MAX = 200;
 
@@ -68,7 +76,7 @@ class Builder {
   readonly lanes: Map<string, Growing> = new Map();
   readonly takeovers: { atMs: number; fence: number }[] = [];
   owner: { fromMs: number; label: string; seq: number } | undefined;
-  /** Since when its code could have been doing what ends next. */
+  /** The earliest time at which the next step can have started. */
   sinceMs = 0;
 
   lane(key: string, kind: LaneKind, name: string): Span[] {
@@ -81,19 +89,19 @@ class Builder {
 
   endOwner(toMs: number, spent: 'owned' | 'lost'): void {
     if (this.owner === undefined) return;
-    this.lane('owner', 'owner', 'owner').push({ ...this.owner, toMs, spent });
+    this.lane('owner', 'owner', 'Owner').push({ ...this.owner, toMs, spent });
     this.owner = undefined;
   }
 }
 
 export function timelineOf(events: readonly TimelineEvent[]): Timeline {
   const builder = new Builder();
-  builder.lane('owner', 'owner', 'owner');
+  builder.lane('owner', 'owner', 'Owner');
   for (const event of events) read(builder, event);
   const last = events.at(-1);
   const isOver = last !== undefined && ENDS.has(last.kind);
   if (builder.owner !== undefined) {
-    const spans = builder.lane('owner', 'owner', 'owner');
+    const spans = builder.lane('owner', 'owner', 'Owner');
     spans.push({ ...builder.owner, toMs: undefined, spent: 'owned' });
   }
   const [owner, ...rest] = [...builder.lanes.values()].map(({ lane, spans }) => ({
@@ -129,7 +137,7 @@ function claimed(builder: Builder, event: TimelineEvent, { owner, previous }: Bo
     builder.takeovers.push({ atMs, fence: event.fence ?? 0 });
     builder.endOwner(atMs, 'lost');
   } else builder.endOwner(atMs, 'owned');
-  const label = `${owner ?? 'somebody'} with fence ${shownFence(event.fence ?? 0)}`;
+  const label = `${owner ?? 'unknown worker'} · fence ${shownFence(event.fence ?? 0)}`;
   builder.owner = { fromMs: atMs, label, seq: event.seq };
 }
 
@@ -138,20 +146,21 @@ function stepped(builder: Builder, event: TimelineEvent, body: Body): void {
   const isUndo = key.startsWith('undo:');
   const spans = builder.lane(key, isUndo ? 'undo' : 'step', event.name ?? key);
   const isDone = event.kind === 'step-completed';
-  const tried = attempt > 1 || !isDone ? `, attempt ${attempt}` : '';
+  const subject = `${isUndo ? 'Compensation of ' : ''}${event.name ?? key}`;
+  const tried = attempt > 1 || !isDone ? `: attempt ${attempt}` : '';
   const said = failure?.message === undefined ? '' : `: ${locatedMessage(failure)}`;
   spans.push({
     fromMs: Math.min(builder.sinceMs, timeOf(event) ?? 0),
     toMs: timeOf(event) ?? 0,
     spent: isDone ? 'done' : 'failed',
-    label: `${isUndo ? 'undo ' : ''}${event.name ?? key}${tried} ${isDone ? 'done' : 'failed'}${said}`,
+    label: `${subject}${tried} ${isDone ? 'succeeded' : 'failed'}${said}`,
     seq: event.seq,
   });
 }
 
 function opened(builder: Builder, event: TimelineEvent, { key = String(event.seq) }: Body): void {
   const spans = builder.lane(key, 'wait', event.name ?? key);
-  const label = `${event.kind.replace('-', ' ')}: ${event.name ?? key}`;
+  const label = `${OPENS.get(event.kind)} ${event.name ?? key}`;
   const fromMs = timeOf(event) ?? 0;
   spans.push({ fromMs, toMs: undefined, spent: 'open', label, seq: event.seq });
 }
@@ -165,7 +174,7 @@ function closed(builder: Builder, event: TimelineEvent, body: Body): void {
     fromMs: opening?.fromMs ?? toMs,
     toMs,
     spent: 'waiting',
-    label: `${event.name ?? key}: ${event.kind.replace('-', ' ')}${status === undefined ? '' : `, ${status}`}`,
+    label: `${CLOSES.get(event.kind)} ${event.name ?? key} ended${status === undefined ? '' : `: ${status}`}`,
     seq: event.seq,
   });
 }
@@ -176,14 +185,14 @@ function timeOf(event: TimelineEvent | undefined): number | undefined {
 
 const COUNTERS = 2 ** 40;
 
-/** Epoch and counter, as the command line writes them: what people compare. */
+/** Epoch and counter, as the command line prints them. */
 export function shownFence(fence: number): string {
   return `${Math.floor(fence / COUNTERS)}.${fence % COUNTERS}`;
 }
 
 /**
- * Where a time is, from 0 to 1. Stretches in which nothing happened are drawn shorter than they were: steps
- * of milliseconds stay visible beside waits of days.
+ * The position of a time, from 0 to 1. A compressed scale shortens spans without events, so that steps of
+ * milliseconds stay visible beside waits of days.
  */
 export function scaleOf(timeline: Timeline, isCompressed: boolean): (ms: number) => number {
   const { fromMs, toMs } = timeline;

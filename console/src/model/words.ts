@@ -1,15 +1,20 @@
-// How values are said.
+// Numbers, durations, IDs and codes as text.
 
-/** Rounded to the smallest unit that is said, before it is taken apart: there are no sixty seconds. */
+/** Rounded to its smallest unit before it is split, so that no text has sixty seconds. */
 export function durationText(ms: number): string {
   if (ms < 0) return `-${durationText(-ms)}`;
   if (ms < 999.5) return `${Math.round(ms)} ms`;
   if (ms < 59_500) return `${(ms / 1_000).toFixed(ms < 9_950 ? 1 : 0)} s`;
   const seconds = Math.round(ms / 1_000);
-  if (seconds < 3_600) return `${Math.floor(seconds / 60)} min ${seconds % 60} s`;
+  if (seconds < 3_600) return inTwo(seconds, 60, ['min', 's']);
   const minutes = Math.round(ms / 60_000);
-  if (minutes < 1_440) return `${Math.floor(minutes / 60)} h ${minutes % 60} min`;
-  return `${(ms / 86_400_000).toFixed(1)} d`;
+  if (minutes < 1_440) return inTwo(minutes, 60, ['h', 'min']);
+  return inTwo(Math.round(ms / 3_600_000), 24, ['d', 'h']);
+}
+
+function inTwo(count: number, size: number, [large, small]: readonly [string, string]): string {
+  const rest = count % size;
+  return `${Math.floor(count / size)} ${large}${rest === 0 ? '' : ` ${rest} ${small}`}`;
 }
 
 const WHOLE = new Intl.NumberFormat('en');
@@ -20,17 +25,41 @@ export function countText(count: number): string {
 
 export function bytesText(bytes: number): string {
   if (bytes < 1_024) return plural(bytes, 'byte');
-  if (bytes < 1_048_576) return `${(bytes / 1_024).toFixed(1)} KB`;
-  return `${(bytes / 1_048_576).toFixed(1)} MB`;
+  if (bytes < 1_048_576) return `${(bytes / 1_024).toFixed(1)} KiB`;
+  return `${(bytes / 1_048_576).toFixed(1)} MiB`;
 }
 
-/** The end of a UUID of version 7 is what tells two of the same minute apart. */
+/** Keeps the end: the start of a version 7 UUID is the same for all of one minute. */
 export function shortId(id: string): string {
   return `${id.slice(0, 8)}…${id.slice(-6)}`;
 }
 
 export function plural(count: number, one: string, many: string = `${one}s`): string {
   return `${countText(count)} ${count === 1 ? one : many}`;
+}
+
+/** The count of a list that was read page by page: `200+ executions` while there is another page. */
+export function countedText(
+  { count, hasMore }: { readonly count: number; readonly hasMore: boolean },
+  one: string,
+  many: string = `${one}s`,
+): string {
+  return hasMore ? `${countText(count)}+ ${many}` : plural(count, one, many);
+}
+
+/** A status, an event kind or another code in sentence case. */
+export function sentenceCase(code: string): string {
+  return `${code.charAt(0).toUpperCase()}${code.slice(1).replaceAll('-', ' ')}`;
+}
+
+/** Sessions are `alive`; everything else is named by its code. */
+export function statusText(status: string): string {
+  return status === 'alive' ? 'Healthy' : sentenceCase(status);
+}
+
+/** With authentication off, the coordinator names every caller `anybody`. */
+export function actorText(actor: string): string {
+  return actor === 'anybody' ? 'anonymous' : actor;
 }
 
 /** The value at a part of a sorted list. */

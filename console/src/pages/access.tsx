@@ -23,7 +23,7 @@ export function AccessPage(): ReactNode {
   return (
     <>
       <PageHead
-        title="Projects and keys"
+        title="Projects & API keys"
         about="Who may do what. A key is shown once, when it is made."
       >
         {isOfAll ? <PutProject /> : null}
@@ -50,7 +50,7 @@ export function AccessPage(): ReactNode {
 function NotHere(): ReactNode {
   return (
     <>
-      <PageHead title="Projects and keys" />
+      <PageHead title="Projects & API keys" />
       <Empty title="Projects and keys are not managed at this address">
         <p>
           Start the coordinator with <code>--admin main</code> to have them here, or use the address

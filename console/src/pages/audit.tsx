@@ -56,7 +56,10 @@ export function AuditPage(): ReactNode {
   const items = itemsOf(pages);
   return (
     <>
-      <PageHead title="Audit" about="Acts of people, newest first; nothing is ever changed here">
+      <PageHead
+        title="Audit log"
+        about="Acts of people, newest first; nothing is ever changed here"
+      >
         <NameFilter label="Who" name={actor} onFilter={(name) => goWith(place, { actor: name })} />
       </PageHead>
       <Shown

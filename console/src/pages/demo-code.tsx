@@ -17,7 +17,7 @@ export function DemoCodePage(): ReactNode {
         about="The pipeline the demo workers run: src/cli/demo/restaurant.ts"
       />
       <Shown of={read}>
-        {/* biome-ignore-start lint/a11y: what scrolls can be reached by keyboard */}
+        {/* biome-ignore-start lint/a11y: scrolling content must be reachable by keyboard */}
         <pre className="card code" tabIndex={0} aria-label="restaurant.ts" role="group">
           {read.data}
         </pre>

@@ -1,4 +1,4 @@
-// What people do to one execution.
+// The buttons and dialogs for one execution.
 
 import { type ReactNode, useId, useState } from 'react';
 import type { ExecutionInFull } from '../../../src/protocol/messages/execution.ts';
@@ -25,7 +25,7 @@ export function ExecutionActs({ execution }: { readonly execution: ExecutionInFu
         <MoveButton execution={execution} />
       ) : null}
       {mayCancel && !isEnded ? <CancelButton id={execution.id} /> : null}
-      {mayOperate && DRIVABLE.has(execution.status) ? (
+      {mayOperate && REDRIVABLE.has(execution.status) ? (
         <RedriveButton execution={execution} />
       ) : null}
     </>
@@ -40,11 +40,11 @@ function HoldButton({ execution }: { readonly execution: ExecutionInFull }): Rea
     <ActButton
       label={isHeld ? 'Resume…' : 'Pause…'}
       ask={{
-        title: isHeld ? 'Resume it' : 'Pause it',
+        title: isHeld ? 'Resume execution' : 'Pause execution',
         sentence: isHeld
-          ? 'It may be claimed again, and goes on where it is.'
-          : 'No worker takes it until it is resumed. One that runs now is asked to let go.',
-        verb: isHeld ? 'Resume' : 'Pause',
+          ? 'Workers can claim the execution again; it continues where it stopped.'
+          : 'No worker will claim the execution until it is resumed. A worker running it now is asked to stop.',
+        verb: isHeld ? 'Resume execution' : 'Pause execution',
         act: (reason) => requestTo(`POST /v1/executions/:id/${verb}`, { id, ...reasoned(reason) }),
       }}
     />
@@ -57,9 +57,11 @@ function CancelButton({ id }: { readonly id: string }): ReactNode {
       label="Cancel…"
       className="danger"
       ask={{
-        title: 'Cancel it',
-        sentence: 'It ends. Steps that say how they are undone are undone, in reverse.',
-        verb: 'Cancel the execution',
+        title: 'Cancel execution?',
+        sentence:
+          'The execution ends now. Completed steps that define a compensation are compensated in reverse order.',
+        verb: 'Cancel execution',
+        dismiss: 'Keep running',
         isDanger: true,
         act: (reason) => requestTo('POST /v1/executions/:id/cancel', { id, ...reasoned(reason) }),
       }}
@@ -67,14 +69,14 @@ function CancelButton({ id }: { readonly id: string }): ReactNode {
   );
 }
 
-/** What was undone whole has nothing left to go on from. */
-const DRIVABLE: ReadonlySet<string> = new Set(['failed', 'cancelled', 'quarantined']);
+/** Not `compensated`: nothing is left to continue from. */
+const REDRIVABLE: ReadonlySet<string> = new Set(['failed', 'cancelled', 'quarantined']);
 
-const LETTERED: ReadonlySet<string> = new Set(['failed', 'quarantined']);
+const HAS_DEAD_LETTER: ReadonlySet<string> = new Set(['failed', 'quarantined']);
 
-/** Who drives it again, if somebody does or did. */
+/** The execution that re-drives this one, if there is one. */
 export function useRedriven({ id, status }: ExecutionInFull): string | undefined {
-  const isEnabled = LETTERED.has(status);
+  const isEnabled = HAS_DEAD_LETTER.has(status);
   return useRead(requestTo('GET /v1/dead-letters/:id', { id }), { isEnabled }).data?.redrivenBy;
 }
 
@@ -85,24 +87,24 @@ function RedriveButton({ execution }: { readonly execution: ExecutionInFull }): 
   const mode = isUndoing ? ({ mode: 'compensate' } as const) : {};
   return (
     <ActButton
-      label={`${isUndoing ? 'Undo the rest' : 'Re-drive'}${redrivenBy === undefined ? '' : ' again'}…`}
+      label={`${isUndoing ? 'Retry compensation' : 'Re-drive'}${redrivenBy === undefined ? '' : ' again'}…`}
       className={redrivenBy === undefined ? 'primary' : ''}
       ask={{
-        title: isUndoing ? 'Undo the rest' : 'Drive it again',
+        title: isUndoing ? 'Retry compensation' : 'Re-drive execution',
         sentence: (
           <>
             {redrivenBy === undefined ? null : (
               <>
-                It was driven again before: <ExecutionLink id={redrivenBy} />. What that one did is
-                done once more.{' '}
+                Already re-driven as <ExecutionLink id={redrivenBy} />. Work done there will be
+                repeated.{' '}
               </>
             )}
             {isUndoing
-              ? 'A new execution undoes what this one could not.'
-              : 'A new execution reuses what was recorded, and goes on at the step that failed.'}
+              ? 'Starts a new execution that finishes the compensation.'
+              : 'Starts a new execution that reuses recorded results and resumes at the failed step.'}
           </>
         ),
-        verb: isUndoing ? 'Undo' : 'Re-drive',
+        verb: isUndoing ? 'Retry compensation' : 'Re-drive execution',
         act: (reason) =>
           requestTo('POST /v1/executions/:id/redrive', { id, ...mode, ...reasoned(reason) }),
         after: (answer) => go(`/executions/${(answer as { readonly id: string }).id}`),
@@ -114,11 +116,11 @@ function RedriveButton({ execution }: { readonly execution: ExecutionInFull }): 
 function NoteButton({ id }: { readonly id: string }): ReactNode {
   return (
     <ActButton
-      label="Note…"
+      label="Add note…"
       ask={{
-        title: 'Write a note',
-        sentence: 'It is kept with the audit; nothing of the execution changes.',
-        verb: 'Keep the note',
+        title: 'Add note',
+        sentence: 'Saved in the audit log. The execution is not affected.',
+        verb: 'Save note',
         needsReason: true,
         act: (text) => requestTo('POST /v1/executions/:id/notes', { id, text }),
       }}
@@ -161,14 +163,16 @@ function SignalDialog({
     }
   };
   return (
-    <Dialog title="Send a signal" onClose={onClose}>
+    <Dialog title="Send signal" onClose={onClose}>
       <form
         onSubmit={(event) => {
           event.preventDefault();
           send();
         }}
       >
-        <p>A named message to its code, kept until the code asks for it.</p>
+        <p>
+          Delivers a named message to the pipeline code; it is stored until the code receives it.
+        </p>
         <label htmlFor={nameId}>Name</label>
         <input
           id={nameId}
@@ -177,7 +181,7 @@ function SignalDialog({
           onChange={(event) => setName(event.target.value)}
         />
         <label htmlFor={valueId}>
-          Value <span className="about">(JSON, if any)</span>
+          Payload <span className="about">(JSON, optional)</span>
         </label>
         <textarea
           id={valueId}
@@ -188,10 +192,10 @@ function SignalDialog({
         <ProblemNote error={problem ?? act.error} />
         <div className="dialog-acts">
           <button type="button" className="quiet" onClick={onClose}>
-            Leave it
+            Cancel
           </button>
           <button type="submit" className="primary" disabled={act.isPending}>
-            Send
+            Send signal
           </button>
         </div>
       </form>

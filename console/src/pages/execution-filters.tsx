@@ -1,8 +1,9 @@
-// Which executions are listed: what is typed, what is chosen, and what was kept under a name.
+// The filters of the executions list: search text, statuses and saved views.
 
 import { type ReactNode, useId, useState } from 'react';
 import { readSearch, writeSearch } from '../model/search-text.ts';
 import { STATUSES } from '../model/statuses.ts';
+import { statusText } from '../model/words.ts';
 import { go, goWith, type Place } from '../router.tsx';
 
 const ID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
@@ -17,13 +18,12 @@ export function Filters({ place }: { readonly place: Place }): ReactNode {
   );
 }
 
-/** What is filtered by, or an id. */
 function Search({ place }: { readonly place: Place }): ReactNode {
   const written = writeSearch((name) => place.query.get(name));
   const [text, setText] = useState(written);
   const [problem, setProblem] = useState('');
   const [shown, setShown] = useState(written);
-  // The address says something else, by a view or the way back: so does the field, where it is.
+  // The URL changed, by a view or the back button: the field follows.
   if (shown !== written) {
     setShown(written);
     setText(written);
@@ -51,7 +51,7 @@ function Search({ place }: { readonly place: Place }): ReactNode {
         id={id}
         type="search"
         value={text}
-        placeholder="pipeline:order  tag:vip  total=17  hold:paused — or an id"
+        placeholder="Search by ID, or pipeline:order tag:vip total=17 hold:paused"
         onChange={(event) => setText(event.target.value)}
         aria-describedby={`${id}-problem`}
       />
@@ -80,7 +80,7 @@ function StatusChoice({ place }: { readonly place: Place }): ReactNode {
                 goWith(place, { status: isOn ? rest : [...rest, status] });
               }}
             />
-            {status}
+            {statusText(status)}
           </label>
         );
       })}
@@ -118,9 +118,10 @@ function Views({ place }: { readonly place: Place }): ReactNode {
     window.localStorage.setItem(VIEWS_KEY, JSON.stringify(views));
     setKept(views);
   };
-  /** A name that was given before is given anew; those that are always there stay what they are. */
+  /** Replaces a saved view of the same name. The built-in views cannot be replaced. */
   const keepAs = (name: string): string | undefined => {
-    if (OWN_VIEWS.some((view) => view.name === name)) return `"${name}" is there already.`;
+    if (OWN_VIEWS.some((view) => view.name === name))
+      return `A view named "${name}" already exists.`;
     keep([...kept.filter((view) => view.name !== name), { name, query }]);
     return undefined;
   };
@@ -145,7 +146,7 @@ function Views({ place }: { readonly place: Place }): ReactNode {
           className="quiet"
           onClick={() => keep(kept.filter((view) => view.query !== query))}
         >
-          Forget this view
+          Delete view
         </button>
       ) : null}
     </div>
@@ -153,7 +154,7 @@ function Views({ place }: { readonly place: Place }): ReactNode {
 }
 
 interface KeepViewProps {
-  /** Says what is wrong with the name. */
+  /** Returns the problem with the name, if there is one. */
   readonly onKeep: (name: string) => string | undefined;
 }
 
@@ -163,7 +164,7 @@ function KeepView({ onKeep }: KeepViewProps): ReactNode {
   if (name === undefined) {
     return (
       <button type="button" className="quiet" onClick={() => setName('')}>
-        Keep this view…
+        Save view…
       </button>
     );
   }
@@ -176,14 +177,14 @@ function KeepView({ onKeep }: KeepViewProps): ReactNode {
       }}
     >
       <input
-        aria-label="Name of the view"
-        placeholder="Name of the view"
+        aria-label="View name"
+        placeholder="View name"
         required
         maxLength={40}
         value={name}
         onChange={(event) => setName(event.target.value)}
       />
-      <button type="submit">Keep</button>
+      <button type="submit">Save</button>
       {problem === undefined ? null : (
         <p className="search-problem" role="status">
           {problem}

@@ -1,4 +1,4 @@
-// Another release for an execution that nobody runs: an act, with a reason.
+// The dialog that moves an execution to another release.
 
 import { type ReactNode, useId, useState } from 'react';
 import type { ExecutionInFull } from '../../../src/protocol/messages/execution.ts';
@@ -29,7 +29,7 @@ function MoveDialog({
 }: MoveProps & { readonly onClose: () => void }): ReactNode {
   const { id, pipeline, release } = execution;
   const act = useAct();
-  // From where it was when somebody decided, or not at all.
+  // The move is refused if another one changed the release since the dialog opened.
   const [from] = useState(release ?? null);
   const [to, setTo] = useState('');
   const [reason, setReason] = useState('');
@@ -39,7 +39,7 @@ function MoveDialog({
     ({ name, state }) => name !== from && state !== 'retired',
   );
   return (
-    <Dialog title="Move it to another release" onClose={onClose}>
+    <Dialog title="Move to another release" onClose={onClose}>
       <form
         onSubmit={(event) => {
           event.preventDefault();
@@ -48,14 +48,14 @@ function MoveDialog({
         }}
       >
         <p>
-          {from === null ? 'It is pinned to nothing.' : `It is pinned to ${from}.`} Workers of the
-          other release take it from then on. Whether its history fits their code, a preflight says.
+          {from === null ? 'Not pinned.' : `Pinned to ${from}.`} Workers on the new release will
+          claim it. Run a preflight to check that its history is compatible.
         </p>
         <Shown of={read}>
           <label htmlFor={toId}>To</label>
           <select id={toId} required value={to} onChange={(event) => setTo(event.target.value)}>
             <option value="">
-              {others.length === 0 ? 'there is no other release' : 'choose one'}
+              {others.length === 0 ? 'No other release' : 'Select a release'}
             </option>
             {others.map(({ name, state }) => (
               <option key={name} value={name}>
@@ -65,7 +65,7 @@ function MoveDialog({
           </select>
         </Shown>
         <label htmlFor={reasonId}>
-          Reason <span className="about">(kept in the audit)</span>
+          Reason <span className="about">(recorded in the audit log)</span>
         </label>
         <input
           id={reasonId}
@@ -76,10 +76,10 @@ function MoveDialog({
         <ProblemNote error={act.error} />
         <div className="dialog-acts">
           <button type="button" className="quiet" onClick={onClose}>
-            Leave it
+            Cancel
           </button>
           <button type="submit" className="primary" disabled={act.isPending}>
-            Move it
+            Move execution
           </button>
         </div>
       </form>

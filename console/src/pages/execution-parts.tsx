@@ -1,11 +1,11 @@
-// Values, relatives and records of one execution.
+// Input and output, related executions and activity of one execution.
 
 import type { ReactNode } from 'react';
 import type { ExecutionInFull, ResultMessage } from '../../../src/protocol/messages/execution.ts';
 import { requestTo } from '../../../src/protocol/messages/request.ts';
 import { type Child, useChildren } from '../api/children.ts';
 import { itemsOf, useRead } from '../api/reads.ts';
-import { plural } from '../model/words.ts';
+import { actorText, countedText, sentenceCase } from '../model/words.ts';
 import { JsonView } from '../parts/json.tsx';
 import { ExecutionLink, Fence, Status, Time } from '../parts/marks.tsx';
 import { Empty, Shown } from '../parts/notes.tsx';
@@ -20,8 +20,8 @@ export function Values({
 }): ReactNode {
   if (execution.sealed === true) {
     return (
-      <Empty title="Its values are sealed">
-        <p>They went through a codec that this coordinator does not have.</p>
+      <Empty title="Payloads are encrypted">
+        <p>The coordinator does not have the codec to decode them.</p>
       </Empty>
     );
   }
@@ -57,16 +57,16 @@ export function Related({ execution }: { readonly execution: ExecutionInFull }):
   const { id, parent, redriveOf, lineage } = execution;
   const children = useChildren(id);
   const above: readonly (readonly [string, string])[] = [
-    ...(parent === undefined ? [] : [['Spawned by', parent] as const]),
-    ...(redriveOf === undefined ? [] : [['Drives again', redriveOf] as const]),
-    ...(lineage === id ? [] : [['First of its line', lineage] as const]),
+    ...(parent === undefined ? [] : [['Parent', parent] as const]),
+    ...(redriveOf === undefined ? [] : [['Re-drive of', redriveOf] as const]),
+    ...(lineage === id ? [] : [['First run', lineage] as const]),
   ];
   const below = itemsOf(children);
   return (
     <Shown
       of={children}
       isEmpty={children.data !== undefined && above.length + below.length === 0}
-      empty={<Empty title="It has no relatives" />}
+      empty={<Empty title="No related executions" />}
     >
       <ul className="relatives">
         {above.map(([what, other]) => (
@@ -78,8 +78,11 @@ export function Related({ execution }: { readonly execution: ExecutionInFull }):
       {below.length === 0 ? null : (
         <>
           <h3>
-            {plural(below.length, 'child', 'children')}
-            {children.hasNextPage ? ' and more' : ''}
+            {countedText(
+              { count: below.length, hasMore: children.hasNextPage },
+              'child',
+              'children',
+            )}
           </h3>
           <LongTable
             label="Children"
@@ -105,27 +108,27 @@ export function Records({ id }: { readonly id: string }): ReactNode {
     <Shown
       of={audit}
       isEmpty={audit.data !== undefined && acts.length + writes.length === 0}
-      empty={<Empty title="Nobody did anything to it, and nothing was refused" />}
+      empty={<Empty title="No operator actions and no refused writes" />}
     >
       <ul className="relatives">
         {writes.map((write) => (
           <li key={`${write.session}${write.verb}${write.fence}`}>
-            <Time at={write.lastAt} /> <strong className="bad">refused</strong> {write.verb} of{' '}
-            {write.owner} with the old fence <Fence fence={write.fence} isOld />
+            <Time at={write.lastAt} /> <strong className="bad">Write refused:</strong> {write.owner}{' '}
+            wrote with fence <Fence fence={write.fence} isOld />
             {write.newest === undefined ? null : (
               <>
-                , the newest is <Fence fence={write.newest} />
+                , current is <Fence fence={write.newest} />
               </>
             )}{' '}
             <span className="about">
-              {write.why}
-              {write.count > 1 ? `, ${write.count} times` : ''}
+              ({write.why}
+              {write.count > 1 ? `, ${write.count} times` : ''})
             </span>
           </li>
         ))}
         {acts.map((act) => (
           <li key={act.id}>
-            <Time at={act.at} /> <strong>{act.act}</strong> by {act.actor}{' '}
+            <Time at={act.at} /> <strong>{sentenceCase(act.act)}</strong> by {actorText(act.actor)}{' '}
             <span className="about">{act.reason}</span>
           </li>
         ))}

@@ -1,4 +1,4 @@
-// The timeline: who owned it, above what its code did, above what was undone.
+// The timeline: owners, then steps and waits, then compensations.
 
 import { type CSSProperties, type ReactNode, useMemo, useState } from 'react';
 import type { HistoryMessage } from '../../../src/protocol/messages/execution.ts';
@@ -32,8 +32,8 @@ export function TimelineView({
           {durationText(timeline.toMs - timeline.fromMs)}
           {timeline.takeovers.length === 0
             ? ''
-            : `, taken over ${plural(timeline.takeovers.length, 'time')}`}
-          {timeline.leftOut === 0 ? '' : `, without the oldest ${timeline.leftOut} calls`}
+            : ` · ${plural(timeline.takeovers.length, 'takeover')}`}
+          {timeline.leftOut === 0 ? '' : ` · ${plural(timeline.leftOut, 'oldest row')} hidden`}
         </p>
         <label className="chip">
           <input
@@ -41,11 +41,11 @@ export function TimelineView({
             checked={!isCompressed}
             onChange={(event) => setCompressed(!event.target.checked)}
           />
-          to scale
+          Linear time
         </label>
       </header>
-      {/* biome-ignore-start lint/a11y: what scrolls can be reached by keyboard */}
-      <div className="lanes" tabIndex={0} role="group" aria-label="Lanes">
+      {/* biome-ignore-start lint/a11y: scrolling content must be reachable by keyboard */}
+      <div className="lanes" tabIndex={0} role="group" aria-label="Timeline rows">
         <ol>
           {timeline.lanes.map((lane) => (
             <LaneRow key={lane.key} lane={lane} timeline={timeline} scale={scale} />
@@ -79,7 +79,7 @@ function LaneRow({ lane, timeline, scale }: LaneProps): ReactNode {
                 key={fence}
                 className="takeover"
                 style={{ insetInlineStart: percent(scale(atMs)) }}
-                title={`Taken over: from here on fence ${shownFence(fence)} owns it, and what its predecessor writes is refused.`}
+                title={`Takeover: fence ${shownFence(fence)} owns the execution from here; writes by the previous owner are refused.`}
               />
             ))
           : null}
@@ -100,7 +100,7 @@ function Bar({
     width: `max(5px, ${percent(Math.max(0, to - from))})`,
   };
   const took = durationText((span.toMs ?? timeline.toMs) - span.fromMs);
-  const text = `${span.label}, ${took}${span.toMs === undefined ? ' so far' : ''}`;
+  const text = `${span.label}, ${took}${span.toMs === undefined ? ' (running)' : ''}`;
   return (
     <span className={`bar bar-${span.spent}`} style={style} title={text}>
       <span className="hidden">{text}</span>

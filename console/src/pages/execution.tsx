@@ -1,4 +1,4 @@
-// One execution: why it is where it is, what happened to it, what can be done.
+// One execution: why it is not moving, its facts, timeline, history, payloads and actions.
 
 import { type ReactNode, useEffect, useState } from 'react';
 import type {
@@ -10,7 +10,7 @@ import { requestTo } from '../../../src/protocol/messages/request.ts';
 import { useHistory } from '../api/history.ts';
 import { useRead } from '../api/reads.ts';
 import { ENDED } from '../model/statuses.ts';
-import { countText, durationText } from '../model/words.ts';
+import { actorText, countText, durationText, shortId, statusText } from '../model/words.ts';
 import { type Fact, FactList } from '../parts/facts.tsx';
 import { ExecutionLink, Fence, Said, Status, Time } from '../parts/marks.tsx';
 import { Empty, PageHead, ProblemNote, Shown, StoreProblemNote } from '../parts/notes.tsx';
@@ -32,7 +32,7 @@ export interface Explained {
 const LOOK_MS = 1_500;
 
 export function ExecutionPage({ id }: { readonly id: string }): ReactNode {
-  // Steps are not told of, only what may have become ready or may have ended.
+  // The live stream reports only that an execution may be ready or may have ended, so steps are polled.
   const [everyMs, setEveryMs] = useState<number | false>(LOOK_MS);
   const read = useRead(
     requestTo('GET /v1/executions/:id', { id }),
@@ -45,6 +45,10 @@ export function ExecutionPage({ id }: { readonly id: string }): ReactNode {
   const { data: execution } = read;
   const isEnded = execution !== undefined && ENDED.has(execution.status);
   useEffect(() => setEveryMs(isEnded ? false : LOOK_MS), [isEnded]);
+  const title = titleOf(execution);
+  useEffect(() => {
+    if (title !== undefined) document.title = title;
+  }, [title]);
   if (read.error?.code === 'execution-archived') return <ArchivedNote id={id} />;
   return (
     <>
@@ -75,13 +79,20 @@ export function ExecutionPage({ id }: { readonly id: string }): ReactNode {
   );
 }
 
+/** The browser title, which tells tabs apart. */
+function titleOf(execution: ExecutionInFull | undefined): string | undefined {
+  if (execution === undefined) return undefined;
+  const { pipeline, key, id, status } = execution;
+  return `${pipeline} ${key ?? shortId(id)} – ${statusText(status)} · Holdfast`;
+}
+
 function ArchivedNote({ id }: { readonly id: string }): ReactNode {
   return (
     <>
       <PageHead title="Archived" about={<span className="mono">{id}</span>} />
-      <Empty title="It has ended, was archived, and is not kept here any more">
+      <Empty title="This execution was archived">
         <p>
-          Its documents are there: <Link to={`/archive/${id}`}>open it in the archive</Link>.
+          <Link to={`/archive/${id}`}>Open it in the archive</Link>
         </p>
       </Empty>
     </>
@@ -117,20 +128,20 @@ function Facts({ execution }: { readonly execution: ExecutionInFull }): ReactNod
   const took = endedAt === undefined ? undefined : Date.parse(endedAt) - Date.parse(submittedAt);
   const facts: readonly Fact[] = [
     ['Submitted', <Time key="at" at={submittedAt} />],
-    ...(submittedBy === undefined ? [] : [['By', submittedBy] as const]),
-    ...(took === undefined ? [] : [['Took', durationText(took)] as const]),
+    ...(submittedBy === undefined ? [] : [['Submitted by', actorText(submittedBy)] as const]),
+    ...(took === undefined ? [] : [['Duration', durationText(took)] as const]),
     ...(fence === undefined ? [] : [['Fence', <Fence key="fence" fence={fence} />] as const]),
     ['Lane', lane],
     ...(redrivenBy === undefined
       ? []
-      : [['Driven again', <ExecutionLink key="again" id={redrivenBy} />] as const]),
-    ...(key === undefined ? [] : [['Key', key] as const]),
+      : [['Re-driven as', <ExecutionLink key="again" id={redrivenBy} />] as const]),
+    ...(key === undefined ? [] : [['Idempotency key', key] as const]),
     ...(release === undefined
       ? []
       : [['Release', <ReleaseLink key="release" execution={execution} />] as const]),
     ...(template === undefined
       ? []
-      : [['Template', `${template.id} v${template.version}`] as const]),
+      : [['Template', `${template.id} (v${template.version})`] as const]),
     ...(deadlineAt === undefined
       ? []
       : [['Deadline', <Time key="due" at={deadlineAt} />] as const]),
@@ -146,7 +157,7 @@ function ReleaseLink({ execution }: { readonly execution: ExecutionInFull }): Re
   return <Link to={`/releases/${encodeURIComponent(pipeline)}?${query}`}>{release}</Link>;
 }
 
-const TABS = ['History', 'Log', 'Values', 'Related', 'On record'] as const;
+const TABS = ['History', 'Log', 'Input & output', 'Related', 'Activity'] as const;
 
 function Parts({
   execution,
@@ -165,7 +176,7 @@ function Parts({
   return (
     <section className="card">
       <Tabs
-        label="Parts of the execution"
+        label="Execution details"
         names={TABS}
         chosen={tab}
         onChoose={setTab}
@@ -179,12 +190,10 @@ function Parts({
         }}
       >
         {tab === 'History' ? <HistoryTable events={events} /> : null}
-        {tab === 'Log' ? (
-          <HistoryTable events={events.filter(isLog)} empty="Its code has logged nothing" />
-        ) : null}
-        {tab === 'Values' ? <Values execution={execution} result={result.data} /> : null}
+        {tab === 'Log' ? <HistoryTable events={events.filter(isLog)} empty="No log lines" /> : null}
+        {tab === 'Input & output' ? <Values execution={execution} result={result.data} /> : null}
         {tab === 'Related' ? <Related execution={execution} /> : null}
-        {tab === 'On record' ? <Records id={execution.id} /> : null}
+        {tab === 'Activity' ? <Records id={execution.id} /> : null}
       </Tabs>
     </section>
   );

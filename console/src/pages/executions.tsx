@@ -1,4 +1,4 @@
-// Executions: a live list of any length, filtered by what is in the address.
+// Executions: a live list of any length, with its filters in the URL.
 
 import { type ReactNode, useState } from 'react';
 import { locatedMessage } from '../../../src/execution/failure.ts';
@@ -7,7 +7,7 @@ import { type ApiRequest, requestTo } from '../../../src/protocol/messages/reque
 import { withTyped } from '../api/call.ts';
 import { itemsOf, type Page, useMay, usePages } from '../api/reads.ts';
 import { OPEN } from '../model/statuses.ts';
-import { durationText, plural } from '../model/words.ts';
+import { countedText, durationText } from '../model/words.ts';
 import { BulkButton } from '../parts/bulk.tsx';
 import { ExecutionLink, Fence, Status, Tags, Time } from '../parts/marks.tsx';
 import { Empty, PageHead, Shown } from '../parts/notes.tsx';
@@ -29,7 +29,7 @@ const COLUMNS: readonly Column<ExecutionMessage>[] = [
       <>
         <Status
           status={status}
-          holds={compensating && OPEN.has(status) ? [...holds, 'undoing'] : holds}
+          holds={compensating && OPEN.has(status) ? [...holds, 'compensating'] : holds}
         />
         {failure === undefined ? null : (
           <span className="failed-at" title={locatedMessage(failure)}>
@@ -40,7 +40,7 @@ const COLUMNS: readonly Column<ExecutionMessage>[] = [
     ),
   },
   { title: 'Submitted', width: '7.5rem', cell: ({ submittedAt }) => <Time at={submittedAt} /> },
-  { title: 'Took', width: '5.5rem', isNumber: true, cell: (each) => tookText(each) },
+  { title: 'Duration', width: '5.5rem', isNumber: true, cell: (each) => tookText(each) },
   {
     title: 'Fence',
     width: '6rem',
@@ -66,7 +66,6 @@ export function ExecutionsPage(): ReactNode {
   const pages = usePages(listRequest(place), { everyMs: 3_000 });
   const items = itemsOf(pages);
   const isFiltered = NAMES.some((name) => place.query.has(name));
-  const more = pages.hasNextPage ? ' and more' : '';
   return (
     <>
       <PageHead
@@ -74,7 +73,7 @@ export function ExecutionsPage(): ReactNode {
         about={
           pages.data === undefined
             ? ' '
-            : `${plural(items.length, 'execution')}${more}, newest first`
+            : `${countedText({ count: items.length, hasMore: pages.hasNextPage }, 'execution')} · newest first`
         }
       >
         <BulkOfList place={place} />
@@ -97,7 +96,7 @@ export function ExecutionsPage(): ReactNode {
   );
 }
 
-/** What the list is filtered by, if a job can do the same: never more than what is listed. */
+/** Offered only if a job can apply the same filters, so that it never affects more than the list shows. */
 function BulkOfList({ place }: { readonly place: Place }): ReactNode {
   const { operate } = useMay();
   const statuses = place.query.getAll('status');
@@ -105,26 +104,26 @@ function BulkOfList({ place }: { readonly place: Place }): ReactNode {
   const isPlain = ['hold', 'attribute', 'equals'].every((name) => !place.query.has(name));
   if (!operate || !isPlain) return null;
   const filter = { ...(pipeline && { pipeline }), ...(tag && { tag }) };
-  // Dead letters are of both, and know no tags.
+  // Dead letters include both statuses, and have no tags.
   if (statuses.length === 2 && statuses.every((each) => WRONG.has(each)) && tag === null) {
     return <BulkButton act="redrive" filter={{ ...filter, open: true }} label="Re-drive all…" />;
   }
   if (statuses.some((each) => WRONG.has(each))) {
-    return <Link to="/dead-letters">Re-drive by cause</Link>;
+    return <Link to="/dead-letters">Re-drive by cause…</Link>;
   }
   const [status, ...others] = statuses;
   if (others.length > 0) return null;
   if (status === undefined ? Object.keys(filter).length === 0 : !OPEN.has(status)) return null;
   const fits = { ...filter, ...(status === undefined ? {} : { status }) };
-  return <BulkButton act="cancel" filter={fits} label="Cancel all…" />;
+  return <BulkButton act="cancel" filter={fits} label="Cancel matching…" />;
 }
 
 const WRONG: ReadonlySet<string> = new Set(['failed', 'quarantined']);
 
 function NothingFits(): ReactNode {
   return (
-    <Empty title="Nothing fits this filter">
-      <p>Take a part of it away, or search for another pipeline, tag or id.</p>
+    <Empty title="No matching executions">
+      <p>Remove a filter or try another search.</p>
     </Empty>
   );
 }
@@ -132,12 +131,12 @@ function NothingFits(): ReactNode {
 function NothingYet(): ReactNode {
   const [url] = useState(() => window.location.origin);
   return (
-    <Empty title="Nothing was submitted yet">
-      <p>From a terminal:</p>
+    <Empty title="No executions yet">
+      <p>Submit one from a terminal:</p>
       <pre>
         holdfast submit restaurant-order '{'{"dish":"soup","guest":"ann"}'}' --url {url}
       </pre>
-      <p>It appears here by itself.</p>
+      <p>The execution will appear here automatically.</p>
     </Empty>
   );
 }

@@ -1,4 +1,4 @@
-// How it goes: what comes and ends, how long it takes, what waits, and whether the store answers.
+// Overview: executions submitted and ended, their durations, the ready queue, and the health of the store.
 
 import { useQuery } from '@tanstack/react-query';
 import { type ReactNode, useMemo } from 'react';
@@ -48,17 +48,17 @@ export function OverviewPage(): ReactNode {
           times={pulse.times}
           say={(value) => (Number.isInteger(value) ? countText(value) : '')}
           curves={[
-            { label: 'submitted', colour: '--running', values: pulse.submitted },
-            { label: 'ended', colour: '--completed', values: pulse.ended },
+            { label: 'Submitted', colour: '--running', values: pulse.submitted },
+            { label: 'Ended', colour: '--completed', values: pulse.ended },
           ]}
         />
         <Plot
-          title="From submit to end"
+          title="Duration (end to end)"
           times={pulse.times}
           say={(value) => (value < 10 && !Number.isInteger(value) ? '' : durationText(value))}
           curves={[
-            { label: 'half are faster', colour: '--accent', values: pulse.p50 },
-            { label: '95 of 100 are faster', colour: '--waiting', values: pulse.p95 },
+            { label: 'p50', colour: '--accent', values: pulse.p50 },
+            { label: 'p95', colour: '--waiting', values: pulse.p95 },
           ]}
         />
       </div>
@@ -70,11 +70,11 @@ export function OverviewPage(): ReactNode {
   );
 }
 
-/** What the curves are made from, where there is more. */
+/** The range of the charts if there are more executions than they cover. */
 function Covered({ oldest }: { readonly oldest: ExecutionMessage | undefined }): ReactNode {
   return (
     <>
-      What waits and runs is counted; the rest is of the newest {countText(SAMPLE)} executions
+      Charts cover the newest {countText(SAMPLE)} executions
       {oldest === undefined ? null : (
         <>
           , submitted since <Time at={oldest.submittedAt} />
@@ -91,11 +91,11 @@ interface FiguresProps {
   readonly depth: DepthMessage | undefined;
 }
 
-/** What ended wrong is one figure, whatever became of undoing it: nobody is told that nothing failed. */
+/** Quarantined executions count as failed: otherwise the page could show no failure while there are some. */
 const COUNTED = [
-  { statuses: ['waiting'], what: 'waiting' },
-  { statuses: ['failed', 'quarantined'], what: 'failed or quarantined' },
-  { statuses: ['completed'], what: 'completed' },
+  { statuses: ['waiting'], what: 'Waiting' },
+  { statuses: ['failed', 'quarantined'], what: 'Failed' },
+  { statuses: ['completed'], what: 'Completed' },
 ] as const;
 
 function Figures({ items, isWhole, depth }: FiguresProps): ReactNode {
@@ -109,8 +109,8 @@ function Figures({ items, isWhole, depth }: FiguresProps): ReactNode {
       endedAt === undefined ? [] : [Date.parse(endedAt) - Date.parse(submittedAt)],
     )
     .sort((one, other) => one - other);
-  const half = quantile(took, 0.5);
-  const of = isWhole ? '' : ' of the newest';
+  const median = quantile(took, 0.5);
+  const of = isWhole ? '' : ` (newest ${countText(SAMPLE)})`;
   return (
     <ul className="figures">
       <li className="card figure">
@@ -118,7 +118,7 @@ function Figures({ items, isWhole, depth }: FiguresProps): ReactNode {
           <strong className="figure-running">
             {running === undefined ? '–' : countText(running)}
           </strong>
-          <span>running</span>
+          <span>Running</span>
         </Link>
       </li>
       {COUNTED.map(({ statuses, what }) => (
@@ -133,20 +133,20 @@ function Figures({ items, isWhole, depth }: FiguresProps): ReactNode {
         </li>
       ))}
       <li className="card figure">
-        <strong>{half === undefined ? '–' : durationText(half)}</strong>
-        <span>half took less</span>
+        <strong>{median === undefined ? '–' : durationText(median)}</strong>
+        <span>Median duration</span>
       </li>
     </ul>
   );
 }
 
-/** Counted by the store, however many there are, up to a bound that is said. */
+/** Counted by the store up to a limit; `+` marks a count that reached it. */
 function Backlog({ depth }: { readonly depth: DepthMessage | undefined }): ReactNode {
   const lanes = depth?.lanes ?? [];
   const all = lanes.reduce((sum, { ready }) => sum + ready, 0);
   return (
-    <section className="card" aria-label="Backlog">
-      <h2>Backlog by lane</h2>
+    <section className="card" aria-label="Ready queue">
+      <h2>Ready queue by lane</h2>
       <ul className="backlog">
         {lanes.map(({ lane, ready }) => (
           <li key={lane}>
@@ -165,9 +165,11 @@ function Backlog({ depth }: { readonly depth: DepthMessage | undefined }): React
         ))}
       </ul>
       <p className="about">
-        {all === 0
-          ? 'Nothing waits for a worker.'
-          : 'Ready, and not yet taken by a worker; limits of their keys apart.'}
+        {depth === undefined
+          ? ' '
+          : all === 0
+            ? 'Queue is empty'
+            : 'Ready and not yet claimed, excluding executions held by concurrency or rate limits'}
       </p>
       <StoreProblemNote by={depth?.storeProblem} />
     </section>
@@ -175,6 +177,7 @@ function Backlog({ depth }: { readonly depth: DepthMessage | undefined }): React
 }
 
 const HEALTH_MS = 5_000;
+const STORE_NAMES: Readonly<Record<string, string>> = { sqlite: 'SQLite', postgres: 'PostgreSQL' };
 
 function StoreHealth(): ReactNode {
   const { data: caller } = useCaller();
@@ -193,13 +196,13 @@ function StoreHealth(): ReactNode {
     <section className="card" aria-label="Store">
       <h2>Store</h2>
       <p className={isWell ? 'good' : 'bad'} role="status">
-        <strong>{health.isPending ? 'asking …' : isWell ? 'answers' : 'does not answer'}</strong>
+        <strong>{health.isPending ? 'Checking…' : isWell ? 'Healthy' : 'Unreachable'}</strong>
       </p>
       <p className="about">
-        {caller?.store.kind}
-        {isWell ? `, in ${Math.max(1, Math.round(health.data))} ms` : ''}
+        {STORE_NAMES[caller?.store.kind ?? ''] ?? caller?.store.kind}
+        {isWell ? ` · ${Math.max(1, Math.round(health.data))} ms round trip from this browser` : ''}
       </p>
-      <p className="about">A “done” survives {caller?.store.survives}.</p>
+      <p className="about">Durability: commits survive {caller?.store.survives}.</p>
     </section>
   );
 }

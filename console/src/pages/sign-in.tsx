@@ -7,7 +7,7 @@ import { Mark } from '../nav.tsx';
 import { ProblemNote } from '../parts/notes.tsx';
 
 const UNKNOWN =
-  'This key is not known, has ended or expired, or is not whole. Paste all of it, from hf_ on, or ask an admin for another one.';
+  'Invalid, expired or incomplete key. Paste the full key, starting with hf_, or ask an admin for a new one.';
 
 export function SignIn({ problem }: { readonly problem?: Error | null }): ReactNode {
   const [key, setKey] = useState('');
@@ -30,7 +30,7 @@ export function SignIn({ problem }: { readonly problem?: Error | null }): ReactN
         <h1 className="brand">
           <Mark /> holdfast
         </h1>
-        <label htmlFor={id}>Access key</label>
+        <label htmlFor={id}>API key</label>
         <input
           id={id}
           type="password"
@@ -41,8 +41,8 @@ export function SignIn({ problem }: { readonly problem?: Error | null }): ReactN
           onChange={(event) => setKey(event.target.value)}
         />
         <p className="about">
-          The first start of the coordinator printed one; an admin makes others. It is kept in a
-          cookie that scripts cannot read, until you sign out or close the browser.
+          The coordinator prints a key on first start; admins can create more. Stored in an HttpOnly
+          cookie until you sign out or close the browser.
         </p>
         {act.error?.code === 'key-required' ? (
           <ProblemNote error={new Refused({ ...act.error, detail: UNKNOWN })} />

@@ -1,4 +1,4 @@
-// An act on many: counted first, done by a job that can be watched and stopped.
+// A bulk operation: previewed first, then run by a job that can be watched and stopped.
 
 import { type ReactNode, useId, useState } from 'react';
 import { requestTo } from '../../../src/protocol/messages/request.ts';
@@ -10,14 +10,17 @@ import { ProblemNote } from './notes.tsx';
 
 interface Bulk {
   readonly act: 'redrive' | 'cancel';
-  /** Of a re-drive: what could not be undone is undone, and does not go on. */
+  /** A re-drive that only finishes the compensation. */
   readonly mode?: 'compensate';
   readonly filter: Readonly<Record<string, string | boolean>>;
 }
 
 const WORDS = {
-  redrive: { title: 'Re-drive many', verb: 'Re-drive', what: 'dead letter' },
-  cancel: { title: 'Cancel many', verb: 'Cancel', what: 'open execution' },
+  redrive: { verb: 'Re-drive', what: 'dead letter', matches: 'dead letter', dismiss: 'Cancel' },
+  cancel: {
+    ...{ verb: 'Cancel', what: 'execution', matches: 'open execution' },
+    dismiss: 'Keep running',
+  },
 } as const;
 
 export function BulkButton({ label, ...bulk }: Bulk & { readonly label: string }): ReactNode {
@@ -38,17 +41,18 @@ function BulkDialog({
   mode,
   onClose,
 }: Bulk & { readonly onClose: () => void }): ReactNode {
-  const { title, verb } = WORDS[act];
+  const { verb, what, dismiss } = WORDS[act];
   const [reason, setReason] = useState('');
   const [perSecond, setPerSecond] = useState('');
   const [preview, setPreview] = useState<string>();
   const count = useAct<{ readonly id: string }>();
   const start = useAct<{ readonly id: string }>();
   const [reasonId, paceId] = [useId(), useId()];
+  const counted = useCount(preview);
   const path = `POST /v1/jobs/${act}` as const;
   const pace = perSecond === '' ? {} : { perSecond: Number(perSecond) };
   return (
-    <Dialog title={title} onClose={onClose}>
+    <Dialog title={`${verb} ${what}s`} onClose={onClose}>
       <form
         onSubmit={(event) => {
           event.preventDefault();
@@ -56,14 +60,14 @@ function BulkDialog({
           start.mutate(requestTo(path, body), { onSuccess: ({ id }) => go(`/jobs/${id}`) });
         }}
       >
-        <p>{sentenceOf(act, filter)}</p>
-        <Preview act={act} job={preview} />
+        <p>{sentenceOf({ act, filter, ...(mode && { mode }) })}</p>
+        <Preview act={act} counted={counted} />
         <label htmlFor={reasonId}>
-          Reason <span className="about">(kept in the audit)</span>
+          Reason <span className="about">(recorded in the audit log)</span>
         </label>
         <input id={reasonId} value={reason} onChange={(event) => setReason(event.target.value)} />
         <label htmlFor={paceId}>
-          At most so many in a second <span className="about">(as fast as it can without)</span>
+          Max per second <span className="about">(optional, default: unlimited)</span>
         </label>
         <input
           id={paceId}
@@ -76,7 +80,7 @@ function BulkDialog({
         <ProblemNote error={count.error ?? start.error} />
         <div className="dialog-acts">
           <button type="button" className="quiet" onClick={onClose}>
-            Leave it
+            {dismiss}
           </button>
           <button
             type="button"
@@ -87,10 +91,10 @@ function BulkDialog({
               })
             }
           >
-            Count them first
+            Preview count
           </button>
           <button type="submit" className="danger" disabled={start.isPending}>
-            {verb}
+            {verb} {counted?.status === 'completed' ? plural(counted.seen, what) : `${what}s`}
           </button>
         </div>
       </form>
@@ -98,35 +102,44 @@ function BulkDialog({
   );
 }
 
-function sentenceOf(act: Bulk['act'], filter: Bulk['filter']): string {
+function sentenceOf({ act, filter, mode }: Bulk): string {
   const parts = Object.entries(filter)
     .filter(([name]) => name !== 'open')
-    .map(([name, value]) => `${name} ${value}`);
-  const about = parts.length === 0 ? 'all of this project' : `those with ${parts.join(', ')}`;
-  return act === 'cancel'
-    ? `Open executions are cancelled: ${about}. What they did is undone where they say how.`
-    : `Dead letters that nobody drove again yet are driven again: ${about}. Each goes on where it went wrong.`;
+    .map(([name, value]) => `${name} = ${value}`);
+  const which = parts.length === 0 ? 'in this project' : `matching ${parts.join(', ')}`;
+  if (act === 'cancel') {
+    return `Cancels all open executions ${which}. Completed steps that define a compensation are compensated.`;
+  }
+  const how = mode === 'compensate' ? 'finishes its compensation' : 'resumes at the failed step';
+  return `Re-drives all dead letters ${which} that were not re-driven before. Each ${how}.`;
 }
 
 const COUNTING_MS = 500;
 
-function Preview({
-  act,
-  job,
-}: {
-  readonly act: Bulk['act'];
-  readonly job: string | undefined;
-}): ReactNode {
-  const read = useRead(requestTo('GET /v1/jobs/:id', { id: job ?? '' }), {
+/** The job that counts; undefined before it is started. */
+function useCount(
+  job: string | undefined,
+): { readonly seen: number; readonly status: string } | undefined {
+  const { data } = useRead(requestTo('GET /v1/jobs/:id', { id: job ?? '' }), {
     isEnabled: job !== undefined,
     everyMs: COUNTING_MS,
   });
-  if (job === undefined) return <p className="preview">It is not counted yet.</p>;
-  const { seen = 0, status } = read.data ?? {};
-  const what = plural(seen, WORDS[act].what);
+  return job === undefined ? undefined : (data ?? { seen: 0, status: 'running' });
+}
+
+interface PreviewProps {
+  readonly act: Bulk['act'];
+  readonly counted: ReturnType<typeof useCount>;
+}
+
+function Preview({ act, counted }: PreviewProps): ReactNode {
+  if (counted === undefined) return <p className="preview">Not counted yet</p>;
+  const { seen, status } = counted;
   return (
     <p className="preview" role="status">
-      {status === 'completed' ? `This concerns ${what}, as of now.` : `Counting … ${what} so far`}
+      {status === 'completed'
+        ? `Matches ${plural(seen, WORDS[act].matches)} right now.`
+        : `Counting… ${plural(seen, WORDS[act].matches)} so far`}
     </p>
   );
 }

@@ -1,5 +1,5 @@
-// Doing something needs a second look: what will be done, why, and what came of it. What was typed stays
-// when it goes wrong.
+// Dialogs that confirm an operation: its effect, an optional reason, and the error if it fails. The typed
+// text stays after an error.
 
 import { type ReactNode, useEffect, useId, useRef, useState } from 'react';
 import { type Act, useAct } from '../api/reads.ts';
@@ -32,7 +32,9 @@ export interface Ask {
   readonly sentence: ReactNode;
   readonly verb: string;
   readonly isDanger?: boolean;
-  /** The reason must be given; otherwise it may be. */
+  /** The label of the button that does nothing; `Cancel` by default. */
+  readonly dismiss?: string;
+  /** The reason is required; by default it is optional. */
   readonly needsReason?: boolean;
   readonly act: (reason: string) => Act;
   readonly after?: (answer: unknown) => void;
@@ -63,7 +65,7 @@ export function ActDialog({
       >
         <p>{ask.sentence}</p>
         <label htmlFor={id}>
-          Reason {ask.needsReason ? '' : <span className="about">(kept in the audit)</span>}
+          Reason {ask.needsReason ? '' : <span className="about">(recorded in the audit log)</span>}
         </label>
         <input
           id={id}
@@ -75,14 +77,14 @@ export function ActDialog({
         <ProblemNote error={act.error} />
         <div className="dialog-acts">
           <button type="button" className="quiet" onClick={onClose}>
-            Leave it
+            {ask.dismiss ?? 'Cancel'}
           </button>
           <button
             type="submit"
             className={ask.isDanger ? 'danger' : 'primary'}
             disabled={act.isPending}
           >
-            {act.isPending ? 'Under way …' : ask.verb}
+            {act.isPending ? 'Working…' : ask.verb}
           </button>
         </div>
       </form>
@@ -90,7 +92,7 @@ export function ActDialog({
   );
 }
 
-/** A button that asks first. */
+/** A button that opens the dialog. */
 export function ActButton({
   ask,
   label,

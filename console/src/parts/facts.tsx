@@ -1,4 +1,4 @@
-// What is known of one thing, name by name, and its id to be copied.
+// A list of names and values, with a button that copies the ID.
 
 import type { ReactNode } from 'react';
 import { Copy } from './marks.tsx';
@@ -20,9 +20,9 @@ export function FactList({ facts, id }: FactListProps): ReactNode {
         </div>
       ))}
       <div className="facts-copy">
-        <dt className="hidden">Id</dt>
+        <dt className="hidden">ID</dt>
         <dd>
-          <Copy text={id} what="id" />
+          <Copy text={id} what="ID" />
         </dd>
       </div>
     </dl>

@@ -1,4 +1,4 @@
-// A value, as a tree that opens and closes. What is closed is not there: values are as large as somebody made them.
+// A JSON value as a tree. Closed branches are not rendered, because values can be very large.
 
 import { type ReactNode, useState } from 'react';
 import { countText } from '../model/words.ts';
@@ -68,7 +68,7 @@ function Branch({ value, depth, title }: BranchProps): ReactNode {
         ))}
         {entries.length > CHILDREN_MAX ? (
           <p className="about">
-            and {entries.length - CHILDREN_MAX} more: copy the JSON to see all.
+            {countText(entries.length - CHILDREN_MAX)} more. Copy the JSON to see everything.
           </p>
         ) : null}
       </div>
@@ -87,7 +87,7 @@ function Leaf({ value }: { readonly value: unknown }): ReactNode {
       </span>
       {isLong ? (
         <button type="button" className="quiet" onClick={() => setWhole(true)}>
-          Show all {countText(text.length)} characters
+          Show full text ({countText(text.length)} characters)
         </button>
       ) : null}
     </>

@@ -1,8 +1,8 @@
-// Small things that are everywhere: times, states, fences, ids.
+// Small parts that every page uses: times, statuses, fences, IDs.
 
 import { type ReactNode, useEffect, useState } from 'react';
 import { shownFence } from '../model/timeline.ts';
-import { durationText, shortId } from '../model/words.ts';
+import { durationText, shortId, statusText } from '../model/words.ts';
 import { Link } from '../router.tsx';
 
 const TODAY = new Intl.DateTimeFormat(undefined, {
@@ -31,7 +31,7 @@ function formatFor(date: Date): Intl.DateTimeFormat {
   return date.getFullYear() === now.getFullYear() ? OTHER : OTHER_YEAR;
 }
 
-/** In the reader's zone; UTC when it is pointed at. */
+/** In the browser's time zone; UTC as a tooltip. */
 export function Time({ at }: { readonly at: string }): ReactNode {
   const date = new Date(at);
   return (
@@ -43,14 +43,14 @@ export function Time({ at }: { readonly at: string }): ReactNode {
 
 const INSTANT = /(\d{4}-\d{2}-\d{2}T[\d:.]+Z)/;
 
-/** A sentence of the coordinator, its times in the reader's zone. */
+/** A sentence from the coordinator, with its times in the browser's time zone. */
 export function Said({ text }: { readonly text: string }): ReactNode {
   return text
     .split(INSTANT)
     .map((part) => (INSTANT.test(part) ? <Time key={part} at={part} /> : part));
 }
 
-/** The time of this page, every so often. */
+/** The browser's clock, updated at this interval. */
 export function useNow(everyMs = 1_000): number {
   const [now, setNow] = useState(() => Date.now());
   useEffect(() => {
@@ -60,7 +60,7 @@ export function useNow(everyMs = 1_000): number {
   return now;
 }
 
-/** How long until then, or since. */
+/** The time left, or the time since. */
 export function Until({ at }: { readonly at: string }): ReactNode {
   const ms = Date.parse(at) - useNow();
   const text = ms >= 0 ? `in ${durationText(ms)}` : `${durationText(-ms)} ago`;
@@ -80,10 +80,10 @@ export function Status({
 }): ReactNode {
   return (
     <span className="states">
-      <span className={`state state-${status}`}>{status}</span>
+      <span className={`state state-${status}`}>{statusText(status)}</span>
       {holds.map((hold) => (
         <span className="state state-hold" key={hold}>
-          {hold}
+          {statusText(hold)}
         </span>
       ))}
     </span>
@@ -105,7 +105,7 @@ export function Fence({
   return (
     <span
       className={isOld ? 'fence fence-old' : 'fence'}
-      title={`fence ${fence}: epoch and number of the grant`}
+      title={`Fencing token ${fence} (epoch.grant)`}
     >
       {shownFence(fence)}
     </span>
@@ -121,12 +121,12 @@ export function ExecutionLink({ id }: { readonly id: string }): ReactNode {
 }
 
 interface CopyProps {
-  /** Or how it is made, where that is work. */
+  /** A function if the text is expensive to build. */
   readonly text: string | (() => string);
   readonly what: string;
 }
 
-const COPY_WORDS = { no: 'Copy', yes: 'Copied', failed: 'Cannot copy' } as const;
+const COPY_WORDS = { no: 'Copy', yes: 'Copied', failed: 'Copy failed' } as const;
 
 export function Copy({ text, what }: CopyProps): ReactNode {
   const [copied, setCopied] = useState<keyof typeof COPY_WORDS>('no');
@@ -146,7 +146,7 @@ export function Copy({ text, what }: CopyProps): ReactNode {
   );
 }
 
-/** Browsers have a clipboard only where nobody can listen; coordinators are often reached by plain HTTP. */
+/** Browsers offer the clipboard API only over HTTPS; coordinators are often reached over plain HTTP. */
 async function copyText(text: string): Promise<boolean> {
   const { clipboard } = window.navigator as { readonly clipboard?: Clipboard };
   if (clipboard !== undefined) {

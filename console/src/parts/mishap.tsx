@@ -1,4 +1,4 @@
-// A page that cannot be drawn takes itself away, and nothing else: where one can go stays.
+// If a page throws while it renders, only that page is replaced: the navigation stays usable.
 
 import { Component, type ReactNode } from 'react';
 import { Empty, PageHead, ProblemNote } from './notes.tsx';
@@ -25,8 +25,8 @@ export class Mishap extends Component<MishapProps, MishapState> {
     return (
       <>
         <PageHead title={this.props.title} />
-        <Empty title="This page could not be drawn">
-          <p>Nothing was done. Load it again; if that does not help, report what stands here:</p>
+        <Empty title="Something went wrong on this page">
+          <p>No changes were made. Reload the page; if the problem persists, report this error:</p>
           <ProblemNote error={error} />
         </Empty>
       </>

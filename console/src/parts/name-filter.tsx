@@ -1,9 +1,8 @@
-// A list is narrowed to one name, which whoever looks types.
+// A text field that filters a list by one name.
 
 import { type ReactNode, useState } from 'react';
 
 interface NameFilterProps {
-  /** As people are told what the name is of. */
   readonly label: string;
   readonly name: string;
   readonly onFilter: (name: string) => void;
@@ -12,7 +11,7 @@ interface NameFilterProps {
 export function NameFilter({ label, name: given, onFilter }: NameFilterProps): ReactNode {
   const [name, setName] = useState(given);
   const [shown, setShown] = useState(given);
-  // The address says something else, by the way back: so does the field, where it is.
+  // The URL changed, for example with the back button: the field follows.
   if (shown !== given) {
     setShown(given);
     setName(given);
@@ -27,11 +26,11 @@ export function NameFilter({ label, name: given, onFilter }: NameFilterProps): R
     >
       <input
         aria-label={label}
-        placeholder={`${label.toLowerCase()} …`}
+        placeholder={label}
         value={name}
         onChange={(event) => setName(event.target.value)}
       />
-      <button type="submit">Filter</button>
+      <button type="submit">Apply</button>
     </form>
   );
 }

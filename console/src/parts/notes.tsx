@@ -1,4 +1,4 @@
-// What is said when there is nothing, not yet anything, or something went wrong.
+// Page headings, and the placeholders for empty, loading and failed content.
 
 import type { ReactNode } from 'react';
 import type { StoreProblemMessage } from '../../../src/protocol/messages/execution.ts';
@@ -45,12 +45,12 @@ export function ProblemNote({ error }: { readonly error: unknown }): ReactNode {
   const message = error instanceof Error ? error.message : String(error);
   return (
     <div className="problem" role="alert">
-      <strong>{error instanceof Refused ? error.code : 'error'}</strong> {message}
+      {message} {error instanceof Refused ? <code>{error.code}</code> : null}
     </div>
   );
 }
 
-/** What claims or times of the store suffer from. */
+/** A store problem that slows claims or makes times wrong. */
 export function StoreProblemNote({
   by,
 }: {
@@ -64,10 +64,10 @@ export function StoreProblemNote({
   );
 }
 
-/** Holds the place of what is being read, so that nothing moves when it comes. */
+/** Takes the space of the content to come, so that nothing moves when it arrives. */
 export function Loading({ rows = 6 }: { readonly rows?: number }): ReactNode {
   return (
-    <div className="loading" role="status" aria-label="Reading">
+    <div className="loading" role="status" aria-label="Loading">
       {Array.from({ length: rows }, (_, index) => (
         // biome-ignore lint/suspicious/noArrayIndexKey: they are all the same
         <div className="loading-row" key={index} />
@@ -81,7 +81,7 @@ interface Read {
   readonly isPending: boolean;
 }
 
-/** The problem, the placeholder, or what was read. What stands below it is best part of it: then nothing moves. */
+/** The error, the placeholder, or the content. Put content below it inside, or it moves when this loads. */
 export function Shown({
   of,
   isEmpty,
@@ -112,18 +112,17 @@ export function More<Item>({ pages }: { readonly pages: Pages<Item> }): ReactNod
       disabled={pages.isFetchingNextPage}
       onClick={() => void pages.fetchNextPage()}
     >
-      Show more
+      Load more
     </button>
   );
 }
 
-/** A key may more than what can be done at this address. */
+/** The key has the admin role, but this listener has no admin routes. */
 export function AdminElsewhere(): ReactNode {
   return (
     <p className="about">
-      What admins do (ends by force, releases, projects, keys) is not at this address: start the
-      coordinator with <code>--admin main</code>, or use the address that <code>--admin</code>{' '}
-      names.
+      Admin actions (ending sessions, releases, projects, keys) are disabled on this listener. Start
+      the coordinator with <code>--admin main</code>, or use the admin listener.
     </p>
   );
 }

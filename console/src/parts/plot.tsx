@@ -1,4 +1,4 @@
-// Curves: over time, or over something else that grows.
+// Line charts over time, or over another quantity.
 
 import 'uplot/dist/uPlot.min.css';
 import { type ReactNode, useEffect, useRef } from 'react';
@@ -6,14 +6,14 @@ import UPlot from 'uplot';
 
 export interface Curve {
   readonly label: string;
-  /** Name of a colour of the theme, such as `--accent`. */
+  /** A CSS variable of the theme, such as `--accent`. */
   readonly colour: string;
   readonly values: readonly (number | null)[];
-  /** A place by itself, to be seen before the line. */
+  /** A single large point instead of a line. */
   readonly isMark?: boolean;
 }
 
-/** What the curves are over, where that is not time: both ways by orders of magnitude. */
+/** The horizontal axis if it is not time. Both axes are logarithmic then. */
 export interface Across {
   readonly label: string;
   readonly say: (value: number) => string;
@@ -25,7 +25,7 @@ interface PlotProps {
   readonly curves: readonly Curve[];
   readonly say: (value: number) => string;
   readonly across?: Across | undefined;
-  /** For those who cannot see it; otherwise the latest of each curve. */
+  /** The text alternative; by default the latest value of each curve. */
   readonly summary?: string;
 }
 
@@ -85,7 +85,7 @@ function summaryOf(curves: readonly Curve[], say: (value: number) => string): st
     const last = values.findLast((each) => each !== null);
     return `${label} ${last === undefined || last === null ? 'none' : say(last)}`;
   });
-  return `lately ${lasts.join(', ')}`;
+  return `latest: ${lasts.join(', ')}`;
 }
 
 const CLOCK = { hour: '2-digit', minute: '2-digit', hourCycle: 'h23' } as const;
@@ -101,7 +101,7 @@ function clockTexts(seconds: readonly number[]): string[] {
   return seconds.map((each) => format.format(each * 1_000));
 }
 
-/** What is drawn has its colours from when it was: when they change, it is drawn again. */
+/** A canvas keeps its colours, so it is redrawn when the theme changes. */
 function onTheme(redraw: () => void): () => void {
   const system = window.matchMedia('(prefers-color-scheme: dark)');
   system.addEventListener('change', redraw);
@@ -113,7 +113,7 @@ function onTheme(redraw: () => void): () => void {
   };
 }
 
-/** Only powers of ten have a line and a name. */
+/** Only powers of ten get a grid line and a label. */
 const MAGNITUDES = {
   filter: (_: UPlot, splits: number[]) =>
     splits.map((each) => (Math.abs(Math.log10(each) % 1) < 1e-9 ? each : null)),

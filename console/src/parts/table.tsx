@@ -1,4 +1,4 @@
-// Tables: short ones as they are, long ones with only the rows that can be seen.
+// Tables: short ones in full, long ones with only the visible rows.
 
 import { useVirtualizer } from '@tanstack/react-virtual';
 import { type ReactNode, type RefObject, useEffect, useLayoutEffect, useRef } from 'react';
@@ -40,11 +40,11 @@ export function Table<Item>(props: TableProps<Item>): ReactNode {
 }
 
 interface LongTableProps<Item> extends TableProps<Item> {
-  /** Reads on when the end is near. */
+  /** The next page is loaded when the end is near. */
   readonly pages?: Pages<Item>;
 }
 
-/** What comes above the row that is read does not push it away; who is at the top sees what comes. */
+/** Rows that arrive above the visible ones do not move them; at the top, new rows appear. */
 function useStay<Item>(
   scroller: RefObject<HTMLDivElement | null>,
   { items, keyOf }: Pick<TableProps<Item>, 'items' | 'keyOf'>,

@@ -1,4 +1,4 @@
-// Parts of a page of which one is shown: chosen by mouse, or by the arrow keys once one is in them.
+// Tabs, selected by mouse or with the arrow keys.
 
 import { type KeyboardEvent, type ReactNode, useId, useRef } from 'react';
 
@@ -7,7 +7,7 @@ interface TabsProps<Name extends string> {
   readonly names: readonly Name[];
   readonly chosen: Name;
   readonly onChoose: (name: Name) => void;
-  /** What stands beside a name. */
+  /** Shown beside a name, such as a count. */
   readonly beside?: Readonly<Partial<Record<Name, ReactNode>>>;
   readonly children: ReactNode;
 }

@@ -16,7 +16,7 @@ const answers: BrowserCase = {
   async run({ desk, world, coordinator }) {
     await desk.open('/inbox', 'Inbox');
     const { page } = desk;
-    await page.getByLabel('Assignee').fill('olga');
+    await page.getByLabel('Assignee', { exact: true }).fill('olga');
     await desk.button('Assign').click();
     await page.getByText('for olga').waitFor();
     await page.getByLabel('note').fill('with thanks');
@@ -62,7 +62,7 @@ const byLink: BrowserCase = {
     await page.getByText('Thank you: your answer is kept.').waitFor();
     await client.executions.result(id);
     await page.goto(`${coordinator.url}/console/executions`);
-    await page.getByLabel('Access key').waitFor();
+    await page.getByLabel('API key').waitFor();
     await desk.shoot('sign-in');
     await desk.checkAccess('signing in');
     await desk.signIn(await coordinator.key(ROLES));
@@ -77,11 +77,11 @@ const redrives: BrowserCase = {
     const { page } = desk;
     const cause = page.getByRole('listitem').filter({ hasText: 'declined' });
     await cause.getByRole('button', { name: 'Re-drive all…' }).click();
-    await desk.button('Count them first').click();
-    await page.getByText('This concerns 3 dead letters, as of now.').waitFor();
+    await desk.button('Preview count').click();
+    await page.getByText('Matches 3 dead letters right now.').waitFor();
     await desk.shoot('redrive-preview');
     await page.getByLabel(/^Reason/).fill('the bank is back');
-    await page.getByRole('button', { name: 'Re-drive', exact: true }).click();
+    await desk.button('Re-drive 3 dead letters').click();
     await desk.heading('redrive of many').waitFor();
     await page.getByText('3 items').waitFor();
     await page.getByText(/^3 /).first().waitFor();
@@ -93,10 +93,10 @@ const redrives: BrowserCase = {
     // Whoever comes to one of them later is told, before it is driven again once more.
     await desk.open(`/executions/${world.failed}`, 'payment');
     const facts = page.locator('.facts');
-    await facts.getByText('Driven again').waitFor();
+    await facts.getByText('Re-driven as').waitFor();
     await desk.button('Re-drive again…').click();
-    await page.getByRole('dialog').getByText('It was driven again before').waitFor();
-    await desk.button('Leave it').click();
+    await page.getByRole('dialog').getByText('Already re-driven as').waitFor();
+    await desk.button('Cancel').click();
     await facts.getByRole('link').click();
     await page.getByText(/Completed at/).waitFor();
   },
@@ -121,9 +121,9 @@ const filters: BrowserCase = {
     await page.reload();
     await rows.nth(1).waitFor({ state: 'detached' });
     await rows.nth(0).waitFor();
-    await desk.button('Keep this view…').click();
-    await page.getByLabel('Name of the view').fill('undone');
-    await desk.button('Keep').click();
+    await desk.button('Save view…').click();
+    await page.getByLabel('View name').fill('undone');
+    await desk.button('Save').click();
     await desk.button('All').click();
     await rows.nth(4).waitFor();
     await desk.button('undone').click();
@@ -131,7 +131,7 @@ const filters: BrowserCase = {
     await rows.nth(0).waitFor();
     await page.getByLabel('Search').fill('colour:red');
     await desk.button('Search').click();
-    await page.getByText(/is no filter/).waitFor();
+    await page.getByText(/Unknown filter/).waitFor();
     await page.getByLabel('Search').fill(world.completed);
     await page.keyboard.press('Enter');
     await page.getByText(/Completed at/).waitFor();
@@ -146,12 +146,12 @@ const keyboard: BrowserCase = {
     await page.getByText(/Compensated at/).waitFor();
     const focused = () => page.evaluate<string>('document.activeElement.textContent');
     await page.keyboard.press('Tab');
-    assert.equal(await focused(), 'Skip to the page');
+    assert.equal(await focused(), 'Skip to main content');
     await page.keyboard.press('Enter');
     await page.keyboard.press('Tab');
     assert.equal(await focused(), 'Executions');
     await page.keyboard.press('Tab');
-    assert.equal(await focused(), 'Note…');
+    assert.equal(await focused(), 'Add note…');
     const outline = await page.evaluate<string>(
       'getComputedStyle(document.activeElement).outlineStyle',
     );
@@ -162,7 +162,7 @@ const keyboard: BrowserCase = {
     await page.keyboard.press('Escape');
     // A dialog that is closed has no role any more, and is there until the page has heard of it.
     await page.locator('dialog').waitFor({ state: 'detached' });
-    assert.equal(await focused(), 'Note…', 'the focus is back where it was');
+    assert.equal(await focused(), 'Add note…', 'the focus is back where it was');
     await page.keyboard.press('Enter');
     await page.getByRole('dialog').waitFor();
     await page.keyboard.type('looked at it');
@@ -170,8 +170,8 @@ const keyboard: BrowserCase = {
     await page.getByRole('dialog').waitFor({ state: 'detached' });
     await page.getByRole('tab', { name: 'History' }).focus();
     await page.keyboard.press('ArrowLeft');
-    await page.getByRole('tabpanel', { name: 'On record' }).getByText('looked at it').waitFor();
-    assert.equal(await focused(), 'On record');
+    await page.getByRole('tabpanel', { name: 'Activity' }).getByText('looked at it').waitFor();
+    assert.equal(await focused(), 'Activity');
   },
 };
 
@@ -180,18 +180,18 @@ const live: BrowserCase = {
   async run({ desk, coordinator }) {
     await desk.open('/executions?pipeline=nobody-runs-this', 'Executions');
     const { page } = desk;
-    await page.getByText('Nothing fits this filter').waitFor();
-    await page.getByText('live', { exact: true }).waitFor();
+    await page.getByText('No matching executions').waitFor();
+    await page.getByText('Live', { exact: true }).waitFor();
     const client = new HoldfastClient({ url: coordinator.url, key: await coordinator.key(ROLES) });
     await client.executions.submit({ pipeline: 'nobody-runs-this' });
     await page.getByRole('cell', { name: 'nobody-runs-this' }).waitFor();
     await desk.open('/', 'Overview');
     await page.getByLabel('interactive: 1 ready').waitFor();
     await desk.open('/executions?pipeline=nobody-runs-this', 'Executions');
-    await desk.button('Cancel all…').click();
-    await desk.button('Count them first').click();
-    await page.getByText('This concerns 1 open execution, as of now.').waitFor();
-    await page.getByRole('button', { name: 'Cancel', exact: true }).click();
+    await desk.button('Cancel matching…').click();
+    await desk.button('Preview count').click();
+    await page.getByText('Matches 1 open execution right now.').waitFor();
+    await desk.button('Cancel 1 execution').click();
     await desk.heading('cancel of many').waitFor();
     await desk.open('/executions?pipeline=nobody-runs-this', 'Executions');
     await page.getByRole('cell', { name: 'cancelled' }).waitFor();
@@ -200,7 +200,7 @@ const live: BrowserCase = {
 
 /** What a page says where there is nothing yet. */
 const EMPTY: readonly (readonly [path: string, heading: string, says: string])[] = [
-  ['/executions', 'Executions', 'Nothing was submitted yet'],
+  ['/executions', 'Executions', 'No executions yet'],
   ['/inbox', 'Inbox', 'Nothing is asked now'],
   ['/dead-letters', 'Dead letters', 'No dead letters are open'],
   ['/quarantine', 'Quarantine', 'Nothing is stuck'],
@@ -208,7 +208,7 @@ const EMPTY: readonly (readonly [path: string, heading: string, says: string])[]
   ['/releases/nothing', 'nothing', 'It has no releases'],
   ['/schedules', 'Schedules', 'Nothing is scheduled'],
   ['/archive', 'Archive', 'Nothing was archived yet'],
-  ['/audit', 'Audit', 'Nothing is on record'],
+  ['/audit', 'Audit log', 'Nothing is on record'],
 ];
 
 const empty: BrowserCase = {
@@ -234,16 +234,20 @@ const refused: BrowserCase = {
     await page.context().clearCookies();
     await desk.signIn(await coordinator.key(['submit'], 'default'));
     await desk.open(`/executions/${world.completed}`, 'order');
-    await page.getByRole('tab', { name: 'Values' }).click();
+    await page.getByRole('tab', { name: 'Input & output' }).click();
     await page.getByText('"tent"').first().waitFor();
-    assert.equal(await desk.button('Note…').count(), 0, 'a key that only submits has no such act');
-    await desk.open('/audit', 'Audit');
-    await page.getByText(/This needs a key with role operate/).waitFor();
+    assert.equal(
+      await desk.button('Add note…').count(),
+      0,
+      'a key that only submits has no such act',
+    );
+    await desk.open('/audit', 'Audit log');
+    await page.getByText(/Requires role operate/).waitFor();
     await desk.button('Sign out').click();
-    await page.getByLabel('Access key').fill('hf_wrong');
+    await page.getByLabel('API key').fill('hf_wrong');
     await desk.button('Sign in').click();
     await page.getByRole('alert').getByText('key-required').waitFor();
-    assert.equal(await page.getByLabel('Access key').inputValue(), 'hf_wrong');
+    assert.equal(await page.getByLabel('API key').inputValue(), 'hf_wrong');
   },
 };
 

@@ -68,7 +68,7 @@ const runs: BrowserCase = {
     await page.getByRole('cell', { name: 'compensated' }).first().waitFor();
     await desk.open(`/executions/${world.compensated}`, 'Archived');
     await desk.checkAccess('an execution that is gone');
-    await page.getByRole('link', { name: 'open it in the archive' }).click();
+    await page.getByRole('link', { name: 'Open it in the archive' }).click();
     await page.getByRole('heading', { name: 'order: compensated' }).waitFor();
     await client.projects.put('default', {});
   },

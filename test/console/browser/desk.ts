@@ -71,7 +71,7 @@ export class Desk {
   /** With a key that may do everything. */
   async signIn(key: string): Promise<void> {
     await this.page.goto(`${this.url}/`);
-    await this.page.getByLabel('Access key').fill(key);
+    await this.page.getByLabel('API key').fill(key);
     await this.page.getByRole('button', { name: 'Sign in' }).click();
     await this.heading('Overview').waitFor();
   }

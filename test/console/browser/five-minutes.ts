@@ -73,7 +73,7 @@ async function freeze(desk: Desk): Promise<void> {
   await desk.shoot('refused');
   await desk.checkAccess('the strip');
   await page.getByRole('listitem').filter({ hasText: 'Refused: fence' }).getByRole('link').click();
-  await page.getByRole('button', { name: /taken over/ }).waitFor();
+  await page.getByRole('button', { name: /Taken over/ }).waitFor();
   await page.getByText(/Completed at/).waitFor();
   await desk.shoot('taken-over');
 }
@@ -96,7 +96,7 @@ async function redrive(desk: Desk): Promise<void> {
   await page.getByRole('link', { name: '4 Recover it' }).click();
   await desk.heading('Dead letters').waitFor();
   await desk.button('Re-drive all…').click();
-  await page.getByRole('button', { name: 'Re-drive', exact: true }).click();
+  await desk.button('Re-drive dead letters').click();
   await desk.heading('redrive of many').waitFor();
   await page.getByRole('cell').getByRole('link').nth(1).click();
   await page.getByText(/Compensated at/).waitFor();

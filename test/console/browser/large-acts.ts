@@ -29,22 +29,22 @@ const large: BrowserCase = {
     const [holdfast, id] = await spawnMany(coordinator);
     try {
       await desk.open(`/executions/${id}`, 'spawning');
-      await page.getByRole('tab', { name: 'Values' }).click();
+      await page.getByRole('tab', { name: 'Input & output' }).click();
       await page.getByText('[50]').waitFor();
       assert.equal(await page.getByText('hidden').count(), 0);
       await page.getByText('[50]').click();
       await page.getByText('0: {1}', { exact: true }).click();
       await page.getByText('"item 0"').waitFor();
-      await page.getByRole('button', { name: /^Show all 5,0/ }).click();
+      await page.getByRole('button', { name: /^Show full text \(5,0/ }).click();
       await page.getByText(`"${'x'.repeat(LARGE)}"`).waitFor();
       await page.getByRole('tab', { name: 'Related' }).click();
-      await page.getByText('1,000 children and more').waitFor();
+      await page.getByText('1,000+ children').waitFor();
       await page.getByRole('group', { name: 'Children' }).evaluate(scrollDown);
       await page.getByText('1,003 children', { exact: true }).waitFor();
       await desk.checkAccess('a large family');
       // Where the address is not one that browsers trust.
       await page.evaluate(`Object.defineProperty(navigator, 'clipboard', { value: undefined })`);
-      await desk.button('Copy id').click();
+      await desk.button('Copy ID').click();
       await page.getByRole('button', { name: 'Copied' }).waitFor();
     } finally {
       await holdfast.close();

@@ -13,7 +13,7 @@ interface PageUnderTest {
 }
 
 const PAGES: readonly PageUnderTest[] = [
-  { name: 'overview', heading: 'Overview', path: () => '/', shows: 'answers' },
+  { name: 'overview', heading: 'Overview', path: () => '/', shows: 'Healthy' },
   { name: 'executions', heading: 'Executions', path: () => '/executions', shows: 'quarantined' },
   {
     name: 'execution',
@@ -51,8 +51,8 @@ const PAGES: readonly PageUnderTest[] = [
     path: ({ archived }) => `/archive/${archived}`,
     shows: 'invoice: completed',
   },
-  { name: 'audit', heading: 'Audit', path: () => '/audit', shows: 'a test' },
-  { name: 'access', heading: 'Projects and keys', path: () => '/access', shows: 'first key' },
+  { name: 'audit', heading: 'Audit log', path: () => '/audit', shows: 'a test' },
+  { name: 'access', heading: 'Projects & API keys', path: () => '/access', shows: 'first key' },
 ];
 
 const THEMES = sample('themes of the console', ['light', 'dark'] as const, 1);

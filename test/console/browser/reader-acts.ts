@@ -75,12 +75,16 @@ const neverMore: BrowserCase = {
       await desk.open(`/executions?${query}`, 'Executions');
       await page.getByRole('table', { name: 'Executions' }).waitFor();
       assert.equal(await redrive.count(), offers, query);
-      assert.equal(await page.getByText('undoing').count(), 0, 'what has ended undoes nothing');
+      assert.equal(
+        await page.getByText('compensating').count(),
+        0,
+        'an ended execution is not compensating',
+      );
     }
     await redrive.click();
-    await desk.button('Count them first').click();
-    await page.getByText('This concerns 4 dead letters, as of now.').waitFor();
-    await desk.button('Leave it').click();
+    await desk.button('Preview count').click();
+    await page.getByText('Matches 4 dead letters right now.').waitFor();
+    await desk.button('Cancel').click();
   },
 };
 
@@ -120,7 +124,7 @@ const comesBack: BrowserCase = {
       return refusals > 2 ? route.continue() : route.fulfill({ status: 502, body: 'Bad gateway' });
     });
     await desk.open('/executions?pipeline=late', 'Executions');
-    await page.getByText('live', { exact: true }).waitFor();
+    await page.getByText('Live', { exact: true }).waitFor();
     await page.unroute(STREAM);
     const isStream = (sent: { url(): string }): boolean => STREAM.test(sent.url());
     const closed = page.waitForEvent('requestfailed', isStream);
@@ -149,29 +153,32 @@ const asAllowed: BrowserCase = {
     const as = async (key: string): Promise<readonly string[]> => {
       await page.context().clearCookies();
       await page.goto(`${desk.url}/console/nowhere`);
-      await page.getByLabel('Access key').fill(key);
+      await page.getByLabel('API key').fill(key);
       await desk.button('Sign in').click();
       await desk.heading('Not found').waitFor();
       return page.getByRole('navigation').getByRole('listitem').allTextContents();
     };
     const asking = await as(await coordinator.key(['submit'], 'default'));
     assert.ok(asking.includes('Inbox') && asking.includes('Archive'), asking.join());
-    assert.ok(!asking.includes('Audit') && !asking.includes('Projects and keys'), asking.join());
+    assert.ok(
+      !asking.includes('Audit log') && !asking.includes('Projects & API keys'),
+      asking.join(),
+    );
     await desk.open('/workers', 'Leases and workers');
-    await page.getByText('This needs a key with role operate; yours has submit.').waitFor();
+    await page.getByText('Requires role operate; your key has submit.').waitFor();
     await desk.checkAccess('a page that a key does not open');
     await desk.open('/inbox', 'Inbox');
     await page.getByText('Answering needs a key with the role operate').waitFor();
     assert.equal(await desk.button('Answer').count(), 0);
     const keeping = await as(await coordinator.key(['admin'], 'default'));
-    assert.deepEqual(keeping, ['Releases', 'Projects and keys']);
-    await desk.open('/access', 'Projects and keys');
+    assert.deepEqual(keeping, ['Releases', 'Projects & API keys']);
+    await desk.open('/access', 'Projects & API keys');
     assert.equal(await desk.button('New project…').count(), 0, 'only for keys of all projects');
     await coordinator.key(['submit'], 'bakery');
     await as(await coordinator.key(['operate']));
     await page.getByLabel('Project').selectOption('bakery');
     await desk.open('/executions', 'Executions');
-    await page.getByText('Nothing was submitted yet').waitFor();
+    await page.getByText('No executions yet').waitFor();
     await page.getByLabel('Project').selectOption('default');
     await as(await coordinator.key(ROLES));
   },
@@ -187,7 +194,7 @@ const wayBack: BrowserCase = {
     await page.getByLabel('failed').check();
     await search.fill('tag:"two words"');
     await search.press('Enter');
-    await page.getByText('Nothing fits this filter').waitFor();
+    await page.getByText('No matching executions').waitFor();
     assert.equal(new URL(page.url()).searchParams.get('tag'), 'two words');
     assert.equal(await search.inputValue(), 'tag:"two words"');
     assert.ok(await search.evaluate((each) => each === each.ownerDocument.activeElement));
@@ -200,8 +207,8 @@ const wayBack: BrowserCase = {
     await page.goForward();
     await page.waitForURL(/status=failed$/);
     assert.equal(await page.getByLabel('failed').isChecked(), true);
-    await page.getByRole('link', { name: 'Audit' }).click();
-    await desk.heading('Audit').waitFor();
+    await page.getByRole('link', { name: 'Audit log' }).click();
+    await desk.heading('Audit log').waitFor();
     const focused = await page.evaluate<string>('document.activeElement.id');
     assert.equal(focused, 'main', 'who cannot see it goes on from the top of the new page');
     assert.equal(chosen(), '');
@@ -217,7 +224,7 @@ const mishap: BrowserCase = {
     await desk.checkAccess('an execution that is not known');
     await page.route('**/v1/schedules?*', (route) => route.fulfill({ json: { items: [{}] } }));
     await desk.open('/schedules', 'Schedules');
-    await page.getByText('This page could not be drawn').waitFor();
+    await page.getByText('Something went wrong on this page').waitFor();
     await desk.checkAccess('a page that could not be drawn');
     await page.unroute('**/v1/schedules?*');
     await page.getByRole('link', { name: 'Inbox' }).click();
@@ -290,7 +297,7 @@ const notYet: BrowserCase = {
       await desk.open(path, heading);
       await asked.promise;
       const head = await page.locator('.page-head, .figures a').allInnerTexts();
-      assert.doesNotMatch(head.join('\n').replace(/^0\s+running$/m, ''), /\b0\b/, path);
+      assert.doesNotMatch(head.join('\n').replace(/^0\s+Running$/m, ''), /\b0\b/, path);
       arrives.resolve();
       await page.locator('.page-head .about, .figures').getByText(/\d/).first().waitFor();
       await page.unroute(reads);

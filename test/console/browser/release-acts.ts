@@ -138,7 +138,7 @@ async function empty(
   await page.getByLabel(/^Reason/).fill('it cannot wait');
   await desk.checkAccess('moving an execution');
   await desk.shoot('move');
-  await desk.button('Move it').click();
+  await desk.button('Move execution').click();
   await isGone(desk);
   await page.getByRole('link', { name: 'v2', exact: true }).waitFor();
   await client.executions.signal(second, 'go', 1);
