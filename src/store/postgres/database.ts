@@ -50,7 +50,7 @@ export interface Attempted<Result> {
   readonly result: Result;
 }
 
-/** What surrounds a commit; see executions/boundaries.ts. */
+/** What surrounds a commit; see executions/parts.ts. */
 export interface Committing {
   around<Result>(commit: () => Promise<Result>): Promise<Result>;
 }

@@ -1,9 +1,11 @@
-// An owner lets go of a running execution, which stays open: park and giveBack, in one statement.
+// An owner lets go of a running execution, which stays open: park and giveBack, many in one statement.
 
-import type { GiveBack, Park } from '../../contract/execution-store.ts';
+import { decideGiveBack, decidePark } from '../../../execution/decide/owner.ts';
+import type { GiveBack, GivenBack, Park, Parked } from '../../contract/execution-store.ts';
 import { HOLD_BITS, PREVIOUS_CODES, SAGA_CODES, STATUS_CODES } from '../../execution-rows.ts';
+import { Committer } from '../committer.ts';
 import { numbers, sparse } from './arrays.ts';
-import { lastEventColumns, ownersOf } from './items.ts';
+import { isPlain, lastEventColumns, ownersOf } from './items.ts';
 import {
   type AnswerRow,
   APPEND_DONE,
@@ -16,6 +18,7 @@ import {
   ownedBy,
 } from './owner-guards.ts';
 import type { Parts } from './parts.ts';
+import { write } from './write.ts';
 
 // X-5: who has not seen all news does not park; to giveBack it is a matter only when it says so (`seen`).
 // What is undone stays so (Y-2).
@@ -57,7 +60,7 @@ function holdAsked(request: LetGo): number {
 }
 
 /** `answer` for each that was let go. */
-export async function letGo<Answer>(
+async function letGo<Answer>(
   parts: Parts,
   requests: readonly LetGo[],
   answer: Answer,
@@ -85,4 +88,60 @@ export async function letGo<Answer>(
   );
   for (const request of requests) parts.ledger.forget(request);
   return answersFrom(row, requests.length, answer);
+}
+
+export function parker(parts: Parts): {
+  park(request: Park): Promise<Parked>;
+  close(): Promise<void>;
+} {
+  const committer = new Committer<Park, Parked>(
+    {
+      lanes: 1,
+      keysOf: ({ id }) => id,
+      fits: isPlain,
+      flush: (requests) => letGo<Parked>(parts, requests, { kind: 'parked' }),
+      async settle(request) {
+        const answer = await write<Park, Parked>(parts, request, {
+          decide: decidePark,
+          answer: () => ({ kind: 'parked' }),
+          previous: PREVIOUS_CODES.parked,
+        });
+        // What it waits for may have been answered before (W-2), which woke it.
+        if (request.awaits !== undefined && answer.kind === 'parked') parts.bell.ring();
+        return answer;
+      },
+    },
+    parts.surroundings,
+  );
+  return { park: (request) => committer.push(request), close: () => committer.close() };
+}
+
+export function giverBack(parts: Parts): {
+  giveBack(request: GiveBack): Promise<GivenBack>;
+  close(): Promise<void>;
+} {
+  const committer = new Committer<GiveBack, GivenBack>(
+    {
+      lanes: 1,
+      keysOf: ({ id }) => id,
+      // To turn back is to lose the deadline, too, and comes once.
+      fits: (request) => isPlain(request) && request.compensating !== true,
+      async flush(requests) {
+        const answers = await letGo<GivenBack>(parts, requests, { kind: 'given-back' });
+        parts.bell.ring();
+        return answers;
+      },
+      async settle(request) {
+        const answer = await write<GiveBack, GivenBack>(parts, request, {
+          decide: decideGiveBack,
+          answer: () => ({ kind: 'given-back' }),
+          previous: PREVIOUS_CODES['given-back'],
+        });
+        if (answer.kind === 'given-back') parts.bell.ring();
+        return answer;
+      },
+    },
+    parts.surroundings,
+  );
+  return { giveBack: (request) => committer.push(request), close: () => committer.close() };
 }

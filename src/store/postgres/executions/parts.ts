@@ -1,9 +1,8 @@
 import type { LeasePolicy } from '../../../lease/policy.ts';
 import type { ForgottenKeys } from '../../sql/forget-keys.ts';
 import type { Surroundings } from '../committer.ts';
-import type { Database } from '../database.ts';
+import type { Committing, Database } from '../database.ts';
 import type { Bell } from './bell.ts';
-import type { Boundaries } from './boundaries.ts';
 import type { ClaimFloors } from './claim-floors.ts';
 import type { Ledger } from './ledger.ts';
 import type { Strays } from './strays.ts';
@@ -19,4 +18,23 @@ export interface Parts {
   readonly strays: Strays;
   readonly floors: ClaimFloors;
   readonly keys: ForgottenKeys;
+}
+
+/** Counts the commits of execution verbs, so that a test can end the process at any of them. */
+export class Boundaries implements Committing {
+  readonly #listener: ((phase: 'before' | 'after', n: number) => void) | undefined;
+  #count = 0;
+
+  constructor(listener: ((phase: 'before' | 'after', n: number) => void) | undefined) {
+    this.#listener = listener;
+  }
+
+  async around<Result>(commit: () => Promise<Result>): Promise<Result> {
+    this.#count += 1;
+    const n = this.#count;
+    this.#listener?.('before', n);
+    const result = await commit();
+    this.#listener?.('after', n);
+    return result;
+  }
 }
