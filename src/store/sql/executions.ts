@@ -212,7 +212,7 @@ function* readExecution(id: ExecutionId): Script<ExecutionRecord | undefined> {
   return row === undefined ? undefined : toExecution(row);
 }
 
-function* readMany(ids: readonly ExecutionId[]): Script<readonly ExecutionRecord[]> {
+export function* readMany(ids: readonly ExecutionId[]): Script<readonly ExecutionRecord[]> {
   if (ids.length === 0) return [];
   const rows = yield* all<ExecutionRow>(READ_MANY, { ids });
   const found = new Map(rows.map((row) => [row.id, row]));

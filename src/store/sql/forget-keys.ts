@@ -73,11 +73,11 @@ const START: Key = { project: '', key: '' };
 
 /** Goes round, a page of each kind a call. */
 export class ForgottenKeys {
-  readonly #gateway: Gateway;
+  readonly #gateway: Pick<Gateway, 'read' | 'repeat'>;
   /** The last ones that were looked at. */
   readonly #marks: Record<Kind, Key> = { place: START, rate: START };
 
-  constructor(gateway: Gateway) {
+  constructor(gateway: Pick<Gateway, 'read' | 'repeat'>) {
     this.#gateway = gateway;
   }
 

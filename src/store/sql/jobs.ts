@@ -24,7 +24,7 @@ import { holdsOf, toExecution } from '../execution-rows.ts';
 import { writeAudit } from './audit.ts';
 import { appendEvent, lockExecution } from './executions.ts';
 import { shareRelease } from './releases.ts';
-import { all, dialects, type Gateway, one, type Script, type Sql, sql } from './script.ts';
+import { all, dialects, type Gateway, type Script, type Sql, sql } from './script.ts';
 
 /** SQLite has another name for the column. */
 function ofItems(text: string): Sql {
@@ -32,15 +32,15 @@ function ofItems(text: string): Sql {
 }
 
 const KEPT = ofItems(`
-  select j.answer
-    from hf.job_item as j
-   where j.job_id = :job
-     and j.target_id = :target`);
+  select j.job_id as job, j.target_id as target, j.answer
+    from jsonb_to_recordset(:items::jsonb) as n(job uuid, target uuid)
+    join hf.job_item as j on j.job_id == n.job and j.target_id = n.target`);
 
 // Whoever does an item twice at once hits the primary key, and finds the other's answer when it asks again.
 const KEEP = ofItems(`
   insert into hf.job_item (job_id, target_id, at, outcome, made, answer)
-  values (:job, :target, hf_now(), :outcome, :made, :answer)`);
+  select n.job, n.target, hf_now(), n.outcome, n.made, n.answer
+    from jsonb_to_recordset(:items::jsonb) as n(job uuid, target uuid, outcome text, made uuid, answer text)`);
 
 const NOTE = ofItems(`
   insert into hf.job_item (job_id, target_id, at, outcome, answer)
@@ -75,32 +75,48 @@ export function jobsOf({
 
 type ItemAnswer = CommandAnswer | RedriveAnswer | ExecutionMoved;
 
-/** Which item of which job; of none for whoever asks outside of one. */
+/** Which item of which job. */
 export interface OfJob {
-  readonly job: ExecutionId | undefined;
+  readonly job: ExecutionId;
   readonly target: ExecutionId;
 }
 
 /** Y-23: what was answered before is answered again; what is done now is kept, refusals too. */
 export function* onceOfJob<Answer extends ItemAnswer>(
-  item: OfJob,
+  { job, target }: { readonly job: ExecutionId | undefined; readonly target: ExecutionId },
   act: () => Script<Answer>,
 ): Script<Answer> {
-  if (item.job === undefined) return yield* act();
-  const kept = yield* keptAnswer<Answer>(item);
-  if (kept !== undefined) return kept;
+  if (job === undefined) return yield* act();
+  const item = { job, target };
+  const kept = yield* keptAnswers<Answer>([item]);
+  const known = kept.get(itemName(item));
+  if (known !== undefined) return known;
   const answer = yield* act();
-  yield* keepAnswer(item, answer);
+  yield* keepAnswers([{ item, answer }]);
   return answer;
 }
 
-export function* keptAnswer<Answer extends ItemAnswer>(item: OfJob): Script<Answer | undefined> {
-  const kept = yield* one<{ answer: string }>(KEPT, item);
-  return kept === undefined ? undefined : toItemAnswer<Answer>(kept.answer);
+export function itemName({ job, target }: OfJob): string {
+  return `${job} ${target}`;
 }
 
-export function* keepAnswer(item: OfJob, answer: ItemAnswer): Script<void> {
-  yield* all(KEEP, { ...item, ...fromItemAnswer(answer) });
+/** By the names of the items; those that were not done are not in it. */
+export function* keptAnswers<Answer extends ItemAnswer>(
+  items: readonly OfJob[],
+): Script<ReadonlyMap<string, Answer>> {
+  if (items.length === 0) return new Map();
+  type Row = OfJob & { readonly answer: string };
+  const rows = yield* all<Row>(KEPT, { items: JSON.stringify(items) });
+  return new Map(rows.map((row) => [itemName(row), toItemAnswer<Answer>(row.answer)]));
+}
+
+/** In the transaction that does them. */
+export function* keepAnswers(
+  answers: readonly { readonly item: OfJob; readonly answer: ItemAnswer }[],
+): Script<void> {
+  if (answers.length === 0) return;
+  const items = answers.map(({ item, answer }) => ({ ...item, ...fromItemAnswer(answer) }));
+  yield* all(KEEP, { items: JSON.stringify(items) });
 }
 
 /** The first one stays. */

@@ -1,6 +1,7 @@
 // Schedules (X-32, X-33). A change is one transaction with its audit: the row is locked first, so that its former
 // content is known; the guards of the statement decide whether anything is done.
 
+import type { ExecutionId } from '../../execution/names.ts';
 import { changedSchedule } from '../../features/audit/decide.ts';
 import {
   decidePauseSchedule,
@@ -9,18 +10,23 @@ import {
 } from '../../features/schedules/model.ts';
 import type {
   DueSchedules,
+  FireSchedule,
   ListSchedules,
   NamedSchedule,
   PutSchedule,
   ResumeSchedule,
   ScheduleAnswer,
   ScheduleCommand,
+  ScheduleFired,
   SchedulePut,
   ScheduleStore,
 } from '../../features/schedules/port.ts';
 import { dueOf, type ScheduleRow, toSchedule } from '../../features/schedules/rows.ts';
+import { assert } from '../../support/assert.ts';
 import { toInstant } from '../../support/clock.ts';
+import { TERMINAL_FROM } from '../execution-rows.ts';
 import { writeAudit } from './audit.ts';
+import type { Natives } from './changes.ts';
 import { withLimit } from './quota.ts';
 import { all, dialects, type Gateway, one, type Script, type Sql, sql } from './script.ts';
 
@@ -116,7 +122,33 @@ const DUE = sql(`
          ) as due on true
    order by due.next_at`);
 
-export function schedulesOf({ read, write }: Gateway): Omit<ScheduleStore, 'fireSchedule'> {
+// X-34: whoever finds it where it was expected moves it on; the row is locked until all is committed.
+const MOVE = sql(`
+  update hf.schedule
+     set next_at = :nextAt
+   where project = :project
+     and id = :id
+     and next_at = :expected -- guard: expected
+     and digest = :digest -- guard: fired-plan
+  returning last_key`);
+
+// What has a key: the execution of a fire, or what it was continued as.
+const KEYED = sql(`
+  select e.id, e.key, coalesce(e.status < ${TERMINAL_FROM}, false) as is_open
+    from hf.execution as e
+   where e.project = :project
+     and e.key = any (:keys::text[])
+     and e.key is not null`);
+
+const NOTE = sql(`
+  update hf.schedule
+     set fired_at       = :firedAt,
+         last_execution = :execution,
+         last_key       = :key
+   where project = :project
+     and id = :id`);
+
+export function schedulesOf({ read, write, repeat }: Gateway, natives: Natives): ScheduleStore {
   return {
     putSchedule: (request) => write(() => putSchedule(request)),
     schedule: (query) => read(() => readSchedule(READ, query)),
@@ -125,6 +157,7 @@ export function schedulesOf({ read, write }: Gateway): Omit<ScheduleStore, 'fire
     resumeSchedule: (request) => write(() => resumeSchedule(request)),
     removeSchedule: (request) => write(() => removeSchedule(request)),
     dueSchedules: (query) => read(() => dueSchedules(query)),
+    fireSchedule: (request) => repeat(() => fireSchedule(natives, request), { rings: isFired }),
   };
 }
 
@@ -196,4 +229,34 @@ function* dueSchedules({ limit }: { readonly limit: number }): Script<DueSchedul
   const now = toInstant(rows[0]?.now ?? 0);
   const stored = rows.filter(({ id }) => id !== null);
   return { now, ...dueOf(stored, now, limit) };
+}
+
+function isFired(answer: ScheduleFired): boolean {
+  return answer.kind === 'fired' && answer.ids.length > 0;
+}
+
+interface Keyed {
+  readonly id: ExecutionId;
+  readonly key: string;
+  readonly is_open: boolean | number;
+}
+
+/** One transaction: moved on and submitted, or neither. Repeated, it finds that it was moved. */
+function* fireSchedule(natives: Natives, request: FireSchedule): Script<ScheduleFired> {
+  const { project, submits } = request;
+  const moved = yield* one<{ last_key: string | null }>(MOVE, request);
+  if (moved === undefined) return { kind: 'moved' };
+  if (request.skipsWhileOpen && moved.last_key !== null) {
+    const last = yield* one<Keyed>(KEYED, { project, keys: [moved.last_key] });
+    if (last?.is_open) return { kind: 'skipped', open: last.id };
+  }
+  if (submits.length === 0) return { kind: 'fired', ids: [] };
+  for (const submit of submits) yield* natives.submit(submit);
+  const keys = submits.map(({ key }) => key ?? '');
+  const rows = yield* all<Keyed>(KEYED, { project, keys });
+  const idOf = new Map(rows.map(({ key, id }) => [key, id]));
+  const ids = keys.flatMap((key) => idOf.get(key) ?? []);
+  assert(ids.length === submits.length, 'X-34: what a fire submits has a key of its own');
+  yield* all(NOTE, { ...request, execution: ids.at(-1), key: keys.at(-1) });
+  return { kind: 'fired', ids };
 }

@@ -1,13 +1,7 @@
 // Runs the verbs of store/sql on SQLite.
 
 import type { SQLInputValue } from 'node:sqlite';
-import {
-  type Asked,
-  type Gateway,
-  type PlainGateway,
-  type Script,
-  valuesOf,
-} from '../sql/script.ts';
+import type { Asked, Gateway, PlainGateway, Script } from '../sql/script.ts';
 import type { Database } from './database.ts';
 import type { ReadTransaction, Transaction } from './transaction.ts';
 
@@ -47,9 +41,12 @@ export function play<Answer>(tx: Readable, script: Script<Answer>): Answer {
 
 function rowsOf(tx: Readable, { sql: { sqlite }, values }: Asked): readonly unknown[] {
   if (sqlite.text === '') return [];
-  const ordered = valuesOf(sqlite, { now: tx.now, ...values });
-  const named = sqlite.names.map((name, nth) => [name, toInput(ordered[nth])]);
-  return tx.all(sqlite.text, Object.fromEntries(named));
+  const given = values as Readonly<Record<string, unknown>>;
+  const named: Record<string, SQLInputValue> = {};
+  for (const name of sqlite.names) {
+    named[name] = toInput(given[name] ?? (name === 'now' ? tx.now : null));
+  }
+  return tx.all(sqlite.text, named);
 }
 
 function toInput(value: unknown): SQLInputValue {

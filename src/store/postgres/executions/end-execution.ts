@@ -12,12 +12,14 @@ import { closeAwaits } from '../../sql/awaits.ts';
 import { saveExecution, type WaitingEnd } from '../../sql/changes.ts';
 import { writeDeadLetter } from '../../sql/dead-letters.ts';
 import { appendEvent, lockExecution } from '../../sql/executions.ts';
+import { native } from '../../sql/script.ts';
+import { follow, type InsertSuccessor } from '../../sql/successor.ts';
 import { type Queries, statement } from '../database.ts';
 import { play } from '../gateway.ts';
 import { wokenBy } from './finish-statement.ts';
+import { insertExecutions } from './insert-executions.ts';
 import { NOW } from './owner-guards.ts';
-import { freePlace } from './places.ts';
-import { follow } from './successor.ts';
+import { freePlace, lockPlaces, saveLimits } from './places.ts';
 
 const NOTE_CHILDREN = statement(`
   insert into hf.errand (parent_id)
@@ -38,7 +40,9 @@ export async function afterEnd(queries: Queries, before: ExecutionRecord, end: E
   if (leavesAwaits) await play(queries, closeAwaits(before.id, now));
   if (deadLetter !== undefined) await play(queries, writeDeadLetter(after.id, deadLetter));
   const next =
-    successor === undefined ? undefined : await follow(queries, before, { ...end, successor });
+    successor === undefined
+      ? undefined
+      : await play(queries, follow(before, { ...end, successor }, insertSuccessor));
   if (next?.execution.hasPlace !== true) await freePlace(queries, before, now);
   if (next?.cancel !== undefined) {
     const row = await play(queries, lockExecution(next.execution.id));
@@ -54,6 +58,22 @@ export async function afterEnd(queries: Queries, before: ExecutionRecord, end: E
   }
   await queries.rows(NOTE_CHILDREN, [before.id]);
 }
+
+const insertSuccessor: InsertSuccessor = ({ hasPlace, gated, key, intent }, submit) =>
+  native(async (queries: Queries) => {
+    const { key: _, intent: __, ...rest } = submit;
+    const keyed = {
+      ...rest,
+      ...(key === undefined ? {} : { key }),
+      ...(intent === undefined ? {} : { intent }),
+    };
+    // X-63: who takes the place over is no new submit.
+    if (!hasPlace) {
+      const book = await lockPlaces(queries, [submit]);
+      await saveLimits(queries, book, [submit]);
+    }
+    await insertExecutions(queries, [{ submit: keyed, hasPlace, gated }], true);
+  });
 
 /** Ends an execution that is queued or waiting. */
 export async function endWaiting(

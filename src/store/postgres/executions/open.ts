@@ -6,23 +6,7 @@ import { systemClock } from '../../../support/clock.ts';
 import { systemRandom } from '../../../support/random.ts';
 import { systemTimers } from '../../../support/timer.ts';
 import type { ExecutionStore } from '../../contract/execution-store.ts';
-import { archivesOf } from '../../sql/archived.ts';
-import { auditsOf } from '../../sql/audit.ts';
-import { awaitsOf } from '../../sql/awaits.ts';
-import { payloadsOf } from '../../sql/blobs.ts';
-import { censusOf } from '../../sql/census.ts';
-import { commandsOf } from '../../sql/commands.ts';
-import { deadLettersOf } from '../../sql/dead-letters.ts';
-import { readsOf } from '../../sql/executions.ts';
-import { ForgottenKeys } from '../../sql/forget-keys.ts';
-import { jobsOf } from '../../sql/jobs.ts';
-import { reconcileOf } from '../../sql/mend.ts';
-import { refusalsOf } from '../../sql/refusals.ts';
-import { releasesOf } from '../../sql/releases.ts';
-import { removalsOf } from '../../sql/remove.ts';
-import { schedulesOf } from '../../sql/schedules.ts';
-import { templatesOf } from '../../sql/templates.ts';
-import { workersOf } from '../../sql/workers.ts';
+import { verbsOf } from '../../sql/verbs.ts';
 import type { Surroundings } from '../committer.ts';
 import type { Database } from '../database.ts';
 import { gatewayOf } from '../gateway.ts';
@@ -32,11 +16,9 @@ import { Bell } from './bell.ts';
 import { claim } from './claim.ts';
 import { ClaimFloors } from './claim-floors.ts';
 import { finisher } from './finish.ts';
-import { fireSchedule } from './fire-schedule.ts';
 import { Ledger } from './ledger.ts';
 import { giverBack, parker } from './let-go.ts';
 import { listExecutions } from './list.ts';
-import { maintain } from './maintain.ts';
 import { NATIVES, sweeper } from './natives.ts';
 import { Boundaries, type Parts } from './parts.ts';
 import { recorder } from './record.ts';
@@ -78,7 +60,6 @@ export function openExecutions(
     ledger: new Ledger(),
     strays: new Strays(surroundings.clock),
     floors: new ClaimFloors(database, surroundings.clock),
-    keys: new ForgottenKeys(gatewayOf({ database, surroundings, boundaries, bell })),
   };
   const flushing = [
     submitter(parts),
@@ -102,33 +83,15 @@ type Flushing = 'submit' | 'record' | 'finish' | 'park' | 'giveBack' | 'redrive'
 
 function othersOf(parts: Parts): Omit<ExecutionStore, Flushing> {
   const { database, bell } = parts;
-  const gateway = gatewayOf(parts);
   return {
+    ...verbsOf(gatewayOf(parts), NATIVES, sweeper(parts)),
     claim: (request) => claim(parts, request),
     submitWithin: (client, request) => submitWithin(parts, client, request),
     // The server works while this process does, so that more at once is faster.
     room: () => Number.POSITIVE_INFINITY,
     transact: (request) => transact(parts, request),
-    ...commandsOf(gateway, NATIVES),
-    maintain: (request) => maintain(parts, request),
     submitted: (request) => submitted(database, request),
     list: (query) => listExecutions(database, query),
-    ...readsOf(gateway),
-    ...payloadsOf(gateway),
-    ...templatesOf(gateway),
-    ...schedulesOf(gateway),
-    fireSchedule: (request) => fireSchedule(parts, request),
-    ...awaitsOf(gateway, NATIVES),
-    ...auditsOf(gateway),
-    ...refusalsOf(gateway),
-    ...deadLettersOf(gateway),
-    ...reconcileOf(gateway, NATIVES, sweeper(parts)),
-    ...jobsOf(gateway),
-    ...archivesOf(gateway),
-    ...removalsOf(gateway),
-    ...censusOf(gateway),
-    ...releasesOf(gateway),
-    ...workersOf(gateway),
     findProblem: () => findSnapshotProblem(database),
     onRing: (listener) => bell.listen(listener),
   };

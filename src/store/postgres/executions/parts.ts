@@ -1,5 +1,4 @@
 import type { LeasePolicy } from '../../../lease/policy.ts';
-import type { ForgottenKeys } from '../../sql/forget-keys.ts';
 import type { Surroundings } from '../committer.ts';
 import type { Committing, Database } from '../database.ts';
 import type { Bell } from './bell.ts';
@@ -17,7 +16,6 @@ export interface Parts {
   readonly ledger: Ledger;
   readonly strays: Strays;
   readonly floors: ClaimFloors;
-  readonly keys: ForgottenKeys;
 }
 
 /** Counts the commits of execution verbs, so that a test can end the process at any of them. */

@@ -1,31 +1,33 @@
-import type { ExecutionId } from '../../../execution/names.ts';
-import { auditOf, changedByRedrive } from '../../../features/audit/decide.ts';
-import { decideRedrive, type RedriveDecision } from '../../../features/repair/decide.ts';
 import type { Redrive, RedriveAnswer } from '../../../features/repair/port.ts';
 import { assert } from '../../../support/assert.ts';
 import { sagaOf } from '../../execution-rows.ts';
+import { type RedriveAnswers, type Redriven, redriveAll } from '../../sql/redrive.ts';
+import { native } from '../../sql/script.ts';
 import { Committer } from '../committer.ts';
-import type { Queries } from '../database.ts';
-import { writeAudit } from './audit.ts';
+import { type Queries, statement } from '../database.ts';
+import { play } from '../gateway.ts';
+import { numbers, uuids } from './arrays.ts';
 import { insertExecutions } from './insert-executions.ts';
-import { itemName, noteAnswers, type OfJob, storedAnswers } from './jobs.ts';
+import { eventColumns } from './items.ts';
 import type { Parts } from './parts.ts';
 import { lockPlaces, saveLimits } from './places.ts';
-import { appendReused, lockForRedrive, markRedriven } from './redrive-rows.ts';
-import { refuseRelease } from './submit.ts';
 
 /** Bulk jobs ask for many at once: they go together, as submits do. */
 export function redriver(parts: Parts): {
   redrive(request: Redrive): Promise<RedriveAnswer>;
   close(): Promise<void>;
 } {
+  const settle = async (request: Redrive): Promise<RedriveAnswer> => {
+    const [answer] = await flush(parts, [request]);
+    return answer ?? settle(request);
+  };
   const committer = new Committer<Redrive, RedriveAnswer>(
     {
       lanes: 2,
       keysOf: ({ of, submit }) => [of, submit.id],
       fits: () => true,
       flush: (requests) => flush(parts, requests),
-      settle: (request) => settle(parts, request),
+      settle,
     },
     parts.surroundings,
   );
@@ -39,100 +41,60 @@ export function redriver(parts: Parts): {
   };
 }
 
-type Answers = readonly (RedriveAnswer | undefined)[];
-
-/** Whoever took its id meanwhile is there now. */
-async function settle(parts: Parts, request: Redrive): Promise<RedriveAnswer> {
-  const refusal = await refuseRelease(parts.database, request.submit);
-  if (refusal !== undefined) return { kind: 'refused', ...refusal };
-  const [answer] = await flush(parts, [request]);
-  return answer ?? settle(parts, request);
-}
-
-async function flush(parts: Parts, requests: readonly Redrive[]): Promise<Answers> {
-  const answers = await parts.database.attempt<Answers>(async (queries) => {
-    const stored = await storedAnswers<RedriveAnswer>(queries, requests.flatMap(itemOf));
-    const known = requests.map((request) => {
-      const [item] = itemOf(request);
-      return item === undefined ? undefined : stored.get(itemName(item));
-    });
-    const left = requests.filter((_, nth) => known[nth] === undefined);
-    const done = left.length === 0 ? [] : await redriveAll(queries, left);
-    const fresh = new Map(left.map((request, nth) => [request, done[nth]]));
-    const result = requests.map((request, nth) => known[nth] ?? fresh.get(request));
-    return { keep: left.length > 0, result };
+async function flush(parts: Parts, requests: readonly Redrive[]): Promise<RedriveAnswers> {
+  const answers = await parts.database.attempt(async (queries) => {
+    const result = await play(queries, redriveAll(requests, insert));
+    return { keep: true, result };
   }, parts.boundaries);
   parts.bell.ring();
   return answers;
 }
 
-function itemOf({ job, of }: Redrive): readonly OfJob[] {
-  return job === undefined ? [] : [{ job, target: of }];
-}
+const insert = (redriven: readonly Redriven[]) =>
+  native((queries: Queries) => insertAll(queries, redriven));
 
-/** In a transaction; undefined for what was not inserted. */
-async function redriveAll(queries: Queries, requests: readonly Redrive[]): Promise<Answers> {
-  const { now, ...view } = await lockForRedrive(queries, requests);
-  const decisions = requests.map((request) => {
-    const { of, submit } = request;
-    const [ended, open, byId] = [view.ended.get(of), view.open.get(of), view.byId.get(submit.id)];
-    return decideRedrive({ of: ended, open, byId }, request, now);
-  });
-  const made = await insertAll(queries, requests, decisions);
-  const answers = decisions.map((decision) => answerOf(decision, made));
-  const records = requests.flatMap((request, nth) => {
-    const decision = decisions[nth];
-    if (decision === undefined || !made.has(request.submit.id)) return [];
-    return [auditOf(request, changedByRedrive(view.ended.get(request.of), decision), now)];
-  });
-  await writeAudit(queries, records);
-  const items = requests.flatMap((request, nth) => {
-    const answer = answers[nth];
-    return answer === undefined ? [] : itemOf(request).map((of) => ({ of, answer }));
-  });
-  await noteAnswers(queries, items);
-  return answers;
-}
-
-function answerOf(
-  decision: RedriveDecision,
-  made: ReadonlySet<ExecutionId>,
-): RedriveAnswer | undefined {
-  switch (decision.kind) {
-    case 'refuse':
-      return { kind: 'refused', ...decision.refusal };
-    case 'existing':
-      return { kind: 'submitted', id: decision.id, existing: true };
-    case 'insert': {
-      const { id } = decision.execution;
-      return made.has(id) ? { kind: 'submitted', id, existing: false } : undefined;
-    }
-  }
-}
-
-/** Which ids were inserted. */
 async function insertAll(
   queries: Queries,
-  requests: readonly Redrive[],
-  decisions: readonly RedriveDecision[],
-): Promise<ReadonlySet<ExecutionId>> {
-  const wanted = requests.flatMap((request, nth) => {
-    const decision = decisions[nth];
-    if (decision?.kind !== 'insert') return [];
-    const { execution } = decision;
-    return [{ ...request, seq: execution.seq, saga: sagaOf(execution) }];
+  redriven: readonly Redriven[],
+): Promise<readonly boolean[]> {
+  const wanted = redriven.map(({ submit, execution }) => {
+    return { submit, seq: execution.seq, saga: sagaOf(execution) };
   });
-  if (wanted.length === 0) return new Set();
-  const submits = wanted.map(({ submit }) => submit);
-  const book = await lockPlaces(queries, submits);
+  const book = await lockPlaces(
+    queries,
+    wanted.map(({ submit }) => submit),
+  );
   const inserted = await insertExecutions(queries, wanted, false);
-  const done = wanted.filter((_, nth) => inserted[nth] === true);
+  const done = redriven.filter((_, nth) => inserted[nth] === true);
   await saveLimits(
     queries,
     book,
     done.map(({ submit }) => submit),
   );
   await appendReused(queries, done);
-  await markRedriven(queries, done);
-  return new Set(done.map(({ submit }) => submit.id));
+  return redriven.map((_, nth) => inserted[nth] === true);
+}
+
+// At the time at which it was submitted, as if all of it had come then.
+const APPEND = statement(`
+  insert into hf.history (execution_id, seq, at, kind, name, body)
+  select u.id, u.seq, (select h.at from hf.history h where h.execution_id = u.id and h.seq = 1), u.kind, u.name, u.body
+    from unnest($1::uuid[], $2::integer[], $3::text[], $4::text[], $5::text[]) as u(id, seq, kind, name, body)`);
+
+/** Bounds how much is sent at once; one execution may have a long history. */
+const EVENTS_MAX = 5_000;
+
+/** Y-20: what is reused follows `submitted`. */
+async function appendReused(queries: Queries, done: readonly Redriven[]): Promise<void> {
+  const all = done.flatMap(({ submit, events }) =>
+    events.map((event, nth) => ({ id: submit.id, seq: nth + 2, event })),
+  );
+  for (let from = 0; from < all.length; from += EVENTS_MAX) {
+    const some = all.slice(from, from + EVENTS_MAX);
+    await queries.rows(APPEND, [
+      uuids(some.map(({ id }) => id)),
+      numbers(some.map(({ seq }) => seq)),
+      ...eventColumns(some.map(({ event }) => event)),
+    ]);
+  }
 }

@@ -1,18 +1,18 @@
 import type { ClientBase } from 'pg';
 import { decideSubmit } from '../../../execution/decide/submit.ts';
 import type { NoSuchRelease } from '../../../execution/refusal.ts';
-import { auditOf, changedBySubmit } from '../../../features/audit/decide.ts';
+import { changedBySubmit } from '../../../features/audit/decide.ts';
 import type { Audited } from '../../../features/audit/model.ts';
 import { noSuchRelease } from '../../../features/releases/decide.ts';
 import type { Instant } from '../../../support/clock.ts';
 import { InvalidInput } from '../../../support/fault.ts';
 import type { Submit, SubmitAnswer, TransactionClient } from '../../contract/execution-store.ts';
 import { toExecution } from '../../execution-rows.ts';
+import { writeAudit } from '../../sql/audit.ts';
 import { readRelease } from '../../sql/releases.ts';
 import { Committer, isClash } from '../committer.ts';
 import { type Queries, statement, toFault } from '../database.ts';
 import { play } from '../gateway.ts';
-import { writeAudit } from './audit.ts';
 import { hasPlaces, insertExecutions, insertWithPlaces, namesOf } from './insert-executions.ts';
 import type { Parts } from './parts.ts';
 import { EXECUTION_COLUMNS, type StoredRow } from './rows.ts';
@@ -84,8 +84,9 @@ async function noteStarts(queries: Queries, started: readonly (Submit & Audited)
   if (started.length === 0) return;
   const [time] = await queries.rows<{ now: number }>(TIME, []);
   const now = (time?.now ?? 0) as Instant;
-  const records = started.map((request) => auditOf(request, changedBySubmit(request), now));
-  await writeAudit(queries, records);
+  for (const request of started) {
+    await play(queries, writeAudit(request, changedBySubmit(request), now));
+  }
 }
 
 /** who is there with this id or key. */
@@ -125,7 +126,7 @@ export async function submitted(
 }
 
 /** RE-6: of a release that was asked for by name, once nothing was inserted. */
-export async function refuseRelease(
+async function refuseRelease(
   queries: Queries,
   { project, pipeline, release: name }: Submit,
 ): Promise<NoSuchRelease | undefined> {

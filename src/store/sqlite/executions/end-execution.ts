@@ -1,17 +1,21 @@
 // All that an end does beside the row itself, whoever brings it about (X-14).
 
+import { CANCELLED_OUTCOME, endAsCancelled } from '../../../execution/decide/command.ts';
+import { assert } from '../../../support/assert.ts';
 import type { Finish } from '../../contract/execution-store.ts';
-import { type ExecutionRow, STATUS_CODES } from '../../execution-rows.ts';
+import { type ExecutionRow, fromSubmit, STATUS_CODES, toExecution } from '../../execution-rows.ts';
 import { closeAwaits } from '../../sql/awaits.ts';
 import type { WaitingEnd } from '../../sql/changes.ts';
 import { writeDeadLetter } from '../../sql/dead-letters.ts';
 import { appendEvent } from '../../sql/executions.ts';
+import { native } from '../../sql/script.ts';
+import { follow, type InsertSuccessor } from '../../sql/successor.ts';
 import { positional } from '../connection.ts';
 import { play } from '../gateway.ts';
 import type { Transaction } from '../transaction.ts';
-import { freePlace } from './gates.ts';
-import { addErrand } from './submit.ts';
-import { follow } from './successor.ts';
+import { freePlace, noteLimit } from './gates.ts';
+import { loadRow } from './load-execution.ts';
+import { addErrand, insertRow, noteParent } from './submit.ts';
 
 // For executions that nobody runs; their row's seq is exact. None of them has anything to undo (Y-3).
 const END = `
@@ -52,13 +56,38 @@ export function afterEnd(tx: Transaction, row: ExecutionRow, consequences: Conse
   const { outcome, successor } = consequences;
   if (row.has_place) tx.run(LET_GO_OF_PLACE, { id });
   const next =
-    successor === undefined ? undefined : follow(tx, row, { ...consequences, successor });
-  if (row.has_place && next?.hasPlace !== true) freePlace(tx, row);
-  if (next?.cancelled !== undefined) endWaiting(tx, next.row, next.cancelled);
+    successor === undefined
+      ? undefined
+      : play(
+          tx,
+          follow(toExecution(row), { ...consequences, successor, now: tx.now }, insertSuccessor),
+        );
+  if (row.has_place && next?.execution.hasPlace !== true) freePlace(tx, row);
+  if (next?.cancel !== undefined) {
+    const cancelled = loadRow(tx, next.execution.id);
+    assert(cancelled !== undefined, 'X-14: a successor that was inserted is stored');
+    const end = endAsCancelled(toExecution(cancelled), { ...next.cancel, now: tx.now });
+    endWaiting(tx, cancelled, { ...end, outcome: CANCELLED_OUTCOME });
+  }
   // Whoever goes on in its place tells the parent when it ends.
   if (row.parent_id !== null && successor === undefined) tellParent(tx, row, outcome);
   if (tx.get(HAS_CHILDREN, { id }) !== undefined) addErrand(tx, id);
 }
+
+const insertSuccessor: InsertSuccessor = ({ key, intent, gated, hasPlace }, successor) =>
+  native((tx: Transaction) => {
+    // X-63: who takes the place over is no new submit.
+    if (!hasPlace) noteLimit(tx, successor);
+    const row = {
+      ...fromSubmit(successor, tx.now),
+      key: key ?? null,
+      intent: intent ?? null,
+      gated: gated ? 1 : 0,
+      has_place: hasPlace ? 1 : 0,
+    };
+    insertRow(tx, row, successor);
+    if (successor.parent !== undefined) noteParent(tx, successor.parent.id);
+  });
 
 // X-16: the end of a child counts down and wakes at zero. A timer that is due already is left alone: it says how long
 // the execution has been ready.

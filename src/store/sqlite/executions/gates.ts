@@ -173,11 +173,7 @@ function rateOf(tx: Transaction, { project, rate }: Rated): RateState | undefine
   return { lastAt, left, perMs, starts: JSON.parse(starts), late };
 }
 
-function keepRate(
-  tx: Transaction,
-  { project, rate }: Rated,
-  state: RateState | undefined,
-): void {
+function keepRate(tx: Transaction, { project, rate }: Rated, state: RateState | undefined): void {
   if (rate === undefined || state === undefined) return;
   const { lastAt, left, perMs, late } = state;
   const starts = JSON.stringify(state.starts);

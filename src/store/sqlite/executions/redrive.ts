@@ -1,24 +1,15 @@
-import type { ExecutionId } from '../../../execution/names.ts';
-import { changedByRedrive } from '../../../features/audit/decide.ts';
-import { decideRedrive, type RedriveDecision } from '../../../features/repair/decide.ts';
+import { historyEvents } from '../../../execution/decide/record.ts';
 import type { Redrive, RedriveAnswer } from '../../../features/repair/port.ts';
 import { assert } from '../../../support/assert.ts';
 import { fromSubmit, PREVIOUS_CODES, sagaOf } from '../../execution-rows.ts';
-import { writeAudit } from '../../sql/audit.ts';
+import { appendEvent } from '../../sql/executions.ts';
+import { type Redriven, redriveAll } from '../../sql/redrive.ts';
+import { native } from '../../sql/script.ts';
+import type { Database } from '../database.ts';
 import { play } from '../gateway.ts';
 import type { Transaction } from '../transaction.ts';
 import { noteLimit } from './gates.ts';
-import { onceOfJob } from './jobs.ts';
-import { loadExecution } from './load-execution.ts';
-import { refuseRelease } from './pin.ts';
 import { insertRow } from './submit.ts';
-
-const OPEN = `
-  select id
-    from execution indexed by execution_redrive
-   where redrive_of = :of
-     and redrive_of is not null
-     and ended_at is null`;
 
 // What a submit does not say. Given back: whoever claims it reads what it has of history.
 const START_LATER = `
@@ -29,59 +20,59 @@ const START_LATER = `
          deadline_at = :deadlineAt
    where id = :id`;
 
-const APPEND = `
-  insert into history (row_id, seq, at, kind, name, body)
-  select row_id, :seq, :at, :kind, :name, :body
-    from execution
-   where id = :id`;
-
-// Y-22: where there is one.
-const MARK_REDRIVEN = `
-  update dead_letter
-     set redriven_by = :id
-   where execution_id = :of`;
-
-export function redrive(tx: Transaction, request: Redrive): RedriveAnswer {
-  const item = { job: request.job, target: request.of };
-  return onceOfJob(tx, item, () => redriveOnce(tx, request));
+interface Gathered {
+  readonly requests: Redrive[];
+  /** An execution is driven again by one of them at most, and no id is in it twice. */
+  readonly names: Set<string>;
+  readonly answers: Promise<readonly RedriveAnswer[]>;
 }
 
-/** Rare, so it reads first; that there is one open re-drive at most, the index sees to as well (Y-21). */
-function redriveOnce(tx: Transaction, request: Redrive): RedriveAnswer {
-  const { of, submit } = request;
-  const view = {
-    of: loadExecution(tx, of),
-    open: tx.get<{ id: ExecutionId }>(OPEN, { of })?.id,
-    byId: loadExecution(tx, submit.id),
+/** Bulk jobs ask for many at once: those that come before the next flush go together. */
+export function redriver(database: Database): (request: Redrive) => Promise<RedriveAnswer> {
+  let gathered: Gathered | undefined;
+  const gather = (): Gathered => {
+    const requests: Redrive[] = [];
+    const answers = database.perform((tx: Transaction) => {
+      gathered = undefined;
+      return redriveTogether(tx, requests);
+    }, undefined);
+    return { requests, names: new Set(), answers };
   };
-  const refusal = submit.release === undefined ? undefined : refuseRelease(tx, submit);
-  if (refusal !== undefined) return { kind: 'refused', ...refusal };
-  const decision = decideRedrive(view, request, tx.now);
-  play(tx, writeAudit(request, changedByRedrive(view.of, decision), tx.now));
-  switch (decision.kind) {
-    case 'refuse':
-      return { kind: 'refused', ...decision.refusal };
-    case 'existing':
-      return { kind: 'submitted', id: decision.id, existing: true };
-    case 'insert':
-      insert(tx, request, decision);
-      return { kind: 'submitted', id: submit.id, existing: false };
-  }
+  return async (request) => {
+    const { of, submit } = request;
+    assert(submit.key === undefined, 'Y-20: the key stays with what is driven again');
+    if (gathered === undefined || !fits(gathered, request)) gathered = gather();
+    gathered.names.add(of).add(submit.id);
+    const nth = gathered.requests.push(request) - 1;
+    return (await gathered.answers)[nth] as RedriveAnswer;
+  };
 }
 
-function insert(
-  tx: Transaction,
-  { of, submit }: Redrive,
-  { execution, events }: Extract<RedriveDecision, { readonly kind: 'insert' }>,
-): void {
-  const { id, seq, deadlineAt } = execution;
+/** Bounds how long they keep the event loop. */
+const TOGETHER_MAX = 500;
+
+function fits({ requests, names }: Gathered, { of, submit }: Redrive): boolean {
+  return requests.length < TOGETHER_MAX && !names.has(of) && !names.has(submit.id);
+}
+
+function redriveTogether(tx: Transaction, requests: readonly Redrive[]): readonly RedriveAnswer[] {
+  const insertAll = (redriven: readonly Redriven[]) =>
+    native(() => redriven.map((each) => insert(tx, each)));
+  const answers = play(tx, redriveAll(requests, insertAll)).map((answer) => {
+    assert(answer !== undefined, 'Y-21: a re-drive that may be stored was not');
+    return answer;
+  });
+  if (answers.some(({ kind }) => kind === 'submitted')) tx.ring();
+  return answers;
+}
+
+function insert(tx: Transaction, { submit, events, execution }: Redriven): boolean {
+  const { id, seq, deadlineAt = null } = execution;
   const isInserted = insertRow(tx, fromSubmit(submit, tx.now), submit);
-  assert(isInserted, 'Y-21: a re-drive that may be stored was not');
-  for (const { kind, at, seq: nth, name = null, body = null } of events.slice(1)) {
-    tx.run(APPEND, { id, seq: nth, at, kind, name, body });
+  for (const event of historyEvents(events, { seq: 2, at: tx.now })) {
+    play(tx, appendEvent(id, event));
   }
-  tx.run(START_LATER, { id, seq, saga: sagaOf(execution), deadlineAt: deadlineAt ?? null });
+  tx.run(START_LATER, { id, seq, saga: sagaOf(execution), deadlineAt });
   noteLimit(tx, submit);
-  tx.run(MARK_REDRIVEN, { of, id });
-  tx.ring();
+  return isInserted;
 }

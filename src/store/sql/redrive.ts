@@ -1,0 +1,167 @@
+// Re-drives, any number in one transaction (Y-20 … Y-23).
+
+import type { ExecutionRecord } from '../../execution/execution.ts';
+import type { ExecutionId } from '../../execution/names.ts';
+import type { NoSuchRelease } from '../../execution/refusal.ts';
+import { changedByRedrive } from '../../features/audit/decide.ts';
+import { noSuchRelease } from '../../features/releases/decide.ts';
+import { decideRedrive, type RedriveDecision } from '../../features/repair/decide.ts';
+import type { Redrive, RedriveAnswer } from '../../features/repair/port.ts';
+import type { Instant } from '../../support/clock.ts';
+import { TERMINAL_FROM, toExecution } from '../execution-rows.ts';
+import { writeAudit } from './audit.ts';
+import { EXECUTION_COLUMNS, type LockedRow, readMany } from './executions.ts';
+import { itemName, keepAnswers, keptAnswers, type OfJob } from './jobs.ts';
+import { readRelease } from './releases.ts';
+import { all, type Script, worded } from './script.ts';
+
+// Two re-drives of one execution come one after the other; the unique index is what holds (Y-21).
+const LOCK = worded(
+  EXECUTION_COLUMNS,
+  (columns) => `
+  select ${columns}, hf_now() as now
+    from hf.execution as e
+   where e.id = any (:ids::uuid[])
+   order by e.id
+     for no key update of e`,
+);
+
+/** As the index of re-drives has it. */
+const OPEN = { sqlite: 'r.ended_at is null', postgres: `r.status < ${TERMINAL_FROM}` };
+
+const OPEN_ONES = worded(
+  OPEN,
+  (isOpen) => `
+  select r.redrive_of as ended, r.id
+    from hf.execution as r indexed by execution_redrive
+   where r.redrive_of = any (:ids::uuid[])
+     and r.redrive_of is not null
+     and ${isOpen}`,
+);
+
+// Y-22: where there is one. What drives it again was inserted before.
+const MARK = worded(
+  OPEN,
+  (isOpen) => `
+  update hf.dead_letter as d
+     set redriven_by = (select r.id from hf.execution as r indexed by execution_redrive where r.redrive_of = d.execution_id and r.redrive_of is not null and ${isOpen})
+   where d.execution_id = any (:ids::uuid[])`,
+);
+
+/** What is to be inserted. */
+export interface Redriven extends Redrive {
+  readonly execution: ExecutionRecord;
+}
+
+/** How a store inserts executions that have a history: whether each was. */
+export type InsertRedriven = (redriven: readonly Redriven[]) => Script<readonly boolean[]>;
+
+/** Undefined for what was not inserted: whoever took its id or its release away meanwhile is there now. */
+export type RedriveAnswers = readonly (RedriveAnswer | undefined)[];
+
+/** Y-23: what was answered before is answered again. */
+export function* redriveAll(
+  requests: readonly Redrive[],
+  insert: InsertRedriven,
+): Script<RedriveAnswers> {
+  const kept = yield* keptAnswers<RedriveAnswer>(requests.flatMap(itemOf));
+  const isKept = (request: Redrive): boolean =>
+    itemOf(request).some((item) => kept.has(itemName(item)));
+  const left = requests.filter((request) => !isKept(request));
+  const answers = left.length === 0 ? [] : yield* redriveNew(left, insert);
+  const fresh = new Map(left.map((request, nth) => [request, answers[nth]]));
+  return requests.map((request) => {
+    const [item] = itemOf(request);
+    return (item && kept.get(itemName(item))) ?? fresh.get(request);
+  });
+}
+
+function itemOf({ job, of }: Redrive): readonly OfJob[] {
+  return job === undefined ? [] : [{ job, target: of }];
+}
+
+/** One of them, and what is decided about it. */
+interface Try {
+  readonly request: Redrive;
+  readonly ended: ExecutionRecord | undefined;
+  readonly decision: RedriveDecision;
+}
+
+function* redriveNew(requests: readonly Redrive[], insert: InsertRedriven): Script<RedriveAnswers> {
+  const ids = requests.map(({ of }) => of);
+  const locked = yield* all<LockedRow>(LOCK, { ids });
+  const ended = byId(locked.map(toExecution));
+  const found = yield* all<{ ended: ExecutionId; id: ExecutionId }>(OPEN_ONES, { ids });
+  const open = new Map(found.map((each) => [each.ended, each.id]));
+  const taken = byId(yield* readMany(requests.map(({ submit }) => submit.id)));
+  const now = locked.at(-1)?.now ?? (0 as Instant);
+  const tries = yield* withReleases(
+    requests.map((request) => {
+      const { of, submit } = request;
+      const view = { of: ended.get(of), open: open.get(of), byId: taken.get(submit.id) };
+      return { request, ended: view.of, decision: decideRedrive(view, request, now) };
+    }),
+  );
+  const made = yield* insertAll(tries, insert);
+  const answered = tries.map((each) => ({ ...each, answer: answerOf(each.decision, made) }));
+  for (const { request, ended, decision } of tries) {
+    if (!made.has(request.submit.id)) continue;
+    yield* writeAudit(request, changedByRedrive(ended, decision), now);
+  }
+  yield* keepAnswers(
+    answered.flatMap(({ request, answer }) =>
+      answer === undefined ? [] : itemOf(request).map((item) => ({ item, answer })),
+    ),
+  );
+  return answered.map(({ answer }) => answer);
+}
+
+function byId(executions: readonly ExecutionRecord[]): ReadonlyMap<ExecutionId, ExecutionRecord> {
+  return new Map(executions.map((execution) => [execution.id, execution]));
+}
+
+/** RE-6: refuses what asks for a release by name that is not there. Many ask for the same one. */
+function* withReleases(tries: readonly Try[]): Script<readonly Try[]> {
+  const refusals = new Map<string, NoSuchRelease | undefined>();
+  const checked: Try[] = [];
+  for (const each of tries) {
+    const { project, pipeline, release: name } = each.request.submit;
+    if (each.decision.kind !== 'insert' || name === undefined) {
+      checked.push(each);
+      continue;
+    }
+    const place = JSON.stringify([project, pipeline, name]);
+    if (!refusals.has(place)) {
+      const stored = yield* readRelease({ project, pipeline, name });
+      refusals.set(place, noSuchRelease(stored, { pipeline, name }));
+    }
+    const refusal = refusals.get(place);
+    checked.push(refusal ? { ...each, decision: { kind: 'refuse', refusal } } : each);
+  }
+  return checked;
+}
+
+/** Which ids were inserted. */
+function* insertAll(
+  tries: readonly Try[],
+  insert: InsertRedriven,
+): Script<ReadonlySet<ExecutionId>> {
+  const wanted = tries.flatMap(({ request, decision }) =>
+    decision.kind === 'insert' ? [{ ...request, execution: decision.execution }] : [],
+  );
+  if (wanted.length === 0) return new Set();
+  const inserted = yield* insert(wanted);
+  const done = wanted.filter((_, nth) => inserted[nth] === true);
+  yield* all(MARK, { ids: done.map(({ of }) => of) });
+  return new Set(done.map(({ submit }) => submit.id));
+}
+
+function answerOf(
+  decision: RedriveDecision,
+  made: ReadonlySet<ExecutionId>,
+): RedriveAnswer | undefined {
+  if (decision.kind === 'refuse') return { kind: 'refused', ...decision.refusal };
+  if (decision.kind === 'existing') return { kind: 'submitted', id: decision.id, existing: true };
+  const { id } = decision.execution;
+  return made.has(id) ? { kind: 'submitted', id, existing: false } : undefined;
+}

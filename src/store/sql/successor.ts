@@ -1,0 +1,58 @@
+// The successor of an execution that has just ended (X-70): it goes on under its key and in its place, and
+// has in its inbox what nobody acted on. The row of the ended one is locked: nothing more arrives there.
+
+import { decideSuccessor, inheritanceOf } from '../../execution/decide/submit.ts';
+import type { ExecutionRecord } from '../../execution/execution.ts';
+import type { InboxMessage } from '../../execution/history.ts';
+import type { Instant } from '../../support/clock.ts';
+import type { Finish, Submit } from '../contract/execution-store.ts';
+import { type InboxRow, toInboxMessage } from '../execution-rows.ts';
+import { postMessage } from './changes.ts';
+import { all, one, type Script, sql } from './script.ts';
+
+const IS_THERE = sql('select id from hf.execution where id = :id');
+
+// Two executions with one key could not be told apart.
+const DROP_KEY = sql('update hf.execution set key = null, intent = null where id = :id');
+
+const LEFT = sql(`
+  select i.n, i.at, i.kind, i.name, i.body
+    from hf.inbox as i
+   where i.execution_id = :id
+     and (i.n > :newsSeen or i.n = any (:unread::integer[]))
+   order by i.n`);
+
+const COUNT = sql('update hf.execution set news = :news where id = :id');
+
+export interface Continued extends Pick<Finish, 'newsSeen' | 'unread'> {
+  readonly successor: Submit;
+  readonly now: Instant;
+}
+
+export interface Followed {
+  readonly execution: ExecutionRecord;
+  /** It ends at once. */
+  readonly cancel: InboxMessage | undefined;
+}
+
+/** How a store inserts what was submitted, with the key and the place that it takes over. */
+export type InsertSuccessor = (execution: ExecutionRecord, submit: Submit) => Script<void>;
+
+/** Undefined when its id is taken: then it is left out. */
+export function* follow(
+  ended: ExecutionRecord,
+  { successor, now, newsSeen = 0, unread = [] }: Continued,
+  insert: InsertSuccessor,
+): Script<Followed | undefined> {
+  const { id } = successor;
+  if ((yield* one(IS_THERE, { id })) !== undefined) return undefined;
+  yield* all(DROP_KEY, { id: ended.id });
+  const { execution } = decideSuccessor(ended, successor, now);
+  yield* insert(execution, successor);
+  const left = { id: ended.id, newsSeen, unread };
+  const rows = ended.news === 0 ? [] : yield* all<InboxRow>(LEFT, left);
+  const { messages, cancel } = inheritanceOf(rows.map(toInboxMessage));
+  for (const message of messages) yield* postMessage(id, message);
+  if (messages.length > 0) yield* all(COUNT, { id, news: messages.length });
+  return { execution: { ...execution, news: messages.length }, cancel };
+}

@@ -1,0 +1,52 @@
+// All verbs of executions that both SQL stores run as scripts.
+
+import type { ExecutionStore } from '../contract/execution-store.ts';
+import { archivesOf } from './archived.ts';
+import { auditsOf } from './audit.ts';
+import { awaitsOf } from './awaits.ts';
+import { payloadsOf } from './blobs.ts';
+import { censusOf } from './census.ts';
+import type { Natives } from './changes.ts';
+import { commandsOf } from './commands.ts';
+import { deadLettersOf } from './dead-letters.ts';
+import { readsOf } from './executions.ts';
+import { jobsOf } from './jobs.ts';
+import { maintainer } from './maintain.ts';
+import { reconcileOf, type SweepFor } from './mend.ts';
+import { refusalsOf } from './refusals.ts';
+import { releasesOf } from './releases.ts';
+import { removalsOf } from './remove.ts';
+import { schedulesOf } from './schedules.ts';
+import type { Gateway } from './script.ts';
+import { templatesOf } from './templates.ts';
+import { workersOf } from './workers.ts';
+
+type Owners = 'claim' | 'record' | 'transact' | 'finish' | 'park' | 'giveBack' | 'room';
+type Callers = 'submit' | 'submitted' | 'submitWithin' | 'redrive' | 'list';
+type Outside = 'findProblem' | 'onRing';
+
+export function verbsOf(
+  gateway: Gateway,
+  natives: Natives,
+  sweep: SweepFor,
+): Omit<ExecutionStore, Owners | Callers | Outside> {
+  return {
+    ...commandsOf(gateway, natives),
+    ...maintainer(gateway, natives),
+    ...readsOf(gateway),
+    ...payloadsOf(gateway),
+    ...templatesOf(gateway),
+    ...schedulesOf(gateway, natives),
+    ...awaitsOf(gateway, natives),
+    ...auditsOf(gateway),
+    ...refusalsOf(gateway),
+    ...deadLettersOf(gateway),
+    ...reconcileOf(gateway, natives, sweep),
+    ...jobsOf(gateway),
+    ...archivesOf(gateway),
+    ...removalsOf(gateway),
+    ...releasesOf(gateway),
+    ...workersOf(gateway),
+    ...censusOf(gateway),
+  };
+}
