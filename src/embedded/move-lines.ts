@@ -230,7 +230,7 @@ export class LineReader {
 
 export const FORMAT = 1;
 
-export interface ExportHeader {
+interface ExportHeader {
   readonly holdfast: 'export';
   readonly format: number;
   /** Which SQL store it was. */
@@ -309,7 +309,7 @@ const COUNTERS: Readonly<Record<string, Check>> = {
 };
 
 /** EX-9. Undefined when it was no JSON at all. */
-export function checkedHeader(value: unknown): ExportHeader {
+function checkedHeader(value: unknown): ExportHeader {
   const header = value as Partial<ExportHeader> | undefined;
   if (header?.holdfast !== 'export' || typeof header.format !== 'number') {
     throw invalid('This is no export of Holdfast: its first line says nothing of one.');

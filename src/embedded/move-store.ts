@@ -1,10 +1,11 @@
-// `exportStore`: seals a store and writes all that it keeps into a file.
+// Moving a store: `exportStore` seals it and writes all that it keeps into a file, `importStore` puts that into an
+// empty store, and `unsealStore` takes a seal back.
 
 import type { MovedRows, MoveStore } from '../features/export/port.ts';
 import { epochOf } from '../lease/fence.ts';
 import { OPTION_NAMES } from '../store/postgres/connect.ts';
 import { Fault, InvalidInput } from '../support/fault.ts';
-import { boundedText, readOptions, shown } from '../support/options.ts';
+import { boundedText, optionalFunctions, readOptions } from '../support/options.ts';
 import { systemRandom } from '../support/random.ts';
 import { systemTimers } from '../support/timer.ts';
 import { ExportFile, linesOf } from './move-files.ts';
@@ -62,11 +63,10 @@ export async function exportStore(options: ExportStoreOptions): Promise<StoreExp
 
 function checkedExport(options: ExportStoreOptions): ExportStoreOptions {
   const read = readOptions('exportStore', options, EXPORT_NAMES);
-  boundedText('exportStore: store', read.store, TEXT_MAX);
-  boundedText('exportStore: to', read.to, TEXT_MAX);
-  boundedText('exportStore: actor', read.actor, TEXT_MAX);
-  boundedText('exportStore: reason', read.reason, TEXT_MAX);
-  optionalFunction('exportStore: onProgress', read.onProgress);
+  for (const name of ['store', 'to', 'actor', 'reason'] as const) {
+    boundedText(`exportStore: ${name}`, read[name], TEXT_MAX);
+  }
+  optionalFunctions('exportStore', { onProgress: read.onProgress });
   return { ...read, postgres: postgresOf('exportStore', read.postgres) };
 }
 
@@ -125,8 +125,6 @@ async function untilNobodyHolds(move: MoveStore, waiting: Waiting): Promise<void
   }
 }
 
-// `importStore`: puts an export into a store that is empty.
-
 export interface ImportStoreOptions {
   /** `postgres://…`, or the path of a SQLite file. Made when it is not there; nothing may be in it. */
   readonly store: string;
@@ -170,10 +168,10 @@ export async function importStore(options: ImportStoreOptions): Promise<StoreImp
 
 function checkedImport(options: ImportStoreOptions): ImportStoreOptions {
   const read = readOptions('importStore', options, IMPORT_NAMES);
-  boundedText('importStore: store', read.store, TEXT_MAX);
-  boundedText('importStore: from', read.from, TEXT_MAX);
-  boundedText('importStore: actor', read.actor, TEXT_MAX);
-  optionalFunction('importStore: onProgress', read.onProgress);
+  for (const name of ['store', 'from', 'actor'] as const) {
+    boundedText(`importStore: ${name}`, read[name], TEXT_MAX);
+  }
+  optionalFunctions('importStore', { onProgress: read.onProgress });
   return { ...read, postgres: postgresOf('importStore', read.postgres) };
 }
 
@@ -253,33 +251,22 @@ function notEmpty(tables: readonly string[]): Fault {
   );
 }
 
-// What the functions of moves check alike.
-
 export const TEXT_MAX = 4_096;
 
 const POSTGRES_NAMES = OPTION_NAMES.filter((name) => name !== 'url');
 
-export function postgresOf(what: string, value: PostgresSettings | undefined): PostgresSettings {
+function postgresOf(what: string, value: PostgresSettings | undefined): PostgresSettings {
   return value === undefined ? {} : readOptions(`${what}: postgres`, value, POSTGRES_NAMES);
 }
 
-export function optionalFunction(what: string, value: unknown): void {
-  if (value === undefined || typeof value === 'function') return;
-  throw new InvalidInput(`${what} must be a function; got ${shown(value)}.`);
-}
-
-// A store that is named by text, opened for a move: also one that is sealed.
-
-/** Whoever exports or unseals a store that is not there has mistyped it: nothing is made. */
-export async function openExistingMove(
-  text: string,
-  postgres: PostgresSettings = {},
-): Promise<MoveStore> {
+/** A store to export or unseal that is not there is a mistyped name: nothing is made. */
+async function openExistingMove(text: string, postgres: PostgresSettings = {}): Promise<MoveStore> {
   const { exists } = await inspectStore(text, postgres);
   if (exists) return openMove(text, postgres);
   throw new InvalidInput('There is no store there. Nothing was made; check the path or the URL.');
 }
 
+/** Opens also a store that is sealed. */
 export async function openMove(text: string, postgres: PostgresSettings = {}): Promise<MoveStore> {
   const place = storePlace(text);
   if (place.kind === 'postgres') {
@@ -289,8 +276,6 @@ export async function openMove(text: string, postgres: PostgresSettings = {}): P
   const { openSqliteMove } = await import('../store/sqlite/move/open-move.ts').catch(withoutSqlite);
   return openSqliteMove(place.file);
 }
-
-// `unsealStore`: a store whose export was thrown away is used again.
 
 export interface UnsealStoreOptions {
   readonly store: string;

@@ -80,6 +80,11 @@ export interface MapOptions extends StepOptions {
   readonly concurrency?: number;
 }
 
+/** What `ctx.map` does with each item. */
+export interface MapOver<Item, Output> extends MapOptions {
+  readonly run: (item: Item, step: StepContext) => Output | Promise<Output>;
+}
+
 export type Spawnable<Input, Output> = Pipeline<Input, Output> | string | TemplateRef;
 
 export interface SpawnOptions {
@@ -146,9 +151,7 @@ export interface Context {
   map<Item, Output>(
     name: string,
     items: readonly Item[],
-    over: {
-      readonly run: (item: Item, step: StepContext) => Output | Promise<Output>;
-    } & MapOptions,
+    over: MapOver<Item, Output>,
   ): Promise<readonly Output[]>;
   /**
    * A step whose writes and whose record commit together: exactly once. `fn` gets the store's own

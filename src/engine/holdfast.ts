@@ -109,18 +109,18 @@ export class Holdfast {
 
   /** Runs pipelines in this process until it is stopped. */
   async worker(options: WorkerOptions): Promise<Worker> {
-    return this.#employ((stopped) => LiveWorker.open(this.#config, options, stopped));
+    return this.#employ(await LiveWorker.open(this.#config, options));
   }
 
   /** Without pipelines: schedules, deadlines, awaits and bulk acts, for workers elsewhere. */
   async tend(options: TendOptions = {}): Promise<Worker> {
     const settings = resolveTendOptions(options);
-    return this.#employ((stopped) => LiveWorker.openWith(this.#config, settings, stopped));
+    return this.#employ(await LiveWorker.openWith(this.#config, settings));
   }
 
-  async #employ(open: (stopped: () => void) => Promise<LiveWorker>): Promise<Worker> {
-    const worker = await open(() => this.#workers.delete(worker));
+  async #employ(worker: LiveWorker): Promise<Worker> {
     this.#workers.add(worker);
+    void worker.ended.then(({ kind }) => kind !== 'crashed' && this.#workers.delete(worker));
     if (this.#closing !== undefined) await worker.stop();
     return worker;
   }

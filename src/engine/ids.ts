@@ -95,13 +95,9 @@ export function resolvedPlace(place: InteractionPlace): ResolvedPlace {
   const occurrence = wholeNumber('occurrence', place.occurrence ?? 1, range);
   return {
     execution: parseExecutionId(place.execution),
-    call: `${awaitCall(name)}#${occurrence}` as CallKey,
+    call: `await:${name}#${occurrence}` as CallKey,
     item: wholeNumber('item', place.item ?? 0, { min: 0, max: SEQ_MAX }),
   };
-}
-
-export function awaitCall(name: string): string {
-  return `await:${name}`;
 }
 
 export function parseInteractionId(value: unknown): InteractionId {

@@ -225,12 +225,8 @@ export function remoteStep<Input = unknown, Output = unknown>(
   return step;
 }
 
-export function isRemoteStep(value: unknown): value is AnyRemoteStep {
-  return typeof value === 'object' && value !== null && remoteSteps.has(value);
-}
-
 export function requireRemoteStep(what: string, value: unknown): asserts value is AnyRemoteStep {
-  if (isRemoteStep(value)) return;
+  if (typeof value === 'object' && value !== null && remoteSteps.has(value)) return;
   throw new InvalidInput(
     `${what}: step is one made by remoteStep({ name }); got ${shown(value)}. For a pipeline use ctx.spawn.`,
   );

@@ -30,7 +30,7 @@ export async function workersOf(
   }
 }
 
-export interface PossibleWorker {
+interface PossibleWorker {
   readonly name: string;
   /** The one it announced, if that is what is registered. */
   readonly release?: string;

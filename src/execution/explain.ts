@@ -66,7 +66,7 @@ export interface ExplainFacts {
   readonly misfit?: { readonly release: string; readonly why: string };
 }
 
-export interface OpenChild {
+interface OpenChild {
   readonly id: ExecutionId;
   readonly pipeline: string;
   readonly release?: string;

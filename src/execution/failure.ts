@@ -51,7 +51,7 @@ export interface Tries {
   readonly denied: number;
 }
 
-export type RetryDecision =
+type RetryDecision =
   | { readonly kind: 'retry'; readonly delayMs: number }
   | { readonly kind: 'give-up' };
 

@@ -16,7 +16,7 @@ const SUSPECT_MS = 60_000;
 /** So long may what a doubled claim took lie unseen: as long as a lost ring. */
 const LOOK_MS = 1_000;
 
-export interface ClaimVerbs {
+interface ClaimVerbs {
   claim(request: Claim): Promise<ClaimAnswer>;
   carried(session: SessionId): Promise<readonly Claimed[]>;
 }

@@ -59,7 +59,7 @@ async function greeted(carrier: Carrier): Promise<Hello> {
 }
 
 /** Also what is said on stderr begins with it. */
-export const NOT_YET = 'The coordinator does not answer yet; the worker waits for it';
+const NOT_YET = 'The coordinator does not answer yet; the worker waits for it';
 
 // What whoever runs a worker must know, whatever its observer does with it: a Node warning on stderr.
 

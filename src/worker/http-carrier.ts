@@ -58,7 +58,7 @@ export interface LinkOptions {
   readonly timers: Timers;
 }
 
-export interface HttpAsk {
+interface HttpAsk {
   readonly method: 'GET' | 'POST' | 'PUT';
   readonly path: string;
   readonly body?: unknown;

@@ -72,7 +72,7 @@ export async function openWorker(given: RemoteWorkerOptions): Promise<Worker> {
     { store, ...(codec && { codec }), observer, payloads: remoteLimitsOf(payloads) },
     { ended: () => undefined, awaitDueIn: () => undefined },
   );
-  const worker = await LiveWorker.open(config, options, () => undefined);
+  const worker = await LiveWorker.open(config, options);
   return withEnd(worker, () => store.close());
 }
 

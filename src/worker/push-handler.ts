@@ -110,7 +110,7 @@ async function driven(
     { ended: () => undefined, awaitDueIn: () => undefined },
   );
   const options = { pipelines, concurrency: 1, stopGraceMs: 0, ...(release && { release }) };
-  const worker = await LiveWorker.open(config, options, () => undefined);
+  const worker = await LiveWorker.open(config, options);
   const over = new AbortController();
   const patience = Math.max(0, drive.deadlineInMs - EARLY_MS);
   await Promise.race([left, systemTimers.pause(patience, over.signal)]);
@@ -250,7 +250,7 @@ export type WayBack =
 const KEY_MAX = 256;
 
 /** Reached when it is first needed, and by one greeting. */
-export function wayBackOf(given: WayBack): () => Promise<WorkerStore> {
+function wayBackOf(given: WayBack): () => Promise<WorkerStore> {
   const timers = systemTimers;
   const carrier = carrierOf(given);
   let opened: Promise<WorkerStore> | undefined;

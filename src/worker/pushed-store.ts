@@ -15,9 +15,9 @@ import type {
 } from '../store/contract/execution-store.ts';
 import { systemClock, toInstant } from '../support/clock.ts';
 import { Fault } from '../support/fault.ts';
-import { withText } from './remote-store.ts';
+import { NOT_ITS_OWN, withText } from './remote-store.ts';
 
-export interface Pushed {
+interface Pushed {
   readonly store: WorkerStore;
   /** Resolves when the engine has let go of it. */
   readonly left: Promise<void>;
@@ -129,18 +129,13 @@ function recorded(drive: Driven, recorder: WorkerExecutions): Verbs {
     ...request,
     session: drive.session as OwnerWrite['session'],
   });
+  const { history, inbox, read, interaction, putBlob, getBlob, attributeBlobs } = recorder;
   return {
     record: (request) => recorder.record(as(request)),
     finish: (request) => recorder.finish(as(request)),
     park: (request) => recorder.park(as(request)),
     giveBack: (request) => recorder.giveBack(as(request)),
-    history: (query) => recorder.history(query),
-    inbox: (query) => recorder.inbox(query),
-    read: (id) => recorder.read(id),
-    interaction: (query) => recorder.interaction(query),
-    putBlob: (blob) => recorder.putBlob(blob),
-    getBlob: (query) => recorder.getBlob(query),
-    attributeBlobs: (request) => recorder.attributeBlobs(request),
+    ...{ history, inbox, read, interaction, putBlob, getBlob, attributeBlobs },
   };
 }
 
@@ -172,8 +167,7 @@ function sessionsHere(
       return answer;
     },
     end: async () => ({ kind: 'ended', replayed: false }),
-    leases: async () => [],
-    sweep: async () => ({ expired: [], ended: [], deleted: 0, paused: 0, more: false }),
+    ...NOT_ITS_OWN,
   };
 }
 

@@ -4,6 +4,8 @@
 import type { SessionId } from '../lease/names.ts';
 import type { LeasePolicy } from '../lease/policy.ts';
 import type { Carrier } from '../protocol/messages/envelope.ts';
+import { faultOf } from '../protocol/messages/problem.ts';
+import type { WritesAnswer } from '../protocol/messages/work.ts';
 import type { WorkKind } from '../protocol/messages/work-messages.ts';
 import type {
   Claim,
@@ -15,9 +17,8 @@ import type {
 } from '../store/contract/execution-store.ts';
 import { systemClock } from '../support/clock.ts';
 import { Fault } from '../support/fault.ts';
-import type { Timers } from '../support/timer.ts';
+import { atEndOfTurn, type Timers } from '../support/timer.ts';
 import { DeliveredClaims } from './delivered-claims.ts';
-import { WriteQueue } from './write-queue.ts';
 
 /** What a coordinator says of itself. */
 export interface Hello {
@@ -29,7 +30,7 @@ export interface Hello {
   readonly version?: number;
 }
 
-export interface RemoteParts {
+interface RemoteParts {
   readonly carrier: Carrier;
   readonly hello: Hello;
   readonly timers: Timers;
@@ -61,6 +62,12 @@ export function remoteStore(parts: RemoteParts): WorkerStore {
 const PULSE_PART = 0.3;
 const PULSE_MS_MAX = 15_000;
 
+/** A worker holds claims only, which are lost when they are written to; and the coordinator sweeps. */
+export const NOT_ITS_OWN: Pick<WorkerStore['sessions'], 'leases' | 'sweep'> = {
+  leases: async () => [],
+  sweep: async () => ({ expired: [], ended: [], deleted: 0, paused: 0, more: false }),
+};
+
 function sessionsOf({ carrier, pipelines }: RemoteParts): WorkerStore['sessions'] {
   let pulseMs: number | undefined;
   return {
@@ -74,10 +81,7 @@ function sessionsOf({ carrier, pipelines }: RemoteParts): WorkerStore['sessions'
       if (by.kind !== 'owner') throw new Fault('not-remote', 'A worker ends its own session only.');
       return carrier.ask({ kind: 'endSession', body: { id, owner: by.owner, exit: by.exit } });
     },
-    // It holds claims only, which are lost when they are written to.
-    leases: async () => [],
-    // The coordinator sweeps.
-    sweep: async () => ({ expired: [], ended: [], deleted: 0, paused: 0, more: false }),
+    ...NOT_ITS_OWN,
   };
 }
 
@@ -227,7 +231,7 @@ function placeOf(row: Row): number {
 const HELD_MS = 25_000;
 const TROUBLE_PAUSE_MS = 1_000;
 
-export class Doorbell {
+class Doorbell {
   readonly #carrier: Carrier;
   readonly #timers: Timers;
   readonly #listeners: Set<() => void> = new Set();
@@ -280,4 +284,85 @@ export class Doorbell {
       });
     });
   }
+}
+
+// Writes of owners go out together: what is asked for while a request is under way is in the next one, so
+// that a thousand executions cost a few requests, as they cost a few commits in the coordinator's store.
+
+interface Waiting {
+  readonly write: object;
+  resolve(answer: unknown): void;
+  reject(fault: unknown): void;
+}
+
+const BATCH_MAX = 500;
+/** Of them one is prepared while the others are under way. */
+const REQUESTS_MAX = 2;
+
+export class WriteQueue {
+  readonly #carrier: Carrier;
+  #waiting: Waiting[] = [];
+  #underWay = 0;
+  #isPlanned = false;
+
+  constructor(carrier: Carrier) {
+    this.#carrier = carrier;
+  }
+
+  get length(): number {
+    return this.#waiting.length;
+  }
+
+  add<Answer>(write: object): Promise<Answer> {
+    return new Promise((resolve, reject) => {
+      this.#waiting.push({ write, resolve: resolve as (answer: unknown) => void, reject });
+      this.#plan();
+    });
+  }
+
+  /** At the end of the turn: what else it asks for is sent with it. */
+  #plan(): void {
+    if (this.#isPlanned || this.#underWay >= REQUESTS_MAX) return;
+    this.#isPlanned = true;
+    atEndOfTurn(() => {
+      this.#isPlanned = false;
+      const batch = this.#waiting.splice(0, BATCH_MAX);
+      if (batch.length === 0) return;
+      this.#underWay += 1;
+      this.#send(batch).then(
+        () => this.#sent(),
+        () => this.#sent(),
+      );
+    });
+  }
+
+  #sent(): void {
+    this.#underWay -= 1;
+    if (this.#waiting.length > 0) this.#plan();
+  }
+
+  async #send(batch: readonly Waiting[]): Promise<void> {
+    try {
+      const writes = batch.map(({ write }) => write);
+      const { answers } = await this.#carrier.ask<WritesAnswer>({
+        kind: 'writeAsOwner',
+        body: { writes },
+      });
+      for (const [nth, each] of batch.entries()) settle(each, answers[nth]);
+    } catch (fault) {
+      for (const each of batch) each.reject(fault);
+    }
+  }
+}
+
+function settle(waiting: Waiting, answer: WritesAnswer['answers'][number] | undefined): void {
+  if (answer === undefined) waiting.reject(faultOf('outcome-unknown', 'No answer for this write.'));
+  else if ('code' in answer)
+    waiting.reject(faultOf(answer.code, answer.detail, statusOf(answer.code)));
+  else waiting.resolve(answer);
+}
+
+/** A write that was refused for what it is will be refused again. */
+function statusOf(code: string): number {
+  return code === 'invalid-input' || code === 'payload-too-large' ? 400 : 503;
 }

@@ -9,14 +9,14 @@ import type { CallBody, Settlement } from './ledger.ts';
 import type { Run } from './run.ts';
 
 /** An await that the code waits for. */
-export interface Awaiting {
+interface Awaiting {
   readonly key: CallKey;
   readonly name: string;
   readonly items: number;
 }
 
 /** A receive that the code has asked for. */
-export interface SignalCall {
+interface SignalCall {
   readonly name: string;
   readonly key: CallKey;
   /** Nobody waits for it any more: messages are for others. */

@@ -457,7 +457,7 @@ export function brought(
 }
 
 /** What was asked for is in history. */
-export interface Already {
+interface Already {
   readonly kind: 'already';
   readonly event: HistoryEvent;
 }

@@ -17,7 +17,7 @@ import type {
   Child,
   Children,
   Context,
-  MapOptions,
+  MapOver,
   ReceiveOptions,
   SagaOptions,
   Spawnable,
@@ -102,9 +102,7 @@ export class RunContext implements Context {
   map<Item, Output>(
     name: string,
     items: readonly Item[],
-    over: {
-      readonly run: (item: Item, step: StepContext) => Output | Promise<Output>;
-    } & MapOptions,
+    over: MapOver<Item, Output>,
   ): Promise<readonly Output[]> {
     return guarded(this.#map(name, items, over));
   }
@@ -112,9 +110,7 @@ export class RunContext implements Context {
   async #map<Item, Output>(
     name: string,
     given: readonly Item[],
-    over: {
-      readonly run: (item: Item, step: StepContext) => Output | Promise<Output>;
-    } & MapOptions,
+    over: MapOver<Item, Output>,
   ): Promise<readonly Output[]> {
     const { run, concurrency = 16, ...rest } = readOptions('ctx.map', over, MAP_OPTIONS);
     wholeNumber('concurrency', concurrency, { min: 1, max: 10_000 });

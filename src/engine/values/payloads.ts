@@ -253,14 +253,7 @@ export class ProjectPayloads {
     }
     if (isSealed && at !== undefined && place !== undefined) this.#requireAt(at, place);
     if (enc === undefined && ref === undefined) return fromParsed(v, tagged);
-    const bound = by === undefined || at === undefined ? {} : { at };
-    return this.#decodeApart({
-      ...(enc && { enc }),
-      ...(ref && { ref }),
-      ...(by && { by }),
-      ...(tagged && { tagged }),
-      ...bound,
-    });
+    return this.#decodeApart(envelope as Envelope);
   }
 
   /** That it was sealed for this place is what the codec has checked, or will. */
@@ -301,7 +294,8 @@ export class ProjectPayloads {
 
   async #decodeApart({ enc, ref, by, at, tagged }: Envelope): Promise<unknown> {
     const bytes = enc === undefined ? await this.#fetch(ref ?? '') : Buffer.from(enc, 'base64');
-    const plain = await this.#all.unseal({ bytes, ...(by && { by }), ...(at && { at }) });
+    // Only a codec can have bound it to a place.
+    const plain = await this.#all.unseal({ bytes, ...(by && { by, ...(at && { at }) }) });
     let parsed: unknown;
     try {
       parsed = JSON.parse(Buffer.from(plain).toString());

@@ -12,8 +12,9 @@ import type { Timers } from '../../support/timer.ts';
 import type { WorkerConfig } from '../config.ts';
 import { tell, tellTrouble } from '../observer.ts';
 import type { Announcer } from './announcer.ts';
-import type { OverdueSessions, Tending } from './duties.ts';
-import type { SlotEvents, Slots } from './slots.ts';
+import type { DriveEvents } from './drive.ts';
+import type { Duties, OverdueSessions } from './duties.ts';
+import { Slots } from './slots.ts';
 import type { WorkerEnd, WorkerSettings } from './worker-options.ts';
 import type { CurrentSession } from './worker-session.ts';
 
@@ -23,20 +24,20 @@ const NO_CLAIM = 'Nothing could be claimed';
 /** How long a free slot may wait for others to be claimed with it. */
 const FILL_MS = 50;
 
-export interface ClaimParts {
+interface ClaimParts {
   readonly current: CurrentSession;
-  readonly slots: Slots;
   readonly announcer: Announcer;
   readonly overdue: OverdueSessions;
   /** Undefined: a coordinator does it. */
-  readonly tending: Tending | undefined;
+  readonly duties: Duties | undefined;
   /** The store does not let this worker in any more. */
   readonly denied: (end: WorkerEnd) => void;
 }
 
 type Taken = Extract<ClaimAnswer, { readonly kind: 'claimed' }>;
 
-export class ClaimLoop implements SlotEvents {
+export class ClaimLoop implements DriveEvents {
+  readonly slots: Slots;
   readonly #config: WorkerConfig;
   readonly #settings: WorkerSettings;
   readonly #names: readonly PipelineName[];
@@ -58,6 +59,7 @@ export class ClaimLoop implements SlotEvents {
     this.#settings = settings;
     this.#names = [...settings.pipelines.keys()];
     this.#parts = parts;
+    this.slots = new Slots(config, settings, this);
     this.#pause = new Pause(config.timers);
     this.#denial = new Denial(config, settings.ttlMs);
   }
@@ -69,8 +71,8 @@ export class ClaimLoop implements SlotEvents {
       let pauseMs: number;
       try {
         const roundMs = await this.#round();
-        const tendsInMs = this.#parts.tending?.dueInMs ?? Infinity;
-        pauseMs = Math.min(roundMs, tendsInMs, this.#parts.announcer.dueInMs);
+        const dutyInMs = this.#parts.duties?.dueInMs ?? Infinity;
+        pauseMs = Math.min(roundMs, dutyInMs, this.#parts.announcer.dueInMs);
         this.#denial.over();
       } catch (fault) {
         tellTrouble(this.#config.observer, NO_CLAIM, fault);
@@ -102,7 +104,7 @@ export class ClaimLoop implements SlotEvents {
   lookAtInboxes(): void {
     // What is being claimed may be what the message is for.
     this.#isNoticed = this.#isClaiming;
-    this.#parts.slots.lookAtInboxes();
+    this.slots.lookAtInboxes();
   }
 
   /** Where something is known to be ready, it is claimed along with the last write of who leaves. */
@@ -111,21 +113,21 @@ export class ClaimLoop implements SlotEvents {
   }
 
   left(): void {
-    const isFull = this.#parts.slots.running >= this.#settings.concurrency;
+    const isFull = this.slots.running >= this.#settings.concurrency;
     if (!this.#isMoreReady || isFull) this.#freed();
   }
 
   /** One round; answers how long to wait for a ring at most. */
   async #round(): Promise<number> {
-    const { current, slots, announcer, tending } = this.#parts;
+    const { current, announcer, duties } = this.#parts;
     await current.renew();
-    await tending?.tendWhenDue();
+    await duties?.doWhenDue();
     await this.#turnOver();
-    const free = Math.min(slots.free, this.#config.store.executions.room());
+    const free = Math.min(this.slots.free, this.#config.store.executions.room());
     const { id: session } = current.session;
     await announcer.begin(session, free);
     if (free <= 0) await announcer.prove(session, 0);
-    if (free <= 0 && tending === undefined) return this.#settings.pollMs;
+    if (free <= 0 && duties === undefined) return this.#settings.pollMs;
     const now = this.#config.clock.monotonicMs();
     const waitMs = this.#claimedAt + this.#pauseFor(free) - now;
     if (waitMs > 0) return waitMs;
@@ -135,7 +137,7 @@ export class ClaimLoop implements SlotEvents {
   }
 
   async #claim(free: number): Promise<number> {
-    const { current, slots, announcer } = this.#parts;
+    const { current, announcer } = this.#parts;
     const { id: session } = current.session;
     const shares = this.#lanes.next(Math.min(free, CLAIM_MAX));
     const dice = this.#config.random.next();
@@ -151,7 +153,7 @@ export class ClaimLoop implements SlotEvents {
     }
     if (this.#hasCrashed) return this.#settings.pollMs;
     await announcer.prove(session, free - answer.claims.length);
-    for (const claimed of answer.claims) slots.drive(claimed, current.session);
+    for (const claimed of answer.claims) this.slots.drive(claimed, current.session);
     if (this.#isNoticed) this.lookAtInboxes();
     if (shares.length > 0) {
       this.#lanes.heard(shares, answer.claims);
@@ -191,7 +193,7 @@ export class ClaimLoop implements SlotEvents {
   }
 
   #freed(): void {
-    if (this.#parts.slots.free >= this.#batch) this.ring();
+    if (this.slots.free >= this.#batch) this.ring();
     else this.#cancelFill ??= this.#config.timers.after(FILL_MS, () => this.#fill());
   }
 
@@ -271,7 +273,7 @@ export function quietLanes(
 }
 
 /** Whose turn it is, from one claim to the next. */
-export class LaneTurns {
+class LaneTurns {
   #turn = 0;
   #quiet: ReadonlySet<Lane> = new Set();
 
@@ -295,7 +297,7 @@ export const TROUBLE_PAUSE_MS = 500;
 /** Nobody but a person unseals a store. */
 const SEALED_PAUSE_MS = 30_000;
 
-export class Denial {
+class Denial {
   readonly #clock: Clock;
   readonly #observer: ExecutionObserver | undefined;
   readonly #ttlMs: number;

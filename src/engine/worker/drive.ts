@@ -33,7 +33,7 @@ import { readHistory } from '../store-answers.ts';
 import { CHECKPOINT, inputOf, OUTPUT } from '../values/place.ts';
 import { validated } from '../values/schema.ts';
 
-export interface Assignment {
+interface Assignment {
   readonly claimed: Claimed;
   readonly pipeline: Run['pipeline'];
   readonly session: Session;
@@ -42,9 +42,9 @@ export interface Assignment {
 const RETRY_MS = 200;
 const DONE: Promise<void> = Promise.resolve();
 
-/** What a worker is told of what it drives; each once, in this order. */
+/** Told for each execution; each once, in this order. */
 export interface DriveEvents {
-  /** Its place is free: all that is left of it is a write. */
+  /** Its slot is free: all that is left of it is a write. */
   leaving(): void;
   /** However it did. */
   left(drive: Drive): void;

@@ -13,28 +13,28 @@ import type { EngineConfig } from '../config.ts';
 
 const MAINTAIN_MS = 20_000;
 
-export interface TendingParts {
+interface DutyParts {
   readonly reconcileMs: number;
   readonly overdue: OverdueSessions;
   /** The one that the worker has now. */
   readonly session: () => Session;
 }
 
-export class Tending {
+export class Duties {
   readonly #config: EngineConfig;
   readonly #overdue: OverdueSessions;
   readonly #scheduler: Scheduler;
   readonly #awaits: DueAwaits;
-  readonly #duties: readonly (Reconciler | Retention)[];
+  readonly #single: readonly (Reconciler | Retention)[];
   #maintainedAt: number;
 
-  constructor(config: EngineConfig, { reconcileMs, overdue, session }: TendingParts) {
+  constructor(config: EngineConfig, { reconcileMs, overdue, session }: DutyParts) {
     const { retention } = config;
     this.#config = config;
     this.#overdue = overdue;
     this.#scheduler = new Scheduler(config);
     this.#awaits = new DueAwaits(config);
-    this.#duties = [
+    this.#single = [
       new Reconciler(config, reconcileMs, session),
       ...(retention === undefined ? [] : [new Retention(config, retention, session)]),
     ];
@@ -57,7 +57,7 @@ export class Tending {
     return this.#awaits.dueInMs < wasDueInMs;
   }
 
-  async tendWhenDue(): Promise<void> {
+  async doWhenDue(): Promise<void> {
     await this.#maintainWhenDue();
     await this.#scheduler.fireWhenDue();
     await this.#awaits.expireWhenDue();
@@ -65,7 +65,7 @@ export class Tending {
 
   /** Resolves when nothing of it is under way. */
   async stop(): Promise<void> {
-    await Promise.all(this.#duties.map((duty) => duty.stop()));
+    await Promise.all(this.#single.map((duty) => duty.stop()));
   }
 
   async #maintainWhenDue(): Promise<void> {

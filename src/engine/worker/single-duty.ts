@@ -6,7 +6,7 @@ import { jittered } from '../../support/random.ts';
 import type { EngineConfig } from '../config.ts';
 import { tellTrouble } from '../observer.ts';
 
-export interface Duty {
+interface Duty {
   /** Whoever has it does it, and nobody else. */
   readonly key: string;
   readonly everyMs: number;

@@ -8,24 +8,17 @@ import type { WorkerSettings } from './worker-options.ts';
 
 const GIVE_BACK_MS_MAX = 5_000;
 
-/** Told for each execution, in this order. */
-export interface SlotEvents {
-  /** Its slot is free: all that is left of it is a write. */
-  leaving(): void;
-  left(): void;
-}
-
 export class Slots implements DriveEvents {
   /** For executions: their steps have succeeded when a store is away. */
   readonly #config: WorkerConfig;
   readonly #settings: WorkerSettings;
-  readonly #events: SlotEvents;
+  readonly #events: DriveEvents;
   readonly #drives: Set<Drive> = new Set();
   /** How many have a slot: who is about to leave has none. */
   #taken = 0;
   #emptied: (() => void) | undefined;
 
-  constructor(config: WorkerConfig, settings: WorkerSettings, events: SlotEvents) {
+  constructor(config: WorkerConfig, settings: WorkerSettings, events: DriveEvents) {
     this.#config = Object.freeze({ ...config, payloads: config.patientPayloads });
     this.#settings = settings;
     this.#events = events;
@@ -58,7 +51,7 @@ export class Slots implements DriveEvents {
 
   left(drive: Drive): void {
     this.#drives.delete(drive);
-    this.#events.left();
+    this.#events.left(drive);
     if (this.#drives.size === 0) this.#emptied?.();
   }
 

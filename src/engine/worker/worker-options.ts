@@ -35,16 +35,12 @@ export interface WorkerRelease {
   readonly digest: string;
 }
 
-export interface WorkerSettings {
+type Defaulted = 'owner' | 'concurrency' | 'pollMs' | 'stopGraceMs' | 'reconcileMs';
+
+/** Its options, checked and with their defaults. */
+export interface WorkerSettings extends Required<Pick<WorkerOptions, Defaulted>> {
   readonly pipelines: ReadonlyMap<PipelineName, AnyPipeline>;
-  readonly owner: string;
   readonly ttlMs: number | undefined;
-  /** How many executions at once. */
-  readonly concurrency: number;
-  readonly pollMs: number;
-  /** How long `stop` lets running steps finish. */
-  readonly stopGraceMs: number;
-  readonly reconcileMs: number;
   readonly release: WorkerRelease | undefined;
   readonly probeMs: number | undefined;
 }
@@ -80,7 +76,7 @@ export function resolveTendOptions(given: TendOptions): WorkerSettings {
   return { pipelines: new Map(), ...resolveRest(readOptions('tend', given, names)) };
 }
 
-export function checkedRelease(given: WorkerRelease): WorkerRelease {
+function checkedRelease(given: WorkerRelease): WorkerRelease {
   const { name, digest } = readOptions('release', given, ['name', 'digest']);
   return {
     name: parseReleaseName(name),

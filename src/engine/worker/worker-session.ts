@@ -31,7 +31,7 @@ export function workerMetadata(kind: WorkerKind, pipelines: readonly string[]): 
 
 type SessionSettings = Pick<WorkerSettings, 'owner' | 'ttlMs' | 'pipelines'>;
 
-export interface SessionEvents {
+interface SessionEvents {
   /** The store has a notice: a message for one of its executions. */
   noticed(): void;
   /** It is over, and everything that was claimed with it. */

@@ -141,7 +141,7 @@ export function raced<Value>(promise: Promise<Value>): Promise<Value> {
 }
 
 /** As `raced`, for one that is asked whether anybody waits for it. `onListener`: somebody begins to. */
-export function listenedTo(promise: Promise<unknown>, onListener: () => void): () => boolean {
+function listenedTo(promise: Promise<unknown>, onListener: () => void): () => boolean {
   const listeners = new Listeners(onListener);
   LISTENERS.set(raced(promise), listeners);
   return () => listeners.hasLost;

@@ -307,7 +307,7 @@ function isPromise<Value>(value: Value | Promise<Value>): value is Promise<Value
 
 // One try of a step: what the user's function is given, and its time limit.
 
-export class StepTimedOut extends Error {
+class StepTimedOut extends Error {
   override readonly name = 'TimeoutError';
   readonly code = 'step-timed-out';
 

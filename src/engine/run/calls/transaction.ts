@@ -7,7 +7,7 @@ import { failureOf } from '../../failures.ts';
 import { PromisedCall } from '../call.ts';
 import type { CallBody, Opening, Settlement } from '../ledger.ts';
 
-export interface TransactionPlan<Output> {
+interface TransactionPlan<Output> {
   readonly key: CallKey;
   readonly name: string;
   readonly fn: (connection: never) => Output | Promise<Output>;
