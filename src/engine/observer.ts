@@ -59,7 +59,7 @@ export function tellOf(
   report: ClaimReport,
 ): void {
   const { id: execution, traceparent } = claim.claimed.execution;
-  const about = { execution, pipeline: claim.pipeline.name, fence: claim.claimed.fence };
-  const traced = traceparent === undefined ? about : { ...about, traceparent };
-  tell(claim.config.observer, { ...traced, ...report });
+  const { fence } = claim.claimed;
+  const about = { execution, pipeline: claim.pipeline.name, fence, ...report };
+  tell(claim.config.observer, traceparent === undefined ? about : { ...about, traceparent });
 }
