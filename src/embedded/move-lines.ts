@@ -95,7 +95,7 @@ const COUNTED: readonly {
 interface Section {
   readonly name: string;
   readonly columns: readonly string[];
-  /** Of a column: where it is, and what it may not be above. */
+  /** A column with a limit: its index, and the counter that it may not exceed. */
   readonly counted?: { readonly at: number; readonly counter: 'fence' | 'eventSeq' };
 }
 

@@ -17,7 +17,7 @@ export interface ExportStoreOptions {
   readonly store: string;
   /** The file that is made. Gzipped when its name ends in `.gz`. */
   readonly to: string;
-  /** Who does it; shown to whoever is refused. */
+  /** The actor, shown to callers that are refused. */
   readonly actor: string;
   readonly reason: string;
   readonly postgres?: PostgresSettings;
@@ -25,7 +25,7 @@ export interface ExportStoreOptions {
 }
 
 export interface MoveProgress {
-  /** `waiting`: all is written; whoever held something may believe so for another while (EX-4). */
+  /** `waiting`: all is written; holders of leases may believe for a while that they still hold them (EX-4). */
   readonly doing: 'sealed' | 'rows' | 'waiting';
   readonly table?: string;
   readonly rows: number;
@@ -33,7 +33,7 @@ export interface MoveProgress {
 }
 
 export interface StoreExported {
-  /** `again`: it was sealed before, by whoever that was; what is in it is the same. */
+  /** `again`: it was sealed before; its content is the same. */
   readonly kind: 'exported' | 'exported-again';
   readonly id: string;
   readonly epoch: number;
@@ -97,7 +97,7 @@ async function writeAll(move: MoveStore, writing: Writing): Promise<StoreExporte
     }
     return of.epoch;
   });
-  await untilNobodyHolds(move, { heldUntil: seal.heldUntil, rows: writer.rows, onProgress });
+  await untilAllLapsed(move, { heldUntil: seal.heldUntil, rows: writer.rows, onProgress });
   await file.write(writer.end());
   const again = kind === 'sealed' ? 'exported' : 'exported-again';
   return { kind: again, id: seal.id, epoch, rows: writer.rows };
@@ -115,7 +115,7 @@ const LOOK_MS = 250;
  * EX-4: an export is whole, and so can be imported, only when nobody can believe any more to hold something of
  * this store. No clock of another store is needed for that.
  */
-async function untilNobodyHolds(move: MoveStore, waiting: Waiting): Promise<void> {
+async function untilAllLapsed(move: MoveStore, waiting: Waiting): Promise<void> {
   const { heldUntil, rows, onProgress } = waiting;
   for (;;) {
     const leftMs = heldUntil - (await move.now());
@@ -128,7 +128,7 @@ async function untilNobodyHolds(move: MoveStore, waiting: Waiting): Promise<void
 export interface ImportStoreOptions {
   /** `postgres://…`, or the path of a SQLite file. Made when it is not there; nothing may be in it. */
   readonly store: string;
-  /** What `exportStore` made. */
+  /** A file that `exportStore` made. */
   readonly from: string;
   readonly actor: string;
   readonly postgres?: PostgresSettings;
@@ -137,7 +137,7 @@ export interface ImportStoreOptions {
 
 export interface StoreImported {
   readonly kind: 'imported';
-  /** Of the export. */
+  /** The id of the export. */
   readonly id: string;
   /** Fences are issued from here on, above all that the old store has issued. */
   readonly epoch: number;
@@ -230,7 +230,7 @@ async function* told(
   }
 }
 
-/** What a store cannot take is somewhere in the file. */
+/** Names the lines of the file that the store cannot take. */
 function placed(reader: LineReader): (fault: unknown) => never {
   return (fault) => {
     if (!(fault instanceof Fault) || !['store-rejected', 'invalid-input'].includes(fault.code)) {

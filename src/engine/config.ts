@@ -1,4 +1,4 @@
-// What the parts of the engine are given. Resolved once, when Holdfast or a worker is opened.
+// The options of Holdfast and the configuration that the engine makes of them, once, when it is opened.
 
 import { isPromise } from 'node:util/types';
 import type { ExecutionObserver } from '../execution/report.ts';
@@ -25,7 +25,7 @@ import {
   Payloads,
 } from './values/payloads.ts';
 
-/** What a worker needs, also one whose store is a coordinator elsewhere. */
+/** The configuration of a worker, also of one whose store is a coordinator elsewhere. */
 export interface WorkerConfig {
   readonly store: WorkerStore;
   readonly payloads: Payloads;
@@ -39,7 +39,7 @@ export interface WorkerConfig {
   /** Those whose code is in this process. */
   readonly pipelines: KnownPipelines;
   readonly links: AnswerLinks | undefined;
-  /** What was refused to the workers of this process; undefined: a coordinator counts it. */
+  /** Counts the refused writes of this process; undefined where a coordinator counts them. */
   readonly refusals: RefusalTally | undefined;
   readonly ids: ExecutionIds;
   readonly clock: Clock;
@@ -53,11 +53,11 @@ export interface WorkerConfig {
   readonly fruitlessClaimsMax: number;
 }
 
-/** What the other parts are given. They have the store itself; a worker may have only a coordinator that has it. */
+/** The configuration of a process that has the store itself. */
 export interface EngineConfig extends WorkerConfig {
   readonly store: CoordinatorStore;
   readonly refusals: RefusalTally;
-  /** What goes once it has ended; undefined: nothing, by this process. */
+  /** Which ended executions this process removes; undefined: none. */
   readonly retention: Retaining | undefined;
   /** How long a worker has to check an answer; undefined: none is asked. */
   readonly relayAnswersMs: number | undefined;
@@ -77,9 +77,9 @@ export interface HoldfastOptions {
   readonly pipelines?: Pipelines;
   /** Keys that sign answer links. */
   readonly links?: LinkOptions;
-  /** Answers that only workers can check are checked by one, within this time; refused unless said. */
+  /** Time for a worker to check an answer that only workers can check. By default such answers are refused. */
   readonly relayAnswersMs?: number;
-  /** What goes once it has ended, and where; nothing unless said. The same in every process that says it. */
+  /** Which ended executions are removed, and where they are archived. By default none. Use the same in every process. */
   readonly retention?: RetentionOptions;
   /** Waits that are shorter stay in memory, longer ones are parked. Default 100. */
   readonly parkAfterMs?: number;
@@ -125,7 +125,7 @@ export function resolveOptions(
   });
 }
 
-/** Of a worker whose store may be a coordinator elsewhere. */
+/** For a worker whose store may be a coordinator elsewhere. */
 export function resolveWorkerConfig(
   options: Omit<HoldfastOptions, 'store'> & { readonly store: WorkerStore },
   told: Pick<WorkerConfig, 'ended' | 'awaitDueIn'>,
@@ -199,7 +199,7 @@ export function limitsOf(given: Partial<PayloadLimits> | undefined): PayloadLimi
 /** A coordinator takes rows of 128 Ki characters; a codec's bytes are a third longer as text. */
 const REMOTE_INLINE_BYTES_MAX = 96_000;
 
-/** Of a worker elsewhere: larger values are kept apart, whatever was said. */
+/** For a remote worker: larger values are kept apart, whatever the options say. */
 export function remoteLimitsOf(given: Partial<PayloadLimits> | undefined): PayloadLimits {
   const limits = limitsOf(given);
   return { ...limits, inlineBytesMax: Math.min(limits.inlineBytesMax, REMOTE_INLINE_BYTES_MAX) };

@@ -1,4 +1,4 @@
-// What the code of a pipeline sees. Every call is a durable point: its result is recorded and given
+// The `ctx` of a pipeline. Every call is a durable point: its result is recorded and given
 // back in the same order when the code is run again after a crash, a wait or a deploy.
 
 import type { Attributes, Lane } from '../execution/execution.ts';
@@ -16,7 +16,7 @@ import type { Fence } from '../lease/fence.ts';
 import type { Pipeline, RemoteStep } from './pipeline.ts';
 
 export interface StepContext {
-  /** Stable over attempts, takeovers and re-drives: hand it to whoever can recognise a repeat. */
+  /** Stable over attempts, takeovers and re-drives: pass it to services that recognise a repeated request. */
   readonly idempotencyKey: string;
   /** Orders what owners of this execution do: hand it to a guard of what only this execution writes. */
   readonly fence: Fence;
@@ -35,13 +35,13 @@ export interface StepContext {
 
 export interface StepOptions {
   readonly retry?: RetryOptions;
-  /** How long one attempt may take; none unless said. */
+  /** How long one attempt may take. By default there is no limit. */
   readonly timeoutMs?: number;
 }
 
-/** What undoes a step: run when the execution fails, is cancelled or passes its deadline after it. */
+/** Undoes a step: runs when the execution fails, is cancelled or passes its deadline after the step. */
 export type Compensate<Output> = (
-  /** What the step answered with; undefined when it is not known what became of it. */
+  /** The result of the step; undefined when its outcome is unknown. */
   output: Output | undefined,
   undo: UndoContext,
 ) => unknown;
@@ -80,7 +80,7 @@ export interface MapOptions extends StepOptions {
   readonly concurrency?: number;
 }
 
-/** What `ctx.map` does with each item. */
+/** The step that `ctx.map` runs for each item, and its options. */
 export interface MapOver<Item, Output> extends MapOptions {
   readonly run: (item: Item, step: StepContext) => Output | Promise<Output>;
 }
@@ -88,7 +88,7 @@ export interface MapOver<Item, Output> extends MapOptions {
 export type Spawnable<Input, Output> = Pipeline<Input, Output> | string | TemplateRef;
 
 export interface SpawnOptions {
-  /** What people call it in the history; the name of the pipeline or template unless said. */
+  /** Its name in the history. Default: the name of the pipeline or template. */
   readonly name?: string;
   readonly lane?: Lane;
   readonly delayMs?: number;
@@ -135,7 +135,7 @@ export interface Context {
   readonly traceparent: string | undefined;
   /** Aborts on cancellation and when another worker took over. */
   readonly signal: AbortSignal;
-  /** What the last `checkpoint` saved, after a recovery; undefined in a fresh run. */
+  /** The state that the last `checkpoint` saved, after a recovery; undefined in a fresh run. */
   readonly restored: unknown;
 
   /**
@@ -196,7 +196,7 @@ export interface Context {
   receive<Value = unknown>(name: string, options: ReceiveOptions): Promise<Value | undefined>;
 
   /**
-   * Asks somebody outside, and waits for the answer (`holdfast.awaits`) for as long as it takes. With
+   * Asks a person or another system, and waits for the answer (`holdfast.awaits`) for as long as it takes. With
    * `items` each is answered by itself; an empty list is answered at once.
    */
   await<Value = unknown, Request = unknown>(
@@ -225,6 +225,6 @@ export interface Context {
 
   /** Told to the observer once, not in replays. */
   log(message: string, data?: unknown): void;
-  /** What people see of a long execution; kept with it, at most once a second. */
+  /** Shown to people while the execution runs; stored at most once a second. */
   progress(value: unknown): void;
 }

@@ -28,7 +28,7 @@ export async function explainExecution(
   for (let looks = 1; execution !== undefined; looks += 1) {
     const explained = await withProblem(config, await explainRecord(config, execution));
     if (explained.code !== 'waiting-for-news' || looks >= LOOKS) return explained;
-    // What it waited for may have come between the reads.
+    // The event that it waited for may have come between the reads.
     const seen: ExecutionRecord = execution;
     execution = await config.store.executions.read(id);
     if (execution?.seq === seen.seq && execution.news === seen.news) return explained;
@@ -36,7 +36,7 @@ export async function explainExecution(
   return undefined;
 }
 
-/** What is ready waits for claims, and the others for a time. */
+/** Ready executions wait for claims, and the others for a time. */
 const SUFFERING: ReadonlySet<ExplainCode> = new Set(['ready', 'delayed', 'waiting-for-time']);
 
 async function withProblem(config: EngineConfig, explained: Explanation): Promise<Explanation> {
@@ -77,7 +77,7 @@ async function explainRecord(
   });
 }
 
-/** Who has its release, and who has its pipeline and nothing that is registered. */
+/** Workers that have its release, and workers that have its pipeline without a registered release. */
 async function workersAround(
   config: EngineConfig,
   { project, pipeline, release }: ExecutionRecord,
@@ -102,7 +102,7 @@ async function otherRelease(
   return found.find(({ name, retiredAt }) => name !== release && retiredAt === undefined)?.name;
 }
 
-/** What the last preflight of the active release said of it. */
+/** Why it failed the last preflight of the active release. */
 async function misfitOf(
   config: EngineConfig,
   execution: ExecutionRecord,
@@ -115,7 +115,7 @@ async function misfitOf(
   return broken === undefined ? undefined : { release: active, why: broken.why };
 }
 
-/** What its owner was told, and took notice of with its `paused` event. */
+/** The message that paused it, as named by its `paused` event. */
 async function pauseOf(
   config: EngineConfig,
   id: ExecutionId,

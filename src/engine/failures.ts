@@ -102,7 +102,7 @@ export class ChildFailed extends DidNotComplete {
   }
 }
 
-/** Somebody cancelled the execution. Its calls are refused from then on; clean up without them. */
+/** The execution was cancelled. Its calls are refused from then on; clean up without them. */
 export class ExecutionCancelled extends Fault {
   override readonly name = 'ExecutionCancelled';
 
@@ -111,7 +111,7 @@ export class ExecutionCancelled extends Fault {
   }
 }
 
-/** What `result` throws when the execution did not complete. */
+/** Thrown by `result` when the execution did not complete. */
 export class ExecutionFailed extends DidNotComplete {
   override readonly name = 'ExecutionFailed';
 
@@ -146,7 +146,7 @@ export class TemplateRefused extends ExecutionRefused<TemplateRefusal> {
   override readonly name = 'TemplateRefused';
 }
 
-/** Of releases: nothing was written. */
+/** The operation on a release was refused: nothing was written. */
 export class ReleaseRefused extends Fault {
   override readonly name = 'ReleaseRefused';
   readonly refusal: ReleaseRefusal;
@@ -205,7 +205,7 @@ function textOf(value: unknown): string {
 /** Longer would be a mistake, and a time that far away cannot be stored. */
 const RETRY_AFTER_MS_MAX = 30 * 86_400_000;
 
-/** What the error asks for: `retryAfterMs`, or `retryAfter` in seconds as HTTP says it. */
+/** The delay that the error asks for: `retryAfterMs`, or `retryAfter` in seconds as in HTTP. */
 export function retryAfterOf(error: unknown): number | undefined {
   try {
     if (typeof error !== 'object' || error === null) return undefined;
@@ -221,7 +221,7 @@ function isCategory(value: unknown): value is FailureCategory {
   return CATEGORIES.includes(value as FailureCategory);
 }
 
-/** What cannot be stored now cannot be stored later; mistakes in code neither. Time-outs may have acted. */
+/** A retry helps neither invalid values nor mistakes in code. A step that timed out may have had its effect. */
 function categoryOf(error: Error): FailureCategory {
   if (error instanceof InvalidInput || error.name === 'PayloadTooLarge') return 'permanent';
   if (error instanceof ChildFailed) return 'permanent';
@@ -250,7 +250,7 @@ interface Place {
   readonly line: string;
 }
 
-/** Of `at name (file:line:column)` or `at file:line:column`. */
+/** Reads `at name (file:line:column)` or `at file:line:column`. */
 function placeIn(frame: string): Place | undefined {
   const text = frame.trim();
   if (!text.startsWith('at ')) return undefined;

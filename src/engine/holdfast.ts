@@ -50,11 +50,11 @@ import {
 
 export class Holdfast {
   readonly store: CoordinatorStore;
-  /** What to submit, kept under names and versions. */
+  /** Submissions that are stored under names and versions. */
   readonly templates: Templates;
-  /** What is submitted by itself, at its times, while some worker runs. */
+  /** Submits executions at set times, while a worker runs. */
   readonly schedules: Schedules;
-  /** What executions ask people and other systems: to be answered. */
+  /** Open questions of executions to people and other systems, and their answers. */
   readonly awaits: Awaits;
   /** Dead letters, re-drives, compensations. */
   readonly repair: Repair;
@@ -62,9 +62,9 @@ export class Holdfast {
   readonly bulk: Bulk;
   /** Builds of pipelines: which there are, and where new executions go. */
   readonly releases: Releases;
-  /** Who did what, and why. */
+  /** The record of acts: actor, act and reason. */
   readonly audit: Audit;
-  /** What was removed, once it had ended and was due. */
+  /** Executions that were archived and removed after their retention. */
   readonly archive: Archives;
   readonly #config: EngineConfig;
   readonly #results: Results;
@@ -207,7 +207,7 @@ export class Holdfast {
     return { items, ...(isLast ? {} : { cursor: last.id }) };
   }
 
-  /** What happened, in order. */
+  /** The events of an execution, in order. */
   async history(id: string, page: HistoryPage = {}): Promise<readonly HistoryEvent[]> {
     return this.store.executions.history(historyQueryOf(id, page));
   }
@@ -230,7 +230,7 @@ export class Holdfast {
     return listRefusals(this.#config, options);
   }
 
-  /** Stops its workers. The store stays open: whoever opened it closes it. */
+  /** Stops its workers. The store stays open: close it where you opened it. */
   close(): Promise<void> {
     this.#closing ??= this.#close();
     return this.#closing;
@@ -266,7 +266,7 @@ export class Holdfast {
   }
 }
 
-// What callers of Holdfast hand in and get back.
+// Arguments and results of Holdfast.
 
 /** An execution that was submitted. */
 export interface Handle<Output> {

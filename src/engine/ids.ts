@@ -1,4 +1,4 @@
-// Ids of executions: UUIDs of version 7, so that later ones sort later, and nobody knows one before it is made.
+// Ids of executions: UUIDs of version 7. Later ones sort later, and none can be guessed before it is made.
 // Those of interactions follow from the await that asks.
 
 import { createHash } from 'node:crypto';
@@ -45,7 +45,7 @@ export class ExecutionIds {
   }
 
   /**
-   * Of what comes with an owner's write: as if made at `at`. History has it from then on. Did it follow from the
+   * For rows that come with an owner's write: as if made at `at`. History has it from then on. Did it follow from the
    * call, others could take it before (X-13).
    */
   nextAt(at: Instant): ExecutionId {
@@ -67,7 +67,7 @@ export interface InteractionPlace {
   readonly name: string;
   /** 1 for the first time that the execution awaits this name. */
   readonly occurrence?: number;
-  /** Of an itemised await, from 0. */
+  /** The index in an itemised await, from 0. */
   readonly item?: number;
 }
 
@@ -77,7 +77,7 @@ export interface ResolvedPlace {
   readonly item: number;
 }
 
-/** What to answer: it can be known, and answered, before the execution has asked. */
+/** The id to answer: it can be known, and answered, before the execution has asked. */
 export function interactionId(place: InteractionPlace): InteractionId {
   return interactionIdOf(resolvedPlace(place));
 }

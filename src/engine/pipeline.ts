@@ -16,7 +16,7 @@ import { resolveRetry } from './retry-options.ts';
 import { requireSchema, type Schema } from './values/schema.ts';
 
 /**
- * What is durable when. `every-step`: each result before the next step starts; at most what was running is
+ * When results become durable. `every-step`: each result before the next step starts; at most what was running is
  * run again after a crash. The others save commits: after a crash up to `steps` steps, or the steps of
  * the last `ms` milliseconds, or all since the last `ctx.checkpoint`, are run again.
  */
@@ -30,14 +30,14 @@ export interface PipelineOptions<Input, Output> {
   readonly name: string;
   readonly input?: Schema<Input>;
   readonly output?: Schema<Output>;
-  /** What it awaits, where answers are checked or projected. */
+  /** The questions that it awaits, where answers are checked or projected. */
   readonly awaits?: readonly AnyQuestion[];
-  /** What it calls with `ctx.call`, for its contract: steps that others host. */
+  /** The remote steps that it calls with `ctx.call`, for its contract. */
   readonly remoteSteps?: readonly AnyRemoteStep[];
   /** For steps that do not say otherwise. */
   readonly retry?: RetryOptions;
   readonly checkpoint?: CheckpointPolicy;
-  /** What a state given to `ctx.checkpoint` must be like; throw to refuse it. */
+  /** Checks a state given to `ctx.checkpoint`; throw to refuse it. */
   readonly validateCheckpoint?: (state: unknown) => void;
   /**
    * Whether an error that `run` throws is a bug: then the execution is blocked, not failed, and nothing is undone.
@@ -107,7 +107,7 @@ export function asPipeline(value: unknown): AnyPipeline | undefined {
   }
 }
 
-/** What people submit and spawn: a pipeline, or the name of one. */
+/** The target of a submit or spawn: a pipeline, or the name of one. */
 export function pipelineOf(what: string, given: unknown): Pick<AnyPipeline, 'name' | 'input'> {
   if (typeof given === 'string') return { name: parsePipelineName(given) };
   const known = asPipeline(given);
@@ -165,7 +165,7 @@ export class KnownPipelines {
     this.#byName = new Map(pipelinesByName('openHoldfast', pipelines));
   }
 
-  /** What was known before under the same name is replaced. */
+  /** Replaces a pipeline that was known before under the same name. */
   add(pipelines: ReadonlyMap<PipelineName, AnyPipeline>): void {
     for (const [name, pipeline] of pipelines) this.#byName.set(name, pipeline);
   }
@@ -194,7 +194,7 @@ export function pipelinesByName(
 }
 
 // A step that another worker takes: its name and what goes in and comes out, apart from its code. A call of it is
-// a child with one step, so that whoever announces its name can claim it, over any transport and in any
+// a child with one step, so that any worker that announces its name can claim it, over any transport and in any
 // language; retries, fences and takeovers are those of every execution.
 
 export interface RemoteStepOptions<Input, Output> {
@@ -236,7 +236,7 @@ export function requireRemoteStep(what: string, value: unknown): asserts value i
 
 export interface HostOptions {
   readonly retry?: RetryOptions;
-  /** How long one attempt may take; none unless said. */
+  /** How long one attempt may take. By default there is no limit. */
   readonly timeoutMs?: number;
 }
 

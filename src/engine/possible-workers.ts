@@ -1,4 +1,4 @@
-// Who could ever take an execution: workers that live, have its pipeline and, where it is pinned, its release.
+// Workers that could take an execution: they live, have its pipeline and, if it is pinned, its release.
 
 import type { ExecutionRecord } from '../execution/execution.ts';
 import type { ProjectName } from '../execution/names.ts';

@@ -1,4 +1,4 @@
-// Who acts on an execution, and why, as it is recorded.
+// Commands, signals and queries: arguments of callers, checked and turned into requests to the store.
 
 import { HOLDS, type Hold, STATUSES, type Status } from '../execution/execution.ts';
 import { SEQ_MAX } from '../execution/history.ts';
@@ -60,7 +60,7 @@ export async function signalOf(config: EngineConfig, id: string, given: Message)
 }
 
 export interface SignalledSubmit extends Omit<SubmitOptions, 'client'> {
-  /** What finds it. */
+  /** Identifies the execution. */
   readonly key: string;
   readonly signal: Pick<Message, 'name' | 'value'>;
 }
@@ -96,8 +96,6 @@ function command(id: string, { project, ...said }: Acting): Command {
     body: JSON.stringify({ by, reason }) as Payload,
   };
 }
-
-// What callers ask to see, checked and turned into a query.
 
 const HISTORY_PAGE_MAX = 10_000;
 const LIST_NAMES: readonly (keyof ListOptions)[] = [

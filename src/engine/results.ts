@@ -19,14 +19,14 @@ const BATCH = 1_000;
 const FEW = 100;
 const MANY_PAUSE_MS = 100;
 
-/** What the event that ends an execution says. */
+/** The body of the event that ends an execution. */
 interface EndBody {
   readonly out?: object;
   readonly failure?: Failure;
   readonly continuedAs?: ExecutionId;
 }
 
-/** How whoever waits for an execution can stop waiting. */
+/** Lets the caller stop waiting for an execution. */
 export interface Waiting {
   readonly signal?: AbortSignal;
 }
@@ -57,12 +57,12 @@ export class Results {
     this.#unlisten = config.store.executions.onRing(() => this.#ring());
   }
 
-  /** It ended in this process: nobody needs to ask the store. */
+  /** It ended in this process: there is no need to ask the store. */
   endedHere(outcome: Outcome): void {
     if (this.#waiting.size > 0) this.#settle(outcome);
   }
 
-  /** Its output, when it completes, or that of whoever it was continued as; throws ExecutionFailed. */
+  /** Its output, when it completes, or that of the execution that continues it; throws ExecutionFailed. */
   async output<Output>(first: ExecutionId, signal?: AbortSignal): Promise<Output> {
     let continuations: Continuations | undefined;
     for (let id = first; ; ) {
@@ -88,7 +88,7 @@ export class Results {
       : payloads.of(DEFAULT_PROJECT).decodeEnvelope(out, place);
   }
 
-  /** Nobody should wait for what was never submitted. */
+  /** Throws instead of waiting for an execution that was never submitted. */
   async requireKnown(id: ExecutionId): Promise<ExecutionRecord> {
     const record = await this.#config.store.executions.read(id);
     if (record !== undefined) return record;

@@ -1,4 +1,4 @@
-// What a person writes about retries, checked and completed once.
+// Retry options, checked and completed once.
 
 import { DEFAULT_RETRY, type RetryPolicy } from '../execution/failure.ts';
 import { InvalidInput } from '../support/fault.ts';

@@ -1,4 +1,4 @@
-// What a worker does when the store is away, and what it means when the store refuses a write.
+// Answers of the store to a worker: outages, which are waited out, and refusals, which end a claim.
 
 import { isTerminal, type Status } from '../execution/execution.ts';
 import type { EventKind, HistoryEvent } from '../execution/history.ts';
@@ -43,7 +43,7 @@ async function again<Answer>(
   }
 }
 
-/** What a read needs to know of the claim that it is for. */
+/** The claim that a read is for. */
 export type Reading = Pick<Run, 'config'> & { readonly session: Pick<Run['session'], 'signal'> };
 
 /** Reads of a run: asked again for as long as its session lives. */
@@ -106,7 +106,7 @@ export function patientBlobs(store: BlobStore, config: Pausing): BlobStore {
   };
 }
 
-/** What it throws is a fault like any other. */
+/** Turns an exception of the call into a rejection. */
 export function tried<Answer>(call: () => Promise<Answer>): Promise<Answer> {
   try {
     return call();
@@ -155,7 +155,7 @@ export function verbOf(kind: EventKind): OwnerVerb {
   return isTerminal(kind as Status) ? 'finish' : 'giveBack';
 }
 
-/** What is counted of it. */
+/** The part of a refusal that is counted. */
 export function whyOf(refusal: OwnerRefusal): Pick<RefusedWrite, 'why' | 'newest'> {
   const { why } = refusal;
   return why === 'superseded' ? { why, newest: refusal.newest } : { why };

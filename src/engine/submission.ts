@@ -1,4 +1,4 @@
-// What a caller asks for, checked and turned into a submission.
+// Submissions: arguments of callers, checked.
 
 import {
   type Attributes,
@@ -57,16 +57,16 @@ export interface SubmitOptions {
   readonly rate?: { readonly key: string; readonly limit: number; readonly perMs: number };
   readonly tags?: readonly string[];
   readonly attributes?: Attributes;
-  /** The release it is pinned to; the active one, or the candidate, unless said. */
+  /** The release it is pinned to. Default: the active one, or the candidate. */
   readonly release?: string;
-  /** When no worker that lives could ever take it: `wait` (unless said) or `refuse`. */
+  /** If no live worker could take it: `wait` (default) or `refuse`. */
   readonly ifNoWorker?: 'wait' | 'refuse';
   /**
    * PostgreSQL only: a connection of `pg` to the same database, with a transaction open. The execution is there when
    * that commits.
    */
   readonly client?: TransactionClient;
-  /** Who submits, for people to see. */
+  /** The submitter, shown to people. */
   readonly by?: string;
   /** W3C Trace Context: kept with it, given to each attempt of its steps and to its children. */
   readonly traceparent?: string;
@@ -133,7 +133,7 @@ export async function submissionOf<Input>(
   const { template } = asked;
   const options = checkedOptions(asked.options);
   const { name, input: schema } = pipelineOf('submit', pipeline);
-  // Stored as it was given: whoever runs it checks it again, and a schema may change what it lets pass.
+  // Stored as it was given: the worker that runs it checks it again, and a schema may change values.
   const { input } = asked;
   if (schema !== undefined) {
     const checked = validated(`The input of "${name}"`, schema, input);
@@ -256,7 +256,7 @@ export function checkedOptions(given: SubmitOptions | undefined): SubmitOptions 
   return { ...options, ...checkedPlacing('submit', placing) };
 }
 
-/** What submit and spawn have in common: where in the queue, under which limits, how to be found. */
+/** Options of both submit and spawn: place in the queue, limits, tags and attributes. */
 export function checkedPlacing(what: string, given: Placing): Placing {
   const options = readOptions(what, given, PLACING_NAMES);
   const { lane, delayMs, deadlineMs, concurrency, rate, tags, attributes } = options;
@@ -320,7 +320,7 @@ function checkedAttributes(given: Attributes): Attributes {
   return Object.fromEntries(checked) as Attributes;
 }
 
-/** What an attribute can be. */
+/** Whether it can be the value of an attribute. */
 export function isLabel(value: unknown): value is string | number | boolean {
   if (typeof value === 'string') return isFitText(value);
   return typeof value === 'boolean' || Number.isFinite(value);

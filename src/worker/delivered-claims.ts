@@ -24,7 +24,7 @@ interface ClaimVerbs {
 export class DeliveredClaims {
   readonly #verbs: ClaimVerbs;
   readonly #clock: Clock;
-  /** What was told and has not been let go of. */
+  /** Claims that were delivered and not let go of. */
   readonly #held: Set<Fence> = new Set();
   /** Let go of while an answer was on its way that may still have it. */
   #leaving: Set<Fence> | undefined;

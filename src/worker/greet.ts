@@ -1,5 +1,5 @@
-// The first word to a coordinator: both sides say what they speak, and what they say from then on is of that version. In a fleet nobody starts first: one that is not there yet is waited for, and
-// that is said.
+// The greeting of a coordinator: both sides agree on a version of the protocol. Workers may start before their
+// coordinator: they wait for it, and report that.
 
 import { tell, tellTrouble, warn } from '../engine/observer.ts';
 import type { ExecutionObserver, ExecutionReport } from '../execution/report.ts';
@@ -29,7 +29,7 @@ export async function greet(
     try {
       return await firstWord(carrier);
     } catch (fault) {
-      // What was refused will be refused again.
+      // A refusal will be repeated.
       if (!(fault instanceof StoreUnavailable) || waitedMs >= connectMs) throw fault;
       if (waitedMs === 0) tellTrouble(observer, NOT_YET, fault);
       againInMs = Math.min(againInMs, connectMs - waitedMs);
@@ -61,9 +61,8 @@ async function greeted(carrier: Carrier): Promise<Hello> {
 /** Also what is said on stderr begins with it. */
 const NOT_YET = 'The coordinator does not answer yet; the worker waits for it';
 
-// What whoever runs a worker must know, whatever its observer does with it: a Node warning on stderr.
-
-export function speaking(observer: ExecutionObserver | undefined): ExecutionObserver {
+/** Reports urgent problems also as Node warnings on stderr, whatever the observer does with them. */
+export function warnOnStderr(observer: ExecutionObserver | undefined): ExecutionObserver {
   return {
     report(report) {
       if (observer === undefined || isUrgent(report)) warn(report);

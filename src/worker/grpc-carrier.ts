@@ -27,11 +27,11 @@ export interface GrpcCarrierOptions {
   readonly key?: string;
   /** For keys of all projects, and where authentication is off. */
   readonly project?: string;
-  /** `stream` unless said; `unary` is one call for each message, and no rings. */
+  /** Default `stream`; `unary` is one call for each message, and no rings. */
   readonly mode?: 'stream' | 'unary';
   /** PEM of who signed the coordinator's certificate, or `system` for those that the machine trusts. Without it, no TLS. */
   readonly ca?: string;
-  /** What is larger is refused here. Default 32 MiB, as the coordinator's. */
+  /** Larger messages are refused here. Default 32 MiB, as the coordinator's. */
   readonly bytesMax?: number;
 }
 
@@ -155,7 +155,7 @@ class Conversation implements Carrier {
     if (ring) for (const each of [...this.#listeners]) each();
   }
 
-  /** What was under way in it may have been done. The next message opens another; so does who listens. */
+  /** Requests that were under way may have been done. The next message opens another stream; so does a listener. */
   #broke(stream: Stream, error: ServiceError | undefined): void {
     if (this.#stream !== stream) return;
     this.#stream = undefined;
@@ -173,7 +173,7 @@ class Conversation implements Carrier {
   }
 }
 
-/** What does not fit would end the stream, and with it what others are waiting for (M-7). */
+/** A message that does not fit would end the stream, and with it all other requests (M-7). */
 function sized(ask: Ask, id: string, bytesMax: number): object {
   const envelope = envelopeOf(ask, id);
   const size = (ask.bytes?.length ?? 0) + (JSON.stringify(ask.body)?.length ?? 0);

@@ -50,7 +50,7 @@ function queryOf(values: ReadonlyMap<string, unknown>): string {
 // callers treat an absent coordinator like an absent store.
 
 export interface LinkOptions {
-  /** Of one coordinator or of several on the same store, such as http://127.0.0.1:7433. */
+  /** One coordinator, or several on the same store, such as http://127.0.0.1:7433. */
   readonly url: string | readonly string[];
   readonly key?: string;
   /** For keys of all projects. */
@@ -65,7 +65,7 @@ interface HttpAsk {
   readonly bytes?: Uint8Array;
   readonly signal?: AbortSignal;
   readonly timeoutMs?: number;
-  /** Repeating it, or its having been done unseen, harms nobody. */
+  /** It may be repeated. */
   readonly isRead?: boolean;
   /** Where this is not answered in time, nothing that was sent there is waited for any longer. */
   readonly isPulse?: boolean;
@@ -77,7 +77,7 @@ export class Link {
   #current = 0;
   readonly #headers: Readonly<Record<string, string>>;
   readonly #timers: Timers;
-  /** What waits for an answer, and from where. */
+  /** Requests that wait for an answer, and the coordinator of each. */
   readonly #underWay: Map<AbortController, string> = new Map();
 
   constructor({ url, key, project, timers }: LinkOptions) {

@@ -26,7 +26,7 @@ import {
   wholeNumber,
 } from '../support/options.ts';
 import { systemTimers } from '../support/timer.ts';
-import { greet, speaking } from './greet.ts';
+import { greet, warnOnStderr } from './greet.ts';
 import { httpCarrier } from './http-carrier.ts';
 import { remoteStore } from './remote-store.ts';
 
@@ -37,15 +37,15 @@ export { stopAsked } from '../support/stop-asked.ts';
 export interface RemoteWorkerOptions
   extends Omit<WorkerOptions, 'reconcileMs'>,
     Pick<HoldfastOptions, 'codec' | 'observer' | 'payloads'> {
-  /** Of one coordinator or of several on the same store, such as http://127.0.0.1:7433. */
+  /** One coordinator, or several on the same store, such as http://127.0.0.1:7433. */
   readonly url?: string | readonly string[];
-  /** What carries its messages instead of HTTP; closed when the worker has stopped. */
+  /** Carries its messages instead of HTTP; closed when the worker has stopped. */
   readonly carrier?: Carrier;
   /** With role `work`. */
   readonly key?: string;
   /** For keys of all projects, and where authentication is off. */
   readonly project?: string;
-  /** How long it waits for a coordinator that does not answer yet; 0: not at all. As long as it takes unless said. */
+  /** How long it waits for a coordinator that does not answer yet; 0: not at all. Default: for ever. */
   readonly connectMs?: number;
 }
 
@@ -61,7 +61,7 @@ export async function openWorker(given: RemoteWorkerOptions): Promise<Worker> {
   const { url, carrier: carrying, key, project, codec, payloads, connectMs, ...rest } = read;
   const { observer: told, ...options } = rest;
   const timers = systemTimers;
-  const observer = speaking(told);
+  const observer = warnOnStderr(told);
   const carrier =
     carrying ??
     httpCarrier({ url: url ?? [], timers, ...(key && { key }), ...(project && { project }) });

@@ -53,7 +53,7 @@ export class Pending {
     });
   }
 
-  /** A reply that nobody waits for is no harm. */
+  /** A reply without a waiting caller is ignored. */
   settle(reply: ReplyEnvelope): void {
     this.#waiting.get(reply.id)?.settle(reply);
   }

@@ -115,7 +115,7 @@ async function driven(
   const patience = Math.max(0, drive.deadlineInMs - EARLY_MS);
   await Promise.race([left, systemTimers.pause(patience, over.signal)]);
   over.abort();
-  // What has not left by then is given back: its steps that were recorded are not run again.
+  // An execution that has not left by then is given back: its recorded steps are not run again.
   await worker.stop();
   return result;
 }
@@ -131,7 +131,7 @@ interface Address {
 
 function addressOf(given: { readonly audience: string; readonly project?: string }): Address {
   const { audience, project } = given;
-  // Whoever calls chooses what the request says: a call for another endpoint could be played here (M-28).
+  // The caller chooses the content of the request: a call for another endpoint could be replayed here (M-28).
   if (audience === undefined) {
     throw new InvalidInput(
       'pushHandler: audience is required: pass the URL of this endpoint, as the coordinator calls it.',
@@ -173,7 +173,7 @@ interface SignedCall {
   readonly kid: string;
 }
 
-/** Undefined when nobody who has a key has sent it, or too long ago. */
+/** Undefined when it was not signed with a known key, or was signed too long ago. */
 function callIn(signer: Signer, text: string): SignedCall | undefined {
   try {
     const nowMs = systemClock.wallMs();
@@ -184,7 +184,7 @@ function callIn(signer: Signer, text: string): SignedCall | undefined {
   }
 }
 
-/** A result is of use for as long as somebody waits for it. */
+/** A result is of use for as long as the coordinator waits for it. */
 const RESULT_MS = 60_000;
 
 /** Signed with the key of the call. */
@@ -212,11 +212,11 @@ class InHand {
   }
 }
 
-// What a handler has, as it says when it is asked, and what it turns away.
+// The offer of a handler, and its denials.
 
 type Offered = Pick<PushResult, 'pipelines' | 'release'>;
 
-/** What the engine adds reads more than its own execution: it needs a way back. */
+/** Pipelines that the engine adds read more than their own execution: they need a way back. */
 function offeredBy(
   given: Iterable<AnyPipeline>,
   release: WorkerRelease | undefined,

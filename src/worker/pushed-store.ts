@@ -21,7 +21,7 @@ interface Pushed {
   readonly store: WorkerStore;
   /** Resolves when the engine has let go of it. */
   readonly left: Promise<void>;
-  /** What is to be written, in order. */
+  /** The writes, in order. */
   readonly result: Required<Pick<PushResult, 'writes' | 'blobs'>>;
 }
 

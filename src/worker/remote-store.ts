@@ -20,13 +20,13 @@ import { Fault } from '../support/fault.ts';
 import { atEndOfTurn, type Timers } from '../support/timer.ts';
 import { DeliveredClaims } from './delivered-claims.ts';
 
-/** What a coordinator says of itself. */
+/** The answer of a coordinator to a greeting. */
 export interface Hello {
   readonly project: string;
   readonly store: string;
   readonly durability: string;
   readonly policy: LeasePolicy;
-  /** Of the worker protocol. Absent in builds that know one only. */
+  /** The version of the worker protocol. Absent in builds that know only one. */
   readonly version?: number;
 }
 
@@ -226,7 +226,7 @@ function placeOf(row: Row): number {
 }
 
 // Rings when the coordinator's does: one request that is held open until then, where the carrier does not ring
-// by itself. Nobody relies on it; workers poll too.
+// by itself. Rings may be lost: workers poll too.
 
 const HELD_MS = 25_000;
 const TROUBLE_PAUSE_MS = 1_000;
@@ -296,7 +296,7 @@ interface Waiting {
 }
 
 const BATCH_MAX = 500;
-/** Of them one is prepared while the others are under way. */
+/** One is prepared while the other is under way. */
 const REQUESTS_MAX = 2;
 
 export class WriteQueue {

@@ -28,10 +28,10 @@ import { systemTimers } from '../support/timer.ts';
 import { Pending } from './pending.ts';
 
 export interface SqsCarrierOptions {
-  /** Of @aws-sdk/client-sqs, with your region and credentials. Yours to destroy. */
+  /** A client of @aws-sdk/client-sqs, with your region and credentials. Destroy it yourself. */
   readonly client: SqsClient;
   readonly requestQueueUrl: string;
-  /** Of this worker alone: what comes by it for others is lost. */
+  /** For this worker alone: replies to other workers are lost. */
   readonly replyQueueUrl: string;
   /** A key that the coordinator knows; those that it had before are read too. */
   readonly signing: SigningOptions;
@@ -115,7 +115,7 @@ class SqsCarrier implements Carrier {
   async #written(ask: Ask, id: string): Promise<string> {
     const { writesGoodMs, askMs, replyQueueUrl } = this.#options;
     const at = systemClock.wallMs();
-    // A claim or a heartbeat that nobody waits for any more is not to be done: who sent it may be dead.
+    // A claim or heartbeat whose sender has stopped waiting must not be done: the sender may be dead.
     const goodMs = ask.kind === 'writeAsOwner' ? writesGoodMs : (ask.timeoutMs ?? askMs);
     const claims = { to: 'coordinator', at, until: at + goodMs, replyTo: replyQueueUrl } as const;
     const envelope = toJson(envelopeOf(ask, id));
@@ -148,7 +148,7 @@ class SqsCarrier implements Carrier {
 
   #hear(body: string): void {
     const verified = readReply(this.#signer, body, systemClock.wallMs());
-    // Whoever wrote it has no key, or it is about something that nobody waits for any more.
+    // It was not signed with a known key, or it is too old.
     if (verified?.kind !== 'verified') return;
     const { ring, id, envelope, parts } = verified.claims;
     if (ring === true) for (const each of [...this.#listeners]) each();

@@ -1,4 +1,4 @@
-// What the code has asked for and waits for.
+// Calls of `ctx`: one that the code has made and waits for, and the base that all kinds share.
 
 import { AsyncLocalStorage, AsyncResource } from 'node:async_hooks';
 import type { Failure } from '../../execution/failure.ts';
@@ -21,7 +21,7 @@ export interface Call {
   /** A promise while a value is being fetched: nothing else is delivered before it is there. */
   settle(settlement: Settlement): void | Promise<void>;
   reject(error: Error): void;
-  /** What it waits for when nothing of it runs here; undefined while something does. */
+  /** Set while nothing of it runs here: the event that it waits for. */
   readonly waits: Wait | undefined;
   /** For calls that are settled by what others recorded: it may leave by itself. */
   look?(): void;
@@ -37,12 +37,12 @@ export interface Wait {
   readonly children?: number;
 }
 
-/** What the plans of all calls have. */
+/** The arguments of a call, checked. */
 export interface CallPlan {
   readonly key: CallKey;
 }
 
-/** What calls have in common: the run they belong to, what was asked for, and the promise that the code has. */
+/** The run that a call belongs to, its arguments, and the promise that the code has. */
 export abstract class PromisedCall<Plan extends CallPlan, Result> implements Call {
   waits: Wait | undefined;
   protected readonly run: Run;
@@ -125,7 +125,7 @@ export abstract class PromisedCall<Plan extends CallPlan, Result> implements Cal
     resolve(value as Result);
   }
 
-  /** Of a step: the value that was recorded, or the failure. */
+  /** Settles a step with the value or the failure that was recorded. */
   protected settleStep(name: string, settlement: Settlement): void | Promise<void> {
     if (settlement.kind !== 'step-failed') {
       return this.resolveWith(settlement, this.run.expectedCall(this.key));

@@ -11,6 +11,7 @@ import type {
   Claimed,
   Finish,
   Finished,
+  GiveBack,
   GivenBack,
   OwnerWrite,
   Parked,
@@ -82,20 +83,36 @@ export class ClaimExit {
 
   finish(end: End): void {
     const { status, field, failure } = end;
-    const body = `{${field}}`;
+    this.#end({ status, body: `{${field}}`, failure }, () => this.#consequences(end));
+  }
+
+  /** The write is the same in every try of it. */
+  #end(
+    {
+      status,
+      body,
+      failure,
+    }: {
+      readonly status: TerminalStatus;
+      readonly body: string;
+      readonly failure?: Failure | undefined;
+    },
+    more: () => Partial<Finish>,
+  ): void {
+    const { config, claimed } = this.run;
     this.#leave({
       kind: status,
       body,
-      write: (base) =>
-        this.#executions.finish({ ...withoutAwaits(base), status, ...this.#consequences(end) }),
+      write: (base) => this.#executions.finish({ ...withoutAwaits(base), status, ...more() }),
       onWritten: (at) => {
-        this.#endedHere({ status, at, body });
-        tellOf(this.run, { kind: 'ended', status, ...present({ failure }) });
+        const event = { seq: 0, at, fence: claimed.fence, kind: status, body: body as Payload };
+        config.ended({ id: claimed.execution.id, status, endedAt: at, event });
+        tellOf(this.run, { kind: 'ended', status, ...(failure && { failure }) });
       },
     });
   }
 
-  /** What an end brings about beside itself: mostly nothing. */
+  /** The consequences of an end: mostly none. */
   #consequences({ status, field, failure }: End): Consequences {
     const { id, parent } = this.run.claimed.execution;
     const { hasAwaited } = this.run.ledger;
@@ -124,24 +141,12 @@ export class ClaimExit {
       ...present({ deadlineMs, key, intent, parent }),
       ...present({ concurrency, rate, template, submittedBy, scheduled, traceparent }),
     };
-    const body = JSON.stringify({ continuedAs: id });
-    // What is received by the code of this execution is in the same write, and the same in every try of it.
+    // Messages that this code received are in the same write.
     let news: Pick<Finish, 'newsSeen' | 'unread'> | undefined;
-    this.#leave({
-      kind: 'completed',
-      body,
-      write: (base) => {
-        news ??= { newsSeen: this.run.inbox.seen, unread: this.run.inbox.unread };
-        return this.#executions.finish({
-          ...withoutAwaits(base),
-          ...{ status: 'completed', successor, ...news },
-          ...(this.run.ledger.hasAwaited && { leavesAwaits: true }),
-        });
-      },
-      onWritten: (at) => {
-        this.#endedHere({ status: 'completed', at, body });
-        tellOf(this.run, { kind: 'ended', status: 'completed' });
-      },
+    this.#end({ status: 'completed', body: JSON.stringify({ continuedAs: id }) }, () => {
+      const { inbox, ledger } = this.run;
+      news ??= { newsSeen: inbox.seen, unread: inbox.unread };
+      return { successor, ...news, ...(ledger.hasAwaited && { leavesAwaits: true }) };
     });
   }
 
@@ -161,7 +166,7 @@ export class ClaimExit {
     this.block(why, drift);
   }
 
-  /** Open, explained, and left alone until somebody resumes it; unless it was cancelled (X-17). */
+  /** Open, explained, and left alone until it is resumed; unless it was cancelled (X-17). */
   block(why: string, about?: Drift | { readonly failure: Failure }): void {
     if (this.#isLeaving) return;
     this.#isLeaving = true;
@@ -185,7 +190,7 @@ export class ClaimExit {
         await this.#blockUnlessCancelled(why);
         return;
       } catch {
-        // As with what led here: the store may take it later, and nobody else can do it.
+        // The store may take it later, and no other worker can do it.
         await config.timers.pause(GIVE_UP_MS, session.signal);
       }
     }
@@ -197,7 +202,7 @@ export class ClaimExit {
     const sentence = ledger.cause === undefined ? why : `What it did cannot be undone: ${why}`;
     const body = JSON.stringify({ why: sentence, ...about }) as Payload;
     for (;;) {
-      // Nobody would look at it before it is resumed.
+      // A cancel in the inbox would otherwise wait until it is resumed.
       const { seen, cancel } = await lastWordsTo(this.run);
       if (cancel !== undefined && ledger.cause === undefined && !this.#wasRejected) {
         this.#isLeaving = false;
@@ -206,10 +211,7 @@ export class ClaimExit {
         return;
       }
       const answer = await journal.leave({ kind: 'blocked', body }, (base) =>
-        this.#executions.giveBack({
-          ...{ ...base, blocked: true, newsSeen: seen },
-          ...compensable(this.run),
-        }),
+        this.#giveBack({ ...base, blocked: true, newsSeen: seen }),
       );
       if (answer?.kind === 'refused') continue;
       if (answer !== undefined) tellOf(this.run, { kind: 'blocked', why: sentence });
@@ -232,7 +234,7 @@ export class ClaimExit {
         ...(abandoned && { abandoned }),
         ...(why === 'resumed' && { taken: this.run.inbox.pauses }),
       }),
-      write: (base) => this.#executions.giveBack({ ...base, ...compensable(this.run) }),
+      write: (base) => this.#giveBack(base),
       onWritten: () => tellOf(this.run, { kind: 'given-back', why }),
     });
   }
@@ -243,16 +245,12 @@ export class ClaimExit {
     this.#leaveUnlessNews({
       kind: 'paused',
       body: JSON.stringify({ why: 'paused', taken: inbox.pauses }),
-      write: (base) =>
-        this.#executions.giveBack({
-          ...{ ...base, paused: true, newsSeen: inbox.seen },
-          ...compensable(this.run),
-        }),
+      write: (base) => this.#giveBack({ ...base, paused: true, newsSeen: inbox.seen }),
       onWritten: () => tellOf(this.run, { kind: 'given-back', why: 'paused' }),
     });
   }
 
-  /** What was to be written can never be stored: that is how the execution ends, if that can be stored. */
+  /** A write can never be stored: the execution fails with that, if that can be stored. */
   reject(fault: unknown): void {
     if (fault instanceof HistoryDiffers) {
       this.giveUp(fault.message);
@@ -334,17 +332,8 @@ export class ClaimExit {
     return deadLetterOf(failure, failedCall?.key === failure.at ? failedCall?.attempts : 0);
   }
 
-  #endedHere(end: {
-    readonly status: TerminalStatus;
-    readonly at: Instant;
-    readonly body: string;
-  }): void {
-    const { config, claimed } = this.run;
-    const { status, at } = end;
-    const { fence } = claimed;
-    const { id } = claimed.execution;
-    const event = { seq: 0, at, fence, kind: status, body: end.body as Payload };
-    config.ended({ id, status, endedAt: at, event });
+  #giveBack(request: GiveBack): Promise<GivenBack> {
+    return this.#executions.giveBack({ ...request, ...compensable(this.run) });
   }
 
   get #executions(): Run['config']['store']['executions'] {
@@ -383,7 +372,7 @@ export function endedBy(status: 'failed' | 'cancelled', error: unknown): End {
   return { status, ...failed(failureOf(error)) };
 }
 
-/** What the code asked for instead of its next call, when it ended by throwing: for people who look why. */
+/** How the code ended instead of making its next call, for the explanation of a drift. */
 export function endBy(thrown: unknown): string {
   if (thrown instanceof ContinueAsNew) return 'its end';
   const name = thrown instanceof Error ? `${thrown.name}: ` : '';
@@ -422,7 +411,7 @@ export function poisoned(claimed: Claimed): End {
   return { status: 'quarantined', ...failed(poisonOf(claimed)) };
 }
 
-/** What code throws may be something that cannot even be asked what it is. */
+/** User code may throw a value that throws when it is inspected. */
 export function lookable(thrown: unknown): unknown {
   try {
     void (thrown instanceof Error);

@@ -51,7 +51,7 @@ export function undoKeyOf(key: CallKey): CallKey {
   return `undo:${key}` as CallKey;
 }
 
-/** Of one run: what its code could undo, and whether anything is to be. */
+/** The compensations that the code of a run has offered, and how many are registered. */
 export class Compensations {
   /** How many compensations were registered, by this claim and those before it. */
   registered: number;

@@ -93,7 +93,7 @@ export class Compensator {
     const plan = {
       key,
       name,
-      // What it returns is nobody's: it need not be fit to be stored.
+      // Its result is not used, so it need not be storable.
       fn: async (step: StepContext): Promise<void> => {
         await compensation.run(output, Object.assign(step, { outcome }));
       },
@@ -116,7 +116,7 @@ export class Compensator {
     }
   }
 
-  /** What operators said before this claim. */
+  /** Reads the acts of operators before this claim. */
   async #recall(): Promise<void> {
     for (const { kind, body } of this.#run.ledger.wayBack.undone) {
       if (kind !== 'signal-received') continue;

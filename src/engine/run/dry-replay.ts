@@ -44,37 +44,9 @@ export async function dryReplay(
   const events = await readHistory(reader, id);
   const { release } = execution;
   const patient = { ...config, payloads: config.patientPayloads };
-  const broken = await replay(patient, { pipeline, execution, events });
+  const broken = await replay(patient, pipeline, { execution, events });
   if (broken === undefined) return undefined;
   return { execution: id, ...(release === undefined ? {} : { release }), ...broken };
-}
-
-async function replay(
-  config: WorkerConfig,
-  of: {
-    readonly pipeline: AnyPipeline;
-    readonly execution: ExecutionRecord;
-    readonly events: Events;
-  },
-): Promise<Broken | undefined> {
-  const { pipeline, execution, events } = of;
-  try {
-    const ledger = new Ledger(events, execution.submittedAt);
-    return await new Promise<Broken | undefined>((resolve, reject) => {
-      const over = new Outcome(resolve, reject);
-      const run = frozenRun(config, { pipeline, execution, ledger }, over);
-      const cancel = config.timers.after(PATIENCE_MS, () => over.end(UNCLEAR));
-      over.whenDone(() => {
-        cancel();
-        run.over();
-      });
-      over.run = run;
-      runCode(run, execution).then((broken) => over.end(broken), reject);
-    });
-  } catch (error) {
-    if (isOutage(error)) throw error;
-    return { why: `It cannot be replayed: ${thrownText(error)}` };
-  }
 }
 
 const UNCLEAR: Broken = {
@@ -82,55 +54,37 @@ const UNCLEAR: Broken = {
 };
 
 /** Settled once, by whichever comes first. */
-class Outcome implements RunEvents {
-  run: Run | undefined;
-  readonly #resolve: (broken: Broken | undefined) => void;
-  readonly #reject: (error: unknown) => void;
-  #done: (() => void) | undefined;
-  #isOver = false;
-
-  constructor(resolve: (broken: Broken | undefined) => void, reject: (error: unknown) => void) {
-    this.#resolve = resolve;
-    this.#reject = reject;
-  }
-
-  whenDone(done: () => void): void {
-    this.#done = done;
-  }
-
-  end(broken: Broken | undefined): void {
-    if (this.#isOver) return;
-    this.#isOver = true;
-    this.#done?.();
-    this.#resolve(broken);
-  }
-
-  /** At the first call that is not recorded. */
-  idle(): void {
-    this.end(this.run === undefined ? undefined : unaskedIn(this.run, 'what comes after it'));
-  }
-
-  drifted(drift: Drift): void {
-    this.end(driftText(drift));
-  }
-
-  lost(reason: Error): void {
-    this.#fail(reason);
-  }
-
-  rejected(fault: unknown): void {
-    this.#fail(fault);
-  }
-
-  troubled(error: unknown): void {
-    this.#fail(error);
-  }
-
-  #fail(error: unknown): void {
-    if (this.#isOver) return;
-    this.#isOver = true;
-    this.#done?.();
-    this.#reject(error);
+async function replay(
+  config: WorkerConfig,
+  pipeline: AnyPipeline,
+  { execution, events }: { readonly execution: ExecutionRecord; readonly events: Events },
+): Promise<Broken | undefined> {
+  const { promise, resolve, reject } = Promise.withResolvers<Broken | undefined>();
+  const cancel = config.timers.after(PATIENCE_MS, () => resolve(UNCLEAR));
+  let run: Run | undefined;
+  try {
+    const ledger = new Ledger(events, execution.submittedAt);
+    const frozen = frozenRun(
+      config,
+      { pipeline, execution, ledger },
+      {
+        /** At the first call that is not recorded. */
+        idle: () => resolve(unaskedIn(frozen, 'what comes after it')),
+        drifted: (drift) => resolve(driftText(drift)),
+        lost: reject,
+        rejected: reject,
+        troubled: reject,
+      },
+    );
+    run = frozen;
+    runCode(frozen, execution).then(resolve, reject);
+    return await promise;
+  } catch (error) {
+    if (isOutage(error)) throw error;
+    return { why: `It cannot be replayed: ${thrownText(error)}` };
+  } finally {
+    cancel();
+    run?.over();
   }
 }
 
@@ -193,7 +147,7 @@ function frozenRun(
   return run;
 }
 
-/** Nobody's: nothing is written with it. */
+/** A session that no worker has: nothing is written with it. */
 const NOBODY: RunSession = {
   id: '' as SessionId,
   owner: '' as Owner,
@@ -201,7 +155,7 @@ const NOBODY: RunSession = {
   remainingMs: () => 0,
 };
 
-/** What it must not do is not there to be done. */
+/** The store without its writes. */
 function readOnly(store: WorkerStore): WorkerStore {
   const refuse = (): never => {
     throw new Fault('dry-replay', 'A replay was about to write. Nothing was written.');

@@ -1,10 +1,10 @@
-// What user code is given must not be able to stop the process by what the code does, or leaves, with it.
+// Guards between the engine and user code: a mistake in user code must not stop the process.
 
 import { callSafely, causeOf } from '../../lease/observer.ts';
 import { tell } from '../observer.ts';
 import type { Run } from './run.ts';
 
-/** What calls of `ctx` were rejected with. */
+/** Errors that calls of `ctx` were rejected with. */
 const rejections: WeakSet<object> = new WeakSet();
 
 /** Code may leave a promise of ours behind; that it fails then must not stop the process. */
@@ -24,7 +24,7 @@ export function isRejection(error: unknown): boolean {
 }
 
 export function ignored(): void {
-  // Whoever awaits it is told.
+  // The caller that awaits it gets the rejection.
 }
 
 type Timed = Pick<Run, 'config' | 'troubled'>;
@@ -87,8 +87,8 @@ export function guardedSignal(
   return signal;
 }
 
-// An AbortController that is made when somebody looks at its signal. Most executions end without
-// anybody having asked, and a controller costs more than a step.
+// An AbortController that is made when its signal is read. Most executions end without
+// that, and a controller costs more than a step.
 
 export class LazyAbort {
   #controller: AbortController | undefined;

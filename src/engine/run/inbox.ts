@@ -1,4 +1,4 @@
-// What outsiders told a running execution. Messages become history before the code hears of them:
+// The messages of a running execution. They become history before the code gets them:
 // children that ended and cancellation at once, signals and how awaits settled when the code asks.
 
 import type { InboxMessage } from '../../execution/history.ts';
@@ -19,7 +19,7 @@ interface Awaiting {
 interface SignalCall {
   readonly name: string;
   readonly key: CallKey;
-  /** Nobody waits for it any more: messages are for others. */
+  /** The code does not wait for it any more: messages are for other receives. */
   hasLost(): boolean;
 }
 
@@ -34,7 +34,7 @@ export class Inbox {
   /** Children that ended, by the key of their call. */
   #ended: Map<CallKey, Settlement> | undefined;
   #endedListeners: Set<(call: CallKey) => void> | undefined;
-  /** Signals that nobody has asked for yet, in order. */
+  /** Signals that the code has not asked for yet, in order. */
   readonly #signals: InboxMessage[] = [];
   readonly #signalCalls: SignalCall[] = [];
   /** Messages that are being recorded: the code has not heard of them. */
@@ -49,7 +49,7 @@ export class Inbox {
 
   constructor(run: Run) {
     this.#run = run;
-    // What is history already and nothing before it is missing need not be read again.
+    // Messages that are history already, without a gap, need not be read again.
     while (run.ledger.isTaken(this.#seen + 1)) this.#seen += 1;
   }
 
@@ -58,7 +58,7 @@ export class Inbox {
     return this.#seen;
   }
 
-  /** Of what was read: what the code has not heard of, and was not acted on. */
+  /** Messages that were read and have neither reached the code nor been acted on. */
   get unread(): readonly number[] {
     const waiting = this.#signals.map(({ n }) => n);
     return [...waiting, ...this.pauses, ...this.#recording, ...this.#run.undelivered];
@@ -85,7 +85,7 @@ export class Inbox {
     }
   }
 
-  /** Somebody may have written: the store says how much there is. */
+  /** A message may have arrived: the store knows how many there are. */
   look(): void {
     this.notice(this.#seen + 1);
   }
@@ -267,7 +267,7 @@ export class Inbox {
   }
 }
 
-/** Of an execution whose code hears nothing any more: all that was said to it, and whether that is to stop. */
+/** Reads all messages of an execution whose code gets none any more, and whether one of them cancels it. */
 export async function lastWordsTo(
   run: Pick<Run, 'config' | 'claimed' | 'session'>,
 ): Promise<{ readonly seen: number; readonly cancel?: string }> {

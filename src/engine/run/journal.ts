@@ -49,7 +49,7 @@ type Phase = 'open' | 'behind' | 'closed';
 /** `scheduled`: at the end of this turn. `after-write`: once the write that is under way has been answered. */
 type Flush = 'none' | 'scheduled' | 'after-write';
 
-/** What goes with the next write. */
+/** The content of the next write. */
 interface Batch {
   readonly entries: Entry[];
   /** How many of them are not notes. */
@@ -95,7 +95,7 @@ export class Journal {
   get mayDefer(): boolean {
     const { pipeline, ledger } = this.#run;
     const policy = pipeline.checkpoint;
-    // What is on its way to the code is delivered first, as a replay will do it.
+    // Results that are on their way to the code are delivered first, as in a replay.
     if (this.#batch.isAwaited || ledger.settlements.length > 0) return false;
     // The step that fills the measure waits until all of them are durable.
     if (policy.every === 'steps') return this.#batch.work + 1 < policy.steps;
@@ -359,7 +359,7 @@ export class Journal {
     }
   }
 
-  /** What was only appended waits on: a checkpoint policy decides when it is written. */
+  /** Entries that were only appended wait on: the checkpoint policy decides when they are written. */
   #goOn(): void {
     if (this.#flush !== 'after-write') return;
     this.#flush = 'none';
@@ -381,7 +381,7 @@ export class Journal {
     config.refusals?.note({ ...write, ...whyOf(refusal) });
   }
 
-  /** What it means, when it does not mean that the claim is over. */
+  /** Returns a fault when the refusal does not mean that the claim is over. */
   #lose(refusal: OwnerRefusal): HistoryDiffers | undefined {
     if (this.#phase === 'closed') return undefined;
     if (!isClaimOver(refusal)) {
@@ -413,7 +413,7 @@ export class Journal {
   }
 }
 
-// What a run puts into the journal: an event, and what is stored together with it.
+// An entry of the journal: an event, and rows that are stored together with it.
 
 export interface Entry {
   readonly event: NewEvent;
@@ -456,7 +456,7 @@ export function brought(
   };
 }
 
-/** What was asked for is in history. */
+/** The event was recorded by an earlier try. */
 interface Already {
   readonly kind: 'already';
   readonly event: HistoryEvent;

@@ -1,6 +1,6 @@
-// What history says, arranged for a replay. Settlements are the points at which code went on, in their
-// order; openings are what was begun and not settled. A checkpoint begins an era: code that is restored
-// starts after it, and nothing that was open before counts.
+// History, arranged for a replay. Settlements are the points at which code went on, in their order; openings are
+// calls that were begun and not settled. A checkpoint begins an era: restored code starts after it, and no call
+// that was open before it counts.
 
 import type { Previous } from '../../execution/decide/claim.ts';
 import type { TerminalStatus } from '../../execution/execution.ts';
@@ -22,22 +22,22 @@ export interface CallBody {
   readonly until?: number;
   readonly ids?: readonly ExecutionId[];
   readonly last?: boolean;
-  /** What the children are of: a pipeline, or `template` and its id. */
+  /** The pipeline of the children, or `template` and its id. */
   readonly of?: string;
   readonly id?: ExecutionId;
   readonly status?: TerminalStatus;
   /** Which message of the inbox became this event. */
   readonly n?: number;
-  /** Of an await: how many it asked for, and when it settled. */
+  /** For awaits: the number of items, and when it settled. */
   readonly items?: number;
   readonly settledAt?: Instant;
   readonly taken?: readonly number[];
-  /** Of a line that was logged: by code of a step, which a replay does not run. */
+  /** For logged lines: by code of a step, which a replay does not run. */
   readonly inside?: boolean;
   readonly abandoned?: boolean;
   /** Other calls that were under way then and had not been named before. */
   readonly with?: readonly CallKey[];
-  /** Of a park: the first calls that it waited for. */
+  /** For parks: the first calls that it waited for. */
   readonly for?: readonly CallKey[];
   readonly reason?: string;
   readonly state?: object;
@@ -45,7 +45,7 @@ export interface CallBody {
   readonly soft?: boolean;
   /** The step has a compensation (Y-1). */
   readonly saga?: boolean;
-  /** Of a step that failed: whether an attempt of it may have had its effect. */
+  /** For failed steps: an attempt may have had its effect. */
   readonly outcome?: 'unknown';
 }
 
@@ -53,7 +53,7 @@ export interface CallBody {
 export interface Cause {
   readonly status: 'failed' | 'cancelled';
   readonly failure?: Failure;
-  /** Who asked for it to be cancelled, and why. */
+  /** The actor that cancelled it, and the reason. */
   readonly asked?: object;
 }
 
@@ -75,11 +75,11 @@ export interface Opening {
   readonly dueAt?: Instant;
   readonly ids: readonly ExecutionId[];
   readonly of?: string;
-  /** Of an await. */
+  /** For awaits. */
   readonly items?: number;
 }
 
-/** What the code asked for is not what history has next. */
+/** The code asked for another call than history has next. */
 export interface Drift {
   readonly expected: string;
   readonly found: string;
@@ -125,13 +125,13 @@ class Era {
   }
 }
 
-/** What an execution has to undo, and what of it is undone. */
+/** Steps that an execution has to undo, and those that it has undone. */
 interface WayBack {
   /** Set while it undoes (Y-2). */
   cause: Cause | undefined;
   /** The ends of steps that are to be undone, in their order (Y-1). */
   readonly sagas: Settlement[];
-  /** What has been undone already, and what operators said to it. */
+  /** Compensations that have run, and acts of operators. */
   readonly undone: Settlement[];
 }
 
@@ -282,7 +282,7 @@ export class Ledger {
     return open && { expected: open, seq: this.openingOf(open)?.seq ?? 0 };
   }
 
-  /** What comes next is not among what the code asked for, and not all of that was begun before. */
+  /** The next settlement is not among the calls of the code, and not all of those were begun before. */
   driftAt(cursor: number, asked: Asked): Drift | undefined {
     const next = this.settlements[cursor];
     if (next !== undefined && (!needsCall(next.kind) || asked.has(next.body.key))) return undefined;
@@ -298,7 +298,7 @@ export class Ledger {
   #open({ seq }: HistoryEvent, key: CallKey, opening: Opening | typeof NOTHING_BEGUN): void {
     this.#era.openings ??= new Map();
     this.#era.openings.set(key, { seq, ...opening });
-    // What undoes is not asked for by the code.
+    // The code does not ask for compensations.
     if (this.cause === undefined)
       this.#era.unaskedOpen = (this.#era.unaskedOpen ?? new Set()).add(key);
   }

@@ -8,7 +8,7 @@ import { ignored } from './guarded.ts';
 import type { Entry } from './journal.ts';
 import type { Run } from './run.ts';
 
-/** Of one claim: a loop that logs must not fill the store. */
+/** Limit per claim: a loop that logs must not fill the store. */
 const LINES_MAX = 1_000;
 const MESSAGE_MAX = 4_096;
 const DATA_MAX = 8_192;

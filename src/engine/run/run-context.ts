@@ -211,7 +211,7 @@ export class RunContext implements Context {
     run.compensations.assertMayForget();
     const { unasked } = run;
     if (unasked !== undefined) {
-      // What the code has not asked for yet would be forgotten.
+      // A checkpoint would forget calls that the code has not asked for yet.
       run.events.drifted({ ...unasked, found: 'ctx.checkpoint' });
       return new Promise<never>(() => undefined);
     }

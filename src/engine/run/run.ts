@@ -40,7 +40,7 @@ type Phase =
       readonly error: ExecutionCancelled | undefined;
     };
 
-/** What is begun: all that is asked for; nothing new, since it is only replayed, or since it is to leave. */
+/** Which calls begin: all; none, since the code is only replayed; none, since the execution is to leave. */
 type Begins = 'all' | 'replayed' | 'leaving';
 
 /** How a run ends, for its worker to act on. */
@@ -55,7 +55,7 @@ export interface RunEvents {
   troubled(error: unknown): void;
 }
 
-/** What a run knows of the session that carries its claim. */
+/** The part that a run uses of the session that carries its claim. */
 export type RunSession = Pick<Session, 'id' | 'owner' | 'signal' | 'remainingMs'>;
 
 export class Run {
@@ -142,7 +142,7 @@ export class Run {
     return this.ledger.now;
   }
 
-  /** Made when there is something in it, or somebody asks for what may come. */
+  /** Made when a message is there, or when the code waits for one. */
   get inbox(): Inbox {
     this.#inbox ??= new Inbox(this);
     return this.#inbox;
@@ -152,7 +152,7 @@ export class Run {
     return this.#inbox?.isReading === true;
   }
 
-  /** What there is to undo; made when the first step that can be undone is asked for. */
+  /** Made when the first step that can be undone is asked for. */
   get compensations(): Compensations {
     this.#compensations ??= new Compensations(this.ledger);
     return this.#compensations;
@@ -172,7 +172,7 @@ export class Run {
     return this.settling.isReplaying;
   }
 
-  /** Everything of history that the code has asked for was given to it; the rest nobody asked for. */
+  /** The first recorded call that the code has not asked for. */
   get unasked(): Unasked | undefined {
     if (this.cancelled !== undefined) return undefined;
     return this.ledger.unasked(this.settling.cursor, this.calls);
@@ -237,7 +237,7 @@ export class Run {
     return this.expectedAt(`${this.ledger.era}/${key}`);
   }
 
-  /** What the engine asks of workers comes from where there is no codec. */
+  /** Inputs of the engine's own pipelines are made where there may be no codec. */
   get expectedInput(): ExpectedPlace {
     const { lineage, scheduled, pipeline } = this.claimed.execution;
     const schedules = scheduled === undefined ? [] : [scheduleOwner(scheduled.id)];
@@ -349,7 +349,7 @@ export class Run {
     this.events.troubled(error);
   }
 
-  /** The code is done, or nobody listens to it any more. */
+  /** The code is done, or the engine does not listen to it any more. */
   over(): void {
     this.#phase = { kind: 'over', stop: this.stop, error: this.cancelled };
     this.settling.stopWatching();

@@ -47,7 +47,7 @@ export class Settling {
     } else if (this.#deferred.length === 0) {
       call.start(this.#run.ledger.openingOf(call.key));
     } else {
-      // What was asked for first starts first: of two receives it gets the first message.
+      // Calls start in the order in which they were made: the first of two receives gets the first message.
       this.#deferred.push(call);
       this.#run.config.timers.soon(this.#rested);
     }

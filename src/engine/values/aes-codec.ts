@@ -86,7 +86,7 @@ function boundTo(by: string, context: PayloadContext | undefined): Buffer {
 
 /** A copy of the key: what becomes of the caller's does not matter. */
 function checkedKey(given: unknown): { readonly by: string; readonly key: Uint8Array } {
-  // What is meant to be a key may be one: it is never shown.
+  // The value may be a secret key: never show it.
   if (typeof given !== 'object' || given === null || isUint8Array(given)) {
     throw new InvalidInput('aesCodec: each of keys is an object, such as { id, key }.');
   }

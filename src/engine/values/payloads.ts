@@ -24,7 +24,7 @@ export interface PayloadCodec {
   readonly required?: boolean;
 }
 
-/** What a codec binds a value to, so that it cannot be read anywhere else. */
+/** The place that a codec binds a value to, so that it cannot be read anywhere else. */
 export interface PayloadContext {
   /** Project, owner and position: `default 01a1e023-… input`. */
   readonly at: string;
@@ -88,14 +88,14 @@ export class Payloads {
     return this.#codec !== undefined;
   }
 
-  /** What is kept apart is of a project. The last is kept: nearly always it is the one that is asked for again. */
+  /** The last one is kept: nearly always the same project is asked for again. */
   of(project: ProjectName): ProjectPayloads {
     if (this.#last?.project === project) return this.#last;
     this.#last = new ProjectPayloads(this, this.#store, project);
     return this.#last;
   }
 
-  /** What a caller hands in need not be a payload. */
+  /** Checks the argument of a caller, which need not be a payload. */
   async decodeGiven(payload: unknown, options: { readonly project?: string }): Promise<unknown> {
     const { project } = readOptions('decode', options, ['project']);
     const own = this.of(project === undefined ? DEFAULT_PROJECT : parseProject(project));
@@ -124,7 +124,7 @@ export class Payloads {
     }
     const { by } = sealed;
     const content = await this.unseal({ bytes, by, at }).catch((refusal: unknown) => {
-      // What is bound to another place cannot be read without one either.
+      // A value that is bound to another place cannot be read without a place either.
       return this.unseal({ bytes, by }).catch(() => {
         throw refusal;
       });
@@ -256,7 +256,7 @@ export class ProjectPayloads {
     return this.#decodeApart(envelope as Envelope);
   }
 
-  /** That it was sealed for this place is what the codec has checked, or will. */
+  /** The codec checks that it was sealed for this place. */
   #requireAt(at: string, { owners, position }: ExpectedPlace): void {
     const here = owners?.map((owner) => `${this.project} ${owner} ${position}`);
     const isHere =
@@ -275,7 +275,7 @@ export class ProjectPayloads {
     const key = { project: this.project, digest };
     const bytes = await this.#store.getBlob(key);
     if (bytes !== undefined) return bytes;
-    // Whoever decodes has the reference from a row of the project (X-29).
+    // The reference comes from a row of the project (X-29).
     await this.#store.attributeBlobs({ project: this.project, digests: [digest] });
     return this.#store.getBlob(key);
   }
@@ -342,7 +342,7 @@ const NAMES: readonly (keyof Envelope)[] = ['v', 'enc', 'ref', 'by', 'at', 'size
 const BASE64 = /^[A-Za-z0-9+/]*={0,2}$/;
 const DIGEST = /^[0-9a-f]{64}$/;
 
-/** As somebody hands it in who has it from a record or from a history. */
+/** Checks an envelope that a caller has from a record or from a history. */
 export function parseEnvelope(payload: unknown): Envelope {
   const given = typeof payload === 'string' ? parsed(payload) : payload;
   const envelope = readOptions('decode: payload', given as Envelope, NAMES);
@@ -381,7 +381,7 @@ function unlike(payload: unknown): InvalidInput {
   );
 }
 
-/** Of what should have been sealed. */
+/** For a value that should have been sealed. */
 export function notSealed(what: string): Fault {
   return new Fault(
     'codec-required',

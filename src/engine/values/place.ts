@@ -39,12 +39,12 @@ export function inputOf(owner: string): Place {
   return { owner, position: INPUT };
 }
 
-/** What an execution has not received goes on to what continues it. */
+/** Signals that an execution has not received go on to the execution that continues it. */
 export function signalPosition(name: string): string {
   return `signal:${name}`;
 }
 
-/** What a schedule starts has its input, for each of its times. */
+/** All executions of a schedule share its input. */
 export function scheduleOwner(id: string): string {
   return `schedule:${encodeURIComponent(id)}`;
 }

@@ -33,14 +33,14 @@ export function requireSchema(what: string, schema: unknown): void {
   );
 }
 
-/** Of schema libraries that can say what they take as JSON Schema (Standard JSON Schema). */
+/** A schema that can be described as JSON Schema (Standard JSON Schema). */
 interface Described {
   readonly jsonSchema?: { input(options: { readonly target: string }): unknown };
 }
 
 const DESCRIPTION_MAX = 8_192;
 
-/** What it takes, for people and forms; nothing is ever checked by it. Undefined where that cannot be said. */
+/** Its JSON Schema, for people and forms, never for checks. Undefined if the library cannot describe it. */
 export function jsonSchemaOf(schema: Schema | undefined): object | undefined {
   try {
     const { jsonSchema } = (schema?.['~standard'] ?? {}) as Described;

@@ -1,5 +1,5 @@
-// What a worker says of itself, from the loop that claims: a loop that hangs says nothing, whatever its heartbeat
-// does (RE-11). Embedded workers without a release say so seldom: only who asks whether there is anybody looks.
+// Announces a worker from the loop that claims: a loop that hangs announces nothing, whatever its heartbeat does
+// (RE-11). Embedded workers without a release announce themselves seldom: few callers ask for them.
 
 import type { PipelineName } from '../../execution/names.ts';
 import { contractOf } from '../../features/releases/contract-api.ts';
@@ -49,7 +49,7 @@ export class Announcer {
     };
   }
 
-  /** What a claim asks for by it, beside what is pinned to nothing. */
+  /** The release that claims ask for, beside executions that are not pinned. */
   get asks(): { readonly release?: string } {
     const { release } = this.#about;
     return release === undefined ? {} : { release: release.name };
@@ -100,7 +100,7 @@ export class Announcer {
       this.#complained = undefined;
       return;
     }
-    // Whoever runs it must know, although nobody observes it.
+    // An operator must see it, also without an observer.
     if (why !== this.#complained) process.emitWarning(`${NOTHING}: ${why}`, 'HoldfastWarning');
     this.#complain(NOTHING, new Error(why));
   }

@@ -102,7 +102,7 @@ export class ClaimLoop implements DriveEvents {
 
   /** The store has a notice for this session: a message for one of its executions. */
   lookAtInboxes(): void {
-    // What is being claimed may be what the message is for.
+    // The message may be for an execution that is being claimed.
     this.#isNoticed = this.#isClaiming;
     this.slots.lookAtInboxes();
   }
@@ -187,7 +187,7 @@ export class ClaimLoop implements DriveEvents {
     return Math.min(CLAIM_MAX, this.#settings.concurrency / 2);
   }
 
-  /** What was answered in this turn has asked for more by then. */
+  /** By then, executions that were answered in this turn have asked for more. */
   #turnOver(): Promise<void> {
     return new Promise((resolve) => this.#config.timers.soon(resolve));
   }
@@ -214,7 +214,7 @@ class Pause {
     this.#timers = timers;
   }
 
-  /** What rings from here on is news. */
+  /** Rings from here on count. */
   begin(): void {
     this.#isOver = false;
   }
@@ -294,7 +294,7 @@ class LaneTurns {
 
 const TTL_MS_DEFAULT = 15_000;
 export const TROUBLE_PAUSE_MS = 500;
-/** Nobody but a person unseals a store. */
+/** Only a person unseals a store. */
 const SEALED_PAUSE_MS = 30_000;
 
 class Denial {

@@ -250,13 +250,13 @@ export class Drive implements RunEvents, ClaimExitEvents {
     }
     if (run.isHeld) {
       if (this.#isStopping) exit.giveBack('stopping');
-      // Somebody resumed it while it was held: whoever has it next starts what was not started here.
+      // It was resumed while it was held: the next owner starts the calls that were not started here.
       else if (!run.inbox.isPaused) exit.giveBack('resumed');
       else exit.pause();
       return;
     }
     const { children, dueAt = Infinity } = nearestOf(run.calls.values());
-    // Its deadline wakes it, too: whoever claims it then ends it.
+    // Its deadline wakes it, too: the worker that claims it then ends it.
     const { deadlineAt = Infinity } = this.#assignment.claimed.execution;
     const wakeAt = Math.min(dueAt, deadlineAt);
     const inMs = wakeAt === Infinity ? undefined : wakeAt - run.storeNow();

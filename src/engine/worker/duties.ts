@@ -1,4 +1,4 @@
-// What a worker that has the store itself does for all, beside running its pipelines: deadlines, schedules and
+// The duties of a worker that has the store itself, beside running its pipelines: deadlines, schedules and
 // awaits when they are due, and the duties that one worker of all does at a time. Where a coordinator has the
 // store, it does this, and its workers do not.
 
@@ -86,7 +86,7 @@ export class Duties {
 /** While claims go on it sweeps at most so often, however many of them say so. */
 const SWEEP_MS = 1_000;
 const SWEPT_MAX = 100;
-/** Whoever ran nothing is spoken of by no claim: nobody waits for what he left. */
+/** Claims do not report overdue sessions that ran nothing, so sweep for them once a minute. */
 const ROUND_MS = 60_000;
 
 export class OverdueSessions {
@@ -105,7 +105,7 @@ export class OverdueSessions {
     return Math.max(0, this.#sweptAt + SWEEP_MS - this.#clock.monotonicMs());
   }
 
-  /** What a claim said; whether there may be something now that was not there for it. */
+  /** Takes what a claim reported. Returns whether the next claim may find more. */
   async heard(isOverdue: boolean): Promise<boolean> {
     if (!isOverdue || (this.#underWay === undefined && this.dueInMs > 0)) return false;
     return this.#sweep();

@@ -1,4 +1,4 @@
-// What workers run beside what they were given.
+// Pipelines that the engine adds to those of a worker.
 
 import type { PipelineName } from '../../execution/names.ts';
 import { replayName } from '../../execution/route.ts';
@@ -16,11 +16,11 @@ import type { AnyPipeline } from '../pipeline.ts';
 import type { WorkerSettings } from './worker-options.ts';
 
 export interface EmployedSettings extends WorkerSettings {
-  /** What it was given, without what the engine adds. */
+  /** Its own pipelines, without those that the engine adds. */
   readonly given: WorkerSettings['pipelines'];
 }
 
-/** Answers are checked by whoever has their questions; bulk jobs are run by whoever runs anything. */
+/** Workers that have the questions check answers; every embedded worker runs bulk jobs. */
 export function withOwn(config: WorkerConfig, settings: WorkerSettings): EmployedSettings {
   const given = settings.pipelines;
   const relays = relayPipelines(given.values(), (asked) => checkedAnswer(config, asked));
@@ -30,7 +30,7 @@ export function withOwn(config: WorkerConfig, settings: WorkerSettings): Employe
   return { ...settings, pipelines: new Map([...given, ...own]), given };
 }
 
-/** Names of what the engine may add for a pipeline, for whoever asks for work on behalf of others. */
+/** Names of pipelines that the engine may add for this one, for claims on behalf of other workers. */
 export function ownNamesFor(pipeline: PipelineName, release?: string): readonly PipelineName[] {
   const names = [
     relayName(pipeline),
@@ -39,7 +39,7 @@ export function ownNamesFor(pipeline: PipelineName, release?: string): readonly 
   return names as PipelineName[];
 }
 
-/** Of the engine's own, what workers elsewhere run as well: the rest acts on a store, which they have not. */
+/** Whether remote workers run it as well. The other pipelines of the engine need the store itself. */
 export function isAddedName(name: PipelineName): boolean {
   return isRelayName(name) || isReplayName(name);
 }

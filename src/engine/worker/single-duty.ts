@@ -1,4 +1,4 @@
-// What one worker of all does, from time to time, beside claims: the one that has the lease. Nobody waits for it.
+// A duty that one worker of all does from time to time: the one that holds the lease.
 
 import type { HeldLease } from '../../lease/held-lease.ts';
 import type { Session } from '../../lease/live-session.ts';
@@ -7,10 +7,10 @@ import type { EngineConfig } from '../config.ts';
 import { tellTrouble } from '../observer.ts';
 
 interface Duty {
-  /** Whoever has it does it, and nobody else. */
+  /** The key of the lease: only its holder does the duty. */
   readonly key: string;
   readonly everyMs: number;
-  /** What is said when it fails. */
+  /** Reported when it fails. */
   readonly trouble: string;
   /** Asks before each part of it whether it is still to go on. */
   look(goesOn: () => boolean): Promise<void>;

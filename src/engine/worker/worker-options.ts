@@ -10,7 +10,7 @@ export interface WorkerOptions {
   readonly pipelines: Pipelines;
   /** The code of how many executions runs at once. Default 100. */
   readonly concurrency?: number;
-  /** Who a person would say this is. Default: the host and the process id. */
+  /** Its name for people. Default: the host and the process id. */
   readonly owner?: string;
   /** Without a heartbeat for this long its work is taken over. Default 15 s. */
   readonly ttlMs?: number;
@@ -31,7 +31,7 @@ export interface WorkerOptions {
 
 export interface WorkerRelease {
   readonly name: string;
-  /** Of the artifact that runs here: that of the release, or the worker is refused. */
+  /** The digest of the artifact that runs here. The worker is refused if the release has another. */
   readonly digest: string;
 }
 

@@ -1,5 +1,5 @@
-// The session of a worker: one heartbeat for all its executions. When the store has a notice for it,
-// somebody has left a message for one of them.
+// The session of a worker: one heartbeat for all its executions. A notice from the store means that one of them
+// has a message.
 
 import { openUnder, type Session } from '../../lease/live-session.ts';
 import type { SessionHost } from '../../lease/port.ts';
@@ -10,7 +10,7 @@ import type { WorkerConfig } from '../config.ts';
 import { tellTrouble } from '../observer.ts';
 import type { WorkerSettings } from './worker-options.ts';
 
-/** What a session says of itself when it is a worker's: which kind, and what it runs. */
+/** Metadata of a worker's session: its kind, and the pipelines that it runs. */
 export const WORKER_KIND = 'holdfast.worker';
 export const WORKER_PIPELINES = 'holdfast.pipelines';
 

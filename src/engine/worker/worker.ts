@@ -110,7 +110,7 @@ export class LiveWorker implements Worker {
     this.#unlisten();
     this.#loop.stop();
     void this.#announcer.drain(this.session);
-    // What it has need not wait for the answer to its last claim; what that brings is yielded too.
+    // Executions need not wait for the answer to the last claim; those that it brings are yielded too.
     const cancels = [...this.#loop.slots.yieldAll()];
     await Promise.all([this.#running, this.#duties?.stop()]);
     cancels.push(...this.#loop.slots.yieldAll());

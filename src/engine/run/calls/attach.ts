@@ -11,7 +11,7 @@ import type { Opening, Settlement } from '../ledger.ts';
 
 const NAME_BYTES_MAX = 256;
 
-/** What was given, checked; the bytes are a copy. */
+/** The arguments, checked; the bytes are a copy. */
 export function attachmentOf(name: unknown, content: unknown, type: unknown): Attachment {
   const ofContent = typeof content === 'string' ? 'text/plain' : 'application/octet-stream';
   return {

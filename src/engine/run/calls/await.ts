@@ -1,6 +1,6 @@
-// An await: asks people or other systems, and waits for the answer while nobody runs the execution. What
-// it asks is opened in the transaction that records it (W-1); how it settled comes as a message, which is
-// history before the code hears of it.
+// An await: asks people or other systems, and waits for the answer while no worker has the execution. Its
+// questions are opened in the transaction that records them (W-1); how it settled comes as a message, which is
+// history before the code gets it.
 
 import type { Payload } from '../../../execution/names.ts';
 import type { AwaitStatus, OpenAwait, Reminder } from '../../../features/awaits/model.ts';
@@ -31,7 +31,7 @@ import type { RunContext } from '../run-context.ts';
 
 type Outcome = AwaitOutcome<unknown> | ItemsOutcome<unknown>;
 
-/** What the event `await-settled` says; all but the first three as the store told it (W-3). */
+/** The body of the event `await-settled`; all but the first three as the store sent it (W-3). */
 interface SettledBody extends Omit<CallBody, 'status'> {
   readonly items: number;
   readonly settledAt: Instant;
@@ -101,7 +101,7 @@ class AwaitCall extends PromisedCall<AwaitPlan, Outcome> {
     return outcome.then(this.promised.resolve, (error) => this.reject(error));
   }
 
-  /** What it opened may have gone with the parking. */
+  /** Its questions may have been stored with the parking. */
   override leave(): void {
     super.leave();
     this.#tellReminders();
@@ -202,7 +202,7 @@ class AwaitCall extends PromisedCall<AwaitPlan, Outcome> {
     return this.#isAsked && this.run.inbox.isAwaiting(this.key);
   }
 
-  /** Until when it is open, when somebody has given it more time. */
+  /** Until when it is open, if it was given more time. */
   async #settleOrLearn(): Promise<Instant | undefined | 'passed'> {
     const { config, claimed, inbox } = this.run;
     const { id: execution, project } = claimed.execution;
@@ -247,7 +247,7 @@ async function openAwait(run: Run, plan: AwaitPlan, askedAt: Instant): Promise<O
   };
 }
 
-/** No child: nobody waits for it, and its end wakes nobody. */
+/** Not a child: its end wakes no parent. */
 async function reminderOf(
   run: Run,
   plan: PlannedReminder & { readonly name: string; readonly askedAt: Instant },
@@ -310,7 +310,7 @@ async function itemsOutcome(
   return { kind: 'answered', values, answers, ...byDefault };
 }
 
-/** What was handed in may be no question, and may not even let itself be read. */
+/** The argument may not be a question, and may not even be readable. */
 function nameOf(asked: unknown): string {
   try {
     return (asked as { readonly name: string } | null)?.name as string;

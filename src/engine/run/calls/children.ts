@@ -81,7 +81,7 @@ export class ChildrenCall<Output> extends PromisedCall<
   }
 }
 
-/** What the child at this place is called in its parent's inbox. */
+/** The name of the child at this index in its parent's inbox. */
 export function childCall(key: CallKey, index: number): CallKey {
   return `${key}[${index}]` as CallKey;
 }

@@ -61,7 +61,7 @@ interface Race {
   isDecided: boolean;
 }
 
-/** Who listens to one promise. */
+/** The listeners of one promise. */
 class Listeners {
   readonly races: Set<Race> = new Set();
   /** Something listens that is no race. */
@@ -140,7 +140,7 @@ export function raced<Value>(promise: Promise<Value>): Promise<Value> {
   return Object.setPrototypeOf(promise, RacedPromise.prototype) as Promise<Value>;
 }
 
-/** As `raced`, for one that is asked whether anybody waits for it. `onListener`: somebody begins to. */
+/** As `raced`, with a function that returns whether it has lost its races. `onListener`: another listener begins. */
 function listenedTo(promise: Promise<unknown>, onListener: () => void): () => boolean {
   const listeners = new Listeners(onListener);
   LISTENERS.set(raced(promise), listeners);

@@ -112,7 +112,7 @@ interface Asked<Input, Output> {
   readonly options: SpawnOptions;
 }
 
-/** What was asked for, checked. */
+/** The arguments, checked. */
 interface Spawning {
   readonly pipeline: PipelineName;
   readonly schema: Schema | undefined;
@@ -278,7 +278,7 @@ async function childOf(
     project: execution.project,
     pipeline,
     lane: lane ?? execution.lane,
-    // As it was given: whoever runs it checks it again, and a schema may change what it lets pass.
+    // As it was given: the worker that runs it checks it again, and a schema may change values.
     input: await run.payloads.encode(
       `The input of "${pipeline}"`,
       inputs[child.index],
@@ -311,7 +311,7 @@ function outputOf<Output>(outcome: ChildOutcome<Output>): Output {
 
 // `ctx.call`: a step that another worker takes.
 
-/** A child with one step, which whoever hosts it takes. */
+/** A child with one step, for the workers that host it. */
 export async function call<Input, Output>(
   ctx: RunContext,
   run: Run,

@@ -27,14 +27,14 @@ import type { Entry } from '../journal.ts';
 import type { CallBody, Opening, Settlement } from '../ledger.ts';
 import type { Run } from '../run.ts';
 
-/** What a caller of `ctx.step` asks for, checked. */
+/** The arguments of `ctx.step`, checked. */
 export interface StepPlan<Output> {
   readonly key: CallKey;
   readonly name: string;
   readonly fn: (step: StepContext) => Output | Promise<Output>;
   readonly retry: ResolvedRetry;
   readonly timeoutMs: number | undefined;
-  /** What undoes it (Y-1). */
+  /** Undoes it (Y-1). */
   readonly compensation: Compensation | undefined;
 }
 
@@ -77,7 +77,7 @@ export class StepCall<Output> extends PromisedCall<StepPlan<Output>, Output> imp
     return this.settleStep(this.plan.name, settlement);
   }
 
-  /** Somebody does not want to wait for the next attempt. */
+  /** Begins the next attempt without waiting for its time. */
   retryNow(): void {
     if (this.waits === undefined) return;
     this.stopWaiting?.();
@@ -88,7 +88,7 @@ export class StepCall<Output> extends PromisedCall<StepPlan<Output>, Output> imp
     return this.promised.promise.then(ignored, ignored);
   }
 
-  /** The rest goes on without it: whatever becomes of an attempt that is under way, nobody is told. */
+  /** The run goes on without it: the result of an attempt that is under way is ignored. */
   drop(): void {
     this.#isDropped = true;
     this.stopWaiting?.();
@@ -136,7 +136,7 @@ export class StepCall<Output> extends PromisedCall<StepPlan<Output>, Output> imp
     this.run.active(isActive ? 1 : -1);
   }
 
-  /** Whether nobody wants its outcome any more. Y-1: what can be undone is recorded all the same. */
+  /** Its outcome is not recorded any more, unless it can be undone (Y-1). */
   #isUnwanted(): boolean {
     const { isOver, cancelled } = this.run;
     return (
@@ -152,14 +152,14 @@ export class StepCall<Output> extends PromisedCall<StepPlan<Output>, Output> imp
     return this.#isDropped;
   }
 
-  /** Only who watches wants to know how long it took. */
+  /** Only an observer is told how long it took. */
   #startedAt(): number {
     const { observer, clock } = this.run.config;
     return observer === undefined ? 0 : clock.monotonicMs();
   }
 
   #encode(value: Output, startedAt: number): void {
-    // What the code gets: encoding makes it what a replay will give.
+    // The value that the code gets: encoding makes it equal to that of a replay.
     const output = { value };
     let payload: Payload | Promise<Payload>;
     try {
@@ -190,7 +190,7 @@ export class StepCall<Output> extends PromisedCall<StepPlan<Output>, Output> imp
     const again = this.#mayHaveRun ? ',"again":true' : '';
     const { with: others } = run.under(key);
     const under = others === undefined ? '' : `,"with":${JSON.stringify(others)}`;
-    // What is to be undone is durable before anything follows from it.
+    // A step that can be undone is durable before anything follows from it.
     const isSoft = compensation === undefined && run.journal.mayDefer;
     const soft = isSoft ? ',"soft":true' : '';
     const saga = compensation === undefined ? '' : ',"saga":true';
@@ -248,7 +248,7 @@ export class StepCall<Output> extends PromisedCall<StepPlan<Output>, Output> imp
       { failed: this.#failed, denied: this.#denied },
       { failure, dice: run.config.random.next(), ...(afterMs === undefined ? {} : { afterMs }) },
     );
-    // What was cancelled is not tried again.
+    // A cancelled step is not tried again.
     const isRetried = decision.kind === 'retry' && run.cancelled === undefined;
     const body: CallBody = {
       key,
@@ -316,7 +316,7 @@ class StepTimedOut extends Error {
   }
 }
 
-/** Its signal is made only when somebody looks at it. */
+/** Its signal is made when it is read. */
 export class Attempt<Output> implements StepContext {
   readonly attempt: number;
   readonly #run: Run;
@@ -359,7 +359,7 @@ export class Attempt<Output> implements StepContext {
     );
   }
 
-  /** What it calls of the context is refused: it is inside a step. */
+  /** Calls of `ctx` are refused inside it. */
   start(): Output | Promise<Output> {
     return runInside(this.#run, runAttempt<Output>, this);
   }
@@ -384,7 +384,7 @@ export class Attempt<Output> implements StepContext {
     }
   }
 
-  /** Also when nobody waits for its end any more. */
+  /** Also when its result is not wanted any more. */
   stopTimer(): void {
     this.#cancelTimer?.();
   }

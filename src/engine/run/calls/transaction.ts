@@ -14,7 +14,7 @@ interface TransactionPlan<Output> {
 }
 
 export class TransactionCall<Output> extends PromisedCall<TransactionPlan<Output>, Output> {
-  /** What the code gets: encoding makes it what a replay will give. */
+  /** The value that the code gets: encoding makes it equal to that of a replay. */
   #output: { value: Output } | undefined;
 
   override start(_opening: Opening | undefined): void {
