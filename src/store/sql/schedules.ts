@@ -25,9 +25,9 @@ import { dueOf, type ScheduleRow, toSchedule } from '../../features/schedules/ro
 import { assert } from '../../support/assert.ts';
 import { toInstant } from '../../support/clock.ts';
 import { TERMINAL_FROM } from '../execution-rows.ts';
+import { withLimit } from './access/projects.ts';
 import { writeAudit } from './audit.ts';
 import type { Natives } from './changes.ts';
-import { withLimit } from './quota.ts';
 import { all, dialects, type Gateway, one, type Script, type Sql, sql } from './script.ts';
 
 const COLUMNS = 'project, id, at, paused, next_at, fired_at, last_execution, digest, plan, put_by';

@@ -5,13 +5,13 @@ import { decideGate } from '../../../execution/decide/gates.ts';
 import type { ExecutionRecord } from '../../../execution/execution.ts';
 import type { Instant } from '../../../support/clock.ts';
 import { holdsOf, toExecution } from '../../execution-rows.ts';
+import { EXECUTION_COLUMNS, type LockedRow } from '../../sql/executions.ts';
 import { type Queries, statement } from '../database.ts';
 import { lookUp } from '../predicates.ts';
 import { numbers, uuids } from './arrays.ts';
 import { type Asked, CANDIDATES } from './claim-statement.ts';
 import { lockPlaces, nameOf, type PlaceBook, savePlaces } from './places.ts';
 import { lockRates, type RateBook, rateNameOf, type Started, saveStarts } from './rates.ts';
-import { EXECUTION_COLUMNS, type StoredRow } from './rows.ts';
 
 /** How many gated executions one round looks at, for each pipeline, lane and project. */
 const LOOK_AT = 250;
@@ -27,7 +27,7 @@ interface Candidate {
 
 // Whoever has one of them locked decides about it; a claim that finds nothing is no proof.
 const LOCK = statement(`
-  select ${EXECUTION_COLUMNS}, hf_now() as now
+  select ${EXECUTION_COLUMNS.postgres}, hf_now() as now
     from (select u.id from unnest($1::uuid[]) as u(id) order by u.id) u
    cross join lateral (
          select e.*
@@ -69,7 +69,7 @@ export async function admit(
   const values = [...asked, LOOK_AT, known];
   const candidates = await queries.rows<Candidate & object>(CANDIDATES, values);
   const gated = candidates.filter((each) => each.gated).map(({ id }) => id);
-  const rows = await queries.rows<StoredRow>(LOCK, [uuids(gated)]);
+  const rows = await queries.rows<LockedRow>(LOCK, [uuids(gated)]);
   const executions = rows.map(toExecution);
   const places = await lockPlaces(queries, executions);
   const rates = await lockRates(queries, executions);

@@ -2,10 +2,10 @@ import type { ExecutionRecord } from '../../../execution/execution.ts';
 import { OWN_PREFIX } from '../../../execution/names.ts';
 import type { AttributeFilter, ListExecutions } from '../../contract/execution-store.ts';
 import { codesWith, type ExecutionRow, STATUS_CODES, toExecution } from '../../execution-rows.ts';
+import { EXECUTION_COLUMNS } from '../../sql/executions.ts';
 import { type Database, type Statement, statement } from '../database.ts';
 import { lookUp } from '../predicates.ts';
 import { numbers } from './arrays.ts';
-import { EXECUTION_COLUMNS } from './rows.ts';
 
 const LAST_ID = "'ffffffff-ffff-ffff-ffff-ffffffffffff'::uuid";
 
@@ -55,7 +55,7 @@ const LIST = statement(`
      order by 1 desc
      limit $5
   )
-  select ${EXECUTION_COLUMNS}
+  select ${EXECUTION_COLUMNS.postgres}
     from newest n
     join hf.execution e on ${lookUp('e.id', 'n.id')}
    order by n.id desc`);
@@ -72,7 +72,7 @@ const FITS = `
 /** By what `labels` finds, in that order; then by the rest of the filter. */
 function listBy(labels: string): Statement {
   return statement(`
-  select ${EXECUTION_COLUMNS}
+  select ${EXECUTION_COLUMNS.postgres}
     from (${labels} order by 1 desc offset 0) l(id)
     join hf.execution e on ${lookUp('e.id', 'l.id')}
    where ${FITS}
@@ -102,7 +102,7 @@ const HELD = statement(`
             limit $5) r
      order by 1 desc
      limit $5)
-  select ${EXECUTION_COLUMNS}
+  select ${EXECUTION_COLUMNS.postgres}
     from newest n
     join hf.execution e on ${lookUp('e.id', 'n.id')}
    order by n.id desc`);

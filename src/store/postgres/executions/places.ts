@@ -6,12 +6,12 @@ import type { ExecutionRecord, Submission } from '../../../execution/execution.t
 import type { Instant } from '../../../support/clock.ts';
 import { type ExecutionRow, toExecution } from '../../execution-rows.ts';
 import { saveExecution } from '../../sql/changes.ts';
+import { EXECUTION_COLUMNS } from '../../sql/executions.ts';
 import { type Queries, statement } from '../database.ts';
 import { play } from '../gateway.ts';
 import { lookUp } from '../predicates.ts';
 import { numbers, texts, uuids } from './arrays.ts';
 import { lockRates, rateNameOf, saveRates } from './rates.ts';
-import { EXECUTION_COLUMNS } from './rows.ts';
 
 const MAKE_PLACES = statement(`
   insert into hf.place (project, key, slots)
@@ -98,7 +98,7 @@ export async function savePlaces(queries: Queries, book: PlaceBook): Promise<voi
 
 // Who waits for a place of this key and for nothing else: interactive first, then the longest.
 const NEXT = statement(`
-  select ${EXECUTION_COLUMNS}
+  select ${EXECUTION_COLUMNS.postgres}
     from hf.execution e
    where e.project = $1
      and e.place_key = $2

@@ -5,11 +5,10 @@
 import type { SessionId } from '../../../lease/names.ts';
 import type { Clock } from '../../../support/clock.ts';
 import type { Claimed } from '../../contract/execution-store.ts';
-import { type CarriedRow, toCarried } from '../../sql/executions.ts';
+import { type CarriedRow, EXECUTION_COLUMNS, toCarried } from '../../sql/executions.ts';
 import { type Queries, statement } from '../database.ts';
 import { lookUp } from '../predicates.ts';
 import { uuids } from './arrays.ts';
-import { EXECUTION_COLUMNS } from './rows.ts';
 
 /** By default longer than the server lets a statement run: so long every claim looks. */
 const SUSPECT_MS = 60_000;
@@ -37,7 +36,7 @@ const CARRIED = statement(`
      and e.fence > $2`);
 
 const LOAD = statement(`
-  select ${EXECUTION_COLUMNS}, h.body as said
+  select ${EXECUTION_COLUMNS.postgres}, h.body as said
     from unnest($2::uuid[]) as u(id)
     join hf.execution e on ${lookUp('e.id', 'u.id')}
     join hf.history h on ${lookUp('h.execution_id', 'e.id')} and h.seq = e.claimed_seq

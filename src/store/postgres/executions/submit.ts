@@ -9,20 +9,20 @@ import { InvalidInput } from '../../../support/fault.ts';
 import type { Submit, SubmitAnswer, TransactionClient } from '../../contract/execution-store.ts';
 import { toExecution } from '../../execution-rows.ts';
 import { writeAudit } from '../../sql/audit.ts';
+import { EXECUTION_COLUMNS, type LockedRow } from '../../sql/executions.ts';
 import { readRelease } from '../../sql/releases.ts';
 import { Committer, isClash } from '../committer.ts';
 import { type Queries, statement, toFault } from '../database.ts';
 import { play } from '../gateway.ts';
 import { hasPlaces, insertExecutions, insertWithPlaces, namesOf } from './insert-executions.ts';
 import type { Parts } from './parts.ts';
-import { EXECUTION_COLUMNS, type StoredRow } from './rows.ts';
 
 const SAME = statement(`
-  select ${EXECUTION_COLUMNS}, hf_now() as now
+  select ${EXECUTION_COLUMNS.postgres}, hf_now() as now
     from hf.execution e
    where e.id = $1
    union all
-  select ${EXECUTION_COLUMNS}, hf_now() as now
+  select ${EXECUTION_COLUMNS.postgres}, hf_now() as now
     from hf.execution e
    where e.project = $2
      and e.key = $3
@@ -114,7 +114,7 @@ export async function submitted(
   request: Submit,
 ): Promise<SubmitAnswer | undefined> {
   const { id, project, key } = request;
-  const rows = await queries.rows<StoredRow>(SAME, [id, project, key ?? null]);
+  const rows = await queries.rows<LockedRow>(SAME, [id, project, key ?? null]);
   const found = rows.map(toExecution);
   const byId = found.find((execution) => execution.id === id);
   const byKey = key === undefined ? undefined : found.find((execution) => execution.key === key);

@@ -12,8 +12,7 @@ import { haltIfAhead } from '../halt.ts';
 import { refuseSealed } from '../move/seal.ts';
 import { lend } from './lent-connection.ts';
 import type { Parts } from './parts.ts';
-import { appendEvents } from './rows.ts';
-import { carryOut, type LockedView, lockForOwner } from './write.ts';
+import { appendEvents, carryOut, type LockedView, lockForOwner } from './write.ts';
 
 /** the user's work runs on the connection whose transaction appends. */
 export async function transact<Result>(

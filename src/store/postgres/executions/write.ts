@@ -3,25 +3,28 @@
 
 import type { OwnerDecision, OwnerView } from '../../../execution/decide/owner.ts';
 import { type ExecutionRecord, isTerminal } from '../../../execution/execution.ts';
+import type { HistoryEvent } from '../../../execution/history.ts';
+import type { ExecutionId } from '../../../execution/names.ts';
 import type { NewsRefusal, OwnerRefusal } from '../../../execution/refusal.ts';
 import type { Instant } from '../../../support/clock.ts';
 import type { Attachment, OwnerWrite } from '../../contract/execution-store.ts';
 import { type HistoryRow, toExecution, toHistoryEvent } from '../../execution-rows.ts';
 import { openAwaits } from '../../sql/awaits.ts';
 import { saveExecution } from '../../sql/changes.ts';
+import { EXECUTION_COLUMNS, type LockedRow } from '../../sql/executions.ts';
 import { type Attempted, type Queries, statement } from '../database.ts';
 import { play } from '../gateway.ts';
 import { haltIfAhead } from '../halt.ts';
 import { chainOf, LAST_ISSUED, type SessionJson, toChain } from '../load-view.ts';
 import { insertChildren } from './insert-executions.ts';
+import { eventColumns } from './items.ts';
 import { aliveOf } from './owner-guards.ts';
 import type { Parts } from './parts.ts';
-import { appendEvents, EXECUTION_COLUMNS, type StoredRow } from './rows.ts';
 
 // Sessions first, as in every write of an owner; the end of one waits for this transaction.
 const LOCK = statement(`
   with ${aliveOf('array[$1::uuid]')}
-  select ${EXECUTION_COLUMNS}, e.early, hf_now() as now
+  select ${EXECUTION_COLUMNS.postgres}, e.early, hf_now() as now
     from hf.execution e
    where e.id = $2
      and (select cardinality(a.ids) >= 0 from alive a)
@@ -58,7 +61,7 @@ export async function lockForOwner(
   request: Pick<OwnerWrite, 'id' | 'session' | 'seq'>,
   eventCount: number,
 ): Promise<LockedView> {
-  type Row = StoredRow & { readonly early: boolean };
+  type Row = LockedRow & { readonly early: boolean };
   const [row] = await queries.rows<Row>(LOCK, [request.session, request.id]);
   const values = [request.id, row?.session_id ?? null, request.seq, eventCount];
   const [view] = await queries.rows<ViewRow & object>(VIEW, values);
@@ -162,7 +165,7 @@ const ATTACH = statement(`
 async function saveAttachments(
   queries: Queries,
   given: {
-    readonly id: ExecutionRecord['id'];
+    readonly id: ExecutionId;
     readonly attachments: readonly Attachment[];
     readonly at: Instant;
   },
@@ -171,4 +174,25 @@ async function saveAttachments(
     const sealing = [sealed?.size ?? bytes.length, sealed?.by ?? null];
     await queries.rows(ATTACH, [given.id, given.at, name, type, ...sealing, Buffer.from(bytes)]);
   }
+}
+
+const APPEND = statement(`
+  insert into hf.history (execution_id, seq, at, fence, kind, name, body)
+  select $1, $2::integer + u.nth - 1, $3, $4, u.kind, u.name, u.body
+    from unnest($5::text[], $6::text[], $7::text[]) with ordinality as u(kind, name, body, nth)`);
+
+export async function appendEvents(
+  queries: Queries,
+  id: ExecutionId,
+  events: readonly HistoryEvent[],
+): Promise<void> {
+  const [first] = events;
+  if (first === undefined) return;
+  await queries.rows(APPEND, [
+    id,
+    first.seq,
+    first.at,
+    first.fence ?? null,
+    ...eventColumns(events),
+  ]);
 }

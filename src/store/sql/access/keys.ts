@@ -25,8 +25,8 @@ import {
 import { assert } from '../../../support/assert.ts';
 import { type Instant, laterBy, toInstant } from '../../../support/clock.ts';
 import { writeAudit } from '../audit.ts';
-import { withLimit } from '../quota.ts';
 import { all, dialects, one, type PlainGateway, type Script, type Sql, sql } from '../script.ts';
+import { withLimit } from './projects.ts';
 
 const COLUMNS = 'id, project, roles, name, digest, created_at, created_by, expires_at, ended_at';
 

@@ -2,7 +2,7 @@
 
 import type { ProjectName } from '../../../execution/names.ts';
 import { changedByPutProject } from '../../../features/access/decide.ts';
-import type { Project } from '../../../features/access/model.ts';
+import type { Project, QuotaName } from '../../../features/access/model.ts';
 import type {
   AccessStore,
   ListProjects,
@@ -12,7 +12,7 @@ import type {
 import { type ProjectRow, toProject } from '../../../features/access/rows.ts';
 import { toInstant } from '../../../support/clock.ts';
 import { writeAudit } from '../audit.ts';
-import { all, one, type PlainGateway, type Script, type Sql, sql } from '../script.ts';
+import { all, one, type PlainGateway, type Script, type Sql, sql, worded } from '../script.ts';
 
 const COLUMNS = 'name, created_at, settings';
 
@@ -81,4 +81,15 @@ function* readProject(statement: Sql, name: ProjectName): Script<Project | undef
 function* listProjects(query: ListProjects): Script<readonly Project[]> {
   // No name is empty: what comes after that is everything.
   return (yield* all<ProjectRow>(LIST, { after: '', ...query })).map(toProject);
+}
+
+/** A text with the limit of `:project`: its own quota, or else `:quota`. */
+export function withLimit(quota: QuotaName, text: (limit: string) => string): Sql {
+  const limit = (own: string): string =>
+    `coalesce((select ${own} from hf.project as p where p.name = :project), :quota::bigint)`;
+  const own = {
+    sqlite: `p.settings ->> '$.quotas.${quota}'`,
+    postgres: `(p.settings::jsonb #>> '{quotas,${quota}}')::bigint`,
+  };
+  return worded(own, (words) => text(limit(words)));
 }

@@ -9,8 +9,7 @@ import { play } from '../gateway.ts';
 import type { Transaction } from '../transaction.ts';
 import { afterEnd } from './end-execution.ts';
 import { loadRow } from './load-execution.ts';
-import { isOpen, lastSeqAfter, letGo, OWNED, ownedRow } from './owner.ts';
-import { ownerView, refused } from './owner-view.ts';
+import { isOpen, lastSeqAfter, letGo, OWNED, ownedRow, ownerView, refused } from './owner.ts';
 
 /** More than all others together. */
 const EARLY = 8;

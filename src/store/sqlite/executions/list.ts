@@ -8,8 +8,8 @@ import type { AttributeFilter, ListExecutions } from '../../contract/execution-s
 import { codesWith, STATUS_CODES, toExecution } from '../../execution-rows.ts';
 import type { Parameters } from '../connection.ts';
 import type { ReadTransaction } from '../transaction.ts';
-import { LABEL_KINDS, labelKind, labelValue } from './labels.ts';
 import { loadByRowId } from './load-execution.ts';
+import { LABEL_KINDS, labelKind, labelValue } from './submit.ts';
 
 interface Found {
   readonly row_id: number;

@@ -14,7 +14,7 @@ import type { Instant } from '../../../support/clock.ts';
 import { positional } from '../connection.ts';
 import { loadChain } from '../load-view.ts';
 import type { Transaction } from '../transaction.ts';
-import { lastSeqOf } from './owner-view.ts';
+import { lastSeqOf } from './owner.ts';
 
 const NEXT_CARRIER = positional(
   'after',

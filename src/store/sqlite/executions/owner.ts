@@ -1,19 +1,21 @@
 // What the verbs of owners share: the guarded append, and what every write of an owner carries.
 
-import { decideRecord } from '../../../execution/decide/owner.ts';
+import { decideRecord, type OwnerView } from '../../../execution/decide/owner.ts';
 import { isTerminal } from '../../../execution/execution.ts';
 import { EVENT_KINDS, type EventKind, type NewEvent } from '../../../execution/history.ts';
 import type { ExecutionId } from '../../../execution/names.ts';
+import type { NewsRefusal, OwnerRefusal } from '../../../execution/refusal.ts';
 import type { OpenAwait } from '../../../features/awaits/model.ts';
 import type { SessionId } from '../../../lease/names.ts';
 import { assert } from '../../../support/assert.ts';
 import type { Attachment, OwnerWrite, Recorded } from '../../contract/execution-store.ts';
+import { type HistoryRow, toHistoryEvent } from '../../execution-rows.ts';
 import { openAwaits } from '../../sql/awaits.ts';
 import { positional, type Tail } from '../connection.ts';
 import { play } from '../gateway.ts';
+import { loadChain, loadMeta } from '../load-view.ts';
 import type { Transaction } from '../transaction.ts';
 import { loadExecution } from './load-execution.ts';
-import { lastSeqOf, ownerView, refused } from './owner-view.ts';
 import { insertChildren } from './submit.ts';
 
 // X-1. `:open` is what the transaction knows of the session and those above it; asked once per
@@ -226,4 +228,51 @@ export function record(tx: Transaction, request: OwnerWrite): Recorded {
   return decision.kind === 'replay'
     ? { kind: 'recorded', news: decision.execution.news, at: decision.at }
     : refused(tx, decision.refusal);
+}
+
+// The reads that explain why an owner's write changed nothing, in the transaction that refused it.
+
+const LAST_SEQ = positional(
+  'id',
+  `
+  select coalesce(max(seq), 0)
+    from history
+   where row_id = (select row_id from execution where id = :id)`,
+);
+
+const STORED = `
+  select seq, at, fence, kind, name, body
+    from history
+   where row_id = (select row_id from execution where id = :id)
+     and seq >= :seq
+   order by seq
+   limit :count`;
+
+export function lastSeqOf(tx: Transaction, id: string): number {
+  return tx.arrays<readonly [number]>(LAST_SEQ).get(id)?.[0] ?? 0;
+}
+
+/** For the decision that says why. */
+export function ownerView(
+  tx: Transaction,
+  { id, seq }: Pick<OwnerWrite, 'id' | 'seq'>,
+  count: number,
+): OwnerView {
+  const execution = loadExecution(tx, id);
+  return {
+    execution,
+    holder: loadChain(tx, execution?.session),
+    lastIssued: loadMeta(tx).fence,
+    lastSeq: lastSeqOf(tx, id),
+    stored: tx.all<HistoryRow>(STORED, { id, seq, count }).map(toHistoryEvent),
+  };
+}
+
+/** X-6: a fence that nobody issued halts claims and grants. */
+export function refused<Why extends OwnerRefusal | NewsRefusal>(
+  tx: Transaction,
+  refusal: Why,
+): { readonly kind: 'refused' } & Why {
+  if (refusal.why === 'fence-ahead') tx.haltFor(refusal.fence);
+  return { kind: 'refused', ...refusal };
 }

@@ -4,8 +4,7 @@ import type { Park, Parked } from '../../contract/execution-store.ts';
 import { sagaOf } from '../../execution-rows.ts';
 import { positional } from '../connection.ts';
 import type { Transaction } from '../transaction.ts';
-import { isOpen, lastSeqAfter, letGo, OWNED, ownedRow } from './owner.ts';
-import { ownerView, refused } from './owner-view.ts';
+import { isOpen, lastSeqAfter, letGo, OWNED, ownedRow, ownerView, refused } from './owner.ts';
 
 // Y-2: what undoes does so to its end.
 const PARK = positional(

@@ -11,7 +11,7 @@ import { positional } from '../connection.ts';
 import type { Transaction } from '../transaction.ts';
 import type { Candidate } from './candidates.ts';
 import type { ChangingRow } from './load-execution.ts';
-import { lastSeqOf } from './owner-view.ts';
+import { lastSeqOf } from './owner.ts';
 
 // T-2, X-6: as many fences as executions, from the store's one sequence.
 const MINT = `

@@ -6,8 +6,7 @@ import type { Transact, Transacted } from '../../contract/execution-store.ts';
 import { isConflict } from '../connection.ts';
 import { type Transaction, TransactionUndone } from '../transaction.ts';
 import { lend } from './lent-connection.ts';
-import { appendOwned, carry, mayAppend } from './owner.ts';
-import { ownerView, refused } from './owner-view.ts';
+import { appendOwned, carry, mayAppend, ownerView, refused } from './owner.ts';
 
 /**
  * X-23: the work runs between the guard and the append, in a savepoint of its own, so that it can fail
