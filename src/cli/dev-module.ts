@@ -159,13 +159,13 @@ const LOAD = 'holdfast-load';
 const OWN_ROOT = new URL('..', import.meta.url).href;
 const cached = createRequire(import.meta.url).cache;
 
-export interface LoadedModule {
+interface LoadedModule {
   readonly exported: object;
   /** The text of all its files. */
   readonly source: string;
 }
 
-export class FreshModule {
+class FreshModule {
   readonly #file: string;
   readonly #hooks: { deregister(): void };
   /** Of the last load, as they were before it read them. */

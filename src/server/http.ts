@@ -250,7 +250,7 @@ function signalOf(
 
 const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
 
-export class RequestLog {
+class RequestLog {
   readonly #log: ServerLog;
   readonly #callerOf: (request: FastifyRequest) => Caller | undefined;
 
@@ -294,7 +294,7 @@ const ELSEWHERE =
   'The routes of admin (projects, keys, releases, ends by force) are on a listener of their own: its log names it as adminUrl. Ask there, by --url or HOLDFAST_URL.';
 
 /** Undefined when nothing is elsewhere, or this is none of it. */
-export function adminProblem(
+function adminProblem(
   admin: NonNullable<ServerOptions['admin']>,
   routes: readonly Route[],
   { method, path }: { readonly method: string; readonly path: string },

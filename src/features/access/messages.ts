@@ -122,8 +122,6 @@ export type EndedKey = Static<typeof endedKey>;
 
 const rotatedKey = closed({ ...madeKey.properties, oldEndsAt: instant });
 
-export type RotatedKey = Static<typeof rotatedKey>;
-
 export const accessOperations = {
   putProject: {
     at: 'PUT /v1/projects/:name',

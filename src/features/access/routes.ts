@@ -2,6 +2,7 @@
 // ends keys of that project only.
 
 import { type ProjectName, parseProject } from '../../execution/names.ts';
+import { defined, timesOf } from '../../protocol/rest/handling.ts';
 import { requireOfAll, unknownProject } from '../../protocol/rest/problems.ts';
 import {
   actorOf,
@@ -188,11 +189,7 @@ function ofAnotherProject({ project }: Caller): ProblemReply {
 }
 
 function keyMessage(key: AccessKey): KeyMessage {
-  const { id, name, roles, project = null, createdAt, createdBy, expiresAt, endedAt } = key;
-  return {
-    ...{ id, name, roles: [...roles], project, createdAt: formatInstant(createdAt) },
-    ...(createdBy === undefined ? {} : { createdBy }),
-    ...(expiresAt === undefined ? {} : { expiresAt: formatInstant(expiresAt) }),
-    ...(endedAt === undefined ? {} : { endedAt: formatInstant(endedAt) }),
-  };
+  const { id, name, roles, project = null, createdBy } = key;
+  const times = timesOf(key, 'createdAt', 'expiresAt', 'endedAt');
+  return { id, name, roles: [...roles], project, ...defined({ createdBy }), ...times };
 }

@@ -1,5 +1,6 @@
 // What is on record: acts of people, notes, and writes that were refused to workers.
 
+import { timesOf } from '../../protocol/rest/handling.ts';
 import { refused } from '../../protocol/rest/problems.ts';
 import {
   actingFor,
@@ -65,6 +66,6 @@ function auditMessage({ project: _, at, ...record }: AuditRecord): AuditMessage 
 }
 
 function refusedWriteMessage(write: RefusedWrite): RefusedWriteMessage {
-  const { project: _, firstAt, lastAt, ...rest } = write;
-  return { ...rest, firstAt: formatInstant(firstAt), lastAt: formatInstant(lastAt) };
+  const { project: _, ...rest } = write;
+  return { ...rest, ...timesOf(write, 'firstAt', 'lastAt') };
 }

@@ -90,8 +90,6 @@ export const answered = closed({
   settled: Type.Boolean({ description: 'The await goes on with it.' }),
 });
 
-export type AnsweredMessage = Static<typeof answered>;
-
 export const link = closed({
   token: Type.String(),
   path: Type.String({ description: 'Where it is answered, without any key.' }),

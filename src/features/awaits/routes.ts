@@ -5,7 +5,7 @@ import type { Holdfast } from '../../engine/holdfast.ts';
 import { saidIn } from '../../execution/history.ts';
 import type { InteractionId } from '../../execution/names.ts';
 import { type Reader, readable } from '../../protocol/rest/executions.ts';
-import { withEtag } from '../../protocol/rest/handling.ts';
+import { timesOf, withEtag } from '../../protocol/rest/handling.ts';
 import { notFound, refused } from '../../protocol/rest/problems.ts';
 import {
   actingFor,
@@ -139,7 +139,7 @@ async function interactionFor(
   return found;
 }
 
-export function answeredReply(answer: Answered): Reply {
+function answeredReply(answer: Answered): Reply {
   if (answer.kind === 'refused') throw refused(answer);
   return { status: 200, body: { kind: answer.kind, settled: answer.settled } };
 }
@@ -151,7 +151,7 @@ function doneReply(answer: AwaitAnswer): Reply {
 
 // Interactions → messages. What only the store needs (digests, reminders, who signed) is not shown.
 
-export async function interactionMessage(
+async function interactionMessage(
   holdfast: Holdfast,
   { interaction, unit }: InteractionFound,
 ): Promise<InteractionMessage> {
@@ -179,12 +179,9 @@ async function answerMessage(
 
 function unitMessage(unit: AwaitUnit): NonNullable<InteractionMessage['unit']> {
   const { name, pipeline, status, items, needed, answered, signed, checked } = unit;
-  const { dueAt, settledAt } = unit;
   return {
     ...{ name, pipeline, status, items, needed, answered, signed, checked },
-    openedAt: formatInstant(unit.openedAt),
-    ...(dueAt === undefined ? {} : { dueAt: formatInstant(dueAt) }),
-    ...(settledAt === undefined ? {} : { settledAt: formatInstant(settledAt) }),
+    ...timesOf(unit, 'openedAt', 'dueAt', 'settledAt'),
   };
 }
 
@@ -235,7 +232,7 @@ const EVENTS_MAX = 1_000;
 /** Of a longer history a form is not worth the reading. */
 const PAGES_MAX = 50;
 
-export async function answerSchemaOf(
+async function answerSchemaOf(
   { store }: Coordinator,
   { execution: id, call }: Pick<Interaction, 'execution' | 'call'>,
 ): Promise<{ readonly answerSchema?: unknown }> {

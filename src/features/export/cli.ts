@@ -50,7 +50,7 @@ export function required(command: CommandSpec, typed: Typed, flag: string): stri
 const SHOWN_EVERY = 1_000;
 
 /** On a terminal only, and not for every row. */
-export function progressShown(): (progress: MoveProgress) => void {
+function progressShown(): (progress: MoveProgress) => void {
   if (!process.stderr.isTTY) return () => undefined;
   let last = -1;
   return ({ doing, table, rows, leftMs = 0 }) => {
@@ -68,7 +68,7 @@ function lineOf({ doing, table = '', rows, leftMs = 0 }: MoveProgress): string {
   return `${rows} rows; until nobody can believe to hold anything: ${left} s`;
 }
 
-export function endProgress(): void {
+function endProgress(): void {
   if (process.stderr.isTTY) process.stderr.write('\r\u001b[K');
 }
 

@@ -130,8 +130,6 @@ export type LineBody = Static<typeof lineBody>;
 
 const lineChanged = closed({ kind: Type.Enum(['changed', 'no-change']), line });
 
-export type LineChangedMessage = Static<typeof lineChanged>;
-
 const activationList = closed({
   items: Type.Array(
     closed({

@@ -3,7 +3,7 @@
 import type { ExecutionRecord } from '../../execution/execution.ts';
 import { parseExecutionId } from '../../execution/names.ts';
 import { commandReply } from '../../protocol/rest/executions.ts';
-import { executionFor, withEtag } from '../../protocol/rest/handling.ts';
+import { executionFor, timesOf, withEtag } from '../../protocol/rest/handling.ts';
 import { notFound } from '../../protocol/rest/problems.ts';
 import {
   actingFor,
@@ -205,7 +205,7 @@ async function jobMessage(
   { holdfast, store }: Coordinator,
   record: ExecutionRecord,
 ): Promise<JobMessage> {
-  const { id, status, holds, submittedAt, endedAt, input, progress, project } = record;
+  const { id, status, holds, input, progress, project } = record;
   const decoded = await holdfast.decode(input, { project });
   const { act: asked, dryRun, by, reason } = decoded as AnyJobInput;
   const [end] = await store.executions.outcomes([id]);
@@ -216,8 +216,7 @@ async function jobMessage(
   );
   return {
     ...{ id, act: asked, status, paused: holds.includes('paused'), dryRun, by, reason },
-    submittedAt: formatInstant(submittedAt),
-    ...(endedAt === undefined ? {} : { endedAt: formatInstant(endedAt) }),
+    ...timesOf(record, 'submittedAt', 'endedAt'),
     ...{ seen, outcomes },
   };
 }

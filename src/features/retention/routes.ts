@@ -1,5 +1,6 @@
 // What was archived, looked at; and archiving now.
 
+import { timesOf } from '../../protocol/rest/handling.ts';
 import { notFound } from '../../protocol/rest/problems.ts';
 import {
   type Caller,
@@ -8,7 +9,7 @@ import {
   type Route,
   routesOf,
 } from '../../protocol/rest/route.ts';
-import { dateFrom, formatInstant } from '../../support/clock.ts';
+import { dateFrom } from '../../support/clock.ts';
 import { recordAct } from '../audit/routes.ts';
 import type { ArchivedInFull } from './api.ts';
 import { type ArchivedMessage, archiveOperations } from './messages.ts';
@@ -92,11 +93,6 @@ async function knownTo({ store }: Coordinator, caller: Caller, id: string): Prom
 }
 
 function archivedMessage({ project: _, ...each }: ArchivedExecution): ArchivedMessage {
-  return {
-    ...each,
-    tags: [...each.tags],
-    submittedAt: formatInstant(each.submittedAt),
-    endedAt: formatInstant(each.endedAt),
-    archivedAt: formatInstant(each.archivedAt),
-  };
+  const times = timesOf(each, 'submittedAt', 'endedAt', 'archivedAt');
+  return { ...each, tags: [...each.tags], ...times };
 }

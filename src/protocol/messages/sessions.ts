@@ -96,8 +96,6 @@ const sessionInFull = closed({
   ),
 });
 
-export type SessionInFull = Static<typeof sessionInFull>;
-
 const ended = closed({ kind: Type.Literal('ended') });
 
 const leaseState = Type.Enum(['free', 'held', 'draining', 'lapsed', 'expired', 'retired']);

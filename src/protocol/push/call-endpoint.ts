@@ -12,7 +12,7 @@ import { WORK_VERSION } from '../messages/envelope.ts';
 import type { Driven, PushCommand } from '../messages/push.ts';
 import type { Coordinator } from '../rest/route.ts';
 import { giveOut } from '../rest/work-content.ts';
-import { claimFor, noteIssued } from '../rest/work-session.ts';
+import { claimFor, noteIssued } from '../rest/work-writes.ts';
 import type { Endpoint } from './push-options.ts';
 import { type Allowed, checkedLookup } from './safe-address.ts';
 

@@ -5,7 +5,7 @@
 import { openSession, type Session } from '../../lease/live-session.ts';
 import type { Claimed } from '../../store/contract/execution-store.ts';
 import type { Caller, Coordinator } from '../rest/route.ts';
-import { metadataOf } from '../rest/work-session.ts';
+import { metadataOf } from '../rest/work-writes.ts';
 import { probedFrom, resultFrom, type Written, writeResult } from './answered.ts';
 import {
   claimOne,

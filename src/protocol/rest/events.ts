@@ -124,13 +124,13 @@ async function* hintsOf(
 export const KEEP_ALIVE_MS = 15_000;
 const KEEP_ALIVE = ': still here\n\n';
 
-export interface StreamEvent {
+interface StreamEvent {
   readonly event: string;
   readonly id?: string;
   readonly data?: unknown;
 }
 
-export function eventText({ event, id, data }: StreamEvent): string {
+function eventText({ event, id, data }: StreamEvent): string {
   const named = id === undefined ? '' : `id: ${id}\n`;
   // JSON has no line breaks of its own.
   return `${named}event: ${event}\ndata: ${JSON.stringify(data ?? {})}\n\n`;
@@ -145,7 +145,7 @@ interface Bell {
 }
 
 /** Between two looks: rung for, polled, or over. What rings while nobody waits is not lost. */
-export class Waiter {
+class Waiter {
   readonly #bell: Bell;
   readonly #unlisten: () => void;
   #isRung = false;
@@ -185,7 +185,7 @@ export class Waiter {
 }
 
 /** The text of events as they come, with comments between them. */
-export class Pulse {
+class Pulse {
   readonly #nowMs: () => number;
   #saidAt: number;
 

@@ -9,7 +9,7 @@ import { Continuations, type HistoryEvent, saidIn } from '../../execution/histor
 import { type ExecutionId, type ProjectName, parseExecutionId } from '../../execution/names.ts';
 import { BAD_ENDS } from '../../execution/report.ts';
 import type { CommandAnswer, CoordinatorStore } from '../../store/contract/execution-store.ts';
-import { formatInstant, type Instant } from '../../support/clock.ts';
+import { formatInstant } from '../../support/clock.ts';
 import { bodyChars, openedWithin, readWithin } from '../../support/page-size.ts';
 import { viewOf } from '../../support/value.ts';
 import {
@@ -21,10 +21,12 @@ import {
   type SubmitBody,
 } from '../messages/execution.ts';
 import {
+  defined,
   executionFor,
   isReserved,
   listOptionsOf,
   requireOpenName,
+  timesOf,
   withEtag,
   withinMs,
 } from './handling.ts';
@@ -160,7 +162,7 @@ interface Asked {
 /** The key of the body, or the header that clients send for any POST that may be repeated. */
 const KEY_HEADER = 'idempotency-key';
 
-export function submissionOf(
+function submissionOf(
   body: SubmitBody,
   caller: Caller,
   header: Call<never, never, never>['header'],
@@ -176,16 +178,12 @@ export function submissionOf(
     target:
       template === undefined
         ? (pipeline ?? '')
-        : {
-            template: template.id,
-            ...(template.version === undefined ? {} : { version: template.version }),
-          },
+        : { template: template.id, ...defined({ version: template.version }) },
     input,
     options: {
       ...options,
       ...actingFor(caller),
-      ...(key === undefined ? {} : { key }),
-      ...(traceparent === undefined ? {} : { traceparent }),
+      ...defined({ key, traceparent }),
     },
   };
 }
@@ -295,9 +293,7 @@ export interface Reader {
   readonly project: ProjectName;
 }
 
-type Times = 'readyAt' | 'claimedAt' | 'endedAt' | 'deadlineAt';
-
-export function executionMessage(record: ExecutionRecord): ExecutionMessage {
+function executionMessage(record: ExecutionRecord): ExecutionMessage {
   const { key, release, template, submittedBy, parent, redriveOf, fence, session } = record;
   return {
     id: record.id,
@@ -308,16 +304,9 @@ export function executionMessage(record: ExecutionRecord): ExecutionMessage {
     holds: [...record.holds],
     compensating: record.compensating,
     lineage: record.lineage,
-    submittedAt: formatInstant(record.submittedAt),
-    ...timesOf(record),
-    ...(key === undefined ? {} : { key }),
-    ...(release === undefined ? {} : { release }),
-    ...(template === undefined ? {} : { template }),
-    ...(submittedBy === undefined ? {} : { submittedBy }),
-    ...(parent === undefined ? {} : { parent: parent.id }),
-    ...(redriveOf === undefined ? {} : { redriveOf }),
-    ...(fence === undefined ? {} : { fence }),
-    ...(session === undefined ? {} : { session }),
+    ...timesOf(record, 'submittedAt', 'readyAt', 'claimedAt', 'endedAt', 'deadlineAt'),
+    ...defined({ key, release, template, submittedBy, parent: parent?.id, redriveOf }),
+    ...defined({ fence, session }),
     tags: [...record.tags],
     attributes: { ...record.attributes },
     seq: record.seq,
@@ -328,7 +317,7 @@ export function executionMessage(record: ExecutionRecord): ExecutionMessage {
 const LISTED_MESSAGE_MAX = 200;
 
 /** With the reason of each bad end, all of them by one read. */
-export async function listedMessages(
+async function listedMessages(
   { executions }: CoordinatorStore,
   records: readonly ExecutionRecord[],
 ): Promise<ExecutionMessage[]> {
@@ -352,16 +341,7 @@ function failureIn(body: string | undefined): ExecutionMessage['failure'] {
   };
 }
 
-function timesOf(record: ExecutionRecord): Partial<Record<Times, string>> {
-  const names: readonly Times[] = ['readyAt', 'claimedAt', 'endedAt', 'deadlineAt'];
-  const times = names.flatMap((name) => {
-    const at: Instant | undefined = record[name];
-    return at === undefined ? [] : [[name, formatInstant(at)] as const];
-  });
-  return Object.fromEntries(times);
-}
-
-export async function executionInFull(
+async function executionInFull(
   holdfast: Holdfast,
   record: ExecutionRecord,
 ): Promise<ExecutionInFull> {
@@ -398,8 +378,7 @@ export async function historyMessage(reader: Reader, event: HistoryEvent): Promi
     seq,
     at: formatInstant(at),
     kind,
-    ...(name === undefined ? {} : { name }),
-    ...(fence === undefined ? {} : { fence }),
+    ...defined({ name, fence }),
     ...(body === undefined ? {} : { body: await openedBody(reader, body) }),
   };
 }

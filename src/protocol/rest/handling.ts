@@ -5,7 +5,7 @@ import type { ListOptions } from '../../engine/holdfast.ts';
 import type { ExecutionRecord, Status } from '../../execution/execution.ts';
 import { type ExecutionId, parseExecutionId } from '../../execution/names.ts';
 import { describeExecutionRefusal } from '../../execution/refusal.ts';
-import { formatInstant } from '../../support/clock.ts';
+import { formatInstant, type Instant } from '../../support/clock.ts';
 import { digestOf } from '../../support/digest.ts';
 import type { Timers } from '../../support/timer.ts';
 import type { listQuery } from '../messages/execution.ts';
@@ -37,6 +37,27 @@ export async function executionFor(
   await refuseArchived(store, caller, known);
   const why = 'execution-unknown';
   throw new ProblemReply(404, why, describeExecutionRefusal({ why, id: known }));
+}
+
+// Records become messages: without what is undefined, and with times as text.
+
+type Defined<Values> = { readonly [Name in keyof Values]?: Exclude<Values[Name], undefined> };
+
+export function defined<Values extends object>(values: Values): Defined<Values> {
+  const entries = Object.entries(values).filter(([, value]) => value !== undefined);
+  return Object.fromEntries(entries) as Defined<Values>;
+}
+
+/** These times of a record; those that are undefined are left out. */
+export function timesOf<Record extends object, Name extends keyof Record & string>(
+  record: Record,
+  ...names: readonly Name[]
+): { [Each in keyof Pick<Record, Name>]: string } {
+  const texts = names.flatMap((name) => {
+    const at = record[name] as Instant | undefined;
+    return at === undefined ? [] : [[name, formatInstant(at)]];
+  });
+  return Object.fromEntries(texts);
 }
 
 // Reads that did not change are answered with 304: what says so is the content itself.

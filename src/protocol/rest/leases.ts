@@ -6,8 +6,9 @@ import type { LeaseRecord } from '../../lease/lease.ts';
 import { type LeaseKey, parseLeaseKey } from '../../lease/names.ts';
 import { drainLease, revokeLease } from '../../lease/operate.ts';
 import type { LeaseInspection } from '../../lease/port.ts';
-import { formatInstant, type Instant } from '../../support/clock.ts';
+import { formatInstant } from '../../support/clock.ts';
 import { type LeaseMessage, leaseOperations } from '../messages/sessions.ts';
+import { defined, timesOf } from './handling.ts';
 import { refusedByKernel, requireOfAll } from './problems.ts';
 import { actorOf, type Coordinator, type Route, routesOf } from './route.ts';
 
@@ -84,42 +85,26 @@ function leaseMessage({ key, state, freeInMs, waiting, record }: LeaseInspection
 }
 
 function termMessage(record: LeaseRecord): Partial<LeaseMessage> {
-  const { fence, session, owner, grantedAt, drain: asked, end, checkpoint, intents } = record;
+  const { fence, session, owner, drain: asked, end, checkpoint, intents } = record;
   return {
-    ...{ fence, session, owner, grantedAt: formatInstant(grantedAt) },
-    ...at('hardDeadlineAt', record.hardDeadlineAt),
-    ...(asked === undefined
-      ? {}
-      : {
-          drain: {
-            ...{ by: asked.by, reason: asked.reason },
-            deadlineAt: formatInstant(asked.deadlineAt),
-            ...(asked.successor === undefined ? {} : { successor: asked.successor }),
-          },
-        }),
-    ...(end === undefined
-      ? {}
-      : {
-          end: {
-            ...{ at: formatInstant(end.at), exit: end.exit },
-            ...(end.cause === undefined ? {} : { cause: end.cause }),
-          },
-        }),
-    ...(checkpoint === undefined
-      ? {}
-      : {
-          checkpoint: {
-            ...{ seq: checkpoint.seq, bytes: checkpoint.bytes.length },
-            at: formatInstant(checkpoint.at),
-          },
-        }),
-    intents: intents.map(({ effect, begunAt }) => ({ effect, begunAt: formatInstant(begunAt) })),
+    ...{ fence, session, owner },
+    ...timesOf(record, 'grantedAt', 'hardDeadlineAt'),
+    ...(asked && {
+      drain: {
+        ...{ by: asked.by, reason: asked.reason },
+        ...timesOf(asked, 'deadlineAt'),
+        ...defined({ successor: asked.successor }),
+      },
+    }),
+    ...(end && {
+      end: { ...timesOf(end, 'at'), exit: end.exit, ...defined({ cause: end.cause }) },
+    }),
+    ...(checkpoint && {
+      checkpoint: {
+        ...{ seq: checkpoint.seq, bytes: checkpoint.bytes.length },
+        ...timesOf(checkpoint, 'at'),
+      },
+    }),
+    intents: intents.map((each) => ({ effect: each.effect, ...timesOf(each, 'begunAt') })),
   };
-}
-
-function at<Name extends string>(
-  name: Name,
-  time: Instant | undefined,
-): { [name in Name]?: string } {
-  return (time === undefined ? {} : { [name]: formatInstant(time) }) as { [name in Name]?: string };
 }

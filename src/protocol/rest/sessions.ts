@@ -14,7 +14,6 @@ import { parseSessionId, parseText, type SessionId } from '../../lease/names.ts'
 import type { SessionInspection } from '../../lease/port.ts';
 import { PROJECT_METADATA } from '../../lease/session.ts';
 import type { InFlight } from '../../store/contract/census-store.ts';
-import { formatInstant } from '../../support/clock.ts';
 import {
   loadOperations,
   type RefusedWorkerMessage,
@@ -22,6 +21,7 @@ import {
   sessionOperations,
   type WorkerMessage,
 } from '../messages/sessions.ts';
+import { defined, timesOf } from './handling.ts';
 import { refusedByKernel } from './problems.ts';
 import { actorOf, type Caller, type Coordinator, type Route, routesOf } from './route.ts';
 
@@ -86,7 +86,7 @@ interface Scanned {
   readonly cursor?: string;
 }
 
-export async function scanned(
+async function scanned(
   { store }: Coordinator,
   { cursor, limit = LIMIT, all }: Scan,
   isMeant: (inspection: SessionInspection) => boolean,
@@ -132,40 +132,38 @@ async function sessionFor(
 // Sessions → messages, and whose they are.
 
 /** What came by no project's key is for keys of all projects. */
-export function maySee({ project, isOfAll }: Caller, { session }: SessionInspection): boolean {
+function maySee({ project, isOfAll }: Caller, { session }: SessionInspection): boolean {
   return isOfAll || session.metadata[PROJECT_METADATA] === project;
 }
 
-export function sessionMessage(inspection: SessionInspection): SessionMessage {
+function sessionMessage(inspection: SessionInspection): SessionMessage {
   const { session, state, authorityMs, remainingMs } = inspection;
   const { id, owner, ttlMs, graceMs, metadata, end } = session;
   const { [PROJECT_METADATA]: project, [WORKER_PIPELINES]: pipelines } = metadata;
   return {
     ...{ id, owner, state, ttlMs, graceMs, remainingMs: whole(remainingMs) },
     slackMs: whole(authorityMs),
-    openedAt: formatInstant(session.openedAt),
-    beatAt: formatInstant(session.beatAt),
-    ...(project === undefined ? {} : { project }),
-    ...(pipelines === undefined ? {} : { pipelines: pipelines.split(' ') }),
-    ...(end === undefined ? {} : { end: { ...end, at: formatInstant(end.at) } }),
+    ...timesOf(session, 'openedAt', 'beatAt'),
+    ...defined({ project, pipelines: pipelines?.split(' ') }),
+    ...(end && { end: { ...end, ...timesOf(end, 'at') } }),
   };
 }
 
 /** One of another project's is nobody's business; those of none work for all. */
-export function isWorkerFor({ project, isOfAll }: Caller, { session }: SessionInspection): boolean {
+function isWorkerFor({ project, isOfAll }: Caller, { session }: SessionInspection): boolean {
   const { [PROJECT_METADATA]: of, [WORKER_KIND]: kind } = session.metadata;
   return of === undefined ? isOfAll && kind !== undefined : of === project;
 }
 
 /** Of no project: who has the store itself. */
-export function whoseSession({ session: { id, metadata } }: SessionInspection): {
+function whoseSession({ session: { id, metadata } }: SessionInspection): {
   readonly id: SessionId;
   readonly project: ProjectName | undefined;
 } {
   return { id, project: metadata[PROJECT_METADATA] as ProjectName | undefined };
 }
 
-export interface OfWorkers {
+interface OfWorkers {
   readonly inFlight: readonly InFlight[];
   /** What workers say of themselves. */
   readonly told: readonly WorkerInfo[];
@@ -174,7 +172,7 @@ export interface OfWorkers {
 }
 
 /** With what it runs now, by lane, and what it says of itself. */
-export function workerMessage(inspection: SessionInspection, of: OfWorkers): WorkerMessage {
+function workerMessage(inspection: SessionInspection, of: OfWorkers): WorkerMessage {
   const { id, metadata } = inspection.session;
   const own = of.inFlight.filter(({ session }) => session === id);
   const counts = LANES.map((lane) => [lane, own.find((each) => each.lane === lane)?.count ?? 0]);
@@ -184,9 +182,7 @@ export function workerMessage(inspection: SessionInspection, of: OfWorkers): Wor
   const refused = of.refused.get(id);
   return {
     ...{ ...sessionMessage(inspection), kind, inFlight: Object.fromEntries(counts) },
-    ...(said === undefined ? {} : { work: said.is }),
-    ...(said?.release === undefined ? {} : { release: said.release }),
-    ...(refused === undefined ? {} : { refused }),
+    ...defined({ work: said?.is, release: said?.release, refused }),
   };
 }
 

@@ -89,10 +89,10 @@ export function withoutTags<Body>(body: Body): Body {
 // What a schema says of a value that does not fit it, as a sentence for people: which field, what it must be, and
 // what was probably meant. The patterns of schemas are for programs.
 
-export type Part = 'params' | 'query' | 'body';
+type Part = 'params' | 'query' | 'body';
 
 /** As the validator has it. */
-export interface SchemaError {
+interface SchemaError {
   readonly keyword: string;
   readonly instancePath: string;
   readonly schemaPath: string;
@@ -139,7 +139,7 @@ const KINDS: Readonly<Record<string, string>> = {
  * Where a value has one of several forms and a word says which, what is wrong with the others is left out. With a word
  * that none has, the word is what is wrong.
  */
-export function ofMeantForm<Error extends SchemaError>(errors: readonly Error[]): readonly Error[] {
+function ofMeantForm<Error extends SchemaError>(errors: readonly Error[]): readonly Error[] {
   const wrongWords = errors.filter(({ keyword }) => keyword === 'const');
   const isOfOtherForm = ({ schemaPath, instancePath }: Error): boolean =>
     wrongWords.some(
@@ -168,7 +168,7 @@ function parentOf(path: string): string {
 }
 
 /** Undefined for what only repeats what others say: of several forms a value fits none. */
-export function sentenceOf(part: Part, error: SchemaError, given: unknown): string | undefined {
+function sentenceOf(part: Part, error: SchemaError, given: unknown): string | undefined {
   const params = error.params as Params;
   const what = nameOf(part, error.instancePath);
   const value = valueAt(given, error.instancePath);
@@ -207,7 +207,7 @@ function unknownNames(names: readonly string[], error: SchemaError): string {
 const SHOWN_MAX = 64;
 
 /** A name as it was sent may be as long as a body. */
-export function shortened(name: string): string {
+function shortened(name: string): string {
   return name.length > SHOWN_MAX ? `${name.slice(0, SHOWN_MAX)}…` : name;
 }
 

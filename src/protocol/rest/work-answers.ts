@@ -35,10 +35,11 @@ import {
   metadataOf,
   noteIssued,
   noteRefused,
+  perform,
   requireOwnSession,
   runElsewhere,
-} from './work-session.ts';
-import { perform, toWrite } from './work-writes.ts';
+  toWrite,
+} from './work-writes.ts';
 
 export interface WorkCall<Body> {
   readonly body: Body;
@@ -277,7 +278,7 @@ interface Asked {
 }
 
 /** What belongs to an execution, as it is stored. */
-export async function storedPage(
+async function storedPage(
   what: 'inbox' | 'history',
   coordinator: Coordinator,
   { body, caller }: Asked,
@@ -301,7 +302,7 @@ export async function storedPage(
 const CLAIMS_MAX = 1_000;
 
 /** What a session carries, by fence, and whether there is more. */
-export async function carriedPage(
+async function carriedPage(
   { store: { executions } }: Coordinator,
   { session, after }: { readonly session: SessionId; readonly after: number },
 ): Promise<{ readonly items: readonly Claimed[]; readonly more: boolean }> {
