@@ -74,7 +74,7 @@ test('RE-13: what is saved is a release; what fits moves to it, what does not sa
   });
   assert.match(
     told.sentence,
-    new RegExp(`release "${third}" would break it. History has step:look#1`),
+    new RegExp(`release "${third}" is incompatible. History has step:look#1`),
   );
   await writeFile(join(folder, 'pipelines.ts'), 'const fine = 1;\nthis is no code');
   const said = await dev.says(/"level":"error","message":"dev: not loaded","error":"([^"]*)"/);

@@ -27,6 +27,7 @@ test('the rule bites', () => {
     ['src/lease/a.ts', "import type { b } from '../store/contract/b.ts';"],
     ['src/store/postgres/a.ts', "import {\n  b,\n} from '../sqlite/b.ts';"],
     ['src/store/sqlite/a.ts', "import { b } from '../../engine/b.ts';"],
+    ['src/engine/run/a.ts', "import type { b } from '../worker/b.ts';"],
     ['src/engine/a.ts', "export { b } from '../store/postgres/b.ts';"],
     ['src/engine/a.ts', "const b = await import('../protocol/rest/b.ts');"],
     ['src/worker/a.ts', "import '../../test/services/postgres.ts';"],

@@ -319,7 +319,7 @@ export const RELEASING: readonly Behaviour[] = [
       assert.equal((await holdfast.read(fresh.id))?.release, next.release.name);
       const told = await holdfast.explain(parkedOne.id);
       assert.equal(told?.code, 'no-worker');
-      assert.match(told?.sentence ?? '', /would break it\. History has .*; the code asked for/);
+      assert.match(told?.sentence ?? '', /is incompatible\. History has .*; the code asked for/);
       await stage.worker(holdfast, [second], { release: next.release });
       await holdfast.signal(fresh.id, { name: 'go' });
       assert.equal(await fresh.result(), 'new');
