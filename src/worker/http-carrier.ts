@@ -7,16 +7,23 @@ import { type Fault, OutcomeUnknown, StoreUnavailable } from '../support/fault.t
 import { isUnsent, noAnswerText } from '../support/no-answer.ts';
 import type { Timers } from '../support/timer.ts';
 
-export function httpCarrier(options: LinkOptions): Carrier {
-  const link = new Link(options);
-  return {
-    name: 'REST',
-    ask: <Answer>(ask: Ask) => link.send<Answer>(requestOf(ask)),
-    close: async () => undefined,
-  };
+export interface HttpCarrierOptions {
+  /** One coordinator, or several on the same store, such as http://127.0.0.1:7433. */
+  readonly url: string | readonly string[];
+  readonly key?: string;
+  /** For keys of all projects. */
+  readonly project?: string;
+  readonly timers: Timers;
 }
 
-function requestOf({ kind, body = {}, bytes, signal, timeoutMs }: Ask): HttpAsk {
+interface HttpRequest {
+  readonly path: string;
+  readonly init: RequestInit;
+  /** It may be repeated. */
+  readonly isRead: boolean;
+}
+
+function requestOf({ kind, body = {}, bytes }: Ask): HttpRequest {
   const { method, path, isRead = false } = workMessage(kind);
   const rest = new Map<string, unknown>(Object.entries(body));
   const filled = path.replace(/:(\w+)/g, (_, name: string) => {
@@ -24,18 +31,26 @@ function requestOf({ kind, body = {}, bytes, signal, timeoutMs }: Ask): HttpAsk 
     rest.delete(name);
     return encodeURIComponent(value);
   });
-  const asked = method === 'GET' ? queryOf(rest) : '';
-  const hasBody = method === 'POST' && rest.size > 0;
+  const query = method === 'GET' ? queryOf(rest) : '';
   return {
-    method,
-    path: `${filled}${asked}`,
+    path: `${filled}${query}`,
     isRead,
-    isPulse: kind === 'heartbeat',
-    ...(hasBody ? { body: Object.fromEntries(rest) } : {}),
-    ...(bytes === undefined ? {} : { bytes }),
-    ...(signal === undefined ? {} : { signal }),
-    ...(timeoutMs === undefined ? {} : { timeoutMs }),
+    init: { method, ...contentFor(method, rest, bytes) },
   };
+}
+
+function contentFor(
+  method: string,
+  rest: ReadonlyMap<string, unknown>,
+  bytes: Uint8Array | undefined,
+): RequestInit {
+  if (bytes !== undefined) {
+    const headers = { 'content-type': 'application/octet-stream' };
+    return { body: bytes, headers } as RequestInit;
+  }
+  if (method !== 'POST' || rest.size === 0) return {};
+  const body = JSON.stringify(Object.fromEntries(rest));
+  return { body, headers: { 'content-type': 'application/json' } };
 }
 
 function queryOf(values: ReadonlyMap<string, unknown>): string {
@@ -46,32 +61,16 @@ function queryOf(values: ReadonlyMap<string, unknown>): string {
   return query.size === 0 ? '' : `?${query}`;
 }
 
-// Requests to a coordinator over HTTP. Each has a time limit. A failure becomes one of the faults that stores throw, so
-// callers treat an absent coordinator like an absent store.
-
-export interface LinkOptions {
-  /** One coordinator, or several on the same store, such as http://127.0.0.1:7433. */
-  readonly url: string | readonly string[];
-  readonly key?: string;
-  /** For keys of all projects. */
-  readonly project?: string;
-  readonly timers: Timers;
+export function httpCarrier(options: HttpCarrierOptions): Carrier {
+  return new HttpCarrier(options);
 }
 
-interface HttpAsk {
-  readonly method: 'GET' | 'POST' | 'PUT';
-  readonly path: string;
-  readonly body?: unknown;
-  readonly bytes?: Uint8Array;
-  readonly signal?: AbortSignal;
-  readonly timeoutMs?: number;
-  /** It may be repeated. */
-  readonly isRead?: boolean;
-  /** Where this is not answered in time, nothing that was sent there is waited for any longer. */
-  readonly isPulse?: boolean;
-}
-
-export class Link {
+/**
+ * Each request has a time limit. A failure becomes one of the faults that stores throw, so callers treat an absent
+ * coordinator like an absent store.
+ */
+class HttpCarrier implements Carrier {
+  readonly name = 'REST';
   readonly #bases: readonly string[];
   /** The one that answered last. */
   #current = 0;
@@ -80,7 +79,7 @@ export class Link {
   /** Requests that wait for an answer, and the coordinator of each. */
   readonly #underWay: Map<AbortController, string> = new Map();
 
-  constructor({ url, key, project, timers }: LinkOptions) {
+  constructor({ url, key, project, timers }: HttpCarrierOptions) {
     const urls = typeof url === 'string' ? [url] : url;
     this.#bases = urls.map((each) => each.replace(/\/+$/, ''));
     this.#headers = {
@@ -91,21 +90,26 @@ export class Link {
   }
 
   /** Returns the bytes or the JSON of the answer; undefined for an empty one. */
-  async send<Answer>(ask: HttpAsk): Promise<Answer> {
-    const { response, content } = await this.#send(ask);
-    if (!response.ok) throw faultFrom(ask, response, content);
+  async ask<Answer>(ask: Ask): Promise<Answer> {
+    const request = requestOf(ask);
+    const { response, content } = await this.#send(ask, request);
+    if (!response.ok) throw faultFrom(request, response, content);
     return content as Answer;
   }
 
-  /** Where it is known that nothing was sent, the next one is asked; else the next request goes there. */
-  async #send(ask: HttpAsk): Promise<Answered> {
+  async close(): Promise<void> {
+    // Nothing is kept open between requests.
+  }
+
+  /** If it is certain that nothing was sent, the next one is asked; else the next request goes there. */
+  async #send(ask: Ask, request: HttpRequest): Promise<Answered> {
     for (let tries = 1; ; tries += 1) {
       const base = this.#base;
       try {
-        return await this.#sendTo(base, ask);
+        return await this.#sendTo(base, ask, request);
       } catch (cause) {
         this.#leave(base);
-        const fault = lost(ask, base, cause);
+        const fault = lost(request, base, cause);
         const isHarmless = fault instanceof StoreUnavailable;
         if (!isHarmless || ask.signal?.aborted === true || tries >= this.#bases.length) throw fault;
       }
@@ -113,22 +117,21 @@ export class Link {
   }
 
   /** The time limit covers the whole answer: a coordinator can fall silent after its headers. */
-  async #sendTo(base: string, ask: HttpAsk): Promise<Answered> {
-    const { method, path, body, bytes, signal } = ask;
+  async #sendTo(base: string, ask: Ask, { path, init }: HttpRequest): Promise<Answered> {
+    const { kind, signal, timeoutMs = ASK_MS } = ask;
     const over = new AbortController();
     this.#underWay.set(over, base);
-    const cancel = this.#timers.after(ask.timeoutMs ?? ASK_MS, () => {
+    const cancel = this.#timers.after(timeoutMs, () => {
       over.abort();
-      if (ask.isPulse === true) this.#giveUp(base);
+      // A coordinator that does not answer a heartbeat in time answers nothing else either.
+      if (kind === 'heartbeat') this.#giveUp(base);
     });
     try {
       const response = await fetch(`${base}${path}`, {
-        method,
-        headers: { ...this.#headers, ...typeOf(ask) },
+        ...init,
+        headers: { ...this.#headers, ...init.headers },
         signal: signal === undefined ? over.signal : AbortSignal.any([signal, over.signal]),
-        ...(bytes === undefined ? {} : { body: bytes }),
-        ...(body === undefined ? {} : { body: JSON.stringify(body) }),
-      } as RequestInit);
+      });
       return { response, content: await contentOf(response) };
     } finally {
       cancel();
@@ -172,21 +175,16 @@ async function contentOf(response: Response): Promise<unknown> {
   }
 }
 
-function typeOf({ body, bytes }: HttpAsk): Readonly<Record<string, string>> {
-  if (bytes !== undefined) return { 'content-type': 'application/octet-stream' };
-  return body === undefined ? {} : { 'content-type': 'application/json' };
-}
-
 /** No answer came. Where nothing can have been sent, it is known that nothing was done. */
-function lost({ isRead, path }: HttpAsk, base: string, cause: unknown): Fault {
+function lost({ isRead, path }: HttpRequest, base: string, cause: unknown): Fault {
   const message = noAnswerText(base, path, cause);
-  return isRead === true || isUnsent(cause)
+  return isRead || isUnsent(cause)
     ? new StoreUnavailable(message, { cause })
     : new OutcomeUnknown(message, { cause });
 }
 
-function faultFrom(ask: HttpAsk, response: Response, content: unknown): Fault {
+function faultFrom({ init, path }: HttpRequest, response: Response, content: unknown): Fault {
   const told = content as { code?: string; detail?: string };
   const { code = `http-${response.status}`, detail = response.statusText } = told;
-  return faultOf(code, `${ask.method} ${ask.path}: ${detail}`, response.status);
+  return faultOf(code, `${init.method} ${path}: ${detail}`, response.status);
 }
