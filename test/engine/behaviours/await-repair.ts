@@ -64,11 +64,12 @@ export const AWAIT_REPAIR: readonly Behaviour[] = [
   {
     name: 'Y-20: an await that timed out is asked again by a re-drive, and goes on with the answer',
     async run(stage) {
+      let timeoutMs = 100;
       const patient = pipeline<undefined, unknown>({
         name: 'patient',
         async run(ctx) {
           await ctx.step('prepare', () => 1);
-          const outcome = await ctx.await<string>('approval', { timeoutMs: 100 });
+          const outcome = await ctx.await<string>('approval', { timeoutMs });
           if (outcome.kind !== 'answered') throw new Error(`nobody: ${outcome.kind}`);
           return outcome.value;
         },
@@ -78,9 +79,10 @@ export const AWAIT_REPAIR: readonly Behaviour[] = [
       const { id: old, result } = await holdfast.submit(patient, undefined);
       await assert.rejects(result(), { status: 'failed', message: /nobody: timed-out/ });
       assert.equal((await holdfast.repair.deadLetter(old))?.reason, 'nobody: timed-out');
+      // Early or in time: it has not passed when the answer comes, however slow this machine is.
+      timeoutMs = 60_000;
       const { id } = await holdfast.repair.redrive(old);
       const target = { execution: id, name: 'approval' };
-      // Early or in time: it has not passed when the answer comes, however slow this machine is.
       await holdfast.awaits.answer(target, 'yes');
       assert.equal(await holdfast.result(id), 'yes');
       const kinds = (await holdfast.history(id)).map(({ kind }) => kind);
