@@ -53,13 +53,14 @@ import { writeAudit } from './audit.ts';
 import { deliverTo, type Natives } from './changes.ts';
 import { lockExecution } from './executions.ts';
 import {
+  columnNames,
   type FoundRow,
+  INTERACTION,
   INTERACTION_COLUMNS,
-  INTERACTION_TYPES,
   interactionsOf,
   OF_UNIT,
+  UNIT,
   UNIT_COLUMNS,
-  UNIT_TYPES,
   unitIn,
 } from './interactions.ts';
 import { all, type Gateway, one, type Script, sql } from './script.ts';
@@ -68,15 +69,10 @@ const OPEN = INTERACTION_CODES.open;
 const EARLY = INTERACTION_CODES.early;
 const CLOSED = INTERACTION_CODES.closed;
 
-function rowsOf(types: Readonly<Record<string, string>>): string {
-  const columns = Object.entries(types).map(([name, type]) => `${name} ${type}`);
-  return `jsonb_to_recordset(:rows::jsonb) as n(${columns.join(', ')})`;
-}
-
 const SAVE_UNITS = sql(`
-  insert into hf.await_unit (${Object.keys(UNIT_TYPES).join(', ')})
+  insert into hf.await_unit (${columnNames(UNIT).join(', ')})
   select n.*
-    from ${rowsOf(UNIT_TYPES)}
+    from jsonb_to_recordset(:rows::jsonb) as n(${UNIT})
    where true
       on conflict (execution_id, call) do update
      set status     = excluded.status,
@@ -92,9 +88,9 @@ function* saveUnits(units: readonly AwaitUnit[]): Script<void> {
 
 // An early answer has a row before its unit has one (W-2). `name` is that of the unit.
 const SAVE_INTERACTIONS = sql(`
-  insert into hf.interaction as i (${Object.keys(INTERACTION_TYPES).join(', ')}, name)
+  insert into hf.interaction as i (${columnNames(INTERACTION).join(', ')}, name)
   select n.*
-    from ${rowsOf({ ...INTERACTION_TYPES, name: 'text' })}
+    from jsonb_to_recordset(:rows::jsonb) as n(${INTERACTION}, name text)
    where true
       on conflict (id) do update
      set status      = excluded.status,
@@ -162,7 +158,7 @@ function* applyAll(
     if (closesOthers) yield* all(CLOSE_OTHERS, unit);
     if (message === undefined) continue;
     const delivery = deliver(told, message, now);
-    yield* deliverTo(delivery, told.status === 'running' ? told.session : undefined);
+    yield* deliverTo(told, delivery);
     told = delivery.execution;
   }
   return told;

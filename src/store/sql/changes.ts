@@ -5,7 +5,6 @@ import type { ExecutionRecord } from '../../execution/execution.ts';
 import type { HistoryEvent, InboxMessage } from '../../execution/history.ts';
 import type { ExecutionId, Payload } from '../../execution/names.ts';
 import type { DeadLetter } from '../../features/repair/model.ts';
-import type { SessionId } from '../../lease/names.ts';
 import type { Instant } from '../../support/clock.ts';
 import type { Submit } from '../contract/execution-store.ts';
 import { holdsOf, STATUS_CODES, sagaOf } from '../execution-rows.ts';
@@ -73,14 +72,27 @@ export function* postMessage(id: ExecutionId, message: InboxMessage): Script<voi
 }
 
 // The next heartbeat makes the holder look. PostgreSQL: owners' locks do not wait for this one.
-const NOTICE = sql('update hf.session set notices = notices + 1 where id = :owner');
+const NOTICE = sql('update hf.session set notices = notices + 1 where id = :session');
 
-/** X-5, X-16. The row must be locked. */
+// Indexes that are not written to cost SQLite nothing, so these name only what an arrival changes.
+const COUNT = sql('update hf.execution set news = :news where id = :id');
+
+const WAKE = sql(`
+  update hf.execution
+     set news       = :news,
+         status     = :status,
+         ready_at   = :readyAt,
+         wake_after = :wakeAfter
+   where id = :id`);
+
+/** X-5, X-16. The row must be locked; `before` is what it was. */
 export function* deliverTo(
+  before: ExecutionRecord,
   { execution, message }: Delivery,
-  owner: SessionId | undefined,
 ): Script<void> {
-  yield* saveExecution(execution);
+  const status = STATUS_CODES[execution.status];
+  const arriving = before.status === 'waiting' ? WAKE : COUNT;
+  yield* all(arriving, { ...execution, status });
   yield* postMessage(execution.id, message);
-  if (owner !== undefined) yield* all(NOTICE, { owner });
+  if (before.status === 'running') yield* all(NOTICE, before);
 }

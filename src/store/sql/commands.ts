@@ -79,7 +79,7 @@ export function* obey<Request extends Pick<Command, 'id' | 'audit'>>(
   const { status } = execution;
   if (decision.kind === 'no-change') return { kind: 'no-change', status };
   if (decision.kind === 'pass-on') {
-    yield* deliverTo(decision, decision.toOwner ? execution.session : undefined);
+    yield* deliverTo(before as ExecutionRecord, decision);
     return { kind: decision.toOwner ? 'passed-on' : 'done', status };
   }
   if (decision.kind === 'end') {

@@ -8,7 +8,6 @@ import type {
   ReadInteraction,
 } from '../../features/awaits/port.ts';
 import {
-  type AwaitUnitRow,
   INTERACTION_CODES,
   type InteractionRow,
   toAnswer,
@@ -18,56 +17,37 @@ import {
 import { ifGiven, newestFirst } from './newest-first.ts';
 import { all, type Gateway, one, type Script, type Sql, sql } from './script.ts';
 
-export const UNIT_TYPES = {
-  execution_id: 'uuid',
-  call: 'text',
-  project: 'text',
-  pipeline: 'text',
-  name: 'text',
-  status: 'smallint',
-  items: 'integer',
-  needed: 'integer',
-  answered: 'integer',
-  opened_at: 'bigint',
-  settled_at: 'bigint',
-  due_at: 'bigint',
-  next_at: 'bigint',
-  about: 'text',
-} satisfies Record<keyof AwaitUnitRow, string>;
+/** Columns with the types that PostgreSQL gives to rows of JSON. */
+export const UNIT = `execution_id uuid, call text, project text, pipeline text, name text, status smallint, items integer,
+         needed integer, answered integer, opened_at bigint, settled_at bigint, due_at bigint, next_at bigint, about text`;
 
-export const INTERACTION_TYPES = {
-  id: 'text',
-  execution_id: 'uuid',
-  call: 'text',
-  item: 'integer',
-  project: 'text',
-  status: 'smallint',
-  request: 'text',
-  assignee: 'text',
-  answer: 'text',
-  digest: 'text',
-  answered_by: 'text',
-  answered_at: 'bigint',
-  verified: 'boolean',
-  late: 'integer',
-} satisfies Record<keyof InteractionRow, string>;
+export const INTERACTION = `id text, execution_id uuid, call text, item integer, project text, status smallint, request text,
+         assignee text, answer text, digest text, answered_by text, answered_at bigint, verified boolean, late integer`;
 
-const UNIT = Object.keys(UNIT_TYPES) as (keyof AwaitUnitRow)[];
-export const UNIT_COLUMNS: string = UNIT.map((name) => `u.${name}`).join(', ');
-export const INTERACTION_COLUMNS: string = Object.keys(INTERACTION_TYPES)
-  .map((name) => `i.${name}`)
-  .join(', ');
+export function columnNames(columns: string): readonly string[] {
+  return columns.split(',').map((column) => column.trim().split(' ')[0] ?? '');
+}
+
+const UNIT_NAMES = columnNames(UNIT);
+
+function columnsOf(names: readonly string[], column: (name: string) => string): string {
+  return names.map(column).join(', ');
+}
+
+export const UNIT_COLUMNS: string = columnsOf(UNIT_NAMES, (name) => `u.${name}`);
+export const INTERACTION_COLUMNS: string = columnsOf(
+  columnNames(INTERACTION),
+  (name) => `i.${name}`,
+);
 
 /** Beside an interaction, whose columns have the same names. */
-export const OF_UNIT: string = UNIT.map((name) => `u.${name} as unit_${name}`).join(', ');
+export const OF_UNIT: string = columnsOf(UNIT_NAMES, (name) => `u.${name} as unit_${name}`);
 
-export type FoundRow = InteractionRow & Readonly<Record<`unit_${keyof AwaitUnitRow}`, unknown>>;
+export type FoundRow = InteractionRow & Readonly<Record<`unit_${string}`, unknown>>;
 
 export function unitIn(row: FoundRow): AwaitUnit | undefined {
-  if (row.unit_call === null) return undefined;
-  return toAwaitUnit(
-    Object.fromEntries(UNIT.map((name): unknown[] => [name, row[`unit_${name}`]])),
-  );
+  const values = UNIT_NAMES.map((name): unknown[] => [name, row[`unit_${name}`]]);
+  return values[0]?.[1] === null ? undefined : toAwaitUnit(Object.fromEntries(values));
 }
 
 type Reads = 'interaction' | 'interactions' | 'lateAnswers';

@@ -196,7 +196,7 @@ function* tellChildEnd(broken: Broken): Script<boolean> {
 
 function* tell({ execution, now }: Broken, message: NewMessage | undefined): Script<boolean> {
   if (message === undefined) return false;
-  yield* deliverTo(deliver(execution, message, now), undefined);
+  yield* deliverTo(execution, deliver(execution, message, now));
   return true;
 }
 
