@@ -1,4 +1,4 @@
-// Light, dark, or as the reader's system is.
+// The theme: light, dark, or the system's.
 
 const KEY = 'holdfast.theme';
 

@@ -1,5 +1,4 @@
-// One archived execution, read from its documents: what it was, what it did, what came of it, and whether the
-// documents are still what was written.
+// One archived execution, read from its documents, with a check that they are intact.
 
 import type { ReactNode } from 'react';
 import type {
@@ -47,16 +46,16 @@ function Facts({ archived }: { readonly archived: ArchivedInFullMessage }): Reac
   const facts: readonly Fact[] = [
     ['Submitted', <Time key="from" at={submittedAt} />],
     ['Ended', <Time key="to" at={endedAt} />],
-    ['Took', durationText(Date.parse(endedAt) - Date.parse(submittedAt))],
+    ['Duration', durationText(Date.parse(endedAt) - Date.parse(submittedAt))],
     ['Archived', <Time key="at" at={archivedAt} />],
-    ...(key === undefined ? [] : [['Key', key] as const]),
+    ...(key === undefined ? [] : [['Idempotency key', key] as const]),
     ...(tags.length === 0 ? [] : [['Tags', tags.join(', ')] as const]),
-    ...(parent === undefined ? [] : [['Spawned by', <Other key="p" id={parent} />] as const]),
+    ...(parent === undefined ? [] : [['Parent', <Other key="p" id={parent} />] as const]),
     ...(redriveOf === undefined
       ? []
-      : [['Drives again', <Other key="r" id={redriveOf} />] as const]),
+      : [['Re-drive of', <Other key="r" id={redriveOf} />] as const]),
     [
-      'Place',
+      'Location',
       <span key="place" className="mono digest">
         {place}
       </span>,
@@ -65,7 +64,7 @@ function Facts({ archived }: { readonly archived: ArchivedInFullMessage }): Reac
   return <FactList facts={facts} id={archived.id} />;
 }
 
-/** What made it is gone before it. */
+/** The parent or predecessor was archived before this execution. */
 function Other({ id }: { readonly id: string }): ReactNode {
   return (
     <Link className="ident" to={`/archive/${id}`}>
@@ -84,13 +83,13 @@ function Verify({ id }: { readonly id: string }): ReactNode {
         disabled={act.isPending}
         onClick={() => act.mutate(requestTo('GET /v1/archive/:id/verification', { id }))}
       >
-        {act.isPending ? 'Reading all of it …' : 'Verify'}
+        {act.isPending ? 'Verifying…' : 'Verify'}
       </button>
       {data === undefined ? null : (
         <p className={data.kind === 'intact' ? 'good' : 'bad'} role="status">
           {data.kind === 'intact'
-            ? `${plural(data.documents, 'document')}, each as it was written`
-            : `Damaged: ${data.damages.map(({ document, why }) => `${document} is ${why}`).join(', ')}. Restore it from a copy of the archive.`}
+            ? `${plural(data.documents, 'document')} verified, all intact`
+            : `Damaged: ${data.damages.map(({ document, why }) => `${document} (${why})`).join(', ')}. Restore from a backup.`}
         </p>
       )}
       <ProblemNote error={act.error} />

@@ -1,10 +1,10 @@
-// What executions ask, and which of it whoever answers is looking at.
+// The inbox: open requests of executions, and the one that is selected.
 
 import { type ReactNode, useState } from 'react';
 import type { InteractionMessage } from '../../../src/features/awaits/messages.ts';
 import { requestTo } from '../../../src/protocol/messages/request.ts';
 import { itemsOf, usePages, useRead } from '../api/reads.ts';
-import { plural } from '../model/words.ts';
+import { actorText, countedText, plural } from '../model/words.ts';
 import { ExecutionLink, Until } from '../parts/marks.tsx';
 import { NameFilter } from '../parts/name-filter.tsx';
 import { Empty, More, PageHead, Shown } from '../parts/notes.tsx';
@@ -14,20 +14,20 @@ import { type Ending, Question } from './question.tsx';
 type Asked = InteractionMessage;
 
 interface Looking {
-  /** What is open, without what was just ended here. */
+  /** Open requests, without the one that was just answered or cancelled here. */
   readonly open: readonly Asked[];
   readonly chosen: string | undefined;
   readonly done: Done | undefined;
   readonly onNext: (done?: Done) => void;
 }
 
-/** What was just ended here, and how. */
+/** The request that was just answered or cancelled here. */
 interface Done {
   readonly asked: Asked;
   readonly how: Ending;
 }
 
-/** It stays what it is until somebody chooses: others ask and answer meanwhile, and the list is never the same. */
+/** The selection stays until the user changes it, although the list changes as others ask and answer. */
 function useLooking(items: readonly Asked[], place: Place): Looking {
   const [done, setDone] = useState<Done>();
   const [first, setFirst] = useState<string>();
@@ -58,20 +58,20 @@ export function InboxPage(): ReactNode {
         about={
           pages.data === undefined
             ? ' '
-            : `${plural(open.length, 'open question')}${pages.hasNextPage ? ' and more' : ''}`
+            : countedText({ count: open.length, hasMore: pages.hasNextPage }, 'open request')
         }
       >
         <NameFilter
-          label="Assigned to"
+          label="Filter by assignee"
           name={assignee}
           onFilter={(name) => goWith(place, { assignee: name, await: undefined })}
         />
       </PageHead>
-      {done === undefined ? null : <Kept done={done} />}
+      {done === undefined ? null : <Confirmation done={done} />}
       <Shown
         of={pages}
         isEmpty={pages.data !== undefined && open.length === 0 && chosen === undefined}
-        empty={<NothingAsked isFiltered={assignee !== ''} />}
+        empty={<NoRequests isFiltered={assignee !== ''} />}
       >
         <div className="split">
           <div className="asked">
@@ -112,7 +112,7 @@ function AskedList({ open, chosen, place }: AskedListProps): ReactNode {
             <strong>{item.unit?.name ?? item.call}</strong>
             <span>{item.unit?.pipeline}</span>
             <span className="about">
-              {item.assignee === undefined ? 'nobody assigned' : `for ${item.assignee}`}
+              {item.assignee === undefined ? 'Unassigned' : `Assigned to ${item.assignee}`}
               {item.unit?.dueAt === undefined ? null : (
                 <>
                   {' · due '}
@@ -127,21 +127,24 @@ function AskedList({ open, chosen, place }: AskedListProps): ReactNode {
   );
 }
 
-function Kept({ done: { asked, how } }: { readonly done: Done }): ReactNode {
+function Confirmation({ done: { asked, how } }: { readonly done: Done }): ReactNode {
+  const { needed = 1, answered = 0 } = asked.unit ?? {};
+  const missing = how === 'answered' ? needed - answered - 1 : 0;
   return (
     <p className="preview" role="status">
-      {how === 'answered' ? 'Your answer is kept' : 'The question is cancelled'}:{' '}
-      <ExecutionLink id={asked.execution} /> goes on.
+      {how === 'answered' ? 'Answer saved.' : 'Request cancelled.'}{' '}
+      <ExecutionLink id={asked.execution} />{' '}
+      {missing > 0 ? `needs ${plural(missing, 'more answer')}.` : 'resumed.'}
     </p>
   );
 }
 
-function NothingAsked({ isFiltered }: { readonly isFiltered: boolean }): ReactNode {
+function NoRequests({ isFiltered }: { readonly isFiltered: boolean }): ReactNode {
   return (
-    <Empty title={isFiltered ? 'Nothing is open for this assignee' : 'Nothing is asked now'}>
+    <Empty title={isFiltered ? 'No open requests for this assignee' : 'No open requests'}>
       <p>
-        When a pipeline calls <code>ctx.await('approval', …)</code>, its question is here until
-        somebody answers it or its time is over.
+        When a pipeline calls <code>ctx.await('approval', …)</code>, its request appears here until
+        it is answered or times out.
       </p>
     </Empty>
   );
@@ -154,7 +157,7 @@ interface ElsewhereProps {
 
 const OPEN: ReadonlySet<string> = new Set(['open', 'early']);
 
-/** Not in the list: older than what was read of it, or over since it was chosen. */
+/** A request that is not in the list: older than the loaded pages, or closed since it was selected. */
 function Elsewhere({ id, onNext }: ElsewhereProps): ReactNode {
   const read = useRead(requestTo('GET /v1/awaits/:id', { id }));
   const { data: asked } = read;
@@ -162,25 +165,27 @@ function Elsewhere({ id, onNext }: ElsewhereProps): ReactNode {
     return <Question asked={asked} onEnd={(how) => onNext({ asked, how })} />;
   }
   return (
-    <section className="card question" aria-label="The question">
+    <section className="card question" aria-label="Selected request">
       <Shown of={read}>
-        <h2>It is not open any more</h2>
+        <h2>No longer open</h2>
         <p>
-          {asked?.status === 'answered'
-            ? `${asked.answer?.by ?? 'Somebody'} answered it`
-            : 'It ended'}
+          {asked?.status !== 'answered'
+            ? 'Closed'
+            : asked.answer?.by === undefined
+              ? 'Answered'
+              : `Answered by ${actorText(asked.answer.by)}`}
           {asked === undefined ? null : (
             <>
               {' '}
-              while you looked at it: <ExecutionLink id={asked.execution} />. Nothing was sent from
-              here.
+              while you were viewing it (<ExecutionLink id={asked.execution} />
+              ). Your answer was not sent.
             </>
           )}
         </p>
       </Shown>
       <div className="acts">
         <button type="button" onClick={() => onNext()}>
-          Next question
+          Next request
         </button>
       </div>
     </section>

@@ -1,4 +1,4 @@
-// What people do with releases. Each act is on the line as it was seen: who acted meanwhile is not overruled.
+// The dialogs for releases. A change is refused if another one was made since the dialog opened.
 
 import { type ReactNode, useId, useState } from 'react';
 import type {
@@ -18,9 +18,9 @@ interface LineAsk {
   readonly sentence: string;
   readonly act: LineBody['act'];
   readonly name?: string;
-  /** Of new executions, to begin with. */
+  /** The initial share of new executions, if the dialog asks for one. */
   readonly percent?: number;
-  /** It is refused where it would break something, unless somebody insists. */
+  /** Refused if it breaks open executions, unless it is forced. */
   readonly mayBreak?: boolean;
   readonly className?: string;
 }
@@ -45,8 +45,8 @@ export function LineActs({ pipeline, line }: OfLine): ReactNode {
             ...{ label: 'Roll back…', title: 'Roll back', act: 'roll-back', className: 'danger' },
             sentence:
               candidate === undefined
-                ? `New executions go to ${previous} again, as before. What is open stays where it is.`
-                : `New executions go to ${active} only; ${candidate} is not the candidate any more. What is open stays where it is.`,
+                ? `New executions go to ${previous} again. Open executions are not moved.`
+                : `New executions go to ${active} only; ${candidate} is no longer the candidate. Open executions are not moved.`,
           }}
         />
       )}
@@ -57,7 +57,7 @@ export function LineActs({ pipeline, line }: OfLine): ReactNode {
           ask={{
             ...{ label: 'Promote…', title: `Promote ${candidate}`, act: 'promote' },
             ...{ mayBreak: true, className: 'primary' },
-            sentence: `All new executions go to ${candidate}. What is open on ${active} ends there.`,
+            sentence: `All new executions go to ${candidate}. Open executions finish on ${active}.`,
           }}
         />
       )}
@@ -90,9 +90,14 @@ type OfRelease = OfLine & { readonly name: string };
 function ShareButton({ name, ...of }: OfRelease): ReactNode {
   const { active, candidate, percent = 10 } = of.line;
   const ask: LineAsk = {
-    ...{ label: 'Share…', title: `Give ${name} a share`, act: 'percentage', name },
+    ...{
+      label: 'Set traffic share…',
+      title: `Set traffic share of ${name}`,
+      act: 'percentage',
+      name,
+    },
     ...{ percent: candidate === name ? percent : 10, mayBreak: true },
-    sentence: `So many per cent of new executions go to ${name}, by their keys; the rest to ${active}. 0 takes it back.`,
+    sentence: `Percentage of new executions routed to ${name} (by key); the rest go to ${active}. 0 removes it.`,
   };
   return <LineButton {...of} ask={ask} />;
 }
@@ -104,8 +109,8 @@ function ActivateButton({ name, ...of }: OfRelease): ReactNode {
     ...{ mayBreak: true, className: 'primary' },
     sentence:
       active === undefined
-        ? `New executions are pinned to ${name}: only workers that have it take them.`
-        : `All new executions go to ${name}. ${active} drains: what is open on it ends there.`,
+        ? `New executions are pinned to ${name}; only workers running it can claim them.`
+        : `All new executions go to ${name}. ${active} drains: its open executions finish there.`,
   };
   return <LineButton {...of} ask={ask} />;
 }
@@ -118,7 +123,7 @@ function DeactivateButton({ name, ...of }: OfRelease): ReactNode {
       act: 'deactivate',
       className: 'danger',
     },
-    sentence: `New executions are pinned to nothing: every worker that has the pipeline takes them. What is open on ${name} ends there.`,
+    sentence: `New executions are not pinned; any worker serving the pipeline can claim them. Open executions finish on ${name}.`,
   };
   return <LineButton {...of} ask={ask} />;
 }
@@ -126,7 +131,7 @@ function DeactivateButton({ name, ...of }: OfRelease): ReactNode {
 function RetireButton({ name, ...of }: OfRelease): ReactNode {
   const ask: LineAsk = {
     ...{ label: 'Retire…', title: `Retire ${name}`, act: 'retire', name, className: 'danger' },
-    sentence: 'For good: nothing is pinned to it ever again, and its name is not free.',
+    sentence: 'Permanent: nothing can be pinned to it again and its name cannot be reused.',
   };
   return <LineButton {...of} ask={ask} />;
 }
@@ -147,7 +152,7 @@ type LineDialogProps = OfLine & { readonly ask: LineAsk; readonly onClose: () =>
 
 function LineDialog({ pipeline, line, ask, onClose }: LineDialogProps): ReactNode {
   const act = useAct();
-  // As it was when somebody decided: what is read meanwhile is not what they saw.
+  // The version that the user saw when the dialog opened.
   const [expected] = useState(line.version);
   const [reason, setReason] = useState('');
   const [percent, setPercent] = useState(String(ask.percent ?? ''));
@@ -172,7 +177,7 @@ function LineDialog({ pipeline, line, ask, onClose }: LineDialogProps): ReactNod
         <p>{ask.sentence}</p>
         {ask.percent === undefined ? null : <PercentField percent={percent} onType={setPercent} />}
         <label htmlFor={reasonId}>
-          Reason <span className="about">(kept in the log)</span>
+          Reason <span className="about">(recorded in the change log)</span>
         </label>
         <input
           id={reasonId}
@@ -184,20 +189,20 @@ function LineDialog({ pipeline, line, ask, onClose }: LineDialogProps): ReactNod
         {ask.mayBreak === true ? (
           <label className={isForced ? 'chip chip-on' : 'chip'}>
             <input type="checkbox" checked={isForced} onChange={() => setForced(!isForced)} />
-            although it would break something
+            Force, even though it breaks open executions
           </label>
         ) : null}
         <ProblemNote error={act.error} />
         <div className="dialog-acts">
           <button type="button" className="quiet" onClick={onClose}>
-            Leave it
+            Cancel
           </button>
           <button
             type="submit"
             className={isForced || ask.className === 'danger' ? 'danger' : 'primary'}
             disabled={act.isPending}
           >
-            {act.isPending ? 'Under way …' : ask.title}
+            {act.isPending ? 'Working…' : ask.title}
           </button>
         </div>
       </form>
@@ -215,7 +220,7 @@ function PercentField({
   const id = useId();
   return (
     <>
-      <label htmlFor={id}>Per cent of new executions</label>
+      <label htmlFor={id}>Share of new executions (%)</label>
       <input
         id={id}
         type="number"
@@ -271,11 +276,11 @@ function PreflightDialog({ pipeline, name, onClose }: PreflightDialogProps): Rea
         }}
       >
         <p>
-          A worker of {name} replays open executions with what was recorded, and writes nothing. It
-          need not be active; it must run.
+          A worker running {name} replays open executions against recorded results and writes
+          nothing. The release must have a running worker but need not be active.
         </p>
         <label htmlFor={id}>
-          At most so many <span className="about">(all that are open without)</span>
+          Max executions <span className="about">(optional, default: all)</span>
         </label>
         <input
           id={id}
@@ -288,10 +293,10 @@ function PreflightDialog({ pipeline, name, onClose }: PreflightDialogProps): Rea
         <ProblemNote error={act.error} />
         <div className="dialog-acts">
           <button type="button" className="quiet" onClick={onClose}>
-            Leave it
+            Cancel
           </button>
           <button type="submit" className="primary" disabled={act.isPending}>
-            {act.isPending ? 'Replaying …' : 'Replay them'}
+            {act.isPending ? 'Running…' : 'Run preflight'}
           </button>
         </div>
       </form>

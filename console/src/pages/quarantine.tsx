@@ -1,11 +1,11 @@
-// What nothing but a person can move: compensations that failed for good, and code that no longer fits.
+// Executions that need manual action: compensations that failed, and histories that the code no longer matches.
 
 import { type ReactNode, useId, useState } from 'react';
 import type { ExecutionMessage } from '../../../src/protocol/messages/execution.ts';
 import { requestTo } from '../../../src/protocol/messages/request.ts';
 import { useHistory } from '../api/history.ts';
 import { itemsOf, type Pages, useAct, useMay, usePages } from '../api/reads.ts';
-import { plural } from '../model/words.ts';
+import { countText, plural } from '../model/words.ts';
 import { ActButton, Dialog, reasoned } from '../parts/dialog.tsx';
 import { ExecutionLink, Time } from '../parts/marks.tsx';
 import { Empty, PageHead, ProblemNote, Shown } from '../parts/notes.tsx';
@@ -22,7 +22,7 @@ function stuckOf({ id, pipeline, submittedAt }: ExecutionMessage): Stuck {
   return { id, pipeline, at: submittedAt };
 }
 
-/** What begins to wait is not told of. */
+/** The live stream does not report executions that begin to wait, so this page polls. */
 const LOOK = { everyMs: 3_000 } as const;
 
 export function QuarantinePage(): ReactNode {
@@ -43,11 +43,11 @@ export function QuarantinePage(): ReactNode {
     .filter(({ compensating }) => compensating)
     .map(stuckOf);
   const isNothing = parked.length + held.length + slow.length === 0;
-  // They are found among others, of which a page was read.
+  // These executions are filtered from lists that are loaded page by page.
   const unread = [quarantined, blocked, undoing].filter(({ hasNextPage }) => hasNextPage);
   return (
     <>
-      <PageHead title="Quarantine" about="What only a person can move" />
+      <PageHead title="Quarantine" about="Executions that need manual action" />
       <Shown
         of={quarantined}
         isEmpty={
@@ -60,19 +60,19 @@ export function QuarantinePage(): ReactNode {
       >
         <Group
           title="Quarantined"
-          about="Undoing failed for good. Look at what is left, put right what stood in the way, and undo the rest."
+          about="Compensation failed permanently. Fix the cause, then retry the compensation."
           items={parked}
           acts={(id) => <QuarantinedActs id={id} />}
         />
         <Group
           title="Blocked"
-          about="The code no longer asks for what history has. Deploy code that fits, and resume."
+          about="Deployed code no longer matches the history. Deploy compatible code, then resume."
           items={held}
           acts={(id) => <ResumeButton id={id} />}
         />
         <Group
-          title="Undoing, and waiting"
-          about="A compensation failed and is tried again later. Try it now, or leave it out for a reason."
+          title="Compensation retrying"
+          about="A compensation failed and will be retried. Retry it now or skip it."
           items={slow}
           acts={(id) => <UndoActs id={id} />}
         />
@@ -94,8 +94,8 @@ function Unread({ pages, looked }: UnreadProps): ReactNode {
   if (pages.length === 0) return null;
   return (
     <p className="unread" role="status">
-      This was found among the newest {plural(looked, 'dead letter')} and open executions; there are
-      older ones.{' '}
+      Searched the newest {countText(looked)} dead letters and open executions. Older ones are not
+      shown.{' '}
       <button
         type="button"
         disabled={pages.some(({ isFetchingNextPage }) => isFetchingNextPage)}
@@ -103,7 +103,7 @@ function Unread({ pages, looked }: UnreadProps): ReactNode {
           for (const each of pages) void each.fetchNextPage();
         }}
       >
-        Look further
+        Search older
       </button>
     </p>
   );
@@ -111,11 +111,8 @@ function Unread({ pages, looked }: UnreadProps): ReactNode {
 
 function NothingHere(): ReactNode {
   return (
-    <Empty title="Nothing is stuck">
-      <p>
-        Here is what cannot go on by itself: failed compensations, and code that has changed under
-        an open execution.
-      </p>
+    <Empty title="Nothing needs attention">
+      <p>Failed compensations and executions blocked by code changes appear here.</p>
     </Empty>
   );
 }
@@ -159,10 +156,10 @@ function ResumeButton({ id }: { readonly id: string }): ReactNode {
     <ActButton
       label="Resume…"
       ask={{
-        title: 'Resume it',
+        title: 'Resume execution',
         sentence:
-          'It is claimed again, with the code that is deployed now. If that does not fit either, it is back here.',
-        verb: 'Resume',
+          'Workers claim the execution with the code deployed now. If that is incompatible too, it returns here.',
+        verb: 'Resume execution',
         act: (reason) => requestTo('POST /v1/executions/:id/resume', { id, ...reasoned(reason) }),
       }}
     />
@@ -172,11 +169,11 @@ function ResumeButton({ id }: { readonly id: string }): ReactNode {
 function QuarantinedActs({ id }: { readonly id: string }): ReactNode {
   return (
     <ActButton
-      label="Undo the rest…"
+      label="Retry compensation…"
       ask={{
-        title: 'Undo the rest',
-        sentence: 'A new execution undoes what this one could not.',
-        verb: 'Undo',
+        title: 'Retry compensation',
+        sentence: 'Starts a new execution that finishes the compensation.',
+        verb: 'Retry compensation',
         act: (reason) =>
           requestTo('POST /v1/executions/:id/redrive', {
             ...{ id, mode: 'compensate', ...reasoned(reason) },
@@ -192,10 +189,10 @@ function UndoActs({ id }: { readonly id: string }): ReactNode {
   return (
     <>
       <button type="button" onClick={() => setVerb('retry')}>
-        Try now…
+        Retry now…
       </button>
       <button type="button" onClick={() => setVerb('skip')}>
-        Leave out…
+        Skip…
       </button>
       {verb === undefined ? null : (
         <UndoDialog id={id} verb={verb} onClose={() => setVerb(undefined)} />
@@ -204,7 +201,7 @@ function UndoActs({ id }: { readonly id: string }): ReactNode {
   );
 }
 
-/** Steps whose undoing failed so far, the latest last: which one is meant is hardly ever a question. */
+/** Steps whose compensation failed, the latest last: the dialog proposes that one. */
 function useFailedUndoing(id: string): readonly string[] {
   const { events } = useHistory(id, false);
   const names = events.flatMap(({ kind, name, body }) => {
@@ -230,10 +227,7 @@ function UndoDialog({
   const [reason, setReason] = useState('');
   const [stepId, reasonId] = [useId(), useId()];
   return (
-    <Dialog
-      title={verb === 'retry' ? 'Try a compensation now' : 'Leave a compensation out'}
-      onClose={onClose}
-    >
+    <Dialog title={verb === 'retry' ? 'Retry compensation' : 'Skip compensation'} onClose={onClose}>
       <form
         onSubmit={(event) => {
           event.preventDefault();
@@ -246,7 +240,7 @@ function UndoDialog({
           act.mutate(request, { onSuccess: onClose });
         }}
       >
-        <label htmlFor={stepId}>Name of the step</label>
+        <label htmlFor={stepId}>Step</label>
         <input
           id={stepId}
           required
@@ -269,10 +263,10 @@ function UndoDialog({
         <ProblemNote error={act.error} />
         <div className="dialog-acts">
           <button type="button" className="quiet" onClick={onClose}>
-            Leave it
+            Cancel
           </button>
           <button type="submit" className="primary" disabled={act.isPending}>
-            {verb === 'retry' ? 'Try it' : 'Leave it out'}
+            {verb === 'retry' ? 'Retry compensation' : 'Skip compensation'}
           </button>
         </div>
       </form>

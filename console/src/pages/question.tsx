@@ -1,4 +1,4 @@
-// One thing that is asked: what it is, the form for its answer, and what else can be done with it.
+// One request: its payload, the form for its answer, and its other actions.
 
 import { type ReactNode, useEffect, useId, useRef, useState } from 'react';
 import type { InteractionMessage } from '../../../src/features/awaits/messages.ts';
@@ -12,7 +12,7 @@ import { ProblemNote } from '../parts/notes.tsx';
 
 type Asked = InteractionMessage;
 
-/** What whoever looks did to it. */
+/** How the user closed the request. */
 export type Ending = 'answered' | 'cancelled';
 
 interface QuestionProps {
@@ -21,7 +21,7 @@ interface QuestionProps {
 }
 
 interface SoughtProps extends QuestionProps {
-  /** Somebody chose it: in a narrow window it stands below the list, where it would not be seen. */
+  /** The user selected it: in a narrow window it is below the list, so it is scrolled into view. */
   readonly isSought?: boolean;
 }
 
@@ -32,22 +32,20 @@ export function Question({ asked, onEnd, isSought = false }: SoughtProps): React
     if (isSought) place.current?.scrollIntoView({ block: 'nearest' });
   }, [isSought]);
   return (
-    <section ref={place} className="card question" aria-label="The question">
+    <section ref={place} className="card question" aria-label="Selected request">
       <h2>{unit?.name ?? asked.call}</h2>
       <p className="about">
-        Asked by <ExecutionLink id={asked.execution} />
+        Requested by <ExecutionLink id={asked.execution} />
         {unit === undefined ? null : (
           <>
             {' '}
             at <Time at={unit.openedAt} />
-            {unit.needed > 1 ? `, ${unit.answered} of ${unit.needed} answers are there` : ''}
-            {unit.checked ? ', checked by a worker' : ''}
+            {unit.needed > 1 ? ` · ${unit.answered} of ${unit.needed} answers received` : ''}
+            {unit.checked ? ' · answer is validated by a worker' : ''}
           </>
         )}
       </p>
-      {asked.request === undefined ? null : (
-        <JsonView value={asked.request} label="What is asked" />
-      )}
+      {asked.request === undefined ? null : <JsonView value={asked.request} label="Request" />}
       <Answering asked={asked} onEnd={onEnd} />
       <QuestionActs asked={asked} onEnd={onEnd} />
     </section>
@@ -60,12 +58,10 @@ function Answering({ asked, onEnd }: QuestionProps): ReactNode {
   const isChecked = asked.unit?.checked === true;
   const read = useRead(requestTo('GET /v1/awaits/:id', { id: asked.id }), { isEnabled: isChecked });
   if (asked.unit?.signed === true) {
-    return <p>It takes answers by signed link only: make one, and send it to whoever answers.</p>;
+    return <p>Accepts answers only through a signed link. Create one and send it.</p>;
   }
   if (!caller?.roles.includes('operate')) {
-    return (
-      <p>Answering needs a key with the role operate; yours has {caller?.roles.join(', ')}.</p>
-    );
+    return <p>Answering requires the operate role; your key has {caller?.roles.join(', ')}.</p>;
   }
   if (isChecked && read.isPending) return null;
   return (
@@ -92,20 +88,21 @@ function QuestionActs({ asked, onEnd }: QuestionProps): ReactNode {
     <div className="question-acts">
       <Assign id={id} assignee={asked.assignee ?? ''} />
       <div className="acts">
-        <ExtendButton id={id} label="One more day" ms={DAY} />
-        <ExtendButton id={id} label="For as long as it takes" ms={null} />
+        <ExtendButton id={id} label="Extend by 1 day" ms={DAY} />
+        <ExtendButton id={id} label="Remove deadline" ms={null} />
         <ActButton
-          label="Cancel the question…"
+          label="Cancel request…"
           ask={{
-            title: 'Cancel the question',
-            sentence: 'Nobody will answer it: the code is told so, and goes on.',
-            verb: 'Cancel the question',
+            title: 'Cancel request?',
+            sentence: 'The pipeline is told that the request was cancelled, and continues.',
+            verb: 'Cancel request',
+            dismiss: 'Keep open',
             isDanger: true,
             act: () => requestTo('POST /v1/awaits/:id/cancel', { id }),
             after: () => onEnd('cancelled'),
           }}
         />
-        {caller.hasLinks ? <MakeLink id={id} /> : null}
+        {caller.hasLinks ? <CreateLink id={id} /> : null}
       </div>
     </div>
   );
@@ -158,7 +155,7 @@ function Assign({
       <input
         id={id}
         value={name}
-        placeholder="nobody"
+        placeholder="Unassigned"
         onChange={(event) => setName(event.target.value)}
       />
       <button type="submit" disabled={act.isPending}>
@@ -169,7 +166,7 @@ function Assign({
   );
 }
 
-function MakeLink({ id }: { readonly id: string }): ReactNode {
+function CreateLink({ id }: { readonly id: string }): ReactNode {
   const act = useAct<{ readonly page: string }>();
   const href = act.data === undefined ? undefined : `${window.location.origin}${act.data.page}`;
   return (
@@ -180,7 +177,7 @@ function MakeLink({ id }: { readonly id: string }): ReactNode {
           act.mutate(requestTo('POST /v1/awaits/:id/link', { id, expiresInMs: 7 * DAY }))
         }
       >
-        Make a link
+        Create link
       </button>
       {href === undefined ? null : (
         <p className="made-link">
