@@ -265,7 +265,7 @@ const advises: BrowserCase = {
     await panel.getByLabel('Mean pause (ms)').fill('5000');
     await panel.getByRole('button', { name: 'Recommend' }).click();
     await panel.getByText('No TTL meets every limit.').waitFor();
-    await panel.getByText(/A takeover p99 of 15 s needs a ttl of at most/).waitFor();
+    await panel.getByText(/A takeover p99 of 15 s needs a TTL of at most/).waitFor();
     await desk.checkAccess('goals that contradict each other');
     await panel.getByLabel('Mean pause (ms)').fill('100');
     await panel.getByLabel('Current TTL (ms)').fill('60000');
