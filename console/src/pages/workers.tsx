@@ -97,14 +97,14 @@ function SessionCard({
         <strong title={id}>{owner}</strong>
         <Status status={state} />
       </div>
-      <div className="slack" title="Time left before the lease expires">
+      <div className="slack" title="Time left before the session lapses without another heartbeat">
         <span
           className={part < 0.25 ? 'slack-bar slack-low' : 'slack-bar'}
           style={{ width: `${part * 100}%` }}
         />
       </div>
       <p className="about">
-        {left > 0 ? `Expires in ${durationText(left)}` : `Expired ${durationText(-left)} ago`} · TTL{' '}
+        {left > 0 ? `Lapses in ${durationText(left)}` : `Lapsed ${durationText(-left)} ago`} · TTL{' '}
         {durationText(ttlMs)} · last heartbeat <Time at={beatAt} />
       </p>
       <p className="about">
