@@ -168,7 +168,7 @@ export async function running(
   return held;
 }
 
-export function step(name: string, value: unknown = { name }): NewEvent {
+export function step(name: string, value: unknown = { key: `step:${name}#1` }): NewEvent {
   return { kind: 'step-completed', name, body: payload(value) };
 }
 

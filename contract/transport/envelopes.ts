@@ -1,12 +1,16 @@
 // Control is strict and of a version; payloads are nobody's business.
 
 import assert from 'node:assert/strict';
+import type { EventKind } from '../../src/execution/history.ts';
+import type { OwnerWrite } from '../../src/store/contract/execution-store.ts';
 import { digestOf } from '../../src/support/digest.ts';
 import {
+  finishing,
   kindsOf,
   later,
   mustSubmit,
   OTHER_PIPELINE,
+  parking,
   payload,
   statusOf,
   step,
@@ -106,7 +110,7 @@ const control: readonly TransportCase[] = [
 ];
 
 /** Values that something on the way might change. */
-const ODD: Readonly<Record<string, unknown>> = {
+const ODD: Readonly<Record<string, object>> = {
   'text of many planes': { text: 'né 𝄞 \u2028 "quoted" \\ \u0007' },
   'numbers at their limits': { numbers: [0, -1, 2 ** 53 - 1, 1e-300, 1.5] },
   'what a codec has sealed': { by: 'aes', sealed: 'AAEC/w==', of: [] },
@@ -121,13 +125,14 @@ const opaque: readonly TransportCase[] = Object.entries(ODD).map(([what, value])
     const id = await mustSubmit(harness.store, { input: payload(value) });
     const [claimed] = await ann.claim();
     assert.equal(claimed?.execution.input, payload(value));
-    const write = writing(ann.held(claimed), step('odd', value));
+    const said = { key: 'step:odd#1', ...value };
+    const write = writing(ann.held(claimed), step('odd', said));
     assertKind(await ann.write('record', write), 'recorded');
     const { items } = await ann.ask<{ readonly items: readonly { readonly body?: string }[] }>(
       'readStoredHistory',
       { id },
     );
-    assert.equal(items.at(-1)?.body, payload(value));
+    assert.equal(items.at(-1)?.body, payload(said));
   },
 }));
 
@@ -168,12 +173,73 @@ export const envelopeCases: readonly TransportCase[] = [
     },
   },
   {
+    upholds: 'M-31',
+    name: 'an event that could not be replayed is refused, and nothing is written',
+    async run(harness) {
+      const { ann, held, id } = await owner(harness);
+      const key = 'step:s#1';
+      const failure = { category: 'permanent', code: 'x', message: 'x' };
+      const lacking: readonly (readonly [kind: EventKind, body: object | undefined])[] = [
+        ['step-completed', undefined],
+        ['step-completed', {}],
+        ['step-completed', { out: { v: 1 } }],
+        ['step-failed', { key }],
+        ['step-failed', { failure }],
+        ['timer-set', { key }],
+        ['timer-set', { ms: 5 }],
+        ['timer-fired', {}],
+        ['child-spawned', { key }],
+        ['child-ended', { key }],
+        ['signal-received', { key }],
+        ['signal-received', { n: 1 }],
+        ['await-opened', {}],
+        ['await-settled', {}],
+        ['cancel-requested', { key }],
+        ['attached', {}],
+        ['checkpointed', {}],
+      ];
+      for (const [kind, body] of lacking) {
+        const event = { kind, name: 's', ...(body === undefined ? {} : { body: payload(body) }) };
+        await refusedWith(ann.write('record', writing(held, event)), 'invalid-input');
+      }
+      assert.equal((await kindsOf(harness.store, id)).length, 2);
+      const whole = payload({ key, failure });
+      const event = { kind: 'step-failed', name: 's', body: whole } as const;
+      assertKind(await ann.write('record', writing(held, event)), 'recorded');
+    },
+  },
+  {
+    upholds: 'M-31',
+    name: 'the last event of a write is the one with which its owner leaves, and no other is',
+    async run(harness) {
+      const { ann, held, id } = await owner(harness);
+      const [completed, parked] = [{ kind: 'completed' }, { kind: 'parked' }] as const;
+      const end = finishing(held);
+      const misplaced: readonly (readonly [verb: string, write: OwnerWrite])[] = [
+        ...(['submitted', 'claimed', 'moved', 'resumed', 'unblocked', 'completed'] as const).map(
+          (kind) => ['record', writing(held, { kind })] as const,
+        ),
+        ['finish', { ...end, events: [] }],
+        ['finish', { ...end, events: [step('pay')] }],
+        ['finish', { ...end, events: [{ kind: 'failed' }] }],
+        ['finish', { ...end, events: [parked, completed] }],
+        ['park', { ...parking(held), events: [completed] }],
+        ['giveBack', writing(held, parked)],
+      ];
+      for (const [verb, write] of misplaced) {
+        await refusedWith(ann.write(verb, write), 'invalid-input');
+      }
+      assert.equal((await kindsOf(harness.store, id)).length, 2);
+      assertKind(await ann.finish(held), 'finished');
+    },
+  },
+  {
     upholds: 'M-7',
     name: 'a megabyte in one write goes through',
     async run(harness) {
       const { ann, held, id } = await owner(harness);
       const large = 'x'.repeat(1_000_000);
-      const said = { large };
+      const said = { key: 'step:large#1', large };
       assertKind(await ann.write('record', writing(held, step('large', said))), 'recorded');
       const events = await harness.store.executions.history({ id, after: 2, limit: 1 });
       assert.equal(events[0]?.body?.length, JSON.stringify(said).length);

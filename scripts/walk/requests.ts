@@ -1,6 +1,6 @@
 // The requests that are walked through. Both ends of HTTP are in this process, so that a walk passes both.
 
-import type { PipelineName } from '../../src/execution/names.ts';
+import type { Payload, PipelineName } from '../../src/execution/names.ts';
 import { openHoldfast, openSession, pipeline } from '../../src/index.ts';
 import { openUnder } from '../../src/lease/live-session.ts';
 import { openServer } from '../../src/server/serve.ts';
@@ -118,7 +118,7 @@ export const WALKED: readonly Walked[] = [
         ...remote,
         prepare: async () => () => {
           seq += 1;
-          const event = { kind: 'step-completed', name: 'charge' } as const;
+          const event = { kind: 'step-completed', name: 'charge', body: '{"key":"step:charge#1"}' as Payload } as const;
           const owner = { id: execution.id, fence, session: remote.session };
           return remote.worker.executions.record({ ...owner, seq, events: [event] });
         },

@@ -176,7 +176,7 @@ test('a worker pins nothing and claims nothing pinned by what it calls its pipel
   const own = await worker.running('x');
   const { session } = worker;
   const pinned = 'order\u001fv1';
-  const events = [{ kind: 'step-completed', name: 's', body: '{}' }];
+  const events = [{ kind: 'step-completed', name: 's', body: '{"key":"step:s#1"}' }];
   const about = { session, state: 'ready', everyMs: 1_000, room: 1 };
   for (const { status, json } of [
     await worker.write(own, { events, children: [worker.submission({ pipeline: pinned })] }),

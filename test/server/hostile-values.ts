@@ -12,7 +12,7 @@ const HUGE = Number.MAX_SAFE_INTEGER;
 const HALF = '\ud800';
 /** What cannot be compressed: an index would take more of what can. */
 const LONG = Array.from({ length: 300 }, (_, n) => digestOf(Buffer.from(`${n}`))).join('');
-const SAYS = [{ kind: 'step-completed', name: 's', body: '{}' }];
+const SAYS = [{ kind: 'step-completed', name: 's', body: '{"key":"step:s#1"}' }];
 const ENDS = { verb: 'finish', status: 'failed', events: [{ kind: 'failed', body: '{}' }] };
 const LETTER = { category: 'permanent', code: 'c', reason: 'r', attempts: 1 };
 
@@ -30,7 +30,7 @@ function writesOf(worker: RawWorker, { id }: RawOwner): readonly object[] {
   const document = { name: 'd', type: 'text/plain', bytes: '' };
   return [
     { seq: HUGE, events: SAYS },
-    { events: [{ kind: 'step-completed', name: HALF, body: '{}' }] },
+    { events: [{ kind: 'step-completed', name: HALF, body: '{"key":"step:s#1"}' }] },
     ...[HALF, LONG].flatMap((text) => [
       child({ attributes: { a: text } }),
       child({ attributes: { [text]: 1 } }),

@@ -12,7 +12,7 @@ import { digestOf } from '../../src/support/digest.ts';
 import { TestCoordinator } from './coordinator.ts';
 import { RawWorker } from './raw-worker.ts';
 
-const SAYS = [{ kind: 'step-completed', name: 's', body: '{}' }];
+const SAYS = [{ kind: 'step-completed', name: 's', body: '{"key":"step:s#1"}' }];
 
 test("M-18: a worker's children, reminders and successors have no parent in another project, nor any but its own", async () => {
   await using coordinator = await TestCoordinator.onMemory();
@@ -158,9 +158,7 @@ test('who knows the digest of a value in another project has nothing by it: not 
   const ref = `{"ref":"${digest}","size":${LARGE.length}}`;
   // However it is written, and wherever.
   const odd = `{"r\\u0065f":"${digest}"}`;
-  const says = (body: string): object => ({
-    events: [{ kind: 'step-completed', name: 's', body }],
-  });
+  const says = (body: string): object => ({ events: [{ kind: 'progressed', body }] });
   const asking = { call: 'await:a#1', name: 'a', needed: 1, signed: false, checked: false };
   const items = [{ id: interactionId({ execution: own.id, name: 'a' }), request: ref }];
   const plain = [{ id: interactionId({ execution: own.id, name: 'a' }) }];
@@ -210,7 +208,8 @@ test('M-22: what nobody could read is refused before it is written', async () =>
   await using coordinator = await TestCoordinator.onMemory();
   const worker = await RawWorker.open(coordinator, 'ours');
   const own = await worker.running('x');
-  const says = (body: string): object => ({ events: [{ kind: 'step-failed', name: 's', body }] });
+  const told = (kind: string, body?: string): object => ({ events: [{ kind, name: 's', body }] });
+  const says = (body: string): object => told('progressed', body);
   const refused = [
     ...['null', '[1]', '5', '"x"', '{"key":5}', '{"ids":5}', '{"ids":[5]}', '{"with":"x"}'].map(
       says,
@@ -221,7 +220,7 @@ test('M-22: what nobody could read is refused before it is written', async () =>
     says(`{"note":"\\"","deep":${deep(1_000)}}`),
     { events: SAYS, progress: deep(1_001) },
     { events: SAYS, children: [worker.submission({ input: deep(1_001) })] },
-    { events: [{ kind: 'step-completed', name: 'a\0b' }] },
+    { events: [{ ...SAYS[0], name: 'a\0b' }] },
     { events: SAYS, children: [worker.submission({ tags: ['\0'] })] },
     { events: SAYS, children: [worker.submission({ attributes: { 'a\0': 'b' } })] },
     { events: SAYS, attachments: [{ name: 'n\0', type: 't', bytes: 'AA==' }] },

@@ -10,7 +10,7 @@ import { openMemoryStore } from '../../src/store/sqlite/open-memory.ts';
 import { TestCoordinator } from './coordinator.ts';
 import { type RawOwner, RawWorker } from './raw-worker.ts';
 
-const SAYS = [{ kind: 'step-completed', name: 's', body: '{}' }];
+const SAYS = [{ kind: 'step-completed', name: 's', body: '{"key":"step:s#1"}' }];
 const ENDS = { verb: 'finish', status: 'completed' };
 const INVALID = [400, 'invalid-input'];
 
@@ -197,7 +197,7 @@ test('M-17, M-24: a history of large values is read in pages that end early, and
   await using coordinator = await TestCoordinator.onMemory();
   const worker = await RawWorker.open(coordinator, 'ours');
   const own = await worker.running('x');
-  const large = JSON.stringify({ out: { v: 'y'.repeat(1_000_000) } });
+  const large = JSON.stringify({ key: 'step:s#1', out: { v: 'y'.repeat(1_000_000) } });
   for (let nth = 0; nth < 20; nth += 1) {
     const events = [{ kind: 'step-completed', name: 's', body: large }];
     const { json } = await worker.write({ ...own, seq: own.seq + nth }, { events });

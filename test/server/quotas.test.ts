@@ -67,7 +67,7 @@ test('P-14: a write with children and attachments that are there is repeated at 
   const owner = await a.running('x');
   const bytes = Buffer.from('abc').toString('base64');
   const what = {
-    events: [{ kind: 'step-completed', name: 's', body: '{}' }],
+    events: [{ kind: 'step-completed', name: 's', body: '{"key":"step:s#1"}' }],
     children: [a.submission({ parent: { id: owner.id, call: 'child:c#1' } })],
     attachments: [{ name: 'a', type: 'text/plain', bytes }],
   };

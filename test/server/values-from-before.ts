@@ -131,7 +131,7 @@ const CASES: Readonly<Record<string, Case>> = {
       await putAsBefore(before, LONG_AGO_MS);
       await putAsBefore(now, 1_000);
       const write = (ref: string): object => ({
-        events: [{ kind: 'step-completed', name: 's', body: `{"out":${ref}}` }],
+        events: [{ kind: 'step-completed', name: 's', body: `{"key":"step:s#1","out":${ref}}` }],
       });
       assert.equal((await worker.write(own, write(before.ref))).json.answers[0].kind, 'fault');
       assert.equal((await worker.write(own, write(now.ref))).json.answers[0].kind, 'recorded');

@@ -3,6 +3,7 @@
 
 import { isLabel } from '../../engine/submission.ts';
 import { parseEnvelope } from '../../engine/values/payloads.ts';
+import type { EventKind } from '../../execution/history.ts';
 import { type ExecutionId, NAME_BYTES_MAX, type ProjectName } from '../../execution/names.ts';
 import { namedBy } from '../../features/retention/model.ts';
 import type { ExecutionStore } from '../../store/contract/execution-store.ts';
@@ -80,11 +81,12 @@ export function requireReadable(message: WriteMessage): readonly string[] {
   const { id, events } = message;
   requireBounded(message);
   const refersTo: string[] = [];
+  requireOwnEvents(message);
   for (const { kind, body } of events) {
-    if (body === undefined) continue;
-    const parsed = parsedFrom(message, body);
-    const odd = oddField(parsed);
+    const parsed = body === undefined ? {} : parsedFrom(message, body);
+    const odd = oddField(parsed) ?? missingField(kind, parsed as object);
     if (odd !== undefined) throw unreadable(`${odd} in the body of a ${kind} event of ${id}.`);
+    if (body === undefined) continue;
     requireOwnSuccessor(message, { body, parsed });
     refersTo.push(...referencesIn(parsed));
   }
@@ -107,6 +109,34 @@ export function requireReadable(message: WriteMessage): readonly string[] {
     );
   }
   return refersTo;
+}
+
+/** The event with which an owner leaves is the last of its write. All others are of what the code did. */
+function leavingKinds(message: WriteMessage): readonly EventKind[] {
+  switch (message.verb) {
+    case 'record':
+      return [];
+    case 'finish':
+      return [message.status];
+    case 'park':
+      return ['parked'];
+    case 'giveBack':
+      return ['given-back', 'paused', 'blocked', 'compensating'];
+  }
+}
+
+/** The row follows from the history: what a write does to the row is in its last event, and in no other. */
+function requireOwnEvents(message: WriteMessage): void {
+  const { id, verb, events } = message;
+  const kinds = events.map(({ kind }) => kind);
+  const leaving = leavingKinds(message);
+  const last = leaving.length === 0 ? undefined : kinds.pop();
+  const foreign = kinds.find((kind) => NEEDED[kind] === undefined);
+  if (foreign !== undefined) {
+    throw unreadable(`A ${foreign} event of ${id} cannot be where this ${verb} has it.`);
+  }
+  if (leaving.length === 0 || leaving.some((kind) => kind === last)) return;
+  throw unreadable(`The last event of a ${verb} of ${id} must be ${leaving.join(' or ')}.`);
 }
 
 /** Whoever waits for its result goes there: only to what this write submits, and as retention reads it. */
@@ -201,8 +231,19 @@ const FIELDS: Readonly<Record<string, (value: unknown) => boolean>> = {
   continuedAs: isText,
   n: isNumber,
   retryInMs: isNumber,
+  ms: isNumber,
+  until: isNumber,
+  items: isNumber,
+  settledAt: isNumber,
+  attempt: isNumber,
   saga: isFlag,
   last: isFlag,
+  denied: isFlag,
+  soft: isFlag,
+  abandoned: isFlag,
+  inside: isFlag,
+  taken: (value) => Array.isArray(value) && value.every(isNumber),
+  state: isEnvelope,
   ids: isTexts,
   with: isTexts,
   for: isTexts,
@@ -224,6 +265,29 @@ function oddField(body: unknown): string | undefined {
     if (fits?.(value) === false) return `The field "${name}" is not what it is read as`;
   }
   return undefined;
+}
+
+/** Fields that an event of what the code did cannot be replayed without. */
+const NEEDED: Readonly<Partial<Record<EventKind, readonly string[]>>> = {
+  'step-completed': ['key'],
+  'step-failed': ['key', 'failure'],
+  'timer-set': ['key', 'ms or until'],
+  'timer-fired': ['key'],
+  'child-spawned': ['key', 'ids'],
+  'child-ended': ['key', 'n'],
+  'signal-received': ['key', 'n'],
+  'await-opened': ['key'],
+  'await-settled': ['key'],
+  'cancel-requested': ['key', 'n'],
+  attached: ['key'],
+  checkpointed: ['state'],
+  progressed: [],
+};
+
+function missingField(kind: EventKind, body: object): string | undefined {
+  const needed = NEEDED[kind] ?? [];
+  const missing = needed.find((names) => !names.split(' or ').some((name) => name in body));
+  return missing === undefined ? undefined : `The field "${missing}" is missing`;
 }
 
 function isStorable(value: unknown): boolean {

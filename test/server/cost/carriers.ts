@@ -97,7 +97,15 @@ export class LargeEndpoint {
       ...{ name: 's', body: JSON.stringify({ key: 'step:s#1', out: { v: 'y'.repeat(1_000) } }) },
     }));
     const { session } = drive;
-    const write = { verb: 'finish', status: 'completed', ...about, session, seq, events } as const;
+    const ends = [...events, { kind: 'completed' as const }];
+    const write = {
+      verb: 'finish',
+      status: 'completed',
+      ...about,
+      session,
+      seq,
+      events: ends,
+    } as const;
     return { ...about, writes: [{ ...write, outcome: '{"v":1}' }] };
   }
 }

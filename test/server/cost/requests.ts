@@ -65,8 +65,8 @@ export async function plantRich(coordinator: TestCoordinator): Promise<Rich> {
     if (json.answers?.[0].kind !== 'recorded') throw new Error(JSON.stringify(json).slice(0, 500));
     seq += (what as { readonly events: readonly object[] }).events.length;
   };
-  const body = JSON.stringify({ out: { v: 'y'.repeat(1_000_000) } });
-  const says = [{ kind: 'step-completed', name: 's', body: '{}' }];
+  const body = JSON.stringify({ key: 'step:s#1', out: { v: 'y'.repeat(1_000_000) } });
+  const says = [{ kind: 'step-completed', name: 's', body: '{"key":"step:s#1"}' }];
   for (let nth = 0; nth < PLANTED.events; nth += 1) {
     await write({ events: [{ kind: 'step-completed', name: 's', body }] });
   }
