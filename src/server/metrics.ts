@@ -1,9 +1,14 @@
 // What a coordinator counts. prom-client is an optional peer: without it nothing is counted.
 
 import type { Counter, Gauge, Histogram, Registry } from 'prom-client';
-import type { Lane, TerminalStatus } from '../execution/execution.ts';
+import type { ExecutionRecord, Lane, TerminalStatus } from '../execution/execution.ts';
 import { type NewEvent, saidIn } from '../execution/history.ts';
-import type { ProjectName } from '../execution/names.ts';
+import {
+  type ExecutionId,
+  OWN_PREFIX,
+  type PipelineName,
+  type ProjectName,
+} from '../execution/names.ts';
 import type { Depth } from '../store/contract/census-store.ts';
 import type {
   Claimed,
@@ -59,25 +64,28 @@ export async function openMetrics(): Promise<ServerMetrics | undefined> {
   });
   let lookFor: (project: ProjectName | undefined) => SharedLook<readonly Depth[]> | undefined =
     () => undefined;
-  const counted = (project: ProjectName | undefined, into: Registry): ExecutionCounts => {
+  const counted = (project: ProjectName | undefined, into: Registry): CountsFor => {
     let look: SharedLook<readonly Depth[]> | undefined;
     return executionMetrics(prom, into, async () => {
       look ??= lookFor(project);
       return (await look?.found()) ?? [];
     });
   };
-  const all = counted(undefined, registry);
+  const all = byPipeline(ALL_PIPELINES_MAX, counted(undefined, registry));
   const projects = new Map<ProjectName, Counting>();
   const ofProject = (project: ProjectName): Counting => {
     const known = projects.get(project);
     if (known !== undefined) return known;
     const own = new prom.Registry();
-    const counting = { registry: own, counts: both(all, counted(project, own)) };
+    const ofLabel = counted(project, own);
+    const countsOf = byPipeline(PIPELINES_MAX, (label) => both(all(label), ofLabel(label)));
+    const counting = { registry: own, countsOf };
     projects.set(project, counting);
     return counting;
   };
   return {
-    countsOf: (project) => (project === undefined ? all : ofProject(project).counts),
+    countsOf: (project, pipeline) =>
+      (project === undefined ? all : ofProject(project).countsOf)(pipeline),
     depthFrom(read, clock) {
       lookFor = (project) =>
         new SharedLook({ look: () => read(project), clock, ageMs: DEPTH_AGE_MS });
@@ -98,7 +106,32 @@ export async function openMetrics(): Promise<ServerMetrics | undefined> {
 /** No project is a label: there is no end of those, and each is read by itself. */
 interface Counting {
   readonly registry: Registry;
-  readonly counts: ExecutionCounts;
+  readonly countsOf: (pipeline: string | undefined) => ExecutionCounts;
+}
+
+/** By the label that a pipeline has. */
+type CountsFor = (label: string) => ExecutionCounts;
+
+/** Of one project, and of all that this coordinator counts: each label is a dozen series that stay in memory. */
+const PIPELINES_MAX = 50;
+const ALL_PIPELINES_MAX = 1_000;
+const OTHER = '(other)';
+const UNKNOWN = '(unknown)';
+
+/** Names are the tenants' choice, and there is no end of them: the first few are labels, all others are one. */
+function byPipeline(max: number, countsFor: CountsFor): Counting['countsOf'] {
+  const known = new Map<string, ExecutionCounts>();
+  const countsOf = (label: string): ExecutionCounts => {
+    const counts = known.get(label) ?? countsFor(label);
+    known.set(label, counts);
+    return counts;
+  };
+  return (pipeline = UNKNOWN) => {
+    // The engine has one of some of its own for each pipeline of the user's.
+    const [label = OTHER] = pipeline.startsWith(OWN_PREFIX) ? pipeline.split('/', 1) : [pipeline];
+    const hasLabel = known.has(label) || known.size < max || label === UNKNOWN;
+    return countsOf(hasLabel ? label : OTHER);
+  };
 }
 
 function both(one: ExecutionCounts, other: ExecutionCounts): ExecutionCounts {
@@ -122,17 +155,17 @@ function executionMetrics(
   prom: typeof import('prom-client'),
   registry: Registry,
   read: () => Promise<readonly Depth[]>,
-): ExecutionCounts {
+): CountsFor {
   const registers = [registry];
-  const counter = (name: string, help: string, labelNames: readonly string[] = []): Counter =>
-    new prom.Counter({ name, help, labelNames: [...labelNames], registers });
-  const submitted = counter('holdfast_executions_submitted_total', 'Submitted here.', ['lane']);
-  const ended = counter('holdfast_executions_ended_total', 'Ended by workers.', ['status']);
-  const steps = counter('holdfast_steps_total', 'Attempts of steps, by what came of them.', [
-    'outcome',
-  ]);
+  const counter = (name: string, help: string, ...labels: readonly string[]): Counter =>
+    new prom.Counter({ name, help, labelNames: ['pipeline', ...labels], registers });
+  const submitted = counter('holdfast_executions_submitted_total', 'Submitted here.', 'lane');
+  const ended = counter('holdfast_executions_ended_total', 'Ended by workers.', 'status');
+  const attempts = 'Attempts of steps, by what came of them.';
+  const steps = counter('holdfast_steps_total', attempts, 'outcome');
+  const claims = counter('holdfast_claims_total', 'Executions that workers claimed.');
   const takeovers = counter('holdfast_takeovers_total', 'Claims of what a lost worker had.');
-  const refused = counter('holdfast_writes_refused_total', 'Writes of workers, refused.', ['verb']);
+  const refused = counter('holdfast_writes_refused_total', 'Writes of workers, refused.', 'verb');
   const waited: Histogram = new prom.Histogram({
     name: 'holdfast_claim_wait_seconds',
     help: 'From submit to the first claim; a delay that was asked for included.',
@@ -150,24 +183,26 @@ function executionMetrics(
     });
   gauge('holdfast_executions_ready', 'Could be claimed now; at most 10000.', ({ ready }) => ready);
   gauge('holdfast_executions_running', 'Claimed now; at most 10000.', ({ running }) => running);
-  return {
-    submitted: (lane) => submitted.inc({ lane }),
+  return (pipeline) => ({
+    submitted: (lane) => submitted.inc({ pipeline, lane }),
+    claimed: () => claims.inc({ pipeline }),
     waited: (ms) => waited.observe(ms / 1_000),
-    takenOver: () => takeovers.inc(),
-    step: (outcome) => steps.inc({ outcome }),
-    ended: (status) => ended.inc({ status }),
-    refused: (verb) => refused.inc({ verb }),
-  };
+    takenOver: () => takeovers.inc({ pipeline }),
+    step: (outcome) => steps.inc({ pipeline, outcome }),
+    ended: (status) => ended.inc({ pipeline, status }),
+    refused: (verb) => refused.inc({ pipeline, verb }),
+  });
 }
 
 // The store of a coordinator, with an ear at what goes through it: what is submitted, claimed, written and refused
 // here, by whoever asks. Counting costs a few additions.
 
-/** Who counts. Labels have few values: never an id, a name or a project. */
+/** Counts of one pipeline. Other labels have few values: never an id or a project. */
 export interface ExecutionCounts {
   submitted(lane: Lane): void;
   /** From being ready for the first time to being claimed. */
   waited(ms: number): void;
+  claimed(): void;
   takenOver(): void;
   step(outcome: 'completed' | 'retried' | 'failed'): void;
   ended(status: TerminalStatus): void;
@@ -175,7 +210,10 @@ export interface ExecutionCounts {
 }
 
 /** For those of one project; where it is not known whose something is, for all of them. */
-export type CountsOf = (project: ProjectName | undefined) => ExecutionCounts;
+export type CountsOf = (
+  project: ProjectName | undefined,
+  pipeline: PipelineName | undefined,
+) => ExecutionCounts;
 
 export function countedStore(store: CoordinatorStore, countsOf: CountsOf): CoordinatorStore {
   const { executions } = store;
@@ -185,47 +223,88 @@ export function countedStore(store: CoordinatorStore, countsOf: CountsOf): Coord
 type Counted = Pick<ExecutionStore, 'submit' | 'claim' | 'record' | 'finish' | 'park' | 'giveBack'>;
 
 function countedVerbs(executions: ExecutionStore, countsOf: CountsOf): Counted {
+  const claimed = new ClaimedPipelines();
   const written = <Answer extends { readonly kind: string }>(
     verb: string,
-    { events, children = [], project }: OwnerWrite,
+    write: OwnerWrite,
     answer: Answer,
   ): Answer => {
-    const counts = countsOf(project);
+    const { events, children = [], project } = write;
+    const counts = countsOf(project, claimed.of(write));
     if (answer.kind === 'refused') {
       counts.refused(verb);
       return answer;
     }
     for (const event of events) noteStep(event, counts);
-    for (const child of children) countsOf(child.project).submitted(child.lane);
+    for (const child of children) countsOf(child.project, child.pipeline).submitted(child.lane);
     return answer;
   };
   return {
     async submit(request) {
       const answer = await executions.submit(request);
       if (answer.kind !== 'refused' && !answer.existing) {
-        countsOf(request.project).submitted(request.lane);
+        countsOf(request.project, request.pipeline).submitted(request.lane);
       }
       return answer;
     },
     async claim(request) {
       const answer = await executions.claim(request);
       if (answer.kind === 'claimed') {
-        for (const each of answer.claims) noteClaim(each, countsOf(each.execution.project));
+        for (const each of answer.claims) {
+          const { project, pipeline } = each.execution;
+          claimed.note(each.execution);
+          noteClaim(each, countsOf(project, pipeline));
+        }
       }
       return answer;
     },
     record: async (request) => written('record', request, await executions.record(request)),
     async finish(request) {
       const answer = written('finish', request, await executions.finish(request));
-      if (answer.kind === 'finished') countsOf(request.project).ended(request.status);
+      if (answer.kind !== 'finished') return answer;
+      countsOf(request.project, claimed.of(request)).ended(request.status);
+      claimed.forget(request);
       return answer;
     },
-    park: async (request) => written('park', request, await executions.park(request)),
-    giveBack: async (request) => written('giveBack', request, await executions.giveBack(request)),
+    async park(request) {
+      const answer = written('park', request, await executions.park(request));
+      if (answer.kind === 'parked') claimed.forget(request);
+      return answer;
+    },
+    async giveBack(request) {
+      const answer = written('giveBack', request, await executions.giveBack(request));
+      if (answer.kind === 'given-back') claimed.forget(request);
+      return answer;
+    },
   };
 }
 
+/** Of one project. Those that were claimed first are forgotten first. */
+const CLAIMED_MAX = 10_000;
+
+/** Pipelines of what was claimed here: a write does not name its own, and to look it up costs a query. */
+class ClaimedPipelines {
+  readonly #ofProject: Map<ProjectName, Map<ExecutionId, PipelineName>> = new Map();
+
+  note({ id, project, pipeline }: ExecutionRecord): void {
+    const claimed = this.#ofProject.get(project) ?? new Map<ExecutionId, PipelineName>();
+    this.#ofProject.set(project, claimed);
+    claimed.set(id, pipeline);
+    const [first] = claimed.keys();
+    if (claimed.size > CLAIMED_MAX && first !== undefined) claimed.delete(first);
+  }
+
+  of({ id, project }: OwnerWrite): PipelineName | undefined {
+    return project === undefined ? undefined : this.#ofProject.get(project)?.get(id);
+  }
+
+  forget({ id, project }: OwnerWrite): void {
+    if (project !== undefined) this.#ofProject.get(project)?.delete(id);
+  }
+}
+
 function noteClaim({ previous, execution, claimedAt }: Claimed, counts: ExecutionCounts): void {
+  counts.claimed();
   if (previous === 'lost') counts.takenOver();
   if (previous === 'none') counts.waited(Math.max(0, claimedAt - execution.submittedAt));
 }

@@ -177,7 +177,7 @@ const retried = pipeline({
 test('what goes through it is counted: submits, waits, steps, retries, ends, and what is ready and runs', async () => {
   await using coordinator = await TestCoordinator.open({ publicMetrics: true });
   const client = await coordinator.client(['submit'], 'default');
-  await client.executions.submit({ pipeline: 'nobody', lane: 'batch' });
+  await client.executions.submit({ pipeline: 'waits', lane: 'batch' });
   await coordinator.worker([retried]);
   const { id } = await client.executions.submit({ pipeline: 'retried' });
   await client.executions.result(id);
@@ -189,15 +189,18 @@ test('what goes through it is counted: submits, waits, steps, retries, ends, and
         .find((line) => line.startsWith(`${name} `))
         ?.slice(name.length + 1),
     );
-  assert.equal(counted('holdfast_executions_submitted_total{lane="interactive"}'), 1);
-  assert.equal(counted('holdfast_executions_submitted_total{lane="batch"}'), 1);
-  assert.equal(counted('holdfast_executions_ended_total{status="completed"}'), 1);
-  assert.equal(counted('holdfast_steps_total{outcome="retried"}'), 1);
-  assert.equal(counted('holdfast_steps_total{outcome="completed"}'), 1);
+  const own = 'pipeline="retried"';
+  assert.equal(counted(`holdfast_executions_submitted_total{${own},lane="interactive"}`), 1);
+  const waiting = 'pipeline="waits",lane="batch"';
+  assert.equal(counted(`holdfast_executions_submitted_total{${waiting}}`), 1);
+  assert.ok(counted(`holdfast_claims_total{${own}}`) >= 1, 'again after a long attempt');
+  assert.equal(counted(`holdfast_executions_ended_total{${own},status="completed"}`), 1);
+  assert.equal(counted(`holdfast_steps_total{${own},outcome="retried"}`), 1);
+  assert.equal(counted(`holdfast_steps_total{${own},outcome="completed"}`), 1);
   assert.equal(counted('holdfast_claim_wait_seconds_count'), 1);
   assert.equal(counted('holdfast_executions_ready{lane="batch"}'), 1);
   assert.equal(counted('holdfast_executions_running{lane="interactive"}'), 0);
-  assert.doesNotMatch(text, /"default"|pipeline|nobody/, 'no project and no pipeline is a label');
+  assert.doesNotMatch(text, /"default"/, 'no project is a label');
 });
 
 test('readers of metrics share one count of what is ready for a second', async () => {
@@ -245,9 +248,9 @@ test('what a key of one project reads is counted of that project alone', async (
     assert.equal(/holdfast_http_/.test(text), project === undefined, 'requests are of all of them');
     const lines = text.split('\n');
     return [
-      'holdfast_executions_submitted_total{lane="interactive"}',
-      'holdfast_executions_ended_total{status="completed"}',
-      'holdfast_steps_total{outcome="completed"}',
+      'holdfast_executions_submitted_total{pipeline="ended",lane="interactive"}',
+      'holdfast_executions_ended_total{pipeline="ended",status="completed"}',
+      'holdfast_steps_total{pipeline="ended",outcome="completed"}',
       'holdfast_claim_wait_seconds_count',
       'holdfast_executions_ready{lane="batch"}',
     ].map((name) => lines.find((line) => line.startsWith(`${name} `))?.slice(name.length + 1));
