@@ -4,7 +4,7 @@ import { ask } from '../../client/calls.ts';
 import type { Executions } from '../../client/executions.ts';
 import type { ResultMessage, SubmitBody } from '../../protocol/messages/execution.ts';
 import type { Said } from '../../protocol/messages/request.ts';
-import { systemTimers } from '../../support/timer.ts';
+import { systemTimers, type Timers } from '../../support/timer.ts';
 import {
   type CommandSpec,
   type ExitCode,
@@ -63,28 +63,46 @@ async function execute(typed: Typed): Promise<ExitCode> {
 }
 
 /** Long enough for a worker that is there to have taken it. */
-const TAKEN_MS = 5_000;
-
-/** Nothing comes of waiting alone: somebody has to do something. */
-const STUCK: ReadonlySet<string> = new Set(['ready', 'no-worker', 'workers-stuck', 'paused']);
+const FIRST_LOOK_MS = 5_000;
+const LOOK_MS_MAX = 60_000;
 
 async function waitedFor(executions: Executions, id: string): Promise<ResultMessage> {
-  const cancel = systemTimers.after(TAKEN_MS, () => void sayIfStuck(executions, id));
+  const over = new AbortController();
+  const parts = { executions, timers: systemTimers, say: printProblem, over: over.signal };
+  void tellWaiting(parts, id);
   try {
     return await executions.result(id);
   } finally {
-    cancel();
+    over.abort();
   }
 }
 
-/** Whoever mistyped the name of a pipeline would wait for ever, and not know why. */
-async function sayIfStuck(executions: Executions, id: string): Promise<void> {
-  // A hint: where it cannot be had, the result is waited for all the same.
-  const explained = await executions.explain(id).catch(() => undefined);
-  if (explained === undefined || !STUCK.has(explained.code)) return;
-  printProblem(plain(explained.sentence));
-  const advice = explained.advice === undefined ? '' : `${plain(explained.advice)} `;
-  printProblem(`${advice}Ctrl-C ends the waiting only; "holdfast cancel ${id}" ends it.`);
+interface WaitingParts {
+  readonly executions: Pick<Executions, 'explain'>;
+  readonly timers: Pick<Timers, 'pause'>;
+  /** Never to where the result goes. */
+  readonly say: (line: string) => void;
+  readonly over: AbortSignal;
+}
+
+/** Prints what the execution waits for, when that is not what was printed last. Looks become rarer. */
+export async function tellWaiting(parts: WaitingParts, id: string): Promise<void> {
+  const { executions, timers, say, over } = parts;
+  let told: string | undefined;
+  for (let ms = FIRST_LOOK_MS; ; ms = Math.min(2 * ms, LOOK_MS_MAX)) {
+    await timers.pause(ms, over);
+    // A hint: where it cannot be had, the result is waited for all the same.
+    const explained = over.aborted
+      ? undefined
+      : await executions.explain(id).catch(() => undefined);
+    if (over.aborted) return;
+    if (explained === undefined || explained.code === 'ended') continue;
+    const { sentence, advice = '' } = explained;
+    if (sentence === told) continue;
+    say(plain(`${sentence} ${advice}`.trim()));
+    if (told === undefined) say(`Ctrl-C ends the waiting only; "holdfast cancel ${id}" ends it.`);
+    told = sentence;
+  }
 }
 
 async function bodyOf(typed: Typed): Promise<Said<'POST /v1/executions'>> {

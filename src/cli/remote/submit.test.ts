@@ -1,0 +1,45 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import type { Explanation } from '../../execution/explain.ts';
+import { ManualClock } from '../../testing/manual-clock.ts';
+import { tellWaiting } from './submit.ts';
+
+const RUNS: Explanation = { code: 'running', sentence: 'It runs at ann.' };
+const WAITS: Explanation = {
+  code: 'waiting-for-answer',
+  sentence: 'It waits for the answer to "ok".',
+  advice: 'Answer it.',
+};
+
+test('submit --wait prints what it waits for, once for each, and nothing when it is over', async () => {
+  const clock = new ManualClock();
+  const over = new AbortController();
+  const said: string[] = [];
+  let explained: Explanation | Error = RUNS;
+  let looks = 0;
+  const explain = async (): Promise<never> => {
+    looks += 1;
+    if (explained instanceof Error) throw explained;
+    return explained as never;
+  };
+  const parts = { executions: { explain }, timers: clock.timers, over: over.signal };
+  const telling = tellWaiting({ ...parts, say: (line) => said.push(line) }, 'the-id');
+  await clock.advance(4_999);
+  assert.deepEqual([looks, said], [0, []]);
+  await clock.advance(1);
+  const hint = 'Ctrl-C ends the waiting only; "holdfast cancel the-id" ends it.';
+  assert.deepEqual(said, ['It runs at ann.', hint]);
+  await clock.advance(10_000 + 20_000);
+  assert.deepEqual([looks, said.length], [3, 2]);
+  explained = new Error('away');
+  await clock.advance(40_000);
+  explained = WAITS;
+  await clock.advance(60_000);
+  assert.deepEqual(said.slice(2), ['It waits for the answer to "ok". Answer it.']);
+  explained = { code: 'ended', sentence: 'It is completed.' };
+  await clock.advance(60_000);
+  assert.equal(said.length, 3);
+  over.abort();
+  await telling;
+  assert.equal(clock.waiting, 0);
+});
