@@ -68,38 +68,61 @@ async function explainRecord(
   const isTaken = workers.workers.length > 0;
   const [misfit, elsewhere] = await Promise.all([
     isTaken ? undefined : misfitOf(config, execution),
-    isTaken && !execution.holds.includes('blocked') ? undefined : otherRelease(config, execution),
+    isTaken && !execution.holds.includes('blocked')
+      ? undefined
+      : otherRelease(config, execution, { last, running: workers.running }),
   ]);
+  const { running: _, ...around } = workers;
   return explain({
-    ...{ ...facts, ...workers },
+    ...{ ...facts, ...around },
     ...(misfit && { misfit }),
     ...(elsewhere === undefined ? {} : { elsewhere }),
   });
+}
+
+interface Around extends Required<Pick<ExplainFacts, 'workers' | 'without'>> {
+  /** Releases of its pipeline that workers have. */
+  readonly running: ReadonlySet<string>;
 }
 
 /** Workers that have its release, and workers that have its pipeline without a registered release. */
 async function workersAround(
   config: EngineConfig,
   { project, pipeline, release }: ExecutionRecord,
-): Promise<Required<Pick<ExplainFacts, 'workers' | 'without'>>> {
+): Promise<Around> {
   const all = await possibleWorkers(config, { project, pipeline });
   const own = all.filter((each) => each.release === release);
   return {
     workers: own.map(({ name, state }) => ({ name, stuck: state === 'stuck' })),
     without: all.flatMap((each) => (each.release === undefined ? each.name : [])),
+    running: new Set(all.flatMap((each) => each.release ?? [])),
   };
 }
 
-/** The active one, or else the newest that is not retired. */
+/**
+ * The active one, or else the newest that is not retired; one that workers have before one that none has. Never one from
+ * before its own, unless it was moved to its own: older code did not begin it. Never one whose preflight found it broken.
+ */
 async function otherRelease(
   config: EngineConfig,
-  { project, pipeline, release }: ExecutionRecord,
+  { id, project, pipeline, release }: ExecutionRecord,
+  { last, running }: Pick<ExplainFacts, 'last'> & Pick<Around, 'running'>,
 ): Promise<string | undefined> {
   const { executions } = config.store;
   const { active } = await executions.line({ project, pipeline });
-  if (active !== undefined && active !== release) return active;
-  const found = await executions.releases({ project, pipeline, limit: PAGE });
-  return found.find(({ name, retiredAt }) => name !== release && retiredAt === undefined)?.name;
+  const newestFirst = await executions.releases({ project, pipeline, limit: PAGE });
+  const own = newestFirst.findIndex(({ name }) => name === release);
+  const wasMoved = last.some(({ kind }) => kind === 'moved');
+  const fit = newestFirst.filter(
+    ({ name, retiredAt, preflight }, nth) =>
+      name !== release &&
+      retiredAt === undefined &&
+      (nth < own || wasMoved || name === active) &&
+      preflight?.broken.some(({ execution }) => execution === id) !== true,
+  );
+  const ofWorkers = fit.filter(({ name }) => running.has(name));
+  const among = ofWorkers.length > 0 ? ofWorkers : fit;
+  return (among.find(({ name }) => name === active) ?? among[0])?.name;
 }
 
 /** Why it failed the last preflight of the active release. */

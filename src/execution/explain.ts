@@ -7,6 +7,9 @@ import { type Failure, locatedMessage } from './failure.ts';
 import { type HistoryEvent, NAMED_CALLS_MAX, saidIn } from './history.ts';
 import type { ExecutionId, Payload } from './names.ts';
 
+/** Names of releases that `holdfast dev` makes begin with it. */
+export const DEV_RELEASE = 'dev-';
+
 export type ExplainCode =
   | 'ended'
   | 'paused'
@@ -60,7 +63,7 @@ export interface ExplainFacts {
   readonly workers?: readonly { readonly name: string; readonly stuck: boolean }[];
   /** Workers that serve its pipeline without a release, or whose release was refused. */
   readonly without?: readonly string[];
-  /** Another release that it could be moved to. */
+  /** Another release that it could be moved to and that is not known to break it. */
   readonly elsewhere?: string;
   /** Why the active release cannot continue it, according to its last preflight. */
   readonly misfit?: { readonly release: string; readonly why: string };
@@ -121,7 +124,7 @@ function held(facts: ExplainFacts): Explanation | undefined {
     return {
       code: 'blocked',
       sentence: `Blocked: ${said ?? "the deployed code no longer matches this execution's history."}`,
-      advice: `Deploy compatible code, then resume${orMove(facts)}.`,
+      advice: unblocking(facts),
     };
   }
   if (holds.includes('paused')) {
@@ -145,6 +148,19 @@ function leftBehind({ execution, workers, misfit }: ExplainFacts): Explanation |
     advice:
       'Make the new code compatible with the history, start a worker with the old release, or cancel the execution.',
   };
+}
+
+/** A pinned execution continues only with its own release or with one that it is moved to (RE-8). */
+function unblocking({ execution, elsewhere }: ExplainFacts): string {
+  const { id, release } = execution;
+  if (release === undefined) return 'Deploy compatible code, then resume.';
+  if (elsewhere === undefined && release.startsWith(DEV_RELEASE)) {
+    return 'Save compatible code: holdfast dev moves the execution to it. If the cause is gone, resume.';
+  }
+  const move = `holdfast releases move ${id} ${elsewhere ?? '<release>'}`;
+  return elsewhere === undefined
+    ? `Deploy compatible code as a new release, then move the execution to it: ${move}. If the cause is gone, resume.`
+    : `Deploy compatible code as a new release, or move the execution to an existing one: ${move}.`;
 }
 
 /** Empty if there is no other release to move it to (RE-8). */

@@ -15,6 +15,7 @@ import { workersOf } from '../../engine/possible-workers.ts';
 import { commandOf } from '../../engine/requests.ts';
 import { dryReplay } from '../../engine/run/dry-replay.ts';
 import { projectOf } from '../../engine/submission.ts';
+import { DEV_RELEASE } from '../../execution/explain.ts';
 import {
   type ExecutionId,
   type PipelineName,
@@ -328,7 +329,7 @@ async function adopt(
   const all = [...pipelinesByName('releases.adopt', pipelines).values()];
   const versions = all.map((each) => contractVersion(contractOf(each)));
   const digest = digestOf(Buffer.from(JSON.stringify([source, versions])));
-  const release = { name: `dev-${digest.slice(0, 12)}`, digest: `sha256:${digest}` };
+  const release = { name: `${DEV_RELEASE}${digest.slice(0, 12)}`, digest: `sha256:${digest}` };
   const broken: BrokenReplay[] = [];
   let moved = 0;
   for (const code of all) {

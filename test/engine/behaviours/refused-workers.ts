@@ -73,11 +73,41 @@ export const REFUSED_WORKERS: readonly Behaviour[] = [
       await holdfast.signal(id, { name: 'go' });
       await stage.until(holdfast, id, ({ holds }) => holds.includes('blocked'));
       const alone = await holdfast.explain(id);
-      assert.equal(alone?.advice, 'Deploy compatible code, then resume.');
+      assert.equal(
+        alone?.advice,
+        `Deploy compatible code as a new release, then move the execution to it: holdfast releases move ${id} <release>. If the cause is gone, resume.`,
+      );
       await register(holdfast, own, 'v2');
       const told = await holdfast.explain(id);
       assert.equal(told?.code, 'blocked');
       assert.ok(told?.advice?.endsWith(`holdfast releases move ${id} v2.`), told?.advice);
+    },
+  },
+  {
+    name: 'RE-8: explain proposes no release from before the one that began it, and first one that workers have',
+    async run(stage) {
+      const holdfast = stage.holdfast();
+      const [own, renamed] = [code('renewed'), code('renewed', 'renamed')];
+      await register(holdfast, own, 'v1');
+      await register(holdfast, own, 'v2');
+      await holdfast.releases.activate(own.name, 'v2');
+      const options = { release: buildOf('v2'), probeMs: 50 };
+      const old = await stage.worker(stage.holdfast(), [own], options);
+      const { id } = await holdfast.submit(own, undefined);
+      await stage.until(holdfast, id, ({ status }) => status === 'waiting');
+      await old.stop();
+      await stage.worker(stage.holdfast(), [renamed], options);
+      await holdfast.signal(id, { name: 'go' });
+      await stage.until(holdfast, id, ({ holds }) => holds.includes('blocked'));
+      const advice = async (): Promise<string> => (await holdfast.explain(id))?.advice ?? '';
+      assert.doesNotMatch(await advice(), /releases move \S+ v1/);
+      await register(holdfast, own, 'v3');
+      await register(holdfast, own, 'v4');
+      assert.match(await advice(), /releases move \S+ v4/);
+      await stage.worker(stage.holdfast(), [own], { release: buildOf('v3'), probeMs: 50 });
+      assert.match(await advice(), /releases move \S+ v3/);
+      assert.equal((await holdfast.releases.move(id, 'v3')).kind, 'moved');
+      await stage.until(holdfast, id, ({ status }) => status === 'completed');
     },
   },
   {
