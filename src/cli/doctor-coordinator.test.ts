@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import type { CallerMessage } from '../protocol/messages/coordinator.ts';
 import type { DepthMessage, WorkerMessage } from '../protocol/messages/sessions.ts';
-import { workersFinding } from './doctor-coordinator.ts';
+import { listenerFinding, workersFinding } from './doctor-coordinator.ts';
 
 function worker(about: Partial<WorkerMessage>): WorkerMessage {
   return { kind: 'remote', work: 'ready', ...about } as WorkerMessage;
@@ -28,4 +29,17 @@ test('stuck workers, and work that no worker takes, are to be changed', () => {
   assert.equal(stuck.found, '2, 1 stuck, 0 executions ready');
   assert.match(stuck.change ?? '', /holdfast workers/);
   assert.match(workersFinding([], depth(1)).change ?? '', /^No worker runs/);
+});
+
+test('the listener is as the coordinator reports it and as it was reached', () => {
+  const caller = { auth: 'keys', hasAdmin: true } as CallerMessage;
+  const at = (url: string, about: Partial<CallerMessage> = {}) =>
+    listenerFinding(new URL(url), { ...caller, ...about });
+  const found = 'no TLS, auth off, admin routes not here';
+  const off = { auth: 'off', hasAdmin: false } as const;
+  assert.deepEqual(at('http://127.0.0.1:7433', off), { what: 'its listener', found });
+  assert.equal(at('https://hf.example').found, 'TLS, auth keys, admin routes here');
+  assert.equal(at('https://hf.example').change, undefined);
+  assert.equal(at('http://[::1]:7433').change, undefined);
+  assert.match(at('http://hf.example').change ?? '', /^Keys travel in the clear/);
 });

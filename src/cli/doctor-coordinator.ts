@@ -2,7 +2,9 @@
 
 import { ask } from '../client/calls.ts';
 import { CallRefused } from '../client/client.ts';
+import type { CallerMessage } from '../protocol/messages/coordinator.ts';
 import type { DepthMessage, WorkerMessage } from '../protocol/messages/sessions.ts';
+import { isLoopback } from '../server/gate.ts';
 import { Fault } from '../support/fault.ts';
 import type { Typed } from './command.ts';
 import type { Finding } from './doctor-store.ts';
@@ -27,20 +29,36 @@ export async function lookAtCoordinator(typed: Typed): Promise<LookedAt> {
       what,
       found: `${url} answers; its store is ${kind}, which survives ${survives}`,
     };
-    if (!caller.roles.includes('operate')) return { isRunning: true, findings: [running] };
+    const findings = [running, listenerFinding(new URL(url), caller)];
+    if (!caller.roles.includes('operate')) return { isRunning: true, findings };
     const [workers, depth] = await Promise.all([
       client.sessions.workers({ limit: WORKERS_MAX }),
       client.executions.depth(),
     ]);
-    return { isRunning: true, findings: [running, workersFinding(workers.items, depth)] };
+    return { isRunning: true, findings: [...findings, workersFinding(workers.items, depth)] };
   } catch (fault) {
     if (fault instanceof CallRefused) {
       const change = `Set HOLDFAST_KEY to a key of this coordinator: ${fault.message}`;
       return { isRunning: false, findings: [{ what, found: `${url} refuses this key`, change }] };
     }
     if (!(fault instanceof Fault)) throw fault;
-    return { isRunning: false, findings: [{ what, found: `none answers at ${url}` }] };
+    const found = `none answers at ${url}; to look at another one, pass --url`;
+    return { isRunning: false, findings: [{ what, found }] };
   }
+}
+
+/** As the coordinator reports it, and as it was reached. */
+export function listenerFinding(url: URL, { auth, hasAdmin }: CallerMessage): Finding {
+  const isEncrypted = url.protocol === 'https:';
+  const finding = {
+    what: 'its listener',
+    found: `${isEncrypted ? 'TLS' : 'no TLS'}, auth ${auth}, admin routes ${hasAdmin ? 'here' : 'not here'}`,
+  };
+  if (isEncrypted || auth === 'off' || isLoopback(url.hostname.replace(/^\[|\]$/g, '')))
+    return finding;
+  const change =
+    'Keys travel in the clear. Use https: set its tls.keyFile and tls.certFile, or put a proxy before it.';
+  return { ...finding, change };
 }
 
 /** Of workers, not of what a coordinator does for all. */

@@ -60,16 +60,21 @@ async function lookAt(typed: Typed): Promise<readonly Finding[]> {
   const { config, settings } = read;
   if (typed.isSet('set-clock-back')) await setClockBack(config.store);
   const running = await lookAtCoordinator(typed);
-  const isStoreGiven = settings.some(({ name, from }) => name === 'store' && from !== 'default');
-  const configured = { what: 'configuration', found: 'every name and value is known' };
+  const given = settings.filter(({ from }) => from !== 'default');
+  // Defaults of "serve" are not the settings of the coordinator that runs.
+  if (running.isRunning && given.length === 0) return running.findings;
+  const isStoreGiven = given.some(({ name }) => name === 'store');
+  const configured = {
+    what: 'configuration',
+    found: `every name and value is known; what follows is of "serve" if you start it here`,
+  };
   return [
+    ...running.findings,
     configured,
     ...(await configFindings(config)),
     ...(await startFindings(config)),
     ...(await fileFindings(config)),
     ...(await portFindings(config)),
-    ...running.findings,
-    // What "serve" would make here is not what the coordinator that runs is on.
     ...(running.isRunning && !isStoreGiven ? [] : await storeFindings(config)),
   ];
 }

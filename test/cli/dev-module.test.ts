@@ -147,7 +147,9 @@ test('each failed attempt, each bad end and each log line is one line of its log
   }
   const doctor = await holdfast(['doctor', '--url', await dev.url()], { cwd: folder });
   assert.match(doctor.out, /ok +coordinator +http:\S+ answers; its store is sqlite/);
+  assert.match(doctor.out, /ok +its listener +no TLS, auth off, admin routes/);
   assert.match(doctor.out, /ok +workers +1, 0 executions ready/);
+  assert.doesNotMatch(doctor.out, /ok +(listener|port|configuration) /, 'settings of another one');
   assert.doesNotMatch(doctor.out, /new: it is made at the first start/);
   const get = await holdfast(['get', id, '--url', await dev.url()]);
   assert.match(get.out, /failure .*\(pipelines\.ts:4\)/);
