@@ -43,6 +43,8 @@ def score(value):
 
 
 class Worker:
+    pipeline = STEP
+
     def __init__(self):
         self.session = str(uuid.uuid4())
         self.owner = f"python/{os.getpid()}"
@@ -50,7 +52,7 @@ class Worker:
 
     def open(self):
         opening = {"id": self.session, "owner": self.owner, "ttlMs": TTL_MS, "graceMs": TTL_MS // 3}
-        answer = self.reach("POST", "/v1/work/sessions", {**opening, "pipelines": [STEP]})
+        answer = self.reach("POST", "/v1/work/sessions", {**opening, "pipelines": [self.pipeline]})
         if answer is None:
             return False
         if answer["kind"] != "opened":
@@ -60,7 +62,7 @@ class Worker:
 
     def announce(self):
         """What it runs, for people and for callers that submit to a name that no worker has."""
-        about = {"session": self.session, "pipelines": [STEP], "state": "ready"}
+        about = {"session": self.session, "pipelines": [self.pipeline], "state": "ready"}
         ask("POST", "/v1/work/announcements", {**about, "everyMs": TTL_MS // 3, "room": 4})
 
     def reach(self, method, path, body=None):
@@ -92,7 +94,7 @@ class Worker:
 
     def claim(self):
         shares = [{"lane": lane, "limit": 4} for lane in ("interactive", "batch")]
-        body = {"session": self.session, "pipelines": [STEP], "shares": shares}
+        body = {"session": self.session, "pipelines": [self.pipeline], "shares": shares}
         answer = ask("POST", "/v1/work/claims", body)
         return answer.get("claims", [])
 
@@ -105,15 +107,15 @@ class Worker:
         except (KeyError, TypeError, ValueError) as error:
             failure = {"category": "permanent", "code": type(error).__name__, "message": str(error)}
             end, status = {"failure": failure}, "failed"
-        self.finish(execution, fence, status, end)
+        self.finish(execution, fence, status, end, execution["seq"] + 1)
 
-    def finish(self, execution, fence, status, end):
+    def finish(self, execution, fence, status, end, seq):
         write = {
             "verb": "finish",
             "id": execution["id"],
             "fence": fence,
             "session": self.session,
-            "seq": execution["seq"] + 1,
+            "seq": seq,
             "events": [{"kind": status, "body": json.dumps(end)}],
             "status": status,
             "outcome": json.dumps({"id": execution["id"], "status": status, **end}),
@@ -126,19 +128,27 @@ class Worker:
                 "reason": failure["message"],
                 "attempts": 1,
             }
+        answer = self.write(write)
+        if answer is not None:
+            print(json.dumps({"id": execution["id"], "status": status, "answer": answer["kind"]}), flush=True)
+
+    def write(self, write):
+        """Until it is answered. None once it is to stop."""
         while not self.stopping.is_set():
             try:
                 [answer] = ask("POST", "/v1/work/writes", {"writes": [write]})["answers"]
-                print(json.dumps({"id": execution["id"], "status": status, "answer": answer["kind"]}), flush=True)
-                return
+                return answer
+            except urllib.error.HTTPError:
+                raise  # it answers, and says no
             except OSError:
                 time.sleep(RETRY_S)  # it is not known whether it was done; the same again is answered alike
+        return None
 
     def run(self):
         if not self.open():
             return
         threading.Thread(target=self.keep, daemon=True).start()
-        print(json.dumps({"hosting": STEP, "session": self.session}), flush=True)
+        print(json.dumps({"hosting": self.pipeline, "session": self.session}), flush=True)
         # What was claimed by a request whose answer was lost is among these.
         mine = self.reach("GET", f"/v1/work/sessions/{self.session}/claims") or {"items": []}
         for claimed in mine["items"]:
@@ -155,11 +165,14 @@ class Worker:
         ask("POST", f"/v1/work/sessions/{self.session}/end", {"owner": self.owner, "exit": "finished"})
 
 
-if __name__ == "__main__":
-    worker = Worker()
+def main(worker):
     for each in (signal.SIGTERM, signal.SIGINT):
         signal.signal(each, lambda *_: worker.stopping.set())
     try:
         worker.run()
     except urllib.error.HTTPError as error:
         sys.exit(f"{error.code}: {error.read().decode()}")
+
+
+if __name__ == "__main__":
+    main(Worker())

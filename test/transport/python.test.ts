@@ -1,16 +1,29 @@
 import assert from 'node:assert/strict';
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { test } from 'node:test';
-import { parseProject } from '../../src/execution/names.ts';
+import {
+  claimAll,
+  endSessionOf,
+  heldOf,
+  mustRecord,
+  mustSubmit,
+  payload,
+  worker as someWorker,
+  step,
+} from '../../contract/execution/worker.ts';
+import { parsePipelineName, parseProject } from '../../src/execution/names.ts';
 import { Holdfast, pipeline, remoteStep } from '../../src/index.ts';
 import { openServer } from '../../src/server/serve.ts';
 import { openMemoryStore } from '../../src/store/sqlite/open-memory.ts';
 import { openWorker } from '../../src/worker/open-worker.ts';
 import { makeKey } from './backend.ts';
 
+const PIPELINE = join(import.meta.dirname, '../../examples/python-worker/pipeline.py');
 const WORKER = join(import.meta.dirname, '../../examples/python-worker/worker.py');
 
 const score = remoteStep<{ readonly text: unknown }, { readonly vowels: number }>({
@@ -83,4 +96,44 @@ test('a worker in Python that finds no coordinator says so in one line, and begi
   assert.match(problems, /^No coordinator answers at http:\S+ \(.*\); trying again\. .*\n$/);
   await server.close();
   await store.close();
+});
+
+test('M-12: a pipeline in Python records its steps, retries one, and goes on where another worker stopped', async () => {
+  const store = openMemoryStore();
+  const key = await makeKey(store, 'default');
+  const server = await openServer({ store, port: 0, tends: false });
+  const pipeline = parsePipelineName('fulfil');
+  const folder = await mkdtemp(join(tmpdir(), 'holdfast-python-'));
+  const order = (amount: number) => ({ item: 'tea', amount, failOnce: join(folder, 'failed') });
+  const ann = await someWorker(store);
+  const half = await mustSubmit(store, { pipeline, input: payload({ v: { amount: 5 } }) });
+  const [claimed] = await claimAll(store, ann, { pipelines: [pipeline] });
+  assert.ok(claimed !== undefined);
+  const reserved = { key: 'step:reserve#1', out: { v: { reservation: 'theirs' } } };
+  await mustRecord(store, heldOf(claimed, ann), step('reserve', reserved));
+  await endSessionOf(store, ann);
+  const child = spawn('python3', [PIPELINE], {
+    env: {
+      ...process.env,
+      PYTHONDONTWRITEBYTECODE: '1',
+      HOLDFAST_URL: server.url,
+      HOLDFAST_KEY: key,
+    },
+    stdio: ['ignore', 'pipe', 'inherit'],
+  });
+  const holdfast = new Holdfast({ store });
+  const resultOf = (id: string) => holdfast.result(id);
+  assert.deepEqual(await resultOf(half), { reservation: 'theirs', receipt: 'paid 5' });
+  const whole = await mustSubmit(store, { pipeline, input: payload({ v: order(3) }) });
+  const reservation = `${whole}/0/step:reserve#1`;
+  assert.deepEqual(await resultOf(whole), { reservation, receipt: 'paid 3' });
+  const kinds = (await holdfast.history(whole)).map((event) => event.kind);
+  const steps = ['step-completed', 'step-failed', 'step-completed'];
+  assert.deepEqual(kinds, ['submitted', 'claimed', ...steps, 'completed']);
+  child.kill('SIGTERM');
+  assert.deepEqual(await once(child, 'exit'), [0, null]);
+  await holdfast.close();
+  await server.close();
+  await store.close();
+  await rm(folder, { recursive: true });
 });
