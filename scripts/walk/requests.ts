@@ -118,7 +118,11 @@ export const WALKED: readonly Walked[] = [
         ...remote,
         prepare: async () => () => {
           seq += 1;
-          const event = { kind: 'step-completed', name: 'charge', body: '{"key":"step:charge#1"}' as Payload } as const;
+          const event = {
+            kind: 'step-completed',
+            name: 'charge',
+            body: '{"key":"step:charge#1"}' as Payload,
+          } as const;
           const owner = { id: execution.id, fence, session: remote.session };
           return remote.worker.executions.record({ ...owner, seq, events: [event] });
         },
