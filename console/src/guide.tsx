@@ -79,7 +79,7 @@ function Story({ demo, isAsked }: StoryProps): ReactNode {
     return (
       <p className="guide-story about">
         {plural(workers.length, 'worker process', 'worker processes')} (
-        {workers.map(({ name, pid }) => `${name}: ${pid}`).join(', ')}) are running{' '}
+        {workers.map(({ name, pid }) => `${name}: ${pid}`).join(', ')}) running{' '}
         <Link to="/demo/code">src/cli/demo/restaurant.ts</Link>.{' '}
         {isAsked ? 'One order is waiting for your approval.' : 'No order is waiting for approval.'}
       </p>

@@ -1,11 +1,11 @@
-// The router: the path below /console selects the page, the query holds the page's own state.
+// Which page is shown: the path below /console, and what the page itself keeps in the query.
 
 import { type AnchorHTMLAttributes, type ReactNode, useSyncExternalStore } from 'react';
 
 const BASE = '/console';
 
 export interface Place {
-  /** Without the base and without a trailing slash; `/` for the first page. */
+  /** Without the base, without a slash at its end; `/` for the first page. */
   readonly path: string;
   readonly query: URLSearchParams;
 }
@@ -41,8 +41,8 @@ function move(method: 'pushState' | 'replaceState', to: string): void {
 type Query = Readonly<Record<string, string | readonly string[] | undefined>>;
 
 /**
- * The same page with another query; undefined and empty values are left out. Adds a history entry, or replaces
- * the current one if the user did not make the change.
+ * The same page with another query, where the reader is on it; what is undefined or empty is left out. The way
+ * back leads to what was chosen before, unless it is no choice of the reader.
  */
 export function goWith(
   place: Place,

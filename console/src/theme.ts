@@ -1,4 +1,4 @@
-// The theme: light, dark, or the system's.
+// Light, dark, or as the reader's system is.
 
 const KEY = 'holdfast.theme';
 

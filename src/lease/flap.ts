@@ -6,7 +6,7 @@ import type { Instant } from '../support/clock.ts';
 import type { LeasePolicy } from './policy.ts';
 
 /** The third loss in quick succession damps; nobody is damped for longer than two units. */
-const UNITS_FREE = 2;
+export const UNITS_FREE = 2;
 const UNITS_MAX = 4;
 
 export function chargeFlap(until: Instant | undefined, policy: LeasePolicy, now: Instant): Instant {

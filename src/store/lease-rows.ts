@@ -7,7 +7,7 @@ import { readExit } from '../lease/exit.ts';
 import { type Fence, toFence } from '../lease/fence.ts';
 import type { Checkpoint, Drain, Intent, LeaseRecord, TermEnd } from '../lease/lease.ts';
 import type { AttemptId, LeaseKey, Owner, RequestId, SessionId } from '../lease/names.ts';
-import type { SessionEnd, SessionRecord } from '../lease/session.ts';
+import type { SessionChain, SessionEnd, SessionRecord } from '../lease/session.ts';
 import type { Instant } from '../support/clock.ts';
 import { StoreCorrupt } from '../support/fault.ts';
 
@@ -15,12 +15,12 @@ import { StoreCorrupt } from '../support/fault.ts';
 export interface SessionRow {
   readonly id: string;
   readonly owner: string;
-  /** JSON array of session ids, root first. */
-  readonly path: string;
+  /** JSON array of session ids, root first, as text or parsed. */
+  readonly path: string | readonly string[];
   readonly ttl_ms: number;
   readonly grace_ms: number;
-  /** JSON object of strings. */
-  readonly metadata: string;
+  /** JSON object of strings, as text or parsed. */
+  readonly metadata: string | object;
   readonly opened_at: number;
   readonly beat_at: number;
   readonly expires_at: number;
@@ -122,6 +122,12 @@ export function toSession(row: SessionRow): SessionRecord {
     notices: row.notices,
     ...(end === undefined ? {} : { end }),
   };
+}
+
+/** Root first. `rows` are those of a session and all above it, as JSON or parsed. */
+export function toChain(rows: string | readonly SessionRow[] | null | undefined): SessionChain {
+  const parsed = fromJson<readonly SessionRow[]>(rows ?? [], 'chain of sessions');
+  return parsed.map(toSession).sort((a, b) => a.path.length - b.path.length);
 }
 
 export function toLease(row: LeaseRow): LeaseRecord {
@@ -261,7 +267,8 @@ interface EventDetail {
   readonly deadlineAt?: number | null;
 }
 
-function fromJson<Value>(json: string, what: string): Value {
+function fromJson<Value>(json: string | object, what: string): Value {
+  if (typeof json !== 'string') return json as Value;
   try {
     return JSON.parse(json) as Value;
   } catch (cause) {

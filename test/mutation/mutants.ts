@@ -2,7 +2,7 @@
 // its own that ends with `-- guard: <name>`, which is a comment in both; the mutants of a guard are the
 // statement without it, and the statement with one of its bounds moved by one. Each must make some case of the contract fail: of that of executions
 // where the guard stands in `executions/`, of that of keys in `access/`, else of that of leases. A guard in `sql/`,
-// which both SQL stores run, has mutants on each of them.
+// which both SQL stores run, has mutants on each of them; one that only PostgreSQL has ends with `(postgres)`.
 
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -42,6 +42,7 @@ const FOLDERS: readonly { readonly below: string; readonly contract: ContractNam
 const SHARED: typeof FOLDERS = [
   { below: 'sql/', contract: 'execution' },
   { below: 'sql/access/', contract: 'access' },
+  { below: 'sql/leases/', contract: 'lease' },
 ];
 
 /** Not every store keeps executions and keys. */
@@ -73,7 +74,7 @@ export function storeFiles(store: MutatedStore): readonly StoreFile[] {
 
 export function listMutants(store: MutatedStore): readonly Mutant[] {
   return storeFiles(store).flatMap(({ file, contract, source }) =>
-    mutantsOf(source).map((mutant) => ({
+    mutantsOf(source, store).map((mutant) => ({
       ...mutant,
       id: `${file.startsWith(store) ? file : `${store}/${file}`}:${mutant.id}`,
       store,
@@ -85,11 +86,11 @@ export function listMutants(store: MutatedStore): readonly Mutant[] {
 
 type TextMutant = Pick<Mutant, 'id' | 'line' | 'before' | 'text'>;
 
-export function mutantsOf(source: string): readonly TextMutant[] {
+export function mutantsOf(source: string, store?: MutatedStore): readonly TextMutant[] {
   const seen = new Map<string, number>();
   return source.split('\n').flatMap((line, index): readonly TextMutant[] => {
     const guard = parseGuard(line);
-    if (guard === undefined) return [];
+    if (guard === undefined || (guard.only ?? store) !== store) return [];
     const count = (seen.get(guard.name) ?? 0) + 1;
     seen.set(guard.name, count);
     const name = count === 1 ? guard.name : `${guard.name}#${count}`;
@@ -105,18 +106,22 @@ interface Guard {
   readonly name: string;
   readonly word: string;
   readonly condition: string;
+  /** The only store that has it. */
+  readonly only: string | undefined;
   /** What follows the comment: the end of the template, on its last line. */
   readonly rest: string;
 }
 
 function parseGuard(line: string): Guard | undefined {
-  const match = /^\s*(?:(and|or|where)\s+)(.*?)\s*-- guard: ([\w-]+)(.*)$/.exec(line);
-  const [, word, condition, name, rest] = match ?? [];
+  const match = /^\s*(?:(and|or|where)\s+)(.*?)\s*-- guard: ([\w-]+)(?: \((\w+)\))?(.*)$/.exec(
+    line,
+  );
+  const [, word, condition, name, only, rest] = match ?? [];
   if (word === undefined || condition === undefined || name === undefined) {
     if (line.includes('-- guard:')) throw new Error(`not a guard on a line of its own: ${line}`);
     return undefined;
   }
-  return { name, word, condition, rest: rest ?? '' };
+  return { name, word, condition, only, rest: rest ?? '' };
 }
 
 /**

@@ -17,14 +17,8 @@ const FOLDER = join(import.meta.dirname, '../../src/store/postgres');
 const NOT_HOT: readonly string[] = [
   ...['../sql/archived.ts', '../sql/census.ts', '../sql/dead-letters.ts'],
   ...['../sql/reconcile.ts', '../sql/remove.ts'],
-  ...['sweep.ts', 'delete-old.ts', 'record-end.ts', 'list-sessions.ts', '../sql/workers.ts'],
-  ...[
-    'oldest-snapshot.ts',
-    'recover.ts',
-    'reclaim.ts',
-    '../sql/refusals.ts',
-    '../sql/access/keys.ts',
-  ],
+  ...['sweep.ts', '../sql/leases/sweep.ts', 'oldest-snapshot.ts', 'recover.ts'],
+  ...['../sql/workers.ts', '../sql/refusals.ts', '../sql/access/keys.ts'],
   ...['move/rows.ts', 'move/seal.ts', '../sql/seal.ts'],
 ];
 

@@ -1,4 +1,4 @@
-// The children of an execution, oldest first. Pages have no cursor: the next one starts after the last child.
+// What an execution spawned, oldest first: its pages say no cursor, the last child of one is where the next begins.
 
 import { type InfiniteData, useInfiniteQuery } from '@tanstack/react-query';
 import type { ExecutionMessage } from '../../../src/protocol/messages/execution.ts';
@@ -8,7 +8,7 @@ import { LIVE, type Page, type Pages } from './reads.ts';
 
 export type Child = Pick<ExecutionMessage, 'id' | 'pipeline' | 'status'>;
 
-/** The page size of the coordinator. */
+/** As many as the coordinator gives at once. */
 const PAGE = 1_000;
 
 type After = string | undefined;

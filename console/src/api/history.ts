@@ -1,4 +1,4 @@
-// The whole history of one execution, page by page, and then the new events.
+// The history of one execution: all of it, page by page, and then what is added.
 
 import { useQuery } from '@tanstack/react-query';
 import { useRef, useState } from 'react';
@@ -11,11 +11,11 @@ const PAGE = 1_000;
 
 export interface WholeHistory {
   readonly events: readonly HistoryMessage[];
-  /** All events were loaded at the last read. */
+  /** Nothing more was there when it was last asked for. */
   readonly isWhole: boolean;
 }
 
-/** For one execution per component instance: use a `key` to show another one. */
+/** Of one execution for the life of the component: whoever shows another one is another component. */
 export function useHistory(id: string, everyMs: number | false): WholeHistory {
   const [events, setEvents] = useState<readonly HistoryMessage[]>([]);
   const kept = useRef<HistoryMessage[]>([]);
@@ -23,7 +23,7 @@ export function useHistory(id: string, everyMs: number | false): WholeHistory {
     queryKey: ['history', id],
     meta: LIVE,
     refetchInterval: everyMs,
-    // The events live in the component, so nothing is cached after it unmounts.
+    // What was read before is with the component, and goes with it.
     gcTime: 0,
     queryFn: async ({ signal }) => {
       const list = kept.current;
@@ -32,11 +32,11 @@ export function useHistory(id: string, everyMs: number | false): WholeHistory {
         const after = list.at(-1)?.seq ?? 0;
         const page = requestTo('GET /v1/executions/:id/history', { id, after, limit: PAGE });
         const { items, more } = await call(page, { signal });
-        // Two reads can overlap: skip events that are there already.
+        // Two reads may be under way: what is there already is not added again.
         const last = list.at(-1)?.seq ?? 0;
         list.push(...items.filter(({ seq }) => seq > last));
         const isLast = items.length < PAGE && more !== true;
-        // Do not render after each page: a long history has fifty.
+        // What is drawn from all of it is not drawn for each page: long ones have fifty.
         if (list.length > shown && (isLast || list.length >= 2 * shown)) {
           shown = list.length;
           setEvents([...list]);

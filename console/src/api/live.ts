@@ -1,5 +1,5 @@
-// One event stream for the whole page. It reports that data may have changed; the visible data is then read
-// again, at most once a second.
+// One stream for all that is shown: it says that something may have changed, and what is on the screen is
+// read again, at most once a second.
 
 import { type QueryClient, useQueryClient } from '@tanstack/react-query';
 import { useEffect, useState } from 'react';
@@ -12,7 +12,7 @@ const AGAIN_MS = 2_000;
 
 export type Liveness = 'live' | 'away';
 
-/** Reads the visible data again, at most once per interval however many events arrive. */
+/** Read again when something changed, however often it is told. */
 class Rereading {
   readonly #client: QueryClient;
   #timer: number | undefined;
@@ -32,7 +32,7 @@ class Rereading {
     }, inMs);
   };
 
-  /** Checks whether the user is still signed in. */
+  /** Whether one is still signed in. */
   askWho(): void {
     void this.#client.invalidateQueries({ queryKey: [pathOf(CALLER)] });
   }
@@ -42,7 +42,7 @@ class Rereading {
   }
 }
 
-/** Open only while the tab is visible: a browser allows six connections per host for all tabs together. */
+/** The stream, while somebody looks: a browser has six connections to a place, for all of its tabs together. */
 class Stream {
   readonly #reading: Rereading;
   readonly #tell: (liveness: Liveness) => void;
@@ -73,13 +73,13 @@ class Stream {
     source.addEventListener('reset', this.#reading.ask);
     source.addEventListener('open', () => {
       this.#tell('live');
-      // Events sent while the stream was closed are lost.
+      // What was told meanwhile was told to nobody.
       if (this.#wasOpen) this.#reading.ask();
       this.#wasOpen = true;
     });
     source.addEventListener('error', () => {
       this.#tell('away');
-      // A proxy refuses the stream while its coordinator restarts. Browsers do not retry then.
+      // Refused, as by a proxy whose coordinator is being started again: a browser leaves it at that.
       if (source.readyState !== EventSource.CLOSED) return;
       this.#reading.askWho();
       this.#again = window.setTimeout(() => this.#open(), AGAIN_MS);

@@ -1,4 +1,4 @@
-// Queries of the API. The event stream of the coordinator triggers reading them again.
+// Reading, with what was read kept and read again when the coordinator says that something changed.
 
 import {
   type InfiniteData,
@@ -21,15 +21,15 @@ export interface Page<Item> {
 }
 
 interface ReadOptions {
-  /** Polls at this interval, in addition to the event stream. */
+  /** Asked for again so often, also when nothing was said to have changed. */
   readonly everyMs?: number;
   readonly isEnabled?: boolean;
 }
 
-/** Marks queries that are read again on an event. */
+/** Everything that is read again on a hint has this. */
 export const LIVE = { live: true } as const;
 
-/** A list with more loaded pages is not read again: that would be too many requests. */
+/** Of a list that somebody has scrolled far into, reading all again would be too much. */
 const LIVE_PAGES_MAX = 5;
 
 export function isLive({ meta, state }: Query): boolean {
@@ -54,7 +54,7 @@ export function useRead<Answer>(
 
 export type Pages<Item> = UseInfiniteQueryResult<InfiniteData<Page<Item>>, Refused>;
 
-/** A list that is loaded page by page with its cursor. */
+/** A list that is read on by its cursor. */
 export function usePages<Item>(
   request: ApiRequest<Page<Item>>,
   { everyMs }: ReadOptions = {},
@@ -91,13 +91,13 @@ export function useCaller(): UseQueryResult<CallerMessage, Refused> {
 export interface May {
   readonly operate: boolean;
   readonly submit: boolean;
-  /** The key has the admin role, and this listener has the admin routes. */
+  /** By its role, and where the routes for it are. */
   readonly admin: boolean;
   readonly adminElsewhere: boolean;
   readonly isOfAll: boolean;
 }
 
-/** The operations that the key allows, for showing or hiding buttons. */
+/** What the key allows, as far as a button can know. */
 export function useMay(): May {
   const { data: caller } = useCaller();
   const { roles = [], hasAdmin = false, isOfAll = false } = caller ?? {};
@@ -112,10 +112,10 @@ export type Act<Answer = unknown> = ApiRequest<Answer> & Pick<CallOptions, 'key'
 
 const CONFLICT = 409;
 
-/** A write. The visible data is read again afterwards, also if the write conflicted with a newer state. */
+/** Something is done; all that is shown is read again afterwards, also where it was too old to act on. */
 export function useAct<Answer = unknown>(): UseMutationResult<Answer, Refused, Act<Answer>> {
   const client = useQueryClient();
-  // Not awaited: the caller's onSuccess must run even if the user leaves the page meanwhile.
+  // Not waited for: who asked may be gone from the page when all is read again, and must be told before.
   const readAgain = (): void => {
     void client.invalidateQueries({ predicate: isLive });
   };

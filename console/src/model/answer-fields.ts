@@ -1,4 +1,4 @@
-// The fields of an answer form, from a JSON Schema, and the answer from the typed text. Pure.
+// The fields of a form, from a JSON Schema; and the answer, from what was typed into them. Pure.
 
 export interface FieldSchema {
   readonly name: string;
@@ -20,7 +20,7 @@ interface JsonSchema {
 
 const KINDS: ReadonlySet<string> = new Set(['string', 'number', 'integer', 'boolean']);
 
-/** Undefined if the schema allows values that plain fields cannot express. */
+/** Undefined when a form of plain fields cannot say all that the schema can. */
 export function fieldsOf(schema: unknown): readonly FieldSchema[] | undefined {
   const { type, properties, required = [] } = (schema ?? {}) as JsonSchema;
   if (type !== 'object' || properties === undefined) return undefined;
@@ -42,7 +42,7 @@ function fieldOf(name: string, schema: JsonSchema, isRequired: boolean): FieldSc
   };
 }
 
-/** Throws with the name of the field that is missing or wrong. */
+/** Throws with the name of the field that is not right. */
 export function readAnswer(
   fields: readonly FieldSchema[],
   typed: Readonly<Record<string, string>>,
@@ -51,7 +51,7 @@ export function readAnswer(
   for (const field of fields) {
     const text = typed[field.name] ?? '';
     if (text === '') {
-      if (field.isRequired) throw new Error(`"${field.title}" is required.`);
+      if (field.isRequired) throw new Error(`"${field.title}" is still open.`);
     } else answer[field.name] = valueIn(field, text);
   }
   return answer;

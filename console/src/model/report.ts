@@ -1,5 +1,5 @@
-// Parses the Markdown of an archive report: headings, tables, code blocks and lines. Markup in values stays text.
-// Pure.
+// The report of an archived execution, read back: headings, tables, blocks and lines, which is all that it is made
+// of. Text stays text, whatever it says. Pure.
 
 export type ReportBlock =
   | { readonly kind: 'heading'; readonly level: 1 | 2; readonly text: string }
@@ -45,7 +45,7 @@ function tableOf(lines: readonly string[]): ReportBlock {
   return { kind: 'table', head, rows };
 }
 
-/** An escaped bar is part of the value, not a cell border. */
+/** A bar with a backslash before it is one that somebody wrote. */
 function cellsOf(line: string): readonly string[] {
   const inner = line.replace(/^\|/, '').replace(/\|\s*$/, '');
   return (inner.match(/(?:\\.|[^|\\])+/g) ?? []).map((cell) => plain(cell.trim()));

@@ -1,11 +1,11 @@
-// The advisor's chart: takeover time against false takeovers, for each TTL. Pure.
+// The advisor's points as curves: how fast keys are taken over, against how often live holders lose theirs. Pure.
 
 import type { AdvisedMessage } from '../../../src/protocol/messages/advice.ts';
 
 export type Recommended = Extract<AdvisedMessage['advice'], { readonly kind: 'recommendation' }>;
 
 export interface TradeOff {
-  /** Takeover p50 in milliseconds, ascending. */
+  /** Takeover at the median, in milliseconds; growing. */
   readonly across: readonly number[];
   readonly kept: readonly (number | null)[];
   readonly broken: readonly (number | null)[];
@@ -13,7 +13,7 @@ export interface TradeOff {
   readonly advised: readonly (number | null)[];
 }
 
-/** Smaller rates are drawn as this one: the difference does not matter. */
+/** Nobody has to tell one in a million lease-days from one in a billion. */
 export const LOSSES_MIN = 0.01;
 
 export function tradeOffOf({ points, current, predicted }: Recommended): TradeOff {

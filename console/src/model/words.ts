@@ -57,11 +57,6 @@ export function statusText(status: string): string {
   return status === 'alive' ? 'Healthy' : sentenceCase(status);
 }
 
-/** An operation of a job or of the audit log. */
-export function operationText(operation: string): string {
-  return operation === 'redrive' ? 'Re-drive' : sentenceCase(operation);
-}
-
 /** With authentication off, the coordinator names every caller `anybody`. */
 export function actorText(actor: string): string {
   return actor === 'anybody' ? 'anonymous' : actor;

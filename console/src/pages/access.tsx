@@ -1,4 +1,4 @@
-// Projects and API keys.
+// Projects, and the keys that open them.
 
 import { type ReactNode, useId, useState } from 'react';
 import type { KeyMessage, MadeKey, ProjectMessage } from '../../../src/features/access/messages.ts';
@@ -24,17 +24,18 @@ export function AccessPage(): ReactNode {
     <>
       <PageHead
         title="Projects & API keys"
-        about="Access control. A key is shown only once, when created."
+        about="Who may do what. A key is shown once, when it is made."
       >
-        {isOfAll ? <CreateProject /> : null}
-        <CreateKey projects={known} />
+        {isOfAll ? <PutProject /> : null}
+        <MakeKey projects={known} />
       </PageHead>
       <Shown of={projects}>
         <h2>{plural(known.length, 'project')}</h2>
         {known.length === 0 ? (
-          <Empty title="Only the default project">
+          <Empty title="No project was put yet">
             <p>
-              Create projects to isolate teams: <code>holdfast projects put shop</code>
+              Everything is in the project <code>default</code>. Others keep what one team does
+              apart from the rest: <code>holdfast projects put shop</code>.
             </p>
           </Empty>
         ) : (
@@ -50,9 +51,10 @@ function NotHere(): ReactNode {
   return (
     <>
       <PageHead title="Projects & API keys" />
-      <Empty title="Not available on this listener">
+      <Empty title="Projects and keys are not managed at this address">
         <p>
-          Start the coordinator with <code>--admin main</code>, or use the admin listener.
+          Start the coordinator with <code>--admin main</code> to have them here, or use the address
+          of its own that <code>--admin</code> names.
         </p>
       </Empty>
     </>
@@ -62,7 +64,7 @@ function NotHere(): ReactNode {
 const PROJECTS: readonly Column<ProjectMessage>[] = [
   { title: 'Project', width: 'minmax(10rem, 1fr)', cell: ({ name }) => <strong>{name}</strong> },
   { title: 'Title', width: 'minmax(10rem, 2fr)', cell: ({ title }) => title ?? '' },
-  { title: 'Created', width: '9rem', cell: ({ createdAt }) => <Time at={createdAt} /> },
+  { title: 'Since', width: '9rem', cell: ({ createdAt }) => <Time at={createdAt} /> },
 ];
 
 const KEYS: readonly Column<KeyMessage>[] = [
@@ -74,23 +76,23 @@ const KEYS: readonly Column<KeyMessage>[] = [
   },
   { title: 'Project', width: 'minmax(5rem, 1fr)', cell: ({ project }) => project ?? 'all' },
   { title: 'Roles', width: 'minmax(13rem, 1fr)', cell: ({ roles }) => roles.join(', ') },
-  { title: 'Created', width: '6.5rem', cell: ({ createdAt }) => <Time at={createdAt} /> },
+  { title: 'Since', width: '6.5rem', cell: ({ createdAt }) => <Time at={createdAt} /> },
   {
-    title: 'Expires',
+    title: 'Until',
     width: '6.5rem',
     cell: ({ expiresAt }) => (expiresAt === undefined ? '' : <Time at={expiresAt} />),
   },
   {
-    title: 'Actions',
-    width: '5rem',
+    title: 'Acts',
+    width: '4rem',
     cell: ({ id, name }) => (
       <ActButton
-        label="Revoke…"
+        label="End…"
         className="quiet"
         ask={{
-          title: `Revoke key ${name}?`,
-          sentence: 'The key stops working within 5 seconds.',
-          verb: 'Revoke key',
+          title: `End the key ${name}`,
+          sentence: 'Within five seconds it opens nothing any more.',
+          verb: 'End the key',
           isDanger: true,
           act: () => requestTo('POST /v1/keys/:id/end', { id }),
         }}
@@ -108,9 +110,9 @@ function Keys({ pages }: { readonly pages: Pages<KeyMessage> }): ReactNode {
         of={pages}
         isEmpty={pages.data !== undefined && items.length === 0}
         empty={
-          <Empty title="No keys">
+          <Empty title="No key was made yet">
             <p>
-              Authentication is off (<code>--auth off</code>).
+              Nobody is asked for one while the coordinator runs with <code>--auth off</code>.
             </p>
           </Empty>
         }
@@ -122,7 +124,7 @@ function Keys({ pages }: { readonly pages: Pages<KeyMessage> }): ReactNode {
   );
 }
 
-function CreateProject(): ReactNode {
+function PutProject(): ReactNode {
   const [isOpen, setOpen] = useState(false);
   const act = useAct();
   const [name, setName] = useState('');
@@ -133,7 +135,7 @@ function CreateProject(): ReactNode {
         New project…
       </button>
       {isOpen ? (
-        <Dialog title="New project" onClose={() => setOpen(false)}>
+        <Dialog title="A new project" onClose={() => setOpen(false)}>
           <form
             onSubmit={(event) => {
               event.preventDefault();
@@ -152,10 +154,10 @@ function CreateProject(): ReactNode {
             <ProblemNote error={act.error} />
             <div className="dialog-acts">
               <button type="button" className="quiet" onClick={() => setOpen(false)}>
-                Cancel
+                Leave it
               </button>
               <button type="submit" className="primary">
-                Create project
+                Put it
               </button>
             </div>
           </form>
@@ -165,7 +167,7 @@ function CreateProject(): ReactNode {
   );
 }
 
-function CreateKey({ projects }: { readonly projects: readonly ProjectMessage[] }): ReactNode {
+function MakeKey({ projects }: { readonly projects: readonly ProjectMessage[] }): ReactNode {
   const [isOpen, setOpen] = useState(false);
   return (
     <>
@@ -192,7 +194,7 @@ function KeyDialog({
   const [nameId, projectId] = [useId(), useId()];
   if (act.data !== undefined) return <MadeDialog made={act.data} onClose={onClose} />;
   return (
-    <Dialog title="New API key" onClose={onClose}>
+    <Dialog title="A new key" onClose={onClose}>
       <form
         onSubmit={(event) => {
           event.preventDefault();
@@ -205,7 +207,7 @@ function KeyDialog({
           id={nameId}
           required
           value={name}
-          placeholder="Used by, e.g. order worker"
+          placeholder="who or what uses it"
           onChange={(event) => setName(event.target.value)}
         />
         <label htmlFor={projectId}>Project</label>
@@ -213,16 +215,16 @@ function KeyDialog({
           {projects.map((each) => (
             <option key={each.name}>{each.name}</option>
           ))}
-          {isOfAll ? <option value="">All projects</option> : null}
+          {isOfAll ? <option value="">all projects</option> : null}
         </select>
         <RoleChoice roles={roles} onChoose={setRoles} />
         <ProblemNote error={act.error} />
         <div className="dialog-acts">
           <button type="button" className="quiet" onClick={onClose}>
-            Cancel
+            Leave it
           </button>
           <button type="submit" className="primary" disabled={roles.length === 0 || act.isPending}>
-            Create key
+            Make the key
           </button>
         </div>
       </form>
@@ -266,12 +268,12 @@ function MadeDialog({
   readonly onClose: () => void;
 }): ReactNode {
   return (
-    <Dialog title="Copy this key now. It will not be shown again." onClose={onClose}>
+    <Dialog title="Keep it now: it is shown this once" onClose={onClose}>
       <pre className="made-key">{made.key}</pre>
       <div className="dialog-acts">
         <Copy text={made.key} what="key" />
         <button type="button" className="primary" onClick={onClose}>
-          Done
+          I have it
         </button>
       </div>
     </Dialog>

@@ -1,4 +1,4 @@
-// The TTL advisor: goals and measurements, the recommended TTL, and the reasons.
+// Which ttl? What is wanted and what is known, what follows from it, and why.
 
 import { keepPreviousData, useQuery } from '@tanstack/react-query';
 import { type ReactNode, useId, useMemo, useState } from 'react';
@@ -17,21 +17,17 @@ import { Plot } from '../parts/plot.tsx';
 type Name = keyof AssumptionsMessage;
 
 const FIELDS: readonly (readonly [Name, string])[] = [
-  ['ttlMs', 'Current TTL (ms)'],
-  ['graceMs', 'Current grace (ms)'],
-  ['roundTripMs', 'Heartbeat latency, median (ms)'],
-  ['roundTripTailMs', 'Heartbeat latency, p99.9 (ms)'],
-  ['failuresPer1000', 'Heartbeat failures per 1,000'],
-  ['pausesPerDay', 'Process pauses per day'],
-  ['pauseMs', 'Mean pause (ms)'],
-  ['crashesPerMonth', 'Crashes per month'],
+  ['ttlMs', 'ttl now, ms'],
+  ['graceMs', 'grace now, ms'],
+  ['roundTripMs', 'a heartbeat takes, ms'],
+  ['roundTripTailMs', 'one in 1,000 takes, ms'],
+  ['failuresPer1000', 'of 1,000 fail'],
+  ['pausesPerDay', 'pauses of a holder in a day'],
+  ['pauseMs', 'they last on average, ms'],
+  ['crashesPerMonth', 'a holder dies in a month, times'],
 ];
 
-const PRESETS = [
-  ['batch', 'Throughput'],
-  ['interactive', 'Fast takeover'],
-  ['money', 'Correctness-critical'],
-] as const;
+const PRESETS = ['batch', 'interactive', 'money'] as const;
 
 type Typed = Readonly<Partial<Record<Name, string>>>;
 
@@ -39,7 +35,7 @@ export function AdvicePanel(): ReactNode {
   const [preset, setPreset] = useState<string>('batch');
   const [typed, setTyped] = useState<Typed>({});
   const request = withTyped(requestTo('GET /v1/advice'), { preset, ...typed });
-  // Not live: one request per submit, and the last recommendation stays until the next one arrives.
+  // Not live: what is typed is answered once, and what was shown stays until the next answer is there.
   const read = useQuery<AdvisedMessage, Refused>({
     queryKey: ['advice', pathOf(request)],
     queryFn: ({ signal }) => call(request, { signal }),
@@ -47,9 +43,9 @@ export function AdvicePanel(): ReactNode {
     retry: false,
   });
   return (
-    <section className="card" aria-label="TTL advisor">
+    <section className="card" aria-label="Which ttl?">
       <header className="section-head">
-        <h2>TTL advisor</h2>
+        <h2>Which ttl?</h2>
         <p className="about">{sourceOf(read.data)}</p>
       </header>
       <Shown of={read}>
@@ -76,14 +72,13 @@ export function AdvicePanel(): ReactNode {
 function sourceOf(advised: AdvisedMessage | undefined): string {
   if (advised === undefined) return ' ';
   const { measured, heartbeats, sessions } = advised;
-  const live = plural(sessions, 'live session');
-  // Zero for a key of one project: heartbeats are measured across projects.
-  if (heartbeats === 0)
-    return `${live}. The form shows defaults; replace them with your own numbers.`;
+  const live = `${plural(sessions, 'session')} live now`;
+  // Of a key of one project, nothing that is of others too.
+  if (heartbeats === 0) return `${live}. What there is in the form is assumed: type what you know.`;
   const seen = measured.includes('roundTripMs')
-    ? `Latency is measured from ${plural(heartbeats, 'heartbeat')}; the other numbers are defaults`
-    : `Only ${plural(heartbeats, 'heartbeat')} observed, so defaults are used`;
-  return `${live}. ${seen}; replace them with your own numbers.`;
+    ? `${plural(heartbeats, 'heartbeat')} were measured here`
+    : `${plural(heartbeats, 'heartbeat')} ${heartbeats === 1 ? 'was' : 'were'} seen here, too few to measure by`;
+  return `${live}; ${seen}. What else there is in the form is assumed: type what you know.`;
 }
 
 interface FormProps {
@@ -105,16 +100,14 @@ function AdviceForm({ preset, typed, assumed, onAsk }: FormProps): ReactNode {
       }}
     >
       <div className="field field-wide">
-        <label htmlFor={`${id}preset`}>Optimise for</label>
+        <label htmlFor={`${id}preset`}>What matters</label>
         <select
           id={`${id}preset`}
           value={preset}
           onChange={(event) => onAsk({ preset: event.target.value, typed: draft })}
         >
-          {PRESETS.map(([value, label]) => (
-            <option key={value} value={value}>
-              {label}
-            </option>
+          {PRESETS.map((each) => (
+            <option key={each}>{each}</option>
           ))}
         </select>
       </div>
@@ -132,7 +125,7 @@ function AdviceForm({ preset, typed, assumed, onAsk }: FormProps): ReactNode {
           />
         </div>
       ))}
-      <button type="submit">Recommend</button>
+      <button type="submit">Advise</button>
     </form>
   );
 }
@@ -143,7 +136,8 @@ function Answer({ advised }: { readonly advised: AdvisedMessage }): ReactNode {
   return (
     <div className="advised-words" role="status">
       <p className="bad">
-        <strong>No TTL meets every limit.</strong> Conflicting: {advice.between.join(', ')}.
+        <strong>No ttl keeps every limit.</strong> Against each other stand:{' '}
+        {advice.between.join(', ')}.
       </p>
       <Reasons reasons={advice.reasons} />
     </div>
@@ -159,21 +153,21 @@ function Recommendation({ advice, now }: RecommendationProps): ReactNode {
   const curves = useMemo(() => tradeOffOf(advice), [advice]);
   const isKept = advice.verdict === 'keep';
   const verdict = isKept
-    ? `Keep TTL ${durationText(advice.ttlMs)}`
-    : `Recommended: TTL ${durationText(advice.ttlMs)}, grace ${durationText(advice.graceMs)}`;
+    ? `Keep a ttl of ${durationText(advice.ttlMs)}`
+    : `Open sessions with a ttl of ${durationText(advice.ttlMs)} and a grace of ${durationText(advice.graceMs)}`;
   return (
     <div className="advised">
       <Plot
-        title="False takeovers vs. takeover time"
+        title="False losses against takeover"
         times={curves.across}
-        across={{ label: 'Takeover p50', say: secondsText }}
+        across={{ label: 'takeover, half are faster', say: secondsText }}
         say={lossesText}
-        summary={`each point is one TTL; current: ${placeText(advice.current)}; recommended: ${placeText(advice.predicted)}`}
+        summary={`each point is one ttl; now ${placeText(advice.current)}, ${isKept ? 'kept' : 'advised'} ${placeText(advice.predicted)}`}
         curves={[
-          { label: 'within limits', colour: '--completed', values: curves.kept },
-          { label: 'violates a limit', colour: '--edge', values: curves.broken },
-          { label: 'current', colour: '--rope', values: curves.now, isMark: true },
-          { label: 'recommended', colour: '--accent', values: curves.advised, isMark: true },
+          { label: 'keeps every limit', colour: '--completed', values: curves.kept },
+          { label: 'breaks one', colour: '--edge', values: curves.broken },
+          { label: 'now', colour: '--rope', values: curves.now, isMark: true },
+          { label: 'advised', colour: '--accent', values: curves.advised, isMark: true },
         ]}
       />
       <div className="advised-words">
@@ -188,7 +182,7 @@ function Recommendation({ advice, now }: RecommendationProps): ReactNode {
 }
 
 function placeText({ takeoverP50Ms, falseLosses }: PredictedMessage): string {
-  return `takeover p50 ${durationText(takeoverP50Ms)}, ${lossesText(falseLosses)} false takeovers per 1,000 lease-days`;
+  return `${durationText(takeoverP50Ms)} and ${lossesText(falseLosses)} false losses in 1,000 lease-days`;
 }
 
 function secondsText(ms: number): string {
@@ -205,13 +199,13 @@ function Compared({ advice, now }: RecommendationProps): ReactNode {
   const both = (name: string, say: (of: PredictedMessage) => string) =>
     [name, say(current), say(predicted)] as const;
   const rows: readonly (readonly [string, string, string])[] = [
-    ['TTL', durationText(now.ttlMs), durationText(advice.ttlMs)],
-    ['Heartbeat interval', durationText(now.ttlMs / 3), durationText(advice.heartbeatMs)],
-    ['Grace', durationText(now.graceMs), durationText(advice.graceMs)],
-    both('Takeover p50', ({ takeoverP50Ms }) => durationText(takeoverP50Ms)),
-    both('Takeover p99', ({ takeoverP99Ms }) => durationText(takeoverP99Ms)),
-    both('False takeovers per 1,000 lease-days', ({ falseLosses }) => lossesText(falseLosses)),
-    both('Store writes per minute per session', ({ storeWritesPerSecond }) =>
+    ['ttl', durationText(now.ttlMs), durationText(advice.ttlMs)],
+    ['heartbeat', durationText(now.ttlMs / 3), durationText(advice.heartbeatMs)],
+    ['grace', durationText(now.graceMs), durationText(advice.graceMs)],
+    both('takeover, half are faster', ({ takeoverP50Ms }) => durationText(takeoverP50Ms)),
+    both('takeover, 99 of 100 are', ({ takeoverP99Ms }) => durationText(takeoverP99Ms)),
+    both('false losses in 1,000 lease-days', ({ falseLosses }) => lossesText(falseLosses)),
+    both('store writes in a minute, each session', ({ storeWritesPerSecond }) =>
       String(Number((60 * storeWritesPerSecond).toPrecision(2))),
     ),
   ];
@@ -219,9 +213,9 @@ function Compared({ advice, now }: RecommendationProps): ReactNode {
     <table>
       <thead>
         <tr>
-          <th scope="col">Setting</th>
-          <th scope="col">Current</th>
-          <th scope="col">Recommended</th>
+          <th scope="col">Settings</th>
+          <th scope="col">now</th>
+          <th scope="col">{advice.verdict === 'keep' ? 'keep' : 'advised'}</th>
         </tr>
       </thead>
       <tbody>

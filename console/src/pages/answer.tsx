@@ -1,4 +1,4 @@
-// The page of a signed link: its holder can answer one request, and sees nothing else.
+// The page of a signed link: whoever has it may answer once, and sees nothing else.
 
 import { type ReactNode, useState } from 'react';
 import { requestTo } from '../../../src/protocol/messages/request.ts';
@@ -9,9 +9,9 @@ import { JsonView } from '../parts/json.tsx';
 import { Until } from '../parts/marks.tsx';
 import { Shown } from '../parts/notes.tsx';
 
-const SAVED = 'Thank you. Your answer was saved.';
-const ANSWERED = 'Already answered.';
-const OVER = 'This request was cancelled or has expired.';
+const KEPT = 'Thank you: your answer is kept.';
+const ANSWERED = 'This has been answered.';
+const OVER = 'This is not asked any more: it was cancelled, or its time is over.';
 
 export function AnswerPage({ link }: { readonly link: string }): ReactNode {
   const read = useRead(requestTo('GET /v1/answers/:link', { link }));
@@ -25,24 +25,21 @@ export function AnswerPage({ link }: { readonly link: string }): ReactNode {
         <p className="brand">
           <Mark /> holdfast
         </p>
-        <h1>
-          {asked?.name ??
-            (read.error === null ? 'Your response is requested' : 'Nothing to answer')}
-        </h1>
+        <h1>{asked?.name ?? (read.error === null ? 'You are asked' : 'Nothing is asked here')}</h1>
         <Shown of={read}>
           {asked === undefined ? null : (
             <>
               {asked.dueAt === undefined || !isOpen ? null : (
                 <p className="about">
-                  Due <Until at={asked.dueAt} />
+                  To be answered <Until at={asked.dueAt} />
                 </p>
               )}
               {asked.request === undefined ? null : (
-                <JsonView value={asked.request} label="Request" />
+                <JsonView value={asked.request} label="What is asked" />
               )}
               {isDone || !isOpen ? (
                 <p role="status">
-                  <strong>{isDone ? SAVED : asked.status === 'answered' ? ANSWERED : OVER}</strong>
+                  <strong>{isDone ? KEPT : asked.status === 'answered' ? ANSWERED : OVER}</strong>
                 </p>
               ) : (
                 <AnswerForm

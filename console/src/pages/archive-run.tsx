@@ -1,4 +1,4 @@
-// The dialog that archives executions past their retention, page by page.
+// What is due is archived now, a page at a time, until nothing is left of it.
 
 import { type ReactNode, useState } from 'react';
 import type { ArchiveRunMessage } from '../../../src/features/retention/messages.ts';
@@ -13,7 +13,7 @@ export function RunButton(): ReactNode {
   return (
     <>
       <button type="button" onClick={() => setOpen(true)}>
-        Archive now…
+        Archive what is due…
       </button>
       {isOpen ? <RunDialog onClose={() => setOpen(false)} /> : null}
     </>
@@ -50,27 +50,27 @@ function RunDialog({ onClose }: { readonly onClose: () => void }): ReactNode {
     setOver(true);
   };
   return (
-    <Dialog title="Archive now" onClose={onClose}>
+    <Dialog title="Archive what is due" onClose={onClose}>
       <form
         onSubmit={(event) => {
           event.preventDefault();
-          // The error is shown below.
+          // What went wrong is shown below.
           run().catch(() => undefined);
         }}
       >
         <p>
-          Archives executions past their retention and removes them from the database. This also
-          runs automatically.
+          What has ended in this project and was kept for its time is written into the archive; then
+          its rows are removed. A worker does the same by itself.
         </p>
         {done === undefined ? null : <Progress done={done} isOver={isOver} />}
         <ProblemNote error={act.error} />
         <div className="dialog-acts">
           <button type="button" className="quiet" onClick={onClose}>
-            {isOver ? 'Close' : 'Cancel'}
+            {isOver ? 'Close' : 'Leave it'}
           </button>
           {isOver ? null : (
             <button type="submit" className="primary" disabled={act.isPending}>
-              {act.isPending ? 'Working…' : 'Archive executions'}
+              {act.isPending ? 'Under way …' : 'Archive'}
             </button>
           )}
         </div>
@@ -83,11 +83,11 @@ function Progress({ done, isOver }: { readonly done: Done; readonly isOver: bool
   const { due, archived, removed, failed } = done;
   const what =
     due === 0 && isOver
-      ? 'Nothing to archive.'
-      : `${plural(due, 'execution')} due: ${countText(archived)} archived, ${countText(removed)} removed.`;
+      ? 'Nothing is due.'
+      : `${plural(due, 'execution')} ${due === 1 ? 'was' : 'were'} due: ${countText(archived)} archived, ${countText(removed)} removed.`;
   return (
     <p className="preview" role="status">
-      {what} {failed === 0 ? '' : `${countText(failed)} failed and were kept.`}
+      {what} {failed === 0 ? '' : `${countText(failed)} could not be archived, and stay.`}
     </p>
   );
 }

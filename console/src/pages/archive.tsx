@@ -1,4 +1,4 @@
-// The archive: executions that ended and were removed from the database, with search.
+// What has ended and was removed: found by words of its key, by pipeline, by how and when it ended.
 
 import { type ReactNode, useId, useState } from 'react';
 import type { ArchivedMessage } from '../../../src/features/retention/messages.ts';
@@ -6,7 +6,7 @@ import { requestTo } from '../../../src/protocol/messages/request.ts';
 import { withTyped } from '../api/call.ts';
 import { itemsOf, useCaller, usePages } from '../api/reads.ts';
 import { ENDED } from '../model/statuses.ts';
-import { countedText, durationText, shortId, statusText } from '../model/words.ts';
+import { durationText, plural, shortId } from '../model/words.ts';
 import { Status, Tags, Time } from '../parts/marks.tsx';
 import { Empty, PageHead, Shown } from '../parts/notes.tsx';
 import { type Column, LongTable } from '../parts/table.tsx';
@@ -31,7 +31,7 @@ const COLUMNS: readonly Column<ArchivedMessage>[] = [
   { title: 'Status', width: '8.5rem', cell: ({ status }) => <Status status={status} /> },
   { title: 'Ended', width: '7.5rem', cell: ({ endedAt }) => <Time at={endedAt} /> },
   {
-    title: 'Duration',
+    title: 'Took',
     width: '5.5rem',
     isNumber: true,
     cell: ({ submittedAt, endedAt }) => durationText(Date.parse(endedAt) - Date.parse(submittedAt)),
@@ -54,7 +54,7 @@ function filterIn({ query }: Place): Filter {
   return Object.fromEntries(given) as unknown as Filter;
 }
 
-/** The start of a day in the browser's time zone. */
+/** A day of the reader, as the coordinator's moment. */
 function momentOf(day: string): string {
   const at = day === '' ? Number.NaN : Date.parse(`${day}T00:00:00`);
   return Number.isNaN(at) ? '' : new Date(at).toISOString();
@@ -72,6 +72,7 @@ export function ArchivePage(): ReactNode {
   const pages = usePages(request);
   const items = itemsOf(pages);
   const isFiltered = NAMES.some((name) => filter[name] !== '');
+  const more = pages.hasNextPage ? ' and more' : '';
   return (
     <>
       <PageHead
@@ -79,7 +80,7 @@ export function ArchivePage(): ReactNode {
         about={
           pages.data === undefined
             ? ' '
-            : `${countedText({ count: items.length, hasMore: pages.hasNextPage }, 'execution')}, most recently ended first`
+            : `${plural(items.length, 'execution')}${more}, the last ended first`
         }
       >
         {caller?.roles.includes('operate') === true && caller.hasArchive ? <RunButton /> : null}
@@ -104,10 +105,10 @@ export function ArchivePage(): ReactNode {
 
 function NothingFits(): ReactNode {
   return (
-    <Empty title="No matches">
+    <Empty title="Nothing in the archive fits">
       <p>
-        Search matches whole words of the key: <code>order-4711</code> matches <code>4711</code>,
-        not <code>47</code>. Remove a filter.
+        Words are whole ones of the key: <code>order-4711</code> is found by <code>4711</code>, not
+        by <code>47</code>. Take a part of the filter away.
       </p>
     </Empty>
   );
@@ -115,10 +116,10 @@ function NothingFits(): ReactNode {
 
 function NothingYet(): ReactNode {
   return (
-    <Empty title="Archive is empty">
-      <p>Ended executions are kept forever unless archiving is configured:</p>
+    <Empty title="Nothing was archived yet">
+      <p>What has ended is kept for ever, unless the coordinator is told where it goes and when:</p>
       <pre>holdfast serve --archive-folder ./archive --retention-completed-days 30</pre>
-      <p>They are then written as readable documents and removed from the database.</p>
+      <p>Then it is written here as documents that people can read, and its rows are removed.</p>
     </Empty>
   );
 }
@@ -150,7 +151,7 @@ function Search({ place, filter }: SearchProps): ReactNode {
       }}
     >
       <div className="field field-wide">
-        <label htmlFor={`${id}text`}>Key words or ID</label>
+        <label htmlFor={`${id}text`}>Words of the key, or an id</label>
         <input type="search" {...field('text')} />
       </div>
       <div className="field">
@@ -164,16 +165,14 @@ function Search({ place, filter }: SearchProps): ReactNode {
       <div className="field">
         <label htmlFor={`${id}status`}>Status</label>
         <select {...field('status')}>
-          <option value="">Any status</option>
+          <option value="">any</option>
           {[...ENDED].map((status) => (
-            <option key={status} value={status}>
-              {statusText(status)}
-            </option>
+            <option key={status}>{status}</option>
           ))}
         </select>
       </div>
       <div className="field">
-        <label htmlFor={`${id}from`}>Ended after</label>
+        <label htmlFor={`${id}from`}>Ended from</label>
         <input type="date" {...field('from')} />
       </div>
       <div className="field">

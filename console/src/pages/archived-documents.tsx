@@ -1,4 +1,4 @@
-// The documents of an archived execution, with a download for each.
+// The documents of an archived execution: large values, attachments and all the rest, to be looked at or saved.
 
 import { type ReactNode, useState } from 'react';
 import type { ArchivedInFullMessage } from '../../../src/features/retention/messages.ts';
@@ -20,7 +20,7 @@ const COLUMNS: readonly Column<Document>[] = [
       </span>
     ),
   },
-  { title: 'Kind', width: '8rem', cell: ({ name }) => kindOf(name) },
+  { title: 'What', width: '8rem', cell: ({ name }) => kindOf(name) },
   { title: 'Type', width: 'minmax(9rem, 1fr)', cell: ({ type }) => type },
   { title: 'Size', width: '6.5rem', isNumber: true, cell: ({ bytes }) => bytesText(bytes) },
   {
@@ -47,16 +47,16 @@ export function Documents({ archived }: { readonly archived: ArchivedInFullMessa
     saved(id, document).catch(setProblem);
   };
   const acts: Column<Document> = {
-    title: 'Actions',
+    title: 'Acts',
     width: '6rem',
     cell: (document) => (
       <button
         type="button"
         className="quiet"
-        aria-label={`Download ${document.title ?? document.name}`}
+        aria-label={`Save ${document.title ?? document.name}`}
         onClick={() => save(document)}
       >
-        Download
+        Save
       </button>
     ),
   };
@@ -73,7 +73,7 @@ export function Documents({ archived }: { readonly archived: ArchivedInFullMessa
   );
 }
 
-/** Not a plain link: the request needs the project header. */
+/** By the page and not by a plain link, which would not say of which project. */
 async function saved(id: string, { name, title }: Document): Promise<void> {
   const blob = await callBytes(requestTo('GET /v1/archive/:id/document', { id, name }));
   const url = URL.createObjectURL(blob);

@@ -1,4 +1,4 @@
-// The report of an archived execution.
+// The report of an archived execution, for people.
 
 import { type ReactNode, useMemo } from 'react';
 import { type ReportBlock, reportBlocks } from '../model/report.ts';
@@ -21,7 +21,7 @@ function Block({ block }: { readonly block: ReportBlock }): ReactNode {
     return block.level === 1 ? <h2>{block.text}</h2> : <h3>{block.text}</h3>;
   }
   if (block.kind === 'table') return <ReportTable {...block} />;
-  // biome-ignore lint/a11y/noNoninteractiveTabindex: scrolling content must be reachable by keyboard
+  // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reached by keyboard
   if (block.kind === 'code') return <pre tabIndex={0}>{block.text}</pre>;
   return <p>{block.text}</p>;
 }
@@ -29,8 +29,8 @@ function Block({ block }: { readonly block: ReportBlock }): ReactNode {
 function ReportTable({ head, rows }: Extract<ReportBlock, { readonly kind: 'table' }>): ReactNode {
   const hasHead = head.some((each) => each !== '');
   return (
-    // biome-ignore-start lint/a11y: scrolling content must be reachable by keyboard
-    <div className="report-scroll" tabIndex={0} role="group" aria-label="Report table">
+    // biome-ignore-start lint/a11y: what scrolls must be reached by keyboard
+    <div className="report-scroll" tabIndex={0} role="group" aria-label="A table of the report">
       <table>
         {hasHead ? (
           <thead>

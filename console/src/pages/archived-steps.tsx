@@ -1,4 +1,4 @@
-// Every operation of an archived execution, in order, with its outcome.
+// Every call that the code of an archived execution made, in order, and what became of it.
 
 import type { ReactNode } from 'react';
 import { durationText } from '../model/words.ts';
@@ -6,7 +6,7 @@ import { Status, Time } from '../parts/marks.tsx';
 import { Empty } from '../parts/notes.tsx';
 import { type Column, LongTable } from '../parts/table.tsx';
 
-/** One entry of `steps.json`. */
+/** As `steps.json` has it. */
 export interface ArchivedStep {
   readonly call: string;
   readonly part: number;
@@ -19,7 +19,7 @@ export interface ArchivedStep {
 
 const COLUMNS: readonly Column<ArchivedStep>[] = [
   {
-    title: 'Operation',
+    title: 'Call',
     width: 'minmax(12rem, 2fr)',
     cell: ({ call }) => (
       <span className="mono" title={call}>
@@ -30,9 +30,9 @@ const COLUMNS: readonly Column<ArchivedStep>[] = [
   { title: 'Name', width: 'minmax(8rem, 1fr)', cell: ({ name = '' }) => name },
   { title: 'Outcome', width: '8rem', cell: ({ outcome }) => <Status status={outcome} /> },
   { title: 'Failures', width: '5.5rem', isNumber: true, cell: ({ failures }) => failures },
-  { title: 'Started', width: '7.5rem', cell: ({ firstAt }) => <Time at={firstAt} /> },
+  { title: 'First', width: '7.5rem', cell: ({ firstAt }) => <Time at={firstAt} /> },
   {
-    title: 'Duration',
+    title: 'Until',
     width: '6rem',
     isNumber: true,
     cell: ({ firstAt, lastAt }) => durationText(Date.parse(lastAt) - Date.parse(firstAt)),
@@ -40,7 +40,7 @@ const COLUMNS: readonly Column<ArchivedStep>[] = [
 ];
 
 export function Steps({ steps }: { readonly steps: readonly ArchivedStep[] }): ReactNode {
-  if (steps.length === 0) return <Empty title="No operations" />;
+  if (steps.length === 0) return <Empty title="Its code made no call" />;
   return (
     <LongTable
       label="Steps"

@@ -1,4 +1,5 @@
-// One archived execution, read from its documents, with a check that they are intact.
+// One archived execution, read from its documents: what it was, what it did, what came of it, and whether the
+// documents are still what was written.
 
 import type { ReactNode } from 'react';
 import type {
@@ -46,16 +47,16 @@ function Facts({ archived }: { readonly archived: ArchivedInFullMessage }): Reac
   const facts: readonly Fact[] = [
     ['Submitted', <Time key="from" at={submittedAt} />],
     ['Ended', <Time key="to" at={endedAt} />],
-    ['Duration', durationText(Date.parse(endedAt) - Date.parse(submittedAt))],
+    ['Took', durationText(Date.parse(endedAt) - Date.parse(submittedAt))],
     ['Archived', <Time key="at" at={archivedAt} />],
-    ...(key === undefined ? [] : [['Idempotency key', key] as const]),
+    ...(key === undefined ? [] : [['Key', key] as const]),
     ...(tags.length === 0 ? [] : [['Tags', tags.join(', ')] as const]),
-    ...(parent === undefined ? [] : [['Parent', <Other key="p" id={parent} />] as const]),
+    ...(parent === undefined ? [] : [['Spawned by', <Other key="p" id={parent} />] as const]),
     ...(redriveOf === undefined
       ? []
-      : [['Re-drive of', <Other key="r" id={redriveOf} />] as const]),
+      : [['Drives again', <Other key="r" id={redriveOf} />] as const]),
     [
-      'Location',
+      'Place',
       <span key="place" className="mono digest">
         {place}
       </span>,
@@ -64,7 +65,7 @@ function Facts({ archived }: { readonly archived: ArchivedInFullMessage }): Reac
   return <FactList facts={facts} id={archived.id} />;
 }
 
-/** The parent or predecessor was archived before this execution. */
+/** What made it is gone before it. */
 function Other({ id }: { readonly id: string }): ReactNode {
   return (
     <Link className="ident" to={`/archive/${id}`}>
@@ -83,13 +84,13 @@ function Verify({ id }: { readonly id: string }): ReactNode {
         disabled={act.isPending}
         onClick={() => act.mutate(requestTo('GET /v1/archive/:id/verification', { id }))}
       >
-        {act.isPending ? 'Verifying…' : 'Verify'}
+        {act.isPending ? 'Reading all of it …' : 'Verify'}
       </button>
       {data === undefined ? null : (
         <p className={data.kind === 'intact' ? 'good' : 'bad'} role="status">
           {data.kind === 'intact'
-            ? `${plural(data.documents, 'document')} verified, all intact`
-            : `Damaged: ${data.damages.map(({ document, why }) => `${document} (${why})`).join(', ')}. Restore from a backup.`}
+            ? `${plural(data.documents, 'document')}, each as it was written`
+            : `Damaged: ${data.damages.map(({ document, why }) => `${document} is ${why}`).join(', ')}. Restore it from a copy of the archive.`}
         </p>
       )}
       <ProblemNote error={act.error} />

@@ -1,10 +1,10 @@
-// The audit log: who did what, to what, and why.
+// Who did what, to what, and why.
 
 import type { ReactNode } from 'react';
 import type { AuditMessage } from '../../../src/features/audit/messages.ts';
 import { requestTo } from '../../../src/protocol/messages/request.ts';
 import { itemsOf, usePages } from '../api/reads.ts';
-import { actorText, operationText, shortId } from '../model/words.ts';
+import { shortId } from '../model/words.ts';
 import { Time } from '../parts/marks.tsx';
 import { NameFilter } from '../parts/name-filter.tsx';
 import { Empty, PageHead, Shown } from '../parts/notes.tsx';
@@ -12,20 +12,16 @@ import { type Column, LongTable } from '../parts/table.tsx';
 import { goWith, Link, usePlace } from '../router.tsx';
 
 const COLUMNS: readonly Column<AuditMessage>[] = [
-  { title: 'Time', width: '7.5rem', cell: ({ at }) => <Time at={at} /> },
-  { title: 'Actor', width: 'minmax(7rem, 1fr)', cell: ({ actor }) => actorText(actor) },
+  { title: 'When', width: '7.5rem', cell: ({ at }) => <Time at={at} /> },
+  { title: 'Who', width: 'minmax(7rem, 1fr)', cell: ({ actor }) => actor },
+  { title: 'Did', width: 'minmax(7rem, 0.8fr)', cell: ({ act }) => <strong>{act}</strong> },
+  { title: 'To', width: 'minmax(10rem, 1.2fr)', cell: ({ target }) => <Target {...target} /> },
   {
-    title: 'Action',
-    width: 'minmax(7rem, 0.8fr)',
-    cell: ({ act }) => <strong>{operationText(act)}</strong>,
-  },
-  { title: 'Target', width: 'minmax(10rem, 1.2fr)', cell: ({ target }) => <Target {...target} /> },
-  {
-    title: 'Reason',
+    title: 'Why',
     width: 'minmax(8rem, 2fr)',
     cell: ({ reason }) => <span title={reason}>{reason}</span>,
   },
-  { title: 'Change', width: 'minmax(9rem, 2fr)', cell: (record) => <Change {...record} /> },
+  { title: 'Changed', width: 'minmax(9rem, 2fr)', cell: (record) => <Change {...record} /> },
 ];
 
 function Target({ kind, id }: AuditMessage['target']): ReactNode {
@@ -60,24 +56,26 @@ export function AuditPage(): ReactNode {
   const items = itemsOf(pages);
   return (
     <>
-      <PageHead title="Audit log" about="Operator actions, newest first. Append-only.">
-        <NameFilter
-          label="Filter by actor"
-          name={actor}
-          onFilter={(name) => goWith(place, { actor: name })}
-        />
+      <PageHead
+        title="Audit log"
+        about="Acts of people, newest first; nothing is ever changed here"
+      >
+        <NameFilter label="Who" name={actor} onFilter={(name) => goWith(place, { actor: name })} />
       </PageHead>
       <Shown
         of={pages}
         isEmpty={pages.data !== undefined && items.length === 0}
         empty={
-          <Empty title="No entries">
-            <p>Operator actions on executions, requests, schedules and keys are recorded here.</p>
+          <Empty title="Nothing is on record">
+            <p>
+              Whatever a person does to executions, awaits, schedules and keys is kept here, with
+              the reason.
+            </p>
           </Empty>
         }
       >
         <LongTable
-          label="Audit log"
+          label="Audit"
           columns={COLUMNS}
           items={items}
           keyOf={({ id }) => id}

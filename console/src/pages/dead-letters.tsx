@@ -1,4 +1,4 @@
-// Dead letters by cause, and the jobs that re-drive them.
+// What ended without having done its work, by cause; and the jobs that drive it again.
 
 import type { ReactNode } from 'react';
 import type {
@@ -8,7 +8,7 @@ import type {
 } from '../../../src/features/repair/messages.ts';
 import { requestTo } from '../../../src/protocol/messages/request.ts';
 import { itemsOf, useMay, usePages, useRead } from '../api/reads.ts';
-import { actorText, countText, operationText, plural } from '../model/words.ts';
+import { countText, plural } from '../model/words.ts';
 import { BulkButton } from '../parts/bulk.tsx';
 import { ExecutionLink, Status, Time } from '../parts/marks.tsx';
 import { Empty, PageHead, Shown } from '../parts/notes.tsx';
@@ -29,7 +29,7 @@ export function DeadLettersPage(): ReactNode {
         about={
           groups.data === undefined
             ? ' '
-            : `${plural(total, 'dead letter')}, ${plural(found.length, 'cause')}`
+            : `${plural(total, 'open letter')} of ${plural(found.length, 'cause')}`
         }
       />
       <Shown
@@ -46,20 +46,10 @@ export function DeadLettersPage(): ReactNode {
 
 function NoLetters(): ReactNode {
   return (
-    <Empty title="No dead letters">
-      <p>
-        Executions that failed permanently or could not be compensated appear here, grouped by
-        cause.
-      </p>
+    <Empty title="No dead letters are open">
+      <p>What fails for good, or cannot be undone, is kept here by cause, to be driven again.</p>
     </Empty>
   );
-}
-
-/** Where it failed: `undo:step:charge#1` is the compensation of charge. */
-function placeText(step: string | undefined): string {
-  if (step === undefined) return 'pipeline code';
-  const [, undo, name] = /^(undo:)?[a-z]+:(.+?)(?:#1)?$/.exec(step) ?? [];
-  return `${undo === undefined ? '' : 'compensation of '}${name ?? step}`;
 }
 
 function Groups({
@@ -82,14 +72,13 @@ function Groups({
               className="cause-name"
               onClick={() => goWith(place, { pipeline, code, step })}
             >
-              <strong>{code}</strong> <span className="about">in</span>{' '}
-              <span title={step}>{placeText(step)}</span>
+              <strong>{code}</strong> <span className="about">at</span> {step ?? 'its code'}
             </button>
             <span>{pipeline}</span>
-            <meter min={0} max={most} value={count} aria-label={plural(count, 'dead letter')} />
+            <meter min={0} max={most} value={count} aria-label={`${count} letters`} />
             <span className="number">{countText(count)}</span>
             <span className="about">
-              last seen <Time at={at} />
+              last <Time at={at} />
             </span>
             <span className="acts">
               {mayOperate ? (
@@ -130,12 +119,12 @@ const COLUMNS: readonly Column<DeadLetterMessage>[] = [
     width: 'minmax(8rem, 2fr)',
     cell: ({ reason }) => <span title={reason}>{reason}</span>,
   },
-  { title: 'Attempts', width: '4.5rem', isNumber: true, cell: ({ attempts }) => attempts },
-  { title: 'Failed at', width: '7.5rem', cell: ({ at }) => <Time at={at} /> },
+  { title: 'Tries', width: '3.5rem', isNumber: true, cell: ({ attempts }) => attempts },
+  { title: 'At', width: '7.5rem', cell: ({ at }) => <Time at={at} /> },
   {
-    title: 'Re-driven',
+    title: 'Driven again',
     width: '10.5rem',
-    cell: ({ redrivenBy }) => (redrivenBy === undefined ? '–' : <ExecutionLink id={redrivenBy} />),
+    cell: ({ redrivenBy }) => (redrivenBy === undefined ? 'no' : <ExecutionLink id={redrivenBy} />),
   },
 ];
 
@@ -154,20 +143,16 @@ function Letters({ place }: { readonly place: Place }): ReactNode {
   const isFiltered = Object.values(filter).some((each) => each !== undefined);
   return (
     <>
-      <section aria-label="All dead letters">
+      <section aria-label="Letters">
         <header className="section-head">
-          <h2>
-            {isFiltered
-              ? `Dead letters: ${filter['code'] ?? filter['pipeline']}`
-              : 'All dead letters'}
-          </h2>
+          <h2>Letters {isFiltered ? `of ${filter['code'] ?? filter['pipeline']}` : ''}</h2>
           <label className={isAll ? 'chip chip-on' : 'chip'}>
             <input
               type="checkbox"
               checked={isAll}
               onChange={() => goWith(place, { all: isAll ? undefined : 'true' })}
             />
-            Include re-driven
+            also those driven again
           </label>
           {isFiltered ? (
             <button
@@ -177,14 +162,14 @@ function Letters({ place }: { readonly place: Place }): ReactNode {
                 goWith(place, { pipeline: undefined, code: undefined, step: undefined })
               }
             >
-              Clear filter
+              All causes
             </button>
           ) : null}
         </header>
         <Shown
           of={pages}
           isEmpty={pages.data !== undefined && items.length === 0}
-          empty={<p className="about">No matching dead letters</p>}
+          empty={<p className="about">None.</p>}
         >
           <LongTable
             label="Dead letters"
@@ -205,10 +190,7 @@ const JOB_COLUMNS: readonly Column<JobMessage>[] = [
     title: 'Job',
     width: 'minmax(9rem, 1fr)',
     cell: ({ id, act, dryRun }) => (
-      <Link to={`/jobs/${id}`}>
-        {operationText(act)}
-        {dryRun ? ' (preview)' : ''}
-      </Link>
+      <Link to={`/jobs/${id}`}>{dryRun ? `count for ${act}` : act}</Link>
     ),
   },
   {
@@ -217,13 +199,13 @@ const JOB_COLUMNS: readonly Column<JobMessage>[] = [
     cell: ({ status, paused }) => <Status status={status} holds={paused ? ['paused'] : []} />,
   },
   { title: 'Items', width: '6rem', isNumber: true, cell: ({ seen }) => countText(seen) },
-  { title: 'By', width: 'minmax(7rem, 1fr)', cell: ({ by }) => actorText(by) },
+  { title: 'By', width: 'minmax(7rem, 1fr)', cell: ({ by }) => by },
   {
     title: 'Reason',
     width: 'minmax(8rem, 2fr)',
     cell: ({ reason }) => <span title={reason}>{reason}</span>,
   },
-  { title: 'Started', width: '7.5rem', cell: ({ submittedAt }) => <Time at={submittedAt} /> },
+  { title: 'At', width: '7.5rem', cell: ({ submittedAt }) => <Time at={submittedAt} /> },
 ];
 
 function Jobs(): ReactNode {

@@ -5,7 +5,7 @@ import type { ExecutionInFull, ResultMessage } from '../../../src/protocol/messa
 import { requestTo } from '../../../src/protocol/messages/request.ts';
 import { type Child, useChildren } from '../api/children.ts';
 import { itemsOf, useRead } from '../api/reads.ts';
-import { actorText, countedText, operationText } from '../model/words.ts';
+import { actorText, countedText, sentenceCase } from '../model/words.ts';
 import { JsonView } from '../parts/json.tsx';
 import { ExecutionLink, Fence, Status, Time } from '../parts/marks.tsx';
 import { Empty, Shown } from '../parts/notes.tsx';
@@ -128,7 +128,7 @@ export function Records({ id }: { readonly id: string }): ReactNode {
         ))}
         {acts.map((act) => (
           <li key={act.id}>
-            <Time at={act.at} /> <strong>{operationText(act.act)}</strong> by {actorText(act.actor)}{' '}
+            <Time at={act.at} /> <strong>{sentenceCase(act.act)}</strong> by {actorText(act.actor)}{' '}
             <span className="about">{act.reason}</span>
           </li>
         ))}

@@ -1,10 +1,10 @@
-// The inbox: open requests of executions, and the one that is selected.
+// What executions ask, and which of it whoever answers is looking at.
 
 import { type ReactNode, useState } from 'react';
 import type { InteractionMessage } from '../../../src/features/awaits/messages.ts';
 import { requestTo } from '../../../src/protocol/messages/request.ts';
 import { itemsOf, usePages, useRead } from '../api/reads.ts';
-import { actorText, countedText, plural } from '../model/words.ts';
+import { plural } from '../model/words.ts';
 import { ExecutionLink, Until } from '../parts/marks.tsx';
 import { NameFilter } from '../parts/name-filter.tsx';
 import { Empty, More, PageHead, Shown } from '../parts/notes.tsx';
@@ -14,20 +14,20 @@ import { type Ending, Question } from './question.tsx';
 type Asked = InteractionMessage;
 
 interface Looking {
-  /** Open requests, without the one that was just answered or cancelled here. */
+  /** What is open, without what was just ended here. */
   readonly open: readonly Asked[];
   readonly chosen: string | undefined;
   readonly done: Done | undefined;
   readonly onNext: (done?: Done) => void;
 }
 
-/** The request that was just answered or cancelled here. */
+/** What was just ended here, and how. */
 interface Done {
   readonly asked: Asked;
   readonly how: Ending;
 }
 
-/** The selection stays until the user changes it, although the list changes as others ask and answer. */
+/** It stays what it is until somebody chooses: others ask and answer meanwhile, and the list is never the same. */
 function useLooking(items: readonly Asked[], place: Place): Looking {
   const [done, setDone] = useState<Done>();
   const [first, setFirst] = useState<string>();
@@ -58,20 +58,20 @@ export function InboxPage(): ReactNode {
         about={
           pages.data === undefined
             ? ' '
-            : countedText({ count: open.length, hasMore: pages.hasNextPage }, 'open request')
+            : `${plural(open.length, 'open question')}${pages.hasNextPage ? ' and more' : ''}`
         }
       >
         <NameFilter
-          label="Filter by assignee"
+          label="Assigned to"
           name={assignee}
           onFilter={(name) => goWith(place, { assignee: name, await: undefined })}
         />
       </PageHead>
-      {done === undefined ? null : <Confirmation done={done} />}
+      {done === undefined ? null : <Kept done={done} />}
       <Shown
         of={pages}
         isEmpty={pages.data !== undefined && open.length === 0 && chosen === undefined}
-        empty={<NoRequests isFiltered={assignee !== ''} />}
+        empty={<NothingAsked isFiltered={assignee !== ''} />}
       >
         <div className="split">
           <div className="asked">
@@ -112,7 +112,7 @@ function AskedList({ open, chosen, place }: AskedListProps): ReactNode {
             <strong>{item.unit?.name ?? item.call}</strong>
             <span>{item.unit?.pipeline}</span>
             <span className="about">
-              {item.assignee === undefined ? 'Unassigned' : `Assigned to ${item.assignee}`}
+              {item.assignee === undefined ? 'nobody assigned' : `for ${item.assignee}`}
               {item.unit?.dueAt === undefined ? null : (
                 <>
                   {' · due '}
@@ -127,24 +127,21 @@ function AskedList({ open, chosen, place }: AskedListProps): ReactNode {
   );
 }
 
-function Confirmation({ done: { asked, how } }: { readonly done: Done }): ReactNode {
-  const { needed = 1, answered = 0 } = asked.unit ?? {};
-  const missing = how === 'answered' ? needed - answered - 1 : 0;
+function Kept({ done: { asked, how } }: { readonly done: Done }): ReactNode {
   return (
     <p className="preview" role="status">
-      {how === 'answered' ? 'Answer saved.' : 'Request cancelled.'}{' '}
-      <ExecutionLink id={asked.execution} />{' '}
-      {missing > 0 ? `needs ${plural(missing, 'more answer')}.` : 'resumed.'}
+      {how === 'answered' ? 'Your answer is kept' : 'The question is cancelled'}:{' '}
+      <ExecutionLink id={asked.execution} /> goes on.
     </p>
   );
 }
 
-function NoRequests({ isFiltered }: { readonly isFiltered: boolean }): ReactNode {
+function NothingAsked({ isFiltered }: { readonly isFiltered: boolean }): ReactNode {
   return (
-    <Empty title={isFiltered ? 'No open requests for this assignee' : 'No open requests'}>
+    <Empty title={isFiltered ? 'Nothing is open for this assignee' : 'Nothing is asked now'}>
       <p>
-        When a pipeline calls <code>ctx.await('approval', …)</code>, its request appears here until
-        it is answered or times out.
+        When a pipeline calls <code>ctx.await('approval', …)</code>, its question is here until
+        somebody answers it or its time is over.
       </p>
     </Empty>
   );
@@ -157,7 +154,7 @@ interface ElsewhereProps {
 
 const OPEN: ReadonlySet<string> = new Set(['open', 'early']);
 
-/** A request that is not in the list: older than the loaded pages, or closed since it was selected. */
+/** Not in the list: older than what was read of it, or over since it was chosen. */
 function Elsewhere({ id, onNext }: ElsewhereProps): ReactNode {
   const read = useRead(requestTo('GET /v1/awaits/:id', { id }));
   const { data: asked } = read;
@@ -165,27 +162,25 @@ function Elsewhere({ id, onNext }: ElsewhereProps): ReactNode {
     return <Question asked={asked} onEnd={(how) => onNext({ asked, how })} />;
   }
   return (
-    <section className="card question" aria-label="Selected request">
+    <section className="card question" aria-label="The question">
       <Shown of={read}>
-        <h2>No longer open</h2>
+        <h2>It is not open any more</h2>
         <p>
-          {asked?.status !== 'answered'
-            ? 'Closed'
-            : asked.answer?.by === undefined
-              ? 'Answered'
-              : `Answered by ${actorText(asked.answer.by)}`}
+          {asked?.status === 'answered'
+            ? `${asked.answer?.by ?? 'Somebody'} answered it`
+            : 'It ended'}
           {asked === undefined ? null : (
             <>
               {' '}
-              while you were viewing it (<ExecutionLink id={asked.execution} />
-              ). Your answer was not sent.
+              while you looked at it: <ExecutionLink id={asked.execution} />. Nothing was sent from
+              here.
             </>
           )}
         </p>
       </Shown>
       <div className="acts">
         <button type="button" onClick={() => onNext()}>
-          Next request
+          Next question
         </button>
       </div>
     </section>

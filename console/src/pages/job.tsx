@@ -1,19 +1,11 @@
-// One bulk job: its progress, and the outcome of each item.
+// One job: how far it is, and what became of each item.
 
 import type { ReactNode } from 'react';
 import type { JobItemPage, JobMessage } from '../../../src/features/repair/messages.ts';
 import { requestTo } from '../../../src/protocol/messages/request.ts';
 import { itemsOf, usePages, useRead } from '../api/reads.ts';
 import { ENDED } from '../model/statuses.ts';
-import {
-  actorText,
-  countText,
-  durationText,
-  operationText,
-  plural,
-  sentenceCase,
-  shortId,
-} from '../model/words.ts';
+import { countText, durationText, plural } from '../model/words.ts';
 import { ActButton, reasoned } from '../parts/dialog.tsx';
 import { ExecutionLink, Status, Time } from '../parts/marks.tsx';
 import { Empty, PageHead, Shown } from '../parts/notes.tsx';
@@ -24,13 +16,9 @@ type Item = JobItemPage['items'][number];
 
 const COLUMNS: readonly Column<Item>[] = [
   { title: 'Execution', width: '11rem', cell: ({ target }) => <ExecutionLink id={target} /> },
+  { title: 'Outcome', width: 'minmax(10rem, 1fr)', cell: ({ outcome }) => outcome },
   {
-    title: 'Outcome',
-    width: 'minmax(10rem, 1fr)',
-    cell: ({ outcome }) => sentenceCase(outcome),
-  },
-  {
-    title: 'New execution',
+    title: 'Made',
     width: '11rem',
     cell: ({ made }) => (made === undefined ? '' : <ExecutionLink id={made} />),
   },
@@ -51,10 +39,10 @@ export function JobPage({ id }: { readonly id: string }): ReactNode {
       {job === undefined ? null : (
         <>
           <p className="crumb">
-            <Link to="/dead-letters">Jobs</Link> / <span className="mono">{shortId(id)}</span>
+            <Link to="/dead-letters">Dead letters</Link> / job
           </p>
           <PageHead
-            title={titleOf(job)}
+            title={job.dryRun ? `Count for ${job.act}` : `${job.act} of many`}
             about={<Status status={job.status} holds={job.paused ? ['paused'] : []} />}
           >
             {ENDED.has(job.status) ? null : <JobActs job={job} />}
@@ -63,7 +51,11 @@ export function JobPage({ id }: { readonly id: string }): ReactNode {
           <Shown
             of={pages}
             isEmpty={pages.data !== undefined && items.length === 0}
-            empty={<Empty title={job.dryRun ? 'Previews have no items' : 'No items yet'} />}
+            empty={
+              <Empty
+                title={job.dryRun ? 'A count changes nothing, and has no items' : 'No item yet'}
+              />
+            }
           >
             <LongTable
               label="Items"
@@ -79,30 +71,20 @@ export function JobPage({ id }: { readonly id: string }): ReactNode {
   );
 }
 
-function titleOf({ act, dryRun }: JobMessage): string {
-  const operation = operationText(act).toLowerCase();
-  return dryRun ? `Preview of bulk ${operation}` : `Bulk ${operation}`;
-}
-
-/** A re-drive submits a new execution, which is not how operators name it. */
-function outcomeText({ act }: JobMessage, outcome: string): string {
-  return act === 'redrive' && outcome === 'submitted' ? 're-driven' : outcome;
-}
-
 function Progress({ job }: { readonly job: JobMessage }): ReactNode {
   const until = job.endedAt === undefined ? Date.now() : Date.parse(job.endedAt);
   const tookMs = Math.max(1, until - Date.parse(job.submittedAt));
   return (
     <section className="card progress" aria-label="Progress">
       <p role="status">
-        <strong>{plural(job.seen, 'item')}</strong> in {durationText(tookMs)} (
-        {countText(Math.round((job.seen * 1_000) / tookMs))}/s). Started by {actorText(job.by)}.
-        {job.reason === '' ? '' : ` Reason: ${job.reason}`}
+        <strong>{plural(job.seen, 'item')}</strong> in {durationText(tookMs)},{' '}
+        {countText(Math.round((job.seen * 1_000) / tookMs))} in a second. Asked for by {job.by}
+        {job.reason === '' ? '' : `: ${job.reason}`}.
       </p>
       <ul className="outcomes">
         {Object.entries(job.outcomes).map(([outcome, count]) => (
           <li key={outcome}>
-            <strong>{countText(count)}</strong> {outcomeText(job, outcome)}
+            <strong>{countText(count)}</strong> {outcome}
           </li>
         ))}
       </ul>
@@ -119,9 +101,11 @@ function JobActs({ job }: { readonly job: JobMessage }): ReactNode {
       <ActButton
         label={job.paused ? 'Resume…' : 'Pause…'}
         ask={{
-          title: job.paused ? 'Resume job' : 'Pause job',
-          sentence: job.paused ? 'Continues where it stopped.' : 'Pauses after the current item.',
-          verb: job.paused ? 'Resume job' : 'Pause job',
+          title: job.paused ? 'Let the job go on' : 'Hold the job',
+          sentence: job.paused
+            ? 'It goes on where it was.'
+            : 'It stays where it is until it is resumed.',
+          verb: job.paused ? 'Resume' : 'Pause',
           act: act(verb),
         }}
       />
@@ -129,9 +113,9 @@ function JobActs({ job }: { readonly job: JobMessage }): ReactNode {
         label="Stop…"
         className="danger"
         ask={{
-          title: 'Stop job?',
-          sentence: 'Remaining items are skipped. Completed items are not reverted.',
-          verb: 'Stop job',
+          title: 'Stop the job',
+          sentence: 'It ends. What it has done stays done.',
+          verb: 'Stop',
           isDanger: true,
           act: act('stop'),
         }}

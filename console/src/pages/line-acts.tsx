@@ -1,4 +1,4 @@
-// The dialogs for releases. A change is refused if another one was made since the dialog opened.
+// What people do with releases. Each act is on the line as it was seen: who acted meanwhile is not overruled.
 
 import { type ReactNode, useId, useState } from 'react';
 import type {
@@ -18,9 +18,9 @@ interface LineAsk {
   readonly sentence: string;
   readonly act: LineBody['act'];
   readonly name?: string;
-  /** The initial share of new executions, if the dialog asks for one. */
+  /** Of new executions, to begin with. */
   readonly percent?: number;
-  /** Refused if it breaks open executions, unless it is forced. */
+  /** It is refused where it would break something, unless somebody insists. */
   readonly mayBreak?: boolean;
   readonly className?: string;
 }
@@ -45,8 +45,8 @@ export function LineActs({ pipeline, line }: OfLine): ReactNode {
             ...{ label: 'Roll back…', title: 'Roll back', act: 'roll-back', className: 'danger' },
             sentence:
               candidate === undefined
-                ? `New executions go to ${previous} again. Open executions are not moved.`
-                : `New executions go to ${active} only; ${candidate} is no longer the candidate. Open executions are not moved.`,
+                ? `New executions go to ${previous} again, as before. What is open stays where it is.`
+                : `New executions go to ${active} only; ${candidate} is not the candidate any more. What is open stays where it is.`,
           }}
         />
       )}
@@ -57,7 +57,7 @@ export function LineActs({ pipeline, line }: OfLine): ReactNode {
           ask={{
             ...{ label: 'Promote…', title: `Promote ${candidate}`, act: 'promote' },
             ...{ mayBreak: true, className: 'primary' },
-            sentence: `All new executions go to ${candidate}. Open executions finish on ${active}.`,
+            sentence: `All new executions go to ${candidate}. What is open on ${active} ends there.`,
           }}
         />
       )}
@@ -90,14 +90,9 @@ type OfRelease = OfLine & { readonly name: string };
 function ShareButton({ name, ...of }: OfRelease): ReactNode {
   const { active, candidate, percent = 10 } = of.line;
   const ask: LineAsk = {
-    ...{
-      label: 'Set traffic share…',
-      title: `Set traffic share of ${name}`,
-      act: 'percentage',
-      name,
-    },
+    ...{ label: 'Share…', title: `Give ${name} a share`, act: 'percentage', name },
     ...{ percent: candidate === name ? percent : 10, mayBreak: true },
-    sentence: `Percentage of new executions routed to ${name} (by key); the rest go to ${active}. 0 removes it.`,
+    sentence: `So many per cent of new executions go to ${name}, by their keys; the rest to ${active}. 0 takes it back.`,
   };
   return <LineButton {...of} ask={ask} />;
 }
@@ -109,8 +104,8 @@ function ActivateButton({ name, ...of }: OfRelease): ReactNode {
     ...{ mayBreak: true, className: 'primary' },
     sentence:
       active === undefined
-        ? `New executions are pinned to ${name}; only workers running it can claim them.`
-        : `All new executions go to ${name}. ${active} drains: its open executions finish there.`,
+        ? `New executions are pinned to ${name}: only workers that have it take them.`
+        : `All new executions go to ${name}. ${active} drains: what is open on it ends there.`,
   };
   return <LineButton {...of} ask={ask} />;
 }
@@ -123,7 +118,7 @@ function DeactivateButton({ name, ...of }: OfRelease): ReactNode {
       act: 'deactivate',
       className: 'danger',
     },
-    sentence: `New executions are not pinned; any worker serving the pipeline can claim them. Open executions finish on ${name}.`,
+    sentence: `New executions are pinned to nothing: every worker that has the pipeline takes them. What is open on ${name} ends there.`,
   };
   return <LineButton {...of} ask={ask} />;
 }
@@ -131,7 +126,7 @@ function DeactivateButton({ name, ...of }: OfRelease): ReactNode {
 function RetireButton({ name, ...of }: OfRelease): ReactNode {
   const ask: LineAsk = {
     ...{ label: 'Retire…', title: `Retire ${name}`, act: 'retire', name, className: 'danger' },
-    sentence: 'Permanent: nothing can be pinned to it again and its name cannot be reused.',
+    sentence: 'For good: nothing is pinned to it ever again, and its name is not free.',
   };
   return <LineButton {...of} ask={ask} />;
 }
@@ -152,7 +147,7 @@ type LineDialogProps = OfLine & { readonly ask: LineAsk; readonly onClose: () =>
 
 function LineDialog({ pipeline, line, ask, onClose }: LineDialogProps): ReactNode {
   const act = useAct();
-  // The version that the user saw when the dialog opened.
+  // As it was when somebody decided: what is read meanwhile is not what they saw.
   const [expected] = useState(line.version);
   const [reason, setReason] = useState('');
   const [percent, setPercent] = useState(String(ask.percent ?? ''));
@@ -177,7 +172,7 @@ function LineDialog({ pipeline, line, ask, onClose }: LineDialogProps): ReactNod
         <p>{ask.sentence}</p>
         {ask.percent === undefined ? null : <PercentField percent={percent} onType={setPercent} />}
         <label htmlFor={reasonId}>
-          Reason <span className="about">(recorded in the change log)</span>
+          Reason <span className="about">(kept in the log)</span>
         </label>
         <input
           id={reasonId}
@@ -189,20 +184,20 @@ function LineDialog({ pipeline, line, ask, onClose }: LineDialogProps): ReactNod
         {ask.mayBreak === true ? (
           <label className={isForced ? 'chip chip-on' : 'chip'}>
             <input type="checkbox" checked={isForced} onChange={() => setForced(!isForced)} />
-            Force, even though it breaks open executions
+            although it would break something
           </label>
         ) : null}
         <ProblemNote error={act.error} />
         <div className="dialog-acts">
           <button type="button" className="quiet" onClick={onClose}>
-            Cancel
+            Leave it
           </button>
           <button
             type="submit"
             className={isForced || ask.className === 'danger' ? 'danger' : 'primary'}
             disabled={act.isPending}
           >
-            {act.isPending ? 'Working…' : ask.title}
+            {act.isPending ? 'Under way …' : ask.title}
           </button>
         </div>
       </form>
@@ -220,7 +215,7 @@ function PercentField({
   const id = useId();
   return (
     <>
-      <label htmlFor={id}>Share of new executions (%)</label>
+      <label htmlFor={id}>Per cent of new executions</label>
       <input
         id={id}
         type="number"
@@ -276,11 +271,11 @@ function PreflightDialog({ pipeline, name, onClose }: PreflightDialogProps): Rea
         }}
       >
         <p>
-          A worker running {name} replays open executions against recorded results and writes
-          nothing. The release must have a running worker but need not be active.
+          A worker of {name} replays open executions with what was recorded, and writes nothing. It
+          need not be active; it must run.
         </p>
         <label htmlFor={id}>
-          Max executions <span className="about">(optional, default: all)</span>
+          At most so many <span className="about">(all that are open without)</span>
         </label>
         <input
           id={id}
@@ -293,10 +288,10 @@ function PreflightDialog({ pipeline, name, onClose }: PreflightDialogProps): Rea
         <ProblemNote error={act.error} />
         <div className="dialog-acts">
           <button type="button" className="quiet" onClick={onClose}>
-            Cancel
+            Leave it
           </button>
           <button type="submit" className="primary" disabled={act.isPending}>
-            {act.isPending ? 'Running…' : 'Run preflight'}
+            {act.isPending ? 'Replaying …' : 'Replay them'}
           </button>
         </div>
       </form>

@@ -1,4 +1,4 @@
-// The releases of one pipeline: the active one, draining ones, compatibility, and the change log.
+// The releases of one pipeline: which is active, what drains, what a new one would break, and who did what.
 
 import { type ReactNode, useEffect, useState } from 'react';
 import type {
@@ -8,7 +8,7 @@ import type {
 } from '../../../src/features/releases/messages.ts';
 import { requestTo } from '../../../src/protocol/messages/request.ts';
 import { useMay, useRead } from '../api/reads.ts';
-import { actorText, countText, operationText } from '../model/words.ts';
+import { countText, plural } from '../model/words.ts';
 import { Status, Time } from '../parts/marks.tsx';
 import { Empty, PageHead, Shown } from '../parts/notes.tsx';
 import { type Column, Table } from '../parts/table.tsx';
@@ -38,7 +38,7 @@ export function LinePage({ pipeline }: { readonly pipeline: string }): ReactNode
         of={read}
         isEmpty={read.data !== undefined && releases.length === 0}
         empty={
-          <Empty title="No releases">
+          <Empty title="It has no releases">
             <p>
               Register one: <code>holdfast releases register {pipeline} v1 …</code>
             </p>
@@ -59,10 +59,10 @@ interface BuildsProps {
   readonly releases: readonly ReleaseMessage[];
 }
 
-/** The release in the URL is selected; by default the candidate, or the newest one. */
+/** One is looked at: which is in the address, or the one that is most likely to be asked about. */
 function Builds({ pipeline, line, releases }: BuildsProps): ReactNode {
   const place = usePlace();
-  // The default stays selected when another release is registered or activated.
+  // Not another one because somebody has registered or activated meanwhile.
   const [first] = useState(() => line.candidate ?? releases[0]?.name);
   const named = place.query.get('release') ?? first;
   const chosen = releases.find(({ name }) => name === named) ?? releases[0];
@@ -72,7 +72,7 @@ function Builds({ pipeline, line, releases }: BuildsProps): ReactNode {
     <>
       <Share line={line} />
       <div className="split split-even">
-        <ul className="causes" aria-label="Releases">
+        <ul className="causes" aria-label="Builds">
           {releases.map((release) => (
             <BuildCard
               key={release.name}
@@ -106,7 +106,7 @@ interface WhenReadProps {
   readonly onRead: (isRead: true) => void;
 }
 
-/** Reports that the content above is loaded, so that content below does not move when it appears. */
+/** What comes below waits for what is above it, the first time: nothing moves under the reader's eyes. */
 function WhenRead({ pipeline, name, onRead }: WhenReadProps): ReactNode {
   const { isPending } = useChanges(pipeline, name);
   useEffect(() => {
@@ -143,7 +143,7 @@ function BuildCard({ release, open, isChosen, onChoose }: BuildCardProps): React
           </span>
         )}
         <span className="about">
-          Registered <Time at={createdAt} /> by {actorText(createdBy)}
+          registered <Time at={createdAt} /> by {createdBy}
         </span>
       </button>
     </li>
@@ -151,40 +151,40 @@ function BuildCard({ release, open, isChosen, onChoose }: BuildCardProps): React
 }
 
 function pinnedText(state: ReleaseMessage['state'], pinned: number): string {
-  return state === 'draining' ? `${countText(pinned)} remaining` : `${countText(pinned)} pinned`;
+  return state === 'draining'
+    ? `${plural(pinned, 'execution')} to go`
+    : `${countText(pinned)} pinned`;
 }
 
 const LOG: readonly Column<ActivationMessage>[] = [
-  { title: 'Time', width: '7.5rem', cell: ({ at }) => <Time at={at} /> },
-  { title: 'Actor', width: 'minmax(8rem, 1fr)', cell: ({ actor }) => actorText(actor) },
+  { title: 'When', width: '7.5rem', cell: ({ at }) => <Time at={at} /> },
+  { title: 'Who', width: 'minmax(8rem, 1fr)', cell: ({ actor }) => actor },
   {
-    title: 'Action',
+    title: 'Did',
     width: 'minmax(9rem, 1fr)',
-    cell: ({ act, name, forced, after }) => (
+    cell: ({ act, name, forced }) => (
       <>
-        <strong>{act === 'percentage' ? 'Set share' : operationText(act)}</strong>{' '}
-        <span className="mono">{name}</span>
-        {act === 'percentage' ? ` ${after.percent ?? 0} %` : ''}
-        {forced ? <span className="bad"> forced</span> : null}
+        <strong>{act}</strong> <span className="mono">{name}</span>
+        {forced ? <span className="bad"> by force</span> : null}
       </>
     ),
   },
   {
-    title: 'Traffic after',
+    title: 'New executions since',
     width: 'minmax(10rem, 1fr)',
     cell: ({ after, version }) => (
       <span title={lineSentence({ ...after, version })}>{sharesText(after)}</span>
     ),
   },
   {
-    title: 'Reason',
+    title: 'Why',
     width: 'minmax(10rem, 1.6fr)',
     cell: ({ reason }) => <span title={reason}>{reason}</span>,
   },
 ];
 
 function sharesText({ active, candidate, percent = 0 }: ActivationMessage['after']): string {
-  if (active === undefined) return 'Not pinned';
+  if (active === undefined) return 'pinned to nothing';
   return candidate === undefined
     ? active
     : `${active} ${100 - percent} %, ${candidate} ${percent} %`;
@@ -197,20 +197,20 @@ function Log({ pipeline }: { readonly pipeline: string }): ReactNode {
   });
   const items = read.data?.items ?? [];
   return (
-    <section aria-label="Change log">
-      <h2>Change log</h2>
+    <section aria-label="Activations">
+      <h2>Activations</h2>
       <Shown
         of={read}
         isEmpty={read.data !== undefined && items.length === 0}
         empty={
           <p className="about">
-            No changes yet.
-            {admin ? ' Select a release and activate it.' : ''}
+            Nobody activated anything yet.
+            {admin ? ' Choose a release, and Activate it.' : ''}
           </p>
         }
       >
         <Table
-          label="Change log"
+          label="Activations"
           columns={LOG}
           items={items}
           keyOf={({ version }) => String(version)}

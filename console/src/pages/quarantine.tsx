@@ -1,11 +1,11 @@
-// Executions that need manual action: compensations that failed, and histories that the code no longer matches.
+// What nothing but a person can move: compensations that failed for good, and code that no longer fits.
 
 import { type ReactNode, useId, useState } from 'react';
 import type { ExecutionMessage } from '../../../src/protocol/messages/execution.ts';
 import { requestTo } from '../../../src/protocol/messages/request.ts';
 import { useHistory } from '../api/history.ts';
 import { itemsOf, type Pages, useAct, useMay, usePages } from '../api/reads.ts';
-import { countText, plural } from '../model/words.ts';
+import { plural } from '../model/words.ts';
 import { ActButton, Dialog, reasoned } from '../parts/dialog.tsx';
 import { ExecutionLink, Time } from '../parts/marks.tsx';
 import { Empty, PageHead, ProblemNote, Shown } from '../parts/notes.tsx';
@@ -22,7 +22,7 @@ function stuckOf({ id, pipeline, submittedAt }: ExecutionMessage): Stuck {
   return { id, pipeline, at: submittedAt };
 }
 
-/** The live stream does not report executions that begin to wait, so this page polls. */
+/** What begins to wait is not told of. */
 const LOOK = { everyMs: 3_000 } as const;
 
 export function QuarantinePage(): ReactNode {
@@ -43,11 +43,11 @@ export function QuarantinePage(): ReactNode {
     .filter(({ compensating }) => compensating)
     .map(stuckOf);
   const isNothing = parked.length + held.length + slow.length === 0;
-  // These executions are filtered from lists that are loaded page by page.
+  // They are found among others, of which a page was read.
   const unread = [quarantined, blocked, undoing].filter(({ hasNextPage }) => hasNextPage);
   return (
     <>
-      <PageHead title="Quarantine" about="Executions that need manual action" />
+      <PageHead title="Quarantine" about="What only a person can move" />
       <Shown
         of={quarantined}
         isEmpty={
@@ -60,19 +60,19 @@ export function QuarantinePage(): ReactNode {
       >
         <Group
           title="Quarantined"
-          about="Compensation failed permanently. Fix the cause, then retry the compensation."
+          about="Undoing failed for good. Look at what is left, put right what stood in the way, and undo the rest."
           items={parked}
           acts={(id) => <QuarantinedActs id={id} />}
         />
         <Group
           title="Blocked"
-          about="Deployed code no longer matches the history. Deploy compatible code, then resume."
+          about="The code no longer asks for what history has. Deploy code that fits, and resume."
           items={held}
           acts={(id) => <ResumeButton id={id} />}
         />
         <Group
-          title="Compensation retrying"
-          about="A compensation failed and will be retried. Retry it now or skip it."
+          title="Undoing, and waiting"
+          about="A compensation failed and is tried again later. Try it now, or leave it out for a reason."
           items={slow}
           acts={(id) => <UndoActs id={id} />}
         />
@@ -94,8 +94,8 @@ function Unread({ pages, looked }: UnreadProps): ReactNode {
   if (pages.length === 0) return null;
   return (
     <p className="unread" role="status">
-      Searched the newest {countText(looked)} dead letters and open executions. Older ones are not
-      shown.{' '}
+      This was found among the newest {plural(looked, 'dead letter')} and open executions; there are
+      older ones.{' '}
       <button
         type="button"
         disabled={pages.some(({ isFetchingNextPage }) => isFetchingNextPage)}
@@ -103,7 +103,7 @@ function Unread({ pages, looked }: UnreadProps): ReactNode {
           for (const each of pages) void each.fetchNextPage();
         }}
       >
-        Search older
+        Look further
       </button>
     </p>
   );
@@ -111,8 +111,11 @@ function Unread({ pages, looked }: UnreadProps): ReactNode {
 
 function NothingHere(): ReactNode {
   return (
-    <Empty title="Nothing needs attention">
-      <p>Failed compensations and executions blocked by code changes appear here.</p>
+    <Empty title="Nothing is stuck">
+      <p>
+        Here is what cannot go on by itself: failed compensations, and code that has changed under
+        an open execution.
+      </p>
     </Empty>
   );
 }
@@ -156,10 +159,10 @@ function ResumeButton({ id }: { readonly id: string }): ReactNode {
     <ActButton
       label="Resume…"
       ask={{
-        title: 'Resume execution',
+        title: 'Resume it',
         sentence:
-          'Workers claim the execution with the code deployed now. If that is incompatible too, it returns here.',
-        verb: 'Resume execution',
+          'It is claimed again, with the code that is deployed now. If that does not fit either, it is back here.',
+        verb: 'Resume',
         act: (reason) => requestTo('POST /v1/executions/:id/resume', { id, ...reasoned(reason) }),
       }}
     />
@@ -169,11 +172,11 @@ function ResumeButton({ id }: { readonly id: string }): ReactNode {
 function QuarantinedActs({ id }: { readonly id: string }): ReactNode {
   return (
     <ActButton
-      label="Retry compensation…"
+      label="Undo the rest…"
       ask={{
-        title: 'Retry compensation',
-        sentence: 'Starts a new execution that finishes the compensation.',
-        verb: 'Retry compensation',
+        title: 'Undo the rest',
+        sentence: 'A new execution undoes what this one could not.',
+        verb: 'Undo',
         act: (reason) =>
           requestTo('POST /v1/executions/:id/redrive', {
             ...{ id, mode: 'compensate', ...reasoned(reason) },
@@ -189,10 +192,10 @@ function UndoActs({ id }: { readonly id: string }): ReactNode {
   return (
     <>
       <button type="button" onClick={() => setVerb('retry')}>
-        Retry now…
+        Try now…
       </button>
       <button type="button" onClick={() => setVerb('skip')}>
-        Skip…
+        Leave out…
       </button>
       {verb === undefined ? null : (
         <UndoDialog id={id} verb={verb} onClose={() => setVerb(undefined)} />
@@ -201,7 +204,7 @@ function UndoActs({ id }: { readonly id: string }): ReactNode {
   );
 }
 
-/** Steps whose compensation failed, the latest last: the dialog proposes that one. */
+/** Steps whose undoing failed so far, the latest last: which one is meant is hardly ever a question. */
 function useFailedUndoing(id: string): readonly string[] {
   const { events } = useHistory(id, false);
   const names = events.flatMap(({ kind, name, body }) => {
@@ -227,7 +230,10 @@ function UndoDialog({
   const [reason, setReason] = useState('');
   const [stepId, reasonId] = [useId(), useId()];
   return (
-    <Dialog title={verb === 'retry' ? 'Retry compensation' : 'Skip compensation'} onClose={onClose}>
+    <Dialog
+      title={verb === 'retry' ? 'Try a compensation now' : 'Leave a compensation out'}
+      onClose={onClose}
+    >
       <form
         onSubmit={(event) => {
           event.preventDefault();
@@ -240,7 +246,7 @@ function UndoDialog({
           act.mutate(request, { onSuccess: onClose });
         }}
       >
-        <label htmlFor={stepId}>Step</label>
+        <label htmlFor={stepId}>Name of the step</label>
         <input
           id={stepId}
           required
@@ -263,10 +269,10 @@ function UndoDialog({
         <ProblemNote error={act.error} />
         <div className="dialog-acts">
           <button type="button" className="quiet" onClick={onClose}>
-            Cancel
+            Leave it
           </button>
           <button type="submit" className="primary" disabled={act.isPending}>
-            {verb === 'retry' ? 'Retry compensation' : 'Skip compensation'}
+            {verb === 'retry' ? 'Try it' : 'Leave it out'}
           </button>
         </div>
       </form>

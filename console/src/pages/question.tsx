@@ -1,4 +1,4 @@
-// One request: its payload, the form for its answer, and its other actions.
+// One thing that is asked: what it is, the form for its answer, and what else can be done with it.
 
 import { type ReactNode, useEffect, useId, useRef, useState } from 'react';
 import type { InteractionMessage } from '../../../src/features/awaits/messages.ts';
@@ -12,7 +12,7 @@ import { ProblemNote } from '../parts/notes.tsx';
 
 type Asked = InteractionMessage;
 
-/** How the user closed the request. */
+/** What whoever looks did to it. */
 export type Ending = 'answered' | 'cancelled';
 
 interface QuestionProps {
@@ -21,7 +21,7 @@ interface QuestionProps {
 }
 
 interface SoughtProps extends QuestionProps {
-  /** The user selected it: in a narrow window it is below the list, so it is scrolled into view. */
+  /** Somebody chose it: in a narrow window it stands below the list, where it would not be seen. */
   readonly isSought?: boolean;
 }
 
@@ -32,20 +32,22 @@ export function Question({ asked, onEnd, isSought = false }: SoughtProps): React
     if (isSought) place.current?.scrollIntoView({ block: 'nearest' });
   }, [isSought]);
   return (
-    <section ref={place} className="card question" aria-label="Selected request">
+    <section ref={place} className="card question" aria-label="The question">
       <h2>{unit?.name ?? asked.call}</h2>
       <p className="about">
-        Requested by <ExecutionLink id={asked.execution} />
+        Asked by <ExecutionLink id={asked.execution} />
         {unit === undefined ? null : (
           <>
             {' '}
             at <Time at={unit.openedAt} />
-            {unit.needed > 1 ? ` · ${unit.answered} of ${unit.needed} answers received` : ''}
-            {unit.checked ? ' · answer is validated by a worker' : ''}
+            {unit.needed > 1 ? `, ${unit.answered} of ${unit.needed} answers are there` : ''}
+            {unit.checked ? ', checked by a worker' : ''}
           </>
         )}
       </p>
-      {asked.request === undefined ? null : <JsonView value={asked.request} label="Request" />}
+      {asked.request === undefined ? null : (
+        <JsonView value={asked.request} label="What is asked" />
+      )}
       <Answering asked={asked} onEnd={onEnd} />
       <QuestionActs asked={asked} onEnd={onEnd} />
     </section>
@@ -58,10 +60,12 @@ function Answering({ asked, onEnd }: QuestionProps): ReactNode {
   const isChecked = asked.unit?.checked === true;
   const read = useRead(requestTo('GET /v1/awaits/:id', { id: asked.id }), { isEnabled: isChecked });
   if (asked.unit?.signed === true) {
-    return <p>Accepts answers only through a signed link. Create one and send it.</p>;
+    return <p>It takes answers by signed link only: make one, and send it to whoever answers.</p>;
   }
   if (!caller?.roles.includes('operate')) {
-    return <p>Answering requires the operate role; your key has {caller?.roles.join(', ')}.</p>;
+    return (
+      <p>Answering needs a key with the role operate; yours has {caller?.roles.join(', ')}.</p>
+    );
   }
   if (isChecked && read.isPending) return null;
   return (
@@ -88,21 +92,20 @@ function QuestionActs({ asked, onEnd }: QuestionProps): ReactNode {
     <div className="question-acts">
       <Assign id={id} assignee={asked.assignee ?? ''} />
       <div className="acts">
-        <ExtendButton id={id} label="Extend by 1 day" ms={DAY} />
-        <ExtendButton id={id} label="Remove deadline" ms={null} />
+        <ExtendButton id={id} label="One more day" ms={DAY} />
+        <ExtendButton id={id} label="For as long as it takes" ms={null} />
         <ActButton
-          label="Cancel request…"
+          label="Cancel the question…"
           ask={{
-            title: 'Cancel request?',
-            sentence: 'The pipeline is told that the request was cancelled, and continues.',
-            verb: 'Cancel request',
-            dismiss: 'Keep open',
+            title: 'Cancel the question',
+            sentence: 'Nobody will answer it: the code is told so, and goes on.',
+            verb: 'Cancel the question',
             isDanger: true,
             act: () => requestTo('POST /v1/awaits/:id/cancel', { id }),
             after: () => onEnd('cancelled'),
           }}
         />
-        {caller.hasLinks ? <CreateLink id={id} /> : null}
+        {caller.hasLinks ? <MakeLink id={id} /> : null}
       </div>
     </div>
   );
@@ -155,7 +158,7 @@ function Assign({
       <input
         id={id}
         value={name}
-        placeholder="Unassigned"
+        placeholder="nobody"
         onChange={(event) => setName(event.target.value)}
       />
       <button type="submit" disabled={act.isPending}>
@@ -166,7 +169,7 @@ function Assign({
   );
 }
 
-function CreateLink({ id }: { readonly id: string }): ReactNode {
+function MakeLink({ id }: { readonly id: string }): ReactNode {
   const act = useAct<{ readonly page: string }>();
   const href = act.data === undefined ? undefined : `${window.location.origin}${act.data.page}`;
   return (
@@ -177,7 +180,7 @@ function CreateLink({ id }: { readonly id: string }): ReactNode {
           act.mutate(requestTo('POST /v1/awaits/:id/link', { id, expiresInMs: 7 * DAY }))
         }
       >
-        Create link
+        Make a link
       </button>
       {href === undefined ? null : (
         <p className="made-link">

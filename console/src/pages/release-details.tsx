@@ -1,4 +1,4 @@
-// One release: its artifact, its contract changes, and the result of its last preflight.
+// What a release is, what its contract changes, and what was found when open executions were replayed on it.
 
 import type { ReactNode } from 'react';
 import type { ComparedMessage, ReleaseMessage } from '../../../src/features/releases/messages.ts';
@@ -9,7 +9,7 @@ import { ExecutionLink, Time } from '../parts/marks.tsx';
 import { Shown } from '../parts/notes.tsx';
 import { Link } from '../router.tsx';
 
-/** Its contract changes. Also read by the page, to know when they are shown. */
+/** What its contract changes: read where it is shown, and where others wait for it to be. */
 export function useChanges(pipeline: string, name: string): Read<ComparedMessage> {
   return useRead(
     requestTo('GET /v1/pipelines/:pipeline/releases/:name/changes', { pipeline, name }),
@@ -52,7 +52,7 @@ export function ReleaseDetails({ pipeline, release }: DetailsProps): ReactNode {
       </dl>
       {release.state === 'draining' ? <Draining pipeline={pipeline} pinned={pinned} /> : null}
       <ContractChanges read={changes} name={name} />
-      {/* Waits for the changes, which would move it down when they appear. */}
+      {/* Not to be moved down when those have come. */}
       {changes.isPending ? null : <PreflightResult release={release} />}
     </>
   );
@@ -68,8 +68,8 @@ function Draining({
   const open = ['queued', 'running', 'waiting'].map((status) => `&status=${status}`).join('');
   return (
     <p className="preview" role="status">
-      Draining: {plural(pinned, 'open execution')} must finish on this release. Keep its workers
-      running.{' '}
+      It drains: {plural(pinned, 'open execution')} began with it and end with it. Keep its workers
+      until then.{' '}
       <Link to={`/executions?pipeline=${encodeURIComponent(pipeline)}${open}`}>
         Open executions of {pipeline}
       </Link>
@@ -99,8 +99,8 @@ function ContractChanges({ name, read }: ChangesProps): ReactNode {
           <>
             <p className={breaking ? 'bad' : 'good'}>
               {breaking
-                ? 'Incompatible with the active release.'
-                : 'Compatible with the active release.'}
+                ? 'It breaks those who keep to what is active.'
+                : 'Nobody who keeps to what is active is broken.'}
             </p>
             <ChangeList changes={changes} />
           </>
@@ -111,9 +111,9 @@ function ContractChanges({ name, read }: ChangesProps): ReactNode {
 }
 
 function noChanges(name: string, against: string | undefined): string {
-  if (against === undefined) return 'No active release to compare with.';
-  if (against === name) return 'This is the baseline.';
-  return 'Identical to the active contract.';
+  if (against === undefined) return 'None was active, so there is nothing to compare it with.';
+  if (against === name) return 'This is the one that others are compared with.';
+  return 'It says the same as that of the active one.';
 }
 
 function ChangeList({ changes }: { readonly changes: ComparedMessage['changes'] }): ReactNode {
@@ -121,7 +121,7 @@ function ChangeList({ changes }: { readonly changes: ComparedMessage['changes'] 
     <ul className="changes">
       {changes.map(({ part, path, breaking, what }) => (
         <li key={`${part}${path}${what}`} className={breaking ? 'change change-breaks' : 'change'}>
-          <strong>{breaking ? 'breaking' : 'compatible'}</strong>
+          <strong>{breaking ? 'breaks' : 'fits'}</strong>
           <span className="mono">
             {part}
             {path}
@@ -140,13 +140,14 @@ function PreflightResult({ release }: { readonly release: ReleaseMessage }): Rea
       <div className="found">
         <h3>Preflight</h3>
         <p className="about">
-          Not run yet. Replays open executions with this release's code, without changing anything.
+          Not done. It replays what is open with the code of this release, by a worker that has it,
+          and changes nothing.
         </p>
       </div>
     );
   }
   const { at, open, looked, broken, brokenCount } = preflight;
-  const of = `${countText(looked)} ${looked === open ? 'open' : 'replayed'}`;
+  const of = looked === open ? `${countText(looked)} open` : `${countText(looked)} replayed`;
   return (
     <div className="found">
       <h3>
@@ -157,16 +158,16 @@ function PreflightResult({ release }: { readonly release: ReleaseMessage }): Rea
       </h3>
       <p className={brokenCount === 0 ? 'good' : 'bad'}>
         {brokenCount === 0
-          ? `All ${of} executions are compatible.`
-          : `${countText(brokenCount)} of ${of} executions would break.`}{' '}
-        {looked === open ? '' : `${plural(open, 'execution')} open.`}
+          ? `None of ${of} would break.`
+          : `${countText(brokenCount)} of ${of} would break.`}{' '}
+        {looked === open ? '' : `${plural(open, 'execution')} were open.`}
       </p>
       <ul className="changes">
         {broken.map(({ execution, release: pinned, seq, why }) => (
           <li key={execution} className="change change-breaks">
             <ExecutionLink id={execution} />
             <span className="about">
-              {pinned === undefined ? 'not pinned' : pinned}
+              {pinned === undefined ? 'pinned to nothing' : pinned}
               {seq === undefined ? '' : `, event ${seq}`}
             </span>
             <span>{why}</span>
@@ -174,7 +175,7 @@ function PreflightResult({ release }: { readonly release: ReleaseMessage }): Rea
         ))}
       </ul>
       {brokenCount > broken.length ? (
-        <p className="about">{countText(brokenCount - broken.length)} more</p>
+        <p className="about">and {countText(brokenCount - broken.length)} more.</p>
       ) : null}
     </div>
   );

@@ -1,10 +1,10 @@
-// Pipelines with releases, and the release that new executions go to.
+// Every pipeline that has releases, and where its new executions go.
 
 import type { ReactNode } from 'react';
 import type { LineOfMessage } from '../../../src/features/releases/messages.ts';
 import { requestTo } from '../../../src/protocol/messages/request.ts';
 import { itemsOf, usePages } from '../api/reads.ts';
-import { countedText } from '../model/words.ts';
+import { plural } from '../model/words.ts';
 import { Status } from '../parts/marks.tsx';
 import { Empty, More, PageHead, Shown } from '../parts/notes.tsx';
 import { Link } from '../router.tsx';
@@ -12,6 +12,7 @@ import { Link } from '../router.tsx';
 export function ReleasesPage(): ReactNode {
   const pages = usePages(requestTo('GET /v1/pipelines', { limit: 100 }), { everyMs: 5_000 });
   const items = itemsOf(pages);
+  const more = pages.hasNextPage ? ' and more' : '';
   return (
     <>
       <PageHead
@@ -19,7 +20,7 @@ export function ReleasesPage(): ReactNode {
         about={
           pages.data === undefined
             ? ' '
-            : `${countedText({ count: items.length, hasMore: pages.hasNextPage }, 'pipeline')} with releases`
+            : `${plural(items.length, 'pipeline')}${more} with builds of their own`
         }
       />
       <Shown
@@ -40,16 +41,16 @@ export function ReleasesPage(): ReactNode {
 
 function NoReleases(): ReactNode {
   return (
-    <Empty title="No releases yet">
+    <Empty title="Nothing was released yet">
       <p>
-        Without releases any worker can run any execution. With releases, an execution finishes on
-        the build it started on:
+        Without releases every worker takes every execution of its pipelines. With them, what is
+        open ends on the build that it began with:
       </p>
       <pre>
         {`holdfast contract build src/pipelines.ts
 holdfast releases register order v1 --artifact shop/orders --digest sha256:…`}
       </pre>
-      <p>The release appears here, ready to inspect, activate and roll back.</p>
+      <p>It appears here, to be looked through, activated and rolled back.</p>
     </Empty>
   );
 }
@@ -79,14 +80,14 @@ function LineCard({ line }: { readonly line: LineOfMessage }): ReactNode {
 
 type Line = Omit<LineOfMessage, 'pipeline'>;
 
-/** A bar that shows how new executions are split. */
+/** How new executions are divided. */
 export function Share({ line }: { readonly line: Line }): ReactNode {
   const { active, candidate, percent = 0 } = line;
   if (active === undefined) return null;
   const said =
     candidate === undefined
-      ? `All new executions go to ${active}`
-      : `${100 - percent} % of new executions go to ${active}, ${percent} % to ${candidate}`;
+      ? `all new executions go to ${active}`
+      : `${100 - percent} per cent of new executions go to ${active}, ${percent} to ${candidate}`;
   return (
     <span className="share" role="img" aria-label={said}>
       <span className="share-active" style={{ width: `${100 - percent}%` }} />
@@ -96,7 +97,7 @@ export function Share({ line }: { readonly line: Line }): ReactNode {
 }
 
 export function lineSentence({ active, candidate, percent, version }: Line): string {
-  if (version === 0 || active === undefined) return 'New executions are not pinned.';
+  if (version === 0 || active === undefined) return 'New executions are pinned to nothing.';
   if (candidate === undefined) return `New executions go to ${active}.`;
-  return `${percent} % of new executions go to ${candidate} (by key), ${100 - (percent ?? 0)} % to ${active}.`;
+  return `Of new executions ${percent} % go to ${candidate}, by their keys; the rest to ${active}.`;
 }

@@ -1,4 +1,4 @@
-// Schedules: pipelines that are submitted automatically, and their next run.
+// What is submitted by itself, and when next.
 
 import type { ReactNode } from 'react';
 import type { ScheduleMessage } from '../../../src/features/schedules/messages.ts';
@@ -36,9 +36,9 @@ export function SchedulesPage(): ReactNode {
 
 function NoSchedules(): ReactNode {
   return (
-    <Empty title="No schedules">
+    <Empty title="Nothing is scheduled">
       <p>
-        A schedule submits a pipeline at an interval or by cron. Create one with{' '}
+        A schedule submits a pipeline every so often, or by cron in a time zone: put one with{' '}
         <code>client.schedules.put('nightly', {"{ cron: '0 3 * * *', pipeline: 'report' }"})</code>.
       </p>
     </Empty>
@@ -58,16 +58,16 @@ function ScheduleCard({ schedule }: { readonly schedule: ScheduleMessage }): Rea
       </span>
       <span>{'pipeline' in target ? target.pipeline : `template ${target.template}`}</span>
       {paused ? <Status status="paused" /> : null}
-      <span>{next === undefined ? 'No next run' : <Until at={next} />}</span>
+      <span>{next === undefined ? 'not before it is resumed' : <Until at={next} />}</span>
       <span className="about">
         {firedAt === undefined ? (
-          'Never run'
+          'never fired'
         ) : (
           <>
-            Last run <Time at={firedAt} />
+            fired <Time at={firedAt} />
           </>
         )}{' '}
-        · overlap: {overlap} · catch-up: {catchUp}
+        · overlap {overlap} · catch up {catchUp}
       </span>
       {lastExecution === undefined ? null : <ExecutionLink id={lastExecution} />}
       <span className="acts">
@@ -89,9 +89,11 @@ function PauseSchedule({
     <ActButton
       label={isPaused ? 'Resume…' : 'Pause…'}
       ask={{
-        title: `${isPaused ? 'Resume' : 'Pause'} schedule ${id}`,
-        sentence: isPaused ? 'Runs resume at the next scheduled time.' : 'No runs until resumed.',
-        verb: isPaused ? 'Resume schedule' : 'Pause schedule',
+        title: `${isPaused ? 'Resume' : 'Pause'} ${id}`,
+        sentence: isPaused
+          ? 'It fires again at its times.'
+          : 'It does not fire until it is resumed.',
+        verb: isPaused ? 'Resume' : 'Pause',
         act: () => requestTo(`POST /v1/schedules/:id/${verb}`, { id }),
       }}
     />

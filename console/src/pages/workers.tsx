@@ -1,4 +1,4 @@
-// Live sessions, refused writes, the TTL advisor and leases.
+// Sessions with the time they have left, what they hold, and the writes that were refused to those whose time was over.
 
 import { type ReactNode, useState } from 'react';
 import type { RefusedWriteMessage } from '../../../src/features/audit/messages.ts';
@@ -9,7 +9,7 @@ import type {
   WorkerMessage,
 } from '../../../src/protocol/messages/sessions.ts';
 import { itemsOf, useMay, usePages, useRead } from '../api/reads.ts';
-import { durationText, plural, sentenceCase } from '../model/words.ts';
+import { durationText, plural } from '../model/words.ts';
 import { ActButton } from '../parts/dialog.tsx';
 import { ExecutionLink, Fence, Status, Time, useNow } from '../parts/marks.tsx';
 import { AdminElsewhere, Empty, More, PageHead, Shown } from '../parts/notes.tsx';
@@ -17,13 +17,13 @@ import { type Column, LongTable, Table } from '../parts/table.tsx';
 import { AdvicePanel } from './advice.tsx';
 
 const LOOK_MS = 1_000;
-/** The release of a worker changes only with a deploy. */
+/** What a worker says of itself changes with a deploy. */
 const WORKERS_MS = 5_000;
 
 export function WorkersPage(): ReactNode {
   return (
     <>
-      <PageHead title="Leases and workers" about="Live sessions, refused writes and leases" />
+      <PageHead title="Leases and workers" about="One heartbeat for everything a session holds" />
       <Sessions />
     </>
   );
@@ -68,9 +68,9 @@ function Sessions(): ReactNode {
 
 function NoWorkers(): ReactNode {
   return (
-    <Empty title="No sessions">
+    <Empty title="No session is open">
       <p>
-        Start a worker: <code>openWorker({'{ url, key, pipelines }'})</code> in your code, or run{' '}
+        A worker opens one: <code>openWorker({'{ url, key, pipelines }'})</code> in your code, or{' '}
         <code>holdfast dev</code>.
       </p>
     </Empty>
@@ -97,23 +97,23 @@ function SessionCard({
         <strong title={id}>{owner}</strong>
         <Status status={state} />
       </div>
-      <div className="slack" title="Time left before the session lapses without another heartbeat">
+      <div className="slack" title="How long it may act without another heartbeat">
         <span
           className={part < 0.25 ? 'slack-bar slack-low' : 'slack-bar'}
           style={{ width: `${part * 100}%` }}
         />
       </div>
       <p className="about">
-        {left > 0 ? `Lapses in ${durationText(left)}` : `Lapsed ${durationText(-left)} ago`} · TTL{' '}
-        {durationText(ttlMs)} · last heartbeat <Time at={beatAt} />
+        {left > 0 ? `${durationText(left)} of slack` : `out of time since ${durationText(-left)}`},
+        ttl {durationText(ttlMs)}, last beat <Time at={beatAt} />
       </p>
       <p className="about">
-        {project === undefined ? 'embedded worker' : project}
+        {project === undefined ? 'embedded' : project}
         {pipelines === undefined ? '' : ` · ${pipelines.join(', ')}`}
         {worker?.release === undefined ? '' : ` · release ${worker.release}`}
       </p>
       {worker?.refused === undefined ? null : (
-        <p className="problem">Not eligible for pinned executions. {worker.refused.detail}</p>
+        <p className="problem">It gets nothing that is pinned. {worker.refused.detail}</p>
       )}
       {mayEnd && state !== 'ended' ? <EndButton id={id} owner={owner} /> : null}
     </li>
@@ -123,12 +123,12 @@ function SessionCard({
 function EndButton({ id, owner }: { readonly id: string; readonly owner: string }): ReactNode {
   return (
     <ActButton
-      label="End session…"
+      label="End it…"
       className="quiet"
       ask={{
-        title: `End session ${owner}?`,
-        sentence: 'Its leases are released immediately; any later write is refused.',
-        verb: 'End session',
+        title: `End the session of ${owner}`,
+        sentence: 'What it holds is free for others at once. What it still writes is refused.',
+        verb: 'End the session',
         isDanger: true,
         needsReason: true,
         act: (reason) => requestTo('POST /v1/sessions/:id/end', { id, reason }),
@@ -137,27 +137,22 @@ function EndButton({ id, owner }: { readonly id: string; readonly owner: string 
   );
 }
 
-/** A worker records the result of a step; every other write is named by its code. */
-function verbText(verb: string): string {
-  return verb === 'record' ? 'Step result' : sentenceCase(verb);
-}
-
 const REFUSED: readonly Column<RefusedWriteMessage>[] = [
-  { title: 'Last seen', width: '7.5rem', cell: ({ lastAt }) => <Time at={lastAt} /> },
+  { title: 'Last', width: '7.5rem', cell: ({ lastAt }) => <Time at={lastAt} /> },
   {
-    title: 'Writer',
+    title: 'Who wrote',
     width: 'minmax(7rem, 1fr)',
     cell: ({ owner }) => <span title={owner}>{owner}</span>,
   },
-  { title: 'Operation', width: '6rem', cell: ({ verb }) => verbText(verb) },
-  { title: 'Fence used', width: '6rem', cell: ({ fence }) => <Fence fence={fence} isOld /> },
+  { title: 'What', width: '6rem', cell: ({ verb }) => verb },
+  { title: 'With', width: '6rem', cell: ({ fence }) => <Fence fence={fence} isOld /> },
   {
-    title: 'Current fence',
-    width: '6.5rem',
+    title: 'Newest',
+    width: '6rem',
     cell: ({ newest }) => (newest === undefined ? '' : <Fence fence={newest} />),
   },
-  { title: 'Reason', width: 'minmax(7rem, 1fr)', cell: ({ why }) => sentenceCase(why) },
-  { title: 'Count', width: '4rem', isNumber: true, cell: ({ count }) => count },
+  { title: 'Why', width: 'minmax(7rem, 1fr)', cell: ({ why }) => why },
+  { title: 'Times', width: '4rem', isNumber: true, cell: ({ count }) => count },
   {
     title: 'Execution',
     width: '10.5rem',
@@ -179,12 +174,14 @@ function RefusedWrites(): ReactNode {
           isEmpty={read.data !== undefined && items.length === 0}
           empty={
             <p className="about">
-              None. Writes by a worker that was paused or partitioned after its lease was taken over
-              show up here.
+              None. A worker that was frozen or cut off, and writes after somebody has taken over,
+              is shown here with its old fence.
             </p>
           }
         >
-          <p className="about">{plural(items.length, 'distinct late write')}, all rejected</p>
+          <p className="about">
+            {plural(items.length, 'kind')} of late writes, none of which did any harm
+          </p>
           <Table
             label="Refused writes"
             columns={REFUSED}
@@ -221,12 +218,12 @@ function Leases(): ReactNode {
           }}
         >
           <input
-            aria-label="Key prefix"
-            placeholder="Key prefix"
+            aria-label="Prefix of the key"
+            placeholder="prefix of the key"
             value={prefix}
             onChange={(event) => setPrefix(event.target.value)}
           />
-          <button type="submit">Search</button>
+          <button type="submit">Look</button>
         </form>
       </header>
       <Shown
@@ -234,7 +231,8 @@ function Leases(): ReactNode {
         isEmpty={pages.data !== undefined && items.length === 0}
         empty={
           <p className="about">
-            No leases yet. Acquire one with <code>session.acquire('invoice/7')</code>.
+            No key was ever granted here. The lease library grants them:
+            session.acquire('invoice/7').
           </p>
         }
       >
@@ -259,7 +257,7 @@ const LEASES: readonly Column<ListedLeaseMessage>[] = [
 ];
 
 const ACTS: Column<ListedLeaseMessage> = {
-  title: 'Actions',
+  title: 'Acts',
   width: '12rem',
   cell: ({ key, fence, state }) =>
     state === 'held' || state === 'draining' ? <LeaseActs leaseKey={key} fence={fence} /> : '',
@@ -281,9 +279,9 @@ function LeaseActs({
         label="Drain…"
         className="quiet"
         ask={{
-          title: `Drain lease ${leaseKey}?`,
-          sentence: 'Asks the holder to stop within one minute, then releases the lease.',
-          verb: 'Drain lease',
+          title: `Drain ${leaseKey}`,
+          sentence: 'Its holder is asked to stop within a minute. Then it is free for others.',
+          verb: 'Drain',
           needsReason: true,
           act: (reason) =>
             requestTo('POST /v1/leases/:key/drain', { ...term, reason, deadlineMs: DRAIN_MS }),
@@ -293,10 +291,10 @@ function LeaseActs({
         label="Revoke…"
         className="quiet"
         ask={{
-          title: `Revoke lease ${leaseKey}?`,
+          title: `Revoke ${leaseKey}`,
           sentence:
-            'Ends the lease now. The holder finds out at its next heartbeat; its writes are refused from now on.',
-          verb: 'Revoke lease',
+            'The term ends now. Its holder learns of it with its next heartbeat, and what it writes until then is refused.',
+          verb: 'Revoke',
           isDanger: true,
           needsReason: true,
           act: (reason) => requestTo('POST /v1/leases/:key/revoke', { ...term, reason }),

@@ -1,4 +1,4 @@
-// The form for an answer: one field per property of a simple schema, otherwise JSON.
+// A form for an answer: fields where its schema is known and simple, JSON where not. What was typed stays.
 
 import { type ReactNode, useId, useState } from 'react';
 import { type FieldSchema, fieldsOf, readAnswer } from '../model/answer-fields.ts';
@@ -47,7 +47,7 @@ export function AnswerForm({
       )}
       <ProblemNote error={problem ?? error} />
       <button type="submit" className="primary" disabled={isPending}>
-        {isPending ? 'Sending…' : 'Submit'}
+        {isPending ? 'Sending …' : 'Answer'}
       </button>
     </form>
   );
@@ -99,7 +99,7 @@ function Field({
   );
   if (options !== undefined) {
     const words: Readonly<Record<string, string>> =
-      field.kind === 'boolean' ? { true: 'Yes', false: 'No' } : {};
+      field.kind === 'boolean' ? { true: 'yes', false: 'no' } : {};
     return (
       <fieldset className="choice">
         <legend>

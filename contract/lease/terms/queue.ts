@@ -137,6 +137,7 @@ export const queueCases: readonly ContractCase[] = [
       await queue(store, cid);
       const place = { key: KEY, attempt: attemptOf(`of ${bob.id} for ${KEY}`) };
       assert.deepEqual(await store.leases.withdraw(place), { kind: 'withdrawn', wasQueued: true });
+      assert.equal((await store.leases.inspect(KEY)).waiting, 1);
       assert.equal(await queue(store, cid), 'queued 0');
       await mustRelease(store, ann.tenure);
       assert.equal(await queue(store, cid), 'granted');

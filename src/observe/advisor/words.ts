@@ -1,4 +1,4 @@
-// The advice in sentences: the verdict, the limiting factor and the assumptions behind it.
+// The advice in sentences: what it follows from, what it trades, and what stands in the way.
 
 import type { Candidate, Constraint } from './candidate.ts';
 import type { Goals } from './goals.ts';
@@ -10,8 +10,8 @@ const DAYS_30_HOURS = 720;
 const DAY_MS = 86_400_000;
 
 export const CONSTRAINT_WORDS: Readonly<Record<Constraint, string>> = {
-  attempts: 'at least three renewal attempts must fit into the authority',
-  pauses: 'the authority must outlast the pause that hits one heartbeat in ten thousand',
+  attempts: 'at least three tries of a renewal must fit into the authority',
+  pauses: 'the authority must outlast the pause that meets one heartbeat in ten thousand',
   'longest-effect': 'the longest effect must fit between two heartbeats',
   takeover: 'the takeover p99 must stay within its limit',
   'false-losses': 'false losses must stay within their limit',
@@ -44,19 +44,19 @@ export function reasonsFor(advice: {
   const { model, chosen, current, keep, gainShare, found } = advice;
   const percent = Math.round(gainShare * 100);
   const verdict = keep
-    ? `Keep the current settings: the best alternative costs ${Math.max(0, percent)} % less, which is below 10 % or within the uncertainty.`
+    ? `Keep what you have: the best found is ${Math.max(0, percent)} % cheaper, which is less than 10 % or less than what is uncertain.`
     : current.broken.length > 0
       ? `The current settings break a limit: ${current.broken.map((name) => CONSTRAINT_WORDS[name]).join('; ')}.`
-      : `${percent} % lower cost than the current settings, at the given prices.`;
+      : `This is ${percent} % cheaper than the current settings, by the prices given.`;
   const binding =
     found.binding === undefined
-      ? 'Limiting factor: none. The costs of takeover, false losses and writes balance here.'
-      : `Limiting factor: ${CONSTRAINT_WORDS[found.binding]}. Without this limit, a cheaper setting exists.`;
+      ? 'No limit binds: the prices of takeover, false loss and writes balance here.'
+      : `What binds is that ${CONSTRAINT_WORDS[found.binding]}; without that, a cheaper setting exists.`;
   return [
     verdict,
     binding,
-    `Takeover p50 is TTL − heartbeat/2 + ${showMs(model.takeoverDelayMs)}: on average, a holder dies halfway between two heartbeats.`,
-    `${chosen.predicted.attemptsThatFit} renewal attempts fit into the authority; each fails with probability ${model.failure.mean.toPrecision(2)}.`,
+    `Takeover is ttl − heartbeat/2 + ${showMs(model.takeoverDelayMs)} at the median, since a holder dies at any moment between two heartbeats.`,
+    `${chosen.predicted.attemptsThatFit} tries of a renewal fit; each fails on its own with probability ${model.failure.mean.toPrecision(2)}.`,
     pauseWords(model),
     ...heartbeatWords(advice),
     ...checkpointWords(model, chosen),
@@ -67,20 +67,20 @@ function pauseWords(model: LeaseModel): string {
   const { pauses, sessionHours } = model;
   if (pauses.tail.kind === 'assumed') {
     const longest = pauses.lengthAt(1 / DAYS_30_HOURS);
-    return `One assumed pause in 30 days exceeds ${showMs(longest)}.`;
+    return `Of pauses as assumed, one in thirty days lasts longer than ${showMs(longest)}.`;
   }
-  return `${pauses.count} pauses observed in ${sessionHours.toPrecision(3)} session hours; the tail beyond them is ${tailWords(model)}.`;
+  return `${pauses.count} pauses were seen in ${sessionHours.toPrecision(3)} hours of sessions; the tail beyond them is ${tailWords(model)}.`;
 }
 
 function tailWords(model: LeaseModel): string {
   const { tail } = model.pauses;
-  if (model.pauses.count === 0) return 'unknown, because no pause was observed';
+  if (model.pauses.count === 0) return 'not known: none was seen';
   return tail.kind === 'pareto'
-    ? 'a generalised Pareto distribution fitted to the longest ones'
-    : 'bounded by Cantelli’s inequality, because there are too few to fit a distribution';
+    ? 'a generalised Pareto law fitted to the longest of them'
+    : 'bounded by Cantelli’s inequality, for want of more of them';
 }
 
-/** A shorter heartbeat that failure-detector theory requires if failed heartbeats are not retried early. */
+/** What the theory of failure detectors says about the heartbeat, for whoever sends them one by one. */
 function heartbeatWords(advice: {
   readonly model: LeaseModel;
   readonly goals: Goals;
@@ -97,7 +97,7 @@ function heartbeatWords(advice: {
   });
   if (longest >= heartbeatMs) return [];
   return [
-    `Without early retries, a heartbeat of at most ${showMs(longest)} would be needed (Chen, Toueg and Aguilera). Holdfast retries failed heartbeats every TTL / 20.`,
+    `By Chen, Toueg and Aguilera a heartbeat of at most ${showMs(longest)} would be needed here if failed ones were not tried again sooner; the keeper does, every ttl / 20.`,
   ];
 }
 
@@ -105,10 +105,10 @@ function checkpointWords(model: LeaseModel, chosen: Candidate): readonly string[
   const { checkpointMs } = chosen.settings;
   if (checkpointMs === undefined || model.checkpointCostMs === undefined) {
     if (model.pauses.tail.kind === 'assumed') return [];
-    return ['No checkpoint was recorded, so there is no advice on how often to save.'];
+    return ['No checkpoint was recorded, so nothing is said about how often to save.'];
   }
   return [
-    `A checkpoint takes ${showMs(model.checkpointCostMs)}; √(2·cost/losses) gives ${showMs(checkpointMs)} of work between checkpoints. Save at the first end of a step after that. Half or twice that interval costs a quarter more.`,
+    `A checkpoint takes ${showMs(model.checkpointCostMs)}; √(2·cost/losses) gives ${showMs(checkpointMs)} of work between two, saved at the first end of a step after that. Half or twice as much costs a quarter more.`,
   ];
 }
 
@@ -118,14 +118,14 @@ export function conflictReasons(all: readonly Candidate[], goals: Goals): readon
   const reasons: string[] = [];
   if (shortEnough !== undefined) {
     reasons.push(
-      `A takeover p99 of ${showMs(goals.takeoverP99MsMax)} needs a TTL of at most ${showMs(shortEnough.settings.ttlMs)}, ` +
-        `which breaks a limit: ${shortEnough.broken.map((name) => CONSTRAINT_WORDS[name]).join('; ')}.`,
+      `A takeover p99 of ${showMs(goals.takeoverP99MsMax)} needs a ttl of at most ${showMs(shortEnough.settings.ttlMs)}; ` +
+        `there, ${shortEnough.broken.map((name) => CONSTRAINT_WORDS[name]).join('; ')}, and does not.`,
     );
   }
   reasons.push(
     safeEnough === undefined
-      ? `No TTL up to ${showMs(goals.ttlMsMax)} meets the other limits: holders pause too long or too often. Check what blocks them first.`
-      : `The other limits need a TTL of at least ${showMs(safeEnough.settings.ttlMs)}, with a takeover p99 of ${showMs(safeEnough.predicted.takeoverP99Ms)}.`,
+      ? `No ttl up to ${showMs(goals.ttlMsMax)} keeps the other limits: holders pause too long or too often. Look at what blocks them first.`
+      : `The other limits need a ttl of at least ${showMs(safeEnough.settings.ttlMs)}, with a takeover p99 of ${showMs(safeEnough.predicted.takeoverP99Ms)}.`,
   );
   return reasons;
 }

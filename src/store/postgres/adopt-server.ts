@@ -7,9 +7,11 @@
 // connections is needed, which a pooler in between would make useless.
 
 import type { LeasePolicy } from '../../lease/policy.ts';
+import { extendLiving } from '../sql/leases/sweep.ts';
 import { type Database, type Queries, statement } from './database.ts';
+import { play } from './gateway.ts';
 import { SAME_SERVER } from './predicates.ts';
-import { extendLiving, liftFences } from './recover.ts';
+import { liftFences } from './recover.ts';
 
 const IS_SAME = statement(`select coalesce(${SAME_SERVER}, false) as same`);
 
@@ -64,7 +66,7 @@ export async function adopt(queries: Queries, policy: LeasePolicy): Promise<bool
       const reason = `server started anew, from ${seen.system_id}/${seen.timeline} to ${system_id}/${timeline}`;
       await liftFences(queries, { actor: 'holdfast', reason, endHalt: false });
     }
-    await extendLiving(queries, policy);
+    await play(queries, extendLiving(policy));
   }
   await queries.rows(ADOPT, [system_id, timeline]);
   return true;

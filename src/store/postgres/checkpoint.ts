@@ -1,9 +1,10 @@
 import { decideCheckpoint } from '../../lease/decide/term.ts';
 import type { LeasePolicy } from '../../lease/policy.ts';
 import type { CheckpointAnswer, SaveCheckpoint } from '../../lease/port.ts';
+import { loadTerm } from '../sql/leases/views.ts';
 import { type Database, statement } from './database.ts';
+import { play } from './gateway.ts';
 import { haltIfAhead } from './halt.ts';
-import { loadTerm } from './load-view.ts';
 import { noteLostRace } from './lost-race.ts';
 import { chainIsWhole, liveChain } from './predicates.ts';
 
@@ -53,7 +54,7 @@ export async function checkpoint(
     ]);
     if (saved.length > 0) return { kind: 'saved', replayed: false };
   }
-  const { now, ...view } = await loadTerm(database, request.key);
+  const { now, ...view } = await play(database, loadTerm(request.key));
   const decision = decideCheckpoint(view, request, { policy, now });
   if (decision.kind === 'replay') return { kind: 'saved', replayed: true };
   if (decision.kind === 'apply') {

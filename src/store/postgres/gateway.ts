@@ -1,5 +1,6 @@
 // Runs the verbs of store/sql on PostgreSQL.
 
+import type { LeaseGateway } from '../sql/leases/terms.ts';
 import {
   type After,
   type Asked,
@@ -19,6 +20,7 @@ import {
   statement,
 } from './database.ts';
 import type { Parts } from './executions/parts.ts';
+import type { Hints } from './hints.ts';
 
 const WRITES = /\b(insert into|update|delete from) hf\./;
 const RETURNS = /\breturning\b/;
@@ -42,6 +44,17 @@ export function plainGatewayOf(database: Database, boundaries?: Committing): Pla
   return {
     read: (script) => play(database, script()),
     write: (script) => perform({ database, boundaries }, script),
+  };
+}
+
+export function leaseGatewayOf(database: Database, hints: Hints): LeaseGateway {
+  const plain = plainGatewayOf(database);
+  return {
+    ...plain,
+    once: plain.read,
+    freed: async (key, isAwaited) => {
+      if (isAwaited) await hints.ring(key);
+    },
   };
 }
 

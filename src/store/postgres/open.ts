@@ -6,9 +6,12 @@ import type { LeaseStore, SessionStore } from '../../lease/port.ts';
 import { rejectUnknownOptions } from '../../support/options.ts';
 import type { CoordinatorStore } from '../contract/execution-store.ts';
 import { accessOf } from '../sql/access/open.ts';
+import { readsOf } from '../sql/leases/reads.ts';
+import { endSession, openSession } from '../sql/leases/sessions.ts';
+import { extendLiving } from '../sql/leases/sweep.ts';
+import { termsOf } from '../sql/leases/terms.ts';
 import { acquire } from './acquire.ts';
 import { adopt } from './adopt-server.ts';
-import { beginIntent } from './begin-intent.ts';
 import { checkpoint } from './checkpoint.ts';
 import {
   connectDirectly,
@@ -20,33 +23,17 @@ import {
   settingsOf,
 } from './connect.ts';
 import { Database, STORE_NOW_SQL } from './database.ts';
-import { endSession } from './end-session.ts';
 import { openExecutions } from './executions/open.ts';
-import { plainGatewayOf } from './gateway.ts';
+import { leaseGatewayOf, plainGatewayOf } from './gateway.ts';
 import { heartbeat } from './heartbeat.ts';
 import { Hints } from './hints.ts';
-import { listSessions } from './list-sessions.ts';
 import { knownMigrations, migrate } from './migrate.ts';
 import { sealsOf } from './move/open-move.ts';
 import { refuseSealed } from './move/seal.ts';
-import { openSession } from './open-session.ts';
 import { openPool } from './pooler.ts';
-import {
-  type Gaps,
-  inspectLease,
-  inspectSession,
-  listCarried,
-  listLeases,
-  readEvents,
-} from './reads.ts';
-import { raiseEpoch, recover } from './recover.ts';
-import { release } from './release.ts';
-import { requestDrain } from './request-drain.ts';
-import { revoke } from './revoke.ts';
-import { settleIntent } from './settle-intent.ts';
+import { type Gaps, readEvents } from './read-events.ts';
+import { raiseEpoch } from './recover.ts';
 import { sweep } from './sweep.ts';
-import { verify } from './verify.ts';
-import { withdraw } from './withdraw.ts';
 
 export type { PostgresStoreOptions } from './connect.ts';
 
@@ -122,31 +109,24 @@ function storeOf(
 }
 
 function sessionsOf({ database, policy }: Parts): SessionStore {
+  const gateway = plainGatewayOf(database);
   return {
-    open: (request) => openSession(database, policy, request),
+    ...readsOf(gateway).sessions,
+    open: (request) => gateway.write(() => openSession(request, policy)),
     heartbeat: (request) => heartbeat(database, policy, request),
-    end: (request) => endSession(database, request),
-    inspect: (id) => inspectSession(database, id),
-    list: (query) => listSessions(database, query),
-    leases: (id) => listCarried(database, id),
+    end: (request) => gateway.write(() => endSession(request)),
     sweep: (request) => sweep(database, policy, request),
-    recover: () => recover(database, policy),
+    recover: async () => ({ extended: await gateway.write(() => extendLiving(policy)) }),
   };
 }
 
 function leasesOf({ database, policy, hints, gaps }: Parts): LeaseStore {
+  const gateway = leaseGatewayOf(database, hints);
   return {
+    ...readsOf(gateway).leases,
+    ...termsOf(gateway, policy),
     acquire: (request) => acquire(database, policy, request),
-    withdraw: (request) => withdraw(database, request),
     checkpoint: (request) => checkpoint(database, policy, request),
-    beginIntent: (request) => beginIntent(database, policy, request),
-    settleIntent: (request) => settleIntent(database, policy, request),
-    release: (request) => hints.after(request.key, release(database, policy, request)),
-    requestDrain: (request) => requestDrain(database, policy, request),
-    revoke: (request) => hints.after(request.key, revoke(database, policy, request)),
-    inspect: (key) => inspectLease(database, key),
-    verify: (request) => verify(database, request),
     events: (query) => readEvents(database, gaps, query),
-    list: (query) => listLeases(database, query),
   };
 }

@@ -1,7 +1,8 @@
 import { decideCheckpoint } from '../../lease/decide/term.ts';
 import type { CheckpointAnswer, SaveCheckpoint } from '../../lease/port.ts';
 import { assert } from '../../support/assert.ts';
-import { loadTermView, refused } from './load-view.ts';
+import { loadTerm } from '../sql/leases/views.ts';
+import { play } from './gateway.ts';
 import type { Transaction } from './transaction.ts';
 
 // T-6: key, fence and session each on its own; K-2: seq only rises; K-5: one kept back.
@@ -58,9 +59,9 @@ export function checkpoint(tx: Transaction, request: SaveCheckpoint): Checkpoint
   });
   if (saved === 1) return { kind: 'saved', replayed: false };
 
-  const decision = decideCheckpoint(loadTermView(tx, request.key), request, { policy, now });
+  const decision = decideCheckpoint(play(tx, loadTerm(request.key)), request, { policy, now });
   assert(decision.kind !== 'apply', 'T-6: a checkpoint that may be saved was not');
-  return decision.kind === 'replay'
-    ? { kind: 'saved', replayed: true }
-    : refused(tx, request, decision.refusal);
+  if (decision.kind === 'replay') return { kind: 'saved', replayed: true };
+  if (decision.refusal.why === 'fence-ahead') tx.haltFor(request.fence);
+  return { kind: 'refused', ...decision.refusal };
 }

@@ -145,6 +145,15 @@ export class Database {
     return this.#clock.leadMs;
   }
 
+  get policy(): LeasePolicy {
+    return this.#config.policy;
+  }
+
+  /** The key may have become free. */
+  hint(key: LeaseKey): void {
+    this.#ring([key]);
+  }
+
   listen(listener: (key: LeaseKey) => void): () => void {
     this.hints.add(listener);
     return () => this.hints.delete(listener);

@@ -1,6 +1,7 @@
 // Runs the verbs of store/sql on SQLite.
 
 import type { SQLInputValue } from 'node:sqlite';
+import type { LeaseGateway } from '../sql/leases/terms.ts';
 import type { Asked, Gateway, PlainGateway, Script } from '../sql/script.ts';
 import type { Database } from './database.ts';
 import type { ReadTransaction, Transaction } from './transaction.ts';
@@ -11,6 +12,11 @@ export function accessGatewayOf(database: Database): PlainGateway {
     read: (script) => database.read((tx) => play(tx, script())),
     write: (script) => database.write((tx) => play(tx, script())),
   };
+}
+
+export function leaseGatewayOf(database: Database): LeaseGateway {
+  const plain = accessGatewayOf(database);
+  return { ...plain, once: plain.write, freed: async (key) => database.hint(key) };
 }
 
 export function gatewayOf(database: Database): Gateway {

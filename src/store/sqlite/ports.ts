@@ -3,32 +3,20 @@
 import type { LeaseStore, SessionStore } from '../../lease/port.ts';
 import type { CoordinatorStore } from '../contract/execution-store.ts';
 import { accessOf } from '../sql/access/open.ts';
+import { readsOf } from '../sql/leases/reads.ts';
+import { endSession, openSession } from '../sql/leases/sessions.ts';
+import { extendLiving } from '../sql/leases/sweep.ts';
+import { termsOf } from '../sql/leases/terms.ts';
 import { acquire } from './acquire.ts';
-import { beginIntent } from './begin-intent.ts';
 import { checkpoint } from './checkpoint.ts';
 import type { Database } from './database.ts';
-import { endSession } from './end-session.ts';
 import { executionsOf } from './executions/open.ts';
-import { accessGatewayOf } from './gateway.ts';
+import { accessGatewayOf, leaseGatewayOf, play } from './gateway.ts';
 import { heartbeat } from './heartbeat.ts';
 import { sealsOf } from './move/open-move.ts';
-import { openSession } from './open-session.ts';
-import {
-  inspectLease,
-  inspectSession,
-  listCarried,
-  listLeases,
-  listSessions,
-  readEvents,
-} from './reads.ts';
-import { raiseEpoch, recover } from './recover.ts';
-import { release } from './release.ts';
-import { requestDrain } from './request-drain.ts';
-import { revoke } from './revoke.ts';
-import { settleIntent } from './settle-intent.ts';
-import { sweep } from './sweep.ts';
-import { verify } from './verify.ts';
-import { withdraw } from './withdraw.ts';
+import { readEvents } from './read-events.ts';
+import { raiseEpoch } from './recover.ts';
+import { announceEnds, sweep } from './sweep.ts';
 
 type Ports = Omit<CoordinatorStore, 'kind' | 'policy' | 'durability' | 'hintsReach' | 'address'>;
 
@@ -47,37 +35,37 @@ export function portsOf(database: Database): Ports {
 
 function sessionsOf(database: Database): SessionStore {
   return {
+    ...readsOf(leaseGatewayOf(database)).sessions,
     open: (request) => {
       const own = { ...request, metadata: { ...request.metadata } };
-      return database.write((tx) => openSession(tx, own));
+      return database.write((tx) => {
+        tx.forgetSessions();
+        return play(tx, openSession(own, tx.policy));
+      });
     },
     heartbeat: (request) => database.write((tx) => heartbeat(tx, request)),
-    end: (request) => database.write((tx) => endSession(tx, request)),
-    inspect: (id) => database.read((tx) => inspectSession(tx, id)),
-    list: (query) => database.read((tx) => listSessions(tx, query)),
-    leases: (id) => database.read((tx) => listCarried(tx, id)),
+    end: (request) =>
+      database.write((tx) => {
+        const answer = play(tx, endSession(request));
+        if (answer.kind === 'ended' && !answer.replayed) announceEnds(tx);
+        return answer;
+      }),
     sweep: (request) => database.write((tx) => sweep(tx, request)),
-    recover: () => database.write((tx) => recover(tx)),
+    recover: () => database.write((tx) => ({ extended: play(tx, extendLiving(tx.policy)) })),
   };
 }
 
 function leasesOf(database: Database): LeaseStore {
+  const gateway = leaseGatewayOf(database);
   return {
+    ...readsOf(gateway).leases,
+    ...termsOf(gateway, database.policy),
     acquire: (request) => database.write((tx) => acquire(tx, request)),
-    withdraw: (request) => database.write((tx) => withdraw(tx, request)),
     checkpoint: (request) => {
       // K-3: what the caller does to its bytes before the flush cannot reach what is stored.
       const own = { ...request, bytes: Uint8Array.from(request.bytes) };
       return database.write((tx) => checkpoint(tx, own));
     },
-    beginIntent: (request) => database.write((tx) => beginIntent(tx, request)),
-    settleIntent: (request) => database.write((tx) => settleIntent(tx, request)),
-    release: (request) => database.write((tx) => release(tx, request)),
-    requestDrain: (request) => database.write((tx) => requestDrain(tx, request)),
-    revoke: (request) => database.write((tx) => revoke(tx, request)),
-    inspect: (key) => database.read((tx) => inspectLease(tx, key)),
-    verify: (request) => verify(database, request),
     events: (query) => database.read((tx) => readEvents(tx, query)),
-    list: (query) => database.read((tx) => listLeases(tx, query)),
   };
 }

@@ -3,33 +3,18 @@
 
 import type { StatementSync } from 'node:sqlite';
 import type { NewEvent } from '../../lease/event.ts';
-import { type Fence, isIssuable } from '../../lease/fence.ts';
+import type { Fence } from '../../lease/fence.ts';
 import type { LeaseKey, SessionId } from '../../lease/names.ts';
 import type { LeasePolicy } from '../../lease/policy.ts';
 import type { Instant } from '../../support/clock.ts';
 import { fromEvent } from '../lease-rows.ts';
+import { halt } from '../sql/leases/events.ts';
 import type { ArrayStatement, Connection, Parameters, Told } from './connection.ts';
+import { play } from './gateway.ts';
 
 const APPEND_EVENT = `
   insert into event (at, kind, key, fence, rev, session_id, owner, detail)
   values (:at, :kind, :key, :fence, :rev, :session_id, :owner, :detail)`;
-
-const NOTIFY = `
-  update session
-     set notices = notices + 1
-   where id = :session`;
-
-// One alarm is enough; but the epoch must rise above the highest fence presented (T-4).
-const HALT = `
-  update meta
-     set halted = :fence
-   where true
-     and halted is null -- guard: halted
-`;
-
-const HALT_HIGHER = `
-  update meta
-     set halted = max(halted, :fence)`;
 
 // X-1: itself and all above it are there and have not ended. What is missing was deleted as ended.
 const IS_OPEN = `
@@ -140,19 +125,9 @@ export class Transaction implements ReadTransaction {
     this.run(APPEND_EVENT, { ...fromEvent(event) });
   }
 
-  /** Its holder must look at its leases before it trusts the next heartbeat's answer. */
-  notify(session: SessionId): void {
-    this.run(NOTIFY, { session });
-  }
-
-  /** Somebody showed a fence that was never issued: stop granting until a person looks (T-4). */
+  /** A caller showed a fence that was never issued: stop granting until a person looks (T-4). */
   haltFor(fence: Fence): void {
-    if (!isIssuable(fence)) return;
-    if (this.run(HALT, { fence }) === 0) {
-      this.run(HALT_HIGHER, { fence });
-      return;
-    }
-    this.append({ kind: 'alarm', at: this.now, alarm: 'fence-ahead', cause: `fence ${fence}` });
+    play(this, halt(fence));
   }
 
   hint(key: LeaseKey): void {

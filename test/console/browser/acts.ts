@@ -18,13 +18,13 @@ const answers: BrowserCase = {
     const { page } = desk;
     await page.getByLabel('Assignee', { exact: true }).fill('olga');
     await desk.button('Assign').click();
-    await page.getByText('Assigned to olga').waitFor();
+    await page.getByText('for olga').waitFor();
     await page.getByLabel('note').fill('with thanks');
     await page.getByLabel('yes').check();
     await desk.shoot('answer-form');
     await desk.checkAccess('the form of an answer');
-    await desk.button('Submit').click();
-    await page.getByText('No open requests').waitFor();
+    await desk.button('Answer').click();
+    await page.getByText('Nothing is asked now').waitFor();
     await desk.open(`/executions/${world.waiting}`, 'order');
     await page.getByText(/Completed at/).waitFor();
     const client = new HoldfastClient({ url: coordinator.url, key: await coordinator.key(ROLES) });
@@ -44,7 +44,7 @@ const byLink: BrowserCase = {
     await desk.open('/inbox', 'Inbox');
     const { page } = desk;
     await page.getByRole('button', { name: /^anything/ }).click();
-    await desk.button('Create link').click();
+    await desk.button('Make a link').click();
     const href =
       (await page.getByRole('link', { name: /\/console\/answer\// }).textContent()) ?? '';
     await page.context().clearCookies();
@@ -53,13 +53,13 @@ const byLink: BrowserCase = {
     await desk.checkAccess('the page of a link');
     await desk.shoot('answer-link');
     await page.getByLabel(/^Answer/).fill('{"accepted": tru');
-    await desk.button('Submit').click();
+    await desk.button('Answer').click();
     await page.getByRole('alert').waitFor();
     const typed = await page.getByLabel(/^Answer/).inputValue();
     assert.equal(typed, '{"accepted": tru', 'what was typed is still there');
     await page.getByLabel(/^Answer/).fill('{"accepted": true}');
-    await desk.button('Submit').click();
-    await page.getByText('Thank you. Your answer was saved.').waitFor();
+    await desk.button('Answer').click();
+    await page.getByText('Thank you: your answer is kept.').waitFor();
     await client.executions.result(id);
     await page.goto(`${coordinator.url}/console/executions`);
     await page.getByLabel('API key').waitFor();
@@ -82,7 +82,7 @@ const redrives: BrowserCase = {
     await desk.shoot('redrive-preview');
     await page.getByLabel(/^Reason/).fill('the bank is back');
     await desk.button('Re-drive 3 dead letters').click();
-    await desk.heading('Bulk re-drive').waitFor();
+    await desk.heading('redrive of many').waitFor();
     await page.getByText('3 items').waitFor();
     await page.getByText(/^3 /).first().waitFor();
     await desk.checkAccess('a job');
@@ -192,7 +192,7 @@ const live: BrowserCase = {
     await desk.button('Preview count').click();
     await page.getByText('Matches 1 open execution right now.').waitFor();
     await desk.button('Cancel 1 execution').click();
-    await desk.heading('Bulk cancel').waitFor();
+    await desk.heading('cancel of many').waitFor();
     await desk.open('/executions?pipeline=nobody-runs-this', 'Executions');
     await page.getByRole('cell', { name: 'cancelled' }).waitFor();
   },
@@ -201,14 +201,14 @@ const live: BrowserCase = {
 /** What a page says where there is nothing yet. */
 const EMPTY: readonly (readonly [path: string, heading: string, says: string])[] = [
   ['/executions', 'Executions', 'No executions yet'],
-  ['/inbox', 'Inbox', 'No open requests'],
-  ['/dead-letters', 'Dead letters', 'No dead letters'],
-  ['/quarantine', 'Quarantine', 'Nothing needs attention'],
-  ['/releases', 'Releases', 'No releases yet'],
-  ['/releases/nothing', 'nothing', 'No releases'],
-  ['/schedules', 'Schedules', 'No schedules'],
-  ['/archive', 'Archive', 'Archive is empty'],
-  ['/audit', 'Audit log', 'No entries'],
+  ['/inbox', 'Inbox', 'Nothing is asked now'],
+  ['/dead-letters', 'Dead letters', 'No dead letters are open'],
+  ['/quarantine', 'Quarantine', 'Nothing is stuck'],
+  ['/releases', 'Releases', 'Nothing was released yet'],
+  ['/releases/nothing', 'nothing', 'It has no releases'],
+  ['/schedules', 'Schedules', 'Nothing is scheduled'],
+  ['/archive', 'Archive', 'Nothing was archived yet'],
+  ['/audit', 'Audit log', 'Nothing is on record'],
 ];
 
 const empty: BrowserCase = {
@@ -256,21 +256,19 @@ const advises: BrowserCase = {
   async run({ desk }) {
     const { page } = desk;
     await desk.open('/workers', 'Leases and workers');
-    const panel = page.getByRole('region', { name: 'TTL advisor' });
-    await panel.getByText(/^(Recommended:|Keep) TTL/).waitFor();
-    await panel
-      .getByRole('img', { name: /each point is one TTL; current: .* false takeovers/ })
-      .waitFor();
-    await panel.getByLabel('Optimise for').selectOption('interactive');
-    await panel.getByLabel('Mean pause (ms)').fill('5000');
-    await panel.getByRole('button', { name: 'Recommend' }).click();
-    await panel.getByText('No TTL meets every limit.').waitFor();
-    await panel.getByText(/A takeover p99 of 15 s needs a TTL of at most/).waitFor();
+    const panel = page.getByRole('region', { name: 'Which ttl?' });
+    await panel.getByText(/^(Open sessions with|Keep) a ttl of/).waitFor();
+    await panel.getByRole('img', { name: /each point is one ttl; now .* false losses/ }).waitFor();
+    await panel.getByLabel('What matters').selectOption('interactive');
+    await panel.getByLabel('they last on average, ms').fill('5000');
+    await panel.getByRole('button', { name: 'Advise' }).click();
+    await panel.getByText('No ttl keeps every limit.').waitFor();
+    await panel.getByText(/A takeover p99 of 15 s needs a ttl of at most/).waitFor();
     await desk.checkAccess('goals that contradict each other');
-    await panel.getByLabel('Mean pause (ms)').fill('100');
-    await panel.getByLabel('Current TTL (ms)').fill('60000');
-    await panel.getByRole('button', { name: 'Recommend' }).click();
-    await panel.getByText(/^Recommended: TTL 1\d s/).waitFor();
+    await panel.getByLabel('they last on average, ms').fill('100');
+    await panel.getByLabel('ttl now, ms').fill('60000');
+    await panel.getByRole('button', { name: 'Advise' }).click();
+    await panel.getByText(/^Open sessions with a ttl of 1\d s/).waitFor();
     await panel.getByText(/The current settings break a limit/).waitFor();
     await panel.scrollIntoViewIfNeeded();
     for (const theme of ['light', 'dark'] as const) {

@@ -45,8 +45,8 @@ async function approve(desk: Desk): Promise<void> {
   await page.getByRole('link', { name: '1 Approve an order' }).click();
   await page.getByText('"soup"').waitFor();
   await page.getByLabel('yes').check();
-  await desk.button('Submit').click();
-  await page.getByText('No open requests').waitFor();
+  await page.getByRole('button', { name: 'Answer', exact: true }).click();
+  await page.getByText('Nothing is asked now').waitFor();
   const told = page.getByRole('listitem').filter({ hasText: 'resumed where it was waiting' });
   await told.getByRole('link').waitFor();
   await page.getByRole('link', { name: 'View code', exact: true }).click();
@@ -97,7 +97,7 @@ async function redrive(desk: Desk): Promise<void> {
   await desk.heading('Dead letters').waitFor();
   await desk.button('Re-drive all…').click();
   await desk.button('Re-drive dead letters').click();
-  await desk.heading('Bulk re-drive').waitFor();
+  await desk.heading('redrive of many').waitFor();
   await page.getByRole('cell').getByRole('link').nth(1).click();
   await page.getByText(/Compensated at/).waitFor();
 }

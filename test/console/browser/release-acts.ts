@@ -9,7 +9,7 @@ import type { Desk } from './desk.ts';
 import type { BrowserCase } from './register.ts';
 
 function build(desk: Desk, name: string): Locator {
-  return desk.page.getByRole('list', { name: 'Releases' }).getByRole('button', { name });
+  return desk.page.getByRole('list', { name: 'Builds' }).getByRole('button', { name });
 }
 
 async function choose(desk: Desk, name: string): Promise<void> {
@@ -39,8 +39,8 @@ const refusesWhatBreaks: BrowserCase = {
     await page.getByRole('link', { name: 'parcel' }).click();
     await desk.heading('parcel').waitFor();
     await choose(desk, 'v3');
-    await page.getByText('Incompatible with the active release.').waitFor();
-    await page.getByText('2 of 2 open executions would break.').waitFor();
+    await page.getByText('It breaks those who keep to what is active.').waitFor();
+    await page.getByText('2 of 2 open would break.').waitFor();
     const [id = ''] = world.parcels;
     const broken = page.getByRole('listitem').filter({ has: page.locator(`a[title="${id}"]`) });
     await broken.getByText(/step:pack#1.*step:wrap#1/).waitFor();
@@ -77,15 +77,15 @@ const deploys: BrowserCase = {
     const client = new HoldfastClient({ url: coordinator.url, key: await coordinator.key(ROLES) });
     await desk.open('/releases/parcel?release=v2', 'parcel');
     await desk.button('Preflight…').click();
-    await desk.button('Run preflight').click();
-    await page.getByText('All 2 open executions are compatible.').waitFor();
+    await desk.button('Replay them').click();
+    await page.getByText('None of 2 open would break.').waitFor();
     await isGone(desk);
-    await desk.button('Set traffic share…').click();
-    await page.getByLabel('Share of new executions (%)').fill('20');
+    await desk.button('Share…').click();
+    await page.getByLabel('Per cent of new executions').fill('20');
     await page.getByLabel(/^Reason/).fill('a few first');
-    await desk.button('Set traffic share of v2').click();
+    await desk.button('Give v2 a share').click();
     await page
-      .getByText(/^20 % of new executions go to v2/)
+      .getByText(/^Of new executions 20 % go to v2/)
       .first()
       .waitFor();
     await isGone(desk);
@@ -98,7 +98,7 @@ const deploys: BrowserCase = {
     await page.keyboard.press('Escape');
     await isGone(desk);
     await page
-      .getByText(/^30 % of new executions go to v2/)
+      .getByText(/^Of new executions 30 % go to v2/)
       .first()
       .waitFor();
     await act(desk, { label: 'Promote…', title: 'Promote v2', reason: 'all is well' });
@@ -106,7 +106,7 @@ const deploys: BrowserCase = {
     await page.getByText('New executions go to v2.').first().waitFor();
     await page.getByText('all is well').waitFor();
     await choose(desk, 'v1');
-    await page.getByText('2 remaining').waitFor();
+    await page.getByText('2 executions to go').waitFor();
     await desk.checkAccess('a release that drains');
     await desk.shoot('release-draining');
     await act(desk, { label: 'Retire…', title: 'Retire v1', reason: 'too soon' });
@@ -118,7 +118,7 @@ const deploys: BrowserCase = {
     await page.getByText('New executions go to v1.').first().waitFor();
     await act(desk, { label: 'Deactivate…', title: 'Deactivate v1', reason: 'back to any worker' });
     await isGone(desk);
-    await page.getByText('New executions are not pinned.').first().waitFor();
+    await page.getByText('New executions are pinned to nothing.').first().waitFor();
     await client.releases.change('parcel', { act: 'activate', name: 'v2' });
     await empty(desk, client, world.parcels);
   },

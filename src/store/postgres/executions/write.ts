@@ -9,13 +9,14 @@ import type { NewsRefusal, OwnerRefusal } from '../../../execution/refusal.ts';
 import type { Instant } from '../../../support/clock.ts';
 import type { Attachment, OwnerWrite } from '../../contract/execution-store.ts';
 import { type HistoryRow, toExecution, toHistoryEvent } from '../../execution-rows.ts';
+import { type SessionRow, toChain } from '../../lease-rows.ts';
 import { openAwaits } from '../../sql/awaits.ts';
 import { saveExecution } from '../../sql/changes.ts';
 import { EXECUTION_COLUMNS, type LockedRow } from '../../sql/executions.ts';
+import { POSTGRES } from '../../sql/leases/views.ts';
 import { type Attempted, type Queries, statement } from '../database.ts';
 import { play } from '../gateway.ts';
 import { haltIfAhead } from '../halt.ts';
-import { chainOf, LAST_ISSUED, type SessionJson, toChain } from '../load-view.ts';
 import { insertChildren } from './insert-executions.ts';
 import { eventColumns } from './items.ts';
 import { aliveOf } from './owner-guards.ts';
@@ -32,7 +33,7 @@ const LOCK = statement(`
 
 // A statement of its own: what it sees was committed before the lock was had.
 const VIEW = statement(`
-  select hf_now() as now, ${LAST_ISSUED} as last_issued, ${chainOf('$2')} as holder,
+  select hf_now() as now, ${POSTGRES.lastIssued} as last_issued, ${POSTGRES.chainOf('$2')} as holder,
          coalesce((select h.seq from hf.history h where h.execution_id = $1 order by h.seq desc limit 1), 0) as last_seq,
          (select json_agg(h order by h.seq)
             from (select h.seq, h.at, h.fence, h.kind, h.name, h.body
@@ -45,7 +46,7 @@ const VIEW = statement(`
 interface ViewRow {
   readonly now: number;
   readonly last_issued: number;
-  readonly holder: SessionJson[] | null;
+  readonly holder: SessionRow[] | null;
   readonly last_seq: number;
   readonly stored: readonly HistoryRow[] | null;
 }
@@ -68,7 +69,7 @@ export async function lockForOwner(
   return {
     now: (view?.now ?? 0) as Instant,
     execution: row === undefined ? undefined : toExecution(row),
-    holder: toChain(view?.holder ?? null),
+    holder: toChain(view?.holder),
     lastIssued: view?.last_issued ?? 0,
     lastSeq: view?.last_seq ?? 0,
     stored: (view?.stored ?? []).map(toHistoryEvent),

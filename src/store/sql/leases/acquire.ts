@@ -1,0 +1,69 @@
+// What acquire does around the statement that grants, which is native: it explains why nothing was granted, and
+// removes what stood in the way.
+
+import { type AcquireDecision, answerGrant, decideAcquire } from '../../../lease/decide/acquire.ts';
+import type { LeasePolicy } from '../../../lease/policy.ts';
+import type { Acquire, AcquireAnswer } from '../../../lease/port.ts';
+import type { EntryRefusal } from '../../../lease/refusal.ts';
+import { all, type Script, sql } from '../script.ts';
+import { withdraw } from './terms.ts';
+import { type EntryView, loadEntry, loadWholeTerm } from './views.ts';
+
+/** Why the statement granted nothing. */
+export type Explained =
+  | { readonly kind: 'answered'; readonly answer: AcquireAnswer }
+  /** Sessions that are overdue stand in the way: they must be expired first. */
+  | Extract<AcquireDecision, { readonly kind: 'reclaim' }>
+  /** It may be granted: an end was not written down, or those in line up to `lineEnd` do not count. */
+  | { readonly kind: 'grant'; readonly lineEnd: number }
+  | { readonly kind: 'again' };
+
+export function* explainAcquire(request: Acquire, policy: LeasePolicy): Script<Explained> {
+  const view = yield* loadEntry(request, policy);
+  const decision = decideAcquire(view, request, view.now);
+  switch (decision.kind) {
+    case 'refuse-session':
+      return answered({ kind: 'refused', ...decision.refusal });
+    case 'replay':
+      return yield* replay(request, view);
+    case 'refuse':
+      return decision.mayWait && request.wait === true
+        ? yield* enqueue(request, policy, decision.refusal)
+        : answered({ kind: 'refused', ...decision.refusal });
+    case 'reclaim':
+      return decision;
+    case 'grant':
+      return { kind: 'grant', lineEnd: view.lineEnd };
+  }
+}
+
+function answered(answer: AcquireAnswer): Explained {
+  return { kind: 'answered', answer };
+}
+
+/** With the bytes of the checkpoint, unless the term was replaced in between. */
+function* replay(request: Acquire, { own, now }: EntryView): Script<Explained> {
+  const { lease } = yield* loadWholeTerm(request.key);
+  return lease?.attempt === request.attempt
+    ? answered({ kind: 'granted', replayed: true, ...answerGrant(lease, own, now) })
+    : { kind: 'again' };
+}
+
+// Asking again keeps the place; it is written only when half of its time is gone.
+const TAKE_TICKET = sql(`
+  insert into hf.ticket as t (key, attempt_id, session_id, expires_at)
+  values (:key, :attempt, :session, hf_now() + :ticketMs::bigint)
+      on conflict (key, attempt_id) do update
+     set expires_at = excluded.expires_at
+   where t.expires_at < hf_now() + :ticketMs::bigint / 2`);
+
+function* enqueue(request: Acquire, policy: LeasePolicy, refusal: EntryRefusal): Script<Explained> {
+  const { key, attempt, session } = request;
+  yield* all(TAKE_TICKET, { key, attempt, session, ticketMs: policy.ticketMs });
+  const { ahead, lease } = yield* loadEntry(request, policy);
+  const isGranted = lease?.attempt === attempt && lease.session === session;
+  if (!isGranted) return answered({ kind: 'queued', ahead, refusal });
+  // A copy of this request was granted meanwhile: nobody would ever come for the place in line.
+  yield* withdraw(request);
+  return { kind: 'again' };
+}

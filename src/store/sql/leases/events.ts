@@ -1,0 +1,63 @@
+// Events, in the transaction that makes them true (O-1), and the alarm that stops grants.
+
+import type { NewEvent } from '../../../lease/event.ts';
+import { type Fence, isIssuable } from '../../../lease/fence.ts';
+import type { Instant } from '../../../support/clock.ts';
+import { fromEvent } from '../../lease-rows.ts';
+import { all, one, type Script, type Sql, sql } from '../script.ts';
+import { both } from './views.ts';
+
+const EVENT = {
+  ...{ at: 'bigint', kind: 'text', key: 'text', fence: 'bigint', rev: 'bigint' },
+  ...{ session_id: 'uuid', owner: 'text', detail: 'jsonb' },
+};
+
+const TELL = both((d) => {
+  const columns = Object.keys(EVENT).join(', ');
+  return `
+  insert into hf.event (${columns})
+  select ${columns}
+    from ${d.records(':events', EVENT)} as e`;
+});
+
+const TELL_ON_SQLITE: Sql = { ...TELL, postgres: { text: '', names: [] } };
+
+export function* tell(events: readonly NewEvent[]): Script<void> {
+  if (events.length > 0) yield* all(TELL, parametersOf(events));
+}
+
+/** Of a change whose statement tells it by itself on PostgreSQL. */
+export function* tellOnSqlite(event: NewEvent): Script<void> {
+  yield* all(TELL_ON_SQLITE, parametersOf([event]));
+}
+
+function parametersOf(events: readonly NewEvent[]): { readonly events: string } {
+  return { events: JSON.stringify(events.map(fromEvent)) };
+}
+
+// The alarm goes off once; but the epoch must rise above the highest fence presented (T-4).
+const HALT = both(
+  (d) => `
+  update hf.meta
+     set halted = :fence
+   where id = 1
+     and halted is null -- guard: halted
+     and :fence::bigint > ${d.lastIssued} -- guard: ahead
+  returning hf_now() as now`,
+);
+
+const HALT_HIGHER = sql(`
+  update hf.meta
+     set halted = case when halted < :fence::bigint then :fence else halted end
+   where id = 1`);
+
+/** A caller showed a fence that was never issued: stop granting until a person looks (T-4). */
+export function* halt(fence: Fence): Script<void> {
+  if (!isIssuable(fence)) return;
+  const first = yield* one<{ now: Instant }>(HALT, { fence });
+  if (first === undefined) yield* all(HALT_HIGHER, { fence });
+  else {
+    const cause = `fence ${fence}`;
+    yield* tell([{ kind: 'alarm', at: first.now, alarm: 'fence-ahead', cause }]);
+  }
+}

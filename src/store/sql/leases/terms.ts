@@ -1,0 +1,422 @@
+// What a holder does in its term, and operators to it (T-6). One guarded statement decides; when it changed
+// nothing, the decision of the kernel explains why. If that says yes, the world moved in between, and the statement is
+// tried again: PostgreSQL does not lock what it has not found.
+
+import {
+  answerTerm,
+  decideBeginIntent,
+  decideDrain,
+  decideRelease,
+  decideRevoke,
+  decideSettleIntent,
+  decideVerify,
+  type TermContext,
+  type TermDecision,
+  type TermView,
+} from '../../../lease/decide/term.ts';
+import { drainEvent, endedEvent } from '../../../lease/event.ts';
+import type { Fence } from '../../../lease/fence.ts';
+import type { LeaseRecord, TermEnd } from '../../../lease/lease.ts';
+import type { LeaseKey, Owner, SessionId } from '../../../lease/names.ts';
+import type { LeasePolicy } from '../../../lease/policy.ts';
+import type {
+  BeginIntent,
+  LeaseStore,
+  Release,
+  RequestDrain,
+  Revoke,
+  SettleIntent,
+  Withdraw,
+  Withdrawn,
+} from '../../../lease/port.ts';
+import type { Refusal } from '../../../lease/refusal.ts';
+import { AssertionFault } from '../../../support/assert.ts';
+import type { Instant } from '../../../support/clock.ts';
+import type { IntentRow } from '../../lease-rows.ts';
+import {
+  all,
+  dialects,
+  one,
+  type PlainGateway,
+  type Script,
+  type Sql,
+  sql,
+  wrote,
+} from '../script.ts';
+import { halt, tell, tellOnSqlite } from './events.ts';
+import { both, type Dialect, loadTerm, onPostgres, POSTGRES, SQLITE } from './views.ts';
+
+/** How a store runs the scripts of leases. */
+export interface LeaseGateway extends PlainGateway {
+  /** For a script whose one statement is a whole transition: PostgreSQL needs no transaction around it. */
+  once<Answer>(script: () => Script<Answer>): Promise<Answer>;
+  /** The key may have become free; `isAwaited` where a session stands in line for it. Never fails the caller. */
+  freed(key: LeaseKey, isAwaited: boolean): Promise<void>;
+}
+
+type TermVerbs = Pick<
+  LeaseStore,
+  'beginIntent' | 'settleIntent' | 'release' | 'requestDrain' | 'revoke' | 'verify' | 'withdraw'
+>;
+
+export function termsOf(gateway: LeaseGateway, policy: LeasePolicy): TermVerbs {
+  const { read, once, write } = gateway;
+  return {
+    async beginIntent(request) {
+      const decision = await once(() => beginIntent(request, policy));
+      await haltIfAhead(gateway, request, decision);
+      return answerTerm(decision, (replayed) => ({ kind: 'begun', replayed }));
+    },
+
+    async settleIntent(request) {
+      const decision = await once(() => settleIntent(request, policy));
+      await haltIfAhead(gateway, request, decision);
+      return answerTerm(decision, (replayed) => ({ kind: 'settled', wasOpen: !replayed }));
+    },
+
+    async release(request) {
+      const decision = await once(() => release(request, policy));
+      await haltIfAhead(gateway, request, decision);
+      if (decision.kind === 'apply') await gateway.freed(request.key, isTrue(decision.row.awaited));
+      return answerTerm(decision, (replayed) => ({ kind: 'released', replayed }));
+    },
+
+    async revoke(request) {
+      const decision = await write(() => revoke(request, policy));
+      await haltIfAhead(gateway, request, decision);
+      if (decision.kind === 'apply') await gateway.freed(request.key, isTrue(decision.row.awaited));
+      return answerTerm(decision, (replayed) => ({ kind: 'revoked', replayed }));
+    },
+
+    async requestDrain(request) {
+      const decision = await write(() => requestDrain(request, policy));
+      await haltIfAhead(gateway, request, decision);
+      if (decision.kind === 'refuse') return { kind: 'refused', ...decision.refusal };
+      const { drain, now } = decision;
+      const deadlineInMs = drain.deadlineAt - now;
+      return { kind: 'draining', deadlineInMs, replayed: decision.kind === 'replay' };
+    },
+
+    async verify(request) {
+      const { now, ...view } = await read(() => loadTerm(request.key));
+      const decision = decideVerify(view, request, now);
+      if (decision.kind === 'current') return decision;
+      await haltIfAhead(gateway, request, decision);
+      return { kind: 'refused', ...decision.refusal };
+    },
+
+    async withdraw(request) {
+      const answer = await once(() => withdraw(request));
+      if (answer.wasQueued) await gateway.freed(request.key, false);
+      return answer;
+    },
+  };
+}
+
+/** A fence of a key that a caller shows. */
+interface Shown {
+  readonly key: LeaseKey;
+  readonly fence: Fence;
+}
+
+/** Far more than any race lasts, since each loss means that another write went through. */
+const LOSSES_MAX = 100;
+
+type Changed<Decision, Row> =
+  | { readonly kind: 'apply'; readonly row: Row }
+  | (Exclude<Decision, { readonly kind: 'apply' }> & { readonly now: Instant });
+
+interface Verb<Request, Decision> {
+  readonly sql: Sql;
+  decide(view: TermView, request: Request, context: TermContext): Decision;
+}
+
+function* change<Request extends Shown, Decision extends TermDecision, Row = ChangedTerm>(
+  verb: Verb<Request, Decision>,
+  request: Request,
+  given: { readonly policy: LeasePolicy; readonly values?: object },
+): Script<Changed<Decision, Row>> {
+  const { policy, values } = given;
+  for (let losses = 0; losses < LOSSES_MAX; losses += 1) {
+    const row = yield* one<Row>(verb.sql, { ...request, ...values });
+    if (row !== undefined) return { kind: 'apply', row };
+    const { now, ...view } = yield* loadTerm(request.key);
+    const decision = verb.decide(view, request, { policy, now });
+    if (decision.kind === 'apply') continue;
+    return { ...(decision as Exclude<Decision, { readonly kind: 'apply' }>), now };
+  }
+  throw new AssertionFault(
+    `T-6: ${verb.decide.name} allows what its statement has refused ${LOSSES_MAX} times`,
+  );
+}
+
+/**
+ * The holder's session and all above it, as far as they have authority now. PostgreSQL locks them so that none can be
+ * ended before this commits: `for key share` waits for an end, which locks `for update`, and lets heartbeats pass.
+ */
+function liveChain({ steps }: Dialect): string {
+  return `chain as materialized (
+    select a.id
+      from hf.session as h, ${steps('h.path')}, hf.session as a
+     where h.id = :session
+       and a.id == step.value
+       and coalesce(a.ended_at is null, false) -- guard: session-ended
+       and a.expires_at - a.grace_ms > hf_now() -- guard: lapse
+       for key share of a
+  )`;
+}
+
+/** T-6: key, fence and session each on its own. */
+function isHeld({ depth }: Dialect): string {
+  return `l.key = :key
+       and l.fence = :fence -- guard: fence
+       and l.session_id is not distinct from :session -- guard: session
+       and coalesce(l.ended_at is null, false) -- guard: ended
+       and coalesce(l.drain_deadline_at > hf_now(), true) -- guard: drain-deadline
+       and coalesce(l.hard_deadline_at > hf_now(), true) -- guard: hard-deadline
+       and (select count(*) from chain) = (select ${depth('s.path')} from hf.session as s where s.id = :session) -- guard: alive`;
+}
+
+/**
+ * The session that carries the lease and all above it, as far as they have not ended, locked as above: without
+ * the lock an operator's act could still land on a term that others know to have ended with its session. Overdue is
+ * not ended.
+ */
+function carryingChain({ steps }: Dialect): string {
+  return `chain as materialized (
+    select a.expires_at
+      from hf.lease as c, hf.session as h, ${steps('h.path')}, hf.session as a
+     where c.key = :key
+       and h.id == c.session_id
+       and a.id == step.value
+       and coalesce(a.ended_at is null, false) -- guard: carrier-ended
+       for key share of a
+  )`;
+}
+
+function isCarried({ depth }: Dialect): string {
+  return `l.key = :key
+       and l.fence = :fence -- guard: newest
+       and coalesce(l.ended_at is null, false) -- guard: over
+       and coalesce(l.hard_deadline_at > hf_now(), true) -- guard: tenure
+       and (select count(*) from chain) = (select ${depth('s.path')} from hf.session as s where s.id = l.session_id) -- guard: carried`;
+}
+
+/** The list of open intents. Each has the form of IntentRow. */
+const INTENTS = {
+  sqlite: {
+    begun: `json_insert(l.intents, '$[#]', json_set(json(:intent), '$.begun_at', cast(hf_now() as integer)))`,
+    settled: `(select json_group_array(json(i.value) order by i.key) from json_each(l.intents) as i where i.value ->> 'effect' <> :effect)`,
+    isOpen: `exists (select 1 from json_each(l.intents) as i where i.value ->> 'effect' = :effect)`,
+    count: 'json_array_length(l.intents)',
+  },
+  postgres: {
+    begun: `l.intents || jsonb_build_array(:intent::jsonb || jsonb_build_object('begun_at', hf_now()))`,
+    settled: `coalesce((select jsonb_agg(i.value order by i.ordinality) from jsonb_array_elements(l.intents) with ordinality i where i.value ->> 'effect' <> :effect), '[]')`,
+    isOpen: `l.intents @> jsonb_build_array(jsonb_build_object('effect', :effect::text))`,
+    count: 'jsonb_array_length(l.intents)',
+  },
+};
+
+// K-6: what is about to happen is on the disk before it may.
+const BEGIN = both(
+  (d) => `
+  with ${liveChain(d)}
+  update hf.lease as l
+     set rev     = l.rev + 1,
+         intents = ${INTENTS[d.name].begun}
+   where ${isHeld(d)}
+     and not ${INTENTS[d.name].isOpen} -- guard: intent-open
+     and ${INTENTS[d.name].count} < :intentsMax -- guard: intents-full
+  returning rev`,
+);
+
+function beginIntent(request: BeginIntent, policy: LeasePolicy) {
+  const { effect, fence, note } = request;
+  const intent: Omit<IntentRow, 'begun_at'> = {
+    effect,
+    fence,
+    ...(note === undefined ? {} : { note }),
+  };
+  const values = { intent: JSON.stringify(intent), intentsMax: policy.intentsMax };
+  return change({ sql: BEGIN, decide: decideBeginIntent }, request, { policy, values });
+}
+
+const SETTLE = both(
+  (d) => `
+  with ${liveChain(d)}
+  update hf.lease as l
+     set rev     = l.rev + 1,
+         intents = ${INTENTS[d.name].settled}
+   where ${isHeld(d)}
+     and ${INTENTS[d.name].isOpen} -- guard: intent-to-settle
+  returning rev`,
+);
+
+function settleIntent(request: SettleIntent, policy: LeasePolicy) {
+  return change({ sql: SETTLE, decide: decideSettleIntent }, request, { policy });
+}
+
+/** A term that was changed. */
+interface ChangedTerm {
+  readonly rev: number;
+  readonly session_id: SessionId;
+  readonly owner: Owner;
+  readonly now: Instant;
+  readonly awaited: number | boolean;
+}
+
+const CHANGED = `rev, session_id, owner, hf_now() as now,
+         exists (select 1 from hf.ticket as t where t.key = :key) as awaited`;
+
+// L-4. V-5: a yield to a named successor leaves the key to it for a while.
+function releaseIn(dialect: Dialect): string {
+  return `
+  update hf.lease as l
+     set rev            = l.rev + 1,
+         ended_at       = hf_now(),
+         exit           = :exit::text,
+         cause          = :cause::text,
+         reserved_for   = case when :exit::text = 'yielded' then l.drain_successor end,
+         reserved_until = case when :exit::text = 'yielded' and l.drain_successor is not null then hf_now() + :reservationMs::bigint end
+   where ${isHeld(dialect)}
+  returning ${CHANGED}`;
+}
+
+// On PostgreSQL this is one statement, with its event: a release is as frequent as a grant.
+const RELEASE = dialects({
+  sqlite: `with ${liveChain(SQLITE)} ${releaseIn(SQLITE)}`,
+  postgres: `
+  with ${liveChain(POSTGRES)},
+  released as (${releaseIn(POSTGRES)}),
+  told as (
+    insert into hf.event (at, kind, key, fence, rev, session_id, owner, detail)
+    select r.now, 'ended', :key::text, :fence::bigint, r.rev, r.session_id, r.owner,
+           jsonb_build_object('exit', :exit::text, 'cause', :cause::text)
+      from released as r
+  )
+  select * from released`,
+});
+
+function* release(request: Release, policy: LeasePolicy) {
+  const { exit, cause } = request;
+  const values = { cause, reservationMs: policy.reservationMs };
+  const changed = yield* change({ sql: RELEASE, decide: decideRelease }, request, {
+    policy,
+    values,
+  });
+  if (changed.kind === 'apply') {
+    const end: TermEnd = { at: changed.row.now, exit, ...(cause === undefined ? {} : { cause }) };
+    yield* tellOnSqlite(endedEvent(termOf(request, changed.row), end, end.at));
+  }
+  return changed;
+}
+
+// An operator may end any term that has not ended, also one whose session is overdue.
+const REVOKE = both(
+  (d) => `
+  with ${carryingChain(d)}
+  update hf.lease as l
+     set rev            = l.rev + 1,
+         ended_at       = hf_now(),
+         exit           = 'revoked',
+         cause          = :reason,
+         actor          = :actor,
+         end_request_id = :request
+   where ${isCarried(d)}
+     and coalesce(l.drain_deadline_at > hf_now(), true) -- guard: drain-passed
+  returning ${CHANGED}`,
+);
+
+const NOTIFY = sql(`
+  update hf.session
+     set notices = notices + 1
+   where id = :session_id`);
+
+function* revoke(request: Revoke, policy: LeasePolicy) {
+  const changed = yield* change({ sql: REVOKE, decide: decideRevoke }, request, { policy });
+  if (changed.kind === 'apply') {
+    const { now } = changed.row;
+    const { reason: cause, actor } = request;
+    yield* all(NOTIFY, changed.row);
+    const end: TermEnd = { at: now, exit: 'revoked', cause, actor };
+    yield* tell([endedEvent(termOf(request, changed.row), end, now)]);
+  }
+  return changed;
+}
+
+const LOCK_TERM = onPostgres('select l.key from hf.lease l where l.key = :key for no key update');
+
+// Its expiry is read under this lock, and a heartbeat that comes later sees the new notice: so the holder is never
+// promised more than the deadline (V-1).
+const LOCK_HOLDER = onPostgres(`
+  select s.id
+    from hf.session s
+   where s.id = (select l.session_id from hf.lease l where l.key = :key)
+     for no key update`);
+
+// V-1: never before the holder's session would expire, which is what it has been promised.
+const DRAIN = both(
+  (d) => `
+  with ${carryingChain(d)}
+  update hf.lease as l
+     set rev                = l.rev + 1,
+         drain_request_id   = :request,
+         drain_by           = :by,
+         drain_reason       = :reason,
+         drain_requested_at = hf_now(),
+         drain_deadline_at  = (select ${d.greatest('hf_now() + :deadlineMs::bigint', 's.expires_at')} from hf.session as s where s.id = l.session_id),
+         drain_successor    = :successor
+   where ${isCarried(d)}
+     and l.drain_request_id is null -- guard: draining
+     and not exists (select 1 from chain where chain.expires_at <= hf_now()) -- guard: expiry
+  returning ${CHANGED}, drain_requested_at, drain_deadline_at`,
+);
+
+function* requestDrain(request: RequestDrain, policy: LeasePolicy) {
+  yield* all(LOCK_TERM, request);
+  yield* all(LOCK_HOLDER, request);
+  type Drained = ChangedTerm & { drain_requested_at: Instant; drain_deadline_at: Instant };
+  const changed = yield* change<RequestDrain, ReturnType<typeof decideDrain>, Drained>(
+    { sql: DRAIN, decide: decideDrain },
+    request,
+    { policy },
+  );
+  if (changed.kind !== 'apply') return changed;
+  const { row } = changed;
+  const { key: _, fence: __, deadlineMs: ___, ...asked } = request;
+  const times = { requestedAt: row.drain_requested_at, deadlineAt: row.drain_deadline_at };
+  const drain = { ...asked, ...times };
+  yield* all(NOTIFY, row);
+  yield* tell([drainEvent(termOf(request, row), drain)]);
+  return { kind: 'apply', drain, now: times.requestedAt } as const;
+}
+
+const WITHDRAW = sql(`
+  delete from hf.ticket
+   where key = :key
+     and attempt_id = :attempt -- guard: attempt
+  returning id`);
+
+export function* withdraw(request: Withdraw): Script<Withdrawn> {
+  return { kind: 'withdrawn', wasQueued: yield* wrote(WITHDRAW, request) };
+}
+
+function termOf(
+  { key, fence }: Shown,
+  { rev, session_id: session, owner }: ChangedTerm,
+): Pick<LeaseRecord, 'key' | 'fence' | 'rev' | 'session' | 'owner'> {
+  return { key, fence, rev, session, owner };
+}
+
+function isTrue(value: number | boolean): boolean {
+  return value === true || value === 1;
+}
+
+async function haltIfAhead(
+  gateway: PlainGateway,
+  { fence }: Shown,
+  decision: { readonly kind: string; readonly refusal?: Pick<Refusal, 'why'> },
+): Promise<void> {
+  if (decision.refusal?.why === 'fence-ahead') await gateway.write(() => halt(fence));
+}
