@@ -5,7 +5,7 @@ import type { Command } from './command.ts';
 
 const executions = () => import('./remote/executions.ts');
 const acts = () => import('./remote/acts.ts');
-const lists = () => import('./remote/lists.ts');
+const lists = () => import('./remote/pages.ts');
 
 const DEVELOP: readonly Command[] = [
   {

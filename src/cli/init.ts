@@ -1,10 +1,12 @@
 // holdfast init: a folder with a pipeline of one's own, its test, and its worker.
 
-import { mkdir, readdir, readFile, writeFile } from 'node:fs/promises';
-import { basename, join, resolve } from 'node:path';
+import { execFile } from 'node:child_process';
+import { access, mkdir, readdir, readFile, writeFile } from 'node:fs/promises';
+import { basename, dirname, join, relative, resolve } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
+import { Fault } from '../support/fault.ts';
 import { type CommandSpec, type ExitCode, type Typed, UsageProblem } from './command.ts';
-import { dependencyFor } from './init/dependency.ts';
-import { projectFiles } from './init/project.ts';
 import { leastNode, oldNode } from './node-version.ts';
 import { print, printProblem } from './screen.ts';
 
@@ -51,4 +53,194 @@ async function execute({ words }: Typed): Promise<ExitCode> {
   const old = await oldNode();
   if (old !== undefined) printProblem(`\n${old} Use a newer one in ${folder}.`);
   return 0;
+}
+
+// Where a new project finds this very package: at the registry, or in the tarball that it was installed from. A
+// checkout is packed into the new folder, which then needs nothing of it any more.
+
+const ROOT = fileURLToPath(new URL('../..', import.meta.url)).replace(/[/\\]$/, '');
+const run = promisify(execFile);
+
+/** As it is written into the package.json in `folder`. */
+export async function dependencyFor(folder: string, version: string): Promise<string> {
+  if (basename(dirname(ROOT)) === 'node_modules') {
+    return (await tarballFor(folder)) ?? `^${version}`;
+  }
+  // What is packed has no scripts.
+  const isCheckout = await isThere(join(ROOT, 'scripts/build.ts'));
+  return isCheckout ? packInto(folder) : `file:${pathFrom(folder, ROOT)}`;
+}
+
+/** npm notes beside what it installs where that was from. */
+async function tarballFor(folder: string): Promise<string | undefined> {
+  const modules = dirname(ROOT);
+  const noted = await readFile(join(modules, '.package-lock.json'), 'utf8').catch(() => '{}');
+  const { packages } = JSON.parse(noted) as {
+    readonly packages?: Readonly<Record<string, { readonly resolved?: string }>>;
+  };
+  const from = packages?.[`node_modules/${basename(ROOT)}`]?.resolved;
+  if (from === undefined || !from.startsWith('file:')) return undefined;
+  const tarball = resolve(dirname(modules), from.slice('file:'.length));
+  return (await isThere(tarball)) ? `file:${pathFrom(folder, tarball)}` : undefined;
+}
+
+async function packInto(folder: string): Promise<string> {
+  printProblem('This is a checkout: it is built and packed into the new folder …');
+  try {
+    const options = ['--silent', '--json=false', '--pack-destination', resolve(folder)];
+    const { stdout } = await run('npm', ['pack', ...options], { cwd: ROOT });
+    return `file:${stdout.trim().split('\n').at(-1) ?? ''}`;
+  } catch (cause) {
+    const said = String((cause as { stderr?: unknown }).stderr ?? cause).trim();
+    throw new Fault(
+      'not-packed',
+      `This checkout cannot be packed, so nothing was written to ${folder}: \`npm pack\` in ${ROOT} ended with: ${said}`,
+      { cause },
+    );
+  }
+}
+
+function pathFrom(folder: string, target: string): string {
+  return relative(resolve(folder), target).replaceAll('\\', '/');
+}
+
+function isThere(path: string): Promise<boolean> {
+  return access(path).then(
+    () => true,
+    () => false,
+  );
+}
+
+// What `holdfast init` writes: a pipeline, a test of it that passes, and a worker that runs it.
+
+export interface Project {
+  readonly name: string;
+  /** Which one it depends on, as npm takes it. */
+  readonly holdfast: string;
+  /** Versions of packages, by name: those that this package is checked with. */
+  readonly versions: Readonly<Record<string, string>>;
+}
+
+/** By name, below the new folder. */
+export function projectFiles(project: Project): Readonly<Record<string, string>> {
+  return {
+    'package.json': `${JSON.stringify(manifestOf(project), undefined, 2)}\n`,
+    'tsconfig.json': `${JSON.stringify(TYPES, undefined, 2)}\n`,
+    '.gitignore': 'node_modules\n.holdfast\n',
+    'order.ts': ORDER,
+    'order.test.ts': ORDER_TEST,
+    'worker.ts': WORKER,
+    'README.md': readmeOf(project.name),
+  };
+}
+
+/** Node runs the sources as they are, so the compiler only checks them. */
+const TYPES = {
+  compilerOptions: {
+    target: 'es2024',
+    lib: ['es2024', 'esnext.disposable'],
+    module: 'nodenext',
+    types: ['node'],
+    strict: true,
+    noUncheckedIndexedAccess: true,
+    verbatimModuleSyntax: true,
+    erasableSyntaxOnly: true,
+    allowImportingTsExtensions: true,
+    skipLibCheck: true,
+    noEmit: true,
+  },
+  include: ['**/*.ts'],
+};
+
+const CHECKED_WITH = ['@types/node', 'typescript'] as const;
+
+function manifestOf({ name, holdfast, versions }: Project): object {
+  return {
+    ...{ name, version: '0.0.0', private: true, type: 'module' },
+    engines: { node: '>=22.18' },
+    scripts: {
+      dev: `holdfast dev ${MODULE}`,
+      worker: 'node worker.ts',
+      // By name: where Node is too old to run it, that is a failure, and not zero tests that pass.
+      test: 'node --test order.test.ts',
+      check: 'tsc -p .',
+    },
+    dependencies: { holdfast },
+    devDependencies: Object.fromEntries(CHECKED_WITH.map((each) => [each, versions[each] ?? '*'])),
+  };
+}
+
+/** Apart, so that it is not taken for an import of this file. */
+const MODULE = './order.ts';
+
+const ORDER = `// One order, from its charge to its delivery. What is recorded is never done again, whatever crashes.
+
+import { pipeline } from 'holdfast';
+
+export interface Order {
+  readonly item: string;
+  readonly guest: string;
+}
+
+export const order = pipeline({
+  name: 'order',
+  async run(ctx, { item, guest }: Order) {
+    const receipt = await ctx.step('charge', ({ idempotencyKey }) => \`\${guest} paid, \${idempotencyKey}\`, {
+      compensate: () => console.log('paid back to', guest),
+    });
+    await ctx.sleep(24 * 60 * 60 * 1000); // a day, which occupies nothing
+    await ctx.step('ship', () => console.log('shipping', item, 'to', guest));
+    return receipt;
+  },
+});
+`;
+
+const ORDER_TEST = `import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { openTestHoldfast } from 'holdfast/testing';
+import { order } from '${MODULE}';
+
+test('an order is shipped a day after it was charged, also when the process dies meanwhile', async () => {
+  await using time = await openTestHoldfast({ pipelines: [order] });
+  const handle = await time.holdfast.submit(order, { item: 'tent', guest: 'ann' });
+  await time.advance(60_000);
+  assert.equal((await time.holdfast.read(handle.id))?.status, 'waiting');
+  await time.restart();
+  await time.advance(24 * 60 * 60 * 1000);
+  assert.match(await handle.result(), /^ann paid/);
+});
+`;
+
+const WORKER = `// Runs orders for a coordinator elsewhere: the one that HOLDFAST_URL names, with the key in HOLDFAST_KEY.
+
+import { openWorker, stopAsked, type Worker } from 'holdfast/worker';
+import { order } from '${MODULE}';
+
+let worker: Worker | undefined;
+void stopAsked().then((reason) => {
+  console.log('stopping:', reason);
+  return worker?.stop() ?? process.exit();
+});
+worker = await openWorker({
+  url: process.env['HOLDFAST_URL'] ?? 'http://127.0.0.1:7433',
+  ...(process.env['HOLDFAST_KEY'] && { key: process.env['HOLDFAST_KEY'] }),
+  pipelines: [order],
+});
+console.log('waiting for orders; Ctrl-C stops it');
+`;
+
+function readmeOf(name: string): string {
+  return `# ${name}
+
+Node 22.18 or newer runs it as it is, without a build.
+
+\`\`\`sh
+npm install
+npm test             # the pipeline in order.ts, a day in a moment
+npm run check        # types
+npm run dev          # a coordinator with its console, which runs order.ts, and runs it anew when you save it
+npx holdfast submit order '{"item":"tent","guest":"ann"}'    # in another terminal
+npm run worker       # runs orders for a coordinator elsewhere (holdfast serve): HOLDFAST_URL, HOLDFAST_KEY
+\`\`\`
+`;
 }

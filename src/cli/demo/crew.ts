@@ -6,12 +6,14 @@ import { extname } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { PostgresSettings } from '../../embedded/open-store.ts';
 import { Holdfast } from '../../engine/holdfast.ts';
-import type { ExecutionRecord } from '../../execution/execution.ts';
+import { type ExecutionRecord, isTerminal } from '../../execution/execution.ts';
+import { formatFence } from '../../lease/fence.ts';
 import type { DemoMessage, Scene } from '../../protocol/messages/coordinator.ts';
 import type { ServerLog } from '../../server/server-options.ts';
 import type { CoordinatorStore } from '../../store/contract/execution-store.ts';
 import { formatInstant, systemClock, toInstant } from '../../support/clock.ts';
-import { playAsk, playFailedPayment, playFreeze, tellAnswer } from './scenes.ts';
+import { systemTimers } from '../../support/timer.ts';
+import { PIPELINE } from './restaurant.ts';
 
 export type FromCook =
   | { readonly kind: 'ready'; readonly session: string }
@@ -180,4 +182,171 @@ export class Crew {
     });
     return { name, child, session: await ready.promise, isFrozen: false };
   }
+}
+
+// The demo's scenes: an order that needs approval, a worker that is frozen mid-step, and a payment that fails.
+
+const LOOK_MS = 100;
+/** A scene gives up after this many looks. */
+const LOOKS_MAX = 400;
+/** A resumed worker writes at once or not at all, so this wait is short. */
+const LATE_WRITE_LOOKS_MAX = 50;
+
+/** Polls until `look` finds something; undefined if it never does. */
+async function until<Found>(
+  crew: Crew,
+  look: () => Promise<Found | undefined>,
+  looksMax: number = LOOKS_MAX,
+): Promise<Found | undefined> {
+  for (let looks = 0; looks < looksMax && !crew.isStopped; looks += 1) {
+    const found = await look();
+    if (found !== undefined) return found;
+    await systemTimers.pause(LOOK_MS);
+  }
+  return undefined;
+}
+
+interface Cooking {
+  readonly id: ExecutionRecord['id'];
+  readonly fence: number;
+  readonly cook: Cook;
+}
+
+/** An order that waits for an approval in the inbox. */
+export async function playAsk(crew: Crew): Promise<void> {
+  const { id } = await crew.holdfast.submit(PIPELINE, { dish: 'soup', guest: 'ann', ask: true });
+  const asked = await until(crew, async () => {
+    const { items } = await crew.holdfast.awaits.list({ execution: id });
+    return items[0];
+  });
+  if (asked === undefined) return;
+  crew.tell('Soup ordered and charged. Waiting for approval.', id);
+  crew.awaitAnswer(id);
+}
+
+const ANSWER_LOOK_MS = 300;
+
+/** Waits without a limit. Tells nothing if the answer came before the first look. */
+export async function tellAnswer(crew: Crew, id: ExecutionRecord['id']): Promise<void> {
+  const isSettled = async (): Promise<boolean> =>
+    (await crew.holdfast.history(id, { limit: 1_000 })).some(
+      ({ kind }) => kind === 'await-settled',
+    );
+  if (await isSettled()) return;
+  while (!crew.isStopped) {
+    await systemTimers.pause(ANSWER_LOOK_MS);
+    if (!(await isSettled())) continue;
+    crew.tell('Answered. The order resumed where it was waiting.', id);
+    return;
+  }
+}
+
+/** Plays again if the resumed worker learned that it was replaced before it wrote: then no write was refused. */
+export async function playFreeze(crew: Crew): Promise<void> {
+  for (let times = 0; times < ORDERS_MAX && !crew.isStopped; times += 1) {
+    if (await freezeOnce(crew)) return;
+  }
+}
+
+/** Whether a late write was refused. */
+async function freezeOnce(crew: Crew): Promise<boolean> {
+  const cooking = await frozenWhileCooking(crew);
+  if (cooking === undefined) return false;
+  const { id, cook, fence } = cooking;
+  const { name, child } = cook;
+  let newest = fence;
+  try {
+    crew.tell(
+      `${name} frozen mid-step (SIGSTOP ${child.pid}), holding fence ${shown(fence)}. It does not know.`,
+      id,
+    );
+    const taken = await until(crew, async () => {
+      const now = await crew.holdfast.read(id);
+      return now?.fence !== undefined && now.fence !== fence && now.session !== cook.session
+        ? { fence: now.fence, by: crew.cooks.find(({ session }) => session === now.session) }
+        : undefined;
+    });
+    if (taken === undefined) return false;
+    newest = taken.fence;
+    crew.tell(
+      `Heartbeats stopped, lease expired: ${taken.by?.name ?? 'another worker'} took over with fence ${shown(newest)}.`,
+      id,
+    );
+    await until(crew, async () => ((await stepsOf(crew, id)).includes('cook') ? true : undefined));
+  } finally {
+    crew.thaw(cook);
+  }
+  crew.tell(
+    `${name} resumed (SIGCONT). It thinks it still owns the order and writes its result…`,
+    id,
+  );
+  const refused = await until(
+    crew,
+    async () => {
+      const { items } = await crew.holdfast.refusals({ execution: id });
+      return items.find((each) => each.fence === fence);
+    },
+    LATE_WRITE_LOOKS_MAX,
+  );
+  crew.tell(
+    refused === undefined
+      ? `${name} learned that it was replaced before it wrote, so nothing was refused. Ordering another stew.`
+      : `Refused: fence ${shown(fence)} is older than ${shown(newest)}. The step is recorded exactly once.`,
+    id,
+  );
+  return refused !== undefined;
+}
+
+export async function playFailedPayment(crew: Crew): Promise<void> {
+  const guest = 'carol';
+  crew.failPayment(guest);
+  const { id } = await crew.holdfast.submit(PIPELINE, { dish: 'cake', guest });
+  crew.tell('Cake ordered. Its payment will fail after cooking.', id);
+  const undoing = await until(crew, async () => {
+    const now = await crew.holdfast.read(id);
+    return now?.compensating === true ? true : undefined;
+  });
+  if (undoing === undefined) return;
+  crew.tell('Payment failed. Compensating completed steps in reverse order.', id);
+  const ended = await until(crew, async () => {
+    const now = await crew.holdfast.read(id);
+    return now !== undefined && isTerminal(now.status) ? now.status : undefined;
+  });
+  if (ended !== 'quarantined') return;
+  crew.tell(
+    'The refund failed too, so the execution is quarantined with a dead letter. Re-drive it: the bank is open again.',
+    id,
+  );
+}
+
+const ORDERS_MAX = 3;
+
+/**
+ * An order, and the worker that was frozen in the middle of its step. On a busy machine the signal may come after the
+ * step: then that worker has no late write, and another order is placed.
+ */
+async function frozenWhileCooking(crew: Crew): Promise<Cooking | undefined> {
+  for (let orders = 0; orders < ORDERS_MAX; orders += 1) {
+    const { id } = await crew.holdfast.submit(PIPELINE, { dish: 'stew', guest: 'fred' });
+    crew.freezeWhoCooks(id);
+    crew.tell('Stew ordered. The worker that cooks it will be frozen.', id);
+    const cook = await until(crew, async () => crew.cooks.find(({ isFrozen }) => isFrozen));
+    if (cook === undefined) return undefined;
+    const now = await crew.holdfast.read(id);
+    const isTooLate = (await stepsOf(crew, id)).includes('cook');
+    if (!isTooLate && now?.fence !== undefined) return { id, fence: now.fence, cook };
+    crew.thaw(cook);
+  }
+  return undefined;
+}
+
+async function stepsOf(crew: Crew, id: ExecutionRecord['id']): Promise<readonly string[]> {
+  const history = await crew.holdfast.history(id, { limit: 1_000 });
+  return history.flatMap(({ kind, name }) =>
+    kind === 'step-completed' && name !== undefined ? [name] : [],
+  );
+}
+
+function shown(fence: number): string {
+  return formatFence(fence as Parameters<typeof formatFence>[0]);
 }

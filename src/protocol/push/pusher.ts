@@ -18,9 +18,8 @@ import {
   post,
   type Said,
 } from './call-endpoint.ts';
-import { Circuit } from './circuit.ts';
 import type { Endpoint, PushSettings } from './push-options.ts';
-import { Standing } from './standing.ts';
+import { Circuit, Standing } from './standing.ts';
 
 export interface PusherParts {
   readonly coordinator: Coordinator;

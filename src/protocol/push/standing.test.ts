@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { Circuit } from './circuit.ts';
+import { Circuit } from './standing.ts';
 
 test('M-16, M-29: failures in a row open it, one goes after a while, and its success closes it', () => {
   const circuit = new Circuit({ failuresMax: 2, openMs: 100 });
