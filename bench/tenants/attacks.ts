@@ -20,10 +20,12 @@ export interface Attack {
 const SCHEDULES = 200;
 const SESSIONS = 50;
 const VALUE_BYTES = 256 * 1024;
+const UNKNOWN = randomUUID();
 
 async function openSession(tenant: Caller, ttlMs: number): Promise<string> {
   const session = { id: randomUUID(), owner: 'hostile', ttlMs, graceMs: 0 };
-  await tenant.call('POST', '/v1/work/sessions', JSON.stringify(session));
+  const { status, body } = await tenant.call('POST', '/v1/work/sessions', JSON.stringify(session));
+  if (status !== 200) throw new Error(`a session was answered with ${status}: ${body}`);
   return session.id;
 }
 
@@ -46,7 +48,7 @@ let followed = '';
 
 async function openSessions(tenant: Caller): Promise<void> {
   sessions = await Promise.all(
-    Array.from({ length: SESSIONS }, () => openSession(tenant, 3_600_000)),
+    Array.from({ length: SESSIONS }, () => openSession(tenant, 600_000)),
   );
 }
 
@@ -66,6 +68,13 @@ export const ATTACKS: readonly Attack[] = [
     begin: openSessions,
     operation: (tenant, nth) =>
       tenant.call('POST', `/v1/work/sessions/${someSession(nth)}/heartbeat`, '{"owner":"hostile"}'),
+  },
+  {
+    // Answered at once: nothing but the process that all share slows them down.
+    name: 'refused requests',
+    inFlight: 32,
+    operation: (tenant) =>
+      tenant.call('POST', `/v1/work/sessions/${UNKNOWN}/heartbeat`, '{"owner":"hostile"}'),
   },
   {
     // They take work and die, so that it is taken from them again.

@@ -13,7 +13,7 @@ import type { Depth } from '../store/contract/census-store.ts';
 import { systemClock } from '../support/clock.ts';
 import { systemRandom } from '../support/random.ts';
 import { systemTimers } from '../support/timer.ts';
-import { Turns } from '../support/turns.ts';
+import { FairShares, Turns } from '../support/turns.ts';
 import { Advisor } from './advisor.ts';
 import { countedStore, openMetrics, type ServerMetrics } from './metrics.ts';
 import { ProjectQuotas, quotaStore } from './project-quotas.ts';
@@ -22,9 +22,10 @@ import { DEFAULT_HTTP_LIMITS, type ServerLog, type ServerOptions } from './serve
 /** Beyond it, how many more says nothing new, and counting them costs. */
 const DEPTH_MAX = 10_000;
 
-/** Of one project at once. A claim takes hundreds of executions; heartbeats must be in time when the store is slow. */
+/** Claims of one project under way at once: a claim takes hundreds of executions. */
 const CLAIMS_MAX = 4;
-const HEARTBEATS_MAX = 16;
+/** Requests of one project under way at once, while other projects send requests too. */
+const SHARE = 8;
 
 export interface OpenedCoordinator {
   readonly coordinator: Coordinator;
@@ -66,7 +67,8 @@ export async function coordinatorOf(options: ServerOptions): Promise<OpenedCoord
     // Before the bell: whoever that wakes looks at them.
     hints: new Hints(store.executions, random.uuid()),
     bell: new FairBell(store.executions, timers),
-    turns: { claims: new Turns(CLAIMS_MAX), heartbeats: new Turns(HEARTBEATS_MAX) },
+    shares: new FairShares(SHARE, { clock, timers }),
+    claimTurns: new Turns(CLAIMS_MAX),
     announced: new AnnouncedPipelines(store.executions, clock),
     hasLinks: links !== undefined,
     hasArchive: retention !== undefined,

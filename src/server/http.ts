@@ -127,9 +127,34 @@ function addRoute(app: FastifyInstance, parts: OpenParts, route: Route): void {
     url: route.path,
     config: { name: route.name } as object,
     bodyLimit: bodyBytesMaxOf(route, parts.limits),
-    onRequest: (request) => parts.admission.admit(route, request),
+    onRequest: async (request, reply) => {
+      await parts.admission.admit(route, request);
+      if (route.allows !== 'public') await takeShare(parts, route, { request, reply });
+    },
     handler: (request, reply) => answer(parts, { route, checks }, { request, reply }),
   });
+}
+
+/** A page of a list, or bytes of up to the largest body, cost as much as several small requests. */
+const PAGE_WEIGHT = 4;
+const BYTES_WEIGHT = 8;
+
+/** A request that is held open gives its share back before it waits. */
+async function takeShare(
+  { admission, coordinator }: OpenParts,
+  route: Route,
+  { request, reply }: Exchange,
+): Promise<void> {
+  const { project } = admission.caller(request);
+  const giveBack = await coordinator.shares.enter(project, weightOf(route));
+  if (route.isLong === true) giveBack();
+  else reply.raw.once('close', giveBack);
+}
+
+function weightOf({ query, takesBytes }: Route): number {
+  if (takesBytes === true) return BYTES_WEIGHT;
+  const { properties = {} } = (query ?? {}) as { readonly properties?: object };
+  return 'limit' in properties ? PAGE_WEIGHT : 1;
 }
 
 /** Of who has no key, and of what carries no value of a user's: parsing stops everybody else. */

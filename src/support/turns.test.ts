@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { setImmediate as turn } from 'node:timers/promises';
-import { Turns } from './turns.ts';
+import { systemTimers } from './timer.ts';
+import { FairShares, Turns } from './turns.ts';
 
 /** What is asked for by its name ends when it is told to. */
 class Acts {
@@ -56,4 +57,68 @@ test('as many of a project as there are places are under way at once, whatever i
     assert.equal(acts.began.length, Math.min(1_001, nth + 6));
   }
   assert.equal((await Promise.all(all)).length, 1_000);
+});
+
+/** Shares of three under a clock that the test moves; notes what began. */
+class Requests {
+  readonly began: string[] = [];
+  readonly clock = { nowMs: 0, monotonicMs: (): number => this.clock.nowMs };
+  readonly #shares = new FairShares(3, { clock: this.clock, timers: systemTimers });
+  readonly #ends: Map<string, () => void> = new Map();
+
+  async begin(project: string, names: readonly string[], weight = 1): Promise<void> {
+    for (const name of names) {
+      void this.#shares.enter(project, weight).then((end) => {
+        this.began.push(name);
+        this.#ends.set(name, end);
+      });
+    }
+    await turn();
+  }
+
+  async end(name: string): Promise<void> {
+    this.#ends.get(name)?.();
+    await turn();
+  }
+}
+
+test('a name that is active alone has no limit', async () => {
+  const requests = new Requests();
+  await requests.begin('a', ['a1', 'a2', 'a3', 'a4', 'a5']);
+  assert.deepEqual(requests.began, ['a1', 'a2', 'a3', 'a4', 'a5']);
+});
+
+test('while two names are active, each has at most its share under way', async () => {
+  const requests = new Requests();
+  await requests.begin('healthy', ['h1']);
+  await requests.begin('hostile', ['x1', 'x2', 'x3', 'x4', 'x5']);
+  await requests.begin('healthy', ['h2', 'h3']);
+  assert.deepEqual(requests.began, ['h1', 'x1', 'x2', 'x3', 'h2', 'h3']);
+  await requests.end('x2');
+  assert.deepEqual(requests.began.slice(6), ['x4']);
+  await requests.end('x2');
+  assert.deepEqual(requests.began.slice(6), ['x4'], 'a request ends once');
+});
+
+test('requests that wait begin when the other name has been silent for a second', async () => {
+  const requests = new Requests();
+  await requests.begin('healthy', ['h1']);
+  await requests.begin('hostile', ['x1', 'x2', 'x3', 'x4', 'x5', 'x6']);
+  await requests.end('h1');
+  await requests.end('x1');
+  assert.deepEqual(requests.began.slice(4), ['x4'], 'healthy counts as active for a while');
+  requests.clock.nowMs += 1_000;
+  await requests.end('x2');
+  assert.deepEqual(requests.began.slice(5), ['x5', 'x6']);
+});
+
+test('a heavy request takes more of a share, and begins alone where it is heavier than that', async () => {
+  const requests = new Requests();
+  await requests.begin('healthy', ['h1']);
+  await requests.begin('hostile', ['x1', 'x2'], 2);
+  await requests.begin('hostile', ['x3'], 9);
+  assert.deepEqual(requests.began, ['h1', 'x1']);
+  await requests.end('x1');
+  await requests.end('x2');
+  assert.deepEqual(requests.began, ['h1', 'x1', 'x2', 'x3']);
 });

@@ -6,7 +6,7 @@ import { nameWithKey, type Role } from '../../features/access/model.ts';
 import type { CoordinatorStore } from '../../store/contract/execution-store.ts';
 import type { Clock } from '../../support/clock.ts';
 import type { Timers } from '../../support/timer.ts';
-import type { Turns } from '../../support/turns.ts';
+import type { FairShares, Turns } from '../../support/turns.ts';
 import type { AdviceAsked, AdvisedMessage } from '../messages/advice.ts';
 import type { DemoMessage, Scene } from '../messages/coordinator.ts';
 import type { Method, Operation, Operations, Part } from '../messages/operation.ts';
@@ -29,8 +29,9 @@ export interface Coordinator {
   readonly hints: Hints;
   /** Wakes those who wait, a few of each project at once. */
   readonly bell: FairBell;
-  /** What workers ask for all the time: a few of each project are under way at once. */
-  readonly turns: { readonly claims: Turns; readonly heartbeats: Turns };
+  /** Every request takes a share of its project, however it arrives. */
+  readonly shares: FairShares;
+  readonly claimTurns: Turns;
   readonly announced: AnnouncedPipelines;
   readonly auth: 'keys' | 'off';
   /** Answer links can be made and checked. */

@@ -81,9 +81,7 @@ export const workAnswers: WorkAnswers = {
     const id = await requireOwnSession(coordinator, caller, body.id);
     const { owner, ttlMs } = body;
     const request = { id, owner: owner as Owner, ...(ttlMs === undefined ? {} : { ttlMs }) };
-    return coordinator.turns.heartbeats.take(caller.project, () =>
-      coordinator.store.sessions.heartbeat(request),
-    );
+    return coordinator.store.sessions.heartbeat(request);
   },
 
   async endSession(coordinator, { body, caller }) {
@@ -118,7 +116,7 @@ export const workAnswers: WorkAnswers = {
       ...(body.release === undefined ? {} : { release: body.release }),
       ...(body.dice === undefined ? {} : { dice: body.dice }),
     };
-    const answer = await coordinator.turns.claims.take(caller.project, () =>
+    const answer = await coordinator.claimTurns.take(caller.project, () =>
       claimFor(coordinator, claim),
     );
     const claims = answer.kind === 'claimed' ? answer.claims : [];

@@ -46,7 +46,10 @@ export function dispatchOf({ coordinator, onFault }: DispatchParts): Dispatch {
       ) => Promise<WorkAnswer>;
       const said = CHECKS[kind](body);
       const call = { body: said, caller, signal, ...(bytes === undefined ? {} : { bytes }) };
-      return { v: WORK_VERSION, id, ...contentOf(await handle(coordinator, call)) };
+      const giveBack = await coordinator.shares.enter(caller.project);
+      if (workMessage(kind).isLong === true) giveBack();
+      const answer = await handle(coordinator, call).finally(giveBack);
+      return { v: WORK_VERSION, id, ...contentOf(answer) };
     } catch (error) {
       const { status, code, detail, isFault } = problemFrom(error);
       if (isFault) onFault?.(code, error);
