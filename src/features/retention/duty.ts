@@ -9,6 +9,7 @@ import { tell, tellTrouble } from '../../engine/observer.ts';
 import { SingleDuty } from '../../engine/worker/single-duty.ts';
 import type { ExecutionId, ProjectName } from '../../execution/names.ts';
 import type { Session } from '../../lease/live-session.ts';
+import { isOutage } from '../../lease/store-call.ts';
 import { toInstant } from '../../support/clock.ts';
 import { present } from '../../support/options.ts';
 import { readAll } from '../../support/page-size.ts';
@@ -161,11 +162,7 @@ async function archivedFirst(
   try {
     return (await writeExecution(config, { archive, decodes }, id)) ?? 'gone';
   } catch (fault) {
-    const isAway =
-      fault instanceof ArchiveUnavailable ||
-      (fault as { code?: unknown }).code === 'store-unavailable' ||
-      (fault as { code?: unknown }).code === 'outcome-unknown';
-    if (isAway) throw fault;
+    if (fault instanceof ArchiveUnavailable || isOutage(fault)) throw fault;
     tellTrouble(config.observer, `Execution ${id} could not be archived, and stays`, fault);
     return 'failed';
   }

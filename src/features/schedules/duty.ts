@@ -5,8 +5,9 @@
 import type { EngineConfig } from '../../engine/config.ts';
 import { TemplateRefused } from '../../engine/failures.ts';
 import { tellTrouble } from '../../engine/observer.ts';
+import { isOutage } from '../../lease/store-call.ts';
 import { type Instant, laterBy } from '../../support/clock.ts';
-import { InvalidInput, OutcomeUnknown, StoreUnavailable } from '../../support/fault.ts';
+import { InvalidInput } from '../../support/fault.ts';
 import type { Schedule } from './model.ts';
 import { type Plan, submitsFor, timesOf } from './plan-api.ts';
 
@@ -77,7 +78,7 @@ export class Scheduler {
       const what = `Schedule "${schedule.id}" of project "${schedule.project}" could not be fired`;
       if (!isMistake(fault)) {
         // This process cannot, or not now; another one may.
-        if (!isAway(fault) && this.#left.size < LEFT_MAX) this.#left.set(name, nowMs);
+        if (!isOutage(fault) && this.#left.size < LEFT_MAX) this.#left.set(name, nowMs);
         this.#trouble(what, fault);
         return;
       }
@@ -152,8 +153,4 @@ function inTurn(due: readonly Schedule[]): readonly Schedule[] {
 /** It fails for everybody, until people change something. */
 function isMistake(fault: unknown): boolean {
   return fault instanceof InvalidInput || fault instanceof TemplateRefused;
-}
-
-function isAway(fault: unknown): boolean {
-  return fault instanceof StoreUnavailable || fault instanceof OutcomeUnknown;
 }
