@@ -1,6 +1,7 @@
 // holdfast/observe: recording what leases do, checking such records, and advice from them. Adapters for
 // metrics and traces have entry points of their own, so that nobody needs a package they do not use.
 
+export type { MissingEvidence } from './advisor/advise.ts';
 export {
   type Advice,
   type Assumptions,
@@ -9,7 +10,6 @@ export {
   type Recommendation,
 } from './advisor/advise.ts';
 export type { Candidate, Constraint } from './advisor/candidate.ts';
-export type { MissingEvidence } from './advisor/evidence.ts';
 export { type Goals, goalsOf, PRESETS, type Preset, type Prices } from './advisor/goals.ts';
 export type { Histogram } from './advisor/histogram.ts';
 export type { LeaseSettings } from './advisor/model.ts';
@@ -23,14 +23,16 @@ export {
 export type { PauseLaw, PauseRates, Tail } from './advisor/pause-law.ts';
 export {
   dalyInterval,
+  describeReplay,
   type Prediction,
   predict,
+  type Replay,
+  replay,
   shouldCheckpoint,
   wasteShare,
   youngInterval,
 } from './advisor/predict.ts';
 export type { Estimate } from './advisor/rate.ts';
-export { describeReplay, type Replay, replay } from './advisor/replay.ts';
 export { tradeOffSvg } from './advisor/trade-off-svg.ts';
 export { CONSTRAINT_WORDS, showEstimate, showMs } from './advisor/words.ts';
 export {

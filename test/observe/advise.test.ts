@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import { type Advice, advise, type Recommendation } from '../../src/observe/advisor/advise.ts';
 import { goalsOf } from '../../src/observe/advisor/goals.ts';
 import { observationsOf } from '../../src/observe/advisor/observations.ts';
-import { describeReplay, replay } from '../../src/observe/advisor/replay.ts';
+import { describeReplay, replay } from '../../src/observe/advisor/predict.ts';
 import { tradeOffSvg } from '../../src/observe/advisor/trade-off-svg.ts';
 import { FLEET_WORLD, type Fleet, fleetLog, healthyLog, settingsFor } from './simulated-fleet.ts';
 import { exponential } from './simulated-holder.ts';
