@@ -80,7 +80,7 @@ export {
 export type { ExplainCode, Explanation } from './execution/explain.ts';
 export type { Failure, FailureCategory } from './execution/failure.ts';
 export { DEFAULT_RETRY, type RetryPolicy } from './execution/failure.ts';
-export type { EventKind as HistoryEventKind, HistoryEvent } from './execution/history.ts';
+export type { HistoryEvent, HistoryEventKind } from './execution/history.ts';
 export {
   type AuditId,
   type ExecutionId,

@@ -1,7 +1,7 @@
 // Control is strict and of a version; payloads are nobody's business.
 
 import assert from 'node:assert/strict';
-import type { EventKind } from '../../src/execution/history.ts';
+import type { HistoryEventKind } from '../../src/execution/history.ts';
 import type { OwnerWrite } from '../../src/store/contract/execution-store.ts';
 import { digestOf } from '../../src/support/digest.ts';
 import {
@@ -179,7 +179,7 @@ export const envelopeCases: readonly TransportCase[] = [
       const { ann, held, id } = await owner(harness);
       const key = 'step:s#1';
       const failure = { category: 'permanent', code: 'x', message: 'x' };
-      const lacking: readonly (readonly [kind: EventKind, body: object | undefined])[] = [
+      const lacking: readonly (readonly [kind: HistoryEventKind, body: object | undefined])[] = [
         ['step-completed', undefined],
         ['step-completed', {}],
         ['step-completed', { out: { v: 1 } }],

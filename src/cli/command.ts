@@ -7,7 +7,7 @@ import { parseArgs } from 'node:util';
 import { nearestName } from '../support/options.ts';
 
 /** The help lists these; the rest is loaded when a command runs. */
-export interface Command {
+export interface CommandEntry {
   readonly name: string;
   /** One imperative sentence. */
   readonly summary: string;
@@ -157,7 +157,7 @@ export interface Verb {
 }
 
 /** Without a word it is the first. */
-export function verbsOf(
+export function commandOfVerbs(
   what: string,
   verbs: Readonly<Record<string, Verb>>,
   flags: CommandSpec['flags'],

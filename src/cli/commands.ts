@@ -1,13 +1,13 @@
 // All commands, in groups, in the order in which people need them. The help, the completion and the tests read this
 // list; the code of a command is loaded when it runs.
 
-import type { Command } from './command.ts';
+import type { CommandEntry } from './command.ts';
 
 const executions = () => import('./remote/executions.ts');
 const acts = () => import('./remote/acts.ts');
 const lists = () => import('./remote/pages.ts');
 
-const DEVELOP: readonly Command[] = [
+const DEVELOP: readonly CommandEntry[] = [
   {
     name: 'dev',
     summary: 'Run a coordinator for this folder, with a console, and reload code when it changes',
@@ -28,7 +28,7 @@ const DEVELOP: readonly Command[] = [
   },
 ];
 
-const EXECUTIONS: readonly Command[] = [
+const EXECUTIONS: readonly CommandEntry[] = [
   {
     name: 'submit',
     summary: 'Submit an execution, and wait for its result with --wait',
@@ -97,7 +97,7 @@ const EXECUTIONS: readonly Command[] = [
   },
 ];
 
-const PEOPLE: readonly Command[] = [
+const PEOPLE: readonly CommandEntry[] = [
   {
     name: 'answer',
     summary: 'List open questions, or answer one',
@@ -118,7 +118,7 @@ const PEOPLE: readonly Command[] = [
   },
 ];
 
-const OPERATE: readonly Command[] = [
+const OPERATE: readonly CommandEntry[] = [
   {
     name: 'serve',
     summary: 'Run a coordinator',
@@ -184,7 +184,7 @@ const OPERATE: readonly Command[] = [
   },
 ];
 
-const STORES: readonly Command[] = [
+const STORES: readonly CommandEntry[] = [
   {
     name: 'migrate',
     summary: 'Migrate a store to the schema of this version',
@@ -232,7 +232,7 @@ const STORES: readonly Command[] = [
   },
 ];
 
-const LOGS: readonly Command[] = [
+const LOGS: readonly CommandEntry[] = [
   {
     name: 'advise',
     summary: 'Recommend ttl, heartbeat, grace and checkpoint interval from lease logs',
@@ -247,7 +247,7 @@ const LOGS: readonly Command[] = [
   },
 ];
 
-const SHELL: readonly Command[] = [
+const SHELL: readonly CommandEntry[] = [
   {
     name: 'completion',
     summary: 'Print a completion script for your shell',
@@ -256,7 +256,7 @@ const SHELL: readonly Command[] = [
   },
 ];
 
-export const COMMAND_GROUPS: Readonly<Record<string, readonly Command[]>> = {
+export const COMMAND_GROUPS: Readonly<Record<string, readonly CommandEntry[]>> = {
   Develop: DEVELOP,
   Executions: EXECUTIONS,
   'Questions and failures': PEOPLE,
@@ -266,4 +266,4 @@ export const COMMAND_GROUPS: Readonly<Record<string, readonly Command[]>> = {
   Shell: SHELL,
 };
 
-export const COMMANDS: readonly Command[] = Object.values(COMMAND_GROUPS).flat();
+export const COMMANDS: readonly CommandEntry[] = Object.values(COMMAND_GROUPS).flat();

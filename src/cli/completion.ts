@@ -1,7 +1,7 @@
 // holdfast completion: scripts that complete commands and flags, made from the list of commands.
 
 import {
-  type Command,
+  type CommandEntry,
   type CommandSpec,
   type ExitCode,
   type Typed,
@@ -31,7 +31,7 @@ const SHELLS: Readonly<Record<string, (commands: readonly Completed[]) => string
 const USAGE =
   'holdfast completion bash|zsh|fish   (bash: source <(holdfast completion bash); zsh: the same, after compinit; fish: holdfast completion fish | source)';
 
-export function completionOf(commands: readonly Command[]): CommandSpec {
+export function completionOf(commands: readonly CommandEntry[]): CommandSpec {
   return {
     usage: USAGE,
     flags: {},
@@ -40,7 +40,7 @@ export function completionOf(commands: readonly Command[]): CommandSpec {
   };
 }
 
-async function execute(typed: Typed, commands: readonly Command[]): Promise<ExitCode> {
+async function execute(typed: Typed, commands: readonly CommandEntry[]): Promise<ExitCode> {
   const [shell, more] = typed.words;
   if (shell === undefined || more !== undefined) throw new UsageProblem(`Which shell? ${USAGE}`);
   const script = Object.hasOwn(SHELLS, shell) ? SHELLS[shell] : undefined;
@@ -52,7 +52,7 @@ async function execute(typed: Typed, commands: readonly Command[]): Promise<Exit
 
 const HELP: Completed = { name: 'help', summary: 'Describe a command', choices: [], flags: [] };
 
-async function completed({ name, summary, load }: Command): Promise<Completed> {
+async function completed({ name, summary, load }: CommandEntry): Promise<Completed> {
   const { flags, choices = [] } = await load();
   const named = Object.entries(flags).map(([flag, { help }]) => ({ name: `--${flag}`, help }));
   return { name, summary, choices, flags: [...named, { name: '--help', help: 'Print this help' }] };

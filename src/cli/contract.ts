@@ -49,7 +49,7 @@ async function execute(typed: Typed): Promise<ExitCode> {
 async function build(typed: Typed): Promise<ExitCode> {
   const [, module] = wordsOf(contractCommand, typed, ['act', 'module']);
   const file = fileOf(typed);
-  const contracts = await contractsOf(module);
+  const contracts = await contractsIn(module);
   await writeFile(file, textOf(contracts));
   for (const contract of contracts) {
     const version = contractVersion(contract);
@@ -63,7 +63,7 @@ async function build(typed: Typed): Promise<ExitCode> {
 async function check(typed: Typed): Promise<ExitCode> {
   const [, module] = wordsOf(contractCommand, typed, ['act', 'module']);
   const file = fileOf(typed);
-  const [kept, said] = await Promise.all([readContracts(file), contractsOf(module)]);
+  const [kept, said] = await Promise.all([readContracts(file), contractsIn(module)]);
   const isSame = tell(typed, [kept, said]) === 0;
   if (!typed.isSet('json')) {
     print(
@@ -134,7 +134,7 @@ function fileOf(typed: Typed): string {
   return typed.text('file') ?? FILE;
 }
 
-export async function contractsOf(module: string): Promise<readonly Contract[]> {
+export async function contractsIn(module: string): Promise<readonly Contract[]> {
   let loaded: object;
   const { href } = pathToFileURL(resolve(module));
   try {

@@ -7,7 +7,7 @@ import type { DepthMessage, WorkerMessage } from '../protocol/messages/sessions.
 import { isLoopback } from '../server/gate.ts';
 import { Fault } from '../support/fault.ts';
 import type { Typed } from './command.ts';
-import type { Finding } from './doctor-store.ts';
+import type { StoreFinding } from './doctor-store.ts';
 import { clientFor, urlFor } from './remote/connection.ts';
 
 const WORKERS_MAX = 1_000;
@@ -15,7 +15,7 @@ const WORKERS_MAX = 1_000;
 export interface LookedAt {
   /** Whether one answers that lets this caller in. */
   readonly isRunning: boolean;
-  readonly findings: readonly Finding[];
+  readonly findings: readonly StoreFinding[];
 }
 
 export async function lookAtCoordinator(typed: Typed): Promise<LookedAt> {
@@ -48,7 +48,7 @@ export async function lookAtCoordinator(typed: Typed): Promise<LookedAt> {
 }
 
 /** As the coordinator reports it, and as it was reached. */
-export function listenerFinding(url: URL, { auth, hasAdmin }: CallerMessage): Finding {
+export function listenerFinding(url: URL, { auth, hasAdmin }: CallerMessage): StoreFinding {
   const isEncrypted = url.protocol === 'https:';
   const finding = {
     what: 'its listener',
@@ -62,7 +62,10 @@ export function listenerFinding(url: URL, { auth, hasAdmin }: CallerMessage): Fi
 }
 
 /** Of workers, not of what a coordinator does for all. */
-export function workersFinding(all: readonly WorkerMessage[], { lanes }: DepthMessage): Finding {
+export function workersFinding(
+  all: readonly WorkerMessage[],
+  { lanes }: DepthMessage,
+): StoreFinding {
   const workers = all.filter(({ kind, work }) => kind !== 'coordinator' && work !== 'gone');
   const stuck = workers.filter(({ work }) => work === 'stuck');
   const refused = workers.filter((each) => each.refused !== undefined);

@@ -10,7 +10,7 @@ import { systemTimers } from '../support/timer.ts';
 import { missingOf } from './migrate.ts';
 
 /** What the doctor has looked at. */
-export interface Finding {
+export interface StoreFinding {
   readonly what: string;
   readonly found: string;
   /** Only when something is wrong. */
@@ -28,7 +28,7 @@ export function faultText(fault: unknown): string {
   return String(fault);
 }
 
-export async function storeFindings(config: Config): Promise<readonly Finding[]> {
+export async function storeFindings(config: Config): Promise<readonly StoreFinding[]> {
   const store = String(hidden('store', config.store));
   const report = await inspectStore(config.store, config.postgres).catch(unread);
   if ('why' in report) {
@@ -51,7 +51,7 @@ function unread(fault: unknown): { readonly why: string } {
   };
 }
 
-function schemaFinding(report: StoreReport): Finding {
+function schemaFinding(report: StoreReport): StoreFinding {
   const { exists, applied, known, forbidding } = report;
   if (!exists) return { what: 'schema', found: 'new: it is made at the first start' };
   const found = `version ${applied.length}; this build knows ${known.length}`;
@@ -66,7 +66,7 @@ function schemaFinding(report: StoreReport): Finding {
   return { what: 'schema', found, change: `Run "holdfast migrate": ${missing.join(', ')}` };
 }
 
-function clockFinding({ kind, clockAheadMs }: StoreReport): Finding {
+function clockFinding({ kind, clockAheadMs }: StoreReport): StoreFinding {
   const by = Math.abs(clockAheadMs);
   const way = clockAheadMs > 0 ? 'ahead of' : 'behind';
   const found = by === 0 ? 'as the host’s' : `${by} ms ${way} the host’s`;
@@ -82,7 +82,7 @@ function clockFinding({ kind, clockAheadMs }: StoreReport): Finding {
 
 const OTHERS = 0o077;
 
-export async function fileFindings(config: Config): Promise<readonly Finding[]> {
+export async function fileFindings(config: Config): Promise<readonly StoreFinding[]> {
   const { archive, links, push, sqs, tls } = config;
   const files: readonly (readonly [name: string, path: string | undefined])[] = [
     ['store', fileOf(config.store)],
@@ -108,7 +108,10 @@ function fileOf(store: string): string | undefined {
 }
 
 /** A file that is not there, or cannot be looked at, is another finding's. */
-async function modeFinding(what: string, path: string | undefined): Promise<Finding | undefined> {
+async function modeFinding(
+  what: string,
+  path: string | undefined,
+): Promise<StoreFinding | undefined> {
   // Windows has no such modes.
   if (path === undefined || process.platform === 'win32') return undefined;
   const stats = await stat(path).catch(() => undefined);
@@ -126,7 +129,7 @@ async function modeFinding(what: string, path: string | undefined): Promise<Find
 
 const ANSWER_MS = 2_000;
 
-export async function portFindings(config: Config): Promise<readonly Finding[]> {
+export async function portFindings(config: Config): Promise<readonly StoreFinding[]> {
   const { host, port, admin, tls } = config;
   const scheme = tls.keyFile === undefined ? 'http' : 'https';
   const main = await portFinding('port', { host, port, scheme });
@@ -145,7 +148,7 @@ interface Place {
   readonly scheme: string;
 }
 
-async function portFinding(what: string, place: Place): Promise<Finding> {
+async function portFinding(what: string, place: Place): Promise<StoreFinding> {
   const { host, port } = place;
   if (port === 0) return { what, found: 'any that is free' };
   const code = await listenFault(place);

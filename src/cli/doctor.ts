@@ -9,10 +9,10 @@ import { type CommandSpec, type ExitCode, refuseWords, type Typed } from './comm
 import { configFlags, configuredBy } from './configuration.ts';
 import { lookAtCoordinator } from './doctor-coordinator.ts';
 import {
-  type Finding,
   faultText,
   fileFindings,
   portFindings,
+  type StoreFinding,
   storeFindings,
 } from './doctor-store.ts';
 import { isAtLeast, leastNode } from './node-version.ts';
@@ -52,7 +52,7 @@ async function execute(typed: Typed): Promise<ExitCode> {
 }
 
 /** What cannot be read is a finding too: the rest is still looked at. */
-async function lookAt(typed: Typed): Promise<readonly Finding[]> {
+async function lookAt(typed: Typed): Promise<readonly StoreFinding[]> {
   const read = await configuredBy(typed).catch((fault: unknown) => faultText(fault));
   if (typeof read === 'string') {
     return [{ what: 'configuration', found: 'cannot be used', change: read }];
@@ -79,24 +79,24 @@ async function lookAt(typed: Typed): Promise<readonly Finding[]> {
   ];
 }
 
-export function nodeFinding(version: string, least: string): Finding {
+export function nodeFinding(version: string, least: string): StoreFinding {
   const found = { what: 'Node', found: version };
   const change = `Holdfast needs Node ${least} or newer.`;
   return isAtLeast(version, least) ? found : { ...found, change };
 }
 
-const BELIEVES_ANYBODY: Finding = {
+const BELIEVES_ANYBODY: StoreFinding = {
   what: 'trustProxy',
   found: 'true: X-Forwarded-For is believed, whoever sends it',
   change:
     'Whoever reaches this port says from which address it comes, and so is never counted for wrong keys, and is in the log under any address. Name your proxies instead: --trust-proxy 10.0.0.7',
 };
 
-async function configFindings(config: Config): Promise<readonly Finding[]> {
+async function configFindings(config: Config): Promise<readonly StoreFinding[]> {
   const { auth, host, tls, trustProxy } = config;
   const inTheClear = listenersInTheClear(config);
   const listens = { what: 'listener', found: `${host}, auth ${auth}` };
-  const findings: Finding[] = [];
+  const findings: StoreFinding[] = [];
   if (auth === 'off' && !isLoopback(host)) {
     findings.push({ ...listens, change: 'Without keys it listens on loopback only: --auth keys' });
   } else if (inTheClear.length > 0) {
@@ -115,7 +115,7 @@ async function configFindings(config: Config): Promise<readonly Finding[]> {
   return findings;
 }
 
-async function fileFinding(what: string, file: string): Promise<Finding> {
+async function fileFinding(what: string, file: string): Promise<StoreFinding> {
   return readFile(file).then(
     () => ({ what, found: shownPath(file) }),
     (fault: NodeJS.ErrnoException) => ({

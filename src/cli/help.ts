@@ -1,6 +1,6 @@
 // holdfast help: lists the commands, or describes one.
 
-import type { Command, CommandSpec, Flag } from './command.ts';
+import type { CommandEntry, CommandSpec, Flag } from './command.ts';
 import { table } from './screen.ts';
 
 const EXIT_CODES = [
@@ -10,7 +10,7 @@ const EXIT_CODES = [
   '  2  wrong usage, a fault, or a coordinator, store or file that cannot be read',
 ].join('\n');
 
-export function helpText(groups: Readonly<Record<string, readonly Command[]>>): string {
+export function helpText(groups: Readonly<Record<string, readonly CommandEntry[]>>): string {
   const width = Math.max(
     ...Object.values(groups).flatMap((group) => group.map(({ name }) => name.length)),
   );
@@ -23,7 +23,10 @@ export function helpText(groups: Readonly<Record<string, readonly Command[]>>): 
   return ['Usage: holdfast <command> [flags]', ...listed, more, EXIT_CODES].join('\n\n');
 }
 
-export function helpFor({ summary, examples }: Command, { usage, flags }: CommandSpec): string {
+export function helpFor(
+  { summary, examples }: CommandEntry,
+  { usage, flags }: CommandSpec,
+): string {
   const rows = Object.entries(flags).map(([name, flag]) => [
     `  ${flagText(name, flag)}`,
     flag.help,

@@ -113,7 +113,7 @@ function isThere(path: string): Promise<boolean> {
 
 // What `holdfast init` writes: a pipeline, a test of it that passes, and a worker that runs it.
 
-export interface Project {
+export interface NewProject {
   readonly name: string;
   /** Which one it depends on, as npm takes it. */
   readonly holdfast: string;
@@ -122,7 +122,7 @@ export interface Project {
 }
 
 /** By name, below the new folder. */
-export function projectFiles(project: Project): Readonly<Record<string, string>> {
+export function projectFiles(project: NewProject): Readonly<Record<string, string>> {
   return {
     'package.json': `${JSON.stringify(manifestOf(project), undefined, 2)}\n`,
     'tsconfig.json': `${JSON.stringify(TYPES, undefined, 2)}\n`,
@@ -154,7 +154,7 @@ const TYPES = {
 
 const CHECKED_WITH = ['@types/node', 'typescript'] as const;
 
-function manifestOf({ name, holdfast, versions }: Project): object {
+function manifestOf({ name, holdfast, versions }: NewProject): object {
   return {
     ...{ name, version: '0.0.0', private: true, type: 'module' },
     engines: { node: '>=22.18' },

@@ -7,7 +7,7 @@ import { CallRefused } from '../client/client.ts';
 import { Fault } from '../support/fault.ts';
 import { withoutSecrets } from '../support/hidden-options.ts';
 import {
-  type Command,
+  type CommandEntry,
   type ExitCode,
   parseTyped,
   type Typed,
@@ -18,7 +18,7 @@ import { COMMAND_GROUPS, COMMANDS } from './commands.ts';
 import { helpFor, helpText } from './help.ts';
 import { print, printLine, printProblem } from './screen.ts';
 
-function commandNamed(name: string): Command {
+function commandNamed(name: string): CommandEntry {
   const found = COMMANDS.find((command) => command.name === name);
   if (found !== undefined) return found;
   throw unknown('command', name, [...COMMANDS.map((command) => command.name), 'help', 'version']);
@@ -60,7 +60,7 @@ async function hintFor(typed: Typed, fault: unknown): Promise<string | undefined
   return isUnknown ? keyHint(typed) : projectHint(typed);
 }
 
-async function helpOn(command: Command): Promise<string> {
+async function helpOn(command: CommandEntry): Promise<string> {
   return helpFor(command, await command.load());
 }
 

@@ -15,7 +15,7 @@ import {
 } from '../server/configured-carriers.ts';
 import { Fault } from '../support/fault.ts';
 import { shownUrl } from '../support/hidden-options.ts';
-import type { Finding } from './doctor-store.ts';
+import type { StoreFinding } from './doctor-store.ts';
 
 export interface Packages {
   readonly grpc?: () => Promise<unknown>;
@@ -25,7 +25,7 @@ export interface Packages {
 export async function startFindings(
   config: Config,
   load: Packages = {},
-): Promise<readonly Finding[]> {
+): Promise<readonly StoreFinding[]> {
   const { tls, trustProxy, grpc, archive } = config;
   const { grpc: loadGrpc = () => import('@grpc/grpc-js') } = load;
   const found = [
@@ -41,7 +41,10 @@ export async function startFindings(
 }
 
 /** Files that cannot be read are somebody else's finding. */
-async function pairFinding({ keyFile, certFile }: Config['tls']): Promise<Finding | undefined> {
+async function pairFinding({
+  keyFile,
+  certFile,
+}: Config['tls']): Promise<StoreFinding | undefined> {
   if (keyFile === undefined || certFile === undefined) return undefined;
   const files = Promise.all([readFile(keyFile), readFile(certFile)]);
   const [key, cert] = await files.catch(() => []);
@@ -61,7 +64,7 @@ async function pairFinding({ keyFile, certFile }: Config['tls']): Promise<Findin
 
 const RANGES: readonly string[] = ['loopback', 'linklocal', 'uniquelocal'];
 
-function proxyFinding(text: string): Finding {
+function proxyFinding(text: string): StoreFinding {
   const wrong = text
     .split(',')
     .map((each) => each.trim())
@@ -82,7 +85,7 @@ function isAddresses(text: string): boolean {
   return /^\d{1,3}$/.test(size) && Number(size) >= 1 && Number(size) <= (version === 4 ? 32 : 128);
 }
 
-async function grpcFinding(where: string, load: () => Promise<unknown>): Promise<Finding> {
+async function grpcFinding(where: string, load: () => Promise<unknown>): Promise<StoreFinding> {
   try {
     await load();
     return { what: 'grpc', found: where };
@@ -92,7 +95,10 @@ async function grpcFinding(where: string, load: () => Promise<unknown>): Promise
   }
 }
 
-async function queuesFinding(given: Config['sqs'], load?: LoadSdk): Promise<Finding | undefined> {
+async function queuesFinding(
+  given: Config['sqs'],
+  load?: LoadSdk,
+): Promise<StoreFinding | undefined> {
   try {
     const opened = await sqsOf(given, load);
     opened?.client.destroy();
@@ -103,7 +109,7 @@ async function queuesFinding(given: Config['sqs'], load?: LoadSdk): Promise<Find
   }
 }
 
-async function endpointsFinding(given: Config['push']): Promise<Finding | undefined> {
+async function endpointsFinding(given: Config['push']): Promise<StoreFinding | undefined> {
   try {
     const options = await pushOf(given);
     const urls = options?.endpoints.map(({ url }) => shownUrl(new URL(url))).join(' ');
@@ -113,7 +119,7 @@ async function endpointsFinding(given: Config['push']): Promise<Finding | undefi
   }
 }
 
-async function linksFinding(given: Config['links']): Promise<Finding | undefined> {
+async function linksFinding(given: Config['links']): Promise<StoreFinding | undefined> {
   try {
     const links = await linksOf(given);
     return links && { what: 'links', found: `signed with key ${links.current}` };
@@ -123,7 +129,7 @@ async function linksFinding(given: Config['links']): Promise<Finding | undefined
 }
 
 /** Of what can be used; a coordinator starts with it all the same. */
-export async function sharedKeysFindings(given: Config['push']): Promise<readonly Finding[]> {
+export async function sharedKeysFindings(given: Config['push']): Promise<readonly StoreFinding[]> {
   const change = await pushWarning(given).catch(() => undefined);
   if (change === undefined) return [];
   return [{ what: 'push keys', found: 'are those of several projects', change }];
@@ -136,7 +142,7 @@ function changeOf(fault: unknown): string {
 }
 
 /** Nothing is made: what is not there yet needs a folder above it that can be written. */
-async function folderFinding(folder: string): Promise<Finding> {
+async function folderFinding(folder: string): Promise<StoreFinding> {
   const what = 'archive.folder';
   try {
     await requireWritable(resolve(folder));

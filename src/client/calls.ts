@@ -1,6 +1,6 @@
 // What the parts of the client have in common.
 
-import type { Problem } from '../protocol/messages/problem.ts';
+import type { ProblemMessage } from '../protocol/messages/problem.ts';
 import {
   type Address,
   type AnswerAt,
@@ -14,9 +14,9 @@ import { taggedOf, toText } from '../support/value.ts';
 export class CallRefused extends Fault {
   override readonly name = 'CallRefused';
   readonly status: number;
-  readonly problem: Problem;
+  readonly problem: ProblemMessage;
 
-  constructor(problem: Problem) {
+  constructor(problem: ProblemMessage) {
     super(problem.code, problem.detail);
     this.status = problem.status;
     this.problem = problem;
@@ -73,7 +73,7 @@ export async function bodyOf(response: Response): Promise<unknown> {
 
 export function refusalOf(response: Response, body: unknown): Fault {
   const isProblem = typeof body === 'object' && body !== null && 'code' in body && 'detail' in body;
-  return isProblem ? new CallRefused(body as Problem) : notOurs(response);
+  return isProblem ? new CallRefused(body as ProblemMessage) : notOurs(response);
 }
 
 /** Something between us and the coordinator answered, or something else than one. */

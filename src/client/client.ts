@@ -1,21 +1,21 @@
 // `holdfast/client`: the API of a coordinator, typed by the same schemas that check it. No dependency at run
 // time but `fetch`.
 
-import { keysOf, projectsOf } from '../features/access/client.ts';
+import { keysClient, projectsClient } from '../features/access/client.ts';
 import { recordsOf } from '../features/audit/client.ts';
-import { awaitsOf } from '../features/awaits/client.ts';
-import { releasesOf } from '../features/releases/client.ts';
-import { deadLettersOf, jobsOf } from '../features/repair/client.ts';
+import { awaitsClient } from '../features/awaits/client.ts';
+import { releasesClient } from '../features/releases/client.ts';
+import { deadLettersClient, jobsClient } from '../features/repair/client.ts';
 import { archiveOf } from '../features/retention/client.ts';
-import { schedulesOf } from '../features/schedules/client.ts';
-import { templatesOf } from '../features/templates/client.ts';
+import { schedulesClient } from '../features/schedules/client.ts';
+import { templatesClient } from '../features/templates/client.ts';
 import { requestTo } from '../protocol/messages/request.ts';
 import { Fault, StoreUnavailable } from '../support/fault.ts';
 import { noAnswerText } from '../support/no-answer.ts';
 import { headerText, optionalFunctions, readOptions, requireUrl } from '../support/options.ts';
 import { bodyOf, type CallOptions, refusalOf } from './calls.ts';
 import { Executions } from './executions.ts';
-import { readEvents, type ServerEvent } from './follow.ts';
+import { eventsOf, type ServerEvent } from './follow.ts';
 import { leasesOf, sessionsOf } from './sessions.ts';
 
 export { type CallOptions, CallRefused, type Page } from './calls.ts';
@@ -35,19 +35,19 @@ const WORD_BYTES_MAX = 256;
 
 export class HoldfastClient {
   readonly executions: Executions = new Executions(this);
-  readonly awaits = awaitsOf(this);
-  readonly deadLetters = deadLettersOf(this);
-  readonly jobs = jobsOf(this);
+  readonly awaits = awaitsClient(this);
+  readonly deadLetters = deadLettersClient(this);
+  readonly jobs = jobsClient(this);
   readonly records = recordsOf(this);
   readonly archive = archiveOf(this);
-  readonly templates = templatesOf(this);
-  readonly schedules = schedulesOf(this);
+  readonly templates = templatesClient(this);
+  readonly schedules = schedulesClient(this);
   /** Builds of pipelines, and where new executions go. */
-  readonly releases = releasesOf(this);
+  readonly releases = releasesClient(this);
   readonly sessions = sessionsOf(this);
   readonly leases = leasesOf(this);
-  readonly projects = projectsOf(this);
-  readonly keys = keysOf(this);
+  readonly projects = projectsClient(this);
+  readonly keys = keysClient(this);
   readonly #options: ClientOptions;
 
   constructor(given: ClientOptions) {
@@ -65,7 +65,7 @@ export class HoldfastClient {
     options: { readonly after?: string; readonly signal?: AbortSignal } = {},
   ): AsyncIterable<ServerEvent> {
     const { after, ...rest } = options;
-    return readEvents(this, requestTo('GET /v1/events').path, { ...rest, query: { after } });
+    return eventsOf(this, requestTo('GET /v1/events').path, { ...rest, query: { after } });
   }
 
   /** Any route of the API, for what has no method here. Throws CallRefused. */

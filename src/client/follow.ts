@@ -2,7 +2,7 @@
 // event that was received.
 
 import type { HistoryMessage } from '../protocol/messages/execution.ts';
-import type { Problem } from '../protocol/messages/problem.ts';
+import type { ProblemMessage } from '../protocol/messages/problem.ts';
 import { systemTimers } from '../support/timer.ts';
 import { type CallOptions, CallRefused } from './calls.ts';
 
@@ -35,7 +35,7 @@ export async function* followed(client: Sends, asked: Followed): AsyncGenerator<
   for (let againInMs = AGAIN_MS_MIN; !isOver(); ) {
     try {
       const options = { query: { ...query, after }, ...(signal && { signal }) };
-      for await (const { event, id, data } of readEvents(client, path, options)) {
+      for await (const { event, id, data } of eventsOf(client, path, options)) {
         hasBegun = true;
         againInMs = AGAIN_MS_MIN;
         if (event === 'end') return;
@@ -73,13 +73,13 @@ export interface Sends {
 }
 
 /** Until the other side ends it. */
-export async function* readEvents(
+export async function* eventsOf(
   client: Sends,
   path: string,
   options: CallOptions,
 ): AsyncGenerator<ServerEvent> {
   const response = await client.send(path, options);
-  if (!response.ok) throw new CallRefused((await response.json()) as Problem);
+  if (!response.ok) throw new CallRefused((await response.json()) as ProblemMessage);
   let held = '';
   for await (const text of (response.body ?? new ReadableStream()).pipeThrough(
     new TextDecoderStream(),

@@ -114,7 +114,7 @@ export function resolveOptions(
 ): EngineConfig {
   const options = readOptions('openHoldfast', given, HOLDFAST_OPTION_NAMES);
   const { store } = options;
-  requireStore(store);
+  requireCoordinatorStore(store);
   const config = resolveWorkerConfig(options, told);
   return Object.freeze({
     ...config,
@@ -165,7 +165,7 @@ export function resolveWorkerConfig(
   });
 }
 
-export function requireStore(store: unknown): void {
+export function requireCoordinatorStore(store: unknown): void {
   try {
     const { executions, sessions } = (store ?? {}) as Partial<CoordinatorStore>;
     const isStore =

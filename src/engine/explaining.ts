@@ -8,7 +8,7 @@ import {
   type Explanation,
   explain,
 } from '../execution/explain.ts';
-import { type EventKind, saidIn } from '../execution/history.ts';
+import { type HistoryEventKind, saidIn } from '../execution/history.ts';
 import type { ExecutionId } from '../execution/names.ts';
 import type { EngineConfig } from './config.ts';
 import { possibleWorkers } from './possible-workers.ts';
@@ -157,7 +157,7 @@ async function lastEvents(
   config: EngineConfig,
   { id, seq, status, holds }: ExecutionRecord,
 ): Promise<ExplainFacts['last']> {
-  const sought: readonly EventKind[] = holds.includes('blocked')
+  const sought: readonly HistoryEventKind[] = holds.includes('blocked')
     ? ['blocked']
     : [...(status === 'waiting' ? (['parked'] as const) : []), ...holds.filter(isPaused)];
   for (let after = seq - EVENTS; ; after -= PAGE) {

@@ -16,7 +16,7 @@ import { SubmitRefused } from './failures.ts';
 const PAGE = 1_000;
 
 /** All that work for it, page after page: how many others have is no matter. */
-export async function workersOf(
+export async function everyWorker(
   config: Pick<EngineConfig, 'store'>,
   project: ProjectName | undefined,
 ): Promise<readonly WorkerRecord[]> {
@@ -45,7 +45,7 @@ export async function possibleWorkers(
 ): Promise<readonly PossibleWorker[]> {
   const { executions } = config.store;
   const [all, { now }] = await Promise.all([
-    workersOf(config, project),
+    everyWorker(config, project),
     // For its time: that of this host may be another.
     executions.dueSchedules({ limit: 1 }),
   ]);

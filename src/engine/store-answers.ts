@@ -1,7 +1,7 @@
 // Answers of the store to a worker: outages, which are waited out, and refusals, which end a claim.
 
 import { isTerminal, type Status } from '../execution/execution.ts';
-import type { EventKind, HistoryEvent } from '../execution/history.ts';
+import type { HistoryEvent, HistoryEventKind } from '../execution/history.ts';
 import type { ExecutionId } from '../execution/names.ts';
 import {
   describeExecutionRefusal,
@@ -150,7 +150,7 @@ export function isClaimOver({ why }: ExecutionRefusal): boolean {
 }
 
 /** The verb with which an owner leaves that writes this event. */
-export function verbOf(kind: EventKind): OwnerVerb {
+export function verbOf(kind: HistoryEventKind): OwnerVerb {
   if (kind === 'parked') return 'park';
   return isTerminal(kind as Status) ? 'finish' : 'giveBack';
 }

@@ -105,7 +105,7 @@ const TAGS_MAX = 64;
 const NO_TAGS: readonly string[] = Object.freeze([]);
 const NO_ATTRIBUTES: Attributes = Object.freeze({});
 
-export interface Asked<Input> {
+export interface SubmitAsked<Input> {
   readonly input: Input;
   readonly options: SubmitOptions | undefined;
   /** It came by this template, merged into the rest already. */
@@ -128,7 +128,7 @@ type Making = { -readonly [Part in keyof Submit]: Submit[Part] };
 export async function submissionOf<Input>(
   config: WorkerConfig,
   pipeline: Pipeline<Input, unknown> | string,
-  asked: Asked<Input>,
+  asked: SubmitAsked<Input>,
 ): Promise<Submit> {
   const { template } = asked;
   const options = checkedOptions(asked.options);
@@ -186,7 +186,7 @@ export function store(
 /** The intent is what the caller asked for, before any codec: encryption never gives the same bytes twice. */
 function intentOf(
   options: SubmitOptions,
-  asked: Pick<Asked<unknown>, 'input'> & {
+  asked: Pick<SubmitAsked<unknown>, 'input'> & {
     readonly name: string;
     readonly template: TemplateVersion | undefined;
   },

@@ -40,7 +40,7 @@ export const EVENT_KINDS = [
   'progressed',
 ] as const;
 
-export type EventKind = (typeof EVENT_KINDS)[number];
+export type HistoryEventKind = (typeof EVENT_KINDS)[number];
 
 /** Longer is no history, and no inbox: not every store counts further. */
 export const SEQ_MAX: number = 2 ** 31 - 1;
@@ -50,7 +50,7 @@ export const NAMED_CALLS_MAX = 10;
 
 /** What a writer appends. The store adds seq, time and fence. */
 export interface NewEvent {
-  readonly kind: EventKind;
+  readonly kind: HistoryEventKind;
   /** What people call it: the name of the step, timer, child, signal, document. */
   readonly name?: string;
   readonly body?: Payload;

@@ -1,5 +1,6 @@
 // What executions and their parts are called. Each is a brand, made by the parse function that checks it.
 
+import { NAME_BYTES_MAX } from '../lease/names.ts';
 import type { Brand } from '../support/assert.ts';
 import { InvalidInput } from '../support/fault.ts';
 import { boundedText, shown } from '../support/options.ts';
@@ -18,8 +19,6 @@ export type InteractionId = Brand<string, 'InteractionId'>;
 export type AuditId = Brand<string, 'AuditId'>;
 /** A value as it is stored: JSON text, after codec and claim check. Stores never look inside. */
 export type Payload = Brand<string, 'Payload'>;
-
-export const NAME_BYTES_MAX = 256;
 
 /** Names of the engine's own pipelines begin with it. */
 export const OWN_PREFIX = 'holdfast.';

@@ -7,7 +7,7 @@ import type { SessionId } from '../lease/names.ts';
 import type { Instant } from '../support/clock.ts';
 import type { Previous } from './decide/claim.ts';
 import type { Hold, Status } from './execution.ts';
-import type { EventKind, HistoryEvent } from './history.ts';
+import type { HistoryEvent, HistoryEventKind } from './history.ts';
 
 export interface Projection {
   /** `waiting` is what was parked; it may have been woken since. */
@@ -31,7 +31,7 @@ export interface Projection {
 type Draft = { -readonly [Part in keyof Projection]: Projection[Part] };
 type Step = (draft: Draft, event: HistoryEvent) => void;
 
-const STEPS: Readonly<Partial<Record<EventKind, Step>>> = {
+const STEPS: Readonly<Partial<Record<HistoryEventKind, Step>>> = {
   submitted: (draft, { at }) => {
     draft.submittedAt = at;
   },

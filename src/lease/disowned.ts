@@ -9,7 +9,7 @@
 import { elapsedMs, type Moment, momentOf } from './authority.ts';
 import type { Fence } from './fence.ts';
 import type { LeaseKey } from './names.ts';
-import type { Acquire, CarriedLease, LeaseInspection, Release, Released } from './port.ts';
+import type { Acquire, CarriedLease, LeaseInspection, Released, ReleaseLease } from './port.ts';
 import type { SessionCore } from './session-core.ts';
 import { callStore, isUnanswered } from './store-call.ts';
 
@@ -26,7 +26,7 @@ export class Disowned {
   readonly #attempts: Map<Acquire, Attempt> = new Map();
   /** Terms that a caller has, lapsed ones and those being released among them. */
   readonly #owned: Set<Fence> = new Set();
-  readonly #terms: Map<Fence, Release> = new Map();
+  readonly #terms: Map<Fence, ReleaseLease> = new Map();
   #settling: Promise<void> | undefined;
 
   /** A caller begins to ask. */
@@ -52,7 +52,7 @@ export class Disowned {
   }
 
   /** A term to release as soon as that can be done. The exit that was declared first stays. */
-  addTerm(request: Release): void {
+  addTerm(request: ReleaseLease): void {
     if (!this.#terms.has(request.fence)) this.#terms.set(request.fence, request);
   }
 
@@ -142,7 +142,7 @@ async function withdraw(core: SessionCore, { key, attempt }: Acquire): Promise<b
 }
 
 /** True when it was answered for good. */
-async function release(core: SessionCore, request: Release): Promise<boolean> {
+async function release(core: SessionCore, request: ReleaseLease): Promise<boolean> {
   const { key, fence } = request;
   const answer = await core
     .call('release', { key, fence, call: () => core.leases.release(request) })

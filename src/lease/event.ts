@@ -70,18 +70,18 @@ export type Alarm = 'fence-ahead' | 'mass-expiry' | 'clock-set-back';
 export type EventKind = LeaseEvent['kind'];
 
 /** What a store appends; it adds the seq itself. */
-export type NewEvent = LeaseEvent extends infer Each
+export type NewLeaseEvent = LeaseEvent extends infer Each
   ? Each extends LeaseEvent
     ? Omit<Each, 'seq'>
     : never
   : never;
 
 /** The one event of the end of a term (E-3). */
-export function endedEvent(lease: Term, end: TermEnd, at: Instant): NewEvent {
+export function endedEvent(lease: Term, end: TermEnd, at: Instant): NewLeaseEvent {
   return { kind: 'ended', at, ...termOf(lease), ...howItEnded(end) };
 }
 
-export function drainEvent(lease: Term, drain: Drain): NewEvent {
+export function drainEvent(lease: Term, drain: Drain): NewLeaseEvent {
   const { by: actor, reason: cause, requestedAt: at, deadlineAt } = drain;
   return { kind: 'drain-requested', at, ...termOf(lease), actor, cause, deadlineAt };
 }
@@ -89,7 +89,7 @@ export function drainEvent(lease: Term, drain: Drain): NewEvent {
 export function sessionEndedEvent(
   session: { readonly id: SessionId; readonly owner: Owner },
   end: SessionEnd,
-): NewEvent {
+): NewLeaseEvent {
   const { id, owner } = session;
   return { kind: 'session-ended', at: end.at, session: id, owner, ...howItEnded(end) };
 }

@@ -14,12 +14,12 @@ import { type EndedBy, type LeaseNotHeld, notHeld, type WithdrawnBy } from './no
 import { callSafely, causeOf, type LeaseOperation } from './observer.ts';
 import type {
   CheckpointAnswer,
+  FenceVerified,
   Grant,
   IntentBegun,
   IntentSettled,
   Released,
   Tenure,
-  Verified,
 } from './port.ts';
 import type { SessionCore, StoreCall } from './session-core.ts';
 import { isUnanswered, type Unanswered } from './store-call.ts';
@@ -209,7 +209,7 @@ export class LeaseHandle implements HeldLease {
     if (this.#goesOn || this.#core.remainingMs() <= 0) return this.#notAgain(reason);
     const sentAt = momentOf(this.#core.config.clock);
     const { key, fence } = this;
-    const answer = await this.#core.retry<Verified>('acquire', {
+    const answer = await this.#core.retry<FenceVerified>('acquire', {
       key,
       fence,
       withinMs: this.#core.remainingMs(),

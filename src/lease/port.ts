@@ -67,11 +67,11 @@ export interface LeaseStore {
   checkpoint(request: SaveCheckpoint): Promise<CheckpointAnswer>;
   beginIntent(request: BeginIntent): Promise<IntentBegun>;
   settleIntent(request: SettleIntent): Promise<IntentSettled>;
-  release(request: Release): Promise<Released>;
+  release(request: ReleaseLease): Promise<Released>;
   requestDrain(request: RequestDrain): Promise<DrainAnswer>;
   revoke(request: Revoke): Promise<Revoked>;
   inspect(key: LeaseKey): Promise<LeaseInspection>;
-  verify(request: Verify): Promise<Verified>;
+  verify(request: Verify): Promise<FenceVerified>;
   events(query: ReadEvents): Promise<EventPage>;
   /** Leases by key, in the order of its bytes; without the bytes of their checkpoints. */
   list(query: ListLeases): Promise<readonly ListedLease[]>;
@@ -254,7 +254,7 @@ export type IntentSettled =
   | { readonly kind: 'settled'; readonly wasOpen: boolean }
   | Refused<TermRefusal>;
 
-export interface Release extends Tenure {
+export interface ReleaseLease extends Tenure {
   readonly exit: DeclaredExit;
   readonly cause?: string;
 }
@@ -324,7 +324,7 @@ export interface Verify {
   readonly fence: Fence;
 }
 
-export type Verified =
+export type FenceVerified =
   | { readonly kind: 'current'; readonly authorityMs: number }
   | Refused<TermRefusal>;
 

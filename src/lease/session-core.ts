@@ -23,8 +23,8 @@ import {
 import type {
   AcquireAnswer,
   LeaseStore,
-  Release,
   Released,
+  ReleaseLease,
   SessionEnded,
   SessionHost,
 } from './port.ts';
@@ -161,7 +161,7 @@ export class SessionCore {
 
   /** Releases a term; what cannot be released now is left to the keeper (U-1). */
   async giveBack(
-    request: Release,
+    request: ReleaseLease,
     lapsed: LeaseNotHeld | undefined,
   ): Promise<Released | NotHeld | Unanswered> {
     const { key, fence } = request;

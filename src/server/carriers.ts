@@ -8,7 +8,7 @@ import { pushSettingsOf, sharedKeysWarning } from '../protocol/push/push-options
 import { Pusher } from '../protocol/push/pusher.ts';
 import type { Caller, Coordinator } from '../protocol/rest/route.ts';
 import { SqsServer } from '../protocol/sqs/serve-sqs.ts';
-import { keysOf } from '../protocol/sqs/sqs-options.ts';
+import { signingKeys } from '../protocol/sqs/sqs-options.ts';
 import { type Dispatch, dispatchOf, inProcessCarrier } from '../protocol/work/dispatch.ts';
 import { boundedText, readOptions } from '../support/options.ts';
 import type { Entrance } from './admission.ts';
@@ -84,7 +84,7 @@ async function openSqs(
   if (sqs === undefined) return undefined;
   const { requestQueueUrl, poisonQueueUrl, replyQueues, visibleMs = VISIBLE_MS } = sqs;
   const { coordinator, stopping, log, limits } = parts;
-  const { signer, projectOf, replyQueuesOf } = keysOf(sqs.keys);
+  const { signer, projectOf, replyQueuesOf } = signingKeys(sqs.keys);
   return new SqsServer({
     ...{ coordinator, signer, stopping, requestQueueUrl, poisonQueueUrl, replyQueues, visibleMs },
     replyQueuesOf,

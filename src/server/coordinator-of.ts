@@ -1,13 +1,13 @@
 // What the handlers of a coordinator work with, made from its options.
 
-import { requireStore } from '../engine/config.ts';
+import { requireCoordinatorStore } from '../engine/config.ts';
 import { Holdfast } from '../engine/holdfast.ts';
 import { DEFAULT_PROJECT, type ProjectName } from '../execution/names.ts';
 import type { ExecutionObserver } from '../execution/report.ts';
 import { newKey, ROLES, writeKey } from '../features/access/model.ts';
 import type { AccessStore } from '../features/access/port.ts';
 import { AnnouncedPipelines } from '../protocol/rest/announced-pipelines.ts';
-import { FairBell, Hints } from '../protocol/rest/bells.ts';
+import { FairBell, WaitingHints } from '../protocol/rest/bells.ts';
 import type { Coordinator } from '../protocol/rest/route.ts';
 import type { Depth } from '../store/contract/census-store.ts';
 import { systemClock } from '../support/clock.ts';
@@ -44,7 +44,7 @@ function observerFor(log: ServerLog): ExecutionObserver {
 
 export async function coordinatorOf(options: ServerOptions): Promise<OpenedCoordinator> {
   const { links, retention, log, demo, admin, auth = 'keys' } = options;
-  requireStore(options.store);
+  requireCoordinatorStore(options.store);
   const metrics = await openMetrics();
   const advisor = new Advisor();
   const timed = advisor.watch(options.store);
@@ -65,7 +65,7 @@ export async function coordinatorOf(options: ServerOptions): Promise<OpenedCoord
   const coordinator: Coordinator = {
     ...{ holdfast, store, clock, timers, auth },
     // Before the bell: whoever that wakes looks at them.
-    hints: new Hints(store.executions, random.uuid()),
+    hints: new WaitingHints(store.executions, random.uuid()),
     bell: new FairBell(store.executions, timers),
     shares: new FairShares(SHARE, { clock, timers }),
     claimTurns: new Turns(CLAIMS_MAX),

@@ -2,7 +2,7 @@
 // this is written once. It is also the only place that checks what was stored: a row that breaks a
 // rule every writer keeps is a StoreCorrupt fault, not a guess.
 
-import type { Alarm, LeaseEvent, NewEvent } from '../lease/event.ts';
+import type { Alarm, LeaseEvent, NewLeaseEvent } from '../lease/event.ts';
 import { readExit } from '../lease/exit.ts';
 import { type Fence, toFence } from '../lease/fence.ts';
 import type { Checkpoint, Drain, Intent, LeaseRecord, TermEnd } from '../lease/lease.ts';
@@ -222,7 +222,7 @@ function toEnd(row: LeaseRow): TermEnd | undefined {
 }
 
 /** What of an event goes into which column. Written by `toEvent` in reverse. */
-export function fromEvent(event: NewEvent): Omit<EventRow, 'seq'> {
+export function fromEvent(event: NewLeaseEvent): Omit<EventRow, 'seq'> {
   const { kind, at, ...rest } = event;
   const { key, fence, rev, session, owner, ...detail } = rest as {
     key?: LeaseKey;

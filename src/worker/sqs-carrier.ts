@@ -9,7 +9,7 @@ import {
   type ReplyEnvelope,
 } from '../protocol/messages/envelope.ts';
 import {
-  fromJson,
+  envelopeFromJson,
   joined,
   partsOf,
   QUEUED_BYTES_MAX,
@@ -154,7 +154,7 @@ class SqsCarrier implements Carrier {
     if (ring === true) for (const each of [...this.#listeners]) each();
     // Replies to an earlier life are of no use to this one.
     else if (id?.startsWith(this.#life) !== true) return;
-    else if (parts === undefined) this.#pending.settle(fromJson(envelope) as ReplyEnvelope);
+    else if (parts === undefined) this.#pending.settle(envelopeFromJson(envelope) as ReplyEnvelope);
     else void this.#gather(id, parts);
   }
 
@@ -163,7 +163,7 @@ class SqsCarrier implements Carrier {
       const parts = await Promise.all(
         digests.map((digest) => this.ask<Uint8Array>({ kind: 'getBlob', body: { digest } })),
       );
-      this.#pending.settle(fromJson(joined(parts)) as ReplyEnvelope);
+      this.#pending.settle(envelopeFromJson(joined(parts)) as ReplyEnvelope);
     } catch (cause) {
       this.#pending.lose(id, 'a part of its reply did not come', cause);
     }

@@ -10,7 +10,7 @@ import type {
   OpenSession,
   RaiseEpoch,
   Recover,
-  Release,
+  ReleaseLease,
   RequestDrain,
   Revoke,
   SaveCheckpoint,
@@ -30,7 +30,7 @@ export type Command =
   | { readonly verb: 'checkpoint'; readonly request: SaveCheckpoint }
   | { readonly verb: 'beginIntent'; readonly request: BeginIntent }
   | { readonly verb: 'settleIntent'; readonly request: SettleIntent }
-  | { readonly verb: 'release'; readonly request: Release }
+  | { readonly verb: 'release'; readonly request: ReleaseLease }
   | { readonly verb: 'requestDrain'; readonly request: RequestDrain }
   | { readonly verb: 'revoke'; readonly request: Revoke }
   | { readonly verb: 'verify'; readonly request: Verify }

@@ -15,7 +15,7 @@ import {
   watchLeases,
 } from '../../src/index.ts';
 import { inspectPostgresStore } from '../../src/store/postgres/inspect-store.ts';
-import { problemOf } from '../../src/store/postgres/oldest-snapshot.ts';
+import { snapshotProblem } from '../../src/store/postgres/oldest-snapshot.ts';
 import { openPostgresStore } from '../../src/store/postgres/open.ts';
 import { until } from '../processes/stage/until.ts';
 import { startPostgres } from '../services/postgres.ts';
@@ -226,7 +226,7 @@ test('doctor names the transaction that holds the oldest snapshot', async () => 
   assert.equal(oldest?.change, undefined, 'it is young');
   await holder.end();
   const row = { holder: 'process 7', end: 'select pg_terminate_backend(7)', transactions: 9 };
-  const old = problemOf({ ...row, seconds: 61 });
+  const old = snapshotProblem({ ...row, seconds: 61 });
   assert.match(`${old?.sentence} ${old?.advice}`, /61 s .*process 7\. .*pg_terminate_backend\(7\)/);
 });
 

@@ -10,7 +10,7 @@ import type {
   RequestEnvelope,
 } from '../../src/protocol/messages/envelope.ts';
 import {
-  fromJson,
+  envelopeFromJson,
   type QueuedReply,
   type QueuedRequest,
   type Queues,
@@ -107,7 +107,7 @@ export class SqsStand {
           const verified = signer.verify<QueuedReply>(body, { to: 'worker', nowMs: Date.now() });
           if (verified.kind !== 'verified') throw new Error(`a reply that is ${verified.kind}`);
           const { envelope } = verified.claims;
-          if (envelope !== undefined) replies.push(fromJson(envelope) as ReplyEnvelope);
+          if (envelope !== undefined) replies.push(envelopeFromJson(envelope) as ReplyEnvelope);
         }
       }
     };

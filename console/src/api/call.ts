@@ -1,6 +1,6 @@
 // Calls to the coordinator's API, with the sign-in cookie and a header that other sites cannot send.
 
-import type { Problem } from '../../../src/protocol/messages/problem.ts';
+import type { ProblemMessage } from '../../../src/protocol/messages/problem.ts';
 import type { ApiRequest } from '../../../src/protocol/messages/request.ts';
 
 const PROJECT_KEY = 'holdfast.project';
@@ -10,7 +10,7 @@ export class Refused extends Error {
   readonly status: number;
   readonly code: string;
 
-  constructor({ status, code, detail }: Pick<Problem, 'status' | 'code' | 'detail'>) {
+  constructor({ status, code, detail }: Pick<ProblemMessage, 'status' | 'code' | 'detail'>) {
     super(detail);
     this.status = status;
     this.code = code;
@@ -70,8 +70,11 @@ async function ask(request: ApiRequest<unknown>, options: CallOptions): Promise<
   });
 }
 
-function problemIn(answer: unknown, status: number): Pick<Problem, 'status' | 'code' | 'detail'> {
-  const { code, detail } = (answer ?? {}) as Partial<Problem>;
+function problemIn(
+  answer: unknown,
+  status: number,
+): Pick<ProblemMessage, 'status' | 'code' | 'detail'> {
+  const { code, detail } = (answer ?? {}) as Partial<ProblemMessage>;
   if (typeof code === 'string' && typeof detail === 'string') return { status, code, detail };
   return {
     status,

@@ -4,7 +4,7 @@
 import { isNativeError } from 'node:util/types';
 import type { TerminalStatus } from '../../execution/execution.ts';
 import { type Failure, locatedMessage } from '../../execution/failure.ts';
-import { type EventKind, NAMED_CALLS_MAX } from '../../execution/history.ts';
+import { type HistoryEventKind, NAMED_CALLS_MAX } from '../../execution/history.ts';
 import type { Payload } from '../../execution/names.ts';
 import { type DeadLetter, deadLetterOf } from '../../features/repair/model.ts';
 import type {
@@ -41,7 +41,7 @@ export interface End {
 
 /** A write with which the owner leaves, and its event. */
 interface Leaving<Answer> {
-  readonly kind: EventKind;
+  readonly kind: HistoryEventKind;
   readonly body: string;
   readonly write: (base: OwnerWrite) => Promise<Answer>;
   readonly onWritten: (at: Instant) => void;
@@ -373,7 +373,7 @@ export function endedBy(status: 'failed' | 'cancelled', error: unknown): End {
 }
 
 /** How the code ended instead of making its next call, for the explanation of a drift. */
-export function endBy(thrown: unknown): string {
+export function thrownEnd(thrown: unknown): string {
   if (thrown instanceof ContinueAsNew) return 'its end';
   const name = thrown instanceof Error ? `${thrown.name}: ` : '';
   return `its end (it threw ${name}${thrownText(thrown).slice(0, 200)})`;

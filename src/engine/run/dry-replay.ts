@@ -15,7 +15,7 @@ import type { AnyPipeline } from '../pipeline.ts';
 import { patiently, readHistory } from '../store-answers.ts';
 import { CHECKPOINT } from '../values/place.ts';
 import { validated } from '../values/schema.ts';
-import { bugOf, bugText, endBy } from './claim-exit.ts';
+import { bugOf, bugText, thrownEnd } from './claim-exit.ts';
 import { type Drift, Ledger } from './ledger.ts';
 import { Run, type RunEvents, type RunSession } from './run.ts';
 import { RunContext } from './run-context.ts';
@@ -104,7 +104,7 @@ async function runCode(run: Run, execution: ExecutionRecord): Promise<Broken | u
     await pipeline.run(new RunContext(run, restored), input);
   } catch (thrown) {
     const bug = bugOf(pipeline, thrown);
-    return unaskedIn(run, endBy(thrown)) ?? (bug && { why: bugText(bug) });
+    return unaskedIn(run, thrownEnd(thrown)) ?? (bug && { why: bugText(bug) });
   }
   return unaskedIn(run, 'its end');
 }

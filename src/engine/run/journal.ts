@@ -438,7 +438,7 @@ export function eventOf({ event }: Entry): NewEvent {
 }
 
 /** Brings nothing but its event. */
-export function isPlain({ children, awaits, attachment }: Entry): boolean {
+function isPlain({ children, awaits, attachment }: Entry): boolean {
   return children === undefined && awaits === undefined && attachment === undefined;
 }
 

@@ -5,7 +5,11 @@
 import type { Previous } from '../../execution/decide/claim.ts';
 import type { TerminalStatus } from '../../execution/execution.ts';
 import type { Failure } from '../../execution/failure.ts';
-import { type EventKind, type HistoryEvent, NAMED_CALLS_MAX } from '../../execution/history.ts';
+import {
+  type HistoryEvent,
+  type HistoryEventKind,
+  NAMED_CALLS_MAX,
+} from '../../execution/history.ts';
 import type { CallKey, ExecutionId } from '../../execution/names.ts';
 import type { Instant } from '../../support/clock.ts';
 
@@ -58,7 +62,7 @@ export interface Cause {
 }
 
 export interface Settlement {
-  readonly kind: EventKind;
+  readonly kind: HistoryEventKind;
   readonly body: CallBody;
   readonly at: Instant;
   readonly seq: number;

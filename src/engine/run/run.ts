@@ -22,7 +22,7 @@ import { ExecutionCancelled } from '../failures.ts';
 import type { AnyPipeline } from '../pipeline.ts';
 import { type ResolvedRetry, resolveRetry } from '../retry-options.ts';
 import type { ProjectPayloads } from '../values/payloads.ts';
-import { type ExpectedPlace, INPUT, type Place, scheduleOwner } from '../values/place.ts';
+import { type ExpectedPlace, INPUT, scheduleOwner, type ValuePlace } from '../values/place.ts';
 import { type Call, refuseInside } from './call.ts';
 import { Compensations } from './compensations.ts';
 import { LazyAbort, soon } from './guarded.ts';
@@ -221,11 +221,11 @@ export class Run {
   }
 
   /** Where what it records belongs, for codecs. Re-drives share it, as they share history. */
-  placeOf(position: string): Place {
+  placeOf(position: string): ValuePlace {
     return { owner: this.claimed.execution.lineage, position };
   }
 
-  placeOfCall(key: CallKey): Place {
+  placeOfCall(key: CallKey): ValuePlace {
     return this.placeOf(`${this.ledger.era}/${key}`);
   }
 

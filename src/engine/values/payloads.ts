@@ -13,7 +13,7 @@ import { digestOf } from '../../support/digest.ts';
 import { Fault, InvalidInput, StoreCorrupt } from '../../support/fault.ts';
 import { readOptions, shown, thrownText } from '../../support/options.ts';
 import { fromParsed, toText } from '../../support/value.ts';
-import type { ExpectedPlace, Place } from './place.ts';
+import type { ExpectedPlace, ValuePlace } from './place.ts';
 
 /** Turns what is stored into something only its owner can read. Both ways must agree for ever. */
 export interface PayloadCodec {
@@ -210,7 +210,7 @@ export class ProjectPayloads {
   encode(
     what: string,
     value: unknown,
-    { owner, position, live }: Place,
+    { owner, position, live }: ValuePlace,
   ): Payload | Promise<Payload> {
     const text = toText(what, value, live);
     if (text === undefined) return UNDEFINED;
@@ -229,7 +229,7 @@ export class ProjectPayloads {
   }
 
   /** For where nothing may be awaited: inside a transaction of the user's. */
-  encodeInline(what: string, value: unknown, place: Place): Payload {
+  encodeInline(what: string, value: unknown, place: ValuePlace): Payload {
     const payload = this.encode(what, value, place);
     if (!(payload instanceof Promise)) return payload;
     payload.catch(() => undefined);

@@ -4,7 +4,7 @@
 import type { ExecutionRecord } from '../../execution/execution.ts';
 
 /** To which a value is bound. */
-export interface Place {
+export interface ValuePlace {
   /** An execution, or what else has values. No spaces. */
   readonly owner: string;
   readonly position: string;
@@ -35,7 +35,7 @@ export function attachmentAt(
   return `${project} ${id} attachment:${name}`;
 }
 
-export function inputOf(owner: string): Place {
+export function inputOf(owner: string): ValuePlace {
   return { owner, position: INPUT };
 }
 
@@ -55,10 +55,10 @@ export function templatePlace({
 }: {
   readonly id: string;
   readonly version: number;
-}): Place {
+}): ValuePlace {
   return { owner: `template:${encodeURIComponent(id)}@${version}`, position: 'defaults' };
 }
 
-export function expected({ owner, position }: Place): ExpectedPlace {
+export function expected({ owner, position }: ValuePlace): ExpectedPlace {
   return { owners: [owner], position };
 }

@@ -15,7 +15,6 @@ import {
   ClaimExit,
   type ClaimExitEvents,
   type End,
-  endBy,
   endedBy,
   endedForGood,
   isOfTheStore,
@@ -23,6 +22,7 @@ import {
   nearestOf,
   poisoned,
   stackOf,
+  thrownEnd,
 } from '../run/claim-exit.ts';
 import { Compensator } from '../run/compensator.ts';
 import { after } from '../run/guarded.ts';
@@ -216,7 +216,7 @@ export class Drive implements RunEvents, ClaimExitEvents {
       exit.block(`A value cannot be read or written: ${error.message}`);
       return;
     }
-    if (!usedUp(exit, endBy(error))) return;
+    if (!usedUp(exit, thrownEnd(error))) return;
     if (!(error instanceof ContinueAsNew)) {
       this.#bug = bugOf(run.pipeline, error);
       if (this.#bug === undefined) await this.#giveUp(exit, endedBy('failed', error));

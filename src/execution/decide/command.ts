@@ -3,7 +3,7 @@
 import { turnBack } from '../../features/repair/decide.ts';
 import type { Instant } from '../../support/clock.ts';
 import { type ExecutionRecord, isTerminal } from '../execution.ts';
-import type { EventKind, HistoryEvent, InboxMessage } from '../history.ts';
+import type { HistoryEvent, HistoryEventKind, InboxMessage } from '../history.ts';
 import type { ExecutionId, Payload, ProjectName } from '../names.ts';
 import type { CommandRefusal } from '../refusal.ts';
 import { type Delivery, deliver } from './deliver.ts';
@@ -166,7 +166,7 @@ function passOn(
 /** The row's seq is exact unless running, and running ones are not written to by outsiders. */
 function eventOf(
   execution: ExecutionRecord,
-  kind: EventKind,
+  kind: HistoryEventKind,
   said: { readonly body: Payload; readonly now: Instant },
 ): HistoryEvent {
   const seq = execution.seq + 1;

@@ -4,11 +4,11 @@ import { type Instant, laterBy, toInstant } from '../../support/clock.ts';
 import { seededRandom } from '../../support/random.ts';
 import type { ExecutionRecord, RateKey } from '../execution.ts';
 import type { ExecutionId, Payload, PipelineName, ProjectName } from '../names.ts';
-import { decideGate, decideRate, hasFreePlace, type RateState, type Turns } from './gates.ts';
+import { decideGate, decideRate, hasFreePlace, type RateState, type RateTurns } from './gates.ts';
 import { insertion } from './submit.ts';
 
 function turns(rate: { limit: number; perMs: number }, asked: readonly number[]): number[] {
-  let state: Turns | undefined;
+  let state: RateTurns | undefined;
   return asked.map((at) => {
     const turn = decideRate(state, rate, toInstant(at));
     state = turn.state;

@@ -18,7 +18,7 @@ export function hasFreePlace({ taken, limit }: Places): boolean {
  * The last turn of a rate key, and how many of the burst are left. Zero: that turn was the last of a burst.
  * Less: it was one of the evenly spaced ones.
  */
-export interface Turns {
+export interface RateTurns {
   readonly lastAt: Instant;
   readonly left: number;
 }
@@ -30,7 +30,7 @@ export type Starts = readonly [at: Instant, count: number];
  * What is remembered of a rate key. Turns are a plan: they spread those who wait. Starts are what happened, and
  * decide: a worker may come to a turn late, and then to several at once.
  */
-export interface RateState extends Turns {
+export interface RateState extends RateTurns {
   /** The longest time it was used with. */
   readonly perMs: number;
   /** Those of the last `perMs`, the oldest first. */
@@ -41,7 +41,7 @@ export interface RateState extends Turns {
 
 export interface Turn {
   readonly at: Instant;
-  readonly state: Turns;
+  readonly state: RateTurns;
 }
 
 /**
@@ -50,7 +50,7 @@ export interface Turn {
  * take at least `perMs` because each comes a `perMs / limit` after the one before.
  */
 export function decideRate(
-  state: Turns | undefined,
+  state: RateTurns | undefined,
   { limit, perMs }: Pick<RateKey, 'limit' | 'perMs'>,
   now: Instant,
 ): Turn {

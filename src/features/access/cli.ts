@@ -4,6 +4,7 @@
 import { hostname, userInfo } from 'node:os';
 import {
   type CommandSpec,
+  commandOfVerbs,
   durationText,
   type ExitCode,
   type Flag,
@@ -13,7 +14,6 @@ import {
   UsageProblem,
   unknown,
   type Verb,
-  verbsOf,
   wordsOf,
 } from '../../cli/command.ts';
 import { configFlags, configuredBy } from '../../cli/configuration.ts';
@@ -207,7 +207,7 @@ function shownOnce(
   return 0;
 }
 
-export const keysCommand: CommandSpec = verbsOf(
+export const keysCommand: CommandSpec = commandOfVerbs(
   'keys',
   { list, create, rotate, revoke, recover },
   FLAGS,
@@ -338,7 +338,7 @@ function keptFor(text: string): Kept {
   return [status, time === 'forever' ? null : (durationText('keep', time) ?? 0)];
 }
 
-export const projectsCommand: CommandSpec = verbsOf(
+export const projectsCommand: CommandSpec = commandOfVerbs(
   'projects',
   { list: listProjects, get, put },
   PROJECT_FLAGS,

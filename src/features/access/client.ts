@@ -3,7 +3,7 @@
 import { ask, type Calls, type PageQuery } from '../../client/calls.ts';
 import type { EndKeyBody, KeyBody, ProjectBody } from './messages.ts';
 
-export function projectsOf(client: Calls) {
+export function projectsClient(client: Calls) {
   return {
     put: (name: string, settings: ProjectBody = {}) =>
       ask(client, 'PUT /v1/projects/:name', { ...settings, name }),
@@ -18,7 +18,7 @@ export interface KeyFilter extends PageQuery {
   readonly all?: boolean;
 }
 
-export function keysOf(client: Calls) {
+export function keysClient(client: Calls) {
   return {
     /** What it answers with is shown this once. */
     make: (body: KeyBody) => ask(client, 'POST /v1/keys', body),

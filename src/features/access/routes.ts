@@ -2,7 +2,7 @@
 // ends keys of that project only.
 
 import { type ProjectName, parseProject } from '../../execution/names.ts';
-import { defined, timesOf } from '../../protocol/rest/handling.ts';
+import { defined, writtenTimes } from '../../protocol/rest/handling.ts';
 import { requireOfAll, unknownProject } from '../../protocol/rest/problems.ts';
 import {
   actorOf,
@@ -190,6 +190,6 @@ function ofAnotherProject({ project }: Caller): ProblemReply {
 
 function keyMessage(key: AccessKey): KeyMessage {
   const { id, name, roles, project = null, createdBy } = key;
-  const times = timesOf(key, 'createdAt', 'expiresAt', 'endedAt');
+  const times = writtenTimes(key, 'createdAt', 'expiresAt', 'endedAt');
   return { id, name, roles: [...roles], project, ...defined({ createdBy }), ...times };
 }

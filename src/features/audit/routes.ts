@@ -1,7 +1,7 @@
 // What is on record: acts of people, notes, and writes that were refused to workers.
 
-import { timesOf } from '../../protocol/rest/handling.ts';
-import { refused } from '../../protocol/rest/problems.ts';
+import { writtenTimes } from '../../protocol/rest/handling.ts';
+import { refusalReply } from '../../protocol/rest/problems.ts';
 import {
   actingFor,
   actorOf,
@@ -31,7 +31,7 @@ export const recordRoutes: readonly Route[] = routesOf(recordOperations, {
   async noteExecution({ holdfast }, { params, body, caller }) {
     const said = { ...actingFor(caller), reason: body.text };
     const answer = await holdfast.audit.note(params.id, said);
-    if (answer.kind === 'refused') throw refused(answer);
+    if (answer.kind === 'refused') throw refusalReply(answer);
     return { status: 204 };
   },
 
@@ -67,5 +67,5 @@ function auditMessage({ project: _, at, ...record }: AuditRecord): AuditMessage 
 
 function refusedWriteMessage(write: RefusedWrite): RefusedWriteMessage {
   const { project: _, ...rest } = write;
-  return { ...rest, ...timesOf(write, 'firstAt', 'lastAt') };
+  return { ...rest, ...writtenTimes(write, 'firstAt', 'lastAt') };
 }

@@ -12,7 +12,7 @@ import type { Timers } from '../../support/timer.ts';
 import { REFUSED_WRITES_MAX, type RefusedWriteKey, type RefusedWrites } from './model.ts';
 
 /** One write that was refused. */
-export type Refused = Omit<RefusedWrites, 'count' | 'firstAgoMs' | 'lastAgoMs'>;
+type Refused = Omit<RefusedWrites, 'count' | 'firstAgoMs' | 'lastAgoMs'>;
 
 interface Line extends Refused {
   readonly count: number;

@@ -22,6 +22,7 @@ import type {
   ProjectName,
 } from '../../execution/names.ts';
 import type { AnswerRefusal } from '../../execution/refusal.ts';
+import { NAME_BYTES_MAX } from '../../lease/names.ts';
 import { toInstant } from '../../support/clock.ts';
 import { Fault, InvalidInput } from '../../support/fault.ts';
 import type { AnswerRequest } from './decide.ts';
@@ -165,7 +166,6 @@ function decoded(
 // neither the code nor the codec.
 
 const RELAY = 'holdfast.answer';
-const NAME_BYTES_MAX = 256;
 const EVENTS_MAX = 100;
 
 /** What a check needs to know, in this process or in another one. */

@@ -11,19 +11,19 @@ export interface AwaitFilter extends PageQuery {
 }
 
 /** Where an interaction stands: it can be answered before it is asked. */
-export interface Place {
+export interface AnswerPlace {
   readonly execution: string;
   readonly name: string;
   readonly occurrence?: number;
   readonly item?: number;
 }
 
-export function awaitsOf(client: Calls) {
+export function awaitsClient(client: Calls) {
   return {
     list: (filter: AwaitFilter = {}) => ask(client, 'GET /v1/awaits', filter),
     read: (id: string) => ask(client, 'GET /v1/awaits/:id', { id }),
     /** The first answer wins; the same again is fine. */
-    answer(target: string | Place, value?: unknown) {
+    answer(target: string | AnswerPlace, value?: unknown) {
       const sent = value === undefined ? {} : withTags('The answer', { value }, 'value');
       if (typeof target === 'string') {
         return ask(client, 'POST /v1/awaits/:id/answer', { ...sent, id: target });

@@ -49,12 +49,12 @@ export interface AwaitCommand extends Audited {
   readonly id: InteractionId;
 }
 
-export interface ExtendAwait extends AwaitCommand {
+interface ExtendAwait extends AwaitCommand {
   /** From now; absent: no limit. */
   readonly dueInMs?: number;
 }
 
-export interface AssignAwait extends AwaitCommand {
+interface AssignAwait extends AwaitCommand {
   /** Absent: nobody. */
   readonly assignee?: string;
 }

@@ -5,8 +5,8 @@ import type { Holdfast } from '../../engine/holdfast.ts';
 import { saidIn } from '../../execution/history.ts';
 import type { InteractionId } from '../../execution/names.ts';
 import { type Reader, readable } from '../../protocol/rest/executions.ts';
-import { timesOf, withEtag } from '../../protocol/rest/handling.ts';
-import { notFound, refused } from '../../protocol/rest/problems.ts';
+import { withEtag, writtenTimes } from '../../protocol/rest/handling.ts';
+import { notFound, refusalReply } from '../../protocol/rest/problems.ts';
 import {
   actingFor,
   type Caller,
@@ -101,9 +101,9 @@ export const awaitRoutes: readonly Route[] = routesOf(awaitOperations, {
     requireLinks(coordinator);
     const { store, holdfast } = coordinator;
     const read = holdfast.awaits.readLink(params.link);
-    if (read.kind === 'refused') throw refused(read);
+    if (read.kind === 'refused') throw refusalReply(read);
     const found = await store.executions.interaction({ project: read.project, id: read.id });
-    if (found?.unit === undefined) throw refused({ why: 'await-unknown', id: read.id });
+    if (found?.unit === undefined) throw refusalReply({ why: 'await-unknown', id: read.id });
     const { status, request, project } = found.interaction;
     const { name, dueAt, checked } = found.unit;
     return {
@@ -140,12 +140,12 @@ async function interactionFor(
 }
 
 function answeredReply(answer: Answered): Reply {
-  if (answer.kind === 'refused') throw refused(answer);
+  if (answer.kind === 'refused') throw refusalReply(answer);
   return { status: 200, body: { kind: answer.kind, settled: answer.settled } };
 }
 
 function doneReply(answer: AwaitAnswer): Reply {
-  if (answer.kind === 'refused') throw refused(answer);
+  if (answer.kind === 'refused') throw refusalReply(answer);
   return { status: 200, body: { kind: answer.kind } };
 }
 
@@ -181,7 +181,7 @@ function unitMessage(unit: AwaitUnit): NonNullable<InteractionMessage['unit']> {
   const { name, pipeline, status, items, needed, answered, signed, checked } = unit;
   return {
     ...{ name, pipeline, status, items, needed, answered, signed, checked },
-    ...timesOf(unit, 'openedAt', 'dueAt', 'settledAt'),
+    ...writtenTimes(unit, 'openedAt', 'dueAt', 'settledAt'),
   };
 }
 

@@ -7,7 +7,7 @@ import { SingleDuty } from '../../engine/worker/single-duty.ts';
 import type { Session } from '../../lease/live-session.ts';
 import { toInstant } from '../../support/clock.ts';
 import { type Plan, timesOf } from '../schedules/plan-api.ts';
-import { type Finding, PARTS, type Part, type Told, tellFinding } from './model.ts';
+import { type Finding, PARTS, type ReconcilePart, type Told, tellFinding } from './model.ts';
 
 /** Whoever has it looks, and nobody else. */
 const RECONCILE_KEY = 'holdfast/reconcile';
@@ -17,7 +17,7 @@ const PAGE = 200;
 const PAGES_MAX = 10;
 export class Reconciler {
   readonly #config: EngineConfig;
-  readonly #marks: Map<Part, string> = new Map();
+  readonly #marks: Map<ReconcilePart, string> = new Map();
   readonly #duty: SingleDuty;
   #turn = 0;
 
@@ -36,7 +36,7 @@ export class Reconciler {
 
   /** A part, from where it ended the last time. */
   async #look(goesOn: () => boolean): Promise<void> {
-    const part = PARTS[this.#turn % PARTS.length] as Part;
+    const part = PARTS[this.#turn % PARTS.length] as ReconcilePart;
     this.#turn += 1;
     for (let pages = 0; pages < PAGES_MAX; pages += 1) {
       const after = this.#marks.get(part);

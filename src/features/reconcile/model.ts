@@ -11,10 +11,10 @@ export const PARTS = [
   'executions',
 ] as const;
 
-export type Part = (typeof PARTS)[number];
+export type ReconcilePart = (typeof PARTS)[number];
 
 interface Entry {
-  readonly part: Part;
+  readonly part: ReconcilePart;
   /** For people: what is wrong. */
   readonly sentence: string;
   /** What is done about it; absent when it is only reported. */

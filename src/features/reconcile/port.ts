@@ -1,6 +1,6 @@
 // The part of the port that looks for rows that cannot be as they are (Z-1 … Z-24).
 
-import type { Finding, Part } from './model.ts';
+import type { Finding, ReconcilePart } from './model.ts';
 
 export interface ReconcileStore {
   /** A page of one part: what is broken in it, each repaired in a transaction of its own where that is provable. */
@@ -8,7 +8,7 @@ export interface ReconcileStore {
 }
 
 export interface Reconcile {
-  readonly part: Part;
+  readonly part: ReconcilePart;
   /** Where the page before it ended. */
   readonly after?: string;
   /** So many rows are looked at. */

@@ -11,7 +11,7 @@ import {
   type Pipelines,
   pipelinesByName,
 } from '../../engine/pipeline.ts';
-import { workersOf } from '../../engine/possible-workers.ts';
+import { everyWorker } from '../../engine/possible-workers.ts';
 import { commandOf } from '../../engine/requests.ts';
 import { dryReplay } from '../../engine/run/dry-replay.ts';
 import { projectOf } from '../../engine/submission.ts';
@@ -24,6 +24,7 @@ import {
   parseProject,
 } from '../../execution/names.ts';
 import { parseReleaseName } from '../../execution/route.ts';
+import { NAME_BYTES_MAX } from '../../lease/names.ts';
 import { digestOf } from '../../support/digest.ts';
 import {
   boundedText,
@@ -217,7 +218,7 @@ export class Releases {
     const { project } = readOptions('releases.workers', options, ['project']);
     const of = project === undefined ? undefined : parseProject(project);
     const [found, { now }] = await Promise.all([
-      workersOf(this.#config, of),
+      everyWorker(this.#config, of),
       // For its time: that of this host may be another.
       this.#store.dueSchedules({ limit: 1 }),
     ]);
@@ -271,7 +272,6 @@ export interface RegisterOptions {
   readonly by?: string;
 }
 
-const NAME_BYTES_MAX = 256;
 const REGISTER: readonly (keyof RegisterOptions)[] = [
   ...(['pipeline', 'name', 'artifact', 'digest', 'project', 'by'] as const),
 ];

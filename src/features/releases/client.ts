@@ -4,7 +4,7 @@ import { ask, type Calls, type PageQuery } from '../../client/calls.ts';
 import type { BulkMoveBody } from '../repair/messages.ts';
 import type { LineBody, MoveBody, PreflightBody, RegisterBody } from './messages.ts';
 
-export function releasesOf(client: Calls) {
+export function releasesClient(client: Calls) {
   return {
     /** The same again is fine. */
     register: (pipeline: string, body: RegisterBody) =>

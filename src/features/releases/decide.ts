@@ -246,7 +246,7 @@ export function refuseAnnouncement(
 }
 
 /** What it may claim of what is pinned, and of what is asked of its release: project and route. */
-export function routesOf(
+export function workerRoutes(
   registered: readonly Registered[],
   { pipelines }: Pick<Announcement, 'pipelines'>,
 ): readonly string[] {

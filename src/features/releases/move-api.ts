@@ -12,7 +12,6 @@ import { projectOf } from '../../engine/submission.ts';
 import { type ExecutionRecord, isTerminal } from '../../execution/execution.ts';
 import {
   type ExecutionId,
-  NAME_BYTES_MAX,
   type Payload,
   type ProjectName,
   parseExecutionId,
@@ -20,6 +19,7 @@ import {
   parseProject,
 } from '../../execution/names.ts';
 import { parseReleaseName, REPLAY, replayName } from '../../execution/route.ts';
+import { NAME_BYTES_MAX } from '../../lease/names.ts';
 import { InvalidInput } from '../../support/fault.ts';
 import {
   boundedText,

@@ -16,6 +16,7 @@ import {
 } from '../../execution/names.ts';
 import type { NoSuchRelease } from '../../execution/refusal.ts';
 import { parseReleaseName, REPLAY, replayName } from '../../execution/route.ts';
+import { NAME_BYTES_MAX } from '../../lease/names.ts';
 import { Fault } from '../../support/fault.ts';
 import { readOptions, shown, wholeNumber } from '../../support/options.ts';
 import { type ContractChange, diffContracts, isBreaking } from './contract-decide.ts';
@@ -211,8 +212,6 @@ export async function openElsewhere(
 
 // Preflight, as workers do it: those of a release replay open executions with its code, as short executions of the
 // engine's own that only they know by name. A coordinator has no code to run.
-
-const NAME_BYTES_MAX = 256;
 
 interface Asked {
   readonly executions: readonly ExecutionId[];

@@ -3,7 +3,7 @@
 import { ask, type Calls, type PageQuery } from '../../client/calls.ts';
 import type { BulkCancelBody, BulkRedriveBody } from './messages.ts';
 
-export interface DeadLetterFilter extends PageQuery {
+export interface DeadLetterQuery extends PageQuery {
   readonly pipeline?: string;
   readonly code?: string;
   readonly step?: string;
@@ -11,17 +11,17 @@ export interface DeadLetterFilter extends PageQuery {
   readonly open?: boolean;
 }
 
-export function deadLettersOf(client: Calls) {
+export function deadLettersClient(client: Calls) {
   return {
     /** Newest first. */
-    list: (filter: DeadLetterFilter = {}) => ask(client, 'GET /v1/dead-letters', filter),
+    list: (filter: DeadLetterQuery = {}) => ask(client, 'GET /v1/dead-letters', filter),
     groups: async (filter: { readonly open?: boolean } = {}) =>
       (await ask(client, 'GET /v1/dead-letters/groups', filter)).items,
     read: (execution: string) => ask(client, 'GET /v1/dead-letters/:id', { id: execution }),
   };
 }
 
-export function jobsOf(client: Calls) {
+export function jobsClient(client: Calls) {
   return {
     redrive: (body: BulkRedriveBody = {}) => ask(client, 'POST /v1/jobs/redrive', body),
     cancel: (body: BulkCancelBody) => ask(client, 'POST /v1/jobs/cancel', body),

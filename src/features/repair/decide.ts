@@ -9,8 +9,8 @@ import {
 import { insertion, type SubmitRequest } from '../../execution/decide/submit.ts';
 import { type ExecutionRecord, isTerminal } from '../../execution/execution.ts';
 import {
-  type EventKind,
   type HistoryEvent,
+  type HistoryEventKind,
   type NewEvent,
   saidIn,
 } from '../../execution/history.ts';
@@ -135,7 +135,7 @@ interface Read {
 }
 
 /** What the code was given. Claims, parks and the like are of the execution that had them. */
-const GIVEN: ReadonlySet<EventKind> = new Set<EventKind>([
+const GIVEN: ReadonlySet<HistoryEventKind> = new Set<HistoryEventKind>([
   'step-completed',
   'step-failed',
   'timer-set',
@@ -211,7 +211,7 @@ function causeOf(events: readonly Read[]): Body | undefined {
   return events.findLast(({ event }) => CAUSES.has(event.kind))?.body;
 }
 
-const CAUSES: ReadonlySet<EventKind> = new Set<EventKind>([
+const CAUSES: ReadonlySet<HistoryEventKind> = new Set<HistoryEventKind>([
   'compensating',
   'failed',
   'quarantined',
@@ -272,7 +272,10 @@ function planUndoing(events: readonly Read[]): RedrivePlan {
 }
 
 /** What counts as undone, and what operators said to it; failures do not. */
-const UNDONE: ReadonlySet<EventKind> = new Set<EventKind>(['step-completed', 'signal-received']);
+const UNDONE: ReadonlySet<HistoryEventKind> = new Set<HistoryEventKind>([
+  'step-completed',
+  'signal-received',
+]);
 
 function causeEvent(events: readonly Read[]): NewEvent {
   const failure = causeOf(events)?.failure;

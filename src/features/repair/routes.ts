@@ -3,17 +3,17 @@
 import type { ExecutionRecord } from '../../execution/execution.ts';
 import { parseExecutionId } from '../../execution/names.ts';
 import { commandReply } from '../../protocol/rest/executions.ts';
-import { executionFor, timesOf, withEtag } from '../../protocol/rest/handling.ts';
+import { executionFor, withEtag, writtenTimes } from '../../protocol/rest/handling.ts';
 import { notFound } from '../../protocol/rest/problems.ts';
 import {
   actingFor,
   actorOf,
-  type Call,
   type Caller,
   type Coordinator,
   type Handler,
   type Reply,
   type Route,
+  type RouteCall,
   routesOf,
 } from '../../protocol/rest/route.ts';
 import { formatInstant } from '../../support/clock.ts';
@@ -150,7 +150,7 @@ function act(
 
 export function keyOf(
   { key }: { readonly key?: string },
-  header: Call<never, never, never>['header'],
+  header: RouteCall<never, never, never>['header'],
 ): { readonly key?: string } {
   const given = key ?? header('idempotency-key');
   return given === undefined ? {} : { key: given };
@@ -216,7 +216,7 @@ async function jobMessage(
   );
   return {
     ...{ id, act: asked, status, paused: holds.includes('paused'), dryRun, by, reason },
-    ...timesOf(record, 'submittedAt', 'endedAt'),
+    ...writtenTimes(record, 'submittedAt', 'endedAt'),
     ...{ seen, outcomes },
   };
 }

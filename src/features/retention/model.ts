@@ -129,7 +129,7 @@ export interface RemoveRequest {
   readonly archived?: ArchivedAt & { readonly seen: SeenOfEnded };
 }
 
-export interface RemoveView {
+interface RemoveView {
   readonly execution: ExecutionRecord | undefined;
   readonly hasOpenLetter: boolean;
   readonly seen: SeenOfEnded;

@@ -1,6 +1,6 @@
 // What was archived, looked at; and archiving now.
 
-import { timesOf } from '../../protocol/rest/handling.ts';
+import { writtenTimes } from '../../protocol/rest/handling.ts';
 import { notFound } from '../../protocol/rest/problems.ts';
 import {
   type Caller,
@@ -93,6 +93,6 @@ async function knownTo({ store }: Coordinator, caller: Caller, id: string): Prom
 }
 
 function archivedMessage({ project: _, ...each }: ArchivedExecution): ArchivedMessage {
-  const times = timesOf(each, 'submittedAt', 'endedAt', 'archivedAt');
+  const times = writtenTimes(each, 'submittedAt', 'endedAt', 'archivedAt');
   return { ...each, tags: [...each.tags], ...times };
 }

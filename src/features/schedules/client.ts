@@ -3,7 +3,7 @@
 import { ask, type Calls, type PageQuery, withTags } from '../../client/calls.ts';
 import type { ScheduleBody } from './messages.ts';
 
-export function schedulesOf(client: Calls) {
+export function schedulesClient(client: Calls) {
   return {
     /** Made, or changed to this. */
     put(id: string, body: ScheduleBody) {

@@ -1,7 +1,7 @@
 // Schedules: what is submitted by itself.
 
 import { requireOpenName, withEtag } from '../../protocol/rest/handling.ts';
-import { refused } from '../../protocol/rest/problems.ts';
+import { refusalReply } from '../../protocol/rest/problems.ts';
 import { actingFor, type Reply, type Route, routesOf } from '../../protocol/rest/route.ts';
 import { formatInstant } from '../../support/clock.ts';
 import { viewOf } from '../../support/value.ts';
@@ -22,7 +22,7 @@ export const scheduleRoutes: readonly Route[] = routesOf(scheduleOperations, {
   async readSchedule({ holdfast }, { params, caller, header }) {
     const { id } = params;
     const found = await holdfast.schedules.get(id, { project: caller.project });
-    if (found === undefined) throw refused({ why: 'schedule-unknown', id });
+    if (found === undefined) throw refusalReply({ why: 'schedule-unknown', id });
     return withEtag(scheduleMessage(found), header('if-none-match'));
   },
 
@@ -47,7 +47,7 @@ export const scheduleRoutes: readonly Route[] = routesOf(scheduleOperations, {
 });
 
 function changedReply(answer: ScheduleAnswer): Reply {
-  if (answer.kind === 'refused') throw refused(answer);
+  if (answer.kind === 'refused') throw refusalReply(answer);
   return { status: 200, body: { kind: answer.kind } };
 }
 

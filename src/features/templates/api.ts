@@ -5,11 +5,11 @@ import { TemplateRefused } from '../../engine/failures.ts';
 import type { Page } from '../../engine/holdfast.ts';
 import type { Pipeline } from '../../engine/pipeline.ts';
 import {
-  type Asked,
   canonicalDigest,
   checkedOptions,
   checkedPlacing,
   projectOf,
+  type SubmitAsked,
   submissionOf,
 } from '../../engine/submission.ts';
 import { expected, templatePlace } from '../../engine/values/place.ts';
@@ -145,7 +145,7 @@ export class Templates {
 export function submissionFor<Input>(
   config: EngineConfig,
   target: Pipeline<Input, unknown> | string | TemplateRef,
-  asked: Asked<Input>,
+  asked: SubmitAsked<Input>,
 ): Promise<Submit> {
   return isTemplateRef(target)
     ? submissionByTemplate(config, target, asked)
@@ -165,7 +165,7 @@ export function isTemplateRef(target: unknown): target is TemplateRef {
 async function submissionByTemplate<Input>(
   config: EngineConfig,
   ref: TemplateRef,
-  { input, options: given, owner }: Asked<Input>,
+  { input, options: given, owner }: SubmitAsked<Input>,
 ): Promise<Submit> {
   const options = checkedOptions(given);
   const templated = await templatedBy(config, projectOf(options.project), ref);

@@ -3,7 +3,7 @@
 import { ask, type Calls, type PageQuery, withTags } from '../../client/calls.ts';
 import type { TemplateBody } from './messages.ts';
 
-export function templatesOf(client: Calls) {
+export function templatesClient(client: Calls) {
   return {
     /** A version is written once; the same again is fine. */
     put(id: string, version: number, body: TemplateBody) {

@@ -1,7 +1,7 @@
 // Templates: what to submit, kept under an id and a version that never changes.
 
 import { requireOpenName, withEtag } from '../../protocol/rest/handling.ts';
-import { refused } from '../../protocol/rest/problems.ts';
+import { refusalReply } from '../../protocol/rest/problems.ts';
 import { actingFor, type Route, routesOf } from '../../protocol/rest/route.ts';
 import { formatInstant } from '../../support/clock.ts';
 import { viewOf } from '../../support/value.ts';
@@ -18,7 +18,7 @@ export const templateRoutes: readonly Route[] = routesOf(templateOperations, {
   async readTemplate({ holdfast }, { params, query, caller, header }) {
     const { id } = params;
     const found = await holdfast.templates.get(id, { ...query, project: caller.project });
-    if (found === undefined) throw refused({ why: 'template-unknown', id, ...query });
+    if (found === undefined) throw refusalReply({ why: 'template-unknown', id, ...query });
     return withEtag(templateMessage(found), header('if-none-match'));
   },
 

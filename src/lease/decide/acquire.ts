@@ -140,7 +140,7 @@ function reservationOf(view: AcquireView, now: Instant): Reservation | undefined
 }
 
 /** The record after a grant. Everything the successor learns is captured in this one step. */
-export function grantLease(
+export function leaseAfterGrant(
   view: AcquireView,
   request: Acquire,
   grant: { readonly fence: Fence; readonly now: Instant },

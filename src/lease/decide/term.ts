@@ -9,7 +9,7 @@ import type { LeaseKey, SessionId } from '../names.ts';
 import type { LeasePolicy } from '../policy.ts';
 import type {
   BeginIntent,
-  Release,
+  ReleaseLease,
   RequestDrain,
   Revoke,
   SaveCheckpoint,
@@ -141,7 +141,7 @@ export function decideSettleIntent(
 
 export function decideRelease(
   view: TermView,
-  request: Release,
+  request: ReleaseLease,
   context: TermContext,
 ): Change | Replay | RefuseTerm {
   const { policy, now } = context;

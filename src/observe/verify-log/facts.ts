@@ -9,10 +9,10 @@ import type { HeaderEntry, LocatedEntry, Place } from '../lease-log/entry.ts';
 
 type Located<Fact> = Fact & { readonly place: Place };
 export type EventOf<Kind extends LeaseEvent['kind']> = Located<Extract<LeaseEvent, { kind: Kind }>>;
-export type Operation = Located<OperationReport & { readonly at: number }>;
+export type LoggedOperation = Located<OperationReport & { readonly at: number }>;
 
 /** A grant as its holder was told of it. */
-export type ToldGrant = Operation & {
+export type ToldGrant = LoggedOperation & {
   readonly key: LeaseKey;
   readonly fence: Fence;
   readonly granted: GrantReport;
@@ -29,7 +29,7 @@ export interface RecordedTerm {
 
 export interface Facts {
   readonly events: readonly Located<LeaseEvent>[];
-  readonly operations: readonly Operation[];
+  readonly operations: readonly LoggedOperation[];
   /** Terms of each key in the order of their grants. */
   readonly terms: ReadonlyMap<string, readonly RecordedTerm[]>;
   readonly termOf: ReadonlyMap<Fence, RecordedTerm>;
@@ -55,7 +55,7 @@ export function missesBefore({ missedUntil }: Pick<Facts, 'missedUntil'>, seq: n
 export class FactCollector {
   readonly #segments: Segments = new Segments();
   readonly #events: Map<number, Located<LeaseEvent>> = new Map();
-  readonly #operations: { readonly segment: Segment; readonly item: Operation }[] = [];
+  readonly #operations: { readonly segment: Segment; readonly item: LoggedOperation }[] = [];
   readonly #conflicts: Violation[] = [];
   readonly #missedUntil: Set<number> = new Set();
   #dropped = 0;
@@ -123,7 +123,7 @@ export class FactCollector {
   }
 }
 
-function isToldGrant(operation: Operation): operation is ToldGrant {
+function isToldGrant(operation: LoggedOperation): operation is ToldGrant {
   const { granted, fence, key } = operation;
   return granted !== undefined && fence !== undefined && key !== undefined;
 }

@@ -7,7 +7,7 @@ import { DECLARED_EXITS, type Exit } from '../../lease/exit.ts';
 import { type Fence, formatFence } from '../../lease/fence.ts';
 import type { LeaseKey } from '../../lease/names.ts';
 import type { LeaseOperation } from '../../lease/observer.ts';
-import type { EventOf, Facts, Operation, RecordedTerm, Violation } from './facts.ts';
+import type { EventOf, Facts, LoggedOperation, RecordedTerm, Violation } from './facts.ts';
 
 const WRITES: ReadonlySet<LeaseOperation> = new Set([
   'checkpoint',
@@ -36,13 +36,13 @@ export function checkLateWrites(facts: Facts, skewMs: number): readonly Violatio
   ];
 }
 
-function sentAt(operation: Operation): number {
+function sentAt(operation: LoggedOperation): number {
   return operation.at - operation.latencyMs;
 }
 
-type Write = Operation & { readonly fence: Fence; readonly key: LeaseKey };
+type Write = LoggedOperation & { readonly fence: Fence; readonly key: LeaseKey };
 
-function isAcceptedWrite(operation: Operation): operation is Write {
+function isAcceptedWrite(operation: LoggedOperation): operation is Write {
   const { fence, key, outcome } = operation;
   const isWrite = WRITES.has(operation.operation) && outcome === 'ok';
   return isWrite && fence !== undefined && key !== undefined;
@@ -108,7 +108,7 @@ function foreignWrite(write: Write, facts: Facts, skewMs: number): readonly Viol
 }
 
 function renewedAfter(
-  operation: Operation,
+  operation: LoggedOperation,
   end: EventOf<'session-ended'>,
   skewMs: number,
 ): readonly Violation[] {
@@ -128,7 +128,7 @@ function renewedAfter(
 
 /** Of terms that ended without their holder's doing: forced ends are not waited for, expiry is. */
 function authorityOverlaps(facts: Facts, skewMs: number): readonly Violation[] {
-  const bySession = new Map<string, Operation[]>();
+  const bySession = new Map<string, LoggedOperation[]>();
   for (const operation of facts.operations) {
     const ofSession = bySession.get(operation.session) ?? [];
     ofSession.push(operation);
@@ -143,7 +143,7 @@ function authorityOverlaps(facts: Facts, skewMs: number): readonly Violation[] {
 
 function authorityOverlap(
   { granted, successor }: RecordedTerm,
-  operations: readonly Operation[],
+  operations: readonly LoggedOperation[],
   skewMs: number,
 ): readonly Violation[] {
   if (successor === undefined) return [];

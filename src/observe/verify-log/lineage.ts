@@ -6,9 +6,9 @@
 import { type Fence, formatFence } from '../../lease/fence.ts';
 import type { SavedCheckpoint } from '../../lease/observer.ts';
 import type { Place } from '../lease-log/entry.ts';
-import type { Facts, Operation, ToldGrant, Violation } from './facts.ts';
+import type { Facts, LoggedOperation, ToldGrant, Violation } from './facts.ts';
 
-type Save = Operation & { readonly saved: SavedCheckpoint; readonly fence: Fence };
+type Save = LoggedOperation & { readonly saved: SavedCheckpoint; readonly fence: Fence };
 
 export function checkLineage(facts: Facts): readonly Violation[] {
   const saves = facts.operations.filter(isSave).filter((save) => save.outcome === 'ok');
@@ -20,7 +20,7 @@ export function checkLineage(facts: Facts): readonly Violation[] {
   ];
 }
 
-function isSave(operation: Operation): operation is Save {
+function isSave(operation: LoggedOperation): operation is Save {
   return operation.saved !== undefined && operation.fence !== undefined;
 }
 

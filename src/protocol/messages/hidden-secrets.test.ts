@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { pushSettingsOf } from '../push/push-options.ts';
-import { keysOf } from '../sqs/sqs-options.ts';
+import { signingKeys } from '../sqs/sqs-options.ts';
 
 const SECRET = 'SUPERSECRET-0123456789-0123456789-0123456789';
 /** No id of a key, for its "!". */
@@ -23,7 +23,7 @@ const asKeys: Readonly<Record<string, unknown>> = {
 
 for (const [name, keys] of Object.entries(asKeys)) {
   test(`M-13: keys of queues that are ${name} are refused, and not shown`, () => {
-    assert.throws(() => keysOf(keys as never), saysNothing(/^openServer: sqs\.keys/));
+    assert.throws(() => signingKeys(keys as never), saysNothing(/^openServer: sqs\.keys/));
   });
 }
 

@@ -13,7 +13,7 @@ export const problem = Type.Object({
   refusal: Type.Optional(Type.Unknown()),
 });
 
-export type Problem = Static<typeof problem>;
+export type ProblemMessage = Static<typeof problem>;
 
 // A problem that a coordinator answered with, as the fault that a store would have thrown.
 

@@ -9,7 +9,7 @@ import type { Fence } from '../../lease/fence.ts';
 import type { Instant } from '../../support/clock.ts';
 import type { SignedClaims } from './signing.ts';
 import { closed, executionId, fence, name } from './words.ts';
-import { write } from './work.ts';
+import { writeMessage } from './work.ts';
 
 export interface PushCommand extends SignedClaims {
   readonly to: 'worker';
@@ -57,7 +57,7 @@ export const pushResult = closed({
   /** Nothing was tried: there is no such pipeline, no room, or it is for another endpoint. */
   denied: Type.Optional(Type.String({ maxLength: 1_024 })),
   /** In order; what went through the callback is not among them. */
-  writes: Type.Optional(Type.Array(write, { maxItems: 20_000 })),
+  writes: Type.Optional(Type.Array(writeMessage, { maxItems: 20_000 })),
   blobs: Type.Optional(Type.Array(blob, { maxItems: 10_000 })),
   /** What is there, of a probe: all that it is given unless said. */
   pipelines: Type.Optional(Type.Array(name, { maxItems: 2_000 })),

@@ -36,7 +36,7 @@ export function toJson<Envelope extends { readonly bytes?: Uint8Array }>(
   return { ...rest, bytes: Buffer.from(bytes).toString('base64') } as InJson<Envelope>;
 }
 
-export function fromJson(envelope: unknown): unknown {
+export function envelopeFromJson(envelope: unknown): unknown {
   const { bytes } = (envelope ?? {}) as { readonly bytes?: unknown };
   if (typeof bytes !== 'string') return envelope;
   return { ...(envelope as object), bytes: new Uint8Array(Buffer.from(bytes, 'base64')) };
@@ -46,7 +46,7 @@ export function fromJson(envelope: unknown): unknown {
 export const QUEUED_BYTES_MAX = 250_000;
 const PART_BYTES = 150_000;
 
-export interface Part {
+interface Part {
   readonly digest: string;
   readonly bytes: Uint8Array;
 }

@@ -23,7 +23,7 @@ export interface SignedClaims {
   readonly until: number;
 }
 
-export type Verified<Claims extends SignedClaims> =
+export type SignatureVerified<Claims extends SignedClaims> =
   | { readonly kind: 'verified'; readonly claims: Claims; readonly kid: string }
   /** It was signed, and waited too long. */
   | { readonly kind: 'expired'; readonly claims: Claims; readonly kid: string }
@@ -61,7 +61,7 @@ export class Signer {
   /** Who has the keys of the one could sign as the other. */
   sharesKeysWith(other: Signer): boolean {
     const others = [...other.#keys.values()];
-    return [...this.#keys.values()].some((key) => others.some((each) => isSame(key, each)));
+    return [...this.#keys.values()].some((key) => others.some((each) => isSameSecret(key, each)));
   }
 
   /** With the key that it is told, where an answer is to be read by who has that one. */
@@ -74,7 +74,7 @@ export class Signer {
   verify<Claims extends SignedClaims>(
     text: string,
     { to, nowMs }: { readonly to: SignedClaims['to']; readonly nowMs: number },
-  ): Verified<Claims> {
+  ): SignatureVerified<Claims> {
     const line = text.indexOf('\n');
     const [version, kid = '', signature = '', ...rest] = text
       .slice(0, Math.max(0, line))
@@ -84,7 +84,7 @@ export class Signer {
     const expected = this.#signatureOf(said, kid);
     if (expected === undefined) return invalid(`key ${shown(kid)} is not known`);
     const given = Buffer.from(signature, 'base64url');
-    if (!isSame(given, expected)) return invalid('its signature is of something else');
+    if (!isSameSecret(given, expected)) return invalid('its signature is of something else');
     const claims = JSON.parse(said) as Claims;
     if (claims.to !== to) return invalid('it is for the other side');
     if (![claims.at, claims.until].every(isTime)) return invalid('its times are none');
@@ -104,7 +104,7 @@ function isTime(value: unknown): boolean {
 }
 
 /** Of two secrets. */
-export function isSame(one: Uint8Array, other: Uint8Array): boolean {
+export function isSameSecret(one: Uint8Array, other: Uint8Array): boolean {
   return one.length === other.length && timingSafeEqual(one, other);
 }
 

@@ -21,7 +21,7 @@ import {
   uuid,
   waitMs,
 } from './words.ts';
-import { write } from './work.ts';
+import { writeMessage } from './work.ts';
 
 interface Spec {
   /** Where it is over HTTP. Names in the path are of the body; the rest is its body, or its query for GET. */
@@ -220,7 +220,7 @@ export const WORK_MESSAGES = {
     at: 'POST /v1/work/writes',
     summary: 'What owners record, finish, park and give back: each for itself, under its fence.',
     takesValues: true,
-    body: closed({ writes: Type.Array(write, { minItems: 1, maxItems: 1_000 }) }),
+    body: closed({ writes: Type.Array(writeMessage, { minItems: 1, maxItems: 1_000 }) }),
     reply: Type.Object({
       answers: Type.Array(written, { description: 'One for each write, in order.' }),
     }),

@@ -95,7 +95,7 @@ const deadLetter = closed({
 
 const flag = Type.Optional(Type.Boolean());
 
-export const write = Type.Union([
+export const writeMessage = Type.Union([
   closed({ verb: Type.Literal('record'), ...OWNER }),
   closed({
     verb: Type.Literal('finish'),
@@ -128,7 +128,7 @@ export const write = Type.Union([
   }),
 ]);
 
-export type WriteMessage = Static<typeof write>;
+export type WriteMessage = Static<typeof writeMessage>;
 
 /** One answer for each write, in order: the store's, or what kept it from answering. */
 export interface WritesAnswer {

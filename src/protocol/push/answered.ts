@@ -80,7 +80,7 @@ export type Written =
   | { readonly kind: 'failed'; readonly why: string }
   | { readonly kind: 'news'; readonly claimed: Claimed; readonly why: string };
 
-export interface Answered extends Pick<PushResult, 'writes' | 'blobs'> {
+interface Answered extends Pick<PushResult, 'writes' | 'blobs'> {
   readonly session: Session;
   readonly claimed: Claimed;
 }

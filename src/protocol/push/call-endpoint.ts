@@ -50,7 +50,7 @@ async function pages<Item>(
 
 // What is said to an endpoint: for it alone.
 
-export type Said = Pick<PushCommand, 'kind' | 'drive' | 'nonce'>;
+export type EndpointCommand = Pick<PushCommand, 'kind' | 'drive' | 'nonce'>;
 
 const NONCE_BYTES = 16;
 
@@ -62,7 +62,7 @@ export function newNonce(): string {
 /** Signed, as it is sent. */
 export function commandFor(
   { url, project, signer }: Endpoint,
-  said: Said,
+  said: EndpointCommand,
   { at, until }: Pick<PushCommand, 'at' | 'until'>,
 ): string {
   const claims = { to: 'worker', at, until, v: WORK_VERSION } as const;

@@ -11,12 +11,12 @@ import {
   claimOne,
   commandFor,
   drivenBy,
+  type EndpointCommand,
   failedCallsIn,
   givenBack,
   newNonce,
   type Posted,
   post,
-  type Said,
 } from './call-endpoint.ts';
 import type { Endpoint, PushSettings } from './push-options.ts';
 import { Circuit, Standing } from './standing.ts';
@@ -227,7 +227,7 @@ export class Pusher {
     else await this.#drop(session);
   }
 
-  async #post(said: Said, timeoutMs: number): Promise<Posted> {
+  async #post(said: EndpointCommand, timeoutMs: number): Promise<Posted> {
     const { coordinator, endpoint, settings, bytesMax, stopping } = this.#parts;
     const { url } = endpoint;
     const at = coordinator.clock.wallMs();

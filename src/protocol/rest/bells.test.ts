@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { parseProject } from '../../execution/names.ts';
 import { ManualClock } from '../../testing/manual-clock.ts';
-import { FairBell, Hints, NEXT_MS, WOKEN_AT_ONCE } from './bells.ts';
+import { FairBell, NEXT_MS, WaitingHints, WOKEN_AT_ONCE } from './bells.ts';
 
 const HOSTILE = parseProject('hostile');
 const HEALTHY = parseProject('healthy');
@@ -72,8 +72,8 @@ test('who comes back learns whether anything changed, and not how much: that may
     listeners.push(listener);
     return () => undefined;
   };
-  const hints = new Hints({ onRing }, 'life');
-  const other = new Hints({ onRing }, 'life');
+  const hints = new WaitingHints({ onRing }, 'life');
+  const other = new WaitingHints({ onRing }, 'life');
   const ring = (): void => {
     for (const each of listeners) each();
   };

@@ -95,7 +95,7 @@ function* take<Item>(items: Iterable<Item>, count: number): Generator<Item> {
 const SECRET_BYTES = 32;
 const DIGEST_SHOWN = 16;
 
-export class Hints {
+export class WaitingHints {
   readonly #life: string;
   readonly #unlisten: () => void;
   readonly #secret: string = Buffer.from(secureBytes(SECRET_BYTES)).toString('hex');

@@ -5,16 +5,16 @@ import type { Seal } from '../../features/export/model.ts';
 import { SharedLook } from '../../support/turns.ts';
 import { coordinatorOperations, type Scene } from '../messages/coordinator.ts';
 import {
-  type Call,
   type Coordinator,
   type Demo,
   ProblemReply,
   type Reply,
   type Route,
+  type RouteCall,
   routesOf,
 } from './route.ts';
 
-type Header = Call<never, never, never>['header'];
+type Header = RouteCall<never, never, never>['header'];
 
 /** The console sends it with everything; a page of somebody else cannot, without asking first. */
 export const CONSOLE_HEADER = 'holdfast-console';
@@ -107,7 +107,10 @@ export function requireOwnPage(method: Route['method'], header: Header): void {
   );
 }
 
-function cookieReply(value: string, isEncrypted: Call<never, never, never>['isEncrypted']): Reply {
+function cookieReply(
+  value: string,
+  isEncrypted: RouteCall<never, never, never>['isEncrypted'],
+): Reply {
   const rules = `Path=/; HttpOnly; SameSite=Strict${isEncrypted ? '; Secure' : ''}`;
   return { status: 204, headers: { 'set-cookie': `${KEY_COOKIE}=${value}; ${rules}` } };
 }

@@ -26,20 +26,20 @@ import {
   isReserved,
   listOptionsOf,
   requireOpenName,
-  timesOf,
   withEtag,
   withinMs,
+  writtenTimes,
 } from './handling.ts';
-import { notFound, refused } from './problems.ts';
+import { notFound, refusalReply } from './problems.ts';
 import {
   actingFor,
-  type Call,
   type Caller,
   type Coordinator,
   type Handler,
   ProblemReply,
   type Reply,
   type Route,
+  type RouteCall,
   routesOf,
 } from './route.ts';
 
@@ -165,7 +165,7 @@ const KEY_HEADER = 'idempotency-key';
 function submissionOf(
   body: SubmitBody,
   caller: Caller,
-  header: Call<never, never, never>['header'],
+  header: RouteCall<never, never, never>['header'],
 ): Asked {
   const { pipeline, template, input, ...options } = body;
   if ((pipeline === undefined) === (template === undefined)) {
@@ -242,7 +242,7 @@ async function endOf(
 // What people do to an execution.
 
 export function commandReply(answer: CommandAnswer): Reply {
-  if (answer.kind === 'refused') throw refused(answer);
+  if (answer.kind === 'refused') throw refusalReply(answer);
   return { status: 200, body: { kind: answer.kind, status: answer.status } };
 }
 
@@ -304,7 +304,7 @@ function executionMessage(record: ExecutionRecord): ExecutionMessage {
     holds: [...record.holds],
     compensating: record.compensating,
     lineage: record.lineage,
-    ...timesOf(record, 'submittedAt', 'readyAt', 'claimedAt', 'endedAt', 'deadlineAt'),
+    ...writtenTimes(record, 'submittedAt', 'readyAt', 'claimedAt', 'endedAt', 'deadlineAt'),
     ...defined({ key, release, template, submittedBy, parent: parent?.id, redriveOf }),
     ...defined({ fence, session }),
     tags: [...record.tags],

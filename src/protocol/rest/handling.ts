@@ -49,7 +49,7 @@ export function defined<Values extends object>(values: Values): Defined<Values> 
 }
 
 /** These times of a record; those that are undefined are left out. */
-export function timesOf<Record extends object, Name extends keyof Record & string>(
+export function writtenTimes<Record extends object, Name extends keyof Record & string>(
   record: Record,
   ...names: readonly Name[]
 ): { [Each in keyof Pick<Record, Name>]: string } {
@@ -65,14 +65,14 @@ export function timesOf<Record extends object, Name extends keyof Record & strin
 export function withEtag(body: unknown, ifNoneMatch: string | undefined): Reply {
   const etag = etagOf(Buffer.from(JSON.stringify(body)));
   const headers = { etag, 'cache-control': 'no-cache' };
-  return isSame(etag, ifNoneMatch) ? { status: 304, headers } : { status: 200, body, headers };
+  return matchesEtag(etag, ifNoneMatch) ? { status: 304, headers } : { status: 200, body, headers };
 }
 
 export function etagOf(bytes: Buffer): string {
   return `"${digestOf(bytes).slice(0, 32)}"`;
 }
 
-export function isSame(etag: string, ifNoneMatch: string | undefined): boolean {
+export function matchesEtag(etag: string, ifNoneMatch: string | undefined): boolean {
   return ifNoneMatch?.split(',').some((each) => each.trim().replace(/^W\//, '') === etag) === true;
 }
 

@@ -8,7 +8,7 @@ import { drainLease, revokeLease } from '../../lease/operate.ts';
 import type { LeaseInspection } from '../../lease/port.ts';
 import { formatInstant } from '../../support/clock.ts';
 import { type LeaseMessage, leaseOperations } from '../messages/sessions.ts';
-import { defined, timesOf } from './handling.ts';
+import { defined, writtenTimes } from './handling.ts';
 import { refusedByKernel, requireOfAll } from './problems.ts';
 import { actorOf, type Coordinator, type Route, routesOf } from './route.ts';
 
@@ -88,23 +88,23 @@ function termMessage(record: LeaseRecord): Partial<LeaseMessage> {
   const { fence, session, owner, drain: asked, end, checkpoint, intents } = record;
   return {
     ...{ fence, session, owner },
-    ...timesOf(record, 'grantedAt', 'hardDeadlineAt'),
+    ...writtenTimes(record, 'grantedAt', 'hardDeadlineAt'),
     ...(asked && {
       drain: {
         ...{ by: asked.by, reason: asked.reason },
-        ...timesOf(asked, 'deadlineAt'),
+        ...writtenTimes(asked, 'deadlineAt'),
         ...defined({ successor: asked.successor }),
       },
     }),
     ...(end && {
-      end: { ...timesOf(end, 'at'), exit: end.exit, ...defined({ cause: end.cause }) },
+      end: { ...writtenTimes(end, 'at'), exit: end.exit, ...defined({ cause: end.cause }) },
     }),
     ...(checkpoint && {
       checkpoint: {
         ...{ seq: checkpoint.seq, bytes: checkpoint.bytes.length },
-        ...timesOf(checkpoint, 'at'),
+        ...writtenTimes(checkpoint, 'at'),
       },
     }),
-    intents: intents.map((each) => ({ effect: each.effect, ...timesOf(each, 'begunAt') })),
+    intents: intents.map((each) => ({ effect: each.effect, ...writtenTimes(each, 'begunAt') })),
   };
 }

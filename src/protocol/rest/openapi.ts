@@ -7,7 +7,7 @@ import { execution } from '../messages/execution.ts';
 import type { Operations } from '../messages/operation.ts';
 import { problem } from '../messages/problem.ts';
 import { submission } from '../messages/work.ts';
-import { etagOf, isSame } from './handling.ts';
+import { etagOf, matchesEtag } from './handling.ts';
 import { type Route, routesOf } from './route.ts';
 
 const PROBLEM = { $ref: '#/components/schemas/Problem' };
@@ -177,7 +177,7 @@ export function withDescription(routes: readonly Route[]): readonly Route[] {
     async describeApi(_, { header }) {
       built ??= build();
       const headers = { etag: built.etag, 'cache-control': 'no-cache' };
-      if (isSame(built.etag, header('if-none-match'))) return { status: 304, headers };
+      if (matchesEtag(built.etag, header('if-none-match'))) return { status: 304, headers };
       return { status: 200, headers, raw: { type: 'application/json', bytes: built.bytes } };
     },
   });

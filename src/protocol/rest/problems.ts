@@ -5,7 +5,7 @@ import type { ExecutionRefusal } from '../../execution/refusal.ts';
 import { describeExecutionRefusal } from '../../execution/refusal.ts';
 import { describeRefusal, type Refusal } from '../../lease/refusal.ts';
 import { Fault, InvalidInput, OutcomeUnknown, StoreUnavailable } from '../../support/fault.ts';
-import type { Problem } from '../messages/problem.ts';
+import type { ProblemMessage } from '../messages/problem.ts';
 import { type Caller, ProblemReply } from './route.ts';
 
 const TITLES: Readonly<Record<number, string>> = {
@@ -27,7 +27,7 @@ const TITLES: Readonly<Record<number, string>> = {
 /** Details repeat what was sent, which may be as long as a body. */
 const DETAIL_CHARS_MAX = 8_192;
 
-export function problemOf(status: number, code: string, whole: string): Problem {
+export function problemOf(status: number, code: string, whole: string): ProblemMessage {
   const title = TITLES[status] ?? 'Refused';
   const isLong = whole.length > DETAIL_CHARS_MAX;
   const detail = isLong ? `${whole.slice(0, DETAIL_CHARS_MAX)}…` : whole;
@@ -50,7 +50,7 @@ const OF_ANSWERS: Readonly<Partial<Record<ExecutionRefusal['why'], number>>> = {
   'no-worker-for': 503,
 };
 
-export function refused(refusal: ExecutionRefusal): ProblemReply {
+export function refusalReply(refusal: ExecutionRefusal): ProblemReply {
   const status = UNKNOWN.has(refusal.why) ? 404 : (OF_ANSWERS[refusal.why] ?? 409);
   const reply = new ProblemReply(status, refusal.why, describeExecutionRefusal(refusal));
   reply.refusal = refusal;
@@ -111,7 +111,7 @@ function isAway(error: unknown): error is Fault {
 }
 
 /** Total: what nobody expected is a 500 that says nothing of the inside. */
-export function problemFrom(error: unknown): Problem & { readonly isFault: boolean } {
+export function problemFrom(error: unknown): ProblemMessage & { readonly isFault: boolean } {
   if (error instanceof ProblemReply) {
     const { status, code, message, refusal } = error;
     const found = problemOf(status, code, message);
@@ -122,7 +122,7 @@ export function problemFrom(error: unknown): Problem & { readonly isFault: boole
     error instanceof ActRefused ||
     error instanceof TemplateRefused
   ) {
-    return problemFrom(refused(error.refusal));
+    return problemFrom(refusalReply(error.refusal));
   }
   if (error instanceof InvalidInput) {
     return { ...problemOf(400, error.code, error.message), isFault: false };

@@ -11,7 +11,7 @@ import type { AdviceAsked, AdvisedMessage } from '../messages/advice.ts';
 import type { DemoMessage, Scene } from '../messages/coordinator.ts';
 import type { Method, Operation, Operations, Part } from '../messages/operation.ts';
 import type { AnnouncedPipelines } from './announced-pipelines.ts';
-import type { FairBell, Hints } from './bells.ts';
+import type { FairBell, WaitingHints } from './bells.ts';
 
 /** What `holdfast dev` shows and plays. */
 export interface Demo {
@@ -26,7 +26,7 @@ export interface Coordinator {
   readonly store: CoordinatorStore;
   readonly clock: Clock;
   readonly timers: Timers;
-  readonly hints: Hints;
+  readonly hints: WaitingHints;
   /** Wakes those who wait, a few of each project at once. */
   readonly bell: FairBell;
   /** Every request takes a share of its project, however it arrives. */
@@ -62,7 +62,7 @@ export interface Caller {
   readonly roles: ReadonlySet<Role>;
 }
 
-export interface Call<Params, Query, Body> {
+export interface RouteCall<Params, Query, Body> {
   readonly params: Params;
   readonly query: Query;
   readonly body: Body;
@@ -102,13 +102,16 @@ export interface Route extends Operation {
   readonly name: string;
   readonly method: Method;
   readonly path: string;
-  readonly handle: (coordinator: Coordinator, call: Call<never, never, never>) => Promise<Reply>;
+  readonly handle: (
+    coordinator: Coordinator,
+    call: RouteCall<never, never, never>,
+  ) => Promise<Reply>;
 }
 
 /** A handler sees what the schemas say. */
 export type Handler<Of extends Operation> = (
   coordinator: Coordinator,
-  call: Call<Part<Of, 'params'>, Part<Of, 'query'>, Part<Of, 'body'>>,
+  call: RouteCall<Part<Of, 'params'>, Part<Of, 'query'>, Part<Of, 'body'>>,
 ) => Promise<Reply>;
 
 export function routesOf<Table extends Operations>(

@@ -21,7 +21,7 @@ import {
   sessionOperations,
   type WorkerMessage,
 } from '../messages/sessions.ts';
-import { defined, timesOf } from './handling.ts';
+import { defined, writtenTimes } from './handling.ts';
 import { refusedByKernel } from './problems.ts';
 import { actorOf, type Caller, type Coordinator, type Route, routesOf } from './route.ts';
 
@@ -143,9 +143,9 @@ function sessionMessage(inspection: SessionInspection): SessionMessage {
   return {
     ...{ id, owner, state, ttlMs, graceMs, remainingMs: whole(remainingMs) },
     slackMs: whole(authorityMs),
-    ...timesOf(session, 'openedAt', 'beatAt'),
+    ...writtenTimes(session, 'openedAt', 'beatAt'),
     ...defined({ project, pipelines: pipelines?.split(' ') }),
-    ...(end && { end: { ...end, ...timesOf(end, 'at') } }),
+    ...(end && { end: { ...end, ...writtenTimes(end, 'at') } }),
   };
 }
 

@@ -22,12 +22,12 @@ import {
 import { executionFor, withinMs } from './handling.ts';
 import { notFound } from './problems.ts';
 import {
-  type Call,
   type Caller,
   type Coordinator,
   ProblemReply,
   type Reply,
   type Route,
+  type RouteCall,
 } from './route.ts';
 import { giveOut, valueFor } from './work-content.ts';
 import {
@@ -251,7 +251,7 @@ const IDLE: Readonly<Partial<Record<WorkKind, (answer: never) => boolean>>> = {
 function answerTo(
   name: WorkKind,
   coordinator: Coordinator,
-  { params, query, body, caller, signal }: Call<object, object, unknown>,
+  { params, query, body, caller, signal }: RouteCall<object, object, unknown>,
 ): Promise<WorkAnswer> {
   const handle = workAnswers[name] as (
     coordinator: Coordinator,

@@ -3,9 +3,10 @@
 
 import { isLabel } from '../../engine/submission.ts';
 import { parseEnvelope } from '../../engine/values/payloads.ts';
-import type { EventKind } from '../../execution/history.ts';
-import { type ExecutionId, NAME_BYTES_MAX, type ProjectName } from '../../execution/names.ts';
+import type { HistoryEventKind } from '../../execution/history.ts';
+import type { ExecutionId, ProjectName } from '../../execution/names.ts';
 import { namedBy } from '../../features/retention/model.ts';
+import { NAME_BYTES_MAX } from '../../lease/names.ts';
 import type { ExecutionStore } from '../../store/contract/execution-store.ts';
 import type { ReadBlob } from '../../store/contract/payload-store.ts';
 import { isDeeperThan } from '../../support/value.ts';
@@ -112,7 +113,7 @@ export function requireReadable(message: WriteMessage): readonly string[] {
 }
 
 /** The event with which an owner leaves is the last of its write. All others are of what the code did. */
-function leavingKinds(message: WriteMessage): readonly EventKind[] {
+function leavingKinds(message: WriteMessage): readonly HistoryEventKind[] {
   switch (message.verb) {
     case 'record':
       return [];
@@ -268,7 +269,7 @@ function oddField(body: unknown): string | undefined {
 }
 
 /** Fields that an event of what the code did cannot be replayed without. */
-const NEEDED: Readonly<Partial<Record<EventKind, readonly string[]>>> = {
+const NEEDED: Readonly<Partial<Record<HistoryEventKind, readonly string[]>>> = {
   'step-completed': ['key'],
   'step-failed': ['key', 'failure'],
   'timer-set': ['key', 'ms or until'],
@@ -284,7 +285,7 @@ const NEEDED: Readonly<Partial<Record<EventKind, readonly string[]>>> = {
   progressed: [],
 };
 
-function missingField(kind: EventKind, body: object): string | undefined {
+function missingField(kind: HistoryEventKind, body: object): string | undefined {
   const needed = NEEDED[kind] ?? [];
   const missing = needed.find((names) => !names.split(' or ').some((name) => name in body));
   return missing === undefined ? undefined : `The field "${missing}" is missing`;

@@ -6,7 +6,7 @@ import type { ProjectName } from '../../execution/names.ts';
 import { formatInstant, toInstant } from '../../support/clock.ts';
 import type { ReplyEnvelope } from '../messages/envelope.ts';
 import {
-  fromJson,
+  envelopeFromJson,
   joined,
   partsOf,
   QUEUED_BYTES_MAX,
@@ -16,7 +16,7 @@ import {
   type Queues,
   toJson,
 } from '../messages/queued.ts';
-import type { Signer, Verified } from '../messages/signing.ts';
+import type { SignatureVerified, Signer } from '../messages/signing.ts';
 import type { WorkKind } from '../messages/work-messages.ts';
 import { type Caller, type Coordinator, ProblemReply } from '../rest/route.ts';
 import { valueFor } from '../rest/work-content.ts';
@@ -118,7 +118,7 @@ export class SqsServer {
   }
 
   async #answer(
-    verified: Exclude<Verified<QueuedRequest>, { kind: 'invalid' }>,
+    verified: Exclude<SignatureVerified<QueuedRequest>, { kind: 'invalid' }>,
     envelope: unknown,
   ): Promise<ReplyEnvelope> {
     const { dispatch, callerOf, stopping } = this.#parts;
@@ -140,7 +140,7 @@ export class SqsServer {
 
   /** One after the other: who names the same part many times has it read until it is too much, and no further. */
   async #envelopeOf({ envelope, parts }: QueuedRequest, project: ProjectName): Promise<unknown> {
-    if (parts === undefined) return fromJson(envelope);
+    if (parts === undefined) return envelopeFromJson(envelope);
     const { coordinator, bytesMax } = this.#parts;
     const found: Uint8Array[] = [];
     let size = 0;
@@ -151,7 +151,7 @@ export class SqsServer {
       if (size > bytesMax * AS_TEXT) return TOO_LARGE;
       found.push(part);
     }
-    return fromJson(joined(found));
+    return envelopeFromJson(joined(found));
   }
 
   async #reply(replyTo: string, kid: string, envelope: ReplyEnvelope): Promise<void> {
@@ -200,7 +200,11 @@ export class SqsServer {
   }
 }
 
-function verifiedFrom(signer: Signer, body: string, nowMs: number): Verified<QueuedRequest> {
+function verifiedFrom(
+  signer: Signer,
+  body: string,
+  nowMs: number,
+): SignatureVerified<QueuedRequest> {
   try {
     return signer.verify<QueuedRequest>(body, { to: 'coordinator', nowMs });
   } catch {

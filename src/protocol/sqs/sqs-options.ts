@@ -11,7 +11,7 @@ import {
   wholeNumber,
 } from '../../support/options.ts';
 import type { SqsClient } from '../messages/queued.ts';
-import { isSame, Signer } from '../messages/signing.ts';
+import { isSameSecret, Signer } from '../messages/signing.ts';
 
 export interface SqsKey {
   /** At least 32 bytes; its workers have it too. */
@@ -53,7 +53,7 @@ export function readSqsOptions(given: SqsOptions): SqsOptions {
   if (visibleMs !== undefined) {
     wholeNumber('openServer: sqs.visibleMs', visibleMs, { min: 1_000, max: 43_200_000 });
   }
-  keysOf(options.keys);
+  signingKeys(options.keys);
   return { ...options, replyQueues };
 }
 
@@ -64,7 +64,7 @@ export interface KnownKeys {
   replyQueuesOf(kid: string): readonly string[] | undefined;
 }
 
-export function keysOf(given: SqsOptions['keys']): KnownKeys {
+export function signingKeys(given: SqsOptions['keys']): KnownKeys {
   const what = 'openServer: sqs.keys';
   const shape = '{ k1: { secret, project } }';
   const entries = readHiddenEntries(what, given, shape).map(([id, key], index) => {
@@ -98,7 +98,7 @@ function requireOwnSecrets(
       (each, index) =>
         index > nth &&
         each.project !== project &&
-        isSame(Buffer.from(each.secret as string), Buffer.from(secret as string)),
+        isSameSecret(Buffer.from(each.secret as string), Buffer.from(secret as string)),
     );
     if (same < 0) continue;
     throw new InvalidInput(

@@ -26,7 +26,7 @@ export interface DispatchParts {
 }
 
 /** Who sends it is known to the carrier, or found out by it. */
-export interface Delivery {
+interface Delivery {
   readonly envelope: unknown;
   readonly admit: () => Promise<Caller>;
   readonly signal: AbortSignal;

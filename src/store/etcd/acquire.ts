@@ -5,7 +5,7 @@ import {
   answerGrant,
   decideAcquire,
   flapAfterGrant,
-  grantLease as grantedRecord,
+  leaseAfterGrant as grantedRecord,
 } from '../../lease/decide/acquire.ts';
 import { endedLease } from '../../lease/decide/term.ts';
 import { endedEvent } from '../../lease/event.ts';
@@ -22,12 +22,12 @@ import {
   fetchChain,
   fetchedChain,
   filledIn,
-  type Line,
   lastIssued,
   loadChain,
   loadFlap,
   loadLine,
   slotsOf,
+  type WaitingLine,
   withBytes,
 } from './load-view.ts';
 import { reclaim } from './reclaim.ts';
@@ -35,21 +35,17 @@ import { type Epoch, fenceOf, toEpoch, toLease } from './records.ts';
 import { adoptCluster, isSameCluster } from './recover.ts';
 import { saveGrant } from './terms.ts';
 
-export interface Entry extends AcquireView {
+interface Entry extends AcquireView {
   readonly now: Instant;
   readonly epoch: Epoch;
-  readonly line: Line;
+  readonly line: WaitingLine;
 }
 
 /** Nobody stands in line, as long as nobody was ever seen to. */
-const NO_LINE: Line = { own: undefined, ahead: 0, revision: 0 };
+const NO_LINE: WaitingLine = { own: undefined, ahead: 0, revision: 0 };
 
 /** Everything that decides whether this session may have this key. */
-export async function loadEntry(
-  database: Database,
-  tx: Transaction,
-  request: Acquire,
-): Promise<Entry> {
+async function loadEntry(database: Database, tx: Transaction, request: Acquire): Promise<Entry> {
   const { keys } = tx;
   const { key } = request;
   const [meta, record] = [
@@ -81,7 +77,7 @@ export async function loadEntry(
 }
 
 /** The record of the new term; its fence is known when the transaction is. */
-export async function grantLease(
+async function grantLease(
   database: Database,
   tx: Transaction,
   asked: { readonly request: Acquire; readonly entry: Entry },

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { Fault, OutcomeUnknown, StoreUnavailable } from '../../support/fault.ts';
-import { faultOf, isCompacted } from './client.ts';
+import { etcdFault, isCompacted } from './client.ts';
 
 const CANCELLED = 1;
 const INVALID_ARGUMENT = 3;
@@ -17,7 +17,7 @@ test('U-1: what did not leave, or was turned down before it was proposed, may go
     [UNAVAILABLE, 'etcdserver: no leader'],
     [DEADLINE_EXCEEDED, 'Deadline exceeded after 3.001s,LB pick: 3.000s'],
   ] as const) {
-    assert.equal(faultOf({ code, details }), undefined, details);
+    assert.equal(etcdFault({ code, details }), undefined, details);
   }
 });
 
@@ -30,17 +30,17 @@ test('U-1: what left and was not answered is unknown', () => {
     [CANCELLED, 'Cancelled on client'],
     [RESOURCE_EXHAUSTED, 'Received message larger than max'],
   ] as const) {
-    assert.ok(faultOf({ code, details }) instanceof OutcomeUnknown, details);
+    assert.ok(etcdFault({ code, details }) instanceof OutcomeUnknown, details);
   }
-  assert.ok(faultOf(new Error('socket hang up')) instanceof OutcomeUnknown);
+  assert.ok(etcdFault(new Error('socket hang up')) instanceof OutcomeUnknown);
 });
 
 test('U-1: what etcd answered with an error was not done', () => {
   const full = { code: RESOURCE_EXHAUSTED, details: 'etcdserver: mvcc: database space exceeded' };
-  assert.ok(faultOf(full) instanceof StoreUnavailable);
-  const wrong = faultOf({ code: INVALID_ARGUMENT, details: 'etcdserver: too many operations' });
+  assert.ok(etcdFault(full) instanceof StoreUnavailable);
+  const wrong = etcdFault({ code: INVALID_ARGUMENT, details: 'etcdserver: too many operations' });
   assert.ok(wrong instanceof Fault && wrong.code === 'store-rejected');
   const details = 'etcdserver: mvcc: required revision has been compacted';
-  assert.ok(isCompacted(faultOf({ code: OUT_OF_RANGE, details })));
+  assert.ok(isCompacted(etcdFault({ code: OUT_OF_RANGE, details })));
   assert.ok(!isCompacted(wrong));
 });

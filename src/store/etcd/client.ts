@@ -8,7 +8,7 @@ import type { ChannelCredentials, ChannelOptions, Client, ServiceError } from '@
 import { systemClock } from '../../support/clock.ts';
 import { Fault, OutcomeUnknown, StoreUnavailable } from '../../support/fault.ts';
 import { systemRandom } from '../../support/random.ts';
-import { type Header, type Method, STATUS } from './messages.ts';
+import { type GrpcMethod, type Header, STATUS } from './messages.ts';
 
 export type Driver = Pick<typeof import('@grpc/grpc-js'), 'Client' | 'Metadata' | 'credentials'>;
 
@@ -20,7 +20,7 @@ export interface ClientConfig {
 }
 
 /** A call that goes both ways until one side ends it. */
-export interface Stream<Request> {
+export interface EtcdStream<Request> {
   send(request: Request): void;
   cancel(): void;
 }
@@ -62,7 +62,7 @@ export class EtcdClient {
 
   /** A call that changes nothing: it is repeated at the next member when there was no answer. */
   read<Request extends object, Response extends { readonly header?: Header }>(
-    method: Method<Request, Response>,
+    method: GrpcMethod<Request, Response>,
     request: Request,
   ): Promise<Response> {
     return this.#call(method, request, true);
@@ -70,16 +70,16 @@ export class EtcdClient {
 
   /** Repeated only while it is known not to have been done. */
   write<Request extends object, Response extends { readonly header?: Header }>(
-    method: Method<Request, Response>,
+    method: GrpcMethod<Request, Response>,
     request: Request,
   ): Promise<Response> {
     return this.#call(method, request, false);
   }
 
   stream<Request extends object, Response extends { readonly header?: Header }>(
-    method: Method<Request, Response>,
+    method: GrpcMethod<Request, Response>,
     ends: StreamEnds<Response>,
-  ): Stream<Request> {
+  ): EtcdStream<Request> {
     const from = this.#current;
     const call = this.#channel(from).makeBidiStreamRequest<Request, Response>(
       method.path,
@@ -111,7 +111,7 @@ export class EtcdClient {
   }
 
   async #call<Request extends object, Response extends { readonly header?: Header }>(
-    method: Method<Request, Response>,
+    method: GrpcMethod<Request, Response>,
     request: Request,
     mayRepeat: boolean,
   ): Promise<Response> {
@@ -123,7 +123,7 @@ export class EtcdClient {
         this.#heard(response.header);
         return response;
       } catch (cause) {
-        const fault = cause instanceof Fault ? cause : faultOf(cause as ServiceError);
+        const fault = cause instanceof Fault ? cause : etcdFault(cause as ServiceError);
         if (fault !== undefined && !(fault instanceof OutcomeUnknown)) throw fault;
         this.#moveOn(from);
         if (fault !== undefined && !mayRepeat) throw fault;
@@ -139,7 +139,7 @@ export class EtcdClient {
 
   #send<Request extends object, Response>(
     from: number,
-    method: Method<Request, Response>,
+    method: GrpcMethod<Request, Response>,
     request: Request,
   ): Promise<Response> {
     return new Promise((resolve, reject) => {
@@ -214,7 +214,7 @@ const UNAVAILABLE = 14;
 const DATA_LOSS = 15;
 
 /** Nothing when the request is known not to have been done and may be sent to another member. */
-export function faultOf(error: Partial<ServiceError>): Fault | undefined {
+export function etcdFault(error: Partial<ServiceError>): Fault | undefined {
   const { code = UNKNOWN, details = error.message ?? '' } = error;
   if (isNeverDone(code, details)) return undefined;
   if (code === RESOURCE_EXHAUSTED && /^(etcdserver|mvcc):/.test(details)) {

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { seededRandom } from '../../support/random.ts';
 import { ManualClock } from '../../testing/manual-clock.ts';
-import { RevisionLog, StoreClock } from './clock.ts';
+import { RevisionClock, RevisionLog } from './clock.ts';
 
 test('a revision is known since the first moment at which it, or a later one, was heard of', () => {
   const log = new RevisionLog();
@@ -42,10 +42,10 @@ test('E-2: however much is left out, nothing counts as known earlier than it was
   assert.ok(Math.max(...late) <= 100, 'what was heard lately is known almost to the moment');
 });
 
-function makeClock(): { clock: StoreClock; host: ManualClock; log: RevisionLog } {
+function makeClock(): { clock: RevisionClock; host: ManualClock; log: RevisionLog } {
   const host = new ManualClock();
   const log = new RevisionLog();
-  return { clock: new StoreClock(host, log), host, log };
+  return { clock: new RevisionClock(host, log), host, log };
 }
 
 test('C-2, C-10: time goes on from what was written by what the monotonic clock counts, and by no other', async () => {

@@ -77,7 +77,7 @@ export class RevisionLog {
 const TICK_MS = 5_000;
 const TICK_OF_OTHERS_MS = 15_000;
 
-export class StoreClock {
+export class RevisionClock {
   readonly #clock: Clock;
   readonly #log: RevisionLog;
   #at = 0;

@@ -4,8 +4,8 @@
 import type { Clock } from '../../support/clock.ts';
 import { StoreCorrupt } from '../../support/fault.ts';
 import type { EtcdClient } from './client.ts';
-import { RevisionLog, StoreClock } from './clock.ts';
-import { afterPrefix, type Keys } from './keys.ts';
+import { RevisionClock, RevisionLog } from './clock.ts';
+import { afterPrefix, type KeySpace } from './keys.ts';
 import { type Header, type KeyValue, RANGE, type RangeRequest, TXN } from './messages.ts';
 import { lastIssuedIn, toEpoch } from './records.ts';
 
@@ -24,7 +24,7 @@ export interface Identity {
   readonly term: number;
 }
 
-export type ListOptions = Pick<RangeRequest, 'limit' | 'revision' | 'keysOnly'> & {
+export type RangeOptions = Pick<RangeRequest, 'limit' | 'revision' | 'keysOnly'> & {
   readonly from?: string;
   readonly to?: string;
 };
@@ -35,9 +35,9 @@ const OPERATIONS_MAX = 128;
 
 export class Connection {
   readonly client: EtcdClient;
-  readonly keys: Keys;
+  readonly keys: KeySpace;
   readonly log: RevisionLog = new RevisionLog();
-  readonly clock: StoreClock;
+  readonly clock: RevisionClock;
   /** Called when the store has gone back to an earlier time, with the revision it is at. */
   onGoneBack: (revision: number) => void = () => undefined;
   /** What was last seen of a key; null: that it is not there. Only ever a guess. */
@@ -45,10 +45,10 @@ export class Connection {
   #identity: Identity = NOBODY;
   #seenFence = 0;
 
-  constructor(client: EtcdClient, keys: Keys, clock: Clock) {
+  constructor(client: EtcdClient, keys: KeySpace, clock: Clock) {
     this.client = client;
     this.keys = keys;
-    this.clock = new StoreClock(clock, this.log);
+    this.clock = new RevisionClock(clock, this.log);
     client.onAnswer = (header) => this.#heard(header);
   }
 
@@ -136,7 +136,7 @@ export class Connection {
   /** Keys below `prefix`, in order. */
   async list(
     prefix: string,
-    options: ListOptions = {},
+    options: RangeOptions = {},
   ): Promise<{ readonly revision: number; readonly kvs: readonly Kv[] }> {
     const { from = prefix, to, ...range } = options;
     const { newest } = this.log;
@@ -152,7 +152,7 @@ export class Connection {
   /** What follows `prefix` in the keys below it. */
   async names<Name extends string>(
     prefix: string,
-    options: Omit<ListOptions, 'keysOnly'> = {},
+    options: Omit<RangeOptions, 'keysOnly'> = {},
   ): Promise<readonly Name[]> {
     const { kvs } = await this.list(prefix, { ...options, keysOnly: true });
     return kvs.map(({ key }) => key.slice(prefix.length) as Name);

@@ -1,14 +1,14 @@
 // One try of a verb: what it has read, what must still be so, what it writes.
 
-import type { NewEvent } from '../../lease/event.ts';
+import type { NewLeaseEvent } from '../../lease/event.ts';
 import type { LeasePolicy } from '../../lease/policy.ts';
 import { AssertionFault, assert } from '../../support/assert.ts';
 import type { Instant } from '../../support/clock.ts';
 import { OutcomeUnknown, StoreCorrupt } from '../../support/fault.ts';
 import { systemRandom } from '../../support/random.ts';
 import { isCompacted } from './client.ts';
-import { type Connection, type Identity, type Kv, type ListOptions, toKv } from './connection.ts';
-import { afterPrefix, type Keys } from './keys.ts';
+import { type Connection, type Identity, type Kv, type RangeOptions, toKv } from './connection.ts';
+import { afterPrefix, type KeySpace } from './keys.ts';
 import {
   type Compare,
   CREATE_REVISION,
@@ -48,7 +48,7 @@ interface Write {
 export class Transaction {
   /** Read from etcd at one revision; else from what is remembered, as far as it is. */
   readonly isFresh: boolean;
-  readonly keys: Keys;
+  readonly keys: KeySpace;
   /** The greatest that was known before anything was read: the store has issued it, or has gone back. */
   readonly seenFence: number;
   readonly #connection: Connection;
@@ -124,7 +124,7 @@ export class Transaction {
   /** Keys below `prefix`, without a guard, and the revision at which they were so. */
   async list(
     prefix: string,
-    options: Omit<ListOptions, 'revision'> = {},
+    options: Omit<RangeOptions, 'revision'> = {},
   ): Promise<{ readonly revision: number; readonly kvs: readonly Kv[] }> {
     if (!this.isFresh) return this.#connection.list(prefix, options);
     if (this.#revision === 0) await this.#fetch([]);
@@ -135,7 +135,7 @@ export class Transaction {
   /** What follows `prefix` in the keys below it. */
   async names<Name extends string>(
     prefix: string,
-    options: Omit<ListOptions, 'revision' | 'keysOnly'> = {},
+    options: Omit<RangeOptions, 'revision' | 'keysOnly'> = {},
   ): Promise<readonly Name[]> {
     const { kvs } = await this.list(prefix, { ...options, keysOnly: true });
     return kvs.map(({ key }) => key.slice(prefix.length) as Name);
@@ -162,7 +162,7 @@ export class Transaction {
   }
 
   /** O-1: in the transaction that makes it true. The revision of that is the fence of a grant. */
-  append(event: NewEvent, epoch?: Epoch): void {
+  append(event: NewLeaseEvent, epoch?: Epoch): void {
     const { revision } = this.#moment();
     this.#id ||= systemRandom.uuid();
     const key = `${this.keys.eventsUnder(revision)}${this.#id}-${this.#events}`;
@@ -300,7 +300,7 @@ function fetchedBy(answer: TxnResponse): ReadonlyMap<string, Kv> {
 // written and the verb is asked again. So no read is trusted, and most need not be made: what this
 // client has seen or written last is good enough to try with.
 
-export interface Written<Result> extends Committed {
+interface Written<Result> extends Committed {
   readonly result: Result;
 }
 

@@ -4,7 +4,7 @@
 import { createHash } from 'node:crypto';
 import type { AttemptId, LeaseKey, Owner, SessionId } from '../../lease/names.ts';
 
-export type Keys = ReturnType<typeof keysUnder>;
+export type KeySpace = ReturnType<typeof keysUnder>;
 
 export function keysUnder(prefix: string) {
   const watched = `${prefix}w/`;

@@ -16,7 +16,7 @@ import type { Instant } from '../../support/clock.ts';
 import { StoreCorrupt } from '../../support/fault.ts';
 import { type Kv, toNumber } from './connection.ts';
 import type { Database, Guard, Transaction } from './database.ts';
-import type { Keys } from './keys.ts';
+import type { KeySpace } from './keys.ts';
 import {
   type Epoch,
   lastIssuedIn,
@@ -79,7 +79,7 @@ export function fetchChain(tx: Transaction, chain: SessionChain): void {
 export function fetchedChain(
   chain: SessionChain,
   fetched: ReadonlyMap<string, Kv>,
-  keys: Keys,
+  keys: KeySpace,
 ): SessionChain {
   return chain.map((session) => {
     const kv = fetched.get(keys.live(session.id));
@@ -162,7 +162,7 @@ export function filledIn(
 
 // Who stands in line for a key. Places are keys; who was written first is first.
 
-export interface Line {
+export interface WaitingLine {
   /** The place of this attempt, if it has one. */
   readonly own: Ticket | undefined;
   /** The living before it; all of them when it has none. */
@@ -175,7 +175,7 @@ export async function loadLine(
   database: Database,
   tx: Transaction,
   asked: { readonly key: LeaseKey; readonly attempt: AttemptId },
-): Promise<Line> {
+): Promise<WaitingLine> {
   const { key } = asked;
   const { tickets, revision } = await loadTickets(tx, key);
   const own = tickets.find(({ attempt }) => attempt === asked.attempt);

@@ -257,7 +257,7 @@ const MEMBER_LIST_RESPONSE: Shape = {
 };
 
 /** One call of the API: where it goes, and how what goes there and comes back is written. */
-export interface Method<Request extends object, Response> {
+export interface GrpcMethod<Request extends object, Response> {
   readonly path: string;
   encode(request: Request): Buffer;
   decode(bytes: Buffer): Response;
@@ -267,7 +267,7 @@ function method<Request extends object, Response>(
   path: string,
   request: Shape,
   response: Shape,
-): Method<Request, Response> {
+): GrpcMethod<Request, Response> {
   return {
     path: `/etcdserverpb.${path}`,
     encode: (message) => encode(request, message),
@@ -275,39 +275,39 @@ function method<Request extends object, Response>(
   };
 }
 
-export const TXN: Method<TxnRequest, TxnResponse> = method('KV/Txn', TXN_REQUEST, TXN_RESPONSE);
+export const TXN: GrpcMethod<TxnRequest, TxnResponse> = method('KV/Txn', TXN_REQUEST, TXN_RESPONSE);
 
-export const RANGE: Method<RangeRequest, RangeResponse> = method(
+export const RANGE: GrpcMethod<RangeRequest, RangeResponse> = method(
   'KV/Range',
   RANGE_REQUEST,
   RANGE_RESPONSE,
 );
 
-export const LEASE_GRANT: Method<LeaseGrantRequest, LeaseGrantResponse> = method(
+export const LEASE_GRANT: GrpcMethod<LeaseGrantRequest, LeaseGrantResponse> = method(
   'Lease/LeaseGrant',
   LEASE_GRANT_REQUEST,
   LEASE_GRANT_RESPONSE,
 );
 
-export const LEASE_KEEP_ALIVE: Method<LeaseKeepAliveRequest, LeaseKeepAliveResponse> = method(
+export const LEASE_KEEP_ALIVE: GrpcMethod<LeaseKeepAliveRequest, LeaseKeepAliveResponse> = method(
   'Lease/LeaseKeepAlive',
   KEEP_ALIVE_REQUEST,
   KEEP_ALIVE_RESPONSE,
 );
 
-export const WATCH: Method<WatchRequest, WatchResponse> = method(
+export const WATCH: GrpcMethod<WatchRequest, WatchResponse> = method(
   'Watch/Watch',
   WATCH_REQUEST,
   WATCH_RESPONSE,
 );
 
-export const STATUS: Method<object, StatusResponse> = method(
+export const STATUS: GrpcMethod<object, StatusResponse> = method(
   'Maintenance/Status',
   {},
   STATUS_RESPONSE,
 );
 
-export const MEMBER_LIST: Method<object, MemberListResponse> = method(
+export const MEMBER_LIST: GrpcMethod<object, MemberListResponse> = method(
   'Cluster/MemberList',
   {},
   MEMBER_LIST_RESPONSE,

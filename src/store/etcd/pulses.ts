@@ -5,7 +5,7 @@
 import type { Clock } from '../../support/clock.ts';
 import { OutcomeUnknown } from '../../support/fault.ts';
 import type { Timers } from '../../support/timer.ts';
-import type { EtcdClient, Stream } from './client.ts';
+import type { EtcdClient, EtcdStream } from './client.ts';
 import {
   LEASE_GRANT,
   LEASE_KEEP_ALIVE,
@@ -31,7 +31,7 @@ interface Waiting {
 }
 
 interface Renewals {
-  readonly calls: Stream<LeaseKeepAliveRequest>;
+  readonly calls: EtcdStream<LeaseKeepAliveRequest>;
   readonly waiting: Waiting[];
 }
 

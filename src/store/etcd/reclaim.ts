@@ -8,7 +8,7 @@ import { fromJson, type StoredSession, toSession } from './records.ts';
 import { adoptCluster, extend, isSameCluster } from './recover.ts';
 import { markEnded } from './sessions.ts';
 
-export interface Reclaimed {
+interface Reclaimed {
   readonly expired: readonly SessionId[];
   readonly paused: number;
   /** How long it may take, at most, until it is proved of all of them that they are over. */

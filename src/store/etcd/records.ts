@@ -2,7 +2,7 @@
 // also the only place that checks what was stored: a value that breaks a rule every writer keeps is a
 // StoreCorrupt fault, not a guess.
 
-import type { LeaseEvent, NewEvent } from '../../lease/event.ts';
+import type { LeaseEvent, NewLeaseEvent } from '../../lease/event.ts';
 import { readExit } from '../../lease/exit.ts';
 import { type Fence, toFence } from '../../lease/fence.ts';
 import type { Checkpoint, LeaseRecord, Predecessor, TermEnd } from '../../lease/lease.ts';
@@ -140,9 +140,9 @@ export function toTicket(kv: Kv): Ticket {
 const EVENTS_MAX = 128;
 
 /** What an event carries until it is read, when its revision tells its seq and the fence of a grant. */
-type StoredEvent = NewEvent & { readonly nth: number; readonly epoch?: Epoch };
+type StoredEvent = NewLeaseEvent & { readonly nth: number; readonly epoch?: Epoch };
 
-export function fromEvent(event: NewEvent, nth: number, epoch?: Epoch): string {
+export function fromEvent(event: NewLeaseEvent, nth: number, epoch?: Epoch): string {
   return JSON.stringify({ ...event, nth, epoch });
 }
 

@@ -17,7 +17,7 @@ export async function recover(database: Database): Promise<Recovered> {
 }
 
 /** E-6: at most once per heartbeat received, so that repeated outages cannot extend for ever. */
-export async function extendLiving(database: Database): Promise<number> {
+async function extendLiving(database: Database): Promise<number> {
   const { policy } = database;
   const until = ({ ttlMs }: StoredSession, now: Instant): Instant =>
     fairChanceUntil(ttlMs, policy, now);
@@ -72,7 +72,7 @@ export async function raiseEpoch(database: Database, request: RaiseEpoch): Promi
 }
 
 /** Every grant is conditioned on the key of the epoch, so none is made of the old one afterwards (T-3). */
-export async function liftFences(
+async function liftFences(
   tx: Transaction,
   request: RaiseEpoch & { readonly endHalt: boolean },
 ): Promise<number> {

@@ -4,7 +4,7 @@
 
 import type { LeaseKey, SessionId } from '../../lease/names.ts';
 import type { Timers } from '../../support/timer.ts';
-import type { EtcdClient, Stream } from './client.ts';
+import type { EtcdClient, EtcdStream } from './client.ts';
 import { type Connection, type Kv, toKv } from './connection.ts';
 import { afterPrefix } from './keys.ts';
 import { WATCH, type WatchRequest, type WatchResponse } from './messages.ts';
@@ -27,7 +27,7 @@ export class Watch {
   readonly #prefix: string;
   readonly #watcher: Watcher;
   #next: number;
-  #stream: Stream<WatchRequest> | undefined;
+  #stream: EtcdStream<WatchRequest> | undefined;
   #cancelRestart: () => void = () => undefined;
   #isBroken = false;
   #closed = false;
@@ -80,7 +80,7 @@ export class Watch {
     this.#cancelRestart = this.#timers.after(AGAIN_MS, () => this.#start());
   }
 
-  #take(response: WatchResponse, stream: Stream<WatchRequest>): void {
+  #take(response: WatchResponse, stream: EtcdStream<WatchRequest>): void {
     if (this.#closed) return;
     if (response.canceled) {
       // The stream of a watch that etcd gave up stays open for others; we have none.

@@ -8,7 +8,7 @@ import { sealFacts } from '../seal-facts.ts';
 import { loadDriver, type PostgresStoreOptions, schemaOf } from './connect.ts';
 import { quoteIdentifier, toFault } from './database.ts';
 import { knownMigrations } from './migrate.ts';
-import { OLDEST_SNAPSHOT, problemOf, type SnapshotRow } from './oldest-snapshot.ts';
+import { OLDEST_SNAPSHOT, type SnapshotRow, snapshotProblem } from './oldest-snapshot.ts';
 import { type Way, wayOf } from './pooler.ts';
 
 const CONNECT_MS = 5_000;
@@ -149,7 +149,7 @@ function snapshotFact(oldest: SnapshotRow | undefined): StoreFact {
   if (oldest === undefined) return { name, found: 'none' };
   const { holder, seconds, transactions } = oldest;
   const age = seconds === null ? `${transactions} transactions` : `${Math.round(seconds)} s`;
-  const old = problemOf(oldest);
+  const old = snapshotProblem(oldest);
   const found = `${age} (${holder})`;
   return old === undefined
     ? { name, found }

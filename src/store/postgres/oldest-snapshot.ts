@@ -41,10 +41,10 @@ const SECONDS_MIN = 60;
 /** One that is old enough to be named to people. */
 export async function findSnapshotProblem(queries: Queries): Promise<StoreProblem | undefined> {
   const [row] = await queries.rows<SnapshotRow & object>(OLDEST_SNAPSHOT, []);
-  return row === undefined ? undefined : problemOf(row);
+  return row === undefined ? undefined : snapshotProblem(row);
 }
 
-export function problemOf({ holder, end, seconds }: SnapshotRow): StoreProblem | undefined {
+export function snapshotProblem({ holder, end, seconds }: SnapshotRow): StoreProblem | undefined {
   if (seconds !== null && seconds <= SECONDS_MIN) return undefined;
   const since = seconds === null ? '' : ` for ${Math.round(seconds)} s`;
   return {

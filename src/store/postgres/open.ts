@@ -6,7 +6,7 @@ import type { LeaseStore, SessionStore } from '../../lease/port.ts';
 import { rejectUnknownOptions } from '../../support/options.ts';
 import type { CoordinatorStore } from '../contract/execution-store.ts';
 import { accessOf } from '../sql/access/open.ts';
-import { readsOf } from '../sql/leases/reads.ts';
+import { leaseReadsOf } from '../sql/leases/reads.ts';
 import { endSession, openSession } from '../sql/leases/sessions.ts';
 import { extendLiving } from '../sql/leases/sweep.ts';
 import { termsOf } from '../sql/leases/terms.ts';
@@ -111,7 +111,7 @@ function storeOf(
 function sessionsOf({ database, policy }: Parts): SessionStore {
   const gateway = plainGatewayOf(database);
   return {
-    ...readsOf(gateway).sessions,
+    ...leaseReadsOf(gateway).sessions,
     open: (request) => gateway.write(() => openSession(request, policy)),
     heartbeat: (request) => heartbeat(database, policy, request),
     end: (request) => gateway.write(() => endSession(request)),
@@ -123,7 +123,7 @@ function sessionsOf({ database, policy }: Parts): SessionStore {
 function leasesOf({ database, policy, hints, gaps }: Parts): LeaseStore {
   const gateway = leaseGatewayOf(database, hints);
   return {
-    ...readsOf(gateway).leases,
+    ...leaseReadsOf(gateway).leases,
     ...termsOf(gateway, policy),
     acquire: (request) => acquire(database, policy, request),
     checkpoint: (request) => checkpoint(database, policy, request),

@@ -5,7 +5,7 @@
  * Equality that fits one plan only: `value` is looked up in the index of `column`. A plain `=` also lets the planner read
  * the whole index and compare, which it prefers while statistics say that the table is empty, and keeps while it grows.
  */
-export function lookUp(column: string, value: string): string {
+export function lookedUp(column: string, value: string): string {
   return `${column} = any (array[${value}])`;
 }
 

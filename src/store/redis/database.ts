@@ -8,7 +8,7 @@ import { factsOf, type ServerConfig, type ServerFacts, TELL_SERVER } from './ser
 
 export type Argument = string | number | Uint8Array;
 
-export interface DatabaseConfig {
+interface DatabaseConfig {
   /** What all keys begin with, braces included. */
   readonly prefix: string;
   /** Lua for the server's time in whole milliseconds. Tests bring a clock that they can move. */

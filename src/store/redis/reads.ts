@@ -21,7 +21,7 @@ import type {
 import type { Instant } from '../../support/clock.ts';
 import type { Database } from './database.ts';
 import { CHAINS, script, WAITING } from './lua.ts';
-import { type EventEntry, toChain, toEvent, toLease } from './records.ts';
+import { type StreamEntry, toChain, toEvent, toLease } from './records.ts';
 
 const INSPECT_LEASE = script(`
   ${CHAINS}
@@ -149,7 +149,7 @@ const READ = script(`
   return { deleted, redis.call('XRANGE', EVENTS, '(' .. ARGV[1] .. '-0', '+', 'COUNT', ARGV[2]) }
 `);
 
-type ReadReply = readonly [deleted: Buffer, entries: readonly EventEntry[]];
+type ReadReply = readonly [deleted: Buffer, entries: readonly StreamEntry[]];
 
 export async function readEvents(database: Database, query: ReadEvents): Promise<EventPage> {
   const [deleted, entries] = await database.run<ReadReply>(READ, [query.after, query.limit]);

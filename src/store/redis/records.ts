@@ -58,7 +58,7 @@ export interface LeaseReply {
 
 const NO_BYTES = new Uint8Array(0);
 
-export function toSession(text: Buffer): SessionRecord {
+function toSession(text: Buffer): SessionRecord {
   const { metadata, extended, ended, ...rest } = parse<StoredSession>(text, 'session');
   return {
     ...rest,
@@ -111,9 +111,9 @@ function toCheckpoint(stored: StoredCheckpoint, bytes: Buffer | null | undefined
 }
 
 /** An entry of the stream: its id is the seq, its one field the event. */
-export type EventEntry = readonly [id: Buffer, fields: readonly Buffer[]];
+export type StreamEntry = readonly [id: Buffer, fields: readonly Buffer[]];
 
-export function toEvent([id, fields]: EventEntry): LeaseEvent {
+export function toEvent([id, fields]: StreamEntry): LeaseEvent {
   const { fence, ...rest } = parse<{ readonly fence?: string }>(
     fields[1] ?? Buffer.from(''),
     'event',

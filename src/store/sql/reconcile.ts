@@ -1,7 +1,7 @@
 // What is looked at when rows are compared with each other, by the indexes that are there (Z-2). Each look is one
 // statement, so it is one moment.
 
-import type { EventKind } from '../../execution/history.ts';
+import type { HistoryEventKind } from '../../execution/history.ts';
 import type { ExecutionId, PipelineName, ProjectName } from '../../execution/names.ts';
 import { AWAIT_CODES, INTERACTION_CODES } from '../../features/awaits/rows.ts';
 import {
@@ -15,7 +15,7 @@ import {
   type PlaceFacts,
   type WaitingFacts,
 } from '../../features/reconcile/decide.ts';
-import type { BrokenInvariant, Part } from '../../features/reconcile/model.ts';
+import type { BrokenInvariant, ReconcilePart } from '../../features/reconcile/model.ts';
 import type { Reconcile } from '../../features/reconcile/port.ts';
 import type { SessionId } from '../../lease/names.ts';
 import type { Instant } from '../../support/clock.ts';
@@ -39,7 +39,7 @@ type Flag = number | boolean;
 
 const FIRST_ID = "'00000000-0000-0000-0000-000000000000'::uuid";
 
-export const LOOKS: Readonly<Record<Part, (request: Reconcile) => Script<Page>>> = {
+export const LOOKS: Readonly<Record<ReconcilePart, (request: Reconcile) => Script<Page>>> = {
   running: lookAtSessions,
   waiting: lookAtWaiting,
   awaits: lookAtAwaits,
@@ -448,7 +448,7 @@ type ExecutionPageRow = About & {
   readonly has_time: Flag;
   readonly has_letter: Flag;
   readonly last_seq: number | null;
-  readonly last_kind: EventKind | null;
+  readonly last_kind: HistoryEventKind | null;
 };
 
 /** Z-15, Z-22, Z-23. */

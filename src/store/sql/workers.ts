@@ -1,6 +1,6 @@
 // What workers say of themselves (RE-9, RE-11).
 
-import { refuseAnnouncement, routesOf } from '../../features/releases/decide.ts';
+import { refuseAnnouncement, workerRoutes } from '../../features/releases/decide.ts';
 import type { Announcement, WorkerRecord } from '../../features/releases/model.ts';
 import type { Announced, ListWorkers, ReleaseStore } from '../../features/releases/port.ts';
 import { fromAnnouncement, toWorker, type WorkerRow } from '../../features/releases/rows.ts';
@@ -100,7 +100,7 @@ function* announce(request: Announcement): Script<Announced> {
   const row = fromAnnouncement(request, refusal === undefined);
   if (!(yield* wrote(SAVE, row))) return { kind: 'refused', why: 'session-not-live' };
   if (request.state === 'starting') for (const each of DROP_OLD) yield* all(each);
-  const places = refusal === undefined ? routesOf(registered, request) : [];
+  const places = refusal === undefined ? workerRoutes(registered, request) : [];
   const routes = JSON.stringify(places.map((place) => place.split('\0')));
   yield* all(DROP_ROUTES, { ...row, routes });
   yield* all(ADD_ROUTES, { ...row, routes });

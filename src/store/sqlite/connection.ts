@@ -21,14 +21,14 @@ export type Durability = 'full' | 'normal';
 const SYNCHRONOUS: Readonly<Record<Durability, number>> = { normal: 1, full: 2 };
 
 /** What the last statement that calls `tell(row_id, news, concerns)` said of the row it found. */
-export interface Told {
+export interface ToldRow {
   rowId: number;
   news: number;
   concerns: number;
 }
 
 /** What this process knows of an execution that runs: the key of its row, and the last event it has seen. */
-export interface Tail {
+export interface KnownTail {
   readonly rowId: number;
   /** Is stored, for certain. */
   seq: number;
@@ -41,12 +41,12 @@ const TAILS_MAX = 100_000;
 
 export class Connection {
   /** Valid after a statement that changed a row: `returning` would cost half as much as the statement. */
-  readonly told: Told = { rowId: 0, news: 0, concerns: 0 };
+  readonly told: ToldRow = { rowId: 0, news: 0, concerns: 0 };
   /**
    * From what was committed, or written in the transaction under way: an event that is stored is never
    * taken back, unless the transaction is, which `undo` sees to.
    */
-  readonly #tails: Map<string, Tail> = new Map();
+  readonly #tails: Map<string, KnownTail> = new Map();
   readonly #database: DatabaseSync;
   readonly #statements: Map<string, StatementSync> = new Map();
   readonly #arrays: Map<string, StatementSync> = new Map();
@@ -104,11 +104,11 @@ export class Connection {
     }
   }
 
-  tailOf(id: string): Tail | undefined {
+  tailOf(id: string): KnownTail | undefined {
     return this.#tails.get(id);
   }
 
-  keepTail(id: string, tail: Tail): void {
+  keepTail(id: string, tail: KnownTail): void {
     if (this.#tails.size >= TAILS_MAX) this.#tails.clear();
     this.#tails.set(id, tail);
   }

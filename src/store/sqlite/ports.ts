@@ -3,7 +3,7 @@
 import type { LeaseStore, SessionStore } from '../../lease/port.ts';
 import type { CoordinatorStore } from '../contract/execution-store.ts';
 import { accessOf } from '../sql/access/open.ts';
-import { readsOf } from '../sql/leases/reads.ts';
+import { leaseReadsOf } from '../sql/leases/reads.ts';
 import { endSession, openSession } from '../sql/leases/sessions.ts';
 import { extendLiving } from '../sql/leases/sweep.ts';
 import { termsOf } from '../sql/leases/terms.ts';
@@ -35,7 +35,7 @@ export function portsOf(database: Database): Ports {
 
 function sessionsOf(database: Database): SessionStore {
   return {
-    ...readsOf(leaseGatewayOf(database)).sessions,
+    ...leaseReadsOf(leaseGatewayOf(database)).sessions,
     open: (request) => {
       const own = { ...request, metadata: { ...request.metadata } };
       return database.write((tx) => {
@@ -58,7 +58,7 @@ function sessionsOf(database: Database): SessionStore {
 function leasesOf(database: Database): LeaseStore {
   const gateway = leaseGatewayOf(database);
   return {
-    ...readsOf(gateway).leases,
+    ...leaseReadsOf(gateway).leases,
     ...termsOf(gateway, database.policy),
     acquire: (request) => database.write((tx) => acquire(tx, request)),
     checkpoint: (request) => {

@@ -2,14 +2,14 @@
 // after the write lock was taken, so that a wait for the lock cannot make a decision stale (C-1).
 
 import type { StatementSync } from 'node:sqlite';
-import type { NewEvent } from '../../lease/event.ts';
+import type { NewLeaseEvent } from '../../lease/event.ts';
 import type { Fence } from '../../lease/fence.ts';
 import type { LeaseKey, SessionId } from '../../lease/names.ts';
 import type { LeasePolicy } from '../../lease/policy.ts';
 import type { Instant } from '../../support/clock.ts';
 import { fromEvent } from '../lease-rows.ts';
 import { halt } from '../sql/leases/events.ts';
-import type { ArrayStatement, Connection, Parameters, Told } from './connection.ts';
+import type { ArrayStatement, Connection, Parameters, ToldRow } from './connection.ts';
 import { play } from './gateway.ts';
 
 const APPEND_EVENT = `
@@ -87,7 +87,7 @@ export class Transaction implements ReadTransaction {
     return this.#connection.arrays(sql);
   }
 
-  get told(): Readonly<Told> {
+  get told(): Readonly<ToldRow> {
     return this.#connection.told;
   }
 
@@ -121,7 +121,7 @@ export class Transaction implements ReadTransaction {
     return this.#rings;
   }
 
-  append(event: NewEvent): void {
+  append(event: NewLeaseEvent): void {
     this.run(APPEND_EVENT, { ...fromEvent(event) });
   }
 

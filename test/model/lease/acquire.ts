@@ -3,7 +3,7 @@ import {
   answerGrant,
   decideAcquire,
   flapAfterGrant,
-  grantLease,
+  leaseAfterGrant,
 } from '../../../src/lease/decide/acquire.ts';
 import { endedLease } from '../../../src/lease/decide/term.ts';
 import { type LeaseRecord, termEnd } from '../../../src/lease/lease.ts';
@@ -45,7 +45,7 @@ function grant(
 ): AcquireAnswer {
   const { now } = context;
   const view = withEndRecorded(state, context.view, now);
-  const lease = grantLease(view, request, { fence: state.mintFence(), now });
+  const lease = leaseAfterGrant(view, request, { fence: state.mintFence(), now });
   const { owner, exit } = lease.predecessor;
   if (owner !== undefined && exit === 'expired') {
     const flap = flapKey(request.key, owner);

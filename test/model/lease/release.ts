@@ -1,9 +1,9 @@
 import { decideRelease } from '../../../src/lease/decide/term.ts';
-import type { Release, Released } from '../../../src/lease/port.ts';
+import type { Released, ReleaseLease } from '../../../src/lease/port.ts';
 import type { ModelState } from './state.ts';
 import { appendEnded } from './sweep.ts';
 
-export function release(state: ModelState, request: Release): Released {
+export function release(state: ModelState, request: ReleaseLease): Released {
   const now = state.now();
   const decision = decideRelease(state.termView(request.key), request, {
     policy: state.policy,

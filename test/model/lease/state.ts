@@ -2,7 +2,7 @@
 // down in the same turn of the event loop, which makes it atomic.
 
 import type { TermView } from '../../../src/lease/decide/term.ts';
-import type { LeaseEvent, NewEvent } from '../../../src/lease/event.ts';
+import type { LeaseEvent, NewLeaseEvent } from '../../../src/lease/event.ts';
 import { FENCE_ORIGIN, type Fence, isIssuable, toFence } from '../../../src/lease/fence.ts';
 import type { LeaseRecord } from '../../../src/lease/lease.ts';
 import type { AttemptId, LeaseKey, Owner, SessionId } from '../../../src/lease/names.ts';
@@ -60,7 +60,7 @@ export class ModelState {
     return { lease, holder: this.chain(lease?.session), lastIssued: this.lastIssued };
   }
 
-  append(event: NewEvent): void {
+  append(event: NewLeaseEvent): void {
     this.#eventSeq += 1;
     this.events.push({ ...event, seq: this.#eventSeq } as LeaseEvent);
   }

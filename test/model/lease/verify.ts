@@ -1,8 +1,8 @@
 import { decideVerify } from '../../../src/lease/decide/term.ts';
-import type { Verified, Verify } from '../../../src/lease/port.ts';
+import type { FenceVerified, Verify } from '../../../src/lease/port.ts';
 import type { ModelState } from './state.ts';
 
-export function verify(state: ModelState, request: Verify): Verified {
+export function verify(state: ModelState, request: Verify): FenceVerified {
   const now = state.now();
   const decision = decideVerify(state.termView(request.key), request, now);
   if (decision.kind === 'current') return decision;

@@ -7,7 +7,7 @@ import type { Hints } from '../hints.ts';
 
 const NOTIFY_EVERY_MS = 50;
 
-export class Bell {
+export class PostgresBell {
   readonly #hints: Hints;
   readonly #timers: Timers;
   /** Told apart from what comes back of this process's own. */

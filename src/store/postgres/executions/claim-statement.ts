@@ -21,7 +21,7 @@ import { REPLAY } from '../../../execution/route.ts';
 import { BEATS_PER_TTL } from '../../../lease/session.ts';
 import type { ExecutionRow } from '../../execution-rows.ts';
 import { type Statement, statement } from '../database.ts';
-import { chainIsWhole, liveChain, lookUp, SAME_SERVER } from '../predicates.ts';
+import { chainIsWhole, liveChain, lookedUp, SAME_SERVER } from '../predicates.ts';
 import { NOW } from './owner-guards.ts';
 
 export interface Outlook {
@@ -41,7 +41,7 @@ export type ClaimedRow = ExecutionRow & { readonly claimed_at: number; readonly 
 export type ClaimRow = Outlook & (ClaimedRow | { readonly id: null });
 
 /** As the statements take it: session, routes, lanes, limits, how many projects share at least, the only one, dice, life. */
-export type Asked = readonly (string | number | null)[];
+export type ClaimValues = readonly (string | number | null)[];
 
 /**
  * `ready`: without what the dead left. It takes nothing where a dead session left something, and says so.
@@ -110,7 +110,7 @@ function seenIn(most: string, scope: Scope): string {
 }
 
 /** The chain of carrier `c`, one row for each session on its path; nulls for what is not known any more. */
-const CHAIN = `hf.session h cross join lateral unnest(h.path) as p(id) left join hf.session a on ${lookUp('a.id', 'p.id')} where h.id = c.id`;
+const CHAIN = `hf.session h cross join lateral unnest(h.path) as p(id) left join hf.session a on ${lookedUp('a.id', 'p.id')} where h.id = c.id`;
 
 /** A session that is not known has ended: sweeps delete no others. */
 const DEAD = `coalesce((select bool_or(a.id is null or a.ended_at is not null) from ${CHAIN}), true)`;
@@ -132,7 +132,7 @@ const LOST_AT = 'greatest(e.claimed_at, coalesce(d.silent_at, e.claimed_at))';
 const WAIT_MS = `least(${SUSPECT_WAIT.maxMs}, greatest(${SUSPECT_WAIT.minMs}, ${SUSPECT_WAIT.times} * (${LOST_AT} - e.claimed_at)))`;
 
 /** This session has one already, which has neither recorded anything nor run as long as the session had lived. */
-const TRIES_ONE = `exists (select from hf.execution e where e.status = 1 and ${lookUp('e.session_id', '$1::uuid')} and e.fruitless >= ${SUSPECT_FROM} and (select now.at from now) - e.claimed_at < least(e.claimed_at - (select me.born_at from me), ${SUSPECT_WAIT.maxMs}) and ${hasRecordedNothing()})`;
+const TRIES_ONE = `exists (select from hf.execution e where e.status = 1 and ${lookedUp('e.session_id', '$1::uuid')} and e.fruitless >= ${SUSPECT_FROM} and (select now.at from now) - e.claimed_at < least(e.claimed_at - (select me.born_at from me), ${SUSPECT_WAIT.maxMs}) and ${hasRecordedNothing()})`;
 
 const KNOWN =
   'json_to_recordset($10) as k(source integer, pipeline text, lane smallint, project text, floor bigint)';
@@ -153,7 +153,7 @@ const SUSPECTS = `suspect as materialized (
            select e.id, e.lane, e.pipeline, e.project, e.claimed_at, d.id as left_by
              from hf.execution e
             where e.status = 1
-              and ${lookUp('e.session_id', 'd.id')}
+              and ${lookedUp('e.session_id', 'd.id')}
               and e.pipeline = any ($2::text[]) -- guard: suspect-pipeline
               and e.lane = any ($3::smallint[]) -- guard: suspect-lane
               and ($6::text is null or e.project = $6) -- guard: suspect-project
@@ -206,7 +206,7 @@ const spotsOf = (scope: Scope): string => `
   dead as materialized (
     select c.id, least(h.ended_at, h.beat_at + h.ttl_ms / ${BEATS_PER_TTL}) as silent_at
       from carrier c
-      left join hf.session h on ${lookUp('h.id', 'c.id')}
+      left join hf.session h on ${lookedUp('h.id', 'c.id')}
      where ${DEAD} -- guard: lost
   ),
   ${ofAll(scope, SUSPECTS)}
@@ -274,7 +274,7 @@ const LEFT = `lost as materialized (
      cross join lateral (
            select e.id, e.fence, e.claimed_seq, e.fruitless
              from hf.execution e
-            where ${lookUp('e.id', 's.id')}
+            where ${lookedUp('e.id', 's.id')}
               and e.status = 1
               and e.session_id = s.left_by -- guard: suspect-carrier
               for no key update of e skip locked
@@ -346,7 +346,7 @@ const claimOf = (scope: Scope): string => `
            fruitless   = t.fruitless
       from (select r.id, r.fence, r.last, r.fruitless, r.was from ready r
              ${ofAll(scope, TAKEN_OVER)}) t
-     where ${lookUp('e.id', 't.id')}
+     where ${lookedUp('e.id', 't.id')}
        and e.fence is not distinct from t.fence -- guard: fence
     returning e.id, e.project, e.pipeline, e.lane, e.has_place, e.fence, e.claimed_at, e.fruitless, e.seq, e.news,
               e.submitted_at, e.deadline_at, e.input, e.about, e.key, e.intent, e.parent_id, e.parent_call,

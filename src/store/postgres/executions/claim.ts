@@ -14,11 +14,11 @@ import { loadChains } from '../load-view.ts';
 import { numbers, texts } from './arrays.ts';
 import type { View } from './claim-floors.ts';
 import {
-  type Asked,
   CLAIM,
   CLAIM_READY,
   type ClaimedRow,
   type ClaimRow,
+  type ClaimValues,
   type Outlook,
 } from './claim-statement.ts';
 import { admit } from './gates.ts';
@@ -57,7 +57,7 @@ async function claimNow(parts: Parts, request: Claim): Promise<ClaimAnswer> {
   const { session } = request;
   const shares = request.shares.filter(({ limit }) => limit > 0);
   const lanes = shares.map(({ lane }) => LANE_CODES[lane]);
-  const asked: Asked = [
+  const asked: ClaimValues = [
     session,
     texts(routesAsked(request)),
     numbers(lanes),
@@ -92,7 +92,7 @@ interface Looked {
   readonly wholeInMs?: number | undefined;
 }
 
-async function look(parts: Parts, asked: Asked, lanes: readonly number[]): Promise<Looked> {
+async function look(parts: Parts, asked: ClaimValues, lanes: readonly number[]): Promise<Looked> {
   // Who asks for nothing asks who is overdue, which only the whole shows.
   if (lanes.length === 0) return { rows: await run(parts, asked, WHOLE) };
   const { floors } = parts;
@@ -115,7 +115,7 @@ function noteAll({ ledger }: Parts, claims: readonly Claimed[]): void {
 }
 
 /** What loses a race for a place in history sees the winner the next time. */
-async function run(parts: Parts, asked: Asked, view: Looking): Promise<readonly ClaimRow[]> {
+async function run(parts: Parts, asked: ClaimValues, view: Looking): Promise<readonly ClaimRow[]> {
   for (let tries = 1; ; tries += 1) {
     try {
       const values = [...asked, false, view.known, view.asksFloors];
@@ -131,7 +131,7 @@ async function run(parts: Parts, asked: Asked, view: Looking): Promise<readonly 
 }
 
 interface Gated {
-  readonly asked: Asked;
+  readonly asked: ClaimValues;
   readonly lanes: readonly number[];
   readonly view: Looking;
 }

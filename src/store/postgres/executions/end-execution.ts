@@ -27,7 +27,7 @@ const NOTE_CHILDREN = statement(`
    where exists (select from hf.execution c where c.parent_id = $1)
       on conflict (parent_id) do update set after_id = null`);
 
-export type End = Pick<Finish, 'outcome' | 'successor' | 'newsSeen' | 'unread'> & {
+type End = Pick<Finish, 'outcome' | 'successor' | 'newsSeen' | 'unread'> & {
   readonly after: ExecutionRecord;
   readonly now: Instant;
   readonly deadLetter?: DeadLetter;

@@ -7,9 +7,9 @@ import type { Instant } from '../../../support/clock.ts';
 import { holdsOf, toExecution } from '../../execution-rows.ts';
 import { EXECUTION_COLUMNS, type LockedRow } from '../../sql/executions.ts';
 import { type Queries, statement } from '../database.ts';
-import { lookUp } from '../predicates.ts';
+import { lookedUp } from '../predicates.ts';
 import { numbers, uuids } from './arrays.ts';
-import { type Asked, CANDIDATES } from './claim-statement.ts';
+import { CANDIDATES, type ClaimValues } from './claim-statement.ts';
 import { lockPlaces, nameOf, type PlaceBook, savePlaces } from './places.ts';
 import { lockRates, type RateBook, rateNameOf, type Started, saveStarts } from './rates.ts';
 
@@ -46,9 +46,9 @@ const SAVE = statement(`
          has_place = u.has_place,
          ready_at  = u.ready_at
     from unnest($1::uuid[], $2::smallint[], $3::boolean[], $4::boolean[], $5::bigint[]) as u(id, hold, gated, has_place, ready_at)
-   where ${lookUp('e.id', 'u.id')}`);
+   where ${lookedUp('e.id', 'u.id')}`);
 
-export interface Admitted {
+interface Admitted {
   /** How many projects had something ready before the gates were seen to, by lane. */
   readonly projects: ReadonlyMap<number, number>;
   /** Somebody could have more, and not all that is gated was looked at. */
@@ -63,7 +63,7 @@ export interface Admitted {
 /** In the transaction of the claim, which must come before others look at the same keys. */
 export async function admit(
   queries: Queries,
-  asked: Asked,
+  asked: ClaimValues,
   known: string | null,
 ): Promise<Admitted> {
   const values = [...asked, LOOK_AT, known];

@@ -13,7 +13,7 @@ interface Entry {
  * known leaves no gap, so that need not be looked up (X-4); that it takes no other's place is the primary
  * key's to see to. A write that was tried before is never known.
  */
-export class Ledger {
+export class SeqLedger {
   readonly #entries: Map<ExecutionId, Entry> = new Map();
 
   noteClaim(id: ExecutionId, fence: Fence, seq: number): void {

@@ -4,7 +4,7 @@
 import type { ClientBase, QueryConfig } from 'pg';
 import { Fault, InvalidInput } from '../../../support/fault.ts';
 
-export interface LentConnection {
+interface LentConnection {
   query(text: string | object, values?: readonly unknown[]): Promise<unknown>;
 }
 

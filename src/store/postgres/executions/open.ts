@@ -12,11 +12,11 @@ import type { Database } from '../database.ts';
 import { gatewayOf } from '../gateway.ts';
 import type { Hints } from '../hints.ts';
 import { findSnapshotProblem } from '../oldest-snapshot.ts';
-import { Bell } from './bell.ts';
+import { PostgresBell } from './bell.ts';
 import { claim } from './claim.ts';
 import { ClaimFloors } from './claim-floors.ts';
 import { finisher } from './finish.ts';
-import { Ledger } from './ledger.ts';
+import { SeqLedger } from './ledger.ts';
 import { giverBack, parker } from './let-go.ts';
 import { listExecutions } from './list.ts';
 import { NATIVES, sweeper } from './natives.ts';
@@ -49,7 +49,7 @@ export function openExecutions(
 } {
   const { database, policy } = config;
   const { timers, random } = surroundings;
-  const bell = new Bell(config.hints, timers, random.uuid());
+  const bell = new PostgresBell(config.hints, timers, random.uuid());
   const boundaries = new Boundaries(config.onBoundary);
   const parts: Parts = {
     database,
@@ -57,7 +57,7 @@ export function openExecutions(
     surroundings,
     boundaries,
     bell,
-    ledger: new Ledger(),
+    ledger: new SeqLedger(),
     strays: new Strays(surroundings.clock),
     floors: new ClaimFloors(database, surroundings.clock),
   };

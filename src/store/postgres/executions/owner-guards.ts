@@ -1,7 +1,7 @@
 // The guards of X-1 and X-4, as every statement of an owner has them, and how such a statement answers.
 
 import { type Statement, statement } from '../database.ts';
-import { lookUp } from '../predicates.ts';
+import { lookedUp } from '../predicates.ts';
 
 /** The statement's time, read once. */
 export const NOW = 'now as materialized (select hf_now() as at)';
@@ -26,7 +26,7 @@ export function aliveOf(sessions: string): string {
 
 /** `e` is the execution, `u` the item. Only the primary key fits: `coalesce` keeps other indexes away. */
 export function ownedBy(sessions: string): string {
-  return `${lookUp('e.id', 'u.id')}
+  return `${lookedUp('e.id', 'u.id')}
          and e.fence = u.fence -- guard: fence
          and coalesce(e.status = 1, false) -- guard: running
          and e.session_id is not distinct from (${sessions})[coalesce(u.session, 1)] -- guard: session

@@ -1,9 +1,9 @@
 import type { LeasePolicy } from '../../../lease/policy.ts';
 import type { Surroundings } from '../committer.ts';
 import type { Committing, Database } from '../database.ts';
-import type { Bell } from './bell.ts';
+import type { PostgresBell } from './bell.ts';
 import type { ClaimFloors } from './claim-floors.ts';
-import type { Ledger } from './ledger.ts';
+import type { SeqLedger } from './ledger.ts';
 import type { Strays } from './strays.ts';
 
 /** What every verb of executions works with. */
@@ -12,8 +12,8 @@ export interface Parts {
   readonly policy: LeasePolicy;
   readonly surroundings: Surroundings;
   readonly boundaries: Boundaries;
-  readonly bell: Bell;
-  readonly ledger: Ledger;
+  readonly bell: PostgresBell;
+  readonly ledger: SeqLedger;
   readonly strays: Strays;
   readonly floors: ClaimFloors;
 }

@@ -4,7 +4,7 @@ import { type RateState, withStarts } from '../../../execution/decide/gates.ts';
 import type { Submission } from '../../../execution/execution.ts';
 import type { Instant } from '../../../support/clock.ts';
 import { type Queries, statement } from '../database.ts';
-import { lookUp } from '../predicates.ts';
+import { lookedUp } from '../predicates.ts';
 import { numbers, texts, uuids } from './arrays.ts';
 
 // Idle since for ever: the next turn is that of a key that was never used.
@@ -33,7 +33,7 @@ const SET = statement(`
          starts     = u.starts,
          late       = u.late
     from unnest($1::text[], $2::text[], $3::bigint[], $4::integer[], $5::bigint[], $6::text[], $7::integer[]) as u(project, key, last_at, burst_left, per_ms, starts, late)
-   where ${lookUp('r.project', 'u.project')}
+   where ${lookedUp('r.project', 'u.project')}
      and r.key = u.key`);
 
 interface RateEntry {

@@ -1,6 +1,6 @@
 // Events, in the transaction that makes them true (O-1), and the alarm that stops grants.
 
-import type { NewEvent } from '../../../lease/event.ts';
+import type { NewLeaseEvent } from '../../../lease/event.ts';
 import { type Fence, isIssuable } from '../../../lease/fence.ts';
 import type { Instant } from '../../../support/clock.ts';
 import { fromEvent } from '../../lease-rows.ts';
@@ -22,16 +22,16 @@ const TELL = both((d) => {
 
 const TELL_ON_SQLITE: Sql = { ...TELL, postgres: { text: '', names: [] } };
 
-export function* tell(events: readonly NewEvent[]): Script<void> {
+export function* tellEvents(events: readonly NewLeaseEvent[]): Script<void> {
   if (events.length > 0) yield* all(TELL, parametersOf(events));
 }
 
 /** Of a change whose statement tells it by itself on PostgreSQL. */
-export function* tellOnSqlite(event: NewEvent): Script<void> {
+export function* tellOnSqlite(event: NewLeaseEvent): Script<void> {
   yield* all(TELL_ON_SQLITE, parametersOf([event]));
 }
 
-function parametersOf(events: readonly NewEvent[]): { readonly events: string } {
+function parametersOf(events: readonly NewLeaseEvent[]): { readonly events: string } {
   return { events: JSON.stringify(events.map(fromEvent)) };
 }
 
@@ -58,6 +58,6 @@ export function* halt(fence: Fence): Script<void> {
   if (first === undefined) yield* all(HALT_HIGHER, { fence });
   else {
     const cause = `fence ${fence}`;
-    yield* tell([{ kind: 'alarm', at: first.now, alarm: 'fence-ahead', cause }]);
+    yield* tellEvents([{ kind: 'alarm', at: first.now, alarm: 'fence-ahead', cause }]);
   }
 }

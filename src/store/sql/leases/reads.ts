@@ -23,7 +23,7 @@ import { type LeaseRow, toChain, toLease } from '../../lease-rows.ts';
 import { all, type PlainGateway, type Script } from '../script.ts';
 import { both, type ChainColumn, leaseHead, loadChain, loadWholeTerm } from './views.ts';
 
-export function readsOf({ read }: PlainGateway): {
+export function leaseReadsOf({ read }: PlainGateway): {
   readonly sessions: Pick<SessionStore, 'inspect' | 'list' | 'leases'>;
   readonly leases: Pick<LeaseStore, 'inspect' | 'list'>;
 } {

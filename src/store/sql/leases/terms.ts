@@ -22,7 +22,7 @@ import type { LeasePolicy } from '../../../lease/policy.ts';
 import type {
   BeginIntent,
   LeaseStore,
-  Release,
+  ReleaseLease,
   RequestDrain,
   Revoke,
   SettleIntent,
@@ -43,7 +43,7 @@ import {
   sql,
   wrote,
 } from '../script.ts';
-import { halt, tell, tellOnSqlite } from './events.ts';
+import { halt, tellEvents, tellOnSqlite } from './events.ts';
 import { both, type Dialect, loadTerm, onPostgres, POSTGRES, SQLITE } from './views.ts';
 
 /** How a store runs the scripts of leases. */
@@ -298,7 +298,7 @@ const RELEASE = dialects({
   select * from released`,
 });
 
-function* release(request: Release, policy: LeasePolicy) {
+function* release(request: ReleaseLease, policy: LeasePolicy) {
   const { exit, cause } = request;
   const values = { cause, reservationMs: policy.reservationMs };
   const changed = yield* change({ sql: RELEASE, decide: decideRelease }, request, {
@@ -340,7 +340,7 @@ function* revoke(request: Revoke, policy: LeasePolicy) {
     const { reason: cause, actor } = request;
     yield* all(NOTIFY, changed.row);
     const end: TermEnd = { at: now, exit: 'revoked', cause, actor };
-    yield* tell([endedEvent(termOf(request, changed.row), end, now)]);
+    yield* tellEvents([endedEvent(termOf(request, changed.row), end, now)]);
   }
   return changed;
 }
@@ -388,7 +388,7 @@ function* requestDrain(request: RequestDrain, policy: LeasePolicy) {
   const times = { requestedAt: row.drain_requested_at, deadlineAt: row.drain_deadline_at };
   const drain = { ...asked, ...times };
   yield* all(NOTIFY, row);
-  yield* tell([drainEvent(termOf(request, row), drain)]);
+  yield* tellEvents([drainEvent(termOf(request, row), drain)]);
   return { kind: 'apply', drain, now: times.requestedAt } as const;
 }
 

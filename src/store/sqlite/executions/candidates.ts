@@ -24,7 +24,7 @@ export interface Wanted {
   readonly dice: number | undefined;
 }
 
-export interface Candidate {
+export interface ClaimCandidate {
   readonly row: ChangingRow;
   /** Its session has ended under it. */
   readonly isLost: boolean;
@@ -71,13 +71,13 @@ interface Head {
 }
 
 /** At most `limit`, no project more than its fair part; those with lost work, then the longest ready, or by dice. */
-export function chooseCandidates(tx: Transaction, wanted: Wanted): readonly Candidate[] {
+export function chooseCandidates(tx: Transaction, wanted: Wanted): readonly ClaimCandidate[] {
   const { limit, lane } = wanted;
   const left = Map.groupBy(lostIn(wanted), ({ project }) => project);
   const ready = readyPipelines(loadHeads(tx, wanted), tx.now);
   const projects = inTurn(new Set([...left.keys(), ...ready.keys()]), wanted.dice);
   const part = fairPart(limit, projects.length);
-  const chosen: Candidate[] = [];
+  const chosen: ClaimCandidate[] = [];
   for (const project of projects) {
     const upTo = Math.min(limit, chosen.length + part);
     const lost = (left.get(project) ?? []).slice(0, upTo - chosen.length);
@@ -94,7 +94,7 @@ export function chooseSuspect(
   tx: Transaction,
   wanted: readonly Wanted[],
   trying: Parameters<typeof suspectAmong>[2],
-): readonly Candidate[] {
+): readonly ClaimCandidate[] {
   const left = wanted.flatMap((each) => each.left);
   const suspect = suspectAmong(tx, left, trying);
   if (suspect === undefined) return [];
@@ -108,7 +108,7 @@ function lostIn({ left }: Wanted): readonly Left[] {
 /** Whoever is held back by a gate leaves the index, so that a look at the next page goes on. */
 function takeReady(
   tx: Transaction,
-  chosen: Candidate[],
+  chosen: ClaimCandidate[],
   from: {
     readonly upTo: number;
     readonly pipelines: readonly string[];
@@ -151,7 +151,7 @@ function isLetThrough(tx: Transaction, row: ChangingRow): boolean {
 export function outlook(
   tx: Transaction,
   wanted: readonly Wanted[],
-  taken: readonly Candidate[],
+  taken: readonly ClaimCandidate[],
 ): { readonly more: boolean; readonly nextReadyInMs?: number } {
   const heads = wanted.flatMap((each) => loadHeads(tx, each));
   const takenIds = new Set(taken.flatMap(({ row, isLost }) => (isLost ? [row.row_id] : [])));

@@ -9,7 +9,7 @@ import { play } from '../gateway.ts';
 import type { Transaction } from '../transaction.ts';
 import { afterEnd } from './end-execution.ts';
 import { loadRow } from './load-execution.ts';
-import { isOpen, lastSeqAfter, letGo, OWNED, ownedRow, ownerView, refused } from './owner.ts';
+import { isOpen, lastSeqAfter, letGo, OWNED, ownedRow, ownerView, refusedOwner } from './owner.ts';
 
 /** More than all others together. */
 const EARLY = 8;
@@ -54,7 +54,7 @@ export function finish(tx: Transaction, request: Finish): Finished {
   assert(decision.kind !== 'apply', 'X-14: an owner that may finish was not let');
   return decision.kind === 'replay'
     ? { kind: 'finished', at: decision.execution.endedAt ?? decision.at }
-    : refused(tx, decision.refusal);
+    : refusedOwner(tx, decision.refusal);
 }
 
 function isFinished(tx: Transaction, rowId: number, request: Finish): boolean {

@@ -4,7 +4,7 @@ import type { GiveBack, GivenBack } from '../../contract/execution-store.ts';
 import { HOLD_BITS, sagaOf } from '../../execution-rows.ts';
 import { positional } from '../connection.ts';
 import type { Transaction } from '../transaction.ts';
-import { isOpen, lastSeqAfter, letGo, OWNED, ownedRow, ownerView, refused } from './owner.ts';
+import { isOpen, lastSeqAfter, letGo, OWNED, ownedRow, ownerView, refusedOwner } from './owner.ts';
 
 // Y-2: what undoes does so to its end.
 const GIVE_BACK = positional(
@@ -41,7 +41,7 @@ export function giveBack(tx: Transaction, request: GiveBack): GivenBack {
   const view = ownerView(tx, request, request.events.length);
   const decision = decideGiveBack(view, request, tx.now);
   assert(decision.kind !== 'apply', 'X-15: an owner that may give back was not let');
-  return decision.kind === 'replay' ? { kind: 'given-back' } : refused(tx, decision.refusal);
+  return decision.kind === 'replay' ? { kind: 'given-back' } : refusedOwner(tx, decision.refusal);
 }
 
 function isGivenBack(tx: Transaction, rowId: number, request: GiveBack): boolean {

@@ -2,7 +2,7 @@
 
 import { decideRecord, type OwnerView } from '../../../execution/decide/owner.ts';
 import { isTerminal } from '../../../execution/execution.ts';
-import { EVENT_KINDS, type EventKind, type NewEvent } from '../../../execution/history.ts';
+import { EVENT_KINDS, type HistoryEventKind, type NewEvent } from '../../../execution/history.ts';
 import type { ExecutionId } from '../../../execution/names.ts';
 import type { NewsRefusal, OwnerRefusal } from '../../../execution/refusal.ts';
 import type { OpenAwait } from '../../../features/awaits/model.ts';
@@ -11,7 +11,7 @@ import { assert } from '../../../support/assert.ts';
 import type { Attachment, OwnerWrite, Recorded } from '../../contract/execution-store.ts';
 import { type HistoryRow, toHistoryEvent } from '../../execution-rows.ts';
 import { openAwaits } from '../../sql/awaits.ts';
-import { positional, type Tail } from '../connection.ts';
+import { type KnownTail, positional } from '../connection.ts';
 import { play } from '../gateway.ts';
 import { loadChain, loadMeta } from '../load-view.ts';
 import type { Transaction } from '../transaction.ts';
@@ -98,7 +98,7 @@ const ATTACH = positional(
 );
 
 /** One statement for each kind of event: a text that is bound costs as much as three numbers. */
-function ofKinds(sqlOf: (kind: EventKind) => string): (kind: EventKind) => string {
+function ofKinds(sqlOf: (kind: HistoryEventKind) => string): (kind: HistoryEventKind) => string {
   const statements = new Map(EVENT_KINDS.map((kind) => [kind, sqlOf(kind)]));
   return (kind) => {
     const sql = statements.get(kind);
@@ -137,7 +137,7 @@ export function isOpen(tx: Transaction, session: SessionId): 0 | 1 {
 }
 
 /** Appends all events, the first of them under guard; the row stays as it is. Undefined when not let. */
-export function appendOwned(tx: Transaction, request: OwnerWrite): Tail | undefined {
+export function appendOwned(tx: Transaction, request: OwnerWrite): KnownTail | undefined {
   const { id, seq, events } = request;
   const known = tx.connection.tailOf(id);
   if (known !== undefined && known.seq === seq - 1 && append(tx, request, known)) {
@@ -153,7 +153,7 @@ export function appendOwned(tx: Transaction, request: OwnerWrite): Tail | undefi
   return tail;
 }
 
-function append(tx: Transaction, request: OwnerWrite, { rowId, news }: Tail): boolean {
+function append(tx: Transaction, request: OwnerWrite, { rowId, news }: KnownTail): boolean {
   const { seq, fence, session, events } = request;
   const first = events[0];
   if (first === undefined) return false;
@@ -227,7 +227,7 @@ export function record(tx: Transaction, request: OwnerWrite): Recorded {
   assert(decision.kind !== 'apply', 'X-1: an owner that may record was not let');
   return decision.kind === 'replay'
     ? { kind: 'recorded', news: decision.execution.news, at: decision.at }
-    : refused(tx, decision.refusal);
+    : refusedOwner(tx, decision.refusal);
 }
 
 // The reads that explain why an owner's write changed nothing, in the transaction that refused it.
@@ -269,7 +269,7 @@ export function ownerView(
 }
 
 /** a fence that nobody issued halts claims and grants. */
-export function refused<Why extends OwnerRefusal | NewsRefusal>(
+export function refusedOwner<Why extends OwnerRefusal | NewsRefusal>(
   tx: Transaction,
   refusal: Why,
 ): { readonly kind: 'refused' } & Why {

@@ -4,7 +4,7 @@ import type { Park, Parked } from '../../contract/execution-store.ts';
 import { sagaOf } from '../../execution-rows.ts';
 import { positional } from '../connection.ts';
 import type { Transaction } from '../transaction.ts';
-import { isOpen, lastSeqAfter, letGo, OWNED, ownedRow, ownerView, refused } from './owner.ts';
+import { isOpen, lastSeqAfter, letGo, OWNED, ownedRow, ownerView, refusedOwner } from './owner.ts';
 
 // Y-2: what undoes does so to its end.
 const PARK = positional(
@@ -34,7 +34,7 @@ export function park(tx: Transaction, request: Park): Parked {
   const view = ownerView(tx, request, request.events.length);
   const decision = decidePark(view, request, tx.now);
   assert(decision.kind !== 'apply', 'X-15: an owner that may park was not let');
-  return decision.kind === 'replay' ? { kind: 'parked' } : refused(tx, decision.refusal);
+  return decision.kind === 'replay' ? { kind: 'parked' } : refusedOwner(tx, decision.refusal);
 }
 
 function isParked(tx: Transaction, rowId: number, request: Park): boolean {

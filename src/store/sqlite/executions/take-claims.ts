@@ -9,7 +9,7 @@ import type { Claimed } from '../../contract/execution-store.ts';
 import { PREVIOUS_CODES, STATUS_CODES, toExecution } from '../../execution-rows.ts';
 import { positional } from '../connection.ts';
 import type { Transaction } from '../transaction.ts';
-import type { Candidate } from './candidates.ts';
+import type { ClaimCandidate } from './candidates.ts';
 import type { ChangingRow } from './load-execution.ts';
 import { lastSeqOf } from './owner.ts';
 
@@ -79,7 +79,7 @@ const PREVIOUS: readonly Exclude<Previous, 'lost'>[] = ['none', 'parked', 'given
 /** First those that are ready, in one step, then what the dead left, each by itself. */
 export function takeAll(
   tx: Transaction,
-  chosen: readonly Candidate[],
+  chosen: readonly ClaimCandidate[],
   self: SessionRecord,
 ): readonly Claimed[] {
   if (chosen.length === 0) return [];

@@ -6,7 +6,7 @@ import type { Transact, Transacted } from '../../contract/execution-store.ts';
 import { isConflict } from '../connection.ts';
 import { type Transaction, TransactionUndone } from '../transaction.ts';
 import { lend } from './lent-connection.ts';
-import { appendOwned, carry, mayAppend, ownerView, refused } from './owner.ts';
+import { appendOwned, carry, mayAppend, ownerView, refusedOwner } from './owner.ts';
 
 /**
  * X-23: the work runs between the guard and the append, in a savepoint of its own, so that it can fail
@@ -20,7 +20,7 @@ export function transact<Result>(
   if (!mayAppend(tx, request)) {
     const refusal = refuseTransact(ownerView(tx, request, 0), request);
     assert(refusal !== undefined, 'X-23: an owner that may append was not let');
-    return refused(tx, refusal);
+    return refusedOwner(tx, refusal);
   }
   const { connection } = tx;
   connection.run('savepoint work');
