@@ -1,5 +1,6 @@
 // Executions as verbs off the hot path read and write them: whole rows, their histories, inboxes and children.
 
+import { decideSubmit } from '../../execution/decide/submit.ts';
 import type { ExecutionRecord, TerminalStatus } from '../../execution/execution.ts';
 import type { HistoryEvent, InboxMessage } from '../../execution/history.ts';
 import type { ExecutionId, PipelineName } from '../../execution/names.ts';
@@ -16,6 +17,8 @@ import type {
   ReadHistories,
   ReadHistory,
   ReadInbox,
+  Submit,
+  SubmitAnswer,
   WholeHistory,
 } from '../contract/execution-store.ts';
 import {
@@ -29,6 +32,7 @@ import {
   toInboxMessage,
   toStatus,
 } from '../execution-rows.ts';
+import { refuseRelease } from './releases.ts';
 import {
   all,
   type Dialects,
@@ -71,6 +75,20 @@ const READ_MANY = worded(
   select ${columns}
     from hf.execution as e
    where e.id = any (:ids::uuid[])`,
+);
+
+const SAME = worded(
+  EXECUTION_COLUMNS,
+  (columns) => `
+  select ${columns}, hf_now() as now
+    from hf.execution as e
+   where e.id = :id
+   union all
+  select ${columns}, hf_now() as now
+    from hf.execution as e
+   where e.project = :project
+     and e.key = :key
+     and e.id <> :id`,
 );
 
 const LOCK = worded(
@@ -192,10 +210,12 @@ type Reads =
   | 'histories'
   | 'inbox'
   | 'children'
-  | 'carried';
+  | 'carried'
+  | 'submitted';
 
 export function readsOf({ read }: Gateway): Pick<ExecutionStore, Reads> {
   return {
+    submitted: (request) => read(() => submitted(request)),
     read: (id) => read(() => readExecution(id)),
     readMany: (ids) => read(() => readMany(ids)),
     outcomes: (ids) => read(() => readOutcomes(ids)),
@@ -233,6 +253,28 @@ function* readOutcomes(ids: readonly ExecutionId[]): Script<readonly Outcome[]> 
     endedAt: row.ended_at,
     event: toHistoryEvent(row),
   }));
+}
+
+/** X-10: by the execution that has its id or key. */
+function* submitted(request: Submit): Script<SubmitAnswer | undefined> {
+  const { id, key } = request;
+  const rows = yield* all<LockedRow>(SAME, request);
+  const found = rows.map(toExecution);
+  const byId = found.find((execution) => execution.id === id);
+  const byKey = key === undefined ? undefined : found.find((execution) => execution.key === key);
+  const now = rows[0]?.now ?? (0 as Instant);
+  const decision = decideSubmit({ byId, byKey, exhausted: false }, request, now);
+  if (decision.kind === 'refuse') return { kind: 'refused', ...decision.refusal };
+  if (decision.kind === 'existing') return { kind: 'submitted', id: decision.id, existing: true };
+  return undefined;
+}
+
+/** To a submit that was not inserted. Undefined when it can be now: the one before is gone, or its key went on. */
+export function* answerSubmit(request: Submit): Script<SubmitAnswer | undefined> {
+  const answer = yield* submitted(request);
+  if (answer !== undefined) return answer;
+  const refusal = yield* refuseRelease(request);
+  return refusal && { kind: 'refused', ...refusal };
 }
 
 export type LockedRow = ExecutionRow & {

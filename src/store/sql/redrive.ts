@@ -4,7 +4,6 @@ import type { ExecutionRecord } from '../../execution/execution.ts';
 import type { ExecutionId } from '../../execution/names.ts';
 import type { NoSuchRelease } from '../../execution/refusal.ts';
 import { changedByRedrive } from '../../features/audit/decide.ts';
-import { noSuchRelease } from '../../features/releases/decide.ts';
 import { decideRedrive, type RedriveDecision } from '../../features/repair/decide.ts';
 import type { Redrive, RedriveAnswer } from '../../features/repair/port.ts';
 import type { Instant } from '../../support/clock.ts';
@@ -12,7 +11,7 @@ import { TERMINAL_FROM, toExecution } from '../execution-rows.ts';
 import { writeAudit } from './audit.ts';
 import { EXECUTION_COLUMNS, type LockedRow, readMany } from './executions.ts';
 import { itemName, keepAnswers, keptAnswers, type OfJob } from './jobs.ts';
-import { readRelease } from './releases.ts';
+import { refuseRelease } from './releases.ts';
 import { all, type Script, worded } from './script.ts';
 
 // Two re-drives of one execution come one after the other; the unique index is what holds (Y-21).
@@ -132,8 +131,7 @@ function* withReleases(tries: readonly Try[]): Script<readonly Try[]> {
     }
     const place = JSON.stringify([project, pipeline, name]);
     if (!refusals.has(place)) {
-      const stored = yield* readRelease({ project, pipeline, name });
-      refusals.set(place, noSuchRelease(stored, { pipeline, name }));
+      refusals.set(place, yield* refuseRelease(each.request.submit));
     }
     const refusal = refusals.get(place);
     checked.push(refusal ? { ...each, decision: { kind: 'refuse', refusal } } : each);

@@ -1,5 +1,6 @@
 // Releases, their lines and the log of their acts (RE-3 … RE-7).
 
+import type { NoSuchRelease } from '../../execution/refusal.ts';
 import { ROUTE_MARK } from '../../execution/route.ts';
 import {
   decideLine,
@@ -7,6 +8,7 @@ import {
   keptPreflight,
   nameBefore,
   nameMeant,
+  noSuchRelease,
 } from '../../features/releases/decide.ts';
 import {
   type Activation,
@@ -44,6 +46,7 @@ import {
   toRelease,
 } from '../../features/releases/rows.ts';
 import { assert } from '../../support/assert.ts';
+import type { Submit } from '../contract/execution-store.ts';
 import { all, dialects, type Gateway, one, type Script, type Sql, sql, wrote } from './script.ts';
 
 const COLUMNS =
@@ -248,6 +251,16 @@ function* registerRelease(request: RegisterRelease): Script<ReleaseRegistered> {
 export function* readRelease(key: ReleaseKey): Script<Release | undefined> {
   const row = yield* one<ReleaseRow>(READ, key);
   return row === undefined ? undefined : toRelease(row);
+}
+
+/** RE-6: of a release that was asked for by name. */
+export function* refuseRelease({
+  project,
+  pipeline,
+  release: name,
+}: Submit): Script<NoSuchRelease | undefined> {
+  if (name === undefined) return undefined;
+  return noSuchRelease(yield* readRelease({ project, pipeline, name }), { pipeline, name });
 }
 
 /** It is not retired before the transaction ends. */

@@ -24,7 +24,7 @@ import { Boundaries, type Parts } from './parts.ts';
 import { recorder } from './record.ts';
 import { redriver } from './redrive.ts';
 import { Strays } from './strays.ts';
-import { submitted, submitter, submitWithin } from './submit.ts';
+import { submitter, submitWithin } from './submit.ts';
 import { transact } from './transact.ts';
 
 const SURROUNDINGS: Surroundings = {
@@ -90,7 +90,6 @@ function othersOf(parts: Parts): Omit<ExecutionStore, Flushing> {
     // The server works while this process does, so that more at once is faster.
     room: () => Number.POSITIVE_INFINITY,
     transact: (request) => transact(parts, request),
-    submitted: (request) => submitted(database, request),
     list: (query) => listExecutions(database, query),
     findProblem: () => findSnapshotProblem(database),
     onRing: (listener) => bell.listen(listener),

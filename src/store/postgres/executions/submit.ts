@@ -1,32 +1,16 @@
 import type { ClientBase } from 'pg';
-import { decideSubmit } from '../../../execution/decide/submit.ts';
-import type { NoSuchRelease } from '../../../execution/refusal.ts';
 import { changedBySubmit } from '../../../features/audit/decide.ts';
 import type { Audited } from '../../../features/audit/model.ts';
-import { noSuchRelease } from '../../../features/releases/decide.ts';
 import type { Instant } from '../../../support/clock.ts';
 import { InvalidInput } from '../../../support/fault.ts';
 import type { Submit, SubmitAnswer, TransactionClient } from '../../contract/execution-store.ts';
-import { toExecution } from '../../execution-rows.ts';
 import { writeAudit } from '../../sql/audit.ts';
-import { EXECUTION_COLUMNS, type LockedRow } from '../../sql/executions.ts';
-import { readRelease } from '../../sql/releases.ts';
+import { answerSubmit } from '../../sql/executions.ts';
 import { Committer, isClash } from '../committer.ts';
 import { type Queries, statement, toFault } from '../database.ts';
 import { play } from '../gateway.ts';
 import { hasPlaces, insertExecutions, insertWithPlaces, namesOf } from './insert-executions.ts';
 import type { Parts } from './parts.ts';
-
-const SAME = statement(`
-  select ${EXECUTION_COLUMNS.postgres}, hf_now() as now
-    from hf.execution e
-   where e.id = $1
-   union all
-  select ${EXECUTION_COLUMNS.postgres}, hf_now() as now
-    from hf.execution e
-   where e.project = $2
-     and e.key = $3
-     and e.id <> $1`);
 
 export function submitter(parts: Parts): {
   submit(request: Submit & Audited): Promise<SubmitAnswer>;
@@ -91,48 +75,10 @@ async function noteStarts(queries: Queries, started: readonly (Submit & Audited)
 
 /** X-10: who is there with this id or key. */
 async function settle(parts: Parts, request: Submit & Audited): Promise<SubmitAnswer> {
-  const settled = await answerByWhoIsThere(parts.database, request);
+  const settled = await play(parts.database, answerSubmit(request));
   if (settled !== undefined) return settled;
   const [answer] = await flush(parts, [request]);
   return answer ?? settle(parts, request);
-}
-
-/** Undefined when it can be inserted now: the one before is gone, or its key went to a successor. */
-export async function answerByWhoIsThere(
-  queries: Queries,
-  request: Submit,
-): Promise<SubmitAnswer | undefined> {
-  const answer = await submitted(queries, request);
-  if (answer !== undefined) return answer;
-  const refusal = await refuseRelease(queries, request);
-  return refusal && { kind: 'refused', ...refusal };
-}
-
-/** By the execution that has its id or key. */
-export async function submitted(
-  queries: Queries,
-  request: Submit,
-): Promise<SubmitAnswer | undefined> {
-  const { id, project, key } = request;
-  const rows = await queries.rows<LockedRow>(SAME, [id, project, key ?? null]);
-  const found = rows.map(toExecution);
-  const byId = found.find((execution) => execution.id === id);
-  const byKey = key === undefined ? undefined : found.find((execution) => execution.key === key);
-  const now = (rows[0]?.now ?? 0) as Instant;
-  const decision = decideSubmit({ byId, byKey, exhausted: false }, request, now);
-  if (decision.kind === 'refuse') return { kind: 'refused', ...decision.refusal };
-  if (decision.kind === 'existing') return { kind: 'submitted', id: decision.id, existing: true };
-  return undefined;
-}
-
-/** RE-6: of a release that was asked for by name, once nothing was inserted. */
-async function refuseRelease(
-  queries: Queries,
-  { project, pipeline, release: name }: Submit,
-): Promise<NoSuchRelease | undefined> {
-  if (name === undefined) return undefined;
-  const stored = await play(queries, readRelease({ project, pipeline, name }));
-  return noSuchRelease(stored, { pipeline, name });
 }
 
 const NO_TRANSACTION = '25P01';
@@ -149,7 +95,7 @@ export async function submitWithin(
     if (await inserted(client, queries, request)) {
       return { kind: 'submitted', id: request.id, existing: false };
     }
-    const answer = await answerByWhoIsThere(queries, request);
+    const answer = await play(queries, answerSubmit(request));
     if (answer !== undefined) return answer;
   }
 }

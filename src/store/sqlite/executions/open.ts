@@ -12,7 +12,7 @@ import { park } from './park.ts';
 import { changeLine } from './pin.ts';
 import { redriver } from './redrive.ts';
 import { Strays } from './strays.ts';
-import { submit, submitted } from './submit.ts';
+import { submit } from './submit.ts';
 import { transact } from './transact.ts';
 
 /**
@@ -34,7 +34,6 @@ export function executionsOf(database: Database): ExecutionStore {
     finish: (request) => database.perform(finish, withOwnBytes(request)),
     park: (request) => database.perform(park, withOwnBytes(request)),
     giveBack: (request) => database.perform(giveBack, withOwnBytes(request)),
-    submitted: (request) => database.read((tx) => submitted(tx, request)),
     list: (query) => database.read((tx) => list(tx, query)),
     redrive: redriver(database),
     changeLine: (request) => database.perform(changeLine, request),

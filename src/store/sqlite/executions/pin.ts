@@ -2,15 +2,13 @@
 // in each transaction.
 
 import type { PipelineName } from '../../../execution/names.ts';
-import type { NoSuchRelease } from '../../../execution/refusal.ts';
 import { routeOf } from '../../../execution/route.ts';
-import { noSuchRelease } from '../../../features/releases/decide.ts';
 import { type Line, pinOf } from '../../../features/releases/model.ts';
 import type { ChangeLine, LineChanged } from '../../../features/releases/port.ts';
 import { type LineRow, toLine } from '../../../features/releases/rows.ts';
 import type { Submit } from '../../contract/execution-store.ts';
 import type { ExecutionRow } from '../../execution-rows.ts';
-import { changeLine as changeLineOf, readRelease } from '../../sql/releases.ts';
+import { changeLine as changeLineOf } from '../../sql/releases.ts';
 import { play } from '../gateway.ts';
 import type { Transaction } from '../transaction.ts';
 
@@ -61,23 +59,4 @@ function lineOf(
     lines.set(place, row === undefined ? undefined : toLine(row));
   }
   return lines.get(place);
-}
-
-const IS_KNOWN = `
-  select 1
-    from execution
-   where id = :id
-   union all
-  select 1
-    from execution
-   where project = :project
-     and key = :key`;
-
-/** RE-6: of a release that was asked for by name. What was submitted before is still answered with. */
-export function refuseRelease(tx: Transaction, request: Submit): NoSuchRelease | undefined {
-  const { id, project, pipeline, release: name = '', key = null } = request;
-  const stored = play(tx, readRelease({ project, pipeline, name }));
-  const refusal = noSuchRelease(stored, { pipeline, name });
-  if (refusal === undefined) return undefined;
-  return tx.get(IS_KNOWN, { id, project, key }) === undefined ? refusal : undefined;
 }

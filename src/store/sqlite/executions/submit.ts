@@ -1,17 +1,16 @@
-import { decideSubmit } from '../../../execution/decide/submit.ts';
-import type { ExecutionId } from '../../../execution/names.ts';
 import { changedBySubmit } from '../../../features/audit/decide.ts';
 import type { Audited } from '../../../features/audit/model.ts';
 import { assert } from '../../../support/assert.ts';
 import type { Submit, SubmitAnswer } from '../../contract/execution-store.ts';
 import { fromSubmit, HOLD_BITS } from '../../execution-rows.ts';
 import { writeAudit } from '../../sql/audit.ts';
+import { answerSubmit } from '../../sql/executions.ts';
+import { refuseRelease } from '../../sql/releases.ts';
 import { positional } from '../connection.ts';
 import { play } from '../gateway.ts';
-import type { ReadTransaction, Transaction } from '../transaction.ts';
+import type { Transaction } from '../transaction.ts';
 import { noteLimit } from './gates.ts';
-import { loadExecution } from './load-execution.ts';
-import { refuseRelease, routeFor } from './pin.ts';
+import { routeFor } from './pin.ts';
 
 // X-10: an id and a key are taken once. What a new execution does not have yet is null or zero.
 const INSERT = positional(
@@ -40,8 +39,6 @@ const FIRST_EVENT = positional(
   values (:rowId, 1, :now, 'submitted', :body)`,
 );
 
-const FIND_KEY = 'select id from execution where project = :project and key = :key';
-
 const IS_OVER = 'select 1 from execution where id = :id and status >= 10';
 
 const ADD_ERRAND = `
@@ -51,35 +48,17 @@ const ADD_ERRAND = `
      set after_id = ''`;
 
 export function submit(tx: Transaction, request: Submit & Audited): SubmitAnswer {
-  const refusal = request.release === undefined ? undefined : refuseRelease(tx, request);
-  if (refusal !== undefined) return { kind: 'refused', ...refusal };
-  if (insertOne(tx, request)) {
+  const isLet = request.release === undefined || !play(tx, refuseRelease(request));
+  if (isLet && insertOne(tx, request)) {
     if (request.parent !== undefined) noteParent(tx, request.parent.id);
     if (request.audit !== undefined)
       play(tx, writeAudit(request, changedBySubmit(request), tx.now));
     tx.ring();
     return { kind: 'submitted', id: request.id, existing: false };
   }
-  const answer = submitted(tx, request);
+  const answer = play(tx, answerSubmit(request));
   assert(answer !== undefined, 'X-10: a submission that may be stored was not');
   return answer;
-}
-
-/** By the execution that has its id or key. */
-export function submitted(tx: ReadTransaction, request: Submit): SubmitAnswer | undefined {
-  const { id, project, key } = request;
-  const keyed =
-    key === undefined ? undefined : tx.get<{ id: ExecutionId }>(FIND_KEY, { project, key });
-  const view = {
-    byId: loadExecution(tx, id),
-    byKey: keyed === undefined ? undefined : loadExecution(tx, keyed.id),
-    exhausted: false,
-  };
-  const decision = decideSubmit(view, request, tx.now);
-  if (decision.kind === 'insert') return undefined;
-  return decision.kind === 'existing'
-    ? { kind: 'submitted', id: decision.id, existing: true }
-    : { kind: 'refused', ...decision.refusal };
 }
 
 /** X-13: with their parent's write; one whose id or key is taken is left out. */
