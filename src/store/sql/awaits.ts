@@ -1,6 +1,6 @@
-// Awaits: opened with an owner's write, answered, changed by outsiders, closed by an end (W-1 … W-10). Whoever writes
-// to one has the row of its execution locked, so that an early answer and the opening of its unit cannot miss each
-// other (W-2), and what settles can be told.
+// Awaits: opened with an owner's write, answered, changed by outsiders, closed by an end (W-1 … W-10). Every write
+// locks the row of the execution first, so that an early answer and the opening of its unit cannot miss each other
+// (W-2), and a settled unit can tell its execution.
 
 import { deliver } from '../../execution/decide/deliver.ts';
 import type { ExecutionRecord } from '../../execution/execution.ts';
@@ -202,7 +202,7 @@ const OPEN_UNITS = sql(`
      and coalesce(u.status = ${AWAIT_CODES.open}, false) -- guard: open-unit
      for no key update of u`);
 
-// What nobody took up came too late.
+// An early answer that was never taken up came too late.
 const KEEP_EARLY = sql(`
   insert into hf.late_answer (interaction_id, n, answer, digest, answered_by, answered_at)
   select i.id, i.late + 1, i.answer, i.digest, i.answered_by, i.answered_at
@@ -222,7 +222,7 @@ const CLOSE_LEFT = sql(`
    where execution_id = :id
      and coalesce(status in (${OPEN}, ${EARLY}), false) -- guard: left`);
 
-/** W-9: as the execution ends, with its row locked; nobody is told. */
+/** W-9: as the execution ends, with its row locked. The execution gets no message. */
 export function* closeAwaits(id: ExecutionId, now: Instant): Script<void> {
   const units = yield* all<AwaitUnitRow>(OPEN_UNITS, { id });
   yield* saveUnits(units.map((row) => closedUnit(toAwaitUnit(row), now)));
@@ -400,7 +400,7 @@ function hasSettled(taken: AnswerTaken): boolean {
   return taken.kind === 'refused' ? taken.why === 'answer-late' : taken.settled;
 }
 
-// What is listed is looked at again under the lock.
+// The list may be out of date: each unit is looked at again under the lock.
 const NEXT = sql(`
   select u.execution_id as execution, u.call, u.next_at - hf_now() as in_ms
     from hf.await_unit as u indexed by await_unit_next
@@ -460,7 +460,7 @@ function* expire(natives: Natives, place: UnitPlace): Script<Expired> {
   if (due === undefined) return { settled: 0, started: 0 };
   yield* applyTo(view, due.change);
   let started = 0;
-  // What has the id or the key already was started before, or is another's.
+  // An execution that has the id or the key already was started before, or belongs to others.
   for (const start of due.starts) if (yield* natives.submit(start)) started += 1;
   return { settled: due.change.unit.status === 'open' ? 0 : 1, started };
 }

@@ -1,4 +1,4 @@
-// What scripts change of executions, with the row locked, and what they leave to the stores.
+// Changes that scripts make to an execution, with its row locked, and functions that they leave to the stores.
 
 import type { Delivery } from '../../execution/decide/deliver.ts';
 import type { ExecutionRecord } from '../../execution/execution.ts';
@@ -10,7 +10,7 @@ import type { Submit } from '../contract/execution-store.ts';
 import { holdsOf, STATUS_CODES, sagaOf } from '../execution-rows.ts';
 import { all, type Script, sql } from './script.ts';
 
-/** What hot verbs do, too. Each store does it in its own way, in the transaction of the script. */
+/** Hot verbs do this, too, so each store has its own functions. They run in the transaction of the script. */
 export interface Natives {
   /** Ends an execution that is queued or waiting, with all that follows from it. */
   endWaiting(before: ExecutionRecord, end: WaitingEnd): Script<void>;

@@ -1,4 +1,4 @@
-// What others ask of an execution: cancel, pause, resume, signal (X-17 … X-19). One transaction locks the row, asks
+// Commands on an execution: cancel, pause, resume, signal (X-17 … X-19). One transaction locks the row, asks
 // the pure decision, and does it.
 
 import {

@@ -132,7 +132,7 @@ function* listInteractions(query: ListInteractions): Script<readonly Interaction
   return (yield* all<FoundRow>(indexFor(query), query)).map(toFound);
 }
 
-/** Those of what is open have nothing else in them. */
+/** The indexes of open interactions have no others in them. */
 function indexFor({ open, execution, assignee, name }: ListInteractions): Sql {
   if (execution !== undefined) return BY_EXECUTION;
   if (open !== true) return BY_PROJECT;

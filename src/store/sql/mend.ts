@@ -151,7 +151,7 @@ interface Broken {
   readonly now: Instant;
 }
 
-/** Of one that waits, and is as it was found. */
+/** Repairs an execution only while it waits and is as it was found. */
 function whileBroken(act: (broken: Broken) => Script<boolean>): Mend {
   return function* ({ invariant, execution: id, about = '' }) {
     const row = id === undefined ? undefined : yield* lockExecution(id);

@@ -1,5 +1,5 @@
-// What is looked at when rows are compared with each other, by the indexes that are there (Z-2). Each look is one
-// statement, so it is one moment.
+// Looks that compare rows with each other, by the indexes that are there (Z-2). The facts of a row come from one
+// statement, so they are of one moment.
 
 import type { HistoryEventKind } from '../../execution/history.ts';
 import type { ExecutionId, PipelineName, ProjectName } from '../../execution/names.ts';
@@ -130,7 +130,7 @@ function* lookAtSessions({ after, limit }: Reconcile): Script<Page> {
 
 const KIND = 'e.project collate "POSIX", e.pipeline collate "POSIX"';
 
-/** What has ended well is not in the index of SQLite, nor what runs in that of PostgreSQL. */
+/** The index of SQLite leaves out completed executions, that of PostgreSQL running ones. */
 const LISTED = { sqlite: '(e.status = 2 or e.status > 10)', postgres: 'e.status <> 1' };
 
 // A step over all else that a project has; PostgreSQL's index has pipelines before the status.
@@ -276,7 +276,7 @@ interface WaitingRow extends About {
   readonly left_behind: Flag;
 }
 
-/** Of those that wait. */
+/** Leaves out executions that do not wait. */
 export function* waitingFacts(ids: readonly ExecutionId[]): Script<readonly WaitingFacts[]> {
   return ids.length === 0 ? [] : (yield* all<WaitingRow>(FACTS, { ids })).map(toWaiting);
 }

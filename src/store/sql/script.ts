@@ -25,7 +25,7 @@ export interface Asked {
   readonly values: object;
 }
 
-/** What hot verbs do, too: each store has its own function for it, which gets the transaction. */
+/** A function of the store, for work that hot verbs do, too. It gets the transaction. */
 export interface Native {
   run(transaction: object): unknown;
 }

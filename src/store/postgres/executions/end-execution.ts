@@ -51,7 +51,7 @@ export async function afterEnd(queries: Queries, before: ExecutionRecord, end: E
     const ended = endAsCancelled(cancelled, { ...next.cancel, now: row.now });
     await endWaiting(queries, cancelled, { ...ended, outcome: CANCELLED_OUTCOME });
   }
-  // Whoever goes on in its place tells the parent when it ends.
+  // A successor tells the parent when it ends.
   const { parent, project } = before;
   if (parent !== undefined && successor === undefined) {
     await tellParent(queries, { parent, project }, outcome);

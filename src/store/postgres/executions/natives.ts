@@ -1,4 +1,4 @@
-// What scripts ask of PostgreSQL: what hot verbs do, too.
+// Functions that scripts leave to this store, because hot verbs use them, too.
 
 import { chainState } from '../../../lease/session.ts';
 import type { Natives } from '../../sql/changes.ts';

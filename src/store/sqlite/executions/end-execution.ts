@@ -17,7 +17,7 @@ import { freePlace, noteLimit } from './gates.ts';
 import { loadRow } from './load-execution.ts';
 import { addErrand, insertRow, noteParent } from './submit.ts';
 
-// For executions that nobody runs; their row's seq is exact. None of them has anything to undo (Y-3).
+// For executions that no session runs; their row's seq is exact. None of them has anything to undo (Y-3).
 const END = `
   update execution
      set status = :status,
@@ -69,7 +69,7 @@ export function afterEnd(tx: Transaction, row: ExecutionRow, consequences: Conse
     const end = endAsCancelled(toExecution(cancelled), { ...next.cancel, now: tx.now });
     endWaiting(tx, cancelled, { ...end, outcome: CANCELLED_OUTCOME });
   }
-  // Whoever goes on in its place tells the parent when it ends.
+  // A successor tells the parent when it ends.
   if (row.parent_id !== null && successor === undefined) tellParent(tx, row, outcome);
   if (tx.get(HAS_CHILDREN, { id }) !== undefined) addErrand(tx, id);
 }

@@ -1,4 +1,4 @@
-// What scripts ask of SQLite: what hot verbs do, too.
+// Functions that scripts leave to this store, because hot verbs use them, too.
 
 import { assert } from '../../../support/assert.ts';
 import type { Natives } from '../../sql/changes.ts';
