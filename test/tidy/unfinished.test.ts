@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { projectFiles } from './project-files.ts';
-import { leftoverNotes, sleepingTests } from './unfinished.ts';
+import { conflictMarkers, leftoverNotes, sleepingTests } from './unfinished.ts';
 
 test('no test is skipped, singled out or left to do', () => {
   assert.deepEqual(sleepingTests(projectFiles('{src,contract,test,console}/**/*.{ts,tsx}')), []);
@@ -14,6 +14,10 @@ test('no leftover notes in what runs', () => {
   );
 });
 
+test('no merge is left half done', () => {
+  assert.deepEqual(conflictMarkers(projectFiles('**/*.{md,ts,tsx,sql,json}')), []);
+});
+
 test('the rules bite', () => {
   const file = (text: string) => [{ path: 'src/a.test.ts', text }];
   // Not tests but texts, each of which the rule must find.
@@ -22,4 +26,5 @@ test('the rules bite', () => {
   }
   assert.equal(sleepingTests(file("test('says .skip( in its title', f);")).length, 0);
   assert.equal(leftoverNotes(file('// TODO: later')).length, 1);
+  assert.equal(conflictMarkers(file('a\n<<<<<<< HEAD\nb\n')).length, 1);
 });
