@@ -4,6 +4,7 @@ import { HOLDS, type Hold, STATUSES, type Status } from '../execution/execution.
 import { SEQ_MAX } from '../execution/history.ts';
 import { type Payload, parseExecutionId, parsePipelineName } from '../execution/names.ts';
 import { ACTING, checkedActing, stampOf } from '../features/audit/api.ts';
+import { NAME_BYTES_MAX } from '../lease/names.ts';
 import type {
   AttributeFilter,
   Command,
@@ -24,8 +25,6 @@ export interface Message extends Acting {
   readonly name: string;
   readonly value?: unknown;
 }
-
-const NAME_BYTES_MAX = 256;
 
 export function commandOf(what: string, id: string, given: Acting): Command {
   return command(id, readOptions(what, given, ACTING));

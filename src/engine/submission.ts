@@ -17,6 +17,7 @@ import {
 import { parseReleaseName } from '../execution/route.ts';
 import { ACTOR_BYTES_MAX, type Audited } from '../features/audit/model.ts';
 import type { TemplateVersion } from '../features/templates/model.ts';
+import { NAME_BYTES_MAX } from '../lease/names.ts';
 import type {
   CoordinatorStore,
   Submit,
@@ -100,7 +101,6 @@ export const SUBMIT_NAMES: readonly (keyof SubmitOptions)[] = [
   'traceparent',
 ];
 
-const NAME_BYTES_MAX = 256;
 const TAGS_MAX = 64;
 const NO_TAGS: readonly string[] = Object.freeze([]);
 const NO_ATTRIBUTES: Attributes = Object.freeze({});

@@ -2,6 +2,7 @@
 
 import type { CallKey, Payload } from '../../execution/names.ts';
 import type { AwaitAsked } from '../../features/awaits/question-api.ts';
+import { NAME_BYTES_MAX } from '../../lease/names.ts';
 import { dateOf } from '../../support/clock.ts';
 import { InvalidInput } from '../../support/fault.ts';
 import {
@@ -42,7 +43,6 @@ import { guarded, guardedSignal, ignored } from './guarded.ts';
 import { Log } from './log.ts';
 import type { Run } from './run.ts';
 
-const NAME_BYTES_MAX = 256;
 const STEP_OPTIONS: readonly (keyof SagaOptions<unknown>)[] = ['retry', 'timeoutMs', 'compensate'];
 
 // biome-ignore lint/suspicious/noExplicitAny: nothing is said, so it fits every output

@@ -2,7 +2,7 @@
 // ends keys of that project only.
 
 import { type ProjectName, parseProject } from '../../execution/names.ts';
-import { defined, writtenTimes } from '../../protocol/rest/handling.ts';
+import { writtenTimes } from '../../protocol/rest/handling.ts';
 import { requireOfAll, unknownProject } from '../../protocol/rest/problems.ts';
 import {
   actorOf,
@@ -13,7 +13,7 @@ import {
   routesOf,
 } from '../../protocol/rest/route.ts';
 import { formatInstant } from '../../support/clock.ts';
-import { boundedText } from '../../support/options.ts';
+import { boundedText, present } from '../../support/options.ts';
 import { stampOutside } from '../audit/api.ts';
 import {
   accessOperations,
@@ -191,5 +191,5 @@ function ofAnotherProject({ project }: Caller): ProblemReply {
 function keyMessage(key: AccessKey): KeyMessage {
   const { id, name, roles, project = null, createdBy } = key;
   const times = writtenTimes(key, 'createdAt', 'expiresAt', 'endedAt');
-  return { id, name, roles: [...roles], project, ...defined({ createdBy }), ...times };
+  return { id, name, roles: [...roles], project, ...present({ createdBy }), ...times };
 }

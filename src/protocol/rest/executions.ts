@@ -10,6 +10,7 @@ import { type ExecutionId, type ProjectName, parseExecutionId } from '../../exec
 import { BAD_ENDS } from '../../execution/report.ts';
 import type { CommandAnswer, CoordinatorStore } from '../../store/contract/execution-store.ts';
 import { formatInstant } from '../../support/clock.ts';
+import { present } from '../../support/options.ts';
 import { bodyChars, openedWithin, readWithin } from '../../support/page-size.ts';
 import { viewOf } from '../../support/value.ts';
 import {
@@ -21,7 +22,6 @@ import {
   type SubmitBody,
 } from '../messages/execution.ts';
 import {
-  defined,
   executionFor,
   isReserved,
   listOptionsOf,
@@ -178,12 +178,12 @@ function submissionOf(
     target:
       template === undefined
         ? (pipeline ?? '')
-        : { template: template.id, ...defined({ version: template.version }) },
+        : { template: template.id, ...present({ version: template.version }) },
     input,
     options: {
       ...options,
       ...actingFor(caller),
-      ...defined({ key, traceparent }),
+      ...present({ key, traceparent }),
     },
   };
 }
@@ -305,8 +305,8 @@ function executionMessage(record: ExecutionRecord): ExecutionMessage {
     compensating: record.compensating,
     lineage: record.lineage,
     ...writtenTimes(record, 'submittedAt', 'readyAt', 'claimedAt', 'endedAt', 'deadlineAt'),
-    ...defined({ key, release, template, submittedBy, parent: parent?.id, redriveOf }),
-    ...defined({ fence, session }),
+    ...present({ key, release, template, submittedBy, parent: parent?.id, redriveOf }),
+    ...present({ fence, session }),
     tags: [...record.tags],
     attributes: { ...record.attributes },
     seq: record.seq,
@@ -378,7 +378,7 @@ export async function historyMessage(reader: Reader, event: HistoryEvent): Promi
     seq,
     at: formatInstant(at),
     kind,
-    ...defined({ name, fence }),
+    ...present({ name, fence }),
     ...(body === undefined ? {} : { body: await openedBody(reader, body) }),
   };
 }

@@ -39,14 +39,7 @@ export async function executionFor(
   throw new ProblemReply(404, why, describeExecutionRefusal({ why, id: known }));
 }
 
-// Records become messages: without what is undefined, and with times as text.
-
-type Defined<Values> = { readonly [Name in keyof Values]?: Exclude<Values[Name], undefined> };
-
-export function defined<Values extends object>(values: Values): Defined<Values> {
-  const entries = Object.entries(values).filter(([, value]) => value !== undefined);
-  return Object.fromEntries(entries) as Defined<Values>;
-}
+// Records become messages, with times as text.
 
 /** These times of a record; those that are undefined are left out. */
 export function writtenTimes<Record extends object, Name extends keyof Record & string>(

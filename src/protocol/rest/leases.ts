@@ -7,8 +7,9 @@ import { type LeaseKey, parseLeaseKey } from '../../lease/names.ts';
 import { drainLease, revokeLease } from '../../lease/operate.ts';
 import type { LeaseInspection } from '../../lease/port.ts';
 import { formatInstant } from '../../support/clock.ts';
+import { present } from '../../support/options.ts';
 import { type LeaseMessage, leaseOperations } from '../messages/sessions.ts';
-import { defined, writtenTimes } from './handling.ts';
+import { writtenTimes } from './handling.ts';
 import { refusedByKernel, requireOfAll } from './problems.ts';
 import { actorOf, type Coordinator, type Route, routesOf } from './route.ts';
 
@@ -93,11 +94,11 @@ function termMessage(record: LeaseRecord): Partial<LeaseMessage> {
       drain: {
         ...{ by: asked.by, reason: asked.reason },
         ...writtenTimes(asked, 'deadlineAt'),
-        ...defined({ successor: asked.successor }),
+        ...present({ successor: asked.successor }),
       },
     }),
     ...(end && {
-      end: { ...writtenTimes(end, 'at'), exit: end.exit, ...defined({ cause: end.cause }) },
+      end: { ...writtenTimes(end, 'at'), exit: end.exit, ...present({ cause: end.cause }) },
     }),
     ...(checkpoint && {
       checkpoint: {

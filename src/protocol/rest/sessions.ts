@@ -14,6 +14,7 @@ import { parseSessionId, parseText, type SessionId } from '../../lease/names.ts'
 import type { SessionInspection } from '../../lease/port.ts';
 import { PROJECT_METADATA } from '../../lease/session.ts';
 import type { InFlight } from '../../store/contract/census-store.ts';
+import { present } from '../../support/options.ts';
 import {
   loadOperations,
   type RefusedWorkerMessage,
@@ -21,7 +22,7 @@ import {
   sessionOperations,
   type WorkerMessage,
 } from '../messages/sessions.ts';
-import { defined, writtenTimes } from './handling.ts';
+import { writtenTimes } from './handling.ts';
 import { refusedByKernel } from './problems.ts';
 import { actorOf, type Caller, type Coordinator, type Route, routesOf } from './route.ts';
 
@@ -144,7 +145,7 @@ function sessionMessage(inspection: SessionInspection): SessionMessage {
     ...{ id, owner, state, ttlMs, graceMs, remainingMs: whole(remainingMs) },
     slackMs: whole(authorityMs),
     ...writtenTimes(session, 'openedAt', 'beatAt'),
-    ...defined({ project, pipelines: pipelines?.split(' ') }),
+    ...present({ project, pipelines: pipelines?.split(' ') }),
     ...(end && { end: { ...end, ...writtenTimes(end, 'at') } }),
   };
 }
@@ -182,7 +183,7 @@ function workerMessage(inspection: SessionInspection, of: OfWorkers): WorkerMess
   const refused = of.refused.get(id);
   return {
     ...{ ...sessionMessage(inspection), kind, inFlight: Object.fromEntries(counts) },
-    ...defined({ work: said?.is, release: said?.release, refused }),
+    ...present({ work: said?.is, release: said?.release, refused }),
   };
 }
 

@@ -2,14 +2,13 @@
 
 import { isUint8Array } from 'node:util/types';
 import type { CallKey } from '../../../execution/names.ts';
+import { NAME_BYTES_MAX } from '../../../lease/names.ts';
 import type { Attachment } from '../../../store/contract/execution-store.ts';
 import { InvalidInput } from '../../../support/fault.ts';
 import { boundedText, shown } from '../../../support/options.ts';
 import { attachmentAt } from '../../values/place.ts';
 import { PromisedCall } from '../call.ts';
 import type { Opening, Settlement } from '../ledger.ts';
-
-const NAME_BYTES_MAX = 256;
 
 /** The arguments, checked; the bytes are a copy. */
 export function attachmentOf(name: unknown, content: unknown, type: unknown): Attachment {
