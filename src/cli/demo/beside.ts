@@ -1,4 +1,4 @@
-// The demo beside holdfast dev: its crew, its first order, and what to type next.
+// The demo of `holdfast dev`: its workers, its first order, and commands to try.
 
 import type { DemoMessage, Scene } from '../../protocol/messages/coordinator.ts';
 import type { Config } from '../../server/config.ts';
@@ -8,7 +8,7 @@ import type { RunOptions } from '../run-server.ts';
 import { Crew } from './crew.ts';
 import { PIPELINE } from './restaurant.ts';
 
-/** Two processes of workers; this one answers the console what they do. */
+/** Starts two worker processes; this process serves their story to the console. */
 export function demoIn(config: Config): Pick<RunOptions, 'beside' | 'demo'> {
   let crew: Crew | undefined;
   return {
@@ -29,14 +29,14 @@ async function startDemo(
   { config, log, url }: { readonly config: Config; readonly log: ServerLog; readonly url: string },
 ): Promise<void> {
   await crew.start({ store: config.store, postgres: config.postgres });
-  // Under a key: the first start submits it, the others find it.
+  // Idempotent by its key: only the first start submits the order.
   const { id } = await crew.holdfast.submit(
     PIPELINE,
     { dish: 'soup', guest: 'ann', ask: true },
     { key: 'demo/first' },
   );
   crew.awaitAnswer(id);
-  // As it is typed, also where another port was chosen.
+  // The commands work without --url on the default port.
   const at = url === URL_DEFAULT ? '' : ` --url ${url}`;
   log.info('demo', {
     pipeline: PIPELINE,

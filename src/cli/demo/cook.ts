@@ -1,4 +1,5 @@
-// A worker of the demo, in a process of its own: it can be frozen. What it needs of the world it asks its parent.
+// A worker of the demo, in its own process so that it can be frozen. It asks its parent process for the bank's
+// answers.
 
 import { openStore } from '../../embedded/open-store.ts';
 import { Holdfast } from '../../engine/holdfast.ts';
@@ -27,8 +28,8 @@ function ask(what: 'settle' | 'refund', guest: string): Promise<boolean> {
 const COOKING_MS = 800;
 
 /**
- * The process stands still meanwhile. One that was frozen in it has its result at once when it wakes, and writes that
- * before it looks at its timers and learns that its lease lapsed.
+ * Blocks the process. A worker frozen in it has its result as soon as it resumes, and writes it before its timers
+ * fire and tell it that its lease lapsed.
  */
 async function cooks(execution: string): Promise<void> {
   const message: FromCook = { kind: 'cooks', execution };
@@ -55,18 +56,18 @@ process.on('message', (message: ToCook) => {
   waiting.get(message.n)?.(message.answer);
   waiting.delete(message.n);
 });
-// Nobody to work for: it ends, and so can the one that was frozen.
+// The parent is gone: exit, and resume the frozen worker so that it can exit too.
 process.on('disconnect', () => {
   if (watched !== undefined) {
     try {
       process.kill(watched, 'SIGCONT');
     } catch {
-      // It is gone.
+      // The frozen process has exited already.
     }
   }
   process.exit(0);
 });
-// Ctrl-C reaches the whole group: the parent says when it is over.
+// Ctrl-C reaches the whole process group. Ignore it: the parent sends SIGTERM.
 process.on('SIGINT', () => undefined);
 
 const TTL_MS = 3_000;

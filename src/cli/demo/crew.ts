@@ -1,4 +1,4 @@
-// The workers of the demo: two processes, and what is played with them. This process is their bank.
+// The demo's two worker processes, and the scenes played with them. This process plays the bank.
 
 import { type ChildProcess, fork } from 'node:child_process';
 import { once } from 'node:events';
@@ -29,10 +29,10 @@ export type FromCook =
 
 export type ToCook =
   | { readonly kind: 'answer'; readonly n: number; readonly answer: boolean }
-  /** Lets this one go should nobody be left who does. */
+  /** Resume this frozen process if the coordinator is gone. */
   | { readonly kind: 'watch'; readonly pid: number };
 
-/** As `openStore` takes it. */
+/** The arguments of `openStore`. */
 export interface Kitchen {
   readonly store: string;
   readonly postgres: PostgresSettings;
@@ -59,7 +59,7 @@ export class Crew {
   readonly #log: ServerLog;
   readonly #cooks: Cook[] = [];
   readonly #story: DemoMessage['story'][number][] = [];
-  /** Guests whose payment fails, and whom the bank will not pay back at first. */
+  /** Guests whose next payment fails, and whose first refund fails. */
   readonly #unpaid: Set<string> = new Set();
   readonly #unrefunded: Set<string> = new Set();
   readonly #answers: Promise<void>[] = [];
@@ -91,12 +91,12 @@ export class Crew {
     this.#log.info('demo', { ...(execution === undefined ? {} : { execution }), told: text });
   }
 
-  /** The worker that cooks this one is frozen as soon as it says that it does. */
+  /** Freezes the worker that reports cooking this execution. */
   freezeWhoCooks(execution: string): void {
     this.#toFreeze = execution;
   }
 
-  /** Really stopped, until it is thawed or nobody is left who would. */
+  /** Stops the process (SIGSTOP) until `thaw`. The other worker resumes it if this process dies. */
   #freeze(cook: Cook): void {
     this.#toFreeze = undefined;
     const { pid } = cook.child;
@@ -112,7 +112,7 @@ export class Crew {
     cook.isFrozen = false;
   }
 
-  /** Of one guest, once each. */
+  /** The guest's next payment and first refund fail, once each. */
   failPayment(guest: string): void {
     this.#unpaid.add(guest);
     this.#unrefunded.add(guest);
@@ -137,7 +137,7 @@ export class Crew {
       });
   }
 
-  /** Whoever answers, and whenever: it is told. */
+  /** Adds a line to the story when the request is answered. */
   awaitAnswer(id: ExecutionRecord['id']): void {
     const told = tellAnswer(this, id).catch((error: unknown) => this.#log.fault('demo', error));
     this.#answers.push(told);
@@ -149,7 +149,7 @@ export class Crew {
       this.#cooks.map(async ({ child }) => {
         if (child.exitCode !== null || child.signalCode !== null) return;
         const gone = once(child, 'exit');
-        // A frozen one hears nothing before it is let go.
+        // A frozen process handles SIGTERM only after SIGCONT.
         child.kill('SIGCONT');
         child.kill('SIGTERM');
         await gone;

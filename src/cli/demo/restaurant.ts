@@ -1,5 +1,6 @@
-// The demo of `holdfast dev`: a restaurant order. Charge, ask the restaurant if that is wanted, cook, settle,
-// dispatch. Whatever goes wrong after the charge is undone in reverse, and the guest has the money back.
+// The demo of `holdfast dev`: a restaurant order. Charge the card, ask the restaurant for approval if the order
+// needs it, cook, settle the payment, dispatch. If a step fails, completed steps are compensated in reverse order,
+// so the guest gets the money back.
 
 import { StepError } from '../../engine/failures.ts';
 import { type Pipeline, pipeline } from '../../engine/pipeline.ts';
@@ -9,18 +10,18 @@ import { question } from '../../features/awaits/question-api.ts';
 export interface RestaurantOrder {
   readonly dish: string;
   readonly guest: string;
-  /** `declined` is a card that is. */
+  /** A card named `declined` is declined. */
   readonly card?: string;
-  /** Somebody must approve it first: `holdfast answer`. */
+  /** The order waits for an approval, in the console's inbox or with `holdfast answer`. */
   readonly ask?: boolean;
 }
 
-/** What the order needs of the world. */
+/** The side effects of an order. */
 export interface Outside {
-  /** Takes a while. */
+  /** Takes a moment, in which the demo can freeze the worker. */
   cooks(execution: string): Promise<void>;
   did(execution: string, what: string): void;
-  /** The bank: whether it takes the money, or gives it back. */
+  /** The bank: false if it refuses the payment or the refund. */
   settles(guest: string): Promise<boolean>;
   refunds(guest: string): Promise<boolean>;
 }
@@ -33,7 +34,7 @@ const REST_MS = 500;
 
 const ORDER = schemaOf<RestaurantOrder>({
   fits: (value) => typeof value['dish'] === 'string' && typeof value['guest'] === 'string',
-  message: 'an order is such as {"dish":"soup","guest":"ann"}',
+  message: 'an order looks like {"dish":"soup","guest":"ann"}',
   json: {
     type: 'object',
     properties: { dish: { type: 'string' }, guest: { type: 'string' } },
@@ -49,7 +50,7 @@ const approval = question({
   name: 'approval',
   schema: schemaOf<Approval>({
     fits: (value) => typeof value['accepted'] === 'boolean',
-    message: 'an approval is such as {"accepted":true}',
+    message: 'an approval looks like {"accepted":true}',
     json: {
       type: 'object',
       properties: { accepted: { type: 'boolean', title: 'Accept this order?' } },
@@ -73,7 +74,7 @@ export function restaurantOrder(outside: Outside): Pipeline<RestaurantOrder, str
         if (await outside.refunds(guest)) return did(`refunded ${guest}`);
         throw new StepError('The bank is closed.', { category: 'permanent', code: 'bank-closed' });
       };
-      // A charge whose outcome is not known may have been made: giving it back twice is the shop's to refuse.
+      // A charge with an unknown outcome is refunded too. The bank must ignore a refund without a charge.
       await ctx.step('charge', () => (card === 'declined' ? decline() : did(`charged ${guest}`)), {
         compensate: { run: refund, retry: { attempts: 1 } },
       });
@@ -94,7 +95,7 @@ export function restaurantOrder(outside: Outside): Pipeline<RestaurantOrder, str
         if (!(await outside.settles(guest))) throw unpaid();
         return did(`settled with ${guest}`);
       });
-      // The first courier is always busy: see it tried again.
+      // The first attempt always fails, to show a retry.
       return ctx.step('dispatch', ({ attempt }) => {
         if (attempt === 1) throw busyCourier();
         return did(`dispatched ${dish} to ${guest}`);
@@ -105,7 +106,7 @@ export function restaurantOrder(outside: Outside): Pipeline<RestaurantOrder, str
 
 function decline(): never {
   const declined = { category: 'permanent', code: 'card-declined' } as const;
-  // Nothing was charged, so there is nothing to give back.
+  // `effect: 'none'`: nothing was charged, so there is nothing to refund.
   throw Object.assign(new StepError('The card was declined.', declined), { effect: 'none' });
 }
 
@@ -125,7 +126,7 @@ function noMeal(dish: string): StepError {
 interface SchemaParts {
   fits(value: Readonly<Record<string, unknown>>): boolean;
   readonly message: string;
-  /** What it takes, for forms. */
+  /** The JSON Schema, from which the console builds its form. */
   readonly json: object;
 }
 

@@ -175,5 +175,5 @@ export async function describeDurability(queries: Queries): Promise<string> {
     );
   }
   const safe = row.fsync === 'on';
-  return `${safe ? 'the loss of the machine' : 'the end of a process, not the loss of the machine'} (fsync ${row.fsync}, synchronous_commit ${row.commit})`;
+  return `${safe ? 'process and machine crashes' : 'process crashes, not machine crashes'} (fsync ${row.fsync}, synchronous_commit ${row.commit})`;
 }

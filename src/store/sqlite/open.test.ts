@@ -75,7 +75,7 @@ test('says what a "done" survives', async () => {
   const full = await openSqliteStore({ file: join(folder, 'full.db') });
   assert.match(full.durability, /synchronous=FULL/);
   const normal = await openSqliteStore({ file: join(folder, 'normal.db'), durability: 'normal' });
-  assert.match(normal.durability, /may take back the last answers/);
+  assert.match(normal.durability, /may lose the last commits/);
   await Promise.all([full.close(), normal.close()]);
 });
 

@@ -34,9 +34,9 @@ export interface SqliteStoreOptions {
 const BUSY_TIMEOUT_MS = 10_000;
 
 const DURABILITY: Readonly<Record<Durability, string>> = {
-  full: 'the kill of any process, and of the machine (WAL, synchronous=FULL)',
+  full: 'process and machine crashes (WAL, synchronous=FULL)',
   normal:
-    'the kill of any process; the kill of the machine may take back the last answers (WAL, synchronous=NORMAL, as asked for)',
+    'process crashes; a machine crash may lose the last commits (WAL, synchronous=NORMAL, as configured)',
 };
 
 /** Makes the file and its tables when they do not exist. */
