@@ -299,7 +299,7 @@ const BATCH_MAX = 500;
 /** One is prepared while the other is under way. */
 const REQUESTS_MAX = 2;
 
-export class WriteQueue {
+class WriteQueue {
   readonly #carrier: Carrier;
   #waiting: Waiting[] = [];
   #underWay = 0;

@@ -382,7 +382,7 @@ function unlike(payload: unknown): InvalidInput {
 }
 
 /** For a value that should have been sealed. */
-export function notSealed(what: string): Fault {
+function notSealed(what: string): Fault {
   return new Fault(
     'codec-required',
     `${what} was stored without a codec, and the codec of this process is required. Submit, signal and answer from processes that have it, or open this one without \`required\`.`,

@@ -105,6 +105,8 @@ export const REFUSED_WORKERS: readonly Behaviour[] = [
       await register(holdfast, own, 'v4');
       assert.match(await advice(), /releases move \S+ v4/);
       await stage.worker(stage.holdfast(), [own], { release: buildOf('v3'), probeMs: 50 });
+      const announced = async () => (await holdfast.releases.workers()).map((each) => each.release);
+      while (!(await announced()).includes('v3')) await pause(5);
       assert.match(await advice(), /releases move \S+ v3/);
       assert.equal((await holdfast.releases.move(id, 'v3')).kind, 'moved');
       await stage.until(holdfast, id, ({ status }) => status === 'completed');
