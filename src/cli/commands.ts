@@ -7,263 +7,225 @@ const executions = () => import('./remote/executions.ts');
 const acts = () => import('./remote/acts.ts');
 const lists = () => import('./remote/pages.ts');
 
-const DEVELOP: readonly CommandEntry[] = [
-  {
-    name: 'dev',
-    summary: 'Run a coordinator for this folder, with a console, and reload code when it changes',
-    examples: ['holdfast dev', 'holdfast dev ./order.ts --port 7500'],
-    load: async () => (await import('./dev.ts')).devCommand,
-  },
-  {
-    name: 'init',
-    summary: 'Create a project with a pipeline, its test and its worker',
-    examples: ['holdfast init shop', 'holdfast init ../shop'],
-    load: async () => (await import('./init.ts')).initCommand,
-  },
-  {
-    name: 'contract',
-    summary: 'Write the contract of your pipelines, check code against it, or compare two',
-    examples: ['holdfast contract build ./order.ts', 'holdfast contract diff old.json new.json'],
-    load: async () => (await import('./contract.ts')).contractCommand,
-  },
-];
-
-const EXECUTIONS: readonly CommandEntry[] = [
-  {
-    name: 'submit',
-    summary: 'Submit an execution, and wait for its result with --wait',
-    examples: [
-      `holdfast submit order '{"item":"tent"}' --key order/7 --wait`,
-      'holdfast submit --template nightly@2 @input.json',
-    ],
-    load: async () => (await import('./remote/submit.ts')).submitCommand,
-  },
-  {
-    name: 'get',
-    summary: 'Show one execution',
-    examples: ['holdfast get ex_01', 'holdfast get ex_01 --json'],
-    load: async () => (await executions()).getCommand,
-  },
-  {
-    name: 'watch',
-    summary: 'Follow an execution until it ends',
-    examples: ['holdfast watch ex_01', 'holdfast watch ex_01 --events'],
-    load: async () => (await import('./remote/watch.ts')).watchCommand,
-  },
-  {
-    name: 'list',
-    summary: 'List executions, newest first',
-    examples: ['holdfast list --status failed', 'holdfast list --pipeline order --tag vip --all'],
-    load: async () => (await lists()).listCommand,
-  },
-  {
-    name: 'history',
-    summary: 'Print the events of an execution',
-    examples: ['holdfast history ex_01', 'holdfast history ex_01 --log'],
-    load: async () => (await executions()).historyCommand,
-  },
-  {
-    name: 'explain',
-    summary: 'Show why an execution is not moving, and the fix',
-    examples: ['holdfast explain ex_01', 'holdfast explain ex_01 --json'],
-    load: async () => (await executions()).explainCommand,
-  },
-  {
-    name: 'cancel',
-    summary: 'Cancel an execution',
-    examples: ['holdfast cancel ex_01', 'holdfast cancel ex_01 --reason "ordered twice"'],
-    load: async () => (await acts()).cancelCommand,
-  },
-  {
-    name: 'pause',
-    summary: 'Hold an execution until you resume it',
-    examples: ['holdfast pause ex_01', 'holdfast pause ex_01 --reason "vendor is down"'],
-    load: async () => (await acts()).pauseCommand,
-  },
-  {
-    name: 'resume',
-    summary: 'Resume a paused or blocked execution',
-    examples: ['holdfast resume ex_01', 'holdfast resume ex_01 --reason "vendor is back"'],
-    load: async () => (await acts()).resumeCommand,
-  },
-  {
-    name: 'signal',
-    summary: 'Send a named message to an execution',
-    examples: [
-      `holdfast signal ex_01 paid '{"amount":5}'`,
-      'holdfast signal ex_01 document @scan.json',
-    ],
-    load: async () => (await acts()).signalCommand,
-  },
-];
-
-const PEOPLE: readonly CommandEntry[] = [
-  {
-    name: 'answer',
-    summary: 'List open questions, or answer one',
-    examples: ['holdfast answer --assignee ann', `holdfast answer aw_01 '{"accepted":true}'`],
-    load: async () => (await import('../features/awaits/cli.ts')).answerCommand,
-  },
-  {
-    name: 'dead-letters',
-    summary: 'List executions that failed for good',
-    examples: ['holdfast dead-letters', 'holdfast dead-letters --pipeline order --step charge'],
-    load: async () => (await lists()).deadLettersCommand,
-  },
-  {
-    name: 'redrive',
-    summary: 'Run a failed execution again, from the step that failed',
-    examples: ['holdfast redrive ex_01', 'holdfast redrive ex_01 --from charge --release v2'],
-    load: async () => (await acts()).redriveCommand,
-  },
-];
-
-const OPERATE: readonly CommandEntry[] = [
-  {
-    name: 'serve',
-    summary: 'Run a coordinator',
-    examples: [
-      'holdfast serve --store postgres://localhost/holdfast',
-      'holdfast serve --store ./holdfast.db --auth off --print-config',
-    ],
-    load: async () => (await import('./serve.ts')).serveCommand,
-  },
-  {
-    name: 'doctor',
-    summary: 'Check versions, configuration, store, clocks and the running coordinator',
-    examples: ['holdfast doctor', 'holdfast doctor --store ./holdfast.db --json'],
-    load: async () => (await import('./doctor.ts')).doctorCommand,
-  },
-  {
-    name: 'workers',
-    summary: "List the project's workers",
-    examples: ['holdfast workers', 'holdfast workers --json'],
-    load: async () => (await lists()).workersCommand,
-  },
-  {
-    name: 'leases',
-    summary: 'List leases and their holders',
-    examples: ['holdfast leases', 'holdfast leases --prefix tenant-7/'],
-    load: async () => (await lists()).leasesCommand,
-  },
-  {
-    name: 'schedules',
-    summary: 'List schedules and their next times',
-    examples: ['holdfast schedules', 'holdfast schedules --json'],
-    load: async () => (await lists()).schedulesCommand,
-  },
-  {
-    name: 'releases',
-    summary: 'Register, check, activate, share, roll back, retire and move releases',
-    examples: [
-      'holdfast releases preflight order v2',
-      'holdfast releases activate order v2 --reason "new tax rules"',
-    ],
-    load: async () => (await import('../features/releases/cli.ts')).releasesCommand,
-  },
-  {
-    name: 'archive',
-    summary: 'Find, read and verify archived executions, or archive now',
-    examples: ['holdfast archive search order/7', 'holdfast archive verify --all'],
-    load: async () => (await import('../features/retention/cli.ts')).archiveCommand,
-  },
-  {
-    name: 'projects',
-    summary: 'List projects, show one, or create and change one',
-    examples: ['holdfast projects', 'holdfast projects put shop --keep completed=30d'],
-    load: async () => (await import('../features/access/cli.ts')).projectsCommand,
-  },
-  {
-    name: 'keys',
-    summary: 'List, create, rotate, revoke and recover access keys',
-    examples: [
-      'holdfast keys create ci --roles submit --project shop',
-      'holdfast keys rotate k_01 --ends-in 1h',
-    ],
-    load: async () => (await import('../features/access/cli.ts')).keysCommand,
-  },
-];
-
-const STORES: readonly CommandEntry[] = [
-  {
-    name: 'migrate',
-    summary: 'Migrate a store to the schema of this version',
-    examples: [
-      'holdfast migrate --store postgres://localhost/holdfast',
-      'holdfast migrate --store ./holdfast.db --check',
-    ],
-    load: async () => (await import('./migrate.ts')).migrateCommand,
-  },
-  {
-    name: 'export',
-    summary: 'Seal a store and write its content to a file',
-    examples: [
-      'holdfast export --store ./holdfast.db --to holdfast.ndjson.gz',
-      'holdfast export --store ./holdfast.db --to holdfast.ndjson --reason "to PostgreSQL"',
-    ],
-    load: async () => (await import('../features/export/cli.ts')).exportCommand,
-  },
-  {
-    name: 'import',
-    summary: 'Load an export into an empty store',
-    examples: [
-      'holdfast import --store postgres://localhost/holdfast --from holdfast.ndjson.gz',
-      'holdfast import --store ./new.db --from holdfast.ndjson --json',
-    ],
-    load: async () => (await import('../features/export/cli.ts')).importCommand,
-  },
-  {
-    name: 'unseal',
-    summary: 'Open a sealed store again, after you discarded its export',
-    examples: [
-      'holdfast unseal --store ./holdfast.db --reason "staying on SQLite"',
-      'holdfast unseal --store postgres://localhost/holdfast --reason "import failed"',
-    ],
-    load: async () => (await import('../features/export/cli.ts')).unsealCommand,
-  },
-  {
-    name: 'raise-epoch',
-    summary: 'Raise the fences of a restored store above every fence it may have issued',
-    examples: [
-      'holdfast raise-epoch --store ./holdfast.db --reason "restored the backup of Monday"',
-      'holdfast raise-epoch --store postgres://localhost/holdfast --reason "point-in-time restore"',
-    ],
-    load: async () => (await import('./migrate.ts')).raiseEpochCommand,
-  },
-];
-
-const LOGS: readonly CommandEntry[] = [
-  {
-    name: 'advise',
-    summary: 'Recommend ttl, heartbeat, grace and checkpoint interval from lease logs',
-    examples: ['holdfast advise lease.ndjson', 'holdfast advise *.ndjson --preset money --json'],
-    load: async () => (await import('./advise.ts')).adviseCommand,
-  },
-  {
-    name: 'verify-log',
-    summary: 'Check lease logs for overlapping holders, fence order and lost checkpoints',
-    examples: ['holdfast verify-log lease.ndjson', 'holdfast verify-log a.ndjson b.ndjson --json'],
-    load: async () => (await import('./verify-log.ts')).verifyLogCommand,
-  },
-];
-
-const SHELL: readonly CommandEntry[] = [
-  {
-    name: 'completion',
-    summary: 'Print a completion script for your shell',
-    examples: ['source <(holdfast completion bash)', 'holdfast completion fish | source'],
-    load: async () => (await import('./completion.ts')).completionOf(COMMANDS),
-  },
-];
+function group(
+  commands: Readonly<Record<string, Omit<CommandEntry, 'name'>>>,
+): readonly CommandEntry[] {
+  return Object.entries(commands).map(([name, command]) => ({ name, ...command }));
+}
 
 export const COMMAND_GROUPS: Readonly<Record<string, readonly CommandEntry[]>> = {
-  Develop: DEVELOP,
-  Executions: EXECUTIONS,
-  'Questions and failures': PEOPLE,
-  Operate: OPERATE,
-  'Migrate and move a store': STORES,
-  'Lease logs': LOGS,
-  Shell: SHELL,
+  Develop: group({
+    dev: {
+      summary: 'Run a coordinator for this folder, with a console, and reload code when it changes',
+      examples: ['holdfast dev', 'holdfast dev ./order.ts --port 7500'],
+      load: async () => (await import('./dev.ts')).devCommand,
+    },
+    init: {
+      summary: 'Create a project with a pipeline, its test and its worker',
+      examples: ['holdfast init shop', 'holdfast init ../shop'],
+      load: async () => (await import('./init.ts')).initCommand,
+    },
+    contract: {
+      summary: 'Write the contract of your pipelines, check code against it, or compare two',
+      examples: ['holdfast contract build ./order.ts', 'holdfast contract diff old.json new.json'],
+      load: async () => (await import('./contract.ts')).contractCommand,
+    },
+  }),
+  Executions: group({
+    submit: {
+      summary: 'Submit an execution, and wait for its result with --wait',
+      examples: [
+        `holdfast submit order '{"item":"tent"}' --key order/7 --wait`,
+        'holdfast submit --template nightly@2 @input.json',
+      ],
+      load: async () => (await import('./remote/submit.ts')).submitCommand,
+    },
+    get: {
+      summary: 'Show one execution',
+      examples: ['holdfast get ex_01', 'holdfast get ex_01 --json'],
+      load: async () => (await executions()).getCommand,
+    },
+    watch: {
+      summary: 'Follow an execution until it ends',
+      examples: ['holdfast watch ex_01', 'holdfast watch ex_01 --events'],
+      load: async () => (await import('./remote/watch.ts')).watchCommand,
+    },
+    list: {
+      summary: 'List executions, newest first',
+      examples: ['holdfast list --status failed', 'holdfast list --pipeline order --tag vip --all'],
+      load: async () => (await lists()).listCommand,
+    },
+    history: {
+      summary: 'Print the events of an execution',
+      examples: ['holdfast history ex_01', 'holdfast history ex_01 --log'],
+      load: async () => (await executions()).historyCommand,
+    },
+    explain: {
+      summary: 'Show why an execution is not moving, and the fix',
+      examples: ['holdfast explain ex_01', 'holdfast explain ex_01 --json'],
+      load: async () => (await executions()).explainCommand,
+    },
+    cancel: {
+      summary: 'Cancel an execution',
+      examples: ['holdfast cancel ex_01', 'holdfast cancel ex_01 --reason "ordered twice"'],
+      load: async () => (await acts()).cancelCommand,
+    },
+    pause: {
+      summary: 'Hold an execution until you resume it',
+      examples: ['holdfast pause ex_01', 'holdfast pause ex_01 --reason "vendor is down"'],
+      load: async () => (await acts()).pauseCommand,
+    },
+    resume: {
+      summary: 'Resume a paused or blocked execution',
+      examples: ['holdfast resume ex_01', 'holdfast resume ex_01 --reason "vendor is back"'],
+      load: async () => (await acts()).resumeCommand,
+    },
+    signal: {
+      summary: 'Send a named message to an execution',
+      examples: [
+        `holdfast signal ex_01 paid '{"amount":5}'`,
+        'holdfast signal ex_01 document @scan.json',
+      ],
+      load: async () => (await acts()).signalCommand,
+    },
+  }),
+  'Questions and failures': group({
+    answer: {
+      summary: 'List open questions, or answer one',
+      examples: ['holdfast answer --assignee ann', `holdfast answer aw_01 '{"accepted":true}'`],
+      load: async () => (await import('../features/awaits/cli.ts')).answerCommand,
+    },
+    'dead-letters': {
+      summary: 'List executions that failed for good',
+      examples: ['holdfast dead-letters', 'holdfast dead-letters --pipeline order --step charge'],
+      load: async () => (await lists()).deadLettersCommand,
+    },
+    redrive: {
+      summary: 'Run a failed execution again, from the step that failed',
+      examples: ['holdfast redrive ex_01', 'holdfast redrive ex_01 --from charge --release v2'],
+      load: async () => (await acts()).redriveCommand,
+    },
+  }),
+  Operate: group({
+    serve: {
+      summary: 'Run a coordinator',
+      examples: [
+        'holdfast serve --store postgres://localhost/holdfast',
+        'holdfast serve --store ./holdfast.db --auth off --print-config',
+      ],
+      load: async () => (await import('./serve.ts')).serveCommand,
+    },
+    doctor: {
+      summary: 'Check versions, configuration, store, clocks and the running coordinator',
+      examples: ['holdfast doctor', 'holdfast doctor --store ./holdfast.db --json'],
+      load: async () => (await import('./doctor.ts')).doctorCommand,
+    },
+    workers: {
+      summary: "List the project's workers",
+      examples: ['holdfast workers', 'holdfast workers --json'],
+      load: async () => (await lists()).workersCommand,
+    },
+    leases: {
+      summary: 'List leases and their holders',
+      examples: ['holdfast leases', 'holdfast leases --prefix tenant-7/'],
+      load: async () => (await lists()).leasesCommand,
+    },
+    schedules: {
+      summary: 'List schedules and their next times',
+      examples: ['holdfast schedules', 'holdfast schedules --json'],
+      load: async () => (await lists()).schedulesCommand,
+    },
+    releases: {
+      summary: 'Register, check, activate, share, roll back, retire and move releases',
+      examples: [
+        'holdfast releases preflight order v2',
+        'holdfast releases activate order v2 --reason "new tax rules"',
+      ],
+      load: async () => (await import('../features/releases/cli.ts')).releasesCommand,
+    },
+    archive: {
+      summary: 'Find, read and verify archived executions, or archive now',
+      examples: ['holdfast archive search order/7', 'holdfast archive verify --all'],
+      load: async () => (await import('../features/retention/cli.ts')).archiveCommand,
+    },
+    projects: {
+      summary: 'List projects, show one, or create and change one',
+      examples: ['holdfast projects', 'holdfast projects put shop --keep completed=30d'],
+      load: async () => (await import('../features/access/cli.ts')).projectsCommand,
+    },
+    keys: {
+      summary: 'List, create, rotate, revoke and recover access keys',
+      examples: [
+        'holdfast keys create ci --roles submit --project shop',
+        'holdfast keys rotate k_01 --ends-in 1h',
+      ],
+      load: async () => (await import('../features/access/cli.ts')).keysCommand,
+    },
+  }),
+  'Migrate and move a store': group({
+    migrate: {
+      summary: 'Migrate a store to the schema of this version',
+      examples: [
+        'holdfast migrate --store postgres://localhost/holdfast',
+        'holdfast migrate --store ./holdfast.db --check',
+      ],
+      load: async () => (await import('./migrate.ts')).migrateCommand,
+    },
+    export: {
+      summary: 'Seal a store and write its content to a file',
+      examples: [
+        'holdfast export --store ./holdfast.db --to holdfast.ndjson.gz',
+        'holdfast export --store ./holdfast.db --to holdfast.ndjson --reason "to PostgreSQL"',
+      ],
+      load: async () => (await import('../features/export/cli.ts')).exportCommand,
+    },
+    import: {
+      summary: 'Load an export into an empty store',
+      examples: [
+        'holdfast import --store postgres://localhost/holdfast --from holdfast.ndjson.gz',
+        'holdfast import --store ./new.db --from holdfast.ndjson --json',
+      ],
+      load: async () => (await import('../features/export/cli.ts')).importCommand,
+    },
+    unseal: {
+      summary: 'Open a sealed store again, after you discarded its export',
+      examples: [
+        'holdfast unseal --store ./holdfast.db --reason "staying on SQLite"',
+        'holdfast unseal --store postgres://localhost/holdfast --reason "import failed"',
+      ],
+      load: async () => (await import('../features/export/cli.ts')).unsealCommand,
+    },
+    'raise-epoch': {
+      summary: 'Raise the fences of a restored store above every fence it may have issued',
+      examples: [
+        'holdfast raise-epoch --store ./holdfast.db --reason "restored the backup of Monday"',
+        'holdfast raise-epoch --store postgres://localhost/holdfast --reason "point-in-time restore"',
+      ],
+      load: async () => (await import('./migrate.ts')).raiseEpochCommand,
+    },
+  }),
+  'Lease logs': group({
+    advise: {
+      summary: 'Recommend ttl, heartbeat, grace and checkpoint interval from lease logs',
+      examples: ['holdfast advise lease.ndjson', 'holdfast advise *.ndjson --preset money --json'],
+      load: async () => (await import('./advise.ts')).adviseCommand,
+    },
+    'verify-log': {
+      summary: 'Check lease logs for overlapping holders, fence order and lost checkpoints',
+      examples: [
+        'holdfast verify-log lease.ndjson',
+        'holdfast verify-log a.ndjson b.ndjson --json',
+      ],
+      load: async () => (await import('./verify-log.ts')).verifyLogCommand,
+    },
+  }),
+  Shell: group({
+    completion: {
+      summary: 'Print a completion script for your shell',
+      examples: ['source <(holdfast completion bash)', 'holdfast completion fish | source'],
+      load: async () => (await import('./completion.ts')).completionOf(COMMANDS),
+    },
+  }),
 };
 
 export const COMMANDS: readonly CommandEntry[] = Object.values(COMMAND_GROUPS).flat();

@@ -1,7 +1,7 @@
 // How a coordinator is opened from code. `holdfast serve` reads the same from a file, the environment and
 // flags (config.ts).
 
-import { QUOTA_NAMES, QUOTAS, type Quotas } from '../features/access/model.ts';
+import { QUOTAS, type Quotas } from '../features/access/model.ts';
 import type { LinkOptions } from '../features/awaits/links-api.ts';
 import type { RetentionOptions } from '../features/retention/api.ts';
 import { type PushOptions, pushSettingsOf } from '../protocol/push/push-options.ts';
@@ -159,8 +159,12 @@ export function readServerOptions(given: ServerOptions): ServerOptions {
     ...(options.admin === undefined ? {} : { admin: readAdmin(options.admin) }),
     ...(options.grpc === undefined ? {} : { grpc: readListener('grpc', options.grpc) }),
     ...(options.sqs === undefined ? {} : { sqs: readSqsOptions(options.sqs) }),
-    ...(options.limits === undefined ? {} : { limits: readLimits(options.limits) }),
-    ...(options.quotas === undefined ? {} : { quotas: readQuotas(options.quotas) }),
+    ...(options.limits === undefined
+      ? {}
+      : { limits: readNumbers('limits', options.limits, HTTP_LIMIT_RANGES) }),
+    ...(options.quotas === undefined
+      ? {}
+      : { quotas: readNumbers('quotas', options.quotas, QUOTAS) }),
     ...(tls === undefined ? {} : { tls: readTls(tls) }),
   };
 }
@@ -183,27 +187,24 @@ function readListener(name: string, given: Listening): Listening {
   return at;
 }
 
-function readLimits(given: Partial<HttpLimits>): Partial<HttpLimits> {
-  const names = Object.keys(HTTP_LIMIT_RANGES) as (keyof HttpLimits)[];
-  const limits = readOptions('openServer: limits', given, names);
-  for (const name of names) {
-    const value = limits[name];
-    if (value !== undefined) {
-      wholeNumber(`openServer: limits.${name}`, value, HTTP_LIMIT_RANGES[name]);
-    }
-  }
-  return limits;
-}
+type Ranges<Names extends string> = Readonly<
+  Record<Names, { readonly min?: number; readonly max: number }>
+>;
 
-function readQuotas(given: Partial<Quotas>): Partial<Quotas> {
-  const quotas = readOptions('openServer: quotas', given, QUOTA_NAMES);
-  for (const name of QUOTA_NAMES) {
-    const range = { min: 0, max: QUOTAS[name].max };
-    if (quotas[name] !== undefined) {
-      wholeNumber(`openServer: quotas.${name}`, quotas[name], range);
+function readNumbers<Names extends string>(
+  what: string,
+  given: Readonly<Partial<Record<Names, number>>>,
+  ranges: Ranges<Names>,
+): Readonly<Partial<Record<Names, number>>> {
+  const names = Object.keys(ranges) as Names[];
+  const read = readOptions(`openServer: ${what}`, given, names);
+  for (const name of names) {
+    const { min = 0, max } = ranges[name];
+    if (read[name] !== undefined) {
+      wholeNumber(`openServer: ${what}.${name}`, read[name], { min, max });
     }
   }
-  return quotas;
+  return read;
 }
 
 function readTls(given: NonNullable<ServerOptions['tls']>): NonNullable<ServerOptions['tls']> {
