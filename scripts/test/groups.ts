@@ -28,7 +28,7 @@ const ALONE: readonly string[] = [
   'test/etcd/mutation-etcd.test.ts',
   'test/postgres/{plans,submit-within}-postgres.test.ts',
   'test/server/{behaviours,many-nodes,nodes,recovery-in-time,rolling-deploy,routes}-*.test.ts',
-  'test/server/{cost,deep,fuzz,idle}.test.ts',
+  'test/server/{claim-cost,cost,deep,fuzz,idle}.test.ts',
 ];
 
 /** Replaces the files of each group by one file that loads them. */

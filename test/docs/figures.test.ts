@@ -52,7 +52,7 @@ const FIGURES: Readonly<
     '1 MiB': at('server/http.ts', 'PLAIN_BYTES_MAX'),
     '100 GiB': at('features/access/model.ts', 'BYTES'),
     '64 KiB': at('server/http.ts', 'PUBLIC_BYTES_MAX'),
-    '5 s': [KEY_CACHE, at('cli/remote/submit.ts', 'TAKEN_MS')],
+    '5 s': [KEY_CACHE, at('cli/remote/submit.ts', 'FIRST_LOOK_MS')],
     'two seconds': P4,
     '30 s': [
       at('protocol/push/push-options.ts', 'openMs'),
