@@ -8,11 +8,61 @@ interface Field {
   readonly no: number;
   readonly kind: Kind | Shape;
   readonly many?: true;
+  /** For the types only: it may be left out of what is sent. */
+  readonly optional?: true;
 }
 
 export interface Shape {
   readonly [name: string]: Field;
 }
+
+interface Values {
+  readonly int: number;
+  readonly id: string;
+  readonly bool: boolean;
+  readonly text: string;
+}
+
+type SentOne<Of> = Of extends keyof Values
+  ? Values[Of]
+  : Of extends Shape
+    ? SentMessage<Of>
+    : Uint8Array;
+
+type SentIn<Each extends Field> = Each extends { readonly many: true }
+  ? readonly SentOne<Each['kind']>[]
+  : SentOne<Each['kind']>;
+
+type OptionalIn<Of extends Shape> = {
+  [Name in keyof Of]: Of[Name] extends { readonly optional: true } ? Name : never;
+}[keyof Of];
+
+/** A message of this shape, as `encode` takes it. */
+export type SentMessage<Of extends Shape> = {
+  readonly [Name in Exclude<keyof Of, OptionalIn<Of>>]: SentIn<Of[Name]>;
+} & { readonly [Name in OptionalIn<Of>]?: SentIn<Of[Name]> };
+
+type ReceivedOne<Of> = Of extends keyof Values
+  ? Values[Of]
+  : Of extends Shape
+    ? ReceivedMessage<Of>
+    : Buffer;
+
+/** Of a message that is missing there is nothing. */
+type MissingIn<Of extends Shape> = {
+  [Name in keyof Of]: Of[Name] extends { readonly kind: Shape }
+    ? Of[Name] extends { readonly many: true }
+      ? never
+      : Name
+    : never;
+}[keyof Of];
+
+/** A message of this shape, as `decode` returns it. */
+export type ReceivedMessage<Of extends Shape> = {
+  readonly [Name in Exclude<keyof Of, MissingIn<Of>>]: Of[Name] extends { readonly many: true }
+    ? readonly ReceivedOne<Of[Name]['kind']>[]
+    : ReceivedOne<Of[Name]['kind']>;
+} & { readonly [Name in MissingIn<Of>]?: ReceivedOne<Of[Name]['kind']> };
 
 type Message = Readonly<Record<string, unknown>>;
 

@@ -3,6 +3,7 @@
 import type { ChannelCredentials } from '@grpc/grpc-js';
 import { Fault, InvalidInput } from '../../support/fault.ts';
 import { rejectUnknownOptions, shown } from '../../support/options.ts';
+import { loadPackage } from '../load-package.ts';
 import { type Driver, EtcdClient } from './client.ts';
 import { MEMBER_LIST, STATUS } from './messages.ts';
 import type { EtcdStoreOptions } from './open.ts';
@@ -11,7 +12,7 @@ export async function connect(
   options: Pick<EtcdStoreOptions, 'endpoints' | 'tls'> & { readonly callTimeoutMs: number },
 ): Promise<EtcdClient> {
   const urls = endpointsOf(options);
-  const driver = await loadDriver();
+  const driver = await loadPackage('etcd', '@grpc/grpc-js', () => import('@grpc/grpc-js'));
   return new EtcdClient(driver, {
     targets: options.endpoints.map(targetOf),
     credentials: credentialsFor(urls, options, driver),
@@ -23,18 +24,6 @@ export async function connect(
 function targetOf(endpoint: string): string {
   const port = /:(\d+)\/?$/.exec(endpoint)?.[1] ?? '2379';
   return `${new URL(endpoint).hostname}:${port}`;
-}
-
-async function loadDriver(): Promise<Driver> {
-  try {
-    return await import('@grpc/grpc-js');
-  } catch (cause) {
-    throw new Fault(
-      'driver-missing',
-      'The etcd store needs the package "@grpc/grpc-js". Install it beside holdfast: npm install @grpc/grpc-js',
-      { cause },
-    );
-  }
 }
 
 function endpointsOf({ endpoints }: Pick<EtcdStoreOptions, 'endpoints'>): readonly URL[] {

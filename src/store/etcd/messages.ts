@@ -1,67 +1,76 @@
 // The part of etcd's API that the store uses, with the field numbers of etcd's public rpc.proto and
 // kv.proto (3.4, unchanged since). Names are theirs, in our spelling.
 
-import { decode, encode, type Shape } from '../../support/protobuf.ts';
+import {
+  decode,
+  encode,
+  type ReceivedMessage,
+  type SentMessage,
+  type Shape,
+} from '../../support/protobuf.ts';
 
-export interface Header {
-  readonly clusterId: string;
-  readonly memberId: string;
+const HEADER = {
+  clusterId: { no: 1, kind: 'id' },
+  memberId: { no: 2, kind: 'id' },
   /** Of the whole store, when it answered. */
-  readonly revision: number;
-  readonly raftTerm: number;
-}
+  revision: { no: 3, kind: 'int' },
+  raftTerm: { no: 4, kind: 'int' },
+} as const;
 
-export interface KeyValue {
-  readonly key: Buffer;
-  readonly createRevision: number;
-  readonly modRevision: number;
-  readonly value: Buffer;
+export type Header = ReceivedMessage<typeof HEADER>;
+
+const KEY_VALUE = {
+  key: { no: 1, kind: 'bytes' },
+  createRevision: { no: 2, kind: 'int' },
+  modRevision: { no: 3, kind: 'int' },
+  value: { no: 5, kind: 'bytes' },
   /** The native lease it goes with; '0' for none. */
-  readonly lease: string;
-}
+  lease: { no: 6, kind: 'id' },
+} as const;
 
-export interface RangeRequest {
-  readonly key: Uint8Array;
+export type KeyValue = ReceivedMessage<typeof KEY_VALUE>;
+
+const RANGE_REQUEST = {
+  key: { no: 1, kind: 'bytes' },
   /** All keys from `key` up to this one, without it. */
-  readonly rangeEnd?: Uint8Array;
-  readonly limit?: number;
+  rangeEnd: { no: 2, kind: 'bytes', optional: true },
+  limit: { no: 3, kind: 'int', optional: true },
   /** As it was then. */
-  readonly revision?: number;
-  readonly keysOnly?: boolean;
-  readonly countOnly?: boolean;
-}
+  revision: { no: 4, kind: 'int', optional: true },
+  keysOnly: { no: 8, kind: 'bool', optional: true },
+} as const;
 
-export interface RangeResponse {
-  readonly header?: Header;
-  readonly kvs: readonly KeyValue[];
-  readonly more: boolean;
-  readonly count: number;
-}
+export type RangeRequest = SentMessage<typeof RANGE_REQUEST>;
 
-export interface PutRequest {
-  readonly key: Uint8Array;
-  readonly value: Uint8Array;
-  readonly lease?: string;
-}
+const RANGE_RESPONSE = {
+  header: { no: 1, kind: HEADER },
+  kvs: { no: 2, kind: KEY_VALUE, many: true },
+} as const;
 
-export interface DeleteRangeRequest {
-  readonly key: Uint8Array;
-}
+const PUT_REQUEST = {
+  key: { no: 1, kind: 'bytes' },
+  value: { no: 2, kind: 'bytes' },
+  lease: { no: 3, kind: 'id', optional: true },
+} as const;
 
-export interface RequestOp {
-  readonly range?: RangeRequest;
-  readonly put?: PutRequest;
-  readonly deleteRange?: DeleteRangeRequest;
-}
+const REQUEST_OP = {
+  range: { no: 1, kind: RANGE_REQUEST, optional: true },
+  put: { no: 2, kind: PUT_REQUEST, optional: true },
+  deleteRange: { no: 3, kind: { key: { no: 1, kind: 'bytes' } }, optional: true },
+} as const;
 
-export interface Compare {
-  readonly result: number;
-  readonly target: number;
-  readonly key: Uint8Array;
-  readonly createRevision?: number;
-  readonly modRevision?: number;
-  readonly rangeEnd?: Uint8Array;
-}
+export type RequestOp = SentMessage<typeof REQUEST_OP>;
+
+const COMPARE = {
+  result: { no: 1, kind: 'int' },
+  target: { no: 2, kind: 'int' },
+  key: { no: 3, kind: 'bytes' },
+  createRevision: { no: 5, kind: 'int', optional: true },
+  modRevision: { no: 6, kind: 'int', optional: true },
+  rangeEnd: { no: 64, kind: 'bytes', optional: true },
+} as const;
+
+export type Compare = SentMessage<typeof COMPARE>;
 
 /** How a Compare compares. */
 export const EQUAL = 0;
@@ -70,158 +79,36 @@ export const LESS = 2;
 export const CREATE_REVISION = 1;
 export const MOD_REVISION = 2;
 
-export interface TxnRequest {
-  readonly compare: readonly Compare[];
-  readonly success: readonly RequestOp[];
-  readonly failure: readonly RequestOp[];
-}
-
-export interface TxnResponse {
-  readonly header?: Header;
-  readonly succeeded: boolean;
-  readonly responses: readonly { readonly range?: RangeResponse }[];
-}
-
-export interface LeaseGrantRequest {
-  readonly ttl: number;
-}
-
-export interface LeaseGrantResponse {
-  readonly header?: Header;
-  readonly id: string;
-  readonly ttl: number;
-  readonly error: string;
-}
-
-export interface LeaseKeepAliveRequest {
-  readonly id: string;
-}
-
-export interface LeaseKeepAliveResponse {
-  readonly header?: Header;
-  readonly id: string;
-  /** Zero when there is no such lease any more. */
-  readonly ttl: number;
-}
-
-export interface WatchRequest {
-  readonly create: {
-    readonly key: Uint8Array;
-    readonly rangeEnd: Uint8Array;
-    readonly startRevision: number;
-  };
-}
-
-export interface WatchResponse {
-  readonly header?: Header;
-  readonly created: boolean;
-  readonly canceled: boolean;
-  /** Not zero: everything before it was compacted, and the watch asked for something of that. */
-  readonly compactRevision: number;
-  readonly cancelReason: string;
-  readonly events: readonly WatchEvent[];
-}
-
-export interface WatchEvent {
-  /** Zero for a put, one for a deletion. */
-  readonly type: number;
-  readonly kv?: KeyValue;
-}
-
-export interface StatusResponse {
-  readonly header?: Header;
-  readonly version: string;
-  /** The member that leads, as far as the one that was asked knows. */
-  readonly leader: string;
-}
-
-export interface MemberListResponse {
-  readonly header?: Header;
-  readonly members: readonly object[];
-}
-
-const HEADER: Shape = {
-  clusterId: { no: 1, kind: 'id' },
-  memberId: { no: 2, kind: 'id' },
-  revision: { no: 3, kind: 'int' },
-  raftTerm: { no: 4, kind: 'int' },
-};
-
-const KEY_VALUE: Shape = {
-  key: { no: 1, kind: 'bytes' },
-  createRevision: { no: 2, kind: 'int' },
-  modRevision: { no: 3, kind: 'int' },
-  value: { no: 5, kind: 'bytes' },
-  lease: { no: 6, kind: 'id' },
-};
-
-const RANGE_REQUEST: Shape = {
-  key: { no: 1, kind: 'bytes' },
-  rangeEnd: { no: 2, kind: 'bytes' },
-  limit: { no: 3, kind: 'int' },
-  revision: { no: 4, kind: 'int' },
-  keysOnly: { no: 8, kind: 'bool' },
-  countOnly: { no: 9, kind: 'bool' },
-};
-
-const RANGE_RESPONSE: Shape = {
-  header: { no: 1, kind: HEADER },
-  kvs: { no: 2, kind: KEY_VALUE, many: true },
-  more: { no: 3, kind: 'bool' },
-  count: { no: 4, kind: 'int' },
-};
-
-const PUT_REQUEST: Shape = {
-  key: { no: 1, kind: 'bytes' },
-  value: { no: 2, kind: 'bytes' },
-  lease: { no: 3, kind: 'id' },
-};
-
-const REQUEST_OP: Shape = {
-  range: { no: 1, kind: RANGE_REQUEST },
-  put: { no: 2, kind: PUT_REQUEST },
-  deleteRange: { no: 3, kind: { key: { no: 1, kind: 'bytes' } } },
-};
-
-const COMPARE: Shape = {
-  result: { no: 1, kind: 'int' },
-  target: { no: 2, kind: 'int' },
-  key: { no: 3, kind: 'bytes' },
-  createRevision: { no: 5, kind: 'int' },
-  modRevision: { no: 6, kind: 'int' },
-  rangeEnd: { no: 64, kind: 'bytes' },
-};
-
-const TXN_REQUEST: Shape = {
+const TXN_REQUEST = {
   compare: { no: 1, kind: COMPARE, many: true },
   success: { no: 2, kind: REQUEST_OP, many: true },
   failure: { no: 3, kind: REQUEST_OP, many: true },
-};
+} as const;
 
-const TXN_RESPONSE: Shape = {
+export type TxnRequest = SentMessage<typeof TXN_REQUEST>;
+
+const TXN_RESPONSE = {
   header: { no: 1, kind: HEADER },
   succeeded: { no: 2, kind: 'bool' },
   responses: { no: 3, kind: { range: { no: 1, kind: RANGE_RESPONSE } }, many: true },
-};
+} as const;
 
-const LEASE_GRANT_REQUEST: Shape = { ttl: { no: 1, kind: 'int' } };
+export type TxnResponse = ReceivedMessage<typeof TXN_RESPONSE>;
 
-const LEASE_GRANT_RESPONSE: Shape = {
+const KEEP_ALIVE_REQUEST = { id: { no: 1, kind: 'id' } } as const;
+
+export type LeaseKeepAliveRequest = SentMessage<typeof KEEP_ALIVE_REQUEST>;
+
+const LEASE_RESPONSE = {
   header: { no: 1, kind: HEADER },
   id: { no: 2, kind: 'id' },
+  /** Zero when there is no such lease any more. */
   ttl: { no: 3, kind: 'int' },
-  error: { no: 4, kind: 'text' },
-};
+} as const;
 
-const KEEP_ALIVE_REQUEST: Shape = { id: { no: 1, kind: 'id' } };
+export type LeaseKeepAliveResponse = ReceivedMessage<typeof LEASE_RESPONSE>;
 
-const KEEP_ALIVE_RESPONSE: Shape = {
-  header: { no: 1, kind: HEADER },
-  id: { no: 2, kind: 'id' },
-  ttl: { no: 3, kind: 'int' },
-};
-
-const WATCH_REQUEST: Shape = {
+const WATCH_REQUEST = {
   create: {
     no: 1,
     kind: {
@@ -230,31 +117,36 @@ const WATCH_REQUEST: Shape = {
       startRevision: { no: 3, kind: 'int' },
     },
   },
-};
+} as const;
 
-const WATCH_RESPONSE: Shape = {
+export type WatchRequest = SentMessage<typeof WATCH_REQUEST>;
+
+const WATCH_RESPONSE = {
   header: { no: 1, kind: HEADER },
-  created: { no: 3, kind: 'bool' },
   canceled: { no: 4, kind: 'bool' },
+  /** Not zero: everything before it was compacted, and the watch asked for something of that. */
   compactRevision: { no: 5, kind: 'int' },
-  cancelReason: { no: 6, kind: 'text' },
   events: {
     no: 11,
+    /** The type is zero for a put, one for a deletion. */
     kind: { type: { no: 1, kind: 'int' }, kv: { no: 2, kind: KEY_VALUE } },
     many: true,
   },
-};
+} as const;
 
-const STATUS_RESPONSE: Shape = {
+export type WatchResponse = ReceivedMessage<typeof WATCH_RESPONSE>;
+
+const STATUS_RESPONSE = {
   header: { no: 1, kind: HEADER },
   version: { no: 2, kind: 'text' },
+  /** The member that leads, as far as the one that was asked knows. */
   leader: { no: 4, kind: 'id' },
-};
+} as const;
 
-const MEMBER_LIST_RESPONSE: Shape = {
+const MEMBER_LIST_RESPONSE = {
   header: { no: 1, kind: HEADER },
   members: { no: 2, kind: { id: { no: 1, kind: 'id' } }, many: true },
-};
+} as const;
 
 /** One call of the API: where it goes, and how what goes there and comes back is written. */
 export interface GrpcMethod<Request extends object, Response> {
@@ -263,52 +155,26 @@ export interface GrpcMethod<Request extends object, Response> {
   decode(bytes: Buffer): Response;
 }
 
-function method<Request extends object, Response>(
+function method<Request extends Shape, Response extends Shape>(
   path: string,
-  request: Shape,
-  response: Shape,
-): GrpcMethod<Request, Response> {
+  request: Request,
+  response: Response,
+): GrpcMethod<SentMessage<Request>, ReceivedMessage<Response>> {
   return {
     path: `/etcdserverpb.${path}`,
     encode: (message) => encode(request, message),
-    decode: (bytes) => decode<Response>(response, bytes),
+    decode: (bytes) => decode<ReceivedMessage<Response>>(response, bytes),
   };
 }
 
-export const TXN: GrpcMethod<TxnRequest, TxnResponse> = method('KV/Txn', TXN_REQUEST, TXN_RESPONSE);
-
-export const RANGE: GrpcMethod<RangeRequest, RangeResponse> = method(
-  'KV/Range',
-  RANGE_REQUEST,
-  RANGE_RESPONSE,
-);
-
-export const LEASE_GRANT: GrpcMethod<LeaseGrantRequest, LeaseGrantResponse> = method(
+export const TXN = method('KV/Txn', TXN_REQUEST, TXN_RESPONSE);
+export const RANGE = method('KV/Range', RANGE_REQUEST, RANGE_RESPONSE);
+export const LEASE_GRANT = method(
   'Lease/LeaseGrant',
-  LEASE_GRANT_REQUEST,
-  LEASE_GRANT_RESPONSE,
+  { ttl: { no: 1, kind: 'int' } } as const,
+  LEASE_RESPONSE,
 );
-
-export const LEASE_KEEP_ALIVE: GrpcMethod<LeaseKeepAliveRequest, LeaseKeepAliveResponse> = method(
-  'Lease/LeaseKeepAlive',
-  KEEP_ALIVE_REQUEST,
-  KEEP_ALIVE_RESPONSE,
-);
-
-export const WATCH: GrpcMethod<WatchRequest, WatchResponse> = method(
-  'Watch/Watch',
-  WATCH_REQUEST,
-  WATCH_RESPONSE,
-);
-
-export const STATUS: GrpcMethod<object, StatusResponse> = method(
-  'Maintenance/Status',
-  {},
-  STATUS_RESPONSE,
-);
-
-export const MEMBER_LIST: GrpcMethod<object, MemberListResponse> = method(
-  'Cluster/MemberList',
-  {},
-  MEMBER_LIST_RESPONSE,
-);
+export const LEASE_KEEP_ALIVE = method('Lease/LeaseKeepAlive', KEEP_ALIVE_REQUEST, LEASE_RESPONSE);
+export const WATCH = method('Watch/Watch', WATCH_REQUEST, WATCH_RESPONSE);
+export const STATUS = method('Maintenance/Status', {}, STATUS_RESPONSE);
+export const MEMBER_LIST = method('Cluster/MemberList', {}, MEMBER_LIST_RESPONSE);

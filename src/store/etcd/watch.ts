@@ -3,6 +3,7 @@
 // goes on with what is left and says that something is missing.
 
 import type { LeaseKey, SessionId } from '../../lease/names.ts';
+import { Listeners } from '../../support/listeners.ts';
 import type { Timers } from '../../support/timer.ts';
 import type { EtcdClient, EtcdStream } from './client.ts';
 import { type Connection, type Kv, toKv } from './connection.ts';
@@ -107,17 +108,14 @@ export class Watch {
 
 export class Hints {
   readonly #connection: Connection;
-  readonly #listeners: Set<(key: LeaseKey) => void> = new Set();
+  readonly #listeners: Listeners<[LeaseKey]> = new Listeners();
 
   constructor(connection: Connection) {
     this.#connection = connection;
   }
 
   listen(listener: (key: LeaseKey) => void): () => void {
-    this.#listeners.add(listener);
-    return () => {
-      this.#listeners.delete(listener);
-    };
+    return this.#listeners.listen(listener);
   }
 
   /** After a commit that ended a term somebody waits for. Never fails the caller. */
@@ -128,13 +126,7 @@ export class Hints {
 
   /** Somebody has rung, here or elsewhere. */
   call(key: LeaseKey): void {
-    for (const listener of this.#listeners) {
-      try {
-        listener(key);
-      } catch {
-        // A hint is a courtesy: a listener's failure is not the failure of who released the key (O-4).
-      }
-    }
+    this.#listeners.call(key);
   }
 
   /** The pulse of a session is gone: whatever it carries may be free soon, or is. */

@@ -4,6 +4,7 @@ import type { Client, Pool, PoolConfig } from 'pg';
 import type { LeasePolicy } from '../../lease/policy.ts';
 import { Fault, InvalidInput, StoreUnavailable } from '../../support/fault.ts';
 import { boundedText, wholeNumber } from '../../support/options.ts';
+import { loadPackage } from '../load-package.ts';
 import { numbersForBigints, type Queries, statement } from './database.ts';
 
 export interface PostgresStoreOptions {
@@ -54,16 +55,7 @@ export function schemaOf(options: PostgresStoreOptions): string {
 export type Driver = Pick<typeof import('pg'), 'Client' | 'Pool' | 'types'>;
 
 export async function loadDriver(): Promise<Driver> {
-  try {
-    const { default: pg } = await import('pg');
-    return pg;
-  } catch (cause) {
-    throw new Fault(
-      'driver-missing',
-      'The PostgreSQL store needs the package "pg". Install it beside holdfast: npm install pg',
-      { cause },
-    );
-  }
+  return (await loadPackage('PostgreSQL', 'pg', () => import('pg'))).default;
 }
 
 /**

@@ -4,6 +4,7 @@
 
 import type { Client } from 'pg';
 import type { LeaseKey } from '../../lease/names.ts';
+import { Listeners } from '../../support/listeners.ts';
 import { type Database, quoteIdentifier, statement } from './database.ts';
 
 const RING = statement('select pg_notify($1, $2)');
@@ -12,7 +13,7 @@ export class Hints {
   readonly #database: Database;
   readonly #channel: string;
   readonly #connect: (() => Promise<Client>) | undefined;
-  readonly #listeners: Set<(key: LeaseKey) => void> = new Set();
+  readonly #listeners: Listeners<[LeaseKey]> = new Listeners();
   #listening: Promise<Client | undefined> | undefined;
   #closed = false;
 
@@ -24,18 +25,8 @@ export class Hints {
 
   /** After a commit that ended a term somebody waits for. Never fails the caller. */
   async ring(key: LeaseKey): Promise<void> {
-    this.#call(key);
+    this.#listeners.call(key);
     await this.notify(key);
-  }
-
-  /** What a verb answers, once who waits for the key was told. */
-  async after<Answer>(
-    key: LeaseKey,
-    verb: Promise<{ readonly answer: Answer; readonly awaited: boolean }>,
-  ): Promise<Answer> {
-    const { answer, awaited } = await verb;
-    if (awaited) await this.ring(key);
-    return answer;
   }
 
   /** To other processes only. Never fails the caller. */
@@ -47,11 +38,8 @@ export class Hints {
 
   listen(listener: (key: LeaseKey) => void): () => void {
     if (this.#closed) return () => undefined;
-    this.#listeners.add(listener);
     this.#listening ??= this.#open();
-    return () => {
-      this.#listeners.delete(listener);
-    };
+    return this.#listeners.listen(listener);
   }
 
   async close(): Promise<void> {
@@ -62,23 +50,14 @@ export class Hints {
     await client?.end().catch(() => undefined);
   }
 
-  #call(key: LeaseKey): void {
-    for (const listener of this.#listeners) {
-      try {
-        listener(key);
-      } catch {
-        // A hint is a courtesy: a listener's failure is not the failure of who released the key (O-4).
-      }
-    }
-  }
-
   /** Without a connection of its own there are no hints from elsewhere, and polling goes on. */
   async #open(): Promise<Client | undefined> {
     if (this.#connect === undefined) return undefined;
     try {
       const client = await this.#connect();
       client.on('notification', (message) => {
-        if (message.channel === this.#channel) this.#call((message.payload ?? '') as LeaseKey);
+        if (message.channel === this.#channel)
+          this.#listeners.call((message.payload ?? '') as LeaseKey);
       });
       client.on('error', () => {
         this.#listening = undefined;

@@ -3,8 +3,7 @@
 import type { ClientBase } from 'pg';
 import { type Clock, systemClock } from '../../support/clock.ts';
 import type { StoreFact, StoreReport } from '../contract/store-report.ts';
-import { epochFact } from '../epoch-fact.ts';
-import { sealFacts } from '../seal-facts.ts';
+import { epochFact, sealFacts } from '../inspect-facts.ts';
 import { loadDriver, type PostgresStoreOptions, schemaOf } from './connect.ts';
 import { quoteIdentifier, toFault } from './database.ts';
 import { knownMigrations } from './migrate.ts';

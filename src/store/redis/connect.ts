@@ -1,10 +1,11 @@
 // Options of the Redis store, and how they become a connected client.
 
 import type { LeasePolicy } from '../../lease/policy.ts';
-import { Fault, InvalidInput, OutcomeUnknown, StoreUnavailable } from '../../support/fault.ts';
+import { type Fault, InvalidInput, OutcomeUnknown, StoreUnavailable } from '../../support/fault.ts';
 import { boundedText, shown, wholeNumber } from '../../support/options.ts';
 import { jittered, systemRandom } from '../../support/random.ts';
 import { systemTimers } from '../../support/timer.ts';
+import { loadPackage } from '../load-package.ts';
 import { toFault } from './database.ts';
 
 interface ScriptOptions {
@@ -113,7 +114,7 @@ async function connectTo(url: string, options: RedisStoreOptions): Promise<Conne
   const range = { min: 10, max: 600_000 };
   const connectTimeout = wholeNumber('connectTimeoutMs', options.connectTimeoutMs ?? 5_000, range);
   const silenceMs = wholeNumber('silenceMs', options.silenceMs ?? 15_000, range);
-  const { createClient } = await loadDriver();
+  const { createClient } = await loadPackage('Redis', 'redis', () => import('redis'));
   let isOpen = false;
   const client = createClient({
     url,
@@ -190,18 +191,4 @@ function notConnected(fault: Fault, url: string): Fault {
 /** Many clients lose a server at once; they do not come back at once. */
 function pauseBefore(retries: number): number {
   return jittered(systemRandom, Math.min(25 * 2 ** retries, 500), 0.25);
-}
-
-type Driver = Pick<typeof import('redis'), 'createClient'>;
-
-async function loadDriver(): Promise<Driver> {
-  try {
-    return await import('redis');
-  } catch (cause) {
-    throw new Fault(
-      'driver-missing',
-      'The Redis store needs the package "redis". Install it beside holdfast: npm install redis',
-      { cause },
-    );
-  }
 }

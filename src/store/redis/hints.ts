@@ -7,13 +7,14 @@
 
 import { epochOf } from '../../lease/fence.ts';
 import type { LeaseKey } from '../../lease/names.ts';
+import { Listeners } from '../../support/listeners.ts';
 import type { RedisClient, RedisListener } from './connect.ts';
 
 export class Hints {
   readonly #client: RedisClient;
   readonly #channel: string;
   readonly #epochChannel: string;
-  readonly #listeners: Set<(key: LeaseKey) => void> = new Set();
+  readonly #listeners: Listeners<[LeaseKey]> = new Listeners();
   #listening: RedisListener | undefined;
   #epoch = 0;
   #closed = false;
@@ -35,11 +36,8 @@ export class Hints {
 
   listen(listener: (key: LeaseKey) => void): () => void {
     if (this.#closed) return () => undefined;
-    this.#listeners.add(listener);
     if (this.#listening === undefined) void this.#open();
-    return () => {
-      this.#listeners.delete(listener);
-    };
+    return this.#listeners.listen(listener);
   }
 
   /** Whether or not it is connected yet: with a server that is away it never will be. */
@@ -50,16 +48,6 @@ export class Hints {
     this.#listening = undefined;
   }
 
-  #call(key: LeaseKey): void {
-    for (const listener of this.#listeners) {
-      try {
-        listener(key);
-      } catch {
-        // A hint is a courtesy: a listener's failure is not the failure of who released the key (O-4).
-      }
-    }
-  }
-
   /** A connection that is lost is opened again by the client; until it is, polling goes on. */
   async #open(): Promise<void> {
     const listening = this.#client.duplicate() as RedisListener;
@@ -67,7 +55,9 @@ export class Hints {
     listening.on('error', () => undefined);
     try {
       await listening.connect();
-      await listening.subscribe(this.#channel, (message) => this.#call(message as LeaseKey));
+      await listening.subscribe(this.#channel, (message) =>
+        this.#listeners.call(message as LeaseKey),
+      );
       await this.#subscribeToEpoch(listening);
       if (!this.#closed) return;
     } catch {

@@ -19,6 +19,7 @@ import {
   StoreSealed,
   StoreUnavailable,
 } from '../../support/fault.ts';
+import { Listeners } from '../../support/listeners.ts';
 import { thrownText } from '../../support/options.ts';
 import { jittered, type Random } from '../../support/random.ts';
 import type { Timers } from '../../support/timer.ts';
@@ -73,9 +74,9 @@ interface MetaRow {
 }
 
 export class Database {
-  readonly hints: Set<(key: LeaseKey) => void> = new Set();
+  readonly hints: Listeners<[LeaseKey]> = new Listeners();
   /** Called once per flush in which something may have become ready, or has ended. */
-  readonly rings: Set<() => void> = new Set();
+  readonly rings: Listeners<[]> = new Listeners();
   readonly #connection: Connection;
   readonly #config: DatabaseConfig;
   readonly #clock: StoreClock;
@@ -147,16 +148,6 @@ export class Database {
 
   get policy(): LeasePolicy {
     return this.#config.policy;
-  }
-
-  /** The key may have become free. */
-  hint(key: LeaseKey): void {
-    this.#ring([key]);
-  }
-
-  listen(listener: (key: LeaseKey) => void): () => void {
-    this.hints.add(listener);
-    return () => this.hints.delete(listener);
   }
 
   /** Waits until everything queued is answered. */
@@ -255,8 +246,8 @@ export class Database {
     }
     if (isBoundary) this.#config.onBoundary?.('after', this.#boundaries);
     for (const queued of performed) queued.resolve(queued.answer);
-    this.#ring(hints);
-    if (transaction.rings) this.#ringAll();
+    for (const key of hints) this.hints.call(key);
+    if (transaction.rings) this.rings.call();
   }
 
   /** EX-1. The tables refuse by themselves what writes; this says it of everything, in the same words. */
@@ -333,28 +324,6 @@ export class Database {
       `SQLite failed while committing (${thrownText(error)}); the change may or may not be on the disk.`,
       { cause: error },
     );
-  }
-
-  #ring(keys: readonly LeaseKey[]): void {
-    for (const key of keys) {
-      for (const listener of this.hints) {
-        try {
-          listener(key);
-        } catch {
-          // A hint is a courtesy (O-4): what is committed stays answered, and the others are rung.
-        }
-      }
-    }
-  }
-
-  #ringAll(): void {
-    for (const listener of this.rings) {
-      try {
-        listener();
-      } catch {
-        // As above: whoever listens cannot undo what is committed.
-      }
-    }
   }
 
   #waitForLock(error: unknown, tries: number): void {

@@ -16,7 +16,7 @@ export function accessGatewayOf(database: Database): PlainGateway {
 
 export function leaseGatewayOf(database: Database): LeaseGateway {
   const plain = accessGatewayOf(database);
-  return { ...plain, once: plain.write, freed: async (key) => database.hint(key) };
+  return { ...plain, once: plain.write, freed: (key) => database.hints.call(key) };
 }
 
 export function gatewayOf(database: Database): Gateway {

@@ -6,8 +6,7 @@ import { DatabaseSync } from 'node:sqlite';
 import { type Clock, systemClock } from '../../support/clock.ts';
 import { InvalidInput } from '../../support/fault.ts';
 import type { StoreFact, StoreReport } from '../contract/store-report.ts';
-import { type EpochRise, epochFact } from '../epoch-fact.ts';
-import { sealFacts } from '../seal-facts.ts';
+import { type EpochRise, epochFact, sealFacts } from '../inspect-facts.ts';
 import { toFault } from './connection.ts';
 import { APPLICATION_ID, MIGRATIONS, newerMigrations } from './migrate.ts';
 

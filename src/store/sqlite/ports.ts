@@ -28,7 +28,7 @@ export function portsOf(database: Database): Ports {
     access: accessOf(accessGatewayOf(database)),
     seals: sealsOf(database),
     raiseEpoch: (request) => database.write((tx) => raiseEpoch(tx, request)),
-    onHint: (listener) => database.listen(listener),
+    onHint: (listener) => database.hints.listen(listener),
     close: () => database.close(),
   };
 }

@@ -4,7 +4,7 @@ import type { NewLeaseEvent } from '../../../lease/event.ts';
 import { type Fence, isIssuable } from '../../../lease/fence.ts';
 import type { Instant } from '../../../support/clock.ts';
 import { fromEvent } from '../../lease-rows.ts';
-import { all, one, type Script, type Sql, sql } from '../script.ts';
+import { all, dialects, one, type Script, sql } from '../script.ts';
 import { both } from './views.ts';
 
 const EVENT = {
@@ -12,27 +12,27 @@ const EVENT = {
   ...{ session_id: 'uuid', owner: 'text', detail: 'jsonb' },
 };
 
-const TELL = both((d) => {
-  const columns = Object.keys(EVENT).join(', ');
-  return `
-  insert into hf.event (${columns})
-  select ${columns}
-    from ${d.records(':events', EVENT)} as e`;
+const COLUMNS = Object.keys(EVENT).join(', ');
+
+const TELL = both(
+  (d) => `
+  insert into hf.event (${COLUMNS})
+  select ${COLUMNS}
+    from ${d.records(':events', EVENT)} as e`,
+);
+
+const TELL_ON_SQLITE = dialects({
+  sqlite: `insert into event (${COLUMNS}) values (${COLUMNS.replaceAll(/\w+/g, ':$&')})`,
+  postgres: '',
 });
 
-const TELL_ON_SQLITE: Sql = { ...TELL, postgres: { text: '', names: [] } };
-
 export function* tellEvents(events: readonly NewLeaseEvent[]): Script<void> {
-  if (events.length > 0) yield* all(TELL, parametersOf(events));
+  if (events.length > 0) yield* all(TELL, { events: JSON.stringify(events.map(fromEvent)) });
 }
 
 /** Of a change whose statement tells it by itself on PostgreSQL. */
 export function* tellOnSqlite(event: NewLeaseEvent): Script<void> {
-  yield* all(TELL_ON_SQLITE, parametersOf([event]));
-}
-
-function parametersOf(events: readonly NewLeaseEvent[]): { readonly events: string } {
-  return { events: JSON.stringify(events.map(fromEvent)) };
+  yield* all(TELL_ON_SQLITE, fromEvent(event));
 }
 
 // The alarm goes off once; but the epoch must rise above the highest fence presented (T-4).

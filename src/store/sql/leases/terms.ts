@@ -51,7 +51,7 @@ export interface LeaseGateway extends PlainGateway {
   /** For a script whose one statement is a whole transition: PostgreSQL needs no transaction around it. */
   once<Answer>(script: () => Script<Answer>): Promise<Answer>;
   /** The key may have become free; `isAwaited` where a session stands in line for it. Never fails the caller. */
-  freed(key: LeaseKey, isAwaited: boolean): Promise<void>;
+  freed(key: LeaseKey, isAwaited: boolean): void | Promise<void>;
 }
 
 type TermVerbs = Pick<
@@ -61,39 +61,44 @@ type TermVerbs = Pick<
 
 export function termsOf(gateway: LeaseGateway, policy: LeasePolicy): TermVerbs {
   const { read, once, write } = gateway;
+  /** T-4: a fence that was never issued stops grants. */
+  const haltIfAhead = async ({ fence }: Shown, { why }: Pick<Refusal, 'why'>): Promise<void> => {
+    if (why === 'fence-ahead') await write(() => halt(fence));
+  };
   return {
     async beginIntent(request) {
       const decision = await once(() => beginIntent(request, policy));
-      await haltIfAhead(gateway, request, decision);
+      if (decision.kind === 'refuse') await haltIfAhead(request, decision.refusal);
       return answerTerm(decision, (replayed) => ({ kind: 'begun', replayed }));
     },
 
     async settleIntent(request) {
       const decision = await once(() => settleIntent(request, policy));
-      await haltIfAhead(gateway, request, decision);
+      if (decision.kind === 'refuse') await haltIfAhead(request, decision.refusal);
       return answerTerm(decision, (replayed) => ({ kind: 'settled', wasOpen: !replayed }));
     },
 
     async release(request) {
       const decision = await once(() => release(request, policy));
-      await haltIfAhead(gateway, request, decision);
+      if (decision.kind === 'refuse') await haltIfAhead(request, decision.refusal);
       if (decision.kind === 'apply') await gateway.freed(request.key, isTrue(decision.row.awaited));
       return answerTerm(decision, (replayed) => ({ kind: 'released', replayed }));
     },
 
     async revoke(request) {
       const decision = await write(() => revoke(request, policy));
-      await haltIfAhead(gateway, request, decision);
+      if (decision.kind === 'refuse') await haltIfAhead(request, decision.refusal);
       if (decision.kind === 'apply') await gateway.freed(request.key, isTrue(decision.row.awaited));
       return answerTerm(decision, (replayed) => ({ kind: 'revoked', replayed }));
     },
 
     async requestDrain(request) {
       const decision = await write(() => requestDrain(request, policy));
-      await haltIfAhead(gateway, request, decision);
-      if (decision.kind === 'refuse') return { kind: 'refused', ...decision.refusal };
-      const { drain, now } = decision;
-      const deadlineInMs = drain.deadlineAt - now;
+      if (decision.kind === 'refuse') {
+        await haltIfAhead(request, decision.refusal);
+        return { kind: 'refused', ...decision.refusal };
+      }
+      const deadlineInMs = decision.drain.deadlineAt - decision.now;
       return { kind: 'draining', deadlineInMs, replayed: decision.kind === 'replay' };
     },
 
@@ -101,7 +106,7 @@ export function termsOf(gateway: LeaseGateway, policy: LeasePolicy): TermVerbs {
       const { now, ...view } = await read(() => loadTerm(request.key));
       const decision = decideVerify(view, request, now);
       if (decision.kind === 'current') return decision;
-      await haltIfAhead(gateway, request, decision);
+      await haltIfAhead(request, decision.refusal);
       return { kind: 'refused', ...decision.refusal };
     },
 
@@ -155,7 +160,7 @@ function* change<Request extends Shown, Decision extends TermDecision, Row = Cha
  * ended before this commits: `for key share` waits for an end, which locks `for update`, and lets heartbeats pass.
  */
 function liveChain({ steps }: Dialect): string {
-  return `chain as materialized (
+  return `chain as (
     select a.id
       from hf.session as h, ${steps('h.path')}, hf.session as a
      where h.id = :session
@@ -183,7 +188,7 @@ function isHeld({ depth }: Dialect): string {
  * not ended.
  */
 function carryingChain({ steps }: Dialect): string {
-  return `chain as materialized (
+  return `chain as (
     select a.expires_at
       from hf.lease as c, hf.session as h, ${steps('h.path')}, hf.session as a
      where c.key = :key
@@ -411,12 +416,4 @@ function termOf(
 
 function isTrue(value: number | boolean): boolean {
   return value === true || value === 1;
-}
-
-async function haltIfAhead(
-  gateway: PlainGateway,
-  { fence }: Shown,
-  decision: { readonly kind: string; readonly refusal?: Pick<Refusal, 'why'> },
-): Promise<void> {
-  if (decision.refusal?.why === 'fence-ahead') await gateway.write(() => halt(fence));
 }

@@ -1,3 +1,4 @@
+import { describeSeal, type Seal } from '../features/export/model.ts';
 import { epochOf, type Fence } from '../lease/fence.ts';
 import { dateOf, type Instant } from '../support/clock.ts';
 import type { StoreFact } from './contract/store-report.ts';
@@ -16,4 +17,13 @@ export function epochFact(fence: number, rise: EpochRise | undefined): StoreFact
   const { actor, cause } = JSON.parse(rise.detail) as { actor?: string; cause?: string };
   const when = dateOf(rise.at as Instant).toISOString();
   return { name: 'epoch', found: `${epoch}, raised at ${when} by ${actor}: ${cause}` };
+}
+
+// What is said of a seal by whoever looks at a store without opening it.
+
+/** `sealed` is the column of that name; nothing is said of a store that is open. */
+export function sealFacts(sealed: unknown): readonly StoreFact[] {
+  if (typeof sealed !== 'string') return [];
+  const change = describeSeal(JSON.parse(sealed) as Seal);
+  return [{ name: 'seal', found: 'the store is sealed', change }];
 }
