@@ -119,6 +119,11 @@ export const configSchema = closed({
       'requestMs',
       'Time limit for receiving a request and for sending a response, in milliseconds',
     ),
+    historyEventsMax: limitOf('historyEventsMax', 'Events that workers may write to one execution'),
+    historyBytesMax: limitOf(
+      'historyBytesMax',
+      'Bytes of events that workers may write to one execution',
+    ),
     relayAnswersMs: limitOf(
       'relayAnswersMs',
       'Time limit for a worker to check an answer, in milliseconds',

@@ -8,6 +8,7 @@ import { newKey, ROLES, writeKey } from '../features/access/model.ts';
 import type { AccessStore } from '../features/access/port.ts';
 import { AnnouncedPipelines } from '../protocol/rest/announced-pipelines.ts';
 import { FairBell, WaitingHints } from '../protocol/rest/bells.ts';
+import { HistorySizes } from '../protocol/rest/history-sizes.ts';
 import type { Coordinator } from '../protocol/rest/route.ts';
 import type { Depth } from '../store/contract/census-store.ts';
 import { systemClock } from '../support/clock.ts';
@@ -54,7 +55,8 @@ export async function coordinatorOf(options: ServerOptions): Promise<OpenedCoord
   const depth = (project: ProjectName | undefined): Promise<readonly Depth[]> =>
     store.executions.depth({ max: DEPTH_MAX, ...(project === undefined ? {} : { project }) });
   metrics?.depthFrom(depth, clock);
-  const { relayAnswersMs } = { ...DEFAULT_HTTP_LIMITS, ...options.limits };
+  const limits = { ...DEFAULT_HTTP_LIMITS, ...options.limits };
+  const { relayAnswersMs } = limits;
   const holdfast = new Holdfast({
     store,
     relayAnswersMs,
@@ -70,6 +72,7 @@ export async function coordinatorOf(options: ServerOptions): Promise<OpenedCoord
     shares: new FairShares(SHARE, { clock, timers }),
     claimTurns: new Turns(CLAIMS_MAX),
     announced: new AnnouncedPipelines(store.executions, clock),
+    histories: new HistorySizes(store.executions, limits),
     hasLinks: links !== undefined,
     hasArchive: retention !== undefined,
     hasAdmin: admin === 'main',

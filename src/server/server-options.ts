@@ -1,6 +1,7 @@
 // How a coordinator is opened from code. `holdfast serve` reads the same from a file, the environment and
 // flags (config.ts).
 
+import { SEQ_MAX } from '../execution/history.ts';
 import { QUOTAS, type Quotas } from '../features/access/model.ts';
 import type { LinkOptions } from '../features/awaits/links-api.ts';
 import type { RetentionOptions } from '../features/retention/api.ts';
@@ -86,6 +87,9 @@ export interface HttpLimits {
   readonly openMax: number;
   /** How long a request may take to arrive, and somebody to go on taking an answer. */
   readonly requestMs: number;
+  /** Of one execution, as far as workers elsewhere write it. */
+  readonly historyEventsMax: number;
+  readonly historyBytesMax: number;
   /** How long a worker has to check an answer that only it can check. */
   readonly relayAnswersMs: number;
 }
@@ -99,6 +103,8 @@ export const DEFAULT_HTTP_LIMITS: HttpLimits = Object.freeze({
   connectionsPerAddressMax: 5_000,
   openMax: 10_000,
   requestMs: 30_000,
+  historyEventsMax: 100_000,
+  historyBytesMax: 128 * 1024 * 1024,
   relayAnswersMs: 10_000,
 });
 
@@ -114,6 +120,8 @@ export const HTTP_LIMIT_RANGES: Readonly<
   connectionsPerAddressMax: { min: 1, max: 2 ** 20 },
   openMax: { min: 1, max: 2 ** 20 },
   requestMs: { min: 100, max: 600_000 },
+  historyEventsMax: { min: 100, max: SEQ_MAX },
+  historyBytesMax: { min: 1024 * 1024, max: 2 ** 40 },
   relayAnswersMs: { min: 1, max: 600_000 },
 };
 

@@ -107,6 +107,21 @@ export const historyCases: readonly ExecutionCase[] = [
   },
   {
     upholds: 'X-22',
+    name: 'the bytes of a history are those of the bodies of its events',
+    async run({ store }) {
+      const { executions } = store;
+      const ann = await worker(store);
+      const held = await mustRecord(store, await running(store, ann), step('pay', { text: 'é𝄞' }));
+      await mustFinish(store, held);
+      const events = await executions.history({ id: held.id, after: 0, limit: 100 });
+      const bodies = events.map(({ body = '' }) => Buffer.byteLength(body));
+      const bytes = bodies.reduce((sum, each) => sum + each, 0);
+      assert.equal(await executions.historyBytes(held.id), bytes);
+      assert.equal(await executions.historyBytes(nextId()), 0);
+    },
+  },
+  {
+    upholds: 'X-22',
     name: 'histories are read whole and in order, as far as the bytes of their bodies go',
     async run({ store }) {
       const ann = await worker(store);

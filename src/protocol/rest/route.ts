@@ -12,6 +12,7 @@ import type { DemoMessage, Scene } from '../messages/coordinator.ts';
 import type { Method, Operation, Operations, Part } from '../messages/operation.ts';
 import type { AnnouncedPipelines } from './announced-pipelines.ts';
 import type { FairBell, WaitingHints } from './bells.ts';
+import type { HistorySizes } from './history-sizes.ts';
 
 /** What `holdfast dev` shows and plays. */
 export interface Demo {
@@ -33,6 +34,8 @@ export interface Coordinator {
   readonly shares: FairShares;
   readonly claimTurns: Turns;
   readonly announced: AnnouncedPipelines;
+  /** Bounds what workers write to one execution. */
+  readonly histories: HistorySizes;
   readonly auth: 'keys' | 'off';
   /** Answer links can be made and checked. */
   readonly hasLinks: boolean;

@@ -34,7 +34,7 @@ export const DEPTH_MAX = 1_000;
 /** Of a value in a row, with its envelope. Claims and lists have many of them in one answer. */
 export const INLINE_CHARS_MAX = 128 * 1024;
 /** Of the body of an event or an outcome, which may have more in it than one value. */
-const BODY_CHARS_MAX = 1024 * 1024;
+export const BODY_CHARS_MAX = 1024 * 1024;
 /** Of one write: about as many as a store writes in a tenth of a second, in which nobody else is answered. */
 const ROWS_MAX = 20_000;
 

@@ -63,7 +63,7 @@ export function toWrite(message: WriteMessage, caller: Caller): OwnWrite {
   return { verb, request, refersTo, rows: rowsOf(message) } as unknown as OwnWrite;
 }
 
-type Performing = Pick<Coordinator, 'store' | 'onFault'>;
+type Performing = Pick<Coordinator, 'store' | 'histories' | 'onFault'>;
 
 /** Many at once, so that they share commits. What one of them runs into is its own. */
 export async function perform(
@@ -96,7 +96,7 @@ function groupsOf(writes: readonly OwnWrite[]): readonly (readonly OwnWrite[])[]
 }
 
 async function performed(
-  { store, onFault }: Performing,
+  { store, histories, onFault }: Performing,
   caller: Caller,
   write: OwnWrite,
 ): Promise<WritesAnswer['answers'][number]> {
@@ -107,6 +107,7 @@ async function performed(
       const refusal = { kind: 'refused', why: 'fence-ahead', id, fence };
       return refusal;
     }
+    await histories.require(write.request, write.verb !== 'record');
     if (write.verb === 'finish') await requireSameOrigin(store, caller, write.request);
     const { refersTo: digests } = write;
     if (digests.length > 0) {

@@ -132,6 +132,8 @@ export interface ExecutionReads {
   history(query: ReadHistory): Promise<readonly HistoryEvent[]>;
   /** All of each, in order, while the bodies of all together have at most `bytesMax`. The rest is left out. */
   histories(query: ReadHistories): Promise<readonly WholeHistory[]>;
+  /** Of the bodies of all its events; 0 when it is not there. */
+  historyBytes(id: ExecutionId): Promise<number>;
   list(query: ListExecutions): Promise<readonly ExecutionRecord[]>;
   children(query: ListChildren): Promise<readonly ChildSummary[]>;
   attachment(query: ReadAttachment): Promise<Attachment | undefined>;

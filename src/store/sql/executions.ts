@@ -208,6 +208,7 @@ type Reads =
   | 'readMany'
   | 'history'
   | 'histories'
+  | 'historyBytes'
   | 'inbox'
   | 'children'
   | 'carried'
@@ -221,6 +222,7 @@ export function readsOf({ read }: Gateway): Pick<ExecutionStore, Reads> {
     outcomes: (ids) => read(() => readOutcomes(ids)),
     history: (query) => read(() => readHistory(query)),
     histories: (query) => read(() => readHistories(query)),
+    historyBytes: (id) => read(() => historyBytes(id)),
     inbox: (query) => read(() => readInbox(query)),
     children: (query) => read(() => listChildren(query)),
     carried: (query) => read(() => carried(query)),
@@ -295,6 +297,11 @@ export function* appendEvent(id: ExecutionId, event: HistoryEvent): Script<void>
 
 function* readHistory(query: ReadHistory): Script<readonly HistoryEvent[]> {
   return (yield* all<HistoryRow>(HISTORY_PAGE, query)).map(toHistoryEvent);
+}
+
+function* historyBytes(id: ExecutionId): Script<number> {
+  const [size] = yield* all<{ readonly bytes: number }>(SIZES, { ids: [id] });
+  return size?.bytes ?? 0;
 }
 
 function* readHistories({ ids, bytesMax }: ReadHistories): Script<readonly WholeHistory[]> {

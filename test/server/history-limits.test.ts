@@ -1,0 +1,86 @@
+// One execution takes a bounded history from workers, whatever they write and whichever coordinator they ask.
+
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { HoldfastClient } from '../../src/client/client.ts';
+import { pipeline } from '../../src/engine/pipeline.ts';
+import { openMemoryStore } from '../../src/store/sqlite/open-memory.ts';
+import { TestCoordinator } from './coordinator.ts';
+import { type Raw, type RawOwner, RawWorker } from './raw-worker.ts';
+
+const MIB = 1024 * 1024;
+const limits = { historyEventsMax: 100, historyBytesMax: MIB };
+
+function steps(count: number, chars: number = 0): object {
+  const body = JSON.stringify({ key: 'step:s#1', out: { v: 'y'.repeat(chars) } });
+  return {
+    events: Array.from({ length: count }, () => ({ kind: 'step-completed', name: 's', body })),
+  };
+}
+
+function answerOf({ json }: Raw): readonly [kind: string, code?: string] {
+  const { kind, code } = json.answers[0];
+  return code === undefined ? [kind] : [kind, code];
+}
+
+const REFUSED = ['fault', 'payload-too-large'];
+const ENDS = { verb: 'finish', status: 'completed', events: [{ kind: 'completed' }] };
+
+test('M-32: an execution takes so many events from workers, and can be ended then', async () => {
+  await using coordinator = await TestCoordinator.onMemory({ limits });
+  const worker = await RawWorker.open(coordinator, 'ours');
+  const own = await worker.running('x');
+  const room = limits.historyEventsMax - own.seq + 1;
+  assert.deepEqual(answerOf(await worker.write(own, steps(room + 1))), REFUSED);
+  assert.deepEqual(answerOf(await worker.write(own, steps(room))), ['recorded']);
+  const next: RawOwner = { ...own, seq: own.seq + room };
+  assert.deepEqual(answerOf(await worker.write(next, steps(1))), REFUSED);
+  const { json } = await worker.write(next, steps(1));
+  assert.match(
+    json.answers[0].detail,
+    /more than 100 events.*Nothing was written.*limits\.history/,
+  );
+  assert.deepEqual(answerOf(await worker.write(next, ENDS)), ['finished']);
+});
+
+test('M-32: an execution takes so many bytes of events from workers, also from another coordinator', async () => {
+  const store = openMemoryStore();
+  const shared = { ...store, close: async () => undefined };
+  await using first = await TestCoordinator.open({ store: shared, limits });
+  await using second = await TestCoordinator.open({ store: shared, limits });
+  const key = await first.key(['work', 'submit', 'operate'], 'ours');
+  const worker = new RawWorker(first.url, key, 'ours');
+  const session = { id: worker.session, owner: 'ann', ttlMs: 60_000, graceMs: 1_000 };
+  await worker.call('POST', '/v1/work/sessions', session);
+  const own = await worker.running('x');
+  const half = MIB / 2;
+  assert.deepEqual(answerOf(await worker.write(own, steps(1, half))), ['recorded']);
+  const next: RawOwner = { ...own, seq: own.seq + 1 };
+  for (let nth = 0; nth < 3; nth += 1) {
+    assert.deepEqual(answerOf(await worker.write(next, steps(1, half))), REFUSED);
+  }
+  const elsewhere = new RawWorker(second.url, key, 'ours');
+  assert.deepEqual(answerOf(await elsewhere.write(next, steps(1, half))), REFUSED);
+  // What was refused does not count.
+  assert.deepEqual(answerOf(await worker.write(next, steps(1, half / 2))), ['recorded']);
+  const last: RawOwner = { ...next, seq: next.seq + 1 };
+  assert.deepEqual(answerOf(await worker.write(last, ENDS)), ['finished']);
+  await store.close();
+});
+
+test('a pipeline that records without end fails, and its failure says why', async () => {
+  await using coordinator = await TestCoordinator.onMemory({ limits });
+  const endless = pipeline({
+    name: 'endless',
+    async run(ctx) {
+      for (;;) await ctx.step('again', () => 1);
+    },
+  });
+  await coordinator.worker([endless], { project: 'ours' });
+  const key = await coordinator.key(['submit'], 'ours');
+  const { executions } = new HoldfastClient({ url: coordinator.url, key });
+  const { id } = await executions.submit({ pipeline: 'endless' });
+  const { status, failure } = await executions.result(id);
+  assert.equal(status, 'failed');
+  assert.match(failure?.message ?? '', /more than 100 events/);
+});
