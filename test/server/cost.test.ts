@@ -99,6 +99,8 @@ test('no request to any route, and no message of any carrier, costs more than it
   }
   context.diagnostic(tableOf(rows));
   assertBounded(rows);
+  const writes = rows.filter(({ name }) => name.endsWith('writeAsOwner'));
+  for (const { name, rows: many } of writes) assert.ok(many > 1_000, `${name} reaches the store`);
 });
 
 test('no answer of an endpoint costs more than its bound', async (context) => {

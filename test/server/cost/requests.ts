@@ -30,7 +30,7 @@ export interface Request {
 }
 
 /** `name`: a name that no schema knows, as long as the body may be. */
-type Shape = 'query' | 'empty' | 'name' | 'bytes' | (typeof SHAPES)[number];
+type Shape = 'query' | 'empty' | 'name' | 'own' | 'bytes' | (typeof SHAPES)[number];
 
 const MIB = 1024 * 1024;
 /** A quarter of the largest bodies, for the sake of the time that it takes; in a sampled run less. */
@@ -99,6 +99,16 @@ export async function plantRich(coordinator: TestCoordinator): Promise<Rich> {
   return { key, execution: own.id, interaction: items[0]?.id ?? '', session, digest, fence, seq };
 }
 
+const ROWS_MAX = 20_000;
+
+/** The most events that one write may have. Those that `largestOf` makes are refused before the store is asked. */
+function ownWrite({ execution: id, fence, session, seq }: Rich, chars: number): object {
+  const event = { kind: 'step-completed', name: 's', body: '{"key":"step:s#1","out":{"v":1}}' };
+  const count = Math.min(ROWS_MAX, Math.floor(chars / (JSON.stringify(event).length + 1)) - 10);
+  const events = Array.from({ length: count }, () => event);
+  return { writes: [{ verb: 'record', id, fence, session, seq, events }] };
+}
+
 type Schema = TSchema & {
   readonly properties?: Readonly<Record<string, Schema>>;
   readonly maximum?: number;
@@ -125,7 +135,9 @@ function requestsOf(route: Route, rich: Rich): readonly Request[] {
   const chars = bodyCharsOf(route);
   const shapes = body === undefined ? [] : SHAPES;
   const known = knownIn(rich);
+  const own = (): string => JSON.stringify(ownWrite(rich, chars));
   return [
+    ...(name === 'writeAsOwner' ? [{ ...about, shape: 'own' as const, body: own }] : []),
     { ...about, shape: 'name', body: () => JSON.stringify({ ['n'.repeat(chars)]: 1 }) },
     { ...about, shape: 'empty', body: () => '{}' },
     ...shapes.map((of) => {
@@ -190,6 +202,7 @@ export function messagesFor(rich: Rich): readonly Message[] {
     readStoredAwait: { id: interaction },
     expireAwaits: { id },
     getBlob: { digest },
+    writeAsOwner: ownWrite(rich, VALUES_MAX),
   };
   const known = knownIn(rich);
   return WORK_KINDS.flatMap((kind): readonly Message[] => {
