@@ -47,6 +47,8 @@ interface AppliedRow {
   readonly older_builds_may_run: boolean;
 }
 
+const IDLE_MS_MAX = 60_000;
+
 export async function migrate(
   pool: Pool,
   database: Database,
@@ -58,6 +60,8 @@ export async function migrate(
   try {
     if (await isCurrent(client, target)) return client.release();
     await client.query('begin');
+    // Once for each version, with no work waiting: a busy machine may pause between two statements for longer than workers may.
+    await client.query(`set local idle_in_transaction_session_timeout = ${IDLE_MS_MAX}`);
     await client.query('select pg_advisory_xact_lock(hashtextextended($1, 0))', [
       `holdfast:${target.schema}`,
     ]);
