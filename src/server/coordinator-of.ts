@@ -25,8 +25,8 @@ const DEPTH_MAX = 10_000;
 
 /** Claims of one project under way at once: a claim takes hundreds of executions. */
 const CLAIMS_MAX = 4;
-/** Requests of one project under way at once, while other projects send requests too. */
-const SHARE = 8;
+/** Requests of one project that begin in one turn of the event loop. */
+const SHARES = { alone: 64, beside: 8 } as const;
 
 export interface OpenedCoordinator {
   readonly coordinator: Coordinator;
@@ -69,7 +69,7 @@ export async function coordinatorOf(options: ServerOptions): Promise<OpenedCoord
     // Before the bell: whoever that wakes looks at them.
     hints: new WaitingHints(store.executions, random.uuid()),
     bell: new FairBell(store.executions, timers),
-    shares: new FairShares(SHARE, { clock, timers }),
+    shares: new FairShares(SHARES, { clock, timers }),
     claimTurns: new Turns(CLAIMS_MAX),
     announced: new AnnouncedPipelines(store.executions, clock),
     histories: new HistorySizes(store.executions, limits),

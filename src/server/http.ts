@@ -129,7 +129,10 @@ function addRoute(app: FastifyInstance, parts: OpenParts, route: Route): void {
     bodyLimit: bodyBytesMaxOf(route, parts.limits),
     onRequest: async (request, reply) => {
       await parts.admission.admit(route, request);
-      if (route.allows !== 'public') await takeShare(parts, route, { request, reply });
+      if (route.allows === 'public') return;
+      const { project } = parts.admission.caller(request);
+      await parts.coordinator.shares.begin(project, weightOf(route));
+      requireCaller(reply);
     },
     handler: (request, reply) => answer(parts, { route, checks }, { request, reply }),
   });
@@ -139,22 +142,16 @@ function addRoute(app: FastifyInstance, parts: OpenParts, route: Route): void {
 const PAGE_WEIGHT = 4;
 const BYTES_WEIGHT = 8;
 
-/** A request that is held open gives its share back before it waits. */
-async function takeShare(
-  { admission, coordinator }: OpenParts,
-  route: Route,
-  { request, reply }: Exchange,
-): Promise<void> {
-  const { project } = admission.caller(request);
-  const giveBack = await coordinator.shares.enter(project, weightOf(route));
-  if (route.isLong === true) giveBack();
-  else reply.raw.once('close', giveBack);
-}
-
 function weightOf({ query, takesBytes }: Route): number {
   if (takesBytes === true) return BYTES_WEIGHT;
   const { properties = {} } = (query ?? {}) as { readonly properties?: object };
   return 'limit' in properties ? PAGE_WEIGHT : 1;
+}
+
+/** A caller that closed its connection while its request waited costs nothing more. Its reply is not sent. */
+function requireCaller(reply: FastifyReply): void {
+  if (!reply.raw.destroyed) return;
+  throw new ProblemReply(400, 'caller-gone', 'The connection was closed. Nothing was done.');
 }
 
 /** Of who has no key, and of what carries no value of a user's: parsing stops everybody else. */
@@ -177,6 +174,8 @@ async function answer(
   { route, checks }: { readonly route: Route; readonly checks: Checks },
   { request, reply }: Exchange,
 ): Promise<unknown> {
+  // From here on, `close` is still to come.
+  requireCaller(reply);
   const header = (name: string): string | undefined => oneOf(request.headers[name]);
   const call = {
     params: checks.params(request.params),

@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { setImmediate as turn } from 'node:timers/promises';
-import { systemTimers } from './timer.ts';
 import { FairShares, Turns } from './turns.ts';
 
 /** What is asked for by its name ends when it is told to. */
@@ -59,57 +58,60 @@ test('as many of a project as there are places are under way at once, whatever i
   assert.equal((await Promise.all(all)).length, 1_000);
 });
 
-/** Shares of three under a clock that the test moves; notes what began. */
+/** Three at a time beside another name, five alone; a clock and an event loop that the test turns. */
 class Requests {
   readonly began: string[] = [];
   readonly clock = { nowMs: 0, monotonicMs: (): number => this.clock.nowMs };
-  readonly #shares = new FairShares(3, { clock: this.clock, timers: systemTimers });
-  readonly #ends: Map<string, () => void> = new Map();
+  readonly #turns: (() => void)[] = [];
+  readonly #shares = new FairShares(
+    { alone: 5, beside: 3 },
+    { clock: this.clock, timers: { soon: (callback) => void this.#turns.push(callback) } },
+  );
 
   async begin(project: string, names: readonly string[], weight = 1): Promise<void> {
     for (const name of names) {
-      void this.#shares.enter(project, weight).then((end) => {
-        this.began.push(name);
-        this.#ends.set(name, end);
-      });
+      void this.#shares.begin(project, weight).then(() => this.began.push(name));
     }
     await turn();
   }
 
-  async end(name: string): Promise<void> {
-    this.#ends.get(name)?.();
+  /** What begins in the next turn of the event loop. */
+  async nextTurn(): Promise<readonly string[]> {
+    const before = this.began.length;
+    for (const callback of this.#turns.splice(0)) callback();
     await turn();
+    return this.began.slice(before);
   }
 }
 
-test('a name that is active alone has no limit', async () => {
-  const requests = new Requests();
-  await requests.begin('a', ['a1', 'a2', 'a3', 'a4', 'a5']);
-  assert.deepEqual(requests.began, ['a1', 'a2', 'a3', 'a4', 'a5']);
-});
-
-test('while two names are active, each has at most its share under way', async () => {
+test('while two names are active, each begins its share in a turn, in order', async () => {
   const requests = new Requests();
   await requests.begin('healthy', ['h1']);
-  await requests.begin('hostile', ['x1', 'x2', 'x3', 'x4', 'x5']);
+  await requests.begin('hostile', ['x1', 'x2', 'x3', 'x4', 'x5', 'x6', 'x7']);
   await requests.begin('healthy', ['h2', 'h3']);
   assert.deepEqual(requests.began, ['h1', 'x1', 'x2', 'x3', 'h2', 'h3']);
-  await requests.end('x2');
-  assert.deepEqual(requests.began.slice(6), ['x4']);
-  await requests.end('x2');
-  assert.deepEqual(requests.began.slice(6), ['x4'], 'a request ends once');
+  assert.deepEqual(await requests.nextTurn(), ['x4', 'x5', 'x6']);
+  await requests.begin('healthy', ['h4']);
+  assert.equal(requests.began.at(-1), 'h4', 'what another name has waiting delays nothing');
+  assert.deepEqual(await requests.nextTurn(), ['x7']);
 });
 
-test('requests that wait begin when the other name has been silent for a second', async () => {
+test('a name that is active alone has a larger share, and a bound', async () => {
+  const requests = new Requests();
+  await requests.begin('a', ['a1', 'a2', 'a3', 'a4', 'a5', 'a6']);
+  assert.deepEqual(requests.began, ['a1', 'a2', 'a3', 'a4', 'a5']);
+  assert.deepEqual(await requests.nextTurn(), ['a6']);
+});
+
+test('a name counts as active for a second after it asked', async () => {
   const requests = new Requests();
   await requests.begin('healthy', ['h1']);
-  await requests.begin('hostile', ['x1', 'x2', 'x3', 'x4', 'x5', 'x6']);
-  await requests.end('h1');
-  await requests.end('x1');
-  assert.deepEqual(requests.began.slice(4), ['x4'], 'healthy counts as active for a while');
-  requests.clock.nowMs += 1_000;
-  await requests.end('x2');
-  assert.deepEqual(requests.began.slice(5), ['x5', 'x6']);
+  requests.clock.nowMs += 999;
+  await requests.begin('hostile', ['x1', 'x2', 'x3', 'x4']);
+  assert.deepEqual(requests.began, ['h1', 'x1', 'x2', 'x3']);
+  requests.clock.nowMs += 1;
+  await requests.begin('hostile', ['x5', 'x6', 'x7', 'x8']);
+  assert.deepEqual(await requests.nextTurn(), ['x4', 'x5', 'x6', 'x7', 'x8']);
 });
 
 test('a heavy request takes more of a share, and begins alone where it is heavier than that', async () => {
@@ -118,7 +120,7 @@ test('a heavy request takes more of a share, and begins alone where it is heavie
   await requests.begin('hostile', ['x1', 'x2'], 2);
   await requests.begin('hostile', ['x3'], 9);
   assert.deepEqual(requests.began, ['h1', 'x1']);
-  await requests.end('x1');
-  await requests.end('x2');
-  assert.deepEqual(requests.began, ['h1', 'x1', 'x2', 'x3']);
+  assert.deepEqual(await requests.nextTurn(), ['x2']);
+  assert.deepEqual(await requests.nextTurn(), ['x3']);
+  assert.deepEqual(await requests.nextTurn(), []);
 });

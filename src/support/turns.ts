@@ -88,29 +88,31 @@ export class SharedLook<Found> {
   }
 }
 
-/** A name counts as active for this long after it last began something. */
+/** A name counts as active for this long after it last asked. */
 const ACTIVE_MS = 1_000;
 
-interface Share {
-  underWay: number;
+interface Begun {
+  weight: number;
   readonly waiting: { readonly weight: number; readonly begin: () => void }[];
 }
 
 /**
- * Fair shares of one process. While two or more names are active, each has at most its share under way, so that a name
- * with many requests leaves as much of the process to others as one with few. A name that is active alone has no limit.
+ * Fair shares of the event loop. In one turn of it, a name begins requests of a bounded weight: fewer while another name
+ * is active, so that a name with many requests leaves as much to others as one with few. The rest waits for the next
+ * turns, in order. Nothing is held: how long a request takes, or whether its caller is gone, does not matter.
  */
 export class FairShares {
-  readonly #share: number;
+  readonly #share: { readonly alone: number; readonly beside: number };
   readonly #clock: Pick<Clock, 'monotonicMs'>;
   readonly #timers: Pick<Timers, 'soon'>;
-  readonly #shares: Map<string, Share> = new Map();
-  /** The last two names that began something, the newest first. */
+  /** What each name began in this turn, and what waits. */
+  readonly #names: Map<string, Begun> = new Map();
+  /** The last two names that asked, the newest first. */
   #newest = { name: '', atMs: Number.NEGATIVE_INFINITY };
   #other = this.#newest;
 
   constructor(
-    share: number,
+    share: { readonly alone: number; readonly beside: number },
     { clock, timers }: { clock: Pick<Clock, 'monotonicMs'>; timers: Pick<Timers, 'soon'> },
   ) {
     this.#share = share;
@@ -118,37 +120,36 @@ export class FairShares {
     this.#timers = timers;
   }
 
-  /** Resolves when it may begin, to a function that ends it. A weight above the share begins alone. */
-  async enter(name: string, weight = 1): Promise<() => void> {
+  /** Resolves when it may begin. */
+  async begin(name: string, weight = 1): Promise<void> {
     this.#noteActive(name);
-    const share = this.#shares.get(name) ?? { underWay: 0, waiting: [] };
-    this.#shares.set(name, share);
-    if (share.waiting.length === 0 && this.#hasRoom(name, share, weight)) share.underWay += weight;
-    else await new Promise<void>((begin) => share.waiting.push({ weight, begin }));
-    let isOver = false;
-    return () => {
-      if (isOver) return;
-      isOver = true;
-      // In the next turn of the event loop: requests that end at once must not pass through their share in one turn.
-      this.#timers.soon(() => {
-        share.underWay -= weight;
-        this.#beginNext(name, share);
-      });
-    };
+    const begun = this.#names.get(name) ?? { weight: 0, waiting: [] };
+    if (this.#names.size === 0) this.#timers.soon(() => this.#nextTurn());
+    this.#names.set(name, begun);
+    if (begun.waiting.length === 0 && this.#hasRoom(name, begun, weight)) begun.weight += weight;
+    else await new Promise<void>((begin) => begun.waiting.push({ weight, begin }));
   }
 
-  #beginNext(name: string, share: Share): void {
-    for (let next = share.waiting[0]; next !== undefined; next = share.waiting[0]) {
-      if (!this.#hasRoom(name, share, next.weight)) return;
-      share.waiting.shift();
-      share.underWay += next.weight;
-      next.begin();
+  #nextTurn(): void {
+    for (const [name, begun] of this.#names) {
+      begun.weight = 0;
+      if (begun.waiting.length === 0) this.#names.delete(name);
+      for (let next = begun.waiting[0]; next !== undefined; next = begun.waiting[0]) {
+        if (!this.#hasRoom(name, begun, next.weight)) break;
+        begun.waiting.shift();
+        begun.weight += next.weight;
+        next.begin();
+      }
     }
-    if (share.underWay === 0) this.#shares.delete(name);
+    if (this.#names.size > 0) this.#timers.soon(() => this.#nextTurn());
   }
 
-  #hasRoom(name: string, { underWay }: Share, weight: number): boolean {
-    return underWay === 0 || underWay + weight <= this.#share || !this.#isContended(name);
+  /** The first of a turn begins, however heavy it is. */
+  #hasRoom(name: string, begun: Begun, weight: number): boolean {
+    const { alone, beside } = this.#share;
+    return (
+      begun.weight === 0 || begun.weight + weight <= (this.#isContended(name) ? beside : alone)
+    );
   }
 
   #isContended(name: string): boolean {

@@ -1,60 +1,97 @@
-// While two projects send requests, one project has a bounded number of them under way, however it reaches the
-// coordinator (P-18).
+// While two projects send requests, each begins a bounded number of them in one turn of the event loop (P-18). Requests
+// that wait for a turn hold nothing: their callers may go away.
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { setImmediate as turn } from 'node:timers/promises';
 import type { CoordinatorStore } from '../../src/store/contract/execution-store.ts';
 import { openMemoryStore } from '../../src/store/sqlite/open-memory.ts';
 import { systemClock } from '../../src/support/clock.ts';
-import { TestCoordinator } from './coordinator.ts';
+import { systemTimers } from '../../src/support/timer.ts';
+import { TestCoordinator, until } from './coordinator.ts';
 import { RawWorker } from './raw-worker.ts';
 
 const SHARE = 8;
 const SENT = 20;
 
-/** A store whose heartbeats of one owner wait until the test lets them through. */
-class SlowHeartbeats {
-  readonly waiting: (() => void)[] = [];
+/** A coordinator of two projects, whose next turn of shares comes when the test lets it. */
+class Stand {
+  /** Heartbeats that reached the store. */
+  beats = 0;
+  isHeld = false;
+  readonly #held: (() => void)[] = [];
 
-  over(store: CoordinatorStore): CoordinatorStore {
+  async open(): Promise<TestCoordinator> {
+    const timers = {
+      ...systemTimers,
+      soon: (callback: () => void) =>
+        this.isHeld ? void this.#held.push(callback) : systemTimers.soon(callback),
+    };
+    // Time stands still: no project falls silent on a busy machine.
+    const clock = { ...systemClock, monotonicMs: () => 0 };
+    const store = this.#counting(openMemoryStore());
+    return TestCoordinator.open({ store, timers, clock, tends: false, limits: { openMax: 4 } });
+  }
+
+  release(): void {
+    this.isHeld = false;
+    for (const callback of this.#held.splice(0)) callback();
+  }
+
+  #counting(store: CoordinatorStore): CoordinatorStore {
     const { sessions } = store;
-    const heartbeat: typeof sessions.heartbeat = async (request) => {
-      if (request.owner === 'hostile') await new Promise<void>((pass) => this.waiting.push(pass));
+    const heartbeat: typeof sessions.heartbeat = (request) => {
+      this.beats += 1;
       return sessions.heartbeat(request);
     };
     return { ...store, sessions: { ...sessions, heartbeat } };
   }
-
-  async until(count: number): Promise<void> {
-    while (this.waiting.length < count) await turn();
-    // Others would come within these turns.
-    for (let nth = 0; nth < 50; nth += 1) await turn();
-  }
 }
 
-test('P-18: a project has at most its share of requests under way while another is active', async () => {
-  const slow = new SlowHeartbeats();
-  await using coordinator = await TestCoordinator.open({
-    store: slow.over(openMemoryStore()),
-    // Time stands still: no project falls silent on a busy machine.
-    clock: { ...systemClock, monotonicMs: () => 0 },
-    tends: false,
-  });
+const beat = (who: RawWorker, signal?: AbortSignal) =>
+  who.call('POST', `/v1/work/sessions/${who.session}/heartbeat`, { owner: who.project }, signal);
+
+test('P-18: while another project is active, a project begins its share of requests in a turn', async () => {
+  const stand = new Stand();
+  await using coordinator = await stand.open();
   const hostile = await RawWorker.open(coordinator, 'hostile');
   const healthy = await RawWorker.open(coordinator, 'healthy');
-  const beat = (who: RawWorker, owner: string) =>
-    who.call('POST', `/v1/work/sessions/${who.session}/heartbeat`, { owner });
-  const beats = Array.from({ length: SENT }, () => beat(hostile, 'hostile'));
-  // No healthy request waits for the other project.
+  stand.isHeld = true;
+  const beats = Array.from({ length: SENT }, () => beat(hostile));
+  await Promise.race(beats);
   assert.equal((await healthy.call('POST', '/v1/executions', { pipeline: 'x' })).status, 202);
-  await slow.until(SHARE);
-  assert.equal(slow.waiting.length, SHARE);
-  for (let passed = 0; passed < SENT; passed += 1) {
-    await slow.until(1);
-    assert.equal((await healthy.call('POST', '/v1/executions', { pipeline: 'x' })).status, 202);
-    slow.waiting.shift()?.();
-  }
-  const answers = await Promise.all(beats);
-  assert.equal(answers.length, SENT);
+  await until(async () => stand.beats === SHARE);
+  stand.release();
+  for (const { status } of await Promise.all(beats)) assert.equal(status, 200);
 });
+
+for (const path of ['heartbeat', 'stream']) {
+  test(`P-18: a ${path} whose caller goes away while it waits is not handled and holds nothing`, async () => {
+    const stand = new Stand();
+    await using coordinator = await stand.open();
+    const hostile = await RawWorker.open(coordinator, 'hostile');
+    await RawWorker.open(coordinator, 'healthy');
+    stand.isHeld = true;
+    const begun = Array.from({ length: SHARE }, () => beat(hostile));
+    await Promise.all(begun);
+    const leaving = new AbortController();
+    const waiting = Array.from({ length: SENT }, () =>
+      path === 'stream'
+        ? hostile.call('GET', '/v1/events', undefined, leaving.signal)
+        : beat(hostile, leaving.signal),
+    );
+    // The coordinator answers requests that were sent after them, so it has read them.
+    const other = await RawWorker.open(coordinator, 'other');
+    for (let nth = 0; nth < 2; nth += 1) await beat(other);
+    leaving.abort();
+    await Promise.allSettled(waiting);
+    for (let nth = 0; nth < 2; nth += 1) await beat(other);
+    const reached = stand.beats;
+    stand.release();
+    assert.equal((await beat(hostile)).status, 200, 'the project goes on');
+    assert.equal(stand.beats, reached + 1, 'those that left did not reach the store');
+    const open = new AbortController();
+    const response = await hostile.open('/v1/events', open.signal);
+    assert.equal(response.status, 200, 'no stream is counted that nobody reads');
+    open.abort();
+  });
+}

@@ -39,11 +39,19 @@ export class RawWorker {
     return worker;
   }
 
-  async call(method: string, path: string, body?: object): Promise<Raw> {
+  /** A stream. */
+  open(path: string, signal: AbortSignal): Promise<Response> {
+    const headers = { authorization: `Bearer ${this.#key}` };
+    return checkedFetch(`${this.#url}${path}`, { headers, signal });
+  }
+
+  // biome-ignore lint/complexity/useMaxParams: as `fetch` is called.
+  async call(method: string, path: string, body?: object, signal?: AbortSignal): Promise<Raw> {
     const response = await checkedFetch(`${this.#url}${path}`, {
       method,
       headers: { authorization: `Bearer ${this.#key}`, 'content-type': 'application/json' },
       ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+      ...(signal === undefined ? {} : { signal }),
     });
     const text = await response.text();
     return { status: response.status, json: text === '' ? undefined : JSON.parse(text) };

@@ -30,7 +30,7 @@ export interface Coordinator {
   readonly hints: WaitingHints;
   /** Wakes those who wait, a few of each project at once. */
   readonly bell: FairBell;
-  /** Every request takes a share of its project, however it arrives. */
+  /** Every request takes a part of its project's share, however it arrives. */
   readonly shares: FairShares;
   readonly claimTurns: Turns;
   readonly announced: AnnouncedPipelines;

@@ -46,10 +46,8 @@ export function dispatchOf({ coordinator, onFault }: DispatchParts): Dispatch {
       ) => Promise<WorkAnswer>;
       const said = CHECKS[kind](body);
       const call = { body: said, caller, signal, ...(bytes === undefined ? {} : { bytes }) };
-      const giveBack = await coordinator.shares.enter(caller.project);
-      if (workMessage(kind).isLong === true) giveBack();
-      const answer = await handle(coordinator, call).finally(giveBack);
-      return { v: WORK_VERSION, id, ...contentOf(answer) };
+      await coordinator.shares.begin(caller.project);
+      return { v: WORK_VERSION, id, ...contentOf(await handle(coordinator, call)) };
     } catch (error) {
       const { status, code, detail, isFault } = problemFrom(error);
       if (isFault) onFault?.(code, error);
