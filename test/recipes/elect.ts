@@ -12,7 +12,8 @@ import { isFullRun } from '../services/tier.ts';
 import type { CandidateApi, Leads } from './children/candidate.ts';
 import { Heard } from './heard.ts';
 
-const TTL_MS = 1_000;
+// Long enough for heartbeats on a machine that runs other tests too.
+const TTL_MS = 2_500;
 /** P4: a leader that is dead or stopped is replaced within this long. */
 const RECOVERY_MS_MAX = recoveryBoundMs(TTL_MS);
 const KEY = parseLeaseKey('scheduler');

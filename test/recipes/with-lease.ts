@@ -7,7 +7,8 @@ import { Stage } from '../processes/stage/stage.ts';
 import { isFullRun } from '../services/tier.ts';
 import type { CancellerApi } from './children/canceller.ts';
 
-const TTL_MS = 1_000;
+// Long enough for heartbeats on a machine that runs other tests too.
+const TTL_MS = 2_500;
 const STEPS = 5;
 const KEY = 'subscription/9';
 
