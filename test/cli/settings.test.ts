@@ -54,6 +54,8 @@ const GIVEN: Readonly<Record<string, unknown>> = {
   'limits.connectionsMax': 7,
   'limits.connectionsPerAddressMax': 7,
   'limits.openMax': 7,
+  'limits.historyEventsMax': 700,
+  'limits.historyBytesMax': 2_000_000,
   'limits.requestMs': 700,
   'limits.relayAnswersMs': 700,
   'quotas.executions': 7,

@@ -49,6 +49,7 @@ const FIGURES: Readonly<
   'console.md': { 'five seconds': KEY_CACHE },
   'coordinator.md': {
     '32 MiB': at('server/server-options.ts', 'bodyBytesMax'),
+    '128 MiB': at('server/server-options.ts', 'historyBytesMax'),
     '1 MiB': at('server/http.ts', 'PLAIN_BYTES_MAX'),
     '100 GiB': at('features/access/model.ts', 'BYTES'),
     '64 KiB': at('server/http.ts', 'PUBLIC_BYTES_MAX'),

@@ -31,7 +31,7 @@ const large: BrowserCase = {
       await desk.open(`/executions/${id}`, 'spawning');
       await page.getByRole('tab', { name: 'Input & output' }).click();
       await page.getByText('[50]').waitFor();
-      assert.equal(await page.getByText('hidden').count(), 0);
+      assert.equal(await page.getByText('"item').count(), 0);
       await page.getByText('[50]').click();
       await page.getByText('0: {1}', { exact: true }).click();
       await page.getByText('"item 0"').waitFor();

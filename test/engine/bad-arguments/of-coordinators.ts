@@ -116,6 +116,8 @@ export const OPTIONS_OF_COORDINATORS: readonly Options<void>[] = [
       wrongKeysPerMinute: optional(NUMBER),
       connectionsMax: optional(NUMBER),
       connectionsPerAddressMax: optional(NUMBER),
+      historyBytesMax: optional(NUMBER),
+      historyEventsMax: optional(NUMBER),
       openMax: optional(NUMBER),
       requestMs: optional(NONE),
       relayAnswersMs: optional(NUMBER),
