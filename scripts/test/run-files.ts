@@ -7,8 +7,11 @@ import { nameOfFile, Results } from './results.ts';
 
 const ROOT = join(import.meta.dirname, '../..');
 const PRELOAD = join(import.meta.dirname, 'preload.ts');
-/** More than cores, because many tests wait for a process or a deadline. */
-const CONCURRENCY = 5;
+/**
+ * Files at once. More than cores, because many tests wait for a process or a deadline. In full runs the files measure
+ * recoveries in real time, each with many processes of its own.
+ */
+const CONCURRENCY = { sampled: 5, full: 2 };
 /** A test that takes longer fails, and so does a file of them that takes twice as long or does not end. */
 const TEST_MS_MAX = { sampled: 240_000, full: 5_400_000 };
 /** A file that computes for ever cannot end itself: after so long without any result the run ends it. */
@@ -22,7 +25,8 @@ export async function runFiles(
   const folder = await mkdtemp(join(tmpdir(), 'holdfast-test-'));
   const notes = join(folder, 'notes.jsonl');
   // `run` hands this process's environment to the files.
-  const timeout = TEST_MS_MAX[settings['HOLDFAST_TEST_FULL'] === '1' ? 'full' : 'sampled'];
+  const kind = settings['HOLDFAST_TEST_FULL'] === '1' ? 'full' : 'sampled';
+  const timeout = TEST_MS_MAX[kind];
   const forPreload = { HOLDFAST_TEST_NOTES: notes, HOLDFAST_TEST_FILE_MS: String(2 * timeout) };
   Object.assign(process.env, settings, forPreload);
   // Of this run and of its files, not of a test that starts it.
@@ -34,7 +38,7 @@ export async function runFiles(
     const paths = files.map((file) => resolve(ROOT, file));
     const stream = run({
       files: paths,
-      concurrency: CONCURRENCY,
+      concurrency: CONCURRENCY[kind],
       timeout,
       execArgv: ['--import', PRELOAD],
       signal: stuck.signal,
