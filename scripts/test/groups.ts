@@ -26,7 +26,7 @@ const ALONE: readonly string[] = [
   'test/console/{browser,five-minutes}-*.test.ts',
   'test/engine/{clock-jumps,full-disk,memory,postgres,sqlite,suspects-postgres,suspend*,warnings}.test.ts',
   'test/etcd/mutation-etcd.test.ts',
-  'test/postgres/{plans,submit-within}-postgres.test.ts',
+  'test/postgres/{plans,slow-migration,submit-within}-postgres.test.ts',
   'test/server/{behaviours,many-nodes,nodes,recovery-in-time,rolling-deploy,routes}-*.test.ts',
   'test/server/{claim-cost,cost,deep,fuzz,idle}.test.ts',
 ];
