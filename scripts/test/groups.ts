@@ -16,7 +16,6 @@ const GROUPS: Readonly<Record<string, string>> = {
   cli: 'test/cli/*.test.ts',
   guards: 'test/guards/*.test.ts',
   services: 'test/{archive,console,docs,services}/*.test.ts',
-  stores: 'test/{etcd,postgres,redis}/*.test.ts',
 };
 
 /** They keep a process of their own: they are long, wait at their top level, or change the whole process. */
