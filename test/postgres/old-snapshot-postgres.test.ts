@@ -47,7 +47,8 @@ async function open(t: TestContext) {
   const session = await openSession({ store, owner: 'ann', ttlMs: 3_600_000 });
   const holder = new pg.Client(url);
   // The server ends what is left of its connections.
-  for (const each of [pool, holder]) each.on('error', () => undefined);
+  pool.on('error', () => undefined);
+  holder.on('error', () => undefined);
   await holder.connect();
   t.after(async () => {
     await holder.end();
