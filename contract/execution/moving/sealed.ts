@@ -1,4 +1,4 @@
-// A sealed store takes no writes, whoever asks (EX-1, EX-6).
+// A sealed store refuses writes of every caller (EX-1, EX-6).
 
 import assert from 'node:assert/strict';
 import type { CoordinatorStore } from '../../../src/store/contract/execution-store.ts';

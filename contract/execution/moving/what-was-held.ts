@@ -1,4 +1,4 @@
-// What a seal makes of what was held: released, with nothing forgotten and nobody blamed (EX-3, EX-4).
+// A seal releases every lease and claim. It keeps their state and counts no claim as lost (EX-3, EX-4).
 
 import assert from 'node:assert/strict';
 import { expectKind } from '../../lease/expect.ts';
