@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
+import { StoreUnavailable } from '../../src/index.ts';
 import type { WorkerApi } from './children/worker-api.ts';
 import { allSaved, assertNothingLost, hold, inspect, newestGrant } from './holders.ts';
 import { Stage } from './stage/stage.ts';
@@ -7,7 +8,7 @@ import type { StoreAddress } from './stage/store-address.ts';
 import { until } from './stage/until.ts';
 
 const TTL_MS = 1_500;
-const KEYS = ['one', 'two', 'three'];
+const KEYS = ['one', 'two', 'three'] as const;
 /** Work that shows that a holder is at it, before and after the outage. */
 const SAVES = 20;
 
@@ -43,8 +44,22 @@ async function crashUnderLoad(server: FragileServer): Promise<void> {
   await server.kill();
   await server.restart();
   await allSaved(holders, SAVES);
+  await reconnected(stage);
   await until('a fence was granted after the outage', () => newestGrant(holders) > newestBefore);
   await assertNothingLost(stage, holders);
+}
+
+/** The test has a client of its own, which reconnects in its own time. */
+async function reconnected(stage: Stage): Promise<void> {
+  await until('the test reaches the server again', () =>
+    inspect(stage, KEYS[0]).then(
+      () => true,
+      (error: unknown) => {
+        if (error instanceof StoreUnavailable) return false;
+        throw error;
+      },
+    ),
+  );
 }
 
 async function beAway(server: FragileServer): Promise<void> {
@@ -64,6 +79,7 @@ async function beAway(server: FragileServer): Promise<void> {
   await until('the TTL is long over', () => performance.now() - stoppedAt > 2 * TTL_MS);
   await server.restart();
   await allSaved(holders, SAVES);
+  await reconnected(stage);
   for (const { told } of holders) assert.ok(told.some(({ kind }) => kind === 'rejoined'));
   await assertNothingLost(stage, holders);
   const taken = await Promise.race([...taking, Promise.resolve('nothing')]);
