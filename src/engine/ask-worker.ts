@@ -1,4 +1,5 @@
-// What only a worker can do, because it has the code: a short execution of the engine's own, which somebody waits for.
+// Asks a worker to do something that needs the pipeline's code. The engine submits a short
+// execution of its own, and the caller waits for its outcome.
 
 import type { ExecutionId, ProjectName } from '../execution/names.ts';
 import type { Outcome } from '../store/contract/execution-store.ts';
@@ -8,10 +9,13 @@ import { submissionOf } from './submission.ts';
 /** Waits for an execution to end. */
 export type Ended = (id: ExecutionId, signal: AbortSignal) => Promise<Outcome>;
 
-/** It ends by itself when nobody is left who waits for it. */
+/**
+ * The execution's deadline lies this long after the caller stopped waiting, so that it never stays
+ * behind.
+ */
 const DEADLINE_EXTRA_MS = 5_000;
 
-/** The outcome is undefined when no worker was done in time. */
+/** Returns no outcome when no worker finished in time. */
 export async function askWorker(
   config: EngineConfig,
   ended: Ended,

@@ -1,4 +1,5 @@
-// The options of Holdfast and the configuration that the engine makes of them, once, when it is opened.
+// The options of Holdfast, and the configuration that the engine resolves from them once, when it
+// opens.
 
 import { isPromise } from 'node:util/types';
 import type { ExecutionObserver } from '../execution/report.ts';
@@ -25,41 +26,46 @@ import {
   Payloads,
 } from './values/payloads.ts';
 
-/** The configuration of a worker, also of one whose store is a coordinator elsewhere. */
+/** The configuration of any worker, including one whose store is a remote coordinator. */
 export interface WorkerConfig {
   readonly store: WorkerStore;
   readonly payloads: Payloads;
-  /** For what runs: waits for a store that is away. */
+  /** For running executions: waits until an unavailable store is back. */
   readonly patientPayloads: Payloads;
   readonly observer: ExecutionObserver | undefined;
-  /** An execution ended in this process. */
+  /** The engine calls this when an execution ended in this process. */
   readonly ended: (outcome: Outcome) => void;
-  /** A reminder or the end of an await is due then. */
+  /** The engine calls this when a reminder or the end of an await falls due in `ms`. */
   readonly awaitDueIn: (ms: number) => void;
-  /** Those whose code is in this process. */
+  /** The pipelines whose code is in this process. */
   readonly pipelines: KnownPipelines;
   readonly links: AnswerLinks | undefined;
-  /** Counts the refused writes of this process; undefined where a coordinator counts them. */
+  /**
+   * Counts the writes that the store refused to this process. Undefined where a coordinator counts
+   * them.
+   */
   readonly refusals: RefusalTally | undefined;
   readonly ids: ExecutionIds;
   readonly clock: Clock;
   readonly timers: Timers;
   readonly random: Random;
-  /** Waits that are shorter stay in memory; longer ones are parked. */
+  /** The engine keeps shorter waits in memory and parks longer ones. */
   readonly parkAfterMs: number;
-  /** How long the code may take to ask for what history has next before that is called drift. */
+  /**
+   * Time for the code to make the call that history has next. After it the engine reports drift.
+   */
   readonly driftGraceMs: number;
-  /** Claims in a row without progress before an execution is quarantined. */
+  /** Claims in a row without progress before the store quarantines an execution. */
   readonly fruitlessClaimsMax: number;
 }
 
-/** The configuration of a process that has the store itself. */
+/** The configuration of a process that has its own connection to the store. */
 export interface EngineConfig extends WorkerConfig {
   readonly store: CoordinatorStore;
   readonly refusals: RefusalTally;
-  /** Which ended executions this process removes; undefined: none. */
+  /** Which ended executions this process removes. Undefined: none. */
   readonly retention: Retaining | undefined;
-  /** How long a worker has to check an answer; undefined: none is asked. */
+  /** Time for a worker to check an answer. Undefined: this process asks no worker. */
   readonly relayAnswersMs: number | undefined;
 }
 
@@ -125,7 +131,7 @@ export function resolveOptions(
   });
 }
 
-/** For a worker whose store may be a coordinator elsewhere. */
+/** For a worker whose store may be a remote coordinator. */
 export function resolveWorkerConfig(
   options: Omit<HoldfastOptions, 'store'> & { readonly store: WorkerStore },
   told: Pick<WorkerConfig, 'ended' | 'awaitDueIn'>,
@@ -158,7 +164,7 @@ export function resolveWorkerConfig(
     parkAfterMs: wholeNumber('parkAfterMs', parkAfterMs, { min: 20, max: 60_000 }),
     driftGraceMs: DRIFT_GRACE_MS,
     fruitlessClaimsMax: wholeNumber('fruitlessClaimsMax', fruitlessClaimsMax, {
-      // The first two say nothing of who was to blame (X-57).
+      // The first two lost claims do not prove that the execution is at fault (X-57).
       min: 3,
       max: 1_000,
     }),
@@ -196,10 +202,16 @@ export function limitsOf(given: Partial<PayloadLimits> | undefined): PayloadLimi
   return limits;
 }
 
-/** A coordinator takes rows of 128 Ki characters; a codec's bytes are a third longer as text. */
+/**
+ * A coordinator accepts rows of up to 128 Ki characters, and a codec's bytes grow by a third as
+ * text.
+ */
 const REMOTE_INLINE_BYTES_MAX = 96_000;
 
-/** For a remote worker: larger values are kept apart, whatever the options say. */
+/**
+ * For a remote worker: caps the inline size at what a coordinator accepts, whatever the options ask
+ * for.
+ */
 export function remoteLimitsOf(given: Partial<PayloadLimits> | undefined): PayloadLimits {
   const limits = limitsOf(given);
   return { ...limits, inlineBytesMax: Math.min(limits.inlineBytesMax, REMOTE_INLINE_BYTES_MAX) };

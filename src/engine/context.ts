@@ -1,5 +1,5 @@
-// The `ctx` of a pipeline. Every call is a durable point: its result is recorded and given
-// back in the same order when the code is run again after a crash, a wait or a deploy.
+// The `ctx` of a pipeline. Every call is a durable point: the engine records its result. When the
+// code runs again after a crash, a wait or a deploy, the call returns the recorded result.
 
 import type { Attributes, Lane } from '../execution/execution.ts';
 import type { Failure, RetryPolicy } from '../execution/failure.ts';

@@ -1,4 +1,4 @@
-// Gathers what is known of an execution and says why it is not moving.
+// Reads everything that the store knows about an execution and explains why it is not moving.
 
 import type { ExecutionRecord } from '../execution/execution.ts';
 import { isTerminal } from '../execution/execution.ts';
@@ -16,10 +16,10 @@ import { possibleWorkers } from './possible-workers.ts';
 const EVENTS = 50;
 const PAGE = 1_000;
 
-/** How often it is looked at again when it moved while it was looked at. */
+/** Attempts before the result stands, if the execution moved between the reads. */
 const LOOKS = 3;
 
-/** Undefined when it is not known. */
+/** Undefined when the store does not know the execution. */
 export async function explainExecution(
   config: EngineConfig,
   id: ExecutionId,
@@ -28,7 +28,7 @@ export async function explainExecution(
   for (let looks = 1; execution !== undefined; looks += 1) {
     const explained = await withProblem(config, await explainRecord(config, execution));
     if (explained.code !== 'waiting-for-news' || looks >= LOOKS) return explained;
-    // The event that it waited for may have come between the reads.
+    // The event that the execution waits for may have arrived between the reads.
     const seen: ExecutionRecord = execution;
     execution = await config.store.executions.read(id);
     if (execution?.seq === seen.seq && execution.news === seen.news) return explained;
@@ -36,7 +36,10 @@ export async function explainExecution(
   return undefined;
 }
 
-/** Ready executions wait for claims, and the others for a time. */
+/**
+ * A problem of the store delays only these: ready executions wait for claims, and the others for a
+ * time.
+ */
 const SUFFERING: ReadonlySet<ExplainCode> = new Set(['ready', 'delayed', 'waiting-for-time']);
 
 async function withProblem(config: EngineConfig, explained: Explanation): Promise<Explanation> {
@@ -58,7 +61,7 @@ async function explainRecord(
     isOpen ? openAwaits(config, execution) : [],
     isOpen ? openChildrenOf(config, id) : { openChildren: 0 },
     isOpen && execution.release !== undefined ? workersAround(config, execution) : undefined,
-    // For its time: that of this host may be another.
+    // Read for the store's time; the clock of this host may differ.
     executions.dueSchedules({ limit: 1 }),
   ]);
   const pause = execution.holds.includes('paused') ? await pauseOf(config, id, last) : undefined;
@@ -81,11 +84,14 @@ async function explainRecord(
 }
 
 interface Around extends Required<Pick<ExplainFacts, 'workers' | 'without'>> {
-  /** Releases of its pipeline that workers have. */
+  /** Releases of the execution's pipeline that workers run. */
   readonly running: ReadonlySet<string>;
 }
 
-/** Workers that have its release, and workers that have its pipeline without a registered release. */
+/**
+ * Workers that run the execution's release, and workers that run its pipeline without a registered
+ * release.
+ */
 async function workersAround(
   config: EngineConfig,
   { project, pipeline, release }: ExecutionRecord,
@@ -100,8 +106,10 @@ async function workersAround(
 }
 
 /**
- * The active one, or else the newest that is not retired; one that workers have before one that none has. Never one from
- * before its own, unless it was moved to its own: older code did not begin it. Never one whose preflight found it broken.
+ * Suggests another release: the active one, or else the newest that is not retired. A release that
+ * workers run goes first. Releases older than the execution's own do not count, because older code
+ * did not begin it, unless an operator repinned it. Releases whose preflight found this execution
+ * broken never count.
  */
 async function otherRelease(
   config: EngineConfig,
@@ -125,7 +133,7 @@ async function otherRelease(
   return (among.find(({ name }) => name === active) ?? among[0])?.name;
 }
 
-/** Why it failed the last preflight of the active release. */
+/** Why the execution failed the last preflight of the active release. */
 async function misfitOf(
   config: EngineConfig,
   execution: ExecutionRecord,
@@ -138,7 +146,7 @@ async function misfitOf(
   return broken === undefined ? undefined : { release: active, why: broken.why };
 }
 
-/** The message that paused it, as named by its `paused` event. */
+/** The message that paused the execution; its `paused` event has the message's number. */
 async function pauseOf(
   config: EngineConfig,
   id: ExecutionId,
@@ -152,7 +160,10 @@ async function pauseOf(
   return message?.n === n && message?.kind === 'pause' ? message?.body : undefined;
 }
 
-/** Back to how it was parked, blocked or paused, however often it was paused and resumed since. */
+/**
+ * Reads back to the event that parked, blocked or paused the execution, however many events came
+ * later.
+ */
 async function lastEvents(
   config: EngineConfig,
   { id, seq, status, holds }: ExecutionRecord,

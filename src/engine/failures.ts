@@ -1,5 +1,5 @@
-// Errors of user code ↔ failures that can be stored. What user code catches is the same class in the
-// first run and in every replay, made from the stored failure.
+// Turns errors of user code into failures that can be stored, and back. User code catches the same
+// class in the first run and in every replay, because both build it from the stored failure.
 
 import { isAbsolute, relative } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -49,7 +49,7 @@ export class StepError extends Error {
         `StepError: category must be one of ${CATEGORIES.join(', ')}; got ${shown(category)}.`,
       );
     }
-    // Any number: what is left of a time that has passed is no mistake.
+    // Negative numbers pass: a caller may compute the rest of a time that is already over.
     if (retryAfterMs !== undefined && typeof retryAfterMs !== 'number') {
       throw new InvalidInput(
         `StepError: retryAfterMs must be a number; got ${shown(retryAfterMs)}.`,
@@ -79,7 +79,7 @@ interface Ended {
   readonly failure?: Failure;
 }
 
-/** An execution ended otherwise than by completing. */
+/** An execution ended in another status than `completed`. */
 class DidNotComplete extends Fault {
   readonly id: ExecutionId;
   readonly status: TerminalStatus;
@@ -120,7 +120,7 @@ export class ExecutionFailed extends DidNotComplete {
   }
 }
 
-/** The store refused it: nothing was written. */
+/** The store refused the request. It wrote nothing. */
 class ExecutionRefused<Refusal extends ExecutionRefusal> extends Fault {
   readonly refusal: Refusal;
 
@@ -157,7 +157,7 @@ export class ReleaseRefused extends Fault {
   }
 }
 
-/** Total: whatever user code throws becomes a failure, also what cannot be looked at. */
+/** Never throws: turns any thrown value into a failure, even one whose properties throw. */
 export function failureOf(error: unknown, at?: string): Failure {
   const where = at === undefined ? {} : { at };
   try {
@@ -187,7 +187,10 @@ function describedError(error: Error): Failure {
   };
 }
 
-/** Where the user's code threw; of a child that failed, where its code did. */
+/**
+ * The place where the user's code threw. For a failed child: the place where the child's code
+ * threw.
+ */
 function locationOf(error: Error, stack: unknown): Pick<Failure, 'location'> {
   const thrownAt = typeof stack === 'string' ? codeLocation(stack) : undefined;
   const location =
@@ -202,7 +205,7 @@ function textOf(value: unknown): string {
     : String(value);
 }
 
-/** Longer would be a mistake, and a time that far away cannot be stored. */
+/** A longer delay must be a mistake, and the store cannot keep a time that far away. */
 const RETRY_AFTER_MS_MAX = 30 * 86_400_000;
 
 /** The delay that the error asks for: `retryAfterMs`, or `retryAfter` in seconds as in HTTP. */
@@ -221,7 +224,10 @@ function isCategory(value: unknown): value is FailureCategory {
   return CATEGORIES.includes(value as FailureCategory);
 }
 
-/** A retry helps neither invalid values nor mistakes in code. A step that timed out may have had its effect. */
+/**
+ * A retry helps neither invalid values nor mistakes in code. A step that timed out may have had its
+ * effect.
+ */
 function categoryOf(error: Error): FailureCategory {
   if (error instanceof InvalidInput || error.name === 'PayloadTooLarge') return 'permanent';
   if (error instanceof ChildFailed) return 'permanent';
@@ -233,12 +239,15 @@ function shortened(message: string): string {
   return text.toWellFormed();
 }
 
-// The place in the user's code that a stack names: its first frame that is neither Holdfast's nor Node's.
+// Finds the place in the user's code that a stack names: the first frame outside Holdfast and Node.
 
 const OWN_ROOT = fileURLToPath(new URL('..', import.meta.url));
 const PACKAGES = /[/\\]node_modules[/\\]/;
 
-/** `file:line`, relative to the working directory where it is below it. Code in packages counts only without other. */
+/**
+ * Returns `file:line`, relative to the working directory if the file is below it. Frames in
+ * packages count only if the stack has no other.
+ */
 export function codeLocation(stack: string): string | undefined {
   const places = stack.split('\n').flatMap((line) => placeIn(line) ?? []);
   const place = places.find(({ file }) => !PACKAGES.test(file)) ?? places[0];
@@ -264,7 +273,7 @@ function placeIn(frame: string): Place | undefined {
 
 function pathOf(place: string): string | undefined {
   try {
-    // A module that was loaded again has a query behind its name.
+    // A reloaded module has a query behind its name.
     const path = place.startsWith('file:') ? fileURLToPath(place.replace(/[?#].*$/, '')) : place;
     return isAbsolute(path) ? path : undefined;
   } catch {
@@ -281,7 +290,7 @@ function fromHere(file: string): string {
   }
 }
 
-/** Thrown by `ctx.continueAsNew` and caught by the engine alone. */
+/** `ctx.continueAsNew` throws this, and only the engine catches it. */
 export class ContinueAsNew {
   readonly input: unknown;
 

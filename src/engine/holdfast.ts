@@ -1,4 +1,4 @@
-// Holdfast, embedded: submit, run and look after executions on one store.
+// The embedded Holdfast: submits, runs, inspects and controls executions on one store.
 
 import type { ExecutionRecord, Hold, Status } from '../execution/execution.ts';
 import type { Explanation } from '../execution/explain.ts';
@@ -184,7 +184,7 @@ export class Holdfast {
     input: Input,
     options: SignalledSubmit,
   ): Promise<{ readonly id: ExecutionId; readonly signalled: CommandAnswer }> {
-    // Checked first: what cannot be sent must not have been submitted.
+    // Check the signal first: a submission must not be stored if its signal can never be sent.
     const { submit, signal, acting } = signalledSubmit(this.#config.payloads, options);
     const id = await this.submit(pipeline, input, submit).then(
       (handle) => handle.id,

@@ -1,5 +1,5 @@
-// Ids of executions: UUIDs of version 7. Later ones sort later, and none can be guessed before it is made.
-// Those of interactions follow from the await that asks.
+// Ids of executions are UUIDs of version 7: later ids sort later, and no id can be guessed in
+// advance. The id of an interaction follows from the await that opens it.
 
 import { createHash } from 'node:crypto';
 import { SEQ_MAX } from '../execution/history.ts';
@@ -14,7 +14,7 @@ import { InvalidInput } from '../support/fault.ts';
 import { boundedText, rejectUnknownOptions, shown, wholeNumber } from '../support/options.ts';
 import type { Random } from '../support/random.ts';
 
-/** Rising within a process, also within a millisecond: what is submitted later sorts later. */
+/** Ids rise within a process, even within a millisecond, so later submissions sort later. */
 export class ExecutionIds {
   readonly #clock: Clock;
   readonly #random: Random;
@@ -26,7 +26,7 @@ export class ExecutionIds {
     this.#random = random;
   }
 
-  /** Time in front, then a counter of 12 bits, the rest from a random UUID. */
+  /** The time comes first, then a counter of 12 bits, and a random UUID fills the rest. */
   next(): ExecutionId {
     const ms = Math.trunc(this.#clock.wallMs());
     if (ms > this.#ms) {
@@ -35,7 +35,7 @@ export class ExecutionIds {
     } else {
       this.#count += 1;
     }
-    // Used up, or the clock was set back: time is borrowed from the next millisecond.
+    // The counter is used up, or the clock went back: borrow the next millisecond.
     if (this.#count > COUNT_MAX) {
       this.#ms += 1;
       this.#count = 0;
@@ -45,8 +45,8 @@ export class ExecutionIds {
   }
 
   /**
-   * For rows that come with an owner's write: as if made at `at`. History has it from then on. Did it follow from the
-   * call, others could take it before (X-13).
+   * Ids for rows that an owner's write creates, as if created at `at`. History keeps the id. It is
+   * random because other clients could take an id that follows from the call (X-13).
    */
   nextAt(at: Instant): ExecutionId {
     return `${timePrefix(at)}-7${this.#random.uuid().slice(15)}` as ExecutionId;
@@ -55,7 +55,7 @@ export class ExecutionIds {
 
 const COUNT_MAX = 0xfff;
 
-/** Below every id that is made at this time or later. */
+/** Sorts below every id created at this time or later. */
 export function earliestId(at: Instant): ExecutionId {
   return `${timePrefix(at)}-0000-0000-000000000000` as ExecutionId;
 }
@@ -77,12 +77,12 @@ export interface ResolvedPlace {
   readonly item: number;
 }
 
-/** The id to answer: it can be known, and answered, before the execution has asked. */
+/** The id to answer. You can compute it, and answer, before the execution asks. */
 export function interactionId(place: InteractionPlace): InteractionId {
   return interactionIdOf(resolvedPlace(place));
 }
 
-/** Sorts with its execution; two executions never share one (W-11). */
+/** Sorts with its execution. Two executions never share an interaction id (W-11). */
 export function interactionIdOf({ execution, call, item }: ResolvedPlace): InteractionId {
   const derived = derivedUuid(`${execution}/${call}/${item}`);
   return `${execution.slice(0, 13)}-7${derived.slice(15)}` as InteractionId;
@@ -114,7 +114,7 @@ function timePrefix(ms: number): string {
   return `${time.slice(0, 8)}-${time.slice(8, 12)}`;
 }
 
-/** Version 8: made from a name, the same every time. */
+/** Version 8: derived from a name, so the same name always yields the same UUID. */
 export function derivedUuid(name: string): string {
   const hex = createHash('sha256').update(name).digest('hex');
   return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-8${hex.slice(13, 16)}-a${hex.slice(17, 20)}-${hex.slice(20, 32)}`;

@@ -1,4 +1,5 @@
-// How the engine reports: an observer cannot throw into the engine, and without one problems are warnings.
+// Sends reports to the observer. Errors of an observer never reach the engine. Without an observer,
+// problems become warnings.
 
 import type { ExecutionRecord } from '../execution/execution.ts';
 import type { PipelineName } from '../execution/names.ts';
@@ -13,7 +14,7 @@ import type { Fence } from '../lease/fence.ts';
 import { thrownText } from '../support/options.ts';
 
 function ignored(): void {
-  // Nothing follows from it.
+  // The engine does not depend on the result.
 }
 
 export function tell(observer: ExecutionObserver | undefined, report: ExecutionReport): void {
@@ -25,14 +26,14 @@ export function tell(observer: ExecutionObserver | undefined, report: ExecutionR
     const told: unknown = observer.report(report);
     if (told instanceof Promise) told.catch(ignored);
   } catch {
-    // An observer's fault is its own; no execution is worth losing over a metric.
+    // Losing a metric must not cost an execution, so ignore the observer's error.
   }
 }
 
 /** For code whose failures reach the caller another way. */
 export const SILENT: ExecutionObserver = Object.freeze({ report: ignored });
 
-/** On stderr: failures as Node warnings, and what code logs. */
+/** Writes to stderr: failures as Node warnings, and the messages of `ctx.log`. */
 export function warn(report: ExecutionReport): void {
   const problem = problemLine(report);
   if (problem !== undefined) process.emitWarning(problem, 'HoldfastWarning');
@@ -40,7 +41,7 @@ export function warn(report: ExecutionReport): void {
   if (logged !== undefined) process.stderr.write(`${logged}\n`);
 }
 
-/** Something failed that should not have; whatever was thrown. */
+/** Reports an unexpected failure, whatever the code threw. */
 export function tellTrouble(
   observer: ExecutionObserver | undefined,
   what: string,

@@ -1,4 +1,4 @@
-// A pipeline: a name and a plain async function. Never bundled, never sandboxed.
+// A pipeline is a name and a plain async function. Holdfast never bundles or sandboxes it.
 
 import { type PipelineName, parsePipelineName } from '../execution/names.ts';
 import { type AnyQuestion, checkQuestions } from '../features/awaits/question-api.ts';
@@ -69,7 +69,7 @@ const NAMES: readonly (keyof PipelineOptions<unknown, unknown>)[] = [
 
 const EVERY_STEP: CheckpointPolicy = Object.freeze({ every: 'step' });
 
-/** Those that were made here. */
+/** The pipelines that this copy of the package created. */
 const made: WeakSet<object> = new WeakSet();
 
 export function pipeline<Input = unknown, Output = unknown>(
@@ -95,7 +95,10 @@ export function pipeline<Input = unknown, Output = unknown>(
   return result;
 }
 
-/** One that `pipeline` has made; also that of another copy of this package, which is checked again. */
+/**
+ * Accepts a pipeline that `pipeline` created. Another copy of this package may have created it;
+ * this function then checks it again.
+ */
 export function asPipeline(value: unknown): AnyPipeline | undefined {
   if (typeof value !== 'object' || value === null) return undefined;
   if (made.has(value)) return value as AnyPipeline;
@@ -107,7 +110,7 @@ export function asPipeline(value: unknown): AnyPipeline | undefined {
   }
 }
 
-/** The target of a submit or spawn: a pipeline, or the name of one. */
+/** The target of a submit or spawn: a pipeline, or a pipeline's name. */
 export function pipelineOf(what: string, given: unknown): Pick<AnyPipeline, 'name' | 'input'> {
   if (typeof given === 'string') return { name: parsePipelineName(given) };
   const known = asPipeline(given);
@@ -121,7 +124,7 @@ export function questionOf(pipeline: AnyPipeline, name: string): AnyQuestion | u
   return pipeline.awaits?.find((each) => each.name === name);
 }
 
-/** Each name once. */
+/** Rejects two remote steps of one name. */
 function checkRemoteSteps(steps: unknown): void {
   const names = new Set<string>();
   for (const step of readList('pipeline: remoteSteps', steps)) {
@@ -153,7 +156,8 @@ function checkedPolicy(given: CheckpointPolicy): CheckpointPolicy {
   return Object.freeze(policy);
 }
 
-// The pipelines whose code is in this process: those of its workers, and those it was opened with.
+// The pipelines whose code is in this process: those of its workers, and those in the options of
+// `openHoldfast`.
 
 // biome-ignore lint/suspicious/noExplicitAny: pipelines of any input and output, in one list
 export type Pipelines = readonly Pipeline<any, any>[];
@@ -165,7 +169,7 @@ export class KnownPipelines {
     this.#byName = new Map(pipelinesByName('openHoldfast', pipelines));
   }
 
-  /** Replaces a pipeline that was known before under the same name. */
+  /** Replaces an earlier pipeline of the same name. */
   add(pipelines: ReadonlyMap<PipelineName, AnyPipeline>): void {
     for (const [name, pipeline] of pipelines) this.#byName.set(name, pipeline);
   }
@@ -193,9 +197,9 @@ export function pipelinesByName(
   return byName;
 }
 
-// A step that another worker takes: its name and what goes in and comes out, apart from its code. A call of it is
-// a child with one step, so that any worker that announces its name can claim it, over any transport and in any
-// language; retries, fences and takeovers are those of every execution.
+// A step that another worker runs: its name, its input and its output, without its code. Each call
+// of it is a child with one step. Any worker that announces the name can claim that child, over any
+// transport and in any language. Retries, fences and takeovers work as for every execution.
 
 export interface RemoteStepOptions<Input, Output> {
   readonly name: string;

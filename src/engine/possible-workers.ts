@@ -1,4 +1,5 @@
-// Workers that could take an execution: they live, have its pipeline and, if it is pinned, its release.
+// Finds workers that could take an execution: they are alive, run its pipeline and, if it is
+// pinned, its release.
 
 import type { ExecutionRecord } from '../execution/execution.ts';
 import type { ProjectName } from '../execution/names.ts';
@@ -15,7 +16,10 @@ import { SubmitRefused } from './failures.ts';
 
 const PAGE = 1_000;
 
-/** All that work for it, page after page: how many others have is no matter. */
+/**
+ * All workers of the project. The query filters by project, so the workers of other projects do not
+ * add pages.
+ */
 export async function everyWorker(
   config: Pick<EngineConfig, 'store'>,
   project: ProjectName | undefined,
@@ -32,13 +36,13 @@ export async function everyWorker(
 
 interface PossibleWorker {
   readonly name: string;
-  /** The one it announced, if that is what is registered. */
+  /** The release that the worker announced, if it matches the registered one. */
   readonly release?: string;
   readonly state: WorkerState;
   readonly since: WorkerRecord['provedAt'];
 }
 
-/** All that have it and are not gone, also those that take nothing. */
+/** All workers that run the pipeline and are not gone, including stuck ones, which take nothing. */
 export async function possibleWorkers(
   config: EngineConfig,
   { project, pipeline, release }: Pick<ExecutionRecord, 'project' | 'pipeline' | 'release'>,
@@ -46,7 +50,7 @@ export async function possibleWorkers(
   const { executions } = config.store;
   const [all, { now }] = await Promise.all([
     everyWorker(config, project),
-    // For its time: that of this host may be another.
+    // Read for the store's time; the clock of this host may differ.
     executions.dueSchedules({ limit: 1 }),
   ]);
   return all
@@ -61,7 +65,10 @@ export async function possibleWorkers(
     .filter(({ state }) => state !== 'gone' && state !== 'draining');
 }
 
-/** RE-12, for who would rather not wait. It is a look, not a promise: who is there now may be gone in a moment. */
+/**
+ * For callers that prefer a refusal to waiting. The check promises nothing: a worker may leave
+ * right after it (RE-12).
+ */
 export async function requireWorker(config: EngineConfig, submission: Submit): Promise<void> {
   const { pipeline } = submission;
   const line = await config.store.executions.line(submission);

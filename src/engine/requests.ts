@@ -1,4 +1,4 @@
-// Commands, signals and queries: arguments of callers, checked and turned into requests to the store.
+// Checks the arguments of commands, signals and queries and turns them into requests to the store.
 
 import { HOLDS, type Hold, STATUSES, type Status } from '../execution/execution.ts';
 import { SEQ_MAX } from '../execution/history.ts';
@@ -30,7 +30,7 @@ export function commandOf(what: string, id: string, given: Acting): Command {
   return command(id, readOptions(what, given, ACTING));
 }
 
-/** J-1: with who acts, for the audit. */
+/** Adds the actor and the reason for the audit (J-1). */
 export function actOf(
   config: EngineConfig,
   act: 'cancel' | 'pause' | 'resume',
@@ -64,7 +64,9 @@ export interface SignalledSubmit extends Omit<SubmitOptions, 'client'> {
   readonly signal: Pick<Message, 'name' | 'value'>;
 }
 
-/** Before anything is written: what cannot be sent must not have been submitted either. */
+/**
+ * Runs before anything is written: a submission must not be stored if its signal can never be sent.
+ */
 export function signalledSubmit(
   payloads: Payloads,
   given: SignalledSubmit,

@@ -1,5 +1,5 @@
-// Waiting for executions to end. All who wait in one process share one query at a time; a ring makes it
-// look at once, and it polls because rings may be lost.
+// Waits for executions to end. All waiting callers of a process share one query at a time. A wakeup
+// triggers the query at once; polling covers lost wakeups.
 
 import type { ExecutionRecord } from '../execution/execution.ts';
 import type { Failure } from '../execution/failure.ts';
@@ -15,7 +15,7 @@ import { OUTPUT } from './values/place.ts';
 
 const POLL_MS = 1_000;
 const BATCH = 1_000;
-/** With more who wait than this, rings are answered together, this often at most. */
+/** With more waiting callers than this, one query answers all wakeups of a pause. */
 const FEW = 100;
 const MANY_PAUSE_MS = 100;
 
@@ -57,12 +57,12 @@ export class Results {
     this.#unlisten = config.store.executions.onRing(() => this.#ring());
   }
 
-  /** It ended in this process: there is no need to ask the store. */
+  /** An execution ended in this process, so its waiting callers need no query. */
   endedHere(outcome: Outcome): void {
     if (this.#waiting.size > 0) this.#settle(outcome);
   }
 
-  /** Its output, when it completes, or that of the execution that continues it; throws ExecutionFailed. */
+  /** The output, when the execution or its continuation completes. Throws ExecutionFailed. */
   async output<Output>(first: ExecutionId, signal?: AbortSignal): Promise<Output> {
     let continuations: Continuations | undefined;
     for (let id = first; ; ) {
@@ -79,7 +79,10 @@ export class Results {
     }
   }
 
-  /** An outcome says nothing of its project, to which what is sealed or kept apart belongs. */
+  /**
+   * Sealed and large values belong to a project, and an outcome does not name it, so read the
+   * record first.
+   */
   #decoded(id: ExecutionId, out: object): unknown {
     const { payloads } = this.#config;
     const place = { owners: [id], position: OUTPUT };
@@ -88,7 +91,7 @@ export class Results {
       : payloads.of(DEFAULT_PROJECT).decodeEnvelope(out, place);
   }
 
-  /** Throws instead of waiting for an execution that was never submitted. */
+  /** Throws instead of waiting for an execution that does not exist. */
   async requireKnown(id: ExecutionId): Promise<ExecutionRecord> {
     const record = await this.#config.store.executions.read(id);
     if (record !== undefined) return record;
@@ -96,7 +99,7 @@ export class Results {
     throw new Fault(why, describeExecutionRefusal({ why, id }));
   }
 
-  /** How it ended. Rejects when the signal aborts first. */
+  /** Resolves with the outcome. Rejects when the signal aborts first. */
   ended(id: ExecutionId, signal?: AbortSignal): Promise<Outcome> {
     return new Promise((resolve, reject) => {
       const waiting: Waiter = {
@@ -133,7 +136,10 @@ export class Results {
     if (all?.size === 0) this.#waiting.delete(id);
   }
 
-  /** After this turn: who ended here has been told by then. */
+  /**
+   * Waits for the end of this turn: by then `endedHere` has settled the executions that ended in
+   * this process.
+   */
   #ring(): void {
     if (this.#waiting.size === 0 || this.#isRung) return;
     this.#isRung = true;

@@ -1,4 +1,4 @@
-// Retry options, checked and completed once.
+// Retry options, checked once and completed with defaults.
 
 import { DEFAULT_RETRY, type RetryPolicy } from '../execution/failure.ts';
 import { InvalidInput } from '../support/fault.ts';
@@ -23,7 +23,7 @@ const DEFAULT: ResolvedRetry = Object.freeze({ policy: DEFAULT_RETRY, rules: [] 
 
 const resolved: WeakMap<RetryOptions, ResolvedRetry> = new WeakMap();
 
-/** Options objects are usually constants, so each is checked once. */
+/** Options objects are usually constants, so the check of each runs once. */
 export function resolveRetry(options: RetryOptions | undefined): ResolvedRetry {
   if (options === undefined) return DEFAULT;
   let known = resolved.get(options);
@@ -77,7 +77,7 @@ export function ruleFor(retry: ResolvedRetry, error: unknown): RetryRule | undef
   });
 }
 
-/** A rule that throws matches nothing: the category decides. */
+/** A rule that throws does not match, so the failure's category decides. */
 function matches(when: (error: unknown) => boolean, error: unknown): boolean {
   try {
     return when(error);

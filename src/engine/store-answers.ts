@@ -1,4 +1,5 @@
-// Answers of the store to a worker: outages, which are waited out, and refusals, which end a claim.
+// The store's responses to a worker: outages, which the worker waits out, and refusals, which end a
+// claim.
 
 import { isTerminal, type Status } from '../execution/execution.ts';
 import type { HistoryEvent, HistoryEventKind } from '../execution/history.ts';
@@ -19,12 +20,15 @@ import type { Run } from './run/run.ts';
 const HISTORY_PAGE = 2_000;
 const AGAIN_MS = { first: 20, max: 2_000 } as const;
 
-/** How often values that are kept apart are tried before the caller gets the fault: about ten minutes. */
+/** Tries for a blob before the caller gets the fault: about ten minutes. */
 const TRIES_MAX = 300;
 
 type Pausing = Pick<WorkerConfig, 'timers' | 'random'>;
 
-/** Calls again while the store is away, with longer and longer pauses. Throws the last fault once it is to stop. */
+/**
+ * Repeats the call during an outage, with growing pauses. Throws the last fault when the signal
+ * aborts or the tries are used up.
+ */
 async function again<Answer>(
   { timers, random }: Pausing,
   call: () => Promise<Answer>,
@@ -43,10 +47,10 @@ async function again<Answer>(
   }
 }
 
-/** The claim that a read is for. */
+/** The claim that a read belongs to. */
 export type Reading = Pick<Run, 'config'> & { readonly session: Pick<Run['session'], 'signal'> };
 
-/** Reads of a run: asked again for as long as its session lives. */
+/** For reads of a run: repeats them as long as the session lives. */
 export function patiently<Answer>(
   { config, session }: Reading,
   read: () => Promise<Answer>,
@@ -69,8 +73,8 @@ export async function readHistory(
 }
 
 /**
- * Undefined when the session is over before the store has answered. Throws what will never change. With a fault, the
- * call was tried once already.
+ * Undefined when the session ends before the store responds. Throws faults that a retry cannot
+ * change. Pass `fault` if the call already failed once.
  */
 export async function untilAnswered<Answer>(
   { config, session }: Reading,
@@ -93,8 +97,8 @@ export async function untilAnswered<Answer>(
 }
 
 /**
- * For values that are kept apart while a step's result waits for that: a store that is away must not turn a step
- * that has succeeded into one that is tried again.
+ * For blobs of a step's result: during an outage, a step that succeeded must not fail and run
+ * again.
  */
 export function patientBlobs(store: BlobStore, config: Pausing): BlobStore {
   const patient = <Answer>(call: () => Promise<Answer>): Promise<Answer> =>
@@ -115,7 +119,7 @@ export function tried<Answer>(call: () => Promise<Answer>): Promise<Answer> {
   }
 }
 
-/** Another owner, or an ended session. */
+/** Another worker owns the execution, or the session ended. */
 export class ClaimLost extends Fault {
   override readonly name = 'ClaimLost';
 
@@ -124,7 +128,7 @@ export class ClaimLost extends Fault {
   }
 }
 
-/** The claim is there, and what was to be written does not fit what is stored. */
+/** The claim holds, but the write does not fit the stored history. */
 export class HistoryDiffers extends Fault {
   override readonly name = 'HistoryDiffers';
 
@@ -144,18 +148,18 @@ const OVER: readonly ExecutionRefusal['why'][] = [
   ...(['execution-unknown', 'superseded', 'not-running', 'claim-ended', 'fence-ahead'] as const),
 ];
 
-/** Whose claim it was can do nothing more; others can. */
+/** The owner of this claim can do nothing more; other workers can. */
 export function isClaimOver({ why }: ExecutionRefusal): boolean {
   return OVER.includes(why);
 }
 
-/** The verb with which an owner leaves that writes this event. */
+/** The owner's verb that writes this event. */
 export function verbOf(kind: HistoryEventKind): OwnerVerb {
   if (kind === 'parked') return 'park';
   return isTerminal(kind as Status) ? 'finish' : 'giveBack';
 }
 
-/** The part of a refusal that is counted. */
+/** The part of a refusal that the tally counts. */
 export function whyOf(refusal: OwnerRefusal): Pick<RefusedWrite, 'why' | 'newest'> {
   const { why } = refusal;
   return why === 'superseded' ? { why, newest: refusal.newest } : { why };

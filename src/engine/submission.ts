@@ -1,4 +1,4 @@
-// Submissions: arguments of callers, checked.
+// Checks the arguments of submissions.
 
 import {
   type Attributes,
@@ -108,13 +108,16 @@ const NO_ATTRIBUTES: Attributes = Object.freeze({});
 export interface SubmitAsked<Input> {
   readonly input: Input;
   readonly options: SubmitOptions | undefined;
-  /** It came by this template, merged into the rest already. */
+  /** The template of the submission; its parameters and options are already merged in. */
   readonly template?: TemplateVersion;
-  /** To which a codec binds the input. Default: the execution. */
+  /** The owner to which a codec binds the input. Default: the execution. */
   readonly owner?: string;
 }
 
-/** Nothing starts after its deadline: a worker takes it at the deadline, and ends it (X-20). */
+/**
+ * Nothing starts after its deadline. A worker claims the execution at the deadline and ends it
+ * (X-20).
+ */
 export function delayOf({
   delayMs = 0,
   deadlineMs = Infinity,
@@ -122,7 +125,9 @@ export function delayOf({
   return Math.min(delayMs, deadlineMs);
 }
 
-/** Missing parts are left out one by one: a spread for each costs more than all the rest. */
+/**
+ * Mutable, because a spread for each optional part would cost more than the rest of a submission.
+ */
 type Making = { -readonly [Part in keyof Submit]: Submit[Part] };
 
 export async function submissionOf<Input>(
@@ -133,7 +138,7 @@ export async function submissionOf<Input>(
   const { template } = asked;
   const options = checkedOptions(asked.options);
   const { name, input: schema } = pipelineOf('submit', pipeline);
-  // Stored as it was given: the worker that runs it checks it again, and a schema may change values.
+  // Store the input as given. The worker validates it again, and a schema may change values.
   const { input } = asked;
   if (schema !== undefined) {
     const checked = validated(`The input of "${name}"`, schema, input);
@@ -170,7 +175,7 @@ export async function submissionOf<Input>(
   return submit;
 }
 
-/** With what else the caller's own transaction does, if it is given one. */
+/** Submits, inside the caller's own transaction if there is one. */
 export function store(
   { kind, executions }: CoordinatorStore,
   request: Submit & Audited,
@@ -183,7 +188,10 @@ export function store(
   );
 }
 
-/** The intent is what the caller asked for, before any codec: encryption never gives the same bytes twice. */
+/**
+ * The intent is the caller's request before any codec, because encryption never yields the same
+ * bytes twice.
+ */
 function intentOf(
   options: SubmitOptions,
   asked: Pick<SubmitAsked<unknown>, 'input'> & {
@@ -197,19 +205,19 @@ function intentOf(
   return canonicalDigest([name, input, intent, ...(template === undefined ? [] : [template])]);
 }
 
-/** The same for what a caller would call the same. */
+/** Equal requests have equal digests. */
 export function canonicalDigest(value: unknown): string {
   let text: string;
   try {
     text = JSON.stringify(canonical(value));
   } catch (cause) {
-    // It was read before, but not for the last time.
+    // A getter succeeded before and throws now.
     throw unreadable('The input', cause);
   }
   return digestOf(Buffer.from(text));
 }
 
-/** The same whatever the order in which properties were written; absent ones do not count. */
+/** Independent of the order of properties; ignores undefined ones. */
 function canonical(value: unknown): unknown {
   if (value === undefined) return ['nothing'];
   if (Array.isArray(value)) return ['array', ...value.map(canonical)];
@@ -220,7 +228,7 @@ function canonical(value: unknown): unknown {
   return ['object', ...sorted.map(([name, each]) => [name, canonical(each)])];
 }
 
-/** As stores have it: one that is stored with a tag. */
+/** True if the store keeps the value with a tag. */
 function isOfClass(value: unknown): boolean {
   if (typeof value !== 'object' || value === null) return false;
   const prototype = Object.getPrototypeOf(value) as unknown;
@@ -239,7 +247,7 @@ export function cursorOf(cursor: unknown): ExecutionId {
   }
 }
 
-/** A copy, all of it checked. */
+/** Returns a checked copy. */
 export function checkedOptions(given: SubmitOptions | undefined): SubmitOptions {
   if (given === undefined) return NO_OPTIONS;
   const options = readOptions('submit', given, SUBMIT_NAMES);
@@ -256,7 +264,7 @@ export function checkedOptions(given: SubmitOptions | undefined): SubmitOptions 
   return { ...options, ...checkedPlacing('submit', placing) };
 }
 
-/** Options of both submit and spawn: place in the queue, limits, tags and attributes. */
+/** Options of both submit and spawn: lane, times, limits, tags and attributes. */
 export function checkedPlacing(what: string, given: Placing): Placing {
   const options = readOptions(what, given, PLACING_NAMES);
   const { lane, delayMs, deadlineMs, concurrency, rate, tags, attributes } = options;
@@ -320,7 +328,7 @@ function checkedAttributes(given: Attributes): Attributes {
   return Object.fromEntries(checked) as Attributes;
 }
 
-/** Whether it can be the value of an attribute. */
+/** True if it can be the value of an attribute. */
 export function isLabel(value: unknown): value is string | number | boolean {
   if (typeof value === 'string') return isFitText(value);
   return typeof value === 'boolean' || Number.isFinite(value);

@@ -1,4 +1,4 @@
-// Calls of `ctx`: one that the code has made and waits for, and the base that all kinds share.
+// The calls of `ctx`: the interface of a pending call, and the base class of all kinds.
 
 import { AsyncLocalStorage, AsyncResource } from 'node:async_hooks';
 import type { Failure } from '../../execution/failure.ts';
@@ -13,42 +13,51 @@ import type { Entry } from './journal.ts';
 import type { CallBody, Opening, Settlement } from './ledger.ts';
 import type { Run } from './run.ts';
 
-/** A call that the code has made and that is not settled. */
+/** A pending call: the code made it, and nothing has settled it yet. */
 export interface Call {
   readonly key: CallKey;
-  /** Begins what is not recorded, or goes on with what was begun. */
+  /** Begins the call if history does not have it, or continues one that history opened. */
   start(opening: Opening | undefined): void;
-  /** A promise while a value is being fetched: nothing else is delivered before it is there. */
+  /**
+   * Returns a promise while it fetches a value. The run delivers nothing else until the value is
+   * there.
+   */
   settle(settlement: Settlement): void | Promise<void>;
   reject(error: Error): void;
-  /** Set while nothing of it runs here: the event that it waits for. */
+  /** The event that the call waits for; set only while no part of the call runs in this process. */
   readonly waits: Wait | undefined;
-  /** For calls that are settled by what others recorded: it may leave by itself. */
+  /**
+   * For calls that another execution or a message settles: checks again whether the execution can
+   * park.
+   */
   look?(): void;
-  /** For calls that have effects: when it is settled, whichever way. Never rejects. */
+  /** For calls with effects: resolves once the call has settled, either way. Never rejects. */
   ended?(): Promise<void>;
-  /** The execution has left this process: whatever of it is still timed here goes. */
+  /** The execution has left this process: cancel the call's timers. */
   leave(): void;
 }
 
-/** `due`: by itself at this store time. `children`: until so many have ended. */
+/**
+ * `dueAt`: the call settles by itself at this store time. `children`: it waits until so many have
+ * ended.
+ */
 export interface Wait {
   readonly dueAt?: Instant;
   readonly children?: number;
 }
 
-/** The arguments of a call, checked. */
+/** The checked arguments of a call. */
 export interface CallPlan {
   readonly key: CallKey;
 }
 
-/** The run that a call belongs to, its arguments, and the promise that the code has. */
+/** Holds the run of a call, its arguments, and the promise that the code awaits. */
 export abstract class PromisedCall<Plan extends CallPlan, Result> implements Call {
   waits: Wait | undefined;
   protected readonly run: Run;
   protected readonly plan: Plan;
   protected readonly promised: PromiseWithResolvers<Result>;
-  /** Takes back the timer or the listener that it waits with. */
+  /** Cancels the timer or the listener that the call waits with. */
   protected stopWaiting: (() => void) | undefined;
 
   constructor(run: Run, plan: Plan, promised: PromiseWithResolvers<Result>) {
@@ -65,7 +74,7 @@ export abstract class PromisedCall<Plan extends CallPlan, Result> implements Cal
 
   abstract settle(settlement: Settlement): void | Promise<void>;
 
-  /** The code may have left the promise behind: that must not stop the process. */
+  /** The code may not await the promise, and an unhandled rejection would stop the process. */
   reject(error: Error): void {
     this.stopWaiting?.();
     this.promised.promise.catch(noteRejection);
@@ -76,7 +85,7 @@ export abstract class PromisedCall<Plan extends CallPlan, Result> implements Cal
     this.stopWaiting?.();
   }
 
-  /** The code still waits for its result. */
+  /** True while the code waits for the result. */
   protected get isWanted(): boolean {
     return !this.run.isOver && this.run.cancelled === undefined;
   }
@@ -88,7 +97,7 @@ export abstract class PromisedCall<Plan extends CallPlan, Result> implements Cal
     if (run.isOver) return;
     this.waits = { dueAt };
     this.stopWaiting = after(run, Math.max(0, dueAt - run.storeNow()), () => {
-      // A timer of the process may be early, or cut short when the wait is very long.
+      // Timers of the process may fire early, and Node caps very long ones.
       if (dueAt > run.storeNow()) this.waitUntil(dueAt, due);
       else due();
     });
@@ -114,7 +123,7 @@ export abstract class PromisedCall<Plan extends CallPlan, Result> implements Cal
     });
   }
 
-  /** Gives the code the value that was recorded. */
+  /** Resolves the code's promise with the recorded value. */
   protected resolveWith({ live, body }: Settlement, place: ExpectedPlace): void | Promise<void> {
     const { resolve } = this.promised;
     const value =
@@ -125,7 +134,7 @@ export abstract class PromisedCall<Plan extends CallPlan, Result> implements Cal
     resolve(value as Result);
   }
 
-  /** Settles a step with the value or the failure that was recorded. */
+  /** Settles a step with its recorded value or failure. */
   protected settleStep(name: string, settlement: Settlement): void | Promise<void> {
     if (settlement.kind !== 'step-failed') {
       return this.resolveWith(settlement, this.run.expectedCall(this.key));
@@ -133,7 +142,7 @@ export abstract class PromisedCall<Plan extends CallPlan, Result> implements Cal
     this.reject(new StepFailed(name, settlement.body.failure as Failure));
   }
 
-  /** It failed before anything was recorded: a replay asks for it again. */
+  /** The call failed before the journal recorded anything, so a replay makes it again. */
   protected failUnrecorded(error: unknown): void {
     this.run.calls.delete(this.key);
     this.reject(error instanceof Error ? error : new Error(thrownText(error)));
@@ -141,15 +150,16 @@ export abstract class PromisedCall<Plan extends CallPlan, Result> implements Cal
   }
 }
 
-// Calls of a context inside a step would be recorded before the step that made them, and a replay, which
-// does not run the step again, would never ask for them. They are refused where they are made.
+// Refuses calls of `ctx` that code makes inside a step. History would have them before the step
+// that made them. A replay does not run the step again, so it would never make them.
 
-/** The run whose step the current code is part of. */
+/** The run whose step the current code belongs to. */
 const insideStep: AsyncLocalStorage<object> = new AsyncLocalStorage();
 
 /**
- * Runs `fn` as part of a step of this run. In a resource, which puts back what was there before: `insideStep.run`
- * would make a copy of it, once for every step, and leave that to the code that goes on.
+ * Runs `fn` as part of a step of this run. An AsyncResource restores the previous context
+ * afterwards. `insideStep.run` would copy that context for every step and leave the copy to the
+ * code that continues.
  */
 export function runInside<Argument, Result>(
   run: object,
@@ -178,7 +188,7 @@ export function isInside(run: object): boolean {
   return insideStep.getStore() === run;
 }
 
-/** Undefined unless the call is made inside a step of this run. */
+/** Returns an error if the call happens inside a step of this run. */
 export function refuseInside(run: object, key: CallKey): InvalidInput | undefined {
   if (!isInside(run)) return undefined;
   return new InvalidInput(

@@ -1,5 +1,5 @@
-// The writes with which an owner leaves an execution: it ends, waits, or goes back. Each takes along
-// what the journal still has, in one transaction, and happens once.
+// The writes with which an owner leaves an execution: it ends, parks, or goes back. Each write
+// happens once and includes the journal's remaining entries, in one transaction.
 
 import { isNativeError } from 'node:util/types';
 import type { TerminalStatus } from '../../execution/execution.ts';
@@ -34,7 +34,7 @@ const GIVE_UP_MS = 1_000;
 
 export interface End {
   readonly status: TerminalStatus;
-  /** A field of the last event and of what the parent is told: `"out":…` or `"failure":…`. */
+  /** A field of the last event and of the message to the parent: `"out":…` or `"failure":…`. */
   readonly field: string;
   readonly failure?: Failure;
 }
@@ -51,16 +51,16 @@ type Consequences = Pick<Finish, 'outcome' | 'deadLetter' | 'leavesAwaits'>;
 
 const NONE: Consequences = Object.freeze({});
 
-/** Y-10. */
+/** Ends in these statuses leave a dead letter (Y-10). */
 const LEAVES_LETTER: ReadonlySet<TerminalStatus> = new Set<TerminalStatus>([
   'failed',
   'quarantined',
 ]);
 
 export interface ClaimExitEvents {
-  /** Nothing of its code is listened to any more: only the write with which it leaves is under way. */
+  /** The run no longer listens to its code; only the leaving write is under way. */
   leaving(): void;
-  /** The execution is with this worker no longer. */
+  /** This worker no longer has the execution. */
   left(): void;
   troubled(error: unknown): void;
 }
@@ -86,7 +86,7 @@ export class ClaimExit {
     this.#end({ status, body: `{${field}}`, failure }, () => this.#consequences(end));
   }
 
-  /** The write is the same in every try of it. */
+  /** Every retry sends the same write. */
   #end(
     {
       status,
@@ -112,7 +112,7 @@ export class ClaimExit {
     });
   }
 
-  /** The consequences of an end: mostly none. */
+  /** The further writes of an end; most ends have none. */
   #consequences({ status, field, failure }: End): Consequences {
     const { id, parent } = this.run.claimed.execution;
     const { hasAwaited } = this.run.ledger;
@@ -131,17 +131,17 @@ export class ClaimExit {
     const { project, pipeline, lane, tags, attributes } = same;
     const { key, intent, parent, concurrency, rate, template } = same;
     const { submittedBy, scheduled, traceparent } = same;
-    // The overall deadline stays what it was.
+    // The overall deadline stays the same.
     const deadlineMs = deadlineAt && Math.max(1, Math.ceil(deadlineAt - this.run.storeNow()));
     const successor: Submit = {
-      // By which it is known to stay for as long as what it continues (F-2).
+      // Retention keeps the successor and its predecessors for the same time, by this link (F-2).
       body: JSON.stringify({ continues }) as Payload,
-      // Its steps are others, so their idempotency keys are: it begins a lineage.
+      // The successor runs new steps with new idempotency keys, so it begins a new lineage.
       ...{ id, project, pipeline, lane, input, lineage: id, tags, attributes },
       ...present({ deadlineMs, key, intent, parent }),
       ...present({ concurrency, rate, template, submittedBy, scheduled, traceparent }),
     };
-    // Messages that this code received are in the same write.
+    // The same write marks the messages that this code received.
     let news: Pick<Finish, 'newsSeen' | 'unread'> | undefined;
     this.#end({ status: 'completed', body: JSON.stringify({ continuedAs: id }) }, () => {
       const { inbox, ledger } = this.run;
@@ -150,7 +150,7 @@ export class ClaimExit {
     });
   }
 
-  /** Y-2: what it did is undone, under a claim of its own. */
+  /** Gives the execution back; a new claim undoes its steps (Y-2). */
   turnBack({ status, field }: Pick<End, 'status' | 'field'>): void {
     this.#leave({
       kind: 'compensating',
@@ -166,7 +166,10 @@ export class ClaimExit {
     this.block(why, drift);
   }
 
-  /** Open, explained, and left alone until it is resumed; unless it was cancelled (X-17). */
+  /**
+   * Leaves the execution open, with a reason, until an operator resumes it. If it was cancelled
+   * meanwhile, it ends instead (X-17).
+   */
   block(why: string, about?: Drift | { readonly failure: Failure }): void {
     if (this.#isLeaving) return;
     this.#isLeaving = true;
@@ -174,7 +177,7 @@ export class ClaimExit {
     this.#blockUnlessCancelled(why, about).catch((fault: unknown) => this.reject(fault));
   }
 
-  /** Blocked, whatever was tried before; and tried again until it is, for as long as the session lives. */
+  /** Blocks the execution whatever was tried before, and retries while the session lives. */
   giveUp(why: string): void {
     if (this.#hasGivenUp) return;
     this.#hasGivenUp = true;
@@ -190,7 +193,7 @@ export class ClaimExit {
         await this.#blockUnlessCancelled(why);
         return;
       } catch {
-        // The store may take it later, and no other worker can do it.
+        // The store may accept it later, and no other worker can do it.
         await config.timers.pause(GIVE_UP_MS, session.signal);
       }
     }
@@ -202,7 +205,8 @@ export class ClaimExit {
     const sentence = ledger.cause === undefined ? why : `What it did cannot be undone: ${why}`;
     const body = JSON.stringify({ why: sentence, ...about }) as Payload;
     for (;;) {
-      // A cancel in the inbox would otherwise wait until it is resumed.
+      // Without this check, a cancel in the inbox would wait until an operator resumes the
+      // execution.
       const { seen, cancel } = await lastWordsTo(this.run);
       if (cancel !== undefined && ledger.cause === undefined && !this.#wasRejected) {
         this.#isLeaving = false;
@@ -225,7 +229,7 @@ export class ClaimExit {
     else this.finish(end);
   }
 
-  /** `abandoned`: steps of it still run here, so they may be run twice. */
+  /** `abandoned`: some of its steps still run here, so the next owner may run them twice. */
   giveBack(why: 'stopping' | 'resumed', abandoned = false): void {
     this.#leave({
       kind: 'given-back',
@@ -239,7 +243,7 @@ export class ClaimExit {
     });
   }
 
-  /** Unless it was resumed, or cancelled, meanwhile (X-18). */
+  /** Pauses, unless a resume or a cancel arrived meanwhile (X-18). */
   pause(): void {
     const { inbox } = this.run;
     this.#leaveUnlessNews({
@@ -250,7 +254,10 @@ export class ClaimExit {
     });
   }
 
-  /** A write can never be stored: the execution fails with that, if that can be stored. */
+  /**
+   * The store can never accept a write: the execution fails with that error, if the store accepts
+   * that.
+   */
   reject(fault: unknown): void {
     if (fault instanceof HistoryDiffers) {
       this.giveUp(fault.message);
@@ -282,7 +289,7 @@ export class ClaimExit {
     });
   }
 
-  /** Not over before it is done: something may have arrived, and then it stays. */
+  /** The run is over only after the write. If a message arrived meanwhile, the execution stays. */
   #leaveUnlessNews(how: Leaving<Parked | GivenBack>): void {
     if (this.#isLeaving) return;
     this.#isLeaving = true;
@@ -341,19 +348,22 @@ export class ClaimExit {
   }
 }
 
-/** W-9: what ends opens nothing. */
+/** An execution that ends opens no awaits (W-9). */
 function withoutAwaits(write: OwnerWrite): OwnerWrite {
   if (write.awaits === undefined) return write;
   const { awaits: _, ...base } = write;
   return base;
 }
 
-/** Y-3. Once registered they stay, also where history cannot be read. */
+/** Registered compensations stay registered, even if this worker cannot read the history (Y-3). */
 function compensable({ compensations, claimed }: Run): { readonly compensable?: true } {
   return compensations.isOwed || claimed.execution.compensable ? { compensable: true } : {};
 }
 
-/** The first time that one of them is due, the fewest children that one waits for. There may be any number. */
+/**
+ * The earliest due time and the fewest missing children among the calls. A loop, because there may
+ * be very many.
+ */
 export function nearestOf(calls: Iterable<Call>): Wait {
   let dueAt: Instant | undefined;
   let children: number | undefined;
@@ -366,23 +376,23 @@ export function nearestOf(calls: Iterable<Call>): Wait {
   return present({ dueAt, children });
 }
 
-// How executions end that do not complete: what was thrown, as the end that is recorded.
+// Ends of executions that do not complete: turns thrown values into recorded ends.
 
 export function endedBy(status: 'failed' | 'cancelled', error: unknown): End {
   return { status, ...failed(failureOf(error)) };
 }
 
-/** How the code ended instead of making its next call, for the explanation of a drift. */
+/** Describes how the code ended instead of making its next call, to explain a drift. */
 export function thrownEnd(thrown: unknown): string {
   if (thrown instanceof ContinueAsNew) return 'its end';
   const name = thrown instanceof Error ? `${thrown.name}: ` : '';
   return `its end (it threw ${name}${thrownText(thrown).slice(0, 200)})`;
 }
 
-/** By their name: those of another realm, as under some test runners, count too. */
+/** Compares names, so that errors of another realm count too, as under some test runners. */
 const BUGS: ReadonlySet<string> = new Set(['TypeError', 'ReferenceError']);
 
-/** X-47: code that throws this is wrong, and says nothing about the work that it does. */
+/** An error that shows a bug in the code rather than a failure of the work (X-47). */
 export function bugOf(pipeline: Pick<AnyPipeline, 'isBug'>, error: unknown): Failure | undefined {
   return !isRejection(error) && isBug(pipeline, error) ? failureOf(error) : undefined;
 }
@@ -402,7 +412,7 @@ export function bugText(failure: Failure): string {
   return `The code threw outside a step, and this looks like a bug: ${thrown}. Nothing was undone. Deploy code that is fixed, then resume the execution; or cancel it.`;
 }
 
-/** Trying again cannot help. */
+/** A failure that no retry can change. */
 export function endedForGood(error: unknown): End {
   return { status: 'failed', ...failed({ ...failureOf(error), category: 'permanent' }) };
 }
@@ -421,7 +431,7 @@ export function lookable(thrown: unknown): unknown {
   }
 }
 
-/** With where it happened, if that can be told. */
+/** The stack if there is one, so that the report has the location. */
 export function stackOf(thrown: unknown): string {
   try {
     const { stack } = thrown as Error;
@@ -431,7 +441,10 @@ export function stackOf(thrown: unknown): string {
   }
 }
 
-/** Not the code's failure: a key that is missing here, a store that is broken or has been away too long. */
+/**
+ * A failure of the environment, not of the code: a missing codec key, or a store that is corrupt or
+ * was unavailable for too long.
+ */
 export function isOfTheStore(error: unknown): error is Fault {
   if (error instanceof StoreCorrupt || error instanceof StoreUnavailable) return true;
   return error instanceof Fault && error.code.startsWith('codec-');

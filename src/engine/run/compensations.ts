@@ -1,6 +1,6 @@
-// The compensations of an execution: registered in the order in which its steps ended (Y-1), run in the reverse,
-// those of a group together (Y-4). History says which are registered; the code, when it is replayed, says how each
-// step is undone.
+// The compensations of an execution. The engine registers them in the order in which steps end
+// (Y-1) and runs them in reverse, all of a group together (Y-4). History lists the registered ones.
+// The replayed code supplies the function that undoes each step.
 
 import type { CallKey } from '../../execution/names.ts';
 import { InvalidInput } from '../../support/fault.ts';
@@ -9,7 +9,7 @@ import type { Compensate, CompensateOptions } from '../context.ts';
 import { type ResolvedRetry, resolveRetry } from '../retry-options.ts';
 import type { Ledger } from './ledger.ts';
 
-/** As the code says it, checked. */
+/** The checked options of a compensation. */
 export interface Compensation {
   readonly run: Compensate<unknown>;
   readonly retry: ResolvedRetry;
@@ -22,7 +22,7 @@ export interface Offered {
   readonly compensation: Compensation;
 }
 
-/** Why there is no checkpoint and no fresh start after a step that can be undone: the way back is its history. */
+/** A checkpoint or a fresh start would drop the history that the compensations need. */
 const UNDOABLE =
   'Steps with a compensation have run, and their history is needed to undo them: ctx.checkpoint and ctx.continueAsNew would forget it. Do this work in a child execution, or checkpoint before the first such step.';
 
@@ -51,9 +51,9 @@ export function undoKeyOf(key: CallKey): CallKey {
   return `undo:${key}` as CallKey;
 }
 
-/** The compensations that the code of a run has offered, and how many are registered. */
+/** The compensations that the code of a run offered, and the number of registered ones. */
 export class Compensations {
-  /** How many compensations were registered, by this claim and those before it. */
+  /** Compensations that this claim and earlier ones registered. */
   registered: number;
   readonly #isUndoing: boolean;
   readonly #offered: Map<CallKey, Offered> = new Map();
@@ -65,12 +65,12 @@ export class Compensations {
     this.#isUndoing = cause !== undefined;
   }
 
-  /** Y-2: the execution cannot simply end. */
+  /** True if the execution must undo steps before it ends (Y-2). */
   get isOwed(): boolean {
     return !this.#isUndoing && this.registered > 0;
   }
 
-  /** Before what forgets history: steps that can be undone need it, and those that are being undone. */
+  /** Call this before forgetting history: compensations, pending or running, need it. */
   assertMayForget(): void {
     if (this.registered > 0) throw new InvalidInput(UNDOABLE);
   }
@@ -88,7 +88,7 @@ export class Compensations {
     if (this.#active === 0) this.#atRest?.();
   }
 
-  /** No step that can be undone is running any more. */
+  /** Waits until no step with a compensation is running. */
   async settled(): Promise<void> {
     if (this.#active === 0) return;
     await new Promise<void>((resolve) => {
@@ -97,7 +97,7 @@ export class Compensations {
   }
 }
 
-/** In the order in which they are undone; a group stands where the last of its steps ended. */
+/** The order of undoing. A group has the position of its last step. */
 export function undoOrder<Step extends { readonly offered: Offered }>(
   steps: readonly Step[],
 ): readonly (readonly Step[])[] {

@@ -1,5 +1,5 @@
-// Undoes what an execution did, under a claim of its own, after its code was replayed (Y-4, Y-5). Each
-// compensation is a step like any other, with its own retries; what is undone already is in history.
+// Undoes the steps of an execution under a new claim, after replaying its code (Y-4, Y-5). Each
+// compensation is a step with its own retries. History has the ones that already ran.
 
 import type { TerminalStatus } from '../../execution/execution.ts';
 import type { Failure } from '../../execution/failure.ts';
@@ -20,7 +20,7 @@ interface Step {
   readonly offered: Offered;
 }
 
-/** A signal to an execution that undoes: what an operator says of one of its compensations. */
+/** A signal to an execution that is undoing: an operator's decision about one compensation. */
 export const UNDO_ACT = 'holdfast.undo';
 
 export interface UndoAct {
@@ -42,7 +42,7 @@ export class Compensator {
   readonly #run: Run;
   readonly #pending: Map<CallKey, Pending> = new Map();
   readonly #skips: UndoAct[] = [];
-  /** Said during this claim. */
+  /** Retries that operators requested during this claim. */
   readonly #retries: UndoAct[] = [];
   #acts = 0;
 
@@ -78,7 +78,7 @@ export class Compensator {
     this.#finish('compensated', `"status":"${status}"${cause}`, failure);
   }
 
-  /** Undefined when it is undone. */
+  /** Undefined when the compensation succeeded or was skipped. */
   async #undo({ end, offered }: Step): Promise<Failure | undefined> {
     const key = undoKeyOf(end.body.key);
     if (this.#skips.some((act) => concerns(act, { end, offered }))) return undefined;
@@ -93,7 +93,7 @@ export class Compensator {
     const plan = {
       key,
       name,
-      // Its result is not used, so it need not be storable.
+      // The engine ignores the result, so it need not be storable.
       fn: async (step: StepContext): Promise<void> => {
         await compensation.run(output, Object.assign(step, { outcome }));
       },
@@ -116,7 +116,7 @@ export class Compensator {
     }
   }
 
-  /** Reads the acts of operators before this claim. */
+  /** Reads the operators' decisions from before this claim. */
   async #recall(): Promise<void> {
     for (const { kind, body } of this.#run.ledger.wayBack.undone) {
       if (kind !== 'signal-received') continue;
@@ -141,7 +141,7 @@ export class Compensator {
       .catch((error: unknown) => this.#run.troubled(error));
   }
 
-  /** Y-5: skipped is as good as done; it is in history who said so, and why. */
+  /** A skipped compensation counts as done. History has the actor and the reason (Y-5). */
   #obey(act: UndoAct): void {
     (act.act === 'skip' ? this.#skips : this.#retries).push(act);
     for (const [key, { step, call, promised }] of this.#pending) {

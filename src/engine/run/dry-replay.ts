@@ -1,6 +1,6 @@
-// Runs the code of a pipeline against what is recorded, and nothing else: every recorded result is given to it in
-// its order, what is not recorded is not begun, and nothing is written. What comes out is whether history and code
-// agree (RE-10).
+// Runs a pipeline's code against its history only. The replay delivers every recorded result in
+// order, begins no call that is not recorded, and writes nothing. The result is whether history and
+// code agree (RE-10).
 
 import type { ExecutionRecord } from '../../execution/execution.ts';
 import type { BrokenReplay } from '../../features/releases/model.ts';
@@ -20,7 +20,7 @@ import { type Drift, Ledger } from './ledger.ts';
 import { Run, type RunEvents, type RunSession } from './run.ts';
 import { RunContext } from './run-context.ts';
 
-/** Code that is not at rest by then waits for something that is no call. */
+/** Code that is not at rest by then waits for something other than a call of `ctx`. */
 const PATIENCE_MS = 10_000;
 
 type Broken = Pick<BrokenReplay, 'why' | 'seq'>;
@@ -28,11 +28,13 @@ type Events = ConstructorParameters<typeof Ledger>[0];
 
 export interface Replayed {
   readonly id: BrokenReplay['execution'];
-  /** Until then a store that is away is asked again: it breaks nothing. */
+  /**
+   * Until it aborts, the replay retries an unavailable store; an outage does not count as broken.
+   */
   readonly over: AbortSignal;
 }
 
-/** Undefined when they agree, or when there is nothing to replay any more. */
+/** Undefined when they agree, or when the execution has ended or is unknown. */
 export async function dryReplay(
   config: WorkerConfig,
   pipeline: AnyPipeline,
@@ -53,7 +55,7 @@ const UNCLEAR: Broken = {
   why: `The code did not come to rest within ${PATIENCE_MS / 1_000} s: it waits for something that is no call of ctx.`,
 };
 
-/** Settled once, by whichever comes first. */
+/** The first event decides the result. */
 async function replay(
   config: WorkerConfig,
   pipeline: AnyPipeline,
@@ -68,7 +70,7 @@ async function replay(
       config,
       { pipeline, execution, ledger },
       {
-        /** At the first call that is not recorded. */
+        /** The code reached the first call that is not recorded. */
         idle: () => resolve(unaskedIn(frozen, 'what comes after it')),
         drifted: (drift) => resolve(driftText(drift)),
         lost: reject,
@@ -88,7 +90,7 @@ async function replay(
   }
 }
 
-/** Its end, or what it throws, is fine where history is used up, unless that is a bug (X-47). */
+/** Once history is used up, the code may end or throw, except with a bug (X-47). */
 async function runCode(run: Run, execution: ExecutionRecord): Promise<Broken | undefined> {
   const { pipeline } = run;
   let input = await run.payloads.decode(execution.input, run.expectedInput);
@@ -147,7 +149,7 @@ function frozenRun(
   return run;
 }
 
-/** A session that no worker has: nothing is written with it. */
+/** A session without a worker. The replay writes nothing with it. */
 const NOBODY: RunSession = {
   id: '' as SessionId,
   owner: '' as Owner,

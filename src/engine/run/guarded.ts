@@ -4,27 +4,27 @@ import { callSafely, causeOf } from '../../lease/observer.ts';
 import { tell } from '../observer.ts';
 import type { Run } from './run.ts';
 
-/** Errors that calls of `ctx` were rejected with. */
+/** Errors with which calls of `ctx` rejected. */
 const rejections: WeakSet<object> = new WeakSet();
 
-/** Code may leave a promise of ours behind; that it fails then must not stop the process. */
+/** User code may not await a promise of the engine. Its rejection must not stop the process. */
 export function guarded<Value>(promise: Promise<Value>): Promise<Value> {
   promise.catch(noteRejection);
   return promise;
 }
 
-/** Instead of `guarded`, where only a rejection makes it worth it. */
+/** Replaces `guarded` on hot paths: the caller attaches it only when a promise rejects. */
 export function noteRejection(error: unknown): void {
   if (typeof error === 'object' && error !== null) rejections.add(error);
 }
 
-/** X-47: it comes from a step, a child or an await, not from the code around them. */
+/** The error comes from a step, a child or an await, not from the code around them (X-47). */
 export function isRejection(error: unknown): boolean {
   return typeof error === 'object' && error !== null && rejections.has(error);
 }
 
 export function ignored(): void {
-  // The caller that awaits it gets the rejection.
+  // The caller that awaits the promise gets the rejection.
 }
 
 type Timed = Pick<Run, 'config' | 'troubled'>;
@@ -39,7 +39,7 @@ export function soon(run: Timed, callback: () => void): void {
   run.config.timers.soon(() => safely(run, callback));
 }
 
-/** For what no caller awaits: an error that it throws would end the process. */
+/** For callbacks that no caller awaits: an error there would end the process. */
 export function safely(run: Pick<Run, 'troubled'>, call: () => void): void {
   try {
     call();
@@ -52,8 +52,9 @@ type Listen = AbortSignal['addEventListener'];
 type Listener = Parameters<Listen>[1];
 
 /**
- * A signal whose listeners may throw, now or later: Node would end the process with all that runs in it. The observer
- * is told. What `AbortSignal.any` makes of it is the caller's own.
+ * Returns a signal whose listeners may throw. Without the guard, Node would end the process with
+ * everything in it. The guard reports the error to the observer. It does not cover signals that the
+ * caller derives with `AbortSignal.any`.
  */
 export function guardedSignal(
   signal: AbortSignal,
@@ -66,14 +67,14 @@ export function guardedSignal(
   };
   const known = new WeakMap<object, Listener>();
   const guardOf = (listener: Listener): Listener => {
-    // Whatever else it is, Node says so.
+    // Node itself rejects other values.
     if (typeof listener !== 'function' && typeof listener !== 'object') return listener;
     if (listener === null) return listener;
     const call = (event: Event): unknown =>
       typeof listener === 'function'
         ? Reflect.apply(listener, signal, [event])
         : listener.handleEvent(event);
-    // Its answer is not passed on: Node would look at a promise too.
+    // Return nothing: Node would also watch a returned promise.
     const guard = known.get(listener) ?? ((event) => void callSafely(() => call(event), threw));
     known.set(listener, guard);
     return guard;
@@ -87,8 +88,8 @@ export function guardedSignal(
   return signal;
 }
 
-// An AbortController that is made when its signal is read. Most executions end without
-// that, and a controller costs more than a step.
+// Creates the AbortController when the code first reads its signal. Most executions never read it,
+// and a controller costs more than a step.
 
 export class LazyAbort {
   #controller: AbortController | undefined;

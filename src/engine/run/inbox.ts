@@ -1,5 +1,5 @@
-// The messages of a running execution. They become history before the code gets them:
-// children that ended and cancellation at once, signals and how awaits settled when the code asks.
+// The messages of a running execution. Each enters the history before the code gets it. Ends of
+// children and cancellations do so at once; signals and outcomes of awaits when the code asks.
 
 import type { InboxMessage } from '../../execution/history.ts';
 import type { CallKey, Payload } from '../../execution/names.ts';
@@ -8,38 +8,38 @@ import { soon } from './guarded.ts';
 import type { CallBody, Settlement } from './ledger.ts';
 import type { Run } from './run.ts';
 
-/** An await that the code waits for. */
+/** A pending await of the code. */
 interface Awaiting {
   readonly key: CallKey;
   readonly name: string;
   readonly items: number;
 }
 
-/** A receive that the code has asked for. */
+/** A pending receive of the code. */
 interface SignalCall {
   readonly name: string;
   readonly key: CallKey;
-  /** The code does not wait for it any more: messages are for other receives. */
+  /** True once the code no longer waits for it. Its messages then go to other receives. */
   hasLost(): boolean;
 }
 
 const PAGE = 1_000;
 
 export class Inbox {
-  /** Requests to pause and to go on, by their number. */
+  /** The numbers of the messages that pause and resume. */
   readonly pauses: number[] = [];
-  /** The newest of them is to pause. */
+  /** True if the newest of them pauses. */
   isPaused = false;
   readonly #run: Run;
-  /** Children that ended, by the key of their call. */
+  /** Ends of children, by the key of their call. */
   #ended: Map<CallKey, Settlement> | undefined;
   #endedListeners: Set<(call: CallKey) => void> | undefined;
   /** Signals that the code has not asked for yet, in order. */
   readonly #signals: InboxMessage[] = [];
   readonly #signalCalls: SignalCall[] = [];
-  /** Messages that are being recorded: the code has not heard of them. */
+  /** Messages that the journal is recording; the code does not have them yet. */
   readonly #recording: Set<number> = new Set();
-  /** How awaits settled that the code has not asked for yet, by their call. */
+  /** Outcomes of awaits that the code has not asked for yet, by call. */
   #settled: Map<string, InboxMessage> | undefined;
   #awaiting: Map<string, Awaiting> | undefined;
   #announced = 0;
@@ -49,16 +49,16 @@ export class Inbox {
 
   constructor(run: Run) {
     this.#run = run;
-    // Messages that are history already, without a gap, need not be read again.
+    // Skip the messages that history already has, up to the first gap.
     while (run.ledger.isTaken(this.#seen + 1)) this.#seen += 1;
   }
 
-  /** Up to where everything was read: what `park` must know. */
+  /** The number of the last message that was read; `park` sends it to the store. */
   get seen(): number {
     return this.#seen;
   }
 
-  /** Messages that were read and have neither reached the code nor been acted on. */
+  /** Messages that were read but neither reached the code nor took effect. */
   get unread(): readonly number[] {
     const waiting = this.#signals.map(({ n }) => n);
     return [...waiting, ...this.pauses, ...this.#recording, ...this.#run.undelivered];
@@ -68,7 +68,7 @@ export class Inbox {
     return this.#reading !== undefined || this.#isOffering;
   }
 
-  /** Before the code starts: it must not overtake what was there before it. */
+  /** Reads before the code starts, so that the code does not overtake earlier messages. */
   async readAtStart(news: number): Promise<void> {
     this.notice(news);
     await this.#reading;
@@ -85,12 +85,12 @@ export class Inbox {
     }
   }
 
-  /** A message may have arrived: the store knows how many there are. */
+  /** A message may have arrived; the store knows how many there are. */
   look(): void {
     this.notice(this.#seen + 1);
   }
 
-  /** Everything that had arrived when it was asked for has been read and recorded. */
+  /** Resolves once every message that had arrived before the call is read and recorded. */
   async refresh(): Promise<void> {
     this.look();
     await this.#reading;
@@ -113,15 +113,15 @@ export class Inbox {
     return () => listeners.delete(listener);
   }
 
-  /** The next signal of that name becomes the settlement of this call. */
+  /** The next signal of that name settles this call. */
   receive(call: SignalCall): void {
     this.#signalCalls.push(call);
     this.offer();
   }
 
   /**
-   * Signals that are there, to those who wait. Once the code has come to rest: in a replay it may ask for what it
-   * does not wait for any more.
+   * Offers waiting signals to receives, once the code is at rest. During a replay, the code may
+   * make receives that it then abandons.
    */
   offer(): void {
     if (this.#isOffering || this.#signals.length === 0) return;
@@ -138,7 +138,7 @@ export class Inbox {
     for (const message of this.#signals.splice(0)) this.#signal(message);
   }
 
-  /** It waits no longer. False when a message has become its own. */
+  /** Withdraws the receive. Returns false if it already has a message. */
   withdraw(key: CallKey): boolean {
     this.#give();
     return this.#close(key);
@@ -150,7 +150,7 @@ export class Inbox {
     return index >= 0;
   }
 
-  /** How it settled becomes the settlement of this call, now (true) or when it is known. */
+  /** The await's outcome settles this call: now (true), or once it arrives. */
   awaitSettled(awaiting: Awaiting): boolean {
     const { key } = awaiting;
     const message = this.#settled?.get(key);
@@ -164,7 +164,7 @@ export class Inbox {
     return true;
   }
 
-  /** Nothing was said yet about this await. */
+  /** True until the outcome of this await arrives. */
   isAwaiting(key: CallKey): boolean {
     return this.#awaiting?.has(key) === true;
   }
@@ -193,13 +193,13 @@ export class Inbox {
         this.#record('child-ended', message, { key: message.name as CallKey, n: message.n });
         return;
       case 'cancel':
-        // Y-3: it had turned back before it heard of this.
+        // The execution began to undo its steps before this message arrived (Y-3).
         if (this.#run.ledger.cause !== undefined) return;
         this.#record('cancel-requested', message, { key: '' as CallKey, n: message.n });
         return;
       case 'pause':
       case 'resume':
-        // They are history when the execution is given back because of them.
+        // The write that gives the execution back because of them puts them into the history.
         this.pauses.push(message.n);
         this.isPaused = message.kind === 'pause';
         return;
@@ -267,7 +267,10 @@ export class Inbox {
   }
 }
 
-/** Reads all messages of an execution whose code gets none any more, and whether one of them cancels it. */
+/**
+ * Reads all messages of an execution whose code no longer gets any. Returns the reason if one
+ * cancels it.
+ */
 export async function lastWordsTo(
   run: Pick<Run, 'config' | 'claimed' | 'session'>,
 ): Promise<{ readonly seen: number; readonly cancel?: string }> {

@@ -1,12 +1,12 @@
-// The journal of one claimed execution: puts events into its history, in order, one write at a time.
-// Entries that come while a write is under way go together into the next. What it was told is durable
-// when `stored` is called, never before.
+// The journal of one claimed execution. It appends events to the history, in order, one write at a
+// time. Entries that arrive during a write go together into the next. The journal calls `stored`
+// once an entry is durable, never before.
 //
-//   - A refusal means that the claim is over: the run is lost, once, and nothing is written any more. One
-//     that means something else says that history is not what this owner takes it for: then nothing of
-//     its code is written any more, and it leaves after what is there.
-//   - A fault means that the store is away or has not answered: the same write is repeated until it is
-//     answered or the session is over. Repeating is safe (X-4).
+// - A refusal that ends the claim: the run is lost, once, and the journal writes nothing more.
+// - Any other refusal: the history differs from what this owner expects. The journal writes no more
+//   entries of its code, and the exit event follows the stored history.
+// - A fault: the store is unavailable or did not respond. The journal repeats the same write until
+//   the store responds or the session is over. Repeating is safe (X-4).
 
 import type { HistoryEvent, NewEvent } from '../../execution/history.ts';
 import type { Payload } from '../../execution/names.ts';
@@ -43,23 +43,29 @@ import type { Run } from './run.ts';
 const HISTORY_PAGE = 1_000;
 const PROGRESS_MS = 1_000;
 
-/** `behind`: what is stored is not what this owner takes it for. `closed`: nothing is written from here on. */
+/**
+ * `behind`: the stored history is not what this owner expects. `closed`: the journal writes nothing
+ * more.
+ */
 type Phase = 'open' | 'behind' | 'closed';
 
-/** `scheduled`: at the end of this turn. `after-write`: once the write that is under way has been answered. */
+/**
+ * `scheduled`: at the end of this turn. `after-write`: once the store has responded to the current
+ * write.
+ */
 type Flush = 'none' | 'scheduled' | 'after-write';
 
 /** The content of the next write. */
 interface Batch {
   readonly entries: Entry[];
-  /** How many of them are not notes. */
+  /** The number of entries that are not notes. */
   work: number;
   progress: Payload | undefined;
-  /** Something that was recorded until now is to be told to the code when it is durable. */
+  /** The code waits until one of the entries is durable. */
   isAwaited: boolean;
 }
 
-/** How a store answers a write with which the owner leaves. */
+/** The store's response to a write with which the owner leaves. */
 type Left = Finished | Parked | GivenBack;
 
 export class Journal {
@@ -68,7 +74,7 @@ export class Journal {
   #phase: Phase = 'open';
   #next: number;
   #batch: Batch = { entries: [], work: 0, progress: undefined, isAwaited: false };
-  /** Rejects when it was a write to leave with that can never be done. */
+  /** Rejects when a leaving write can never succeed. */
   #writing: Promise<unknown> | undefined;
   #flush: Flush = 'none';
   #cancelFlush: (() => void) | undefined;
@@ -84,39 +90,39 @@ export class Journal {
     return this.#writing !== undefined;
   }
 
-  /** Written with what comes next, or by `flush`. */
+  /** The next write takes the entry along; `flush` forces one. */
   append(entry: Entry): void {
     if (this.#phase !== 'open') return;
     this.#batch.entries.push(entry);
     if (entry.isNote !== true) this.#batch.work += 1;
   }
 
-  /** Whether the next result need not be durable before the code gets it: the checkpoint policy says so. */
+  /** True if the checkpoint policy lets the code have the next result before it is durable. */
   get mayDefer(): boolean {
     const { pipeline, ledger } = this.#run;
     const policy = pipeline.checkpoint;
-    // Results that are on their way to the code are delivered first, as in a replay.
+    // Deliver the results that are on their way to the code first, as a replay does.
     if (this.#batch.isAwaited || ledger.settlements.length > 0) return false;
-    // The step that fills the measure waits until all of them are durable.
+    // The last step of a group waits until the whole group is durable.
     if (policy.every === 'steps') return this.#batch.work + 1 < policy.steps;
     return policy.every !== 'step';
   }
 
-  /** The code has the result already. */
+  /** Appends a result that the code already has. */
   defer(event: NewEvent): void {
     this.append({ event, stored: ignored });
     const policy = this.#run.pipeline.checkpoint;
     if (policy.every === 'time') this.flushWithin(policy.ms);
   }
 
-  /** Written now, together with what else comes in this turn. */
+  /** Writes soon, together with the other entries of this turn. */
   record(entry: Entry): void {
     this.#batch.isAwaited = true;
     this.append(entry);
     this.flush();
   }
 
-  /** Nothing is being written and nothing waits to be. */
+  /** Resolves when no write is under way and no entry waits. */
   async settled(): Promise<void> {
     while (this.#phase !== 'closed' && (this.#writing !== undefined || this.#batch.work > 0)) {
       this.flush();
@@ -124,7 +130,7 @@ export class Journal {
     }
   }
 
-  /** Kept with the next write, or by itself after a second. */
+  /** Goes with the next write, or alone after a second. */
   report(progress: Payload): void {
     this.#batch.progress = progress;
     this.flushWithin(PROGRESS_MS);
@@ -140,7 +146,7 @@ export class Journal {
     atEndOfTurn(this.#flushNow);
   }
 
-  /** Not later than this; what is appended may wait that long. */
+  /** Writes the appended entries within this time. */
   flushWithin(ms: number): void {
     this.#cancelFlush ??= this.#run.config.timers.after(ms, () => {
       this.#cancelFlush = undefined;
@@ -152,7 +158,7 @@ export class Journal {
     this.#cancelFlush?.();
   }
 
-  /** One function for all flushes: they are the hot path. */
+  /** One shared function instead of a closure per flush, because flushes are the hot path. */
   readonly #flushNow = (): void => {
     this.#flush = 'none';
     if (this.#phase === 'closed') return;
@@ -161,8 +167,8 @@ export class Journal {
   };
 
   /**
-   * The write with which the owner leaves: everything that waits goes with it, in the same transaction.
-   * Undefined when the claim was lost, or has been left already.
+   * The write with which the owner leaves. It includes all waiting entries, in one transaction.
+   * Returns undefined when the claim was lost or the owner has left already.
    */
   leave<Answer extends Left>(
     event: NewEvent,
@@ -181,7 +187,10 @@ export class Journal {
     return this.#phase === 'closed' ? undefined : this.#leaveNow(event, write);
   }
 
-  /** As `#write`: the first try without ceremony. What comes meanwhile waits: two writes would race for one seq. */
+  /**
+   * Like `#write`, the first try takes the short path. Later entries wait, because two writes would
+   * race for one seq.
+   */
   #leaveNow<Answer extends Left>(
     event: NewEvent,
     write: (base: OwnerWrite) => Promise<Answer>,
@@ -226,14 +235,14 @@ export class Journal {
       if (fault !== undefined) throw fault;
       return undefined;
     }
-    // Nothing was written: the entries are still to be.
+    // The store wrote nothing, so the entries go back into the batch.
     for (const entry of [...entries, ...this.#take()]) this.append(entry);
     this.#batch.progress ??= base.progress;
     this.#goOn();
     return answer;
   }
 
-  /** Where history ends, whatever this owner took it for. */
+  /** Finds the real end of the history, which this owner did not expect. */
   async #catchUp(): Promise<void> {
     const { id } = this.#claim;
     const row = await this.#untilAnswered(() => this.#executions.read(id));
@@ -245,7 +254,7 @@ export class Journal {
     }
   }
 
-  /** A write of the user's own, with its event, in one transaction. */
+  /** Runs a write of the user and its event in one transaction. */
   async transact<Result>(
     transact: Pick<Transact<Result>, 'work' | 'events'>,
   ): Promise<Exclude<Transacted<Result>, { kind: 'refused' }> | Already | undefined> {
@@ -254,7 +263,7 @@ export class Journal {
       await this.#writing?.catch(ignored);
     }
     if (this.#phase === 'closed') return undefined;
-    // Held until the outcome is known: whatever else is written needs the next seq.
+    // Hold the journal until the outcome is known, because every other write needs the next seq.
     const done = Promise.withResolvers<void>();
     this.#writing = done.promise;
     try {
@@ -275,7 +284,7 @@ export class Journal {
     }
   }
 
-  /** Taken by this very claim: a try whose answer was lost had been done after all. */
+  /** If this claim itself took the seq, an earlier try succeeded and its response was lost. */
   async #afterRefusedTransact(refusal: OwnerRefusal): Promise<Already | undefined> {
     if (refusal.why === 'seq-taken') {
       const { id, fence } = this.#claim;
@@ -290,7 +299,7 @@ export class Journal {
     return undefined;
   }
 
-  /** Nothing is written from here on. */
+  /** The journal writes nothing from here on. */
   close(): void {
     this.#phase = 'closed';
     this.#take();
@@ -315,7 +324,7 @@ export class Journal {
     return { ...plain, ...brought(entries), ...(progress === undefined ? {} : { progress }) };
   }
 
-  /** The first try without ceremony, since it is nearly always the only one. */
+  /** The first try takes the short path, because it is nearly always the only one. */
   #write(): void {
     const entries = this.#batch.work > 0 ? this.#take() : [];
     const base = this.#base(entries.map(eventOf), entries);
@@ -331,7 +340,7 @@ export class Journal {
       if (answer === undefined) this.#writing = undefined;
       else this.#recorded(entries, answer);
     } catch (rejection) {
-      // Nothing of it was written, and nothing that follows from it may be.
+      // The store wrote none of it, and no entry that depends on it may follow.
       this.#writing = undefined;
       this.#take();
       this.#run.rejected(rejection);
@@ -347,9 +356,9 @@ export class Journal {
     if (this.#phase === 'closed') return;
     this.#next += entries.length;
     try {
-      // First what others said: code does not run past a cancellation that came with this answer.
+      // Read the inbox first: code must not run past a cancellation that came with this response.
       this.#run.news(answer.news);
-      // Everything that was recorded until now is in what was written: `record` flushes.
+      // `record` flushes, so this write has every recorded entry.
       if (this.#batch.work === 0) this.#batch.isAwaited = false;
       for (const entry of entries) entry.stored(answer.at);
       this.#goOn();
@@ -359,7 +368,9 @@ export class Journal {
     }
   }
 
-  /** Entries that were only appended wait on: the checkpoint policy decides when they are written. */
+  /**
+   * Entries that were only appended keep waiting: the checkpoint policy decides when to write them.
+   */
   #goOn(): void {
     if (this.#flush !== 'after-write') return;
     this.#flush = 'none';
@@ -372,7 +383,7 @@ export class Journal {
     if (fault !== undefined) this.#run.rejected(fault);
   }
 
-  /** J-10. */
+  /** Counts the refused write for the operator (J-10). */
   #note(verb: OwnerVerb, refusal: OwnerRefusal): void {
     const { config, claimed, session } = this.#run;
     const { id: execution, ...claim } = this.#claim;
@@ -393,7 +404,7 @@ export class Journal {
     return undefined;
   }
 
-  /** EX-1: the claim ended with a seal; what is left to do is done where the store was moved to. */
+  /** A seal ended the claim. The store that imports the export continues the execution (EX-1). */
   async #untilAnswered<Answer>(
     call: () => Promise<Answer>,
     fault?: unknown,
@@ -413,20 +424,23 @@ export class Journal {
   }
 }
 
-// An entry of the journal: an event, and rows that are stored together with it.
+// An entry of the journal: an event, and the rows stored together with it.
 
 export interface Entry {
   readonly event: NewEvent;
   readonly children?: readonly Submit[];
   readonly awaits?: readonly OpenAwait[];
   readonly attachment?: Attachment;
-  /** Written only together with entries that are not: it proves no progress (X-53). */
+  /**
+   * The journal writes a note only together with other entries, because a note proves no progress
+   * (X-53).
+   */
   readonly isNote?: true;
-  /** After it is durable. */
+  /** The journal calls this once the entry is durable. */
   stored(at: Instant): void;
 }
 
-/** A write with which the owner leaves, while it is under way. */
+/** A leaving write that is under way. */
 export interface Leaving {
   readonly event: NewEvent;
   readonly entries: readonly Entry[];
@@ -437,12 +451,12 @@ export function eventOf({ event }: Entry): NewEvent {
   return event;
 }
 
-/** Brings nothing but its event. */
+/** True if the entry has nothing but its event. */
 function isPlain({ children, awaits, attachment }: Entry): boolean {
   return children === undefined && awaits === undefined && attachment === undefined;
 }
 
-/** All that the entries bring beside their events, for one write. */
+/** Collects the rows of the entries, apart from their events, for one write. */
 export function brought(
   entries: readonly Entry[],
 ): Pick<OwnerWrite, 'children' | 'awaits' | 'attachments'> {
@@ -456,7 +470,7 @@ export function brought(
   };
 }
 
-/** The event was recorded by an earlier try. */
+/** An earlier try recorded the event. */
 interface Already {
   readonly kind: 'already';
   readonly event: HistoryEvent;

@@ -1,6 +1,6 @@
-// History, arranged for a replay. Settlements are the points at which code went on, in their order; openings are
-// calls that were begun and not settled. A checkpoint begins an era: restored code starts after it, and no call
-// that was open before it counts.
+// The history, arranged for a replay. Settlements are the points at which the code continued, in
+// order. Openings are calls that began and did not settle. A checkpoint begins an era: restored
+// code starts after it, and calls from before it no longer count.
 
 import type { Previous } from '../../execution/decide/claim.ts';
 import type { TerminalStatus } from '../../execution/execution.ts';
@@ -13,10 +13,10 @@ import {
 import type { CallKey, ExecutionId } from '../../execution/names.ts';
 import type { Instant } from '../../support/clock.ts';
 
-/** The fields of all bodies that concern calls; which are there follows from the kind. */
+/** The fields of all bodies about calls; the event's kind decides which ones are present. */
 export interface CallBody {
   readonly key: CallKey;
-  /** An envelope of the payload. */
+  /** The envelope of a payload. */
   readonly out?: object;
   readonly failure?: Failure;
   readonly attempt?: number;
@@ -26,26 +26,29 @@ export interface CallBody {
   readonly until?: number;
   readonly ids?: readonly ExecutionId[];
   readonly last?: boolean;
-  /** The pipeline of the children, or `template` and its id. */
+  /** The name of the children's pipeline, or `template` and the template's id. */
   readonly of?: string;
   readonly id?: ExecutionId;
   readonly status?: TerminalStatus;
-  /** Which message of the inbox became this event. */
+  /** The number of the inbox message that became this event. */
   readonly n?: number;
-  /** For awaits: the number of items, and when it settled. */
+  /** For awaits: the number of items, and when the await settled. */
   readonly items?: number;
   readonly settledAt?: Instant;
   readonly taken?: readonly number[];
-  /** For logged lines: by code of a step, which a replay does not run. */
+  /** For logged lines: code inside a step logged it, which a replay does not run. */
   readonly inside?: boolean;
   readonly abandoned?: boolean;
-  /** Other calls that were under way then and had not been named before. */
+  /** Other calls that were under way then, if no earlier event named them. */
   readonly with?: readonly CallKey[];
-  /** For parks: the first calls that it waited for. */
+  /** For parks: the first calls that the execution waited for. */
   readonly for?: readonly CallKey[];
   readonly reason?: string;
   readonly state?: object;
-  /** Delivered before it was durable (checkpoint policy): it did not move the execution's time. */
+  /**
+   * The code got it before it was durable (checkpoint policy), so it did not advance the
+   * execution's time.
+   */
   readonly soft?: boolean;
   /** The step has a compensation (Y-1). */
   readonly saga?: boolean;
@@ -53,7 +56,7 @@ export interface CallBody {
   readonly outcome?: 'unknown';
 }
 
-/** Why an execution undoes what it did: the body of `compensating` (Y-2). */
+/** Why an execution undoes its steps: the body of `compensating` (Y-2). */
 export interface Cause {
   readonly status: 'failed' | 'cancelled';
   readonly failure?: Failure;
@@ -66,16 +69,16 @@ export interface Settlement {
   readonly body: CallBody;
   readonly at: Instant;
   readonly seq: number;
-  /** In the run that made it: the value itself, which need not be read back. */
+  /** In the run that produced it: the value itself, which saves reading it back. */
   readonly live?: { readonly value: unknown };
 }
 
 export interface Opening {
-  /** The event that recorded it. */
+  /** The seq of the event that recorded it. */
   readonly seq: number;
   readonly failed: number;
   readonly denied: number;
-  /** Store time at which the next attempt, or the end of the sleep, is due. */
+  /** The store time at which the next attempt, or the end of the sleep, is due. */
   readonly dueAt?: Instant;
   readonly ids: readonly ExecutionId[];
   readonly of?: string;
@@ -83,7 +86,7 @@ export interface Opening {
   readonly items?: number;
 }
 
-/** The code asked for another call than history has next. */
+/** The code made another call than the one that history has next. */
 export interface Drift {
   readonly expected: string;
   readonly found: string;
@@ -92,7 +95,7 @@ export interface Drift {
 
 export type Unasked = Omit<Drift, 'found'>;
 
-/** Children end and operators cancel whether or not the code has asked. */
+/** Children end and operators cancel without a call of the code. */
 export function needsCall(kind: Settlement['kind']): boolean {
   return kind !== 'child-ended' && kind !== 'cancel-requested';
 }
@@ -102,24 +105,29 @@ const ALONE: Pick<CallBody, 'with'> = Object.freeze({});
 
 const NOTHING_BEGUN: Omit<Opening, 'seq'> = Object.freeze({ failed: 0, denied: 0, ids: [] });
 
-/** Calls that the code has made, by their key. */
+/** Calls that the code has made, by key. */
 type Asked = ReadonlyMap<CallKey, unknown>;
 
-/** From one checkpoint to the next. Its sets are made when something is put into them: most executions run once and alone. */
+/**
+ * The time from one checkpoint to the next. It creates its sets on first use, because most
+ * executions run only once and make one call at a time.
+ */
 class Era {
-  /** How many checkpoints there were: calls are counted anew after each. */
+  /** The number of checkpoints so far; call numbers restart after each. */
   readonly number: number;
-  /** The state that code is restored with. */
+  /** The state with which the code restarts. */
   readonly restored: object | undefined;
-  /** How often each was awaited before this era. */
+  /** Number of awaits of each name before this era. */
   readonly awaitsBefore: ReadonlyMap<string, number> | undefined;
   openings: Map<CallKey, Opening> | undefined;
-  /** Open in history, and not asked for yet by the code that runs now (X-46). */
+  /** Open in history, but the running code has not made the call yet (X-46). */
   unaskedOpen: Set<CallKey> | undefined;
   begun: Set<CallKey> | undefined;
-  /** Lines that the code has logged since the last settlement, and will log again. */
+  /** Lines that the code logged since the last settlement; a replay logs them again. */
   logged = 0;
-  /** Asked for since others were last named: of any number under way only these can be new. */
+  /**
+   * Calls made since an event last named others. Only these can be new, so the search stays short.
+   */
   unnamed: CallKey[] | undefined;
 
   constructor(number: number, restored?: object, awaitsBefore?: ReadonlyMap<string, number>) {
@@ -131,11 +139,11 @@ class Era {
 
 /** Steps that an execution has to undo, and those that it has undone. */
 interface WayBack {
-  /** Set while it undoes (Y-2). */
+  /** Set while the execution undoes its steps (Y-2). */
   cause: Cause | undefined;
-  /** The ends of steps that are to be undone, in their order (Y-1). */
+  /** The ends of the steps to undo, in order (Y-1). */
   readonly sagas: Settlement[];
-  /** Compensations that have run, and acts of operators. */
+  /** Compensations that ran, and decisions of operators. */
   readonly undone: Settlement[];
 }
 
@@ -144,14 +152,17 @@ const NOTHING_TO_UNDO: WayBack = Object.freeze({ cause: undefined, sagas: [], un
 export class Ledger {
   /** Settlements of the current era, in order. */
   readonly settlements: Settlement[] = [];
-  /** The execution's own time: of the last settlement that reached the code, or where this era begins. */
+  /**
+   * The execution's own time: that of the last settlement that reached the code, or the start of
+   * this era.
+   */
   now: Instant;
   #era: Era = new Era(0);
   #back: WayBack | undefined;
-  /** The last owner that gave it back left steps running. */
+  /** The last owner gave the execution back while some of its steps were still running. */
   #wasAbandoned = false;
   #taken: Set<number> | undefined;
-  /** How often each was awaited, in all. */
+  /** Number of awaits of each name, in all eras. */
   #awaits: Map<string, number> | undefined;
 
   constructor(history: readonly HistoryEvent[], submittedAt: Instant) {
@@ -179,7 +190,7 @@ export class Ledger {
     return this.#back ?? NOTHING_TO_UNDO;
   }
 
-  /** Whether a message of the inbox is history. */
+  /** True if the history has this message of the inbox. */
   isTaken(n: number): boolean {
     return this.#taken?.has(n) === true;
   }
@@ -189,7 +200,7 @@ export class Ledger {
     this.#taken.add(n);
   }
 
-  /** Whether the call was under way when something else was settled: that it is not settled is no drift. */
+  /** True if the call was under way when another settled. Then a missing settlement is no drift. */
   hasBegun(key: CallKey): boolean {
     return this.#era.begun?.has(key) === true;
   }
@@ -199,7 +210,7 @@ export class Ledger {
     this.#era.begun.add(key);
   }
 
-  /** The code has asked for this one, too. */
+  /** The code has made this call. */
   ask(key: CallKey, asked: Asked): void {
     const era = this.#era;
     era.unaskedOpen?.delete(key);
@@ -208,12 +219,12 @@ export class Ledger {
     else era.unnamed.push(key);
   }
 
-  /** It has awaited something, now or before: its end must look for awaits that are open (W-9). */
+  /** True if the execution has ever awaited anything. Its end must then close open awaits (W-9). */
   get hasAwaited(): boolean {
     return this.#awaits !== undefined;
   }
 
-  /** All that were asked for but this one, as far as they were not begun before. Each is looked at once. */
+  /** Marks all other pending calls as begun and returns the new ones. Looks at each call once. */
   beginOthers(key: CallKey, asked: Asked): Pick<CallBody, 'with'> {
     if (asked.size <= 1) return ALONE;
     const asking = this.#era.unnamed ?? [];
@@ -230,7 +241,10 @@ export class Ledger {
     return others.length === 0 ? ALONE : { with: others };
   }
 
-  /** Unlike other calls, awaits are counted on over checkpoints: outsiders name them by their number. */
+  /**
+   * Awaits keep their numbers over checkpoints, unlike other calls, because outsiders use the
+   * number in the id.
+   */
   awaitsBefore(call: string): number {
     return this.#era.awaitsBefore?.get(call) ?? 0;
   }
@@ -242,41 +256,44 @@ export class Ledger {
     this.#awaits.set(call, Math.max(this.#awaits.get(call) ?? 0, Number(key.slice(mark + 1))));
   }
 
-  /** Whether the line that the code logs now is in history. Called once for each. */
+  /** True if history has the line that the code logs now. Call this once per line. */
   hasLogged(): boolean {
     this.#era.logged -= 1;
     return this.#era.logged >= 0;
   }
 
-  /** The code is not listened to any more: neither what it was told nor what it asks for matters. */
+  /** The engine stops listening to the code, so its pending results and calls no longer matter. */
   forget(): void {
     this.settlements.length = 0;
     this.#era.unaskedOpen = undefined;
   }
 
-  /** Steps may have been begun by an owner before this one that did not see them end. */
+  /** True if an earlier owner may have begun steps without recording their end. */
   mayHaveRun(previous: Previous): boolean {
     return previous === 'lost' || (previous === 'given-back' && this.#wasAbandoned);
   }
 
-  /** Calls have the names again that others had before: nothing of those is left. */
+  /** Calls reuse the names of earlier eras, so nothing of those may stay. */
   beginEra(at: Instant, restored?: object): void {
     this.#era = new Era(this.era + 1, restored, this.#awaits && new Map(this.#awaits));
     this.now = at;
   }
 
-  /** Calls that history settles; undefined when there are none. */
+  /** The keys of the calls that history settles, or undefined if there are none. */
   settledKeys(): Set<CallKey> | undefined {
     if (this.settlements.length === 0) return undefined;
     return new Set(this.settlements.map(({ body }) => body.key));
   }
 
-  /** True until the code has asked for everything that history has open: nothing new is started before. */
+  /**
+   * True until the code has made every call that history has open. The run starts nothing new
+   * before.
+   */
   get lacksOpen(): boolean {
     return this.#era.unaskedOpen !== undefined && this.#era.unaskedOpen.size > 0;
   }
 
-  /** The first call from `cursor` on, settled or open, that code would have to ask for and has not. */
+  /** The first call from `cursor` on, settled or open, that the code must make and has not made. */
   unasked(cursor: number, asked: Asked): Unasked | undefined {
     const settled = this.settlements
       .slice(cursor)
@@ -286,7 +303,10 @@ export class Ledger {
     return open && { expected: open, seq: this.openingOf(open)?.seq ?? 0 };
   }
 
-  /** The next settlement is not among the calls of the code, and not all of those were begun before. */
+  /**
+   * A drift: the code did not make the next settled call, and made another one that history does
+   * not know.
+   */
   driftAt(cursor: number, asked: Asked): Drift | undefined {
     const next = this.settlements[cursor];
     if (next !== undefined && (!needsCall(next.kind) || asked.has(next.body.key))) return undefined;
@@ -302,7 +322,7 @@ export class Ledger {
   #open({ seq }: HistoryEvent, key: CallKey, opening: Opening | typeof NOTHING_BEGUN): void {
     this.#era.openings ??= new Map();
     this.#era.openings.set(key, { seq, ...opening });
-    // The code does not ask for compensations.
+    // The code does not make the calls of compensations.
     if (this.cause === undefined)
       this.#era.unaskedOpen = (this.#era.unaskedOpen ?? new Set()).add(key);
   }
@@ -367,7 +387,10 @@ export class Ledger {
     this.#open(event, key, { ...NOTHING_BEGUN, ...due, items });
   }
 
-  /** It names all that was open then, unless that were too many. Signals have no other record. */
+  /**
+   * The event names all open calls, unless there were too many. A pending receive has no other
+   * record.
+   */
   #parked(event: HistoryEvent, { for: keys = [] }: CallBody): void {
     if (keys.length < NAMED_CALLS_MAX) this.#era.unaskedOpen = undefined;
     for (const key of keys) this.#open(event, key, this.openingOf(key) ?? NOTHING_BEGUN);

@@ -1,4 +1,4 @@
-// ctx.log: a line for the observer, and for the history of the execution.
+// Implements `ctx.log`: sends each line to the observer and writes it into the execution's history.
 
 import { inspect } from 'node:util';
 import type { Payload } from '../../execution/names.ts';
@@ -22,7 +22,7 @@ export class Log {
     this.#run = run;
   }
 
-  /** Lines that a replay writes again are left out. */
+  /** Skips lines that a replay repeats. */
   write(message: string, data: unknown): void {
     const run = this.#run;
     const inside = isInside(run);
@@ -39,7 +39,7 @@ export class Log {
   }
 }
 
-/** Written with what is recorded next: by itself a line is no progress. */
+/** The journal writes the line with its next entry, because a line alone is no progress. */
 function keep({ journal }: Run, line: object, out: Payload | undefined): void {
   const text = JSON.stringify(line);
   const body = out === undefined ? text : `${text.slice(0, -1)},"out":${out}}`;
@@ -51,7 +51,7 @@ function keep({ journal }: Run, line: object, out: Payload | undefined): void {
   journal.append(entry);
 }
 
-/** Anything can be logged: what cannot be stored, or is large, is kept as text. */
+/** Accepts anything: data that is large or cannot be stored becomes text. */
 function encoded(run: Run, data: unknown): Payload | Promise<Payload> {
   const { payloads } = run;
   const what = 'The data of ctx.log';
@@ -59,7 +59,7 @@ function encoded(run: Run, data: unknown): Payload | Promise<Payload> {
   try {
     if (JSON.stringify(data).length <= DATA_MAX) return payloads.encode(what, data, place);
   } catch {
-    // Kept as text, below.
+    // The code below stores it as text.
   }
   return payloads.encode(what, textOf(data), place);
 }

@@ -1,4 +1,4 @@
-// Makes the `ctx` of a run: names each call, checks its arguments, and hands it to the run.
+// The `ctx` of a run: names each call, checks its arguments, and passes it to the run.
 
 import type { CallKey, Payload } from '../../execution/names.ts';
 import type { AwaitAsked } from '../../features/awaits/question-api.ts';
@@ -52,7 +52,7 @@ const MAP_OPTIONS: readonly string[] = ['run', 'concurrency', ...STEP_OPTIONS];
 
 export class RunContext implements Context {
   readonly #run: Run;
-  /** Restored state, already decoded. */
+  /** The decoded state of the last checkpoint. */
   readonly restored: unknown;
   readonly #counts: Map<string, number> = new Map();
   #draws = 0;
@@ -95,7 +95,7 @@ export class RunContext implements Context {
     const plan = { ...asked, key: this.nextKey('step', name) };
     const promised = Promise.withResolvers<Output>();
     this.#run.enter(new StepCall<Output>(this.#run, plan, promised));
-    // A receive may race with it.
+    // A receive may race with the step, so watch the races of this promise too.
     return this.#hasReceived ? raced(promised.promise) : promised.promise;
   }
 
@@ -115,7 +115,7 @@ export class RunContext implements Context {
     const { run, concurrency = 16, ...rest } = readOptions('ctx.map', over, MAP_OPTIONS);
     wholeNumber('concurrency', concurrency, { min: 1, max: 10_000 });
     requireFunction('ctx.map: run', run);
-    // As a step checks them: also where there is none.
+    // Check the options even if there is no item to run a step for.
     const options = stepOptions('ctx.map', rest);
     boundedText('The name of a call', name, NAME_BYTES_MAX);
     const items = readList('ctx.map: items', given) as readonly Item[];
@@ -128,7 +128,7 @@ export class RunContext implements Context {
         const item = items[index] as Item;
         outputs[index] = await this.step(name, (step) => run(item, step), options).catch(
           (error) => {
-            // One has failed for good: nothing more is begun.
+            // One item failed for good: begin no more.
             next = items.length;
             throw error;
           },
@@ -200,7 +200,9 @@ export class RunContext implements Context {
     return guarded(this.#checkpoint(state));
   }
 
-  /** Its state replaces everything recorded before it: nothing else of the execution may be under way. */
+  /**
+   * The state replaces everything recorded before it, so no call of the execution may be under way.
+   */
   async #checkpoint(state: unknown): Promise<void> {
     const run = this.#run;
     if (run.calls.size > 0 || run.activeSteps > 0) {
@@ -211,7 +213,7 @@ export class RunContext implements Context {
     run.compensations.assertMayForget();
     const { unasked } = run;
     if (unasked !== undefined) {
-      // A checkpoint would forget calls that the code has not asked for yet.
+      // A checkpoint would forget calls that the code has not made yet.
       run.events.drifted({ ...unasked, found: 'ctx.checkpoint' });
       return new Promise<never>(() => undefined);
     }
@@ -269,7 +271,7 @@ export class RunContext implements Context {
   }
 
   progress(value: unknown): void {
-    // Refused in a replay too: code that catches it must not go another way.
+    // Check in a replay too: code that catches the refusal must take the same path again.
     if (this.#run.isReplaying) {
       this.#run.config.payloads.check('Progress', value);
       return;
@@ -285,7 +287,7 @@ export class RunContext implements Context {
     return this.nextKeyOf(kind, boundedText('The name of a call', name, NAME_BYTES_MAX));
   }
 
-  /** For names that were made here. */
+  /** For names that the engine itself built. */
   nextKeyOf(kind: string, name: string): CallKey {
     const call = `${kind}:${name}`;
     const count = (this.#counts.get(call) ?? 0) + 1;
@@ -305,7 +307,7 @@ export class RunContext implements Context {
   }
 }
 
-/** Checked, also where there is no step in the end. */
+/** Checks the options, even if no step will use them. */
 function stepOptions<Output>(what: string, given: SagaOptions<Output>): SagaOptions<Output> {
   if (given === NO_OPTIONS) return given;
   const options = readOptions(what, given, STEP_OPTIONS);
@@ -315,7 +317,7 @@ function stepOptions<Output>(what: string, given: SagaOptions<Output>): SagaOpti
   return options;
 }
 
-/** All of a plan but its key, which counts only calls that were made rightly. */
+/** The plan without its key: the key counts only calls with valid arguments. */
 function stepPlanOf<Output>(
   run: Run,
   asked: {

@@ -1,17 +1,17 @@
-// One claimed execution in this process: runs the pipeline's code, gives it back what history has, and
-// records what is new, until the execution ends, waits, or leaves this worker.
+// One claimed execution in this process. It runs the pipeline's code, delivers recorded results from
+// history, and records new ones, until the execution ends, waits, or leaves this worker.
 //
-//   code ──▶ enter ──▶ answered from history? ──yes──▶ settle, in the order of history ──▶ code goes on
+//   code ──▶ enter ──▶ in history? ──yes──▶ settle, in the order of history ──▶ code continues
 //                        │no
-//                        └──▶ start ──▶ journal (durable) ──▶ settle ──▶ code goes on
+//                        └──▶ start ──▶ journal (durable) ──▶ settle ──▶ code continues
 //
-// Which of these comes next is `settling.ts`; the stations of a step, one by one, are in `calls/step.ts`.
+// `settling.ts` decides which of these comes next. `calls/step.ts` lists the stations of a step.
 //
-//   phase       listens to                 owns, beside the signal that stops it
+//   phase       listens to                 keeps, beside the signal that stops it
 //   code        the pipeline's code
 //   cancelled   nothing: calls reject      the error that they reject with
 //   undoing     compensations, not code
-//   over        nothing                    the error of one that was cancelled before
+//   over        nothing                    the error, if it was cancelled before
 
 import type { CallKey } from '../../execution/names.ts';
 import type { Session } from '../../lease/live-session.ts';
@@ -40,22 +40,25 @@ type Phase =
       readonly error: ExecutionCancelled | undefined;
     };
 
-/** Which calls begin: all; none, since the code is only replayed; none, since the execution is to leave. */
+/**
+ * The calls that may begin: `all`; none, because the run only replays; none, because the execution
+ * is leaving.
+ */
 type Begins = 'all' | 'replayed' | 'leaving';
 
-/** How a run ends, for its worker to act on. */
+/** The ways in which a run ends; its worker acts on them. */
 export interface RunEvents {
-  /** Nothing runs and everything waits: the execution can be parked. */
+  /** Nothing runs and everything waits, so the execution can park. */
   idle(): void;
   drifted(drift: Drift): void;
   lost(reason: Error): void;
-  /** The store can never take what was to be recorded. */
+  /** The store can never accept the entry. */
   rejected(fault: unknown): void;
-  /** A mistake of ours, or a store that is broken. */
+  /** A bug in the engine, or a broken store. */
   troubled(error: unknown): void;
 }
 
-/** The part that a run uses of the session that carries its claim. */
+/** The part of the claim's session that a run uses. */
 export type RunSession = Pick<Session, 'id' | 'owner' | 'signal' | 'remainingMs'>;
 
 export class Run {
@@ -63,7 +66,7 @@ export class Run {
   readonly claimed: Claimed;
   readonly session: RunSession;
   readonly pipeline: AnyPipeline;
-  /** For steps that do not say otherwise. */
+  /** The default for steps without a policy of their own. */
   readonly retry: ResolvedRetry;
   readonly payloads: ProjectPayloads;
   readonly journal: Journal;
@@ -71,9 +74,11 @@ export class Run {
   readonly settling: Settling;
   readonly calls: Map<CallKey, Call> = new Map();
   readonly events: RunEvents;
-  /** Steps were begun under a claim that was lost, so the first ones now may have run before. */
+  /**
+   * An earlier claim was lost while steps were running, so the first steps now may have run before.
+   */
   mayHaveRun: boolean;
-  /** The last call that failed for good, for who asks why the execution did. */
+  /** The last call that failed for good; the dead letter reports its attempts. */
   failedCall: { readonly key: CallKey; readonly attempts: number } | undefined;
   readonly #idle: IdleDetector = new IdleDetector(this);
   readonly #claimedTick: number;
@@ -107,7 +112,7 @@ export class Run {
     this.journal = new Journal(this);
   }
 
-  /** The code has returned or thrown, or the claim is over: nothing is delivered any more. */
+  /** The code has returned or thrown, or the claim is over. The run delivers nothing more. */
   get isOver(): boolean {
     return this.#phase.kind === 'over';
   }
@@ -117,12 +122,12 @@ export class Run {
     return phase.kind === 'cancelled' || phase.kind === 'over' ? phase.error : undefined;
   }
 
-  /** Nothing new is started: the worker is stopping, or the execution is to be paused. */
+  /** The run starts nothing new, because the worker is stopping or the execution is pausing. */
   get isHeld(): boolean {
     return this.#begins === 'leaving';
   }
 
-  /** The code is only replayed, to learn how its steps are undone or whether it has drifted. */
+  /** The run only replays the code, to collect its compensations or to detect drift. */
   get isFrozen(): boolean {
     return this.#begins === 'replayed';
   }
@@ -131,18 +136,18 @@ export class Run {
     return this.#begins !== 'all' || this.ledger.lacksOpen || this.isPastDeadline;
   }
 
-  /** X-20: nothing is begun any more. */
+  /** After its deadline an execution begins nothing more (X-20). */
   get isPastDeadline(): boolean {
     const { deadlineAt } = this.claimed.execution;
     return deadlineAt !== undefined && deadlineAt <= this.storeNow();
   }
 
-  /** The execution's own time: of the last settlement that reached the code. */
+  /** The execution's own time: that of the last settlement that reached the code. */
   get now(): Instant {
     return this.ledger.now;
   }
 
-  /** Made when a message is there, or when the code waits for one. */
+  /** Created on the first message, or when the code first waits for one. */
   get inbox(): Inbox {
     this.#inbox ??= new Inbox(this);
     return this.#inbox;
@@ -152,18 +157,20 @@ export class Run {
     return this.#inbox?.isReading === true;
   }
 
-  /** Made when the first step that can be undone is asked for. */
+  /** Created when the code makes the first call with a compensation. */
   get compensations(): Compensations {
     this.#compensations ??= new Compensations(this.ledger);
     return this.#compensations;
   }
 
-  /** Aborts when the claim is over or the execution is cancelled. */
+  /** Aborts when the claim is over or an operator cancelled the execution. */
   get stop(): LazyAbort {
     return this.#phase.stop;
   }
 
-  /** Pieces of user code that run now; while any does, the execution stays here. */
+  /**
+   * The number of running user functions. While there is any, the execution stays in this process.
+   */
   get activeSteps(): number {
     return this.#idle.active;
   }
@@ -172,24 +179,24 @@ export class Run {
     return this.settling.isReplaying;
   }
 
-  /** The first recorded call that the code has not asked for. */
+  /** The first recorded call that the code has not made. */
   get unasked(): Unasked | undefined {
     if (this.cancelled !== undefined) return undefined;
     return this.ledger.unasked(this.settling.cursor, this.calls);
   }
 
-  /** Messages of the inbox that are history and have not reached the code. */
+  /** Inbox messages that are in the history but have not reached the code. */
   get undelivered(): readonly number[] {
     return this.ledger.settlements.slice(this.settling.cursor).flatMap(({ body }) => body.n ?? []);
   }
 
-  /** Store time as far as this process can tell; for waits only, nothing is decided by it. */
+  /** An estimate of the store's time, for waits only. It decides nothing. */
   storeNow(): Instant {
     const elapsed = this.config.clock.monotonicMs() - this.#claimedTick;
     return toInstant(this.claimed.claimedAt + elapsed);
   }
 
-  /** A call of the code; of one that is not listened to any more, nothing becomes. */
+  /** Takes a call of the code. While compensations run, the run ignores such calls. */
   enter(call: Call): void {
     if (this.#phase.kind !== 'undoing') this.admit(call);
   }
@@ -208,19 +215,21 @@ export class Run {
     if (this.calls.has(call.key)) this.settling.answer(call);
   }
 
-  /** Something durable has happened that lets the code go on. */
+  /** A durable event lets the code continue. */
   settle(settlement: Settlement): void {
     if (this.isOver || this.cancelled !== undefined) return;
     this.ledger.settlements.push(settlement);
     this.settling.pump();
   }
 
-  /** Stable over attempts, takeovers and re-drives. */
+  /** Stays the same over attempts, takeovers and re-drives. */
   idempotencyKey(key: CallKey): string {
     return `${this.claimed.execution.lineage}/${this.ledger.era}/${key}`;
   }
 
-  /** Where what it records belongs, for codecs. Re-drives share it, as they share history. */
+  /**
+   * The place of recorded values, for codecs. Re-drives share it, because they share the history.
+   */
   placeOf(position: string): ValuePlace {
     return { owner: this.claimed.execution.lineage, position };
   }
@@ -237,7 +246,10 @@ export class Run {
     return this.expectedAt(`${this.ledger.era}/${key}`);
   }
 
-  /** Inputs of the engine's own pipelines are made where there may be no codec. */
+  /**
+   * The process that submits one of the engine's own pipelines may have no codec, so accept plain
+   * inputs there.
+   */
   get expectedInput(): ExpectedPlace {
     const { lineage, scheduled, pipeline } = this.claimed.execution;
     const schedules = scheduled === undefined ? [] : [scheduleOwner(scheduled.id)];
@@ -246,20 +258,22 @@ export class Run {
   }
 
   /**
-   * Which other calls are under way, for the event that settles this one; each is named once. Without it a
-   * replay could not tell a step that was cut off from one that history does not know.
+   * Other calls that are under way, for the event that settles this one; the run names each once. A
+   * replay uses them to tell an interrupted step from one that history does not know.
    */
   under(key: CallKey): Pick<CallBody, 'with'> {
     return this.ledger.beginOthers(key, this.calls);
   }
 
-  /** A checkpoint is durable: calls are counted anew from here. */
+  /** The checkpoint is durable, so call numbers restart. */
   beginEra(at: Instant): void {
     this.ledger.beginEra(at);
     this.mayHaveRun = false;
   }
 
-  /** The short way of `settle` for what nothing else stands before: true when the call may resolve now. */
+  /**
+   * The short path of `settle` when nothing else comes first. True when the call may resolve now.
+   */
   settlesAtOnce(call: Call, at: Instant): boolean {
     if (this.isOver || this.cancelled !== undefined || !this.settling.passes(call)) return false;
     this.disturb();
@@ -268,7 +282,7 @@ export class Run {
     return true;
   }
 
-  /** A piece of user code begins or ends. */
+  /** A user function begins or ends. */
   active(change: 1 | -1): void {
     this.#idle.active += change;
     this.disturb();
@@ -280,34 +294,36 @@ export class Run {
     if (news > 0) this.inbox.notice(news);
   }
 
-  /** Something is durable, or has ended. Without a call that waits there is nothing to park for. */
+  /**
+   * An entry became durable, or a step ended. Without a pending call there is nothing to park for.
+   */
   written(): void {
     if (this.calls.size > 0 || this.isHeld) this.rest();
   }
 
-  /** The inbox has been read: what waited for that goes on. */
+  /** The inbox is read, so pending deliveries continue. */
   goOn(): void {
     this.settling.pump();
     this.rest();
   }
 
-  /** Something happened: its code is not at rest. */
+  /** Activity: the code is not at rest. */
   disturb(): void {
     this.#idle.disturb();
   }
 
-  /** Looks, once the code has come to rest, whether there is anything left to do here. */
+  /** Checks, once the code is at rest, whether this process has anything left to do. */
   rest(): void {
     if (!this.isOver) this.#idle.look();
   }
 
-  /** From here on nothing new is started; what runs may finish. */
+  /** The run starts nothing new from here on; running steps may finish. */
   hold(): void {
     this.#begins = 'leaving';
     this.rest();
   }
 
-  /** From here on the code is only replayed. */
+  /** The run only replays the code from here on. */
   freeze(): void {
     if (!this.isHeld) this.#begins = 'replayed';
   }
@@ -323,12 +339,12 @@ export class Run {
     for (const call of calls) call.reject(error);
   }
 
-  /** The store can never take what was to be recorded; the claim is still there. */
+  /** The store can never accept the entry, but the claim still holds. */
   rejected(fault: unknown): void {
     this.events.rejected(fault);
   }
 
-  /** The claim is over: nothing can be written any more. */
+  /** The claim is over, so this process can write nothing more. */
   lost(reason: Error): void {
     if (this.isOver) return;
     this.over();
@@ -336,7 +352,10 @@ export class Run {
     this.events.lost(reason);
   }
 
-  /** Y-4: the code has been heard; from here on calls are those that undo, and it is not listened to. */
+  /**
+   * The replay has collected the compensations. From here on the run admits only their calls and
+   * ignores the code (Y-4).
+   */
   beginUndoing(): void {
     if (this.isFrozen) this.#begins = 'all';
     this.#phase = { kind: 'undoing', stop: new LazyAbort() };
@@ -344,12 +363,12 @@ export class Run {
     this.settling.forget();
   }
 
-  /** A mistake of ours. */
+  /** Reports a bug in the engine. */
   troubled(error: unknown): void {
     this.events.troubled(error);
   }
 
-  /** The code is done, or the engine does not listen to it any more. */
+  /** The code has ended, or the engine no longer listens to it. */
   over(): void {
     this.#phase = { kind: 'over', stop: this.stop, error: this.cancelled };
     this.settling.stopWatching();
@@ -357,7 +376,7 @@ export class Run {
     for (const call of this.calls.values()) call.leave();
   }
 
-  /** Its code has come to rest. */
+  /** The code is at rest: park, watch for drift, or flush. */
   atRest(): void {
     if (this.isOver || this.activeSteps > 0 || this.isReplaying) return;
     const isWaiting =
@@ -369,9 +388,9 @@ export class Run {
   }
 }
 
-/** Finds out when the code has come to rest: in two turns of the event loop nothing has happened. */
+/** Detects that the code is at rest: nothing happened during two turns of the event loop. */
 class IdleDetector {
-  /** Pieces of user code that run now. */
+  /** The number of running user functions. */
   active = 0;
   readonly #run: Run;
   #happened = 0;
@@ -381,7 +400,7 @@ class IdleDetector {
     this.#run = run;
   }
 
-  /** Something happened: rest begins anew. */
+  /** Activity restarts the detection. */
   disturb(): void {
     this.#happened += 1;
   }

@@ -1,9 +1,10 @@
-// Gives a run's code what it asked for: from history, in the order of history, or by beginning it.
+// Settles the calls of a run: from history, in the order of history, or by starting them.
 //
-//   - Settlements reach the code one at a time, and the code comes to rest before the next: the first
-//     run and every replay see the same order, also where calls race each other.
-//   - While history is not used up nothing new is started. Code that asks for something else than what
-//     history has next has drifted: the execution is blocked and says so; nothing is guessed.
+// - Settlements reach the code one at a time, and the code comes to rest before the next. So the
+//   first run and every replay see the same order, even where calls race each other.
+// - A run starts nothing new until history is used up. Code that makes another call than history
+//   has next has drifted. The engine then blocks the execution with an explanation and guesses
+//   nothing.
 
 import type { CallKey } from '../../execution/names.ts';
 import type { Call } from './call.ts';
@@ -13,11 +14,11 @@ import type { Run } from './run.ts';
 
 export class Settling {
   readonly #run: Run;
-  /** Calls that history settles and that were not given to the code yet. */
+  /** Calls that history settles and that have not reached the code yet. */
   readonly #known: Set<CallKey> | undefined;
-  /** Calls that are begun once history is used up. */
+  /** Calls to start once history is used up. */
   #deferred: Call[] = [];
-  /** How many settlements of the ledger have reached the code. */
+  /** The number of settlements that have reached the code. */
   #cursor = 0;
   #isResting = false;
   #fetching = 0;
@@ -36,7 +37,9 @@ export class Settling {
     return this.#cursor < this.#run.ledger.settlements.length;
   }
 
-  /** Answers a call from history; what history does not have is begun, now or when history is used up. */
+  /**
+   * Settles a call from history. A call that history lacks starts now, or once history is used up.
+   */
   answer(call: Call): void {
     if (this.#known?.has(call.key) === true) {
       this.pump();
@@ -47,20 +50,21 @@ export class Settling {
     } else if (this.#deferred.length === 0) {
       call.start(this.#run.ledger.openingOf(call.key));
     } else {
-      // Calls start in the order in which they were made: the first of two receives gets the first message.
+      // Calls start in the order in which the code made them: the first of two receives gets the
+      // first message.
       this.#deferred.push(call);
       this.#run.config.timers.soon(this.#rested);
     }
   }
 
-  /** Whether a call that has just become durable may resolve now: nothing else stands before it. */
+  /** True if a call that just became durable may resolve now, because nothing comes before it. */
   passes(call: Call): boolean {
     const { ledger, calls } = this.#run;
     if (this.#isResting || ledger.settlements.length > 0 || this.#run.isReadingInbox) return false;
     return calls.delete(call.key);
   }
 
-  /** The next settlement, if the code is ready for it. */
+  /** Delivers the next settlement, if the code is ready for it. */
   pump(): void {
     const run = this.#run;
     if (this.#isResting || run.isOver || run.isReadingInbox) return;
@@ -79,7 +83,7 @@ export class Settling {
     if (settlement.body.soft !== true) run.ledger.now = settlement.at;
     this.#give(settlement, call);
     if (this.#cursor === settlements.length) {
-      // Used up: what was delivered is not kept, or a long execution would hold all its results.
+      // History is used up. Drop it, or a long execution would keep all its results in memory.
       settlements.length = 0;
       this.#cursor = 0;
       if (run.isHeld) run.rest();
@@ -99,8 +103,9 @@ export class Settling {
   }
 
   /**
-   * The code reacts to one settlement before it gets the next, in the first run as in every replay. When
-   * history is used up and no call is left, nothing can be settled before the code has asked again.
+   * The code reacts to one settlement before it gets the next, in the first run and in every
+   * replay. If history is used up and no call is pending, nothing can settle before the code makes
+   * another call.
    */
   comeToRest(): void {
     if (this.#run.calls.size === 0 && !this.isReplaying && this.#fetching === 0) return;
@@ -108,7 +113,7 @@ export class Settling {
     this.#run.config.timers.soon(this.#rested);
   }
 
-  /** Values that are fetched reach the code in the order of history too. */
+  /** Fetched values also reach the code in the order of history. */
   deliverAfter(fetching: void | Promise<void>): void {
     if (fetching === undefined) return;
     this.#fetching += 1;
@@ -119,12 +124,12 @@ export class Settling {
     fetching.then(fetched, fetched);
   }
 
-  /** None of what waits to be begun is wanted any more. */
+  /** The run no longer wants any call that waits to start. */
   drop(): void {
     this.#deferred = [];
   }
 
-  /** The code is not listened to any more: neither what it was told nor what it asks for matters. */
+  /** The engine stops listening to the code, so its pending results and calls no longer matter. */
   forget(): void {
     this.drop();
     this.#known?.clear();
@@ -133,7 +138,7 @@ export class Settling {
     this.stopWatching();
   }
 
-  /** Only code that has asked for something while history has something else next can have drifted. */
+  /** Drift needs a pending call of the code while history has another one next. */
   watchForDrift(): void {
     const run = this.#run;
     this.stopWatching();

@@ -1,5 +1,5 @@
-// A ready codec: AES-256-GCM, a fresh nonce for every value, key ids for rotation. New values use the
-// first key; all keys read.
+// A codec for AES-256-GCM with a fresh nonce for every value. It encrypts with the first key and
+// decrypts with all, so keys can rotate by id.
 
 import { createCipheriv, createDecipheriv } from 'node:crypto';
 import { isUint8Array } from 'node:util/types';
@@ -79,12 +79,12 @@ export function aesCodec(
   };
 }
 
-/** Values from before this have their key only. */
+/** Older values are bound only to their key. */
 function boundTo(by: string, context: PayloadContext | undefined): Buffer {
   return Buffer.from(context === undefined ? by : `${by}\n${context.at}`);
 }
 
-/** A copy of the key: what becomes of the caller's does not matter. */
+/** Copies the key, so that later changes of the caller's buffer have no effect. */
 function checkedKey(given: unknown): { readonly by: string; readonly key: Uint8Array } {
   // The value may be a secret key: never show it.
   if (typeof given !== 'object' || given === null || isUint8Array(given)) {

@@ -1,5 +1,6 @@
-// Values ↔ payloads. A payload is a JSON envelope (envelope.ts). What is kept apart because it is large is
-// written before anything refers to it, and its digest is checked when it is read (claim check).
+// Turns values into payloads and back. A payload is a JSON envelope (envelope.ts). The engine
+// stores a large value as a blob before anything refers to it, and checks its digest on every read
+// (claim check).
 
 import {
   DEFAULT_PROJECT,
@@ -50,7 +51,7 @@ export const DEFAULT_LIMITS: PayloadLimits = Object.freeze({
   bytesMax: 16 * 1024 * 1024,
 });
 
-/** Bytes as they are stored; `by` and `at` when they went through the codec. */
+/** Stored bytes; `by` and `at` if they went through the codec. */
 export interface Sealed {
   readonly bytes: Uint8Array;
   readonly by?: string;
@@ -88,21 +89,21 @@ export class Payloads {
     return this.#codec !== undefined;
   }
 
-  /** The last one is kept: nearly always the same project is asked for again. */
+  /** Keeps the last one, because the same project nearly always follows. */
   of(project: ProjectName): ProjectPayloads {
     if (this.#last?.project === project) return this.#last;
     this.#last = new ProjectPayloads(this, this.#store, project);
     return this.#last;
   }
 
-  /** Checks the argument of a caller, which need not be a payload. */
+  /** Checks the caller's argument, which may not be a payload. */
   async decodeGiven(payload: unknown, options: { readonly project?: string }): Promise<unknown> {
     const { project } = readOptions('decode', options, ['project']);
     const own = this.of(project === undefined ? DEFAULT_PROJECT : parseProject(project));
     return own.decodeEnvelope(parseEnvelope(payload));
   }
 
-  /** Through the codec, if there is one. */
+  /** Passes the bytes through the codec, if there is one. */
   seal(bytes: Uint8Array, at?: string): Sealed | Promise<Sealed> {
     if (this.#codec === undefined) return { bytes };
     const encoded: unknown = this.#codec.encode(bytes, at === undefined ? undefined : { at });
@@ -111,12 +112,15 @@ export class Payloads {
       : encodedBytes(encoded);
   }
 
-  /** Whether what is stored in the clear is refused. */
+  /** True if reads refuse values stored without a codec. */
   get requiresCodec(): boolean {
     return this.#codec?.required === true;
   }
 
-  /** `at` is where it was found: one that was moved there is refused, unless it was sealed before places were. */
+  /**
+   * `at` is where the attachment was found. The codec refuses one that was moved there, except
+   * those sealed before places existed.
+   */
   async unsealAttachment({ bytes, sealed }: Attachment, at: string): Promise<Uint8Array> {
     if (sealed === undefined) {
       if (this.requiresCodec) throw notSealed('An attachment');
@@ -124,16 +128,16 @@ export class Payloads {
     }
     const { by } = sealed;
     const content = await this.unseal({ bytes, by, at }).catch((refusal: unknown) => {
-      // A value that is bound to another place cannot be read without a place either.
+      // A value bound to another place cannot be read without a place either.
       return this.unseal({ bytes, by }).catch(() => {
         throw refusal;
       });
     });
-    // A codec may answer with its own kind of bytes, or with a part of a larger buffer.
+    // A codec may return a subclass of Uint8Array, or a view of a larger buffer.
     return Uint8Array.from(content);
   }
 
-  /** As they were before `seal`. */
+  /** The bytes as they were before `seal`. */
   async unseal({ bytes, by, at }: Sealed): Promise<Uint8Array> {
     if (by === undefined) return bytes;
     if (this.#codec === undefined) {
@@ -147,7 +151,7 @@ export class Payloads {
     throw new Fault('codec-broken', `The codec did not answer with bytes when it read "${by}".`);
   }
 
-  /** Throws for what could never be stored. */
+  /** Throws for values that the store can never keep. */
   check(what: string, value: unknown): void {
     this.checkSize(what, Buffer.byteLength(toText(what, value)?.json ?? ''));
   }
@@ -171,7 +175,7 @@ export class Payloads {
   }
 }
 
-/** A codec that answers with something else must not have the value stored as it is. */
+/** If the codec returns anything else, fail: the value must not be stored unencrypted. */
 function encodedBytes(encoded: unknown): Sealed {
   const { by, bytes, at } = (encoded ?? {}) as Partial<EncodedPayload>;
   const isNamed = typeof by === 'string' && by !== '';
@@ -188,7 +192,8 @@ function isThenable(value: unknown): value is PromiseLike<unknown> {
   return typeof (value as { then?: unknown } | null | undefined)?.then === 'function';
 }
 
-// Values ↔ payloads, in one project: what is kept apart is put for it, and only what it has is read (X-28).
+// Turns values of one project into payloads and back. Blobs belong to that project, and a read
+// finds only blobs of that project (X-28).
 
 const UNDEFINED = '{}' as Payload;
 const TAGGED = ',"tagged":true';
@@ -204,9 +209,7 @@ export class ProjectPayloads {
     this.project = project;
   }
 
-  /**
-   * Synchronous for what is small, which is nearly everything, unless the codec is not.
-   */
+  /** Synchronous for small values, which are nearly all, unless the codec is asynchronous. */
   encode(
     what: string,
     value: unknown,
@@ -217,7 +220,7 @@ export class ProjectPayloads {
     const { json } = text;
     const mark = text.tagged ? TAGGED : '';
     const { inlineBytesMax } = this.#all.limits;
-    // Three bytes a character at most: the cheap bound first.
+    // A character has at most three bytes: check this cheap bound first.
     const isSmall = json.length * 3 <= inlineBytesMax || Buffer.byteLength(json) <= inlineBytesMax;
     if (isSmall && !this.#all.hasCodec) return `{"v":${json}${mark}}` as Payload;
     const plain = Buffer.from(json);
@@ -228,7 +231,7 @@ export class ProjectPayloads {
       : this.#wrap(sealed, mark);
   }
 
-  /** For where nothing may be awaited: inside a transaction of the user's. */
+  /** For code inside a user's transaction, which cannot await. */
   encodeInline(what: string, value: unknown, place: ValuePlace): Payload {
     const payload = this.encode(what, value, place);
     if (!(payload instanceof Promise)) return payload;
@@ -243,7 +246,10 @@ export class ProjectPayloads {
     return this.decodeEnvelope(JSON.parse(payload) as Envelope, place);
   }
 
-  /** A promise only when it was encoded or kept apart. With a place, a value that was moved there is refused. */
+  /**
+   * Returns a promise only if a codec sealed the value or the store keeps it as a blob. With a
+   * place, refuses a value that was moved there.
+   */
   decodeEnvelope(envelope: object, place?: ExpectedPlace): unknown {
     const { v, enc, ref, by, at, tagged } = envelope as Envelope;
     const isSealed = by !== undefined && (enc ?? ref) !== undefined;
@@ -256,7 +262,7 @@ export class ProjectPayloads {
     return this.#decodeApart(envelope as Envelope);
   }
 
-  /** The codec checks that it was sealed for this place. */
+  /** Compares the claimed place; the codec then verifies that the value was sealed for it. */
   #requireAt(at: string, { owners, position }: ExpectedPlace): void {
     const here = owners?.map((owner) => `${this.project} ${owner} ${position}`);
     const isHere =
@@ -270,12 +276,12 @@ export class ProjectPayloads {
     );
   }
 
-  /** As it is stored; undefined when the project has not got it. */
+  /** The stored bytes, or undefined if the project does not have the blob. */
   async stored(digest: string): Promise<Uint8Array | undefined> {
     const key = { project: this.project, digest };
     const bytes = await this.#store.getBlob(key);
     if (bytes !== undefined) return bytes;
-    // The reference comes from a row of the project (X-29).
+    // A row of this project has the reference, so attribute the blob to the project (X-29).
     await this.#store.attributeBlobs({ project: this.project, digests: [digest] });
     return this.#store.getBlob(key);
   }
@@ -321,20 +327,20 @@ export class ProjectPayloads {
   }
 }
 
-// How a value is stored: `{"v":…}` inline, `{"enc":…}` through the codec, `{"ref":…}` kept apart; `{}` is
-// undefined.
+// The envelope of a stored value: `{"v":…}` inline, `{"enc":…}` from the codec, `{"ref":…}` for a
+// blob, and `{}` for undefined.
 
 export interface Envelope {
   readonly v?: unknown;
   /** Base64 of the codec's bytes, or the digest of the blob that has them. */
   readonly enc?: string;
   readonly ref?: string;
-  /** Names codec and key. */
+  /** Names the codec and its key. */
   readonly by?: string;
-  /** Where a value belongs that went through the codec, which has sealed this with it: project, owner, position. */
+  /** The place that the codec sealed with the value: project, owner and position. */
   readonly at?: string;
   readonly size?: number;
-  /** Its text has tags (value.ts). */
+  /** The text has tags (value.ts). */
   readonly tagged?: true;
 }
 
@@ -342,7 +348,7 @@ const NAMES: readonly (keyof Envelope)[] = ['v', 'enc', 'ref', 'by', 'at', 'size
 const BASE64 = /^[A-Za-z0-9+/]*={0,2}$/;
 const DIGEST = /^[0-9a-f]{64}$/;
 
-/** Checks an envelope that a caller has from a record or from a history. */
+/** Checks an envelope that a caller took from a record or a history. */
 export function parseEnvelope(payload: unknown): Envelope {
   const given = typeof payload === 'string' ? parsed(payload) : payload;
   const envelope = readOptions('decode: payload', given as Envelope, NAMES);
@@ -355,14 +361,14 @@ export function parseEnvelope(payload: unknown): Envelope {
     isText(by, /./) &&
     (tagged === undefined || tagged === true) &&
     isText(at, /./) &&
-    // Only what went through a codec is kept as bytes, and says which.
+    // Only a codec produces bytes, so `enc` needs the name of the codec.
     (enc === undefined || by !== undefined) &&
     ['v', 'enc', 'ref'].filter((name) => name in envelope).length <= 1;
   if (isWhole) return envelope;
   throw unlike(payload);
 }
 
-/** Cheap, and never wrong when it says no. */
+/** A cheap test. False is certain; true may be wrong. */
 export function mayBeTagged(payload: string | object): boolean {
   return typeof payload === 'string' ? payload.includes('"tagged":true') : 'tagged' in payload;
 }

@@ -1,23 +1,24 @@
-// Where a value belongs in its project. A codec seals it with the value, so that one that was moved is not read
-// (X-50). Re-drives share what is recorded, so the first of them is its owner.
+// The place of a value in its project. A codec seals the place with the value, so a value that was
+// moved cannot be read (X-50). Re-drives share recorded values, so the first execution of the
+// lineage owns them.
 
 import type { ExecutionRecord } from '../../execution/execution.ts';
 
-/** To which a value is bound. */
+/** The place to which a codec binds a value. */
 export interface ValuePlace {
-  /** An execution, or what else has values. No spaces. */
+  /** An execution, or another owner of values. It has no spaces. */
   readonly owner: string;
   readonly position: string;
-  /** Where the value goes on being used, this becomes what decoding would give. */
+  /** If the code keeps using the value, encoding puts here what decoding would return. */
   readonly live?: { value: unknown };
 }
 
-/** Where a value was found. */
+/** The place where the engine found a value. */
 export interface ExpectedPlace {
   readonly position: string;
-  /** Any where it is not known, or where values go on to another owner. */
+  /** Undefined if the owner is not known, or if values can pass to another owner. */
   readonly owners?: readonly string[];
-  /** Made by the engine where there may be no codec, such as in a coordinator. */
+  /** The engine created the value, possibly without a codec, as in a coordinator. */
   readonly isOpen?: boolean;
 }
 
@@ -27,7 +28,7 @@ export const CHECKPOINT = 'checkpoint';
 export const REQUEST = 'request';
 export const DEFAULT_ANSWER = 'default';
 
-/** Attachments stay with the execution that made them. */
+/** Attachments stay with the execution that created them. */
 export function attachmentAt(
   { project, id }: Pick<ExecutionRecord, 'project' | 'id'>,
   name: string,
@@ -39,7 +40,7 @@ export function inputOf(owner: string): ValuePlace {
   return { owner, position: INPUT };
 }
 
-/** Signals that an execution has not received go on to the execution that continues it. */
+/** Signals that an execution did not receive pass to the execution that continues it. */
 export function signalPosition(name: string): string {
   return `signal:${name}`;
 }

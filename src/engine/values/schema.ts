@@ -1,4 +1,4 @@
-// Schemas are any Standard Schema (zod, valibot, arktype, TypeBox adapters …): one method, no dependency.
+// Accepts any Standard Schema (zod, valibot, arktype, TypeBox adapters): one method, no dependency.
 
 import { InvalidInput } from '../../support/fault.ts';
 import { readList, shown, unreadable } from '../../support/options.ts';
@@ -40,7 +40,10 @@ interface Described {
 
 const DESCRIPTION_MAX = 8_192;
 
-/** Its JSON Schema, for people and forms, never for checks. Undefined if the library cannot describe it. */
+/**
+ * The JSON Schema, for people and forms, never for checks. Undefined if the library cannot describe
+ * it.
+ */
 export function jsonSchemaOf(schema: Schema | undefined): object | undefined {
   try {
     const { jsonSchema } = (schema?.['~standard'] ?? {}) as Described;
@@ -53,7 +56,7 @@ export function jsonSchemaOf(schema: Schema | undefined): object | undefined {
   }
 }
 
-/** The value as the schema gives it back; throws with every path that is wrong. */
+/** Returns the schema's output, or throws with the path of every issue. */
 export function validated<Output>(
   what: string,
   schema: Schema<Output>,

@@ -1,5 +1,6 @@
-// Announces a worker from the loop that claims: a loop that hangs announces nothing, whatever its heartbeat does
-// (RE-11). Embedded workers without a release announce themselves seldom: few callers ask for them.
+// Announces a worker from its claim loop, so that a hanging loop stops announcing even if its
+// heartbeats go on (RE-11). Embedded workers without a release announce seldom, because few callers
+// read that.
 
 import type { PipelineName } from '../../execution/names.ts';
 import { contractOf } from '../../features/releases/contract-api.ts';
@@ -19,7 +20,7 @@ import type { WorkerSettings } from './worker-options.ts';
 
 const NOTHING = 'This worker gets nothing that is pinned';
 
-/** Where people look at workers, and where they do not. */
+/** `looked` for workers that operators watch, `alone` for the others. */
 const EVERY_MS = { looked: 5_000, alone: 60_000 } as const;
 
 type Saying = Pick<WorkerSettings, 'pipelines' | 'release' | 'probeMs'>;
@@ -27,15 +28,15 @@ type Saying = Pick<WorkerSettings, 'pipelines' | 'release' | 'probeMs'>;
 export class Announcer {
   readonly #config: WorkerConfig;
   readonly #about: Omit<Announcement, 'session' | 'state' | 'room'>;
-  /** It takes nothing. */
+  /** The worker has no pipelines of its own, so it does not announce. */
   readonly #isSilent: boolean;
-  /** The last that was said, and for whom. */
+  /** When the worker last announced, and for which session. */
   #saidAt = Number.NEGATIVE_INFINITY;
   #session: SessionId | undefined;
   #state: Announcement['state'] = 'starting';
   #complained: string | undefined;
 
-  /** `given`: what it was given, without what the engine adds. */
+  /** `given`: the user's pipelines, without those that the engine adds. */
   constructor(config: WorkerConfig, settings: Saying, given: Iterable<AnyPipeline>) {
     const { release, probeMs } = settings;
     this.#config = config;
@@ -49,26 +50,26 @@ export class Announcer {
     };
   }
 
-  /** The release that claims ask for, beside executions that are not pinned. */
+  /** Claims ask for this release and for executions without a pin. */
   get asks(): { readonly release?: string } {
     const { release } = this.#about;
     return release === undefined ? {} : { release: release.name };
   }
 
-  /** However seldom the loop looks, it goes round for this. */
+  /** The loop makes a round for the announcement even if it polls less often. */
   get dueInMs(): number {
     if (this.#isSilent) return Infinity;
     return Math.max(1, this.#saidAt + this.#about.everyMs - this.#config.clock.monotonicMs());
   }
 
-  /** Before the first claim of a session. */
+  /** Announces before the first claim of a session. */
   async begin(session: SessionId, room: number): Promise<void> {
     if (this.#session === session) return;
     this.#state = 'starting';
     await this.#say(session, room);
   }
 
-  /** A claim was answered, or there is no room for one. */
+  /** Call this when the store responded to a claim, or when no slot is free. */
   async prove(session: SessionId, room: number): Promise<void> {
     const isDue = this.#config.clock.monotonicMs() - this.#saidAt >= this.#about.everyMs;
     if (this.#state === 'ready' && !isDue) return;
@@ -76,7 +77,7 @@ export class Announcer {
     await this.#say(session, room);
   }
 
-  /** It takes no more. */
+  /** Announces that the worker takes no more executions. */
   async drain(session: SessionId): Promise<void> {
     this.#state = 'draining';
     await this.#say(session, 0);
@@ -100,12 +101,15 @@ export class Announcer {
       this.#complained = undefined;
       return;
     }
-    // An operator must see it, also without an observer.
+    // An operator must see this even without an observer.
     if (why !== this.#complained) process.emitWarning(`${NOTHING}: ${why}`, 'HoldfastWarning');
     this.#complain(NOTHING, new Error(why));
   }
 
-  /** Once for each reason, not once for each period: a coordinator of the build before knows no workers. */
+  /**
+   * Reports each reason once rather than once a period, because a coordinator of an older build
+   * knows no workers.
+   */
   #complain(what: string, fault: unknown): void {
     const reason = thrownText(fault);
     if (reason !== this.#complained) tellTrouble(this.#config.observer, what, fault);

@@ -1,5 +1,6 @@
-// Claims what is ready for a worker's pipelines, in batches. It is woken by rings and by the next due time, and
-// polls because rings may be lost. Between claims it does what is due for all.
+// Claims ready executions for a worker's pipelines, in batches. Wakeups and the next due time
+// trigger a claim; polling covers lost wakeups. Between claims, the loop performs the shared
+// duties.
 
 import { LANES, type Lane } from '../../execution/execution.ts';
 import type { PipelineName } from '../../execution/names.ts';
@@ -18,19 +19,19 @@ import { Slots } from './slots.ts';
 import type { WorkerEnd, WorkerSettings } from './worker-options.ts';
 import type { CurrentSession } from './worker-session.ts';
 
-/** A claim takes this many at most: a batch, not a stall. */
+/** The most that one claim takes, so that no claim stalls the worker. */
 const CLAIM_MAX = 500;
 const NO_CLAIM = 'Nothing could be claimed';
-/** How long a free slot may wait for others to be claimed with it. */
+/** The longest time that a free slot waits for others, so that one claim fills several. */
 const FILL_MS = 50;
 
 interface ClaimParts {
   readonly current: CurrentSession;
   readonly announcer: Announcer;
   readonly overdue: OverdueSessions;
-  /** Undefined: a coordinator does it. */
+  /** Undefined if a coordinator performs the duties. */
   readonly duties: Duties | undefined;
-  /** The store does not let this worker in any more. */
+  /** The store denies access to this worker. */
   readonly denied: (end: WorkerEnd) => void;
 }
 
@@ -46,7 +47,7 @@ export class ClaimLoop implements DriveEvents {
   readonly #lanes: LaneTurns = new LaneTurns();
   readonly #pause: Pause;
   readonly #denial: Denial;
-  /** The last claim left something that is ready. */
+  /** The last claim left ready executions in the store. */
   #isMoreReady = false;
   #isClaiming = false;
   #isNoticed = false;
@@ -64,7 +65,7 @@ export class ClaimLoop implements DriveEvents {
     this.#denial = new Denial(config, settings.ttlMs);
   }
 
-  /** Resolves when it was stopped and its last claim has been answered. */
+  /** Resolves once the loop has stopped and the store has responded to its last claim. */
   async run(): Promise<void> {
     const { signal } = this.#stop;
     while (!signal.aborted) {
@@ -94,7 +95,7 @@ export class ClaimLoop implements DriveEvents {
     this.ring();
   }
 
-  /** As if the process had died: what it claims now is found by others. */
+  /** Acts as if the process had died. Other workers take over what this one claims now. */
   crash(): void {
     this.#hasCrashed = true;
     this.stop();
@@ -102,12 +103,15 @@ export class ClaimLoop implements DriveEvents {
 
   /** The store has a notice for this session: a message for one of its executions. */
   lookAtInboxes(): void {
-    // The message may be for an execution that is being claimed.
+    // The message may concern an execution of the running claim.
     this.#isNoticed = this.#isClaiming;
     this.slots.lookAtInboxes();
   }
 
-  /** Where something is known to be ready, it is claimed along with the last write of who leaves. */
+  /**
+   * If the store is known to have ready executions, claim while the last write of this one is under
+   * way.
+   */
   leaving(): void {
     if (this.#isMoreReady) this.#freed();
   }
@@ -117,7 +121,7 @@ export class ClaimLoop implements DriveEvents {
     if (!this.#isMoreReady || isFull) this.#freed();
   }
 
-  /** One round; answers how long to wait for a ring at most. */
+  /** Makes one round. Returns the longest time to wait for a wakeup. */
   async #round(): Promise<number> {
     const { current, announcer, duties } = this.#parts;
     await current.renew();
@@ -162,24 +166,29 @@ export class ClaimLoop implements DriveEvents {
     return this.#nextIn(shares, answer);
   }
 
-  /** How long until it asks again. */
+  /** The time until the next claim. */
   async #nextIn(shares: readonly Share[], answer: Taken): Promise<number> {
     const { overdue } = this.#parts;
     if (await overdue.heard(answer.overdue)) return 0;
     if (answer.more && answer.claims.length > 0) return 0;
-    // It was the other lane's turn, and that lane had nothing: the first lane was not asked at all.
+    // This turn belonged to the other lane, and that lane was empty. The first lane has not been
+    // tried.
     if (answer.claims.length === 0 && shares[0]?.limit === 0) return 0;
-    // Polls are spread, never longer than asked for: they find what the dead left (P4). What is due at a
-    // known time is looked for at that time.
+    // Spread the polls, but never beyond the interval, because polls find the executions of dead
+    // workers (P4). Executions with a known due time get a claim at that time.
     const spreadMs = this.#settings.pollMs * (1 - this.#config.random.next() / 10);
     const sweepInMs = answer.overdue ? overdue.dueInMs : spreadMs;
     return Math.max(1, Math.min(spreadMs, sweepInMs, answer.nextReadyInMs ?? spreadMs));
   }
 
-  /** Batches stay batches under load: it asks when it can have a whole one, or has waited long enough. */
+  /**
+   * Keeps batches whole under load: the loop claims when it can fill one, or has waited long
+   * enough.
+   */
   #pauseFor(free: number): number {
     if (free > 0) return free < this.#batch ? FILL_MS : 0;
-    // P4: asked for nothing, the store says who is overdue; the next slot that is free is for what he left.
+    // A claim for zero executions still reports overdue sessions. Their executions get the next
+    // free slot (P4).
     return this.#settings.pollMs;
   }
 
@@ -187,7 +196,7 @@ export class ClaimLoop implements DriveEvents {
     return Math.min(CLAIM_MAX, this.#settings.concurrency / 2);
   }
 
-  /** By then, executions that were answered in this turn have asked for more. */
+  /** By then, executions that got a result in this turn have made their next calls. */
   #turnOver(): Promise<void> {
     return new Promise((resolve) => this.#config.timers.soon(resolve));
   }
@@ -197,14 +206,16 @@ export class ClaimLoop implements DriveEvents {
     else this.#cancelFill ??= this.#config.timers.after(FILL_MS, () => this.#fill());
   }
 
-  /** A slot has been free for a while and it is still not half empty. */
+  /** A slot has been free for a while, and fewer than half of the slots are free. */
   #fill(): void {
     this.#cancelFill = undefined;
     this.ring();
   }
 }
 
-/** A pause that a ring ends; a ring before it counts, until the next claim begins. */
+/**
+ * A pause that a wakeup ends. A wakeup before the pause counts too, until the next claim begins.
+ */
 class Pause {
   readonly #timers: Timers;
   #isOver = false;
@@ -214,7 +225,7 @@ class Pause {
     this.#timers = timers;
   }
 
-  /** Rings from here on count. */
+  /** Wakeups from here on count. */
   begin(): void {
     this.#isOver = false;
   }
@@ -239,26 +250,26 @@ class Pause {
   }
 }
 
-// How a claim is divided between lanes: interactive goes first, batch always gets something.
+// Divides a claim between lanes: interactive goes first, and batch always gets a part.
 
 export interface Share {
   readonly lane: Lane;
   readonly limit: number;
 }
 
-/** A fifth is kept for the lane that would otherwise get nothing: batch, or one that was quiet. */
+/** Keeps a fifth for the lane that would otherwise get nothing. */
 const KEPT_PART = 5;
 
-/** `quiet`: lanes that had nothing when they were last asked. */
+/** `quiet`: lanes that were empty at their last claim. */
 export function sharesOf(limit: number, turn: number, quiet: ReadonlySet<Lane>): readonly Share[] {
   const favoured: Lane = quiet.has('interactive') && !quiet.has('batch') ? 'batch' : 'interactive';
-  // Too few places to divide: every fifth turn is the other lane's.
+  // Too few slots to divide: every fifth turn belongs to the other lane.
   const kept =
     limit >= KEPT_PART ? Math.floor(limit / KEPT_PART) : turn % KEPT_PART === 0 ? limit : 0;
   return LANES.map((lane) => ({ lane, limit: lane === favoured ? limit - kept : kept }));
 }
 
-/** Lanes that gave less than they were asked for. */
+/** Lanes that returned less than the claim asked for. */
 export function quietLanes(
   shares: readonly Share[],
   claimed: readonly { readonly execution: { readonly lane: Lane } }[],
@@ -272,12 +283,12 @@ export function quietLanes(
   );
 }
 
-/** Whose turn it is, from one claim to the next. */
+/** Remembers the turn of the lanes from one claim to the next. */
 class LaneTurns {
   #turn = 0;
   #quiet: ReadonlySet<Lane> = new Set();
 
-  /** None where there is no room: the claim only asks who is overdue. */
+  /** Empty when no slot is free: the claim then only reports overdue sessions. */
   next(room: number): readonly Share[] {
     this.#turn += 1;
     return room <= 0 ? [] : sharesOf(room, this.#turn, this.#quiet);
@@ -288,13 +299,14 @@ class LaneTurns {
   }
 }
 
-// A worker that is not let in any more: its key has ended or expired, or has not the role. An ended key never
-// opens again; but coordinators may know of it one after the other, and one may have been set up wrongly for a
-// moment. So it is told at once, and given up when it lasted longer than the work could be held anyway.
+// Handles a worker that is denied access: its key was revoked, has expired, or lacks the role. A
+// revoked key never works again. But coordinators may learn of it at different times, and one may
+// be misconfigured for a moment. So the worker reports the denial at once, and gives up only after
+// the session's ttl.
 
 const TTL_MS_DEFAULT = 15_000;
 export const TROUBLE_PAUSE_MS = 500;
-/** Only a person unseals a store. */
+/** Long, because only an operator can unseal a store. */
 const SEALED_PAUSE_MS = 30_000;
 
 class Denial {
@@ -315,12 +327,15 @@ class Denial {
     this.#ttlMs = ttlMs ?? TTL_MS_DEFAULT;
   }
 
-  /** It was let in. */
+  /** The store let the worker in again. */
   over(): void {
     this.#sinceMs = undefined;
   }
 
-  /** How the worker ends, once it has lasted; undefined for any other fault, and before that. */
+  /**
+   * The worker's end, once the denial has lasted for the ttl. Undefined for other faults, and
+   * before that.
+   */
   met(fault: unknown): WorkerEnd | undefined {
     if (!isDenied(fault)) return undefined;
     const { code, message: why } = fault;
@@ -333,7 +348,7 @@ class Denial {
   }
 }
 
-/** How long a worker waits that could not claim, before it tries again. */
+/** The pause before the next claim after a fault. */
 export function pauseAfter(fault: unknown): number {
   return isA(StoreSealed, fault) ? SEALED_PAUSE_MS : TROUBLE_PAUSE_MS;
 }
@@ -342,7 +357,7 @@ function isDenied(fault: unknown): fault is AccessDenied {
   return isA(AccessDenied, fault);
 }
 
-/** Total: whatever a store throws. */
+/** Never throws, whatever a store threw. */
 function isA(kind: typeof AccessDenied | typeof StoreSealed, fault: unknown): boolean {
   try {
     return fault instanceof kind;

@@ -1,5 +1,5 @@
-// Drives one claimed execution from its claim to its leaving this worker: reads its history, runs its
-// code, and decides with which write it leaves.
+// Drives one claimed execution until it leaves this worker: reads its history, runs its code, and
+// chooses the write with which it leaves.
 
 import type { ClaimReport } from '../../execution/report.ts';
 import type { Session } from '../../lease/live-session.ts';
@@ -42,11 +42,11 @@ interface Assignment {
 const RETRY_MS = 200;
 const DONE: Promise<void> = Promise.resolve();
 
-/** Told for each execution; each once, in this order. */
+/** Each event fires once per execution, in this order. */
 export interface DriveEvents {
-  /** Its slot is free: all that is left of it is a write. */
+  /** The slot is free; only the last write is under way. */
   leaving(): void;
-  /** However it did. */
+  /** The execution has left, by any exit. */
   left(drive: Drive): void;
 }
 
@@ -56,13 +56,16 @@ export class Drive implements RunEvents, ClaimExitEvents {
   readonly #events: DriveEvents;
   #isLeaving = false;
   #isGone = false;
-  /** How its run leaves; undefined until there is a run. */
+  /** The exit of the run; undefined until there is a run. */
   #exit: ClaimExit | undefined;
   #isStopping = false;
   #isUndoing = false;
-  /** The code threw this: it is blocked once its steps have ended. */
+  /**
+   * The error that looks like a bug (X-47). The drive blocks the execution once its steps have
+   * ended.
+   */
   #bug: ReturnType<typeof bugOf>;
-  /** A notice came before there was a run to look for it. */
+  /** A notice arrived before the run existed. */
   #looksAtStart = false;
   #cancelDeadline: (() => void) | undefined;
 
@@ -81,13 +84,13 @@ export class Drive implements RunEvents, ClaimExitEvents {
     }
   }
 
-  /** Lets what runs finish and starts nothing new; then the execution is given back. */
+  /** Lets running steps finish and starts nothing new. Then the execution goes back. */
   yield(): void {
     this.#isStopping = true;
     this.#exit?.run.hold();
   }
 
-  /** Gives the execution back although steps of it still run; what they write is refused from then on. */
+  /** Gives the execution back while its steps still run. The store refuses their later writes. */
   abandon(): void {
     this.#isStopping = true;
     if (this.#exit === undefined) return;
@@ -96,19 +99,22 @@ export class Drive implements RunEvents, ClaimExitEvents {
     this.#exit.giveBack('stopping', run.activeSteps > 0);
   }
 
-  /** A message may be there: look without waiting for the next write. */
+  /** A message may have arrived: read the inbox without waiting for the next write. */
   lookAtInbox(): void {
     if (this.#exit === undefined) this.#looksAtStart = true;
     else this.#exit.run.inbox.look();
   }
 
-  /** The session is over: nothing can be written any more. */
+  /** The session is over, so this worker can write nothing more. */
   sessionOver(): void {
     this.#exit?.run.lost(new Fault('session-over', 'The session of this worker is over.'));
     this.left();
   }
 
-  /** Nothing is awaited for an execution that is run for the first time, as nearly all are: each wait costs. */
+  /**
+   * Avoids every await for an execution that runs for the first time: nearly all do, and each await
+   * costs.
+   */
   #begin(): Promise<void> {
     const { claimed } = this.#assignment;
     const { id, submittedAt } = claimed.execution;
@@ -187,7 +193,10 @@ export class Drive implements RunEvents, ClaimExitEvents {
     }
   }
 
-  /** True when what it did is being undone: then all that was wanted of the code is how. */
+  /**
+   * True if the execution is undoing its steps. The replay of the code then only collects the
+   * compensations.
+   */
   #undoes(exit: ClaimExit): boolean {
     if (exit.run.ledger.cause === undefined) return false;
     if (!this.#isUndoing) {
@@ -197,7 +206,9 @@ export class Drive implements RunEvents, ClaimExitEvents {
     return true;
   }
 
-  /** Y-2: what can be undone is, once nothing of it runs any more; otherwise this is the end. */
+  /**
+   * Undoes the steps once none is running, or ends the execution if there is nothing to undo (Y-2).
+   */
   async #giveUp(exit: ClaimExit, end: End): Promise<void> {
     const { run } = exit;
     await run.compensations.settled();
@@ -223,7 +234,7 @@ export class Drive implements RunEvents, ClaimExitEvents {
       else run.hold();
       return;
     }
-    // Nothing reaches this code any more: what arrives is for its successor.
+    // Nothing reaches this code any more: new messages are for its successor.
     run.over();
     try {
       const id = run.config.ids.next();
@@ -234,7 +245,7 @@ export class Drive implements RunEvents, ClaimExitEvents {
     }
   }
 
-  /** Nothing runs here: either it leaves, or what it waits for is near. */
+  /** Nothing runs here: leave, or stay if the next event is near. */
   idle(): void {
     const exit = this.#exit;
     if (exit === undefined) return;
@@ -250,13 +261,14 @@ export class Drive implements RunEvents, ClaimExitEvents {
     }
     if (run.isHeld) {
       if (this.#isStopping) exit.giveBack('stopping');
-      // It was resumed while it was held: the next owner starts the calls that were not started here.
+      // An operator resumed it while it was held. The next owner starts the calls that this one
+      // held back.
       else if (!run.inbox.isPaused) exit.giveBack('resumed');
       else exit.pause();
       return;
     }
     const { children, dueAt = Infinity } = nearestOf(run.calls.values());
-    // Its deadline wakes it, too: the worker that claims it then ends it.
+    // The deadline also wakes it, and the worker that claims it then ends it.
     const { deadlineAt = Infinity } = this.#assignment.claimed.execution;
     const wakeAt = Math.min(dueAt, deadlineAt);
     const inMs = wakeAt === Infinity ? undefined : wakeAt - run.storeNow();
@@ -274,8 +286,8 @@ export class Drive implements RunEvents, ClaimExitEvents {
     const delayMs = Math.max(0, deadlineAt - run.storeNow());
     this.#cancelDeadline = after(run, delayMs, () => {
       if (run.isOver) return;
-      // A timer of the process may be early, or cut short when the wait is very long; and while it is
-      // being parked it may yet have to stay.
+      // Timers of the process may fire early, and Node caps very long ones. If the execution is
+      // parking, it may yet have to stay.
       if (exit.isLeaving) {
         this.#cancelDeadline = after(run, RETRY_MS, () => this.#watchDeadline(exit));
       } else if (deadlineAt > run.storeNow()) {
@@ -304,7 +316,7 @@ export class Drive implements RunEvents, ClaimExitEvents {
     this.left();
   }
 
-  /** A mistake of ours: the worker goes on, and the execution is left where people find it. */
+  /** A bug in the engine: the worker goes on, and the execution is blocked for an operator. */
   troubled(error: unknown): void {
     const cause = stackOf(error);
     tell(this.#config.observer, { kind: 'trouble', what: 'An execution could not be run', cause });
@@ -338,18 +350,18 @@ export class Drive implements RunEvents, ClaimExitEvents {
   }
 }
 
-/** what the code began and did not wait for is not lost; it ends before the execution does. */
+/** Steps that the code began but did not await still end before the execution does. */
 async function stepsLeft(run: Run): Promise<void> {
   for (;;) {
     const left = [...run.calls.values()].flatMap((call) => call.ended?.() ?? []);
     if (left.length === 0 || run.isOver) break;
     await Promise.all(left);
   }
-  // They were stopped, and the execution with them.
+  // The cancellation stopped the steps, and stops the execution too.
   if (run.cancelled !== undefined) throw run.cancelled;
 }
 
-/** False when history has something that the code did not ask for: then it is blocked. */
+/** False when history has a call that the code did not make. The execution is then blocked. */
 function usedUp(exit: ClaimExit, found = 'its end'): boolean {
   const { unasked } = exit.run;
   if (unasked === undefined) return true;

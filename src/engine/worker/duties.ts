@@ -1,6 +1,6 @@
-// The duties of a worker that has the store itself, beside running its pipelines: deadlines, schedules and
-// awaits when they are due, and the duties that one worker of all does at a time. Where a coordinator has the
-// store, it does this, and its workers do not.
+// The duties of a worker that has the store itself: deadlines, schedules and awaits when due. One
+// worker performs the rest for all. If a coordinator has the store, it performs them instead of its
+// workers.
 
 import { DueAwaits } from '../../features/awaits/duty.ts';
 import { Reconciler } from '../../features/reconcile/duty.ts';
@@ -16,7 +16,7 @@ const MAINTAIN_MS = 20_000;
 interface DutyParts {
   readonly reconcileMs: number;
   readonly overdue: OverdueSessions;
-  /** The one that the worker has now. */
+  /** The worker's current session. */
   readonly session: () => Session;
 }
 
@@ -45,12 +45,15 @@ export class Duties {
     return Math.min(this.#scheduler.dueInMs, this.#awaits.dueInMs);
   }
 
-  /** A schedule was put, resumed or removed in this process. */
+  /** This process created, resumed or removed a schedule. */
   lookAtSchedules(): void {
     this.#scheduler.look();
   }
 
-  /** As far as this process knows. Whether that is sooner than what was known. */
+  /**
+   * An await falls due in `ms`, as far as this process knows. Returns whether that is sooner than
+   * before.
+   */
   awaitDueIn(ms: number): boolean {
     const wasDueInMs = this.#awaits.dueInMs;
     this.#awaits.heard(ms);
@@ -63,7 +66,7 @@ export class Duties {
     await this.#awaits.expireWhenDue();
   }
 
-  /** Resolves when nothing of it is under way. */
+  /** Resolves when no duty is under way. */
   async stop(): Promise<void> {
     await Promise.all(this.#single.map((duty) => duty.stop()));
   }
@@ -80,10 +83,11 @@ export class Duties {
   }
 }
 
-// Ends the sessions of those who died, so that what they left can be claimed (P4). Every claim says whether
-// somebody who runs something is overdue; who claims without a pause is told so without a pause too.
+// Ends the sessions of dead workers, so that others can claim their executions (P4). Every claim
+// reports whether a session with executions is overdue. Workers that claim without pause get that
+// report each time.
 
-/** While claims go on it sweeps at most so often, however many of them say so. */
+/** The shortest time between two sweeps, however many claims report overdue sessions. */
 const SWEEP_MS = 1_000;
 const SWEPT_MAX = 100;
 /** Claims do not report overdue sessions that ran nothing, so sweep for them once a minute. */
@@ -100,18 +104,18 @@ export class OverdueSessions {
     this.#clock = clock;
   }
 
-  /** How long until what claims say makes it sweep again. */
+  /** The time until a report can trigger the next sweep. */
   get dueInMs(): number {
     return Math.max(0, this.#sweptAt + SWEEP_MS - this.#clock.monotonicMs());
   }
 
-  /** Takes what a claim reported. Returns whether the next claim may find more. */
+  /** Takes a claim's report. Returns whether the next claim may find more. */
   async heard(isOverdue: boolean): Promise<boolean> {
     if (!isOverdue || (this.#underWay === undefined && this.dueInMs > 0)) return false;
     return this.#sweep();
   }
 
-  /** Those too of whom no claim speaks, so that it is told that they ended. */
+  /** Also sweeps sessions without executions, which no claim reports. */
   async nowAndThen(): Promise<void> {
     if (this.#clock.monotonicMs() - this.#sweptAt >= ROUND_MS) await this.#sweep();
   }

@@ -1,4 +1,4 @@
-// Pipelines that the engine adds to those of a worker.
+// The pipelines that the engine adds to those of a worker.
 
 import type { PipelineName } from '../../execution/names.ts';
 import { replayName } from '../../execution/route.ts';
@@ -16,11 +16,13 @@ import type { AnyPipeline } from '../pipeline.ts';
 import type { WorkerSettings } from './worker-options.ts';
 
 export interface EmployedSettings extends WorkerSettings {
-  /** Its own pipelines, without those that the engine adds. */
+  /** The user's pipelines, without those that the engine adds. */
   readonly given: WorkerSettings['pipelines'];
 }
 
-/** Workers that have the questions check answers; every embedded worker runs bulk jobs. */
+/**
+ * Workers with questions get pipelines that check answers; embedded workers also get the bulk jobs.
+ */
 export function withOwn(config: WorkerConfig, settings: WorkerSettings): EmployedSettings {
   const given = settings.pipelines;
   const relays = relayPipelines(given.values(), (asked) => checkedAnswer(config, asked));
@@ -30,7 +32,10 @@ export function withOwn(config: WorkerConfig, settings: WorkerSettings): Employe
   return { ...settings, pipelines: new Map([...given, ...own]), given };
 }
 
-/** Names of pipelines that the engine may add for this one, for claims on behalf of other workers. */
+/**
+ * The names of the pipelines that the engine may add for this one, for claims on behalf of other
+ * workers.
+ */
 export function ownNamesFor(pipeline: PipelineName, release?: string): readonly PipelineName[] {
   const names = [
     relayName(pipeline),
@@ -39,12 +44,14 @@ export function ownNamesFor(pipeline: PipelineName, release?: string): readonly 
   return names as PipelineName[];
 }
 
-/** Whether remote workers run it as well. The other pipelines of the engine need the store itself. */
+/**
+ * True if remote workers run it too. The engine's other pipelines need direct access to the store.
+ */
 export function isAddedName(name: PipelineName): boolean {
   return isRelayName(name) || isReplayName(name);
 }
 
-/** Names of what the engine adds to these. */
+/** The names of the pipelines that the engine adds to these. */
 export function addedFor(
   given: readonly AnyPipeline[],
   release: WorkerSettings['release'],

@@ -1,4 +1,4 @@
-// A duty that one worker of all does from time to time: the one that holds the lease.
+// A duty that one worker performs for all: the worker that holds its lease.
 
 import type { HeldLease } from '../../lease/held-lease.ts';
 import type { Session } from '../../lease/live-session.ts';
@@ -7,12 +7,12 @@ import type { EngineConfig } from '../config.ts';
 import { tellTrouble } from '../observer.ts';
 
 interface Duty {
-  /** The key of the lease: only its holder does the duty. */
+  /** The key of the lease. Only its holder performs the duty. */
   readonly key: string;
   readonly everyMs: number;
-  /** Reported when it fails. */
+  /** The report if the duty fails. */
   readonly trouble: string;
-  /** Asks before each part of it whether it is still to go on. */
+  /** Calls `goesOn` before each part and stops when it returns false. */
   look(goesOn: () => boolean): Promise<void>;
 }
 
@@ -27,7 +27,7 @@ export class SingleDuty {
   #looking: Promise<void> = Promise.resolve();
   #cancel: () => void = () => undefined;
 
-  /** `session` is the one that the worker has now. */
+  /** `session` returns the worker's current session. */
   constructor(config: EngineConfig, duty: Duty, session: () => Session) {
     this.#config = config;
     this.#duty = duty;
@@ -35,7 +35,7 @@ export class SingleDuty {
     this.#wait();
   }
 
-  /** Resolves when nothing of it is under way. */
+  /** Resolves when no round is under way. */
   stop(): Promise<void> {
     this.#isOver = true;
     this.#cancel();
@@ -62,7 +62,7 @@ export class SingleDuty {
 
   async #isMine(): Promise<boolean> {
     if (this.#lease?.signal.aborted === false) return true;
-    // After a lapse the term may go on; who holds a key cannot acquire it.
+    // After a lapse the term may still hold, and the holder of a key cannot acquire it again.
     const rejoined = await this.#lease?.rejoin();
     if (rejoined?.kind === 'rejoined') {
       this.#lease = rejoined.lease;

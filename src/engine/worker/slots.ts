@@ -1,4 +1,4 @@
-// The executions that a worker has now, and how many more it has room for.
+// Tracks the executions that a worker has, and its free slots.
 
 import type { Session } from '../../lease/live-session.ts';
 import type { Claimed } from '../../store/contract/execution-store.ts';
@@ -9,12 +9,12 @@ import type { WorkerSettings } from './worker-options.ts';
 const GIVE_BACK_MS_MAX = 5_000;
 
 export class Slots implements DriveEvents {
-  /** For executions: their steps have succeeded when a store is away. */
+  /** Drives get patient payloads: a step that succeeded must survive an outage of the store. */
   readonly #config: WorkerConfig;
   readonly #settings: WorkerSettings;
   readonly #events: DriveEvents;
   readonly #drives: Set<Drive> = new Set();
-  /** How many have a slot: who is about to leave has none. */
+  /** The number of taken slots. An execution that is leaving has none. */
   #taken = 0;
   #emptied: (() => void) | undefined;
 
@@ -28,7 +28,9 @@ export class Slots implements DriveEvents {
     return this.#drives.size;
   }
 
-  /** Last writes may take long: with as many of them as there are slots, nothing is claimed. */
+  /**
+   * Last writes may take long. With as many of them as there are slots, the worker claims nothing.
+   */
   get free(): number {
     const { concurrency } = this.#settings;
     return Math.min(concurrency - this.#taken, 2 * concurrency - this.#drives.size);
@@ -36,7 +38,7 @@ export class Slots implements DriveEvents {
 
   drive(claimed: Claimed, session: Session): void {
     const pipeline = this.#settings.pipelines.get(claimed.execution.pipeline);
-    // A store answers with what it was asked for.
+    // A store returns only pipelines that the claim asked for.
     if (pipeline === undefined) return;
     const drive = new Drive(this.#config, { claimed, pipeline, session }, this);
     this.#drives.add(drive);
@@ -55,12 +57,12 @@ export class Slots implements DriveEvents {
     if (this.#drives.size === 0) this.#emptied?.();
   }
 
-  /** A message has arrived for one of them. */
+  /** A message arrived for one of the executions. */
   lookAtInboxes(): void {
     for (const drive of this.#drives) drive.lookAtInbox();
   }
 
-  /** Lets what runs finish, for a while. Answers what takes back that limit. */
+  /** Lets running steps finish for a limited time. Returns functions that cancel the limits. */
   yieldAll(): readonly (() => void)[] {
     for (const drive of this.#drives) drive.yield();
     const { timers } = this.#config;
@@ -69,17 +71,17 @@ export class Slots implements DriveEvents {
       timers.after(stopGraceMs, () => {
         for (const drive of this.#drives) drive.abandon();
       }),
-      // The store does not answer: what is left is found by others when the session has expired.
+      // The store does not respond. Other workers take over once the session has expired.
       timers.after(stopGraceMs + GIVE_BACK_MS_MAX, () => this.sessionOver()),
     ];
   }
 
-  /** Everything that was claimed with it is lost: steps are told at once. */
+  /** Every claim of the session is lost, so abort the steps at once. */
   sessionOver(): void {
     for (const drive of [...this.#drives]) drive.sessionOver();
   }
 
-  /** Resolves when the last one has left. */
+  /** Resolves when the last execution has left. */
   empty(): Promise<void> {
     if (this.#drives.size === 0) return Promise.resolve();
     return new Promise((resolve) => {

@@ -37,7 +37,7 @@ export interface WorkerRelease {
 
 type Defaulted = 'owner' | 'concurrency' | 'pollMs' | 'stopGraceMs' | 'reconcileMs';
 
-/** Its options, checked and with their defaults. */
+/** The checked options, completed with defaults. */
 export interface WorkerSettings extends Required<Pick<WorkerOptions, Defaulted>> {
   readonly pipelines: ReadonlyMap<PipelineName, AnyPipeline>;
   readonly ttlMs: number | undefined;
@@ -57,7 +57,7 @@ const NAMES: readonly (keyof WorkerOptions)[] = [
   'probeMs',
 ];
 
-/** The policy of the store says more. */
+/** A coarse bound; the store's policy sets a tighter one. */
 const TTL_MS_MAX = 366 * 86_400_000;
 
 export type TendOptions = Omit<WorkerOptions, 'pipelines' | 'release'>;

@@ -1,5 +1,5 @@
-// The session of a worker: one heartbeat for all its executions. A notice from the store means that one of them
-// has a message.
+// The session of a worker: one heartbeat for all its executions. A notice from the store means that
+// one of them has a message.
 
 import { openUnder, type Session } from '../../lease/live-session.ts';
 import type { SessionHost } from '../../lease/port.ts';
@@ -18,9 +18,9 @@ export type WorkerKind = 'embedded' | 'remote' | 'coordinator';
 
 const NOT_ENDED = 'The session could not be ended; it lapses by itself';
 
-/** Pipelines of the engine's own begin so. */
+/** The prefix of the engine's own pipelines. */
 const OWN_PREFIX = 'holdfast.';
-/** Too many names are left out: they are for people. */
+/** A longer list is left out, because only people read it. */
 const PIPELINES_CHARS_MAX = 1_024;
 
 export function workerMetadata(kind: WorkerKind, pipelines: readonly string[]): SessionMetadata {
@@ -32,9 +32,9 @@ export function workerMetadata(kind: WorkerKind, pipelines: readonly string[]): 
 type SessionSettings = Pick<WorkerSettings, 'owner' | 'ttlMs' | 'pipelines'>;
 
 interface SessionEvents {
-  /** The store has a notice: a message for one of its executions. */
+  /** The store has a notice: a message for one of the executions. */
   noticed(): void;
-  /** It is over, and everything that was claimed with it. */
+  /** The session is over, with every claim under it. */
   lost(): void;
 }
 
@@ -43,7 +43,7 @@ interface Opened {
   readonly timers: MortalTimers;
 }
 
-/** The session that a worker has now; another follows one that was lost. */
+/** The worker's current session; a new one follows a lost one. */
 export class CurrentSession {
   readonly #config: WorkerConfig;
   readonly #settings: SessionSettings;
@@ -74,20 +74,23 @@ export class CurrentSession {
     this.#watch();
   }
 
-  /** A new life after a lost session. */
+  /** Opens a new session after a lost one. */
   async renew(): Promise<void> {
     if (!this.session.signal.aborted) return;
     this.#opened = await openSession(this.#config, this.#settings, () => this.#events?.noticed());
     this.#watch();
   }
 
-  /** Never rejects for a store that takes no writes: it lapses by itself, or a seal has ended it. */
+  /**
+   * Never rejects for a store that takes no writes: the session expires by itself, or a seal has
+   * ended it.
+   */
   async end(): Promise<void> {
     const ended = await this.session.close();
     if (isUnanswered(ended)) tellTrouble(this.#config.observer, NOT_ENDED, ended.fault);
   }
 
-  /** As if the process had died: nothing is written, and nothing of it is timed any more. */
+  /** Acts as if the process had died: writes nothing, and cancels the session's timers. */
   async die(): Promise<void> {
     this.#opened.timers.die();
     await this.session.orphan();
@@ -122,14 +125,17 @@ async function openSession(
   return { session, timers };
 }
 
-/** One without pipelines does what is done for all. A remote one is described by its coordinator. */
+/**
+ * A worker with only engine pipelines counts as a coordinator. A remote worker's coordinator
+ * describes its session.
+ */
 function metadataOf({ pipelines }: Pick<WorkerSettings, 'pipelines'>): SessionMetadata {
   const names = [...pipelines.keys()];
   const isForAll = names.every((name) => name.startsWith(OWN_PREFIX));
   return workerMetadata(isForAll ? 'coordinator' : 'embedded', names);
 }
 
-/** Timers that can end all at once. */
+/** Timers that can all end at once. */
 class MortalTimers implements Timers {
   readonly #timers: Timers;
   readonly #cancels: Set<() => void> = new Set();
@@ -167,7 +173,7 @@ class MortalTimers implements Timers {
   }
 }
 
-/** The same store, with an ear at the answers to heartbeats. */
+/** The same store, but it watches the responses to heartbeats. */
 function noticing(store: SessionHost, onNotice: () => void): SessionHost {
   let seen = 0;
   const { sessions } = store;

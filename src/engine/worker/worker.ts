@@ -1,9 +1,9 @@
-// A worker: claims what is ready for its pipelines and drives it. One session, one heartbeat, however many
-// executions it has.
+// A worker claims ready executions of its pipelines and drives them. It has one session and one
+// heartbeat, however many executions it holds.
 //
 //   claim loop ──▶ slots ──▶ one drive for each execution
 //       │ between claims
-//       └──▶ duties: what is due for all, where there is no coordinator
+//       └──▶ duties for all workers, where there is no coordinator
 
 import type { Session } from '../../lease/live-session.ts';
 import { hasStore, type WorkerConfig } from '../config.ts';
@@ -23,7 +23,7 @@ import { CurrentSession } from './worker-session.ts';
 export class LiveWorker implements Worker {
   readonly #current: CurrentSession;
   readonly #loop: ClaimLoop;
-  /** Undefined: a coordinator does it. */
+  /** Undefined if a coordinator performs the duties. */
   readonly #duties: Duties | undefined;
   readonly #announcer: Announcer;
   readonly #unlisten: () => void;
@@ -62,7 +62,7 @@ export class LiveWorker implements Worker {
     return LiveWorker.openWith(config, resolveWorkerOptions(options));
   }
 
-  /** Also without pipelines: then it does what is done for all. */
+  /** Also opens a worker without pipelines, which performs only the shared duties. */
   static async openWith(config: WorkerConfig, resolved: WorkerSettings): Promise<LiveWorker> {
     const settings = withOwn(config, resolved);
     config.pipelines.add(settings.pipelines);
@@ -77,13 +77,13 @@ export class LiveWorker implements Worker {
     return this.#loop.slots.running;
   }
 
-  /** A schedule was put, resumed or removed in this process. */
+  /** This process created, resumed or removed a schedule. */
   lookAtSchedules(): void {
     this.#duties?.lookAtSchedules();
     this.#loop.ring();
   }
 
-  /** As far as this process knows; it need not wait for others to say so. */
+  /** This process knows of the time, so it need not wait for a poll. */
   awaitDueIn(ms: number): void {
     if (this.#duties?.awaitDueIn(ms) === true) this.#loop.ring();
   }
@@ -110,7 +110,7 @@ export class LiveWorker implements Worker {
     this.#unlisten();
     this.#loop.stop();
     void this.#announcer.drain(this.session);
-    // Executions need not wait for the answer to the last claim; those that it brings are yielded too.
+    // Yield the running executions at once. The last claim may bring more, so yield again after it.
     const cancels = [...this.#loop.slots.yieldAll()];
     await Promise.all([this.#running, this.#duties?.stop()]);
     cancels.push(...this.#loop.slots.yieldAll());
@@ -120,7 +120,10 @@ export class LiveWorker implements Worker {
     this.#end.resolve({ kind: 'stopped' });
   }
 
-  /** Not even that it leaves can be written: others find what it had when it has expired. */
+  /**
+   * The store accepts no write, not even the exit. Other workers take over once the session has
+   * expired.
+   */
   #giveUp(end: WorkerEnd): void {
     this.#end.resolve(end);
     this.crash();

@@ -1,4 +1,4 @@
-// Documents of an execution, stored in the transaction that records them.
+// Attachments of an execution. The store writes each in the transaction that records it.
 
 import { isUint8Array } from 'node:util/types';
 import type { CallKey } from '../../../execution/names.ts';
@@ -10,7 +10,7 @@ import { attachmentAt } from '../../values/place.ts';
 import { PromisedCall } from '../call.ts';
 import type { Opening, Settlement } from '../ledger.ts';
 
-/** The arguments, checked; the bytes are a copy. */
+/** Checks the arguments and copies the bytes. */
 export function attachmentOf(name: unknown, content: unknown, type: unknown): Attachment {
   const ofContent = typeof content === 'string' ? 'text/plain' : 'application/octet-stream';
   return {
@@ -46,7 +46,9 @@ export class AttachCall extends PromisedCall<AttachPlan, void> {
     this.promised.resolve();
   }
 
-  /** Not part of the history, and yet a value: it goes through the codec like all others. */
+  /**
+   * Attachments are not part of the history, but they are values, so they go through the codec too.
+   */
   async #attach(): Promise<void> {
     const { config, claimed } = this.run;
     const { key, attachment } = this.plan;

@@ -1,6 +1,6 @@
-// An await: asks people or other systems, and waits for the answer while no worker has the execution. Its
-// questions are opened in the transaction that records them (W-1); how it settled comes as a message, which is
-// history before the code gets it.
+// An await asks people or other systems and waits for the answer while no worker holds the
+// execution. The transaction that records the await opens its questions (W-1). The store sends the
+// outcome as a message, which enters the history before the code gets it.
 
 import type { Payload } from '../../../execution/names.ts';
 import type { AwaitStatus, OpenAwait, Reminder } from '../../../features/awaits/model.ts';
@@ -31,7 +31,7 @@ import type { RunContext } from '../run-context.ts';
 
 type Outcome = AwaitOutcome<unknown> | ItemsOutcome<unknown>;
 
-/** The body of the event `await-settled`; all but the first three as the store sent it (W-3). */
+/** The body of an `await-settled` event. The store sent all fields but the first three (W-3). */
 interface SettledBody extends Omit<CallBody, 'status'> {
   readonly items: number;
   readonly settledAt: Instant;
@@ -101,13 +101,16 @@ class AwaitCall extends PromisedCall<AwaitPlan, Outcome> {
     return outcome.then(this.promised.resolve, (error) => this.reject(error));
   }
 
-  /** Its questions may have been stored with the parking. */
+  /** The write that parks the execution may have stored its questions. */
   override leave(): void {
     super.leave();
     this.#tellReminders();
   }
 
-  /** They count from when it is stored: who looks before finds nothing, and does not look again for long. */
+  /**
+   * Reminders count from when the store has the await. A worker that looked before would find
+   * nothing and then wait long before it looks again.
+   */
   #tellReminders(): void {
     const [first] = this.plan.reminders;
     if (!this.#isOpening || first === undefined) return;
@@ -115,7 +118,7 @@ class AwaitCall extends PromisedCall<AwaitPlan, Outcome> {
     this.run.config.awaitDueIn(first.afterMs);
   }
 
-  /** There are no items to ask for. */
+  /** The await has no items, so it needs no answer. */
   #settleEmpty(): void {
     const { run } = this;
     const { key, name } = this.plan;
@@ -127,7 +130,10 @@ class AwaitCall extends PromisedCall<AwaitPlan, Outcome> {
     this.recordEnd({ event: { kind: 'await-settled', name }, body: body as CallBody });
   }
 
-  /** Goes with the parking, or as soon as something else runs beside it: people can answer then. */
+  /**
+   * Writes the await together with the parking. If something else runs beside it, the journal
+   * flushes soon, so that people can answer meanwhile.
+   */
   async #open(): Promise<void> {
     const { run } = this;
     const { key, name, items, needed, timeoutMs: ms, answerSchema } = this.plan;
@@ -159,7 +165,7 @@ class AwaitCall extends PromisedCall<AwaitPlan, Outcome> {
     });
   }
 
-  /** The code still waits for it. */
+  /** True while the code waits for this await. */
   get #isAsked(): boolean {
     return !this.run.isOver && this.run.calls.get(this.key) === this;
   }
@@ -175,7 +181,7 @@ class AwaitCall extends PromisedCall<AwaitPlan, Outcome> {
     this.run.rest();
   }
 
-  /** W-6: its time has passed as far as is known here; what is true is what the store says. */
+  /** By this process's estimate the time has passed. The store decides whether it has (W-6). */
   #due(): void {
     if (!this.#isAsked) return;
     this.waits = undefined;
@@ -197,12 +203,12 @@ class AwaitCall extends PromisedCall<AwaitPlan, Outcome> {
     }
   }
 
-  /** No message has come that says how it settled. */
+  /** No message about its outcome has arrived. */
   get #isStillOpen(): boolean {
     return this.#isAsked && this.run.inbox.isAwaiting(this.key);
   }
 
-  /** Until when it is open, if it was given more time. */
+  /** Returns the new deadline if an operator gave the await more time. */
   async #settleOrLearn(): Promise<Instant | undefined | 'passed'> {
     const { config, claimed, inbox } = this.run;
     const { id: execution, project } = claimed.execution;
@@ -247,7 +253,7 @@ async function openAwait(run: Run, plan: AwaitPlan, askedAt: Instant): Promise<O
   };
 }
 
-/** Not a child: its end wakes no parent. */
+/** A reminder is not a child: its end wakes no parent. */
 async function reminderOf(
   run: Run,
   plan: PlannedReminder & { readonly name: string; readonly askedAt: Instant },
@@ -310,7 +316,7 @@ async function itemsOutcome(
   return { kind: 'answered', values, answers, ...byDefault };
 }
 
-/** The argument may not be a question, and may not even be readable. */
+/** The argument may not be a question, and reading it may even throw. */
 function nameOf(asked: unknown): string {
   try {
     return (asked as { readonly name: string } | null)?.name as string;

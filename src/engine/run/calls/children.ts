@@ -1,5 +1,5 @@
-// Waiting for children. How they ended is in the parent's history before the code hears of it; a wait
-// for many wakes the parent once, when the last has ended.
+// Waits for children. Their outcomes enter the parent's history before the code gets them. A wait
+// for many children wakes the parent once, when the last one has ended.
 
 import type { CallKey, ExecutionId } from '../../../execution/names.ts';
 import type { ChildOutcome } from '../../context.ts';
@@ -8,7 +8,7 @@ import { PromisedCall } from '../call.ts';
 import type { Opening, Settlement } from '../ledger.ts';
 import type { Run } from '../run.ts';
 
-/** Children that were spawned by one call. */
+/** The children that one call spawned. */
 export interface Spawned {
   readonly key: CallKey;
   readonly ids: readonly ExecutionId[];
@@ -19,7 +19,7 @@ interface ChildrenPlan {
   readonly spawned: Spawned;
 }
 
-/** It is always at rest: its children run elsewhere. */
+/** Children run in claims of their own, so this call never keeps the execution in this process. */
 export class ChildrenCall<Output> extends PromisedCall<
   ChildrenPlan,
   readonly ChildOutcome<Output>[]
@@ -39,7 +39,10 @@ export class ChildrenCall<Output> extends PromisedCall<
     });
   }
 
-  /** Whether it can go on follows from what was delivered, in a replay too, not from a record of its own. */
+  /**
+   * The delivered outcomes decide whether the call can settle, in a replay too. It has no record of
+   * its own.
+   */
   look(): void {
     for (const call of this.#missing) {
       if (this.run.inbox.outcomeOf(call) !== undefined) this.#missing.delete(call);
@@ -52,7 +55,7 @@ export class ChildrenCall<Output> extends PromisedCall<
   }
 
   override settle(_settlement: Settlement): void {
-    // Never recorded under a key of its own.
+    // History has no event under this call's own key.
   }
 
   #goOnWhenComplete(): void {

@@ -1,4 +1,4 @@
-// A signal: a named message from outside, kept until the code asks for it.
+// Receives a signal: a named message that the store keeps until the code asks for it.
 
 import { OWN_PREFIX } from '../../../execution/names.ts';
 import { readOptions, TEN_YEARS_MS, wholeNumber } from '../../../support/options.ts';
@@ -14,12 +14,15 @@ export function spanOf(options: unknown): SleepPlan['span'] {
   return { ms: wholeNumber('timeoutMs', timeoutMs, { min: 0, max: TEN_YEARS_MS }) };
 }
 
-/** With a time limit it is a sleep that a message ends. */
+/** With a time limit, this is a sleep that a message can end. */
 export class ReceiveCall<Value> extends SleepCall<Value> {
   #isOpen = false;
   #hasLost: (() => boolean) | undefined;
 
-  /** The promise that the code gets. While it has lost its races, messages are kept for others. */
+  /**
+   * Watches the promise that the code gets. Once the call has lost its races, the inbox keeps
+   * messages for other receives.
+   */
   seen(promise: Promise<Value>): Promise<Value> {
     this.#hasLost = listenedTo(promise, () => {
       if (this.#isOpen) this.run.inbox.offer();
@@ -44,18 +47,19 @@ export class ReceiveCall<Value> extends SleepCall<Value> {
     return this.resolveWith(settlement, place);
   }
 
-  /** The receive is withdrawn, unless a message has become its own. */
+  /** Withdraws the receive, unless the inbox has already given it a message. */
   protected override mayEnd(): boolean {
     return this.run.inbox.withdraw(this.key);
   }
 }
 
-// Knows which receives the code does not wait for any more: those that lost every race they were in.
+// Detects receives that the code no longer waits for because they lost every race.
 //
-// A promise does not say who listens to it, but can see who begins to. `Promise.race` reads `constructor` and
-// then calls `then` with the one `resolve` that it gives to all its promises; `await` reads `constructor` only.
-// Whatever is not known to be a race that another promise has won counts as a listener: no message is kept from
-// code that may want it. The prototype is our own, so that promises of others stay as fast as they are.
+// A promise cannot list its listeners, but it can see each new one. `Promise.race` reads
+// `constructor` and then calls `then` with the one `resolve` that it gives to all its promises;
+// `await` only reads `constructor`. A listener counts as lost only if it is a race that another
+// promise has won. In doubt it counts as live, so no message is withheld from code that may want
+// it. The prototype belongs to this file, so other promises stay as fast as before.
 
 interface Race {
   isDecided: boolean;
@@ -64,11 +68,14 @@ interface Race {
 /** The listeners of one promise. */
 class Listeners {
   readonly races: Set<Race> = new Set();
-  /** Something listens that is no race. */
+  /** A listener that is not a race. */
   isHeard = false;
-  /** `constructor` was read and `then` not called since: an `await`, or the beginning of a race. */
+  /**
+   * Something read `constructor` and has not called `then` since: an `await`, or the start of a
+   * race.
+   */
   isLookedAt = false;
-  /** Our own look at `constructor`. */
+  /** This file itself reads `constructor`. */
   isOurs = false;
   readonly onListener: () => void;
 
@@ -88,7 +95,7 @@ const NATIVE = /\{\s*\[native code\]\s*\}$/;
 
 type Reaction<Value, Result> = ((value: Value) => Result | PromiseLike<Result>) | null | undefined;
 
-/** The race that a `resolve` of the language belongs to; undefined for functions that anybody wrote. */
+/** The race that a native `resolve` belongs to. Undefined for functions written in JavaScript. */
 function raceOf(resolve: unknown): Race | undefined {
   if (typeof resolve !== 'function' || resolve.name !== '') return undefined;
   if (!NATIVE.test(Function.prototype.toString.call(resolve))) return undefined;
@@ -135,12 +142,15 @@ Object.defineProperty(RacedPromise.prototype, 'constructor', {
   },
 });
 
-/** The same promise, whose races are seen; so are those of what is made of it by `then`. */
+/** Makes the promise observe its races, and the promises that `then` derives from it. */
 export function raced<Value>(promise: Promise<Value>): Promise<Value> {
   return Object.setPrototypeOf(promise, RacedPromise.prototype) as Promise<Value>;
 }
 
-/** As `raced`, with a function that returns whether it has lost its races. `onListener`: another listener begins. */
+/**
+ * As `raced`. Returns a function that tests whether the promise has lost its races. A new listener
+ * triggers `onListener`.
+ */
 function listenedTo(promise: Promise<unknown>, onListener: () => void): () => boolean {
   const listeners = new Listeners(onListener);
   LISTENERS.set(raced(promise), listeners);

@@ -1,4 +1,4 @@
-// A sleep: its end is fixed when it is first asked for, and passes while no worker has the execution.
+// A sleep. The first call fixes its end, and the time passes while no worker holds the execution.
 
 import { isDate } from 'node:util/types';
 import type { CallKey, Payload } from '../../../execution/names.ts';
@@ -11,7 +11,7 @@ import type { CallBody, Opening, Settlement } from '../ledger.ts';
 export interface SleepPlan {
   readonly key: CallKey;
   readonly name: string;
-  /** For so long from now, or until then; without it, it does not end by itself. */
+  /** A duration from now, or a time. Without it, the sleep does not end by itself. */
   readonly span: { readonly ms: number } | { readonly until: number } | undefined;
 }
 
@@ -33,7 +33,7 @@ export class SleepCall<Result = void> extends PromisedCall<SleepPlan, Result> {
     const due = 'until' in span ? span.until : run.storeNow() + span.ms;
     this.waitUntil(opening?.dueAt ?? (due as Instant), () => this.#end());
     if (opening?.dueAt !== undefined) return;
-    // Goes with the parking; when the execution stays here, as soon as it is at rest.
+    // The journal writes this with the parking or, if the execution stays, once it is at rest.
     const body: CallBody = { key, ...span };
     run.journal.append({
       event: { kind: 'timer-set', name, body: JSON.stringify(body) as Payload },
@@ -46,7 +46,7 @@ export class SleepCall<Result = void> extends PromisedCall<SleepPlan, Result> {
     this.promised.resolve(undefined as Result);
   }
 
-  /** Asked when its time has come. */
+  /** A subclass can veto the end here when the time has come. */
   protected mayEnd(): boolean {
     return true;
   }

@@ -1,5 +1,5 @@
-// Children: started in the transaction that records their ids, so that nothing can start one twice. Many are
-// started in a few commits.
+// Starts children in the transaction that records their ids, so none can start twice. Many children
+// start in a few commits.
 
 import type { CallKey, ExecutionId, Payload, PipelineName } from '../../../execution/names.ts';
 import {
@@ -31,15 +31,15 @@ interface SpawnPlan {
   readonly key: CallKey;
   readonly name: string;
   readonly count: number;
-  /** The pipeline, or `template` and its id. */
+  /** The name of the pipeline, or `template` and the template's id. */
   readonly of: string;
-  /** The child at this place, under that id. */
+  /** Builds the submission of the child at this index, under this id. */
   childAt(index: number, id: ExecutionId): Submit | Promise<Submit>;
 }
 
-/** Bounds one commit, its memory and how long it keeps the store. */
+/** Bounds one commit, its memory and the time that it occupies the store. */
 const CHUNK = 1_000;
-/** With their tags and attributes: one write must not keep a store from others. */
+/** Counts tags and attributes as rows: a single write must not block other clients of the store. */
 const CHUNK_ROWS = 5_000;
 
 class SpawnCall extends PromisedCall<SpawnPlan, readonly ExecutionId[]> {
@@ -55,11 +55,11 @@ class SpawnCall extends PromisedCall<SpawnPlan, readonly ExecutionId[]> {
     if (!this.#hasDrifted(body, seq)) this.promised.resolve(body.ids ?? []);
   }
 
-  /** X-46: the call has the key of a recorded one, and yet these are not its children. */
+  /** The call has the key of a recorded one, but asks for other children (X-46). */
   #hasDrifted({ of, last, ids }: Pick<CallBody, 'of' | 'last' | 'ids'>, seq: number): boolean {
     const { key, count, of: asked } = this.plan;
     const recorded = last === true ? (ids?.length ?? 0) : count;
-    // Builds before this one did not record what children are of.
+    // Older builds did not record the pipeline of the children.
     if (of === undefined || (of === asked && recorded === count)) return false;
     const text = (number: number, name: string): string => `${key} (${number} of ${name})`;
     this.run.events.drifted({ expected: text(recorded, of), found: text(count, asked), seq });
@@ -105,14 +105,14 @@ class SpawnCall extends PromisedCall<SpawnPlan, readonly ExecutionId[]> {
   }
 }
 
-// `ctx.spawn` and `ctx.fanOut`: what the code asked for, as submissions of children.
+// `ctx.spawn` and `ctx.fanOut`: turn the code's arguments into submissions of children.
 
 interface Asked<Input, Output> {
   readonly pipeline: Spawnable<Input, Output>;
   readonly options: SpawnOptions;
 }
 
-/** The arguments, checked. */
+/** The checked arguments. */
 interface Spawning {
   readonly pipeline: PipelineName;
   readonly schema: Schema | undefined;
@@ -177,7 +177,7 @@ async function begin(ctx: RunContext, run: Run, asked: Beginning): Promise<Spawn
   const target = asked.target();
   const name = given === undefined ? target.name : given;
   const key = ctx.nextKey(asked.kind, name);
-  // After a checkpoint calls are counted anew: children of different eras must not be taken for each other.
+  // Call numbers restart after a checkpoint. The era keeps apart children of equal keys.
   const { era } = run.ledger;
   const scope = (era === 0 ? key : `${era}/${key}`) as CallKey;
   const spawning = await spawningOf(run, key, { target, inputs, placing });
@@ -219,7 +219,7 @@ async function spawningOf(
   if (!('ref' in target)) {
     return { pipeline: target.name, schema: target.schema, inputs, placing };
   }
-  // In a replay nothing is made of it any more.
+  // A replay does not use the template, so skip reading it.
   if (run.ledger.settlements.some(({ body }) => body.key === key)) {
     return { pipeline: target.name as PipelineName, schema: undefined, inputs: [], placing };
   }
@@ -230,7 +230,7 @@ async function spawningOf(
       'A child made from a template needs a worker that has the store itself. Run this pipeline embedded, or name the pipeline of the child instead of the template.',
     );
   }
-  // The execution stays here meanwhile, whatever else it waits for.
+  // Keep the execution in this process until the template is read, whatever else it waits for.
   run.active(1);
   try {
     const { template, pipeline, options, inputOf } = await patiently(run, async () =>
@@ -246,7 +246,7 @@ async function spawningOf(
   }
 }
 
-/** The newest version is that of the first child: the rest of them, after a crash, have the same. */
+/** After a crash, the remaining children get the template version of the first. */
 async function pinned(run: Run, key: CallKey, ref: TemplateRef): Promise<TemplateRef> {
   const [first] = run.ledger.openingOf(key)?.ids ?? [];
   if (ref.version !== undefined || first === undefined) return ref;
@@ -254,7 +254,10 @@ async function pinned(run: Run, key: CallKey, ref: TemplateRef): Promise<Templat
   return version === undefined ? ref : { ...ref, version };
 }
 
-/** Before anything is begun: what can never be spawned is no call, and a replay does not ask for it. */
+/**
+ * Checks before the call begins: an input that can never be spawned makes no call, so a replay does
+ * not expect one.
+ */
 async function checkInputs(run: Run, { pipeline, schema, inputs }: Spawning): Promise<void> {
   for (const input of inputs) {
     if (schema !== undefined) {
@@ -278,7 +281,8 @@ async function childOf(
     project: execution.project,
     pipeline,
     lane: lane ?? execution.lane,
-    // As it was given: the worker that runs it checks it again, and a schema may change values.
+    // Store the input as given. The worker that runs the child validates it again, and a schema may
+    // change values.
     input: await run.payloads.encode(
       `The input of "${pipeline}"`,
       inputs[child.index],
@@ -294,7 +298,7 @@ async function childOf(
   };
 }
 
-/** How they ended, when all of them have. */
+/** The outcomes of all children, once every child has ended. */
 function ended<Output>(
   ctx: RunContext,
   run: Run,
@@ -309,9 +313,9 @@ function outputOf<Output>(outcome: ChildOutcome<Output>): Output {
   throw new ChildFailed(outcome);
 }
 
-// `ctx.call`: a step that another worker takes.
+// `ctx.call`: a step that another worker runs.
 
-/** A child with one step, for the workers that host it. */
+/** Starts a child with one step, for a worker that hosts it. */
 export async function call<Input, Output>(
   ctx: RunContext,
   run: Run,
@@ -333,7 +337,7 @@ export async function call<Input, Output>(
   return validated(`The output of "${step.name}"`, step.output, outcome.output);
 }
 
-/** As a step of one's own that failed for good. */
+/** Fails like a local step that has used up its attempts. */
 function failedCall(name: string, outcome: ChildOutcome<unknown> | undefined): StepFailed {
   const status = outcome?.status ?? 'failed';
   const failure = outcome !== undefined && 'failure' in outcome ? outcome.failure : undefined;

@@ -1,14 +1,15 @@
-// A step: runs the user's function until it succeeds or is given up, and records which. A failed attempt
-// is recorded before the next, so that budgets survive a crash.
+// A step runs the user's function until it succeeds or the retry policy gives up, and records the
+// result. The journal records a failed attempt before the next begins, so that budgets survive a
+// crash.
 //
 // The stations of a step, in order:
 //
 //   enter       `ctx.step` names the call and `Run.enter` takes it.
 //   answered?   `Settling.answer` looks into history. A recorded end goes straight to settle.
-//   attempt     `#attempt` runs the user's function. What it throws goes to `#failedWith`.
-//   encode      `#encode` makes a payload of what the function returned.
-//   journal     `#journal` gives the event to the journal, which calls `stored` when it is durable.
-//   settle      The code gets the result: at once from `stored`, or by `settle` in the order of history.
+//   attempt     `#attempt` runs the user's function. Errors go to `#failedWith`.
+//   encode      `#encode` turns the returned value into a payload.
+//   journal     `#journal` passes the event on; the journal calls `stored` once it is durable.
+//   settle      The code gets the result: at once from `stored`, or in the order of history.
 
 import { decideRetry, type Failure } from '../../../execution/failure.ts';
 import type { CallKey, Payload } from '../../../execution/names.ts';
@@ -27,26 +28,26 @@ import type { Entry } from '../journal.ts';
 import type { CallBody, Opening, Settlement } from '../ledger.ts';
 import type { Run } from '../run.ts';
 
-/** The arguments of `ctx.step`, checked. */
+/** The checked arguments of `ctx.step`. */
 export interface StepPlan<Output> {
   readonly key: CallKey;
   readonly name: string;
   readonly fn: (step: StepContext) => Output | Promise<Output>;
   readonly retry: ResolvedRetry;
   readonly timeoutMs: number | undefined;
-  /** Undoes it (Y-1). */
+  /** Undoes the step (Y-1). */
   readonly compensation: Compensation | undefined;
 }
 
 const NO_EVENT: Entry['event'] = { kind: 'step-completed' };
 
-/** A call, and the entry of the journal that records its result: a step is made of as little as possible. */
+/** One object is both the call and its journal entry, because steps are the hot path. */
 export class StepCall<Output> extends PromisedCall<StepPlan<Output>, Output> implements Entry {
   event: Entry['event'] = NO_EVENT;
   #output: Output | undefined;
   #failed = 0;
   #denied = 0;
-  /** Failed attempts that are known to have had no effect. */
+  /** Failed attempts that certainly had no effect. */
   #harmless = 0;
   #mayHaveRun = false;
   #isDropped = false;
@@ -88,7 +89,7 @@ export class StepCall<Output> extends PromisedCall<StepPlan<Output>, Output> imp
     return this.promised.promise.then(ignored, ignored);
   }
 
-  /** The run goes on without it: the result of an attempt that is under way is ignored. */
+  /** The run continues without this step and ignores the result of a running attempt. */
   drop(): void {
     this.#isDropped = true;
     this.stopWaiting?.();
@@ -121,7 +122,7 @@ export class StepCall<Output> extends PromisedCall<StepPlan<Output>, Output> imp
       this.#encode(output as Output, startedAt);
       return;
     }
-    // A promise of ours: what user code returns may call back twice, or never behave.
+    // Wrap the promise: a thenable of user code may call back twice or never.
     Promise.resolve(output)
       .then(
         (value) => this.#encode(value, startedAt),
@@ -130,13 +131,19 @@ export class StepCall<Output> extends PromisedCall<StepPlan<Output>, Output> imp
       .catch((error: unknown) => this.run.troubled(error));
   }
 
-  /** While it is, the execution stays here; and nothing is undone beside a step that can be undone (Y-4). */
+  /**
+   * An active step keeps the execution in this process. No compensation runs beside a step that can
+   * be undone (Y-4).
+   */
   #isActive(isActive: boolean): void {
     if (this.plan.compensation !== undefined) this.run.compensations.active(isActive ? 1 : -1);
     this.run.active(isActive ? 1 : -1);
   }
 
-  /** Its outcome is not recorded any more, unless it can be undone (Y-1). */
+  /**
+   * True if the run drops the outcome. A cancelled run still records steps that can be undone
+   * (Y-1).
+   */
   #isUnwanted(): boolean {
     const { isOver, cancelled } = this.run;
     return (
@@ -146,20 +153,20 @@ export class StepCall<Output> extends PromisedCall<StepPlan<Output>, Output> imp
     );
   }
 
-  /** Asked once, when an attempt has ended. */
+  /** Call this once, when an attempt has ended. */
   #wasDropped(): boolean {
     if (this.#isDropped) this.#isActive(false);
     return this.#isDropped;
   }
 
-  /** Only an observer is told how long it took. */
+  /** Only an observer uses the duration, so skip the clock without one. */
   #startedAt(): number {
     const { observer, clock } = this.run.config;
     return observer === undefined ? 0 : clock.monotonicMs();
   }
 
   #encode(value: Output, startedAt: number): void {
-    // The value that the code gets: encoding makes it equal to that of a replay.
+    // Encoding replaces this value with one equal to that of a replay.
     const output = { value };
     let payload: Payload | Promise<Payload>;
     try {
@@ -190,7 +197,7 @@ export class StepCall<Output> extends PromisedCall<StepPlan<Output>, Output> imp
     const again = this.#mayHaveRun ? ',"again":true' : '';
     const { with: others } = run.under(key);
     const under = others === undefined ? '' : `,"with":${JSON.stringify(others)}`;
-    // A step that can be undone is durable before anything follows from it.
+    // A step with a compensation must be durable before anything depends on it.
     const isSoft = compensation === undefined && run.journal.mayDefer;
     const soft = isSoft ? ',"soft":true' : '';
     const saga = compensation === undefined ? '' : ',"saga":true';
@@ -213,7 +220,7 @@ export class StepCall<Output> extends PromisedCall<StepPlan<Output>, Output> imp
     this.#isActive(false);
   }
 
-  /** As an entry of the journal: its result is durable. */
+  /** The journal calls this when the result is durable. */
   stored(at: Instant): void {
     const { run } = this;
     const value = this.#output as Output;
@@ -248,7 +255,7 @@ export class StepCall<Output> extends PromisedCall<StepPlan<Output>, Output> imp
       { failed: this.#failed, denied: this.#denied },
       { failure, dice: run.config.random.next(), ...(afterMs === undefined ? {} : { afterMs }) },
     );
-    // A cancelled step is not tried again.
+    // A cancelled execution does not retry its steps.
     const isRetried = decision.kind === 'retry' && run.cancelled === undefined;
     const body: CallBody = {
       key,
@@ -271,7 +278,7 @@ export class StepCall<Output> extends PromisedCall<StepPlan<Output>, Output> imp
     });
   }
 
-  /** Y-1: given up, but an attempt may have had its effect. */
+  /** The step failed for good, but an attempt may have had its effect (Y-1). */
   #leftBehind(): Pick<CallBody, 'saga' | 'outcome'> {
     const mayHaveHadEffect = this.#mayHaveRun || this.#failed > this.#harmless;
     const isUndoable = this.plan.compensation !== undefined && mayHaveHadEffect;
@@ -292,7 +299,7 @@ export class StepCall<Output> extends PromisedCall<StepPlan<Output>, Output> imp
   }
 }
 
-/** Said by the error itself: `effect: 'none'`. */
+/** The error itself declares it: `effect: 'none'`. */
 function hadNoEffect(error: unknown): boolean {
   try {
     return (error as { effect?: unknown } | null | undefined)?.effect === 'none';
@@ -305,7 +312,7 @@ function isPromise<Value>(value: Value | Promise<Value>): value is Promise<Value
   return typeof (value as { then?: unknown } | null | undefined)?.then === 'function';
 }
 
-// One try of a step: what the user's function is given, and its time limit.
+// One attempt of a step: the context of the user's function, and its time limit.
 
 class StepTimedOut extends Error {
   override readonly name = 'TimeoutError';
@@ -316,7 +323,7 @@ class StepTimedOut extends Error {
   }
 }
 
-/** Its signal is made when it is read. */
+/** Creates its signal on first read. */
 export class Attempt<Output> implements StepContext {
   readonly attempt: number;
   readonly #run: Run;
@@ -359,7 +366,7 @@ export class Attempt<Output> implements StepContext {
     );
   }
 
-  /** Calls of `ctx` are refused inside it. */
+  /** Runs the function; the run refuses calls of `ctx` inside it. */
   start(): Output | Promise<Output> {
     return runInside(this.#run, runAttempt<Output>, this);
   }
@@ -384,13 +391,13 @@ export class Attempt<Output> implements StepContext {
     }
   }
 
-  /** Also when its result is not wanted any more. */
+  /** Also called when the run no longer wants the result. */
   stopTimer(): void {
     this.#cancelTimer?.();
   }
 }
 
-/** One function for all attempts: they are the hot path. */
+/** One shared function instead of a closure per attempt, because attempts are the hot path. */
 function runAttempt<Output>(attempt: Attempt<Output>): Output | Promise<Output> {
   return attempt.run();
 }

@@ -1,6 +1,6 @@
-// A step whose writes and whose record commit together. A failure writes nothing and fails the step for
-// good, unless the store was away: then it is tried again, since it is known, or can be found out,
-// whether it was done.
+// A step whose writes commit together with its record. A failure writes nothing and fails the step
+// for good. If the store was unavailable, the journal tries again, because it can find out whether
+// the first try committed.
 
 import type { CallKey, Payload } from '../../../execution/names.ts';
 import { failureOf } from '../../failures.ts';
@@ -14,7 +14,7 @@ interface TransactionPlan<Output> {
 }
 
 export class TransactionCall<Output> extends PromisedCall<TransactionPlan<Output>, Output> {
-  /** The value that the code gets: encoding makes it equal to that of a replay. */
+  /** Encoding replaces this value with one equal to that of a replay. */
   #output: { value: Output } | undefined;
 
   override start(_opening: Opening | undefined): void {
@@ -39,14 +39,14 @@ export class TransactionCall<Output> extends PromisedCall<TransactionPlan<Output
       const live = this.#output ?? { value: answer.result };
       run.settle({ kind: 'step-completed', body: { key }, at: answer.at, seq: 0, live });
     } else {
-      // A try whose answer was lost had been done: history has its result.
+      // An earlier try committed but its response was lost, so history has the result.
       const body = JSON.parse(answer.event.body ?? '{}') as CallBody;
       run.settle({ kind: 'step-completed', body, at: answer.event.at, seq: answer.event.seq });
     }
     run.active(-1);
   }
 
-  /** Inside the user's transaction everything is synchronous, so it must fit the row as it is. */
+  /** The user's transaction is synchronous, so the output must fit into the row itself. */
   #body(output: Output): Payload {
     const { run } = this;
     const { key, name } = this.plan;
