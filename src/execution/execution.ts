@@ -1,23 +1,22 @@
-// Executions
-//
-// An execution is one run of a pipeline's code for one input, from submit to its end. Its row is the
-// projection of its history, and at the same time the row of a lease: a claim is a fence and a session
-// in it (design: a claim is a lease whose row is the execution's row).
+// The model of an execution: one run of a pipeline's code for one input, from submit to its end.
+// Its row is the projection of its history. It is also the row of a lease: a claim is a fence and a
+// session in that row.
 //
 //     submit              claim
-//    ───────▶ queued ──────────────▶ running ──▶ completed* failed* cancelled* compensated* quarantined*
+//    ───────▶ queued ──────────────▶ running ──▶ a terminal status, which never changes
 //               ▲  ▲                 │ │
-//     wake      │  └── give back ────┘ │
-//             waiting ◀──── park ──────┘          (* terminal: never changes again)
+//     wake      │  └── give back ────┘ │         terminal: completed, failed, cancelled,
+//             waiting ◀──── park ──────┘         compensated, quarantined
 //
-// One that is `compensating` goes round the same way, until it is compensated or quarantined (Y-2).
+// A `compensating` execution takes the same way, until it is compensated or quarantined (Y-2).
 //
 //   X-1  Only the newest fence writes. A claim mints it; nothing else raises it.
 //   X-2  A terminal execution never changes.
-//   X-3  `readyAt` is set exactly while a worker may claim the execution at that time, `hold` apart.
-//   X-4  History is appended in the transaction that changes the row; seq has no gaps.
-//   X-5  Outsiders never touch a running execution's row but for its inbox: every arrival raises `news`,
-//        and an owner that has not seen the newest news cannot park.
+//   X-3  `readyAt` has a value exactly while a worker may claim the execution at that time.
+//        Holds are separate.
+//   X-4  The transaction that changes the row appends the history; seq has no gaps.
+//   X-5  Outsiders never touch a running execution's row except its inbox. Every message raises
+//        `news`, and an owner that has not read the newest message cannot park.
 
 import type { Fence } from '../lease/fence.ts';
 import type { SessionId } from '../lease/names.ts';
@@ -82,33 +81,36 @@ export interface RateKey {
   readonly perMs: number;
 }
 
-/** Which execution started this one, and by which call in its code. */
+/** The execution that started this one, and the call in its code that did. */
 export interface Parent {
   readonly id: ExecutionId;
   readonly call: CallKey;
 }
 
-/** What never changes after submit. */
+/** The part that never changes after submit. */
 export interface Submission {
   readonly id: ExecutionId;
   readonly project: ProjectName;
   readonly pipeline: PipelineName;
   readonly lane: Lane;
   readonly input: Payload;
-  /** The first of a chain of re-drives; idempotency keys are made from it. */
+  /** The first of a chain of re-drives; idempotency keys derive from it. */
   readonly lineage: ExecutionId;
-  /** Same key, same intent: the same execution. */
+  /** The same key and the same intent yield the same execution. */
   readonly key?: string;
   /** Digest of everything the caller asked for under `key`. */
   readonly intent?: string;
-  /** The release it was submitted to, by name; as it is pinned, once it is there. Only moves change that. */
+  /** The name of the release that the execution is pinned to. Only a repin changes it. */
   readonly release?: string;
   readonly parent?: Parent;
   /** The execution that this one repairs (Y-20). */
   readonly redriveOf?: ExecutionId;
   readonly template?: { readonly id: string; readonly version: number };
   readonly submittedBy?: string;
-  /** When it was fired by a schedule: for which of its times. Kept by what continues or repairs it. */
+  /**
+   * Set if a schedule fired it: the schedule, and the time that it was fired for. Continuations and
+   * re-drives keep it.
+   */
   readonly scheduled?: { readonly id: string; readonly at: Instant };
   readonly concurrency?: ConcurrencyKey;
   readonly rate?: RateKey;

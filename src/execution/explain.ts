@@ -1,4 +1,4 @@
-// Why an execution is not moving: one sentence for every state. Pure.
+// Explains why an execution is not moving, with one sentence for every state. Pure.
 
 import { formatInstant, type Instant } from '../support/clock.ts';
 import { isSuspect, SUSPECT_WAIT } from './decide/suspect.ts';
@@ -7,7 +7,7 @@ import { type Failure, locatedMessage } from './failure.ts';
 import { type HistoryEvent, NAMED_CALLS_MAX, saidIn } from './history.ts';
 import type { ExecutionId, Payload } from './names.ts';
 
-/** Names of releases that `holdfast dev` makes begin with it. */
+/** The prefix of the releases that `holdfast dev` creates. */
 export const DEV_RELEASE = 'dev-';
 
 export type ExplainCode =

@@ -1,4 +1,4 @@
-// Why something did not work, in a form that can be stored, sent and shown.
+// Failures in a form that can be stored, sent and shown.
 
 /**
  * `retryable`: try again. `permanent`: trying again cannot help. `denied`: not let in (no capacity, circuit
@@ -23,7 +23,7 @@ export function locatedMessage({ message = '', location }: Partial<Failure>): st
   return location === undefined ? message : `${message} (${location})`;
 }
 
-// When a failed step is tried again. Pure: the dice are handed in.
+// Decides when to try a failed step again. Pure: the caller rolls the dice.
 
 export interface RetryPolicy {
   /** Tries in all, the first included. */
@@ -45,9 +45,9 @@ export const DEFAULT_RETRY: RetryPolicy = Object.freeze({
 });
 
 export interface Tries {
-  /** Failed attempts so far, this one included. Denials are not attempts. */
+  /** Failed attempts so far, including this one. Denials are not attempts. */
   readonly failed: number;
-  /** Times it was not let in, this one included. */
+  /** Denials so far, including this one. */
   readonly denied: number;
 }
 
@@ -55,7 +55,7 @@ type RetryDecision =
   | { readonly kind: 'retry'; readonly delayMs: number }
   | { readonly kind: 'give-up' };
 
-/** `afterMs`: what the failure itself asked for; it is kept to, never shortened. `dice` in [0, 1). */
+/** `afterMs`: the delay that the failure asked for; never shortened. `dice` in [0, 1). */
 export function decideRetry(
   policy: RetryPolicy,
   tries: Tries,

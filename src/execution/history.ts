@@ -1,5 +1,5 @@
-// History: what happened to one execution, in order, append-only. The engine writes and reads the
-// bodies; stores keep them as they are.
+// The history of one execution: its events in order, append-only. The engine writes and reads the
+// bodies; stores keep them unchanged.
 
 import type { Fence } from '../lease/fence.ts';
 import type { Instant } from '../support/clock.ts';
@@ -23,7 +23,7 @@ export const EVENT_KINDS = [
   'quarantined',
   'compensating',
   'compensated',
-  // What its code did.
+  // Results of its code.
   'step-completed',
   'step-failed',
   'timer-set',
@@ -42,21 +42,21 @@ export const EVENT_KINDS = [
 
 export type HistoryEventKind = (typeof EVENT_KINDS)[number];
 
-/** Longer is no history, and no inbox: not every store counts further. */
+/** The limit of histories and inboxes, because not every store counts further. */
 export const SEQ_MAX: number = 2 ** 31 - 1;
 
-/** A `parked` event names so many of the calls that it waits for; there may be more that it does not name. */
+/** The most calls that a `parked` event names. The execution may wait for more. */
 export const NAMED_CALLS_MAX = 10;
 
-/** What a writer appends. The store adds seq, time and fence. */
+/** An event as a writer appends it. The store adds seq, time and fence. */
 export interface NewEvent {
   readonly kind: HistoryEventKind;
-  /** What people call it: the name of the step, timer, child, signal, document. */
+  /** The name that people see: that of the step, timer, child, signal or attachment. */
   readonly name?: string;
   readonly body?: Payload;
 }
 
-/** What a body says. Total: one that is no object says nothing. */
+/** Parses a body. Never throws for valid JSON: a body that is not an object has no fields. */
 export function saidIn<Body extends object>(body: string | undefined): Partial<Body> {
   const said: unknown = JSON.parse(body ?? '{}');
   return typeof said === 'object' && said !== null ? (said as Partial<Body>) : {};
@@ -69,7 +69,7 @@ export interface HistoryEvent extends NewEvent {
   readonly fence?: Fence;
 }
 
-/** What outsiders tell an execution. It becomes history when its owner takes notice. */
+/** A message from outside an execution. It enters the history when the owner acts on it. */
 export interface InboxMessage {
   /** Counts from 1 within the execution, without gaps. */
   readonly n: number;
@@ -79,11 +79,11 @@ export interface InboxMessage {
   readonly at: Instant;
 }
 
-// Following an execution to what it was continued as, and on. Who goes on as whom is what workers say.
+// Follows an execution through its continuations. Workers report these links, so they may be wrong.
 
 /**
- * There may be any number of them and nothing is kept of each: what comes round meets a mark that is set again
- * after twice as many steps as before (Brent).
+ * Detects a circle in constant memory, however long the chain: it compares each id with a mark, and
+ * moves the mark after twice as many steps as before (Brent).
  */
 export class Continuations {
   readonly #first: ExecutionId;
@@ -96,7 +96,7 @@ export class Continuations {
     this.#mark = first;
   }
 
-  /** Throws when it was there before: then there is no end to wait for. */
+  /** Throws when the chain returns to an earlier id, because no end will come. */
   step(to: ExecutionId): ExecutionId {
     if (to === this.#mark) {
       throw new Fault(

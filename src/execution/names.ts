@@ -1,26 +1,26 @@
-// What executions and their parts are called. Each is a brand, made by the parse function that checks it.
+// Names of executions and their parts. Each is a brand that its parse function checks and creates.
 
 import { NAME_BYTES_MAX } from '../lease/names.ts';
 import type { Brand } from '../support/assert.ts';
 import { InvalidInput } from '../support/fault.ts';
 import { boundedText, shown } from '../support/options.ts';
 
-/** A UUID of version 7: ids that are made later sort later. Made by whoever submits. */
+/** A UUID of version 7: later ids sort later. The submitter creates it. */
 export type ExecutionId = Brand<string, 'ExecutionId'>;
 /** A tenant. Nothing of one project is seen by another. */
 export type ProjectName = Brand<string, 'ProjectName'>;
 /** The name of the code. Workers claim by it. */
 export type PipelineName = Brand<string, 'PipelineName'>;
-/** Which call in the code: kind, name and occurrence, `step:charge#1`. Stable over replays. */
+/** A call in the code: kind, name and occurrence, such as `step:charge#1`. Stable over replays. */
 export type CallKey = Brand<string, 'CallKey'>;
-/** One item of one await of one execution; follows from these three. */
+/** One item of one await of one execution; derived from these three. */
 export type InteractionId = Brand<string, 'InteractionId'>;
-/** A UUID of version 7, of one record of the audit. Made by whoever acts. */
+/** A UUID of version 7 for one record of the audit. The caller of the operation creates it. */
 export type AuditId = Brand<string, 'AuditId'>;
-/** A value as it is stored: JSON text, after codec and claim check. Stores never look inside. */
+/** A value as stored: JSON text, after codec and claim check. Stores never look inside. */
 export type Payload = Brand<string, 'Payload'>;
 
-/** Names of the engine's own pipelines begin with it. */
+/** The prefix of the engine's own pipelines. */
 export const OWN_PREFIX = 'holdfast.';
 
 export const DEFAULT_PROJECT: ProjectName = 'default' as ProjectName;
@@ -40,7 +40,7 @@ export function parseProject(value: unknown): ProjectName {
 
 export function parsePipelineName(value: unknown): PipelineName {
   const name = boundedText('The name of a pipeline', value, NAME_BYTES_MAX);
-  // It parts a pipeline from its release where executions stand in line.
+  // This character separates a pipeline from its release in a route.
   if (!name.includes('\u001f')) return name as PipelineName;
   throw new InvalidInput('The name of a pipeline must not contain the character U+001F.');
 }

@@ -1,6 +1,7 @@
-// Replays a history into the parts of the row that follow from it. Rows are written in the transaction
-// that appends (X-4), so the two agree; tests compare them. What came from outside without an event of its
-// own does not follow: inbox counters, a waking by message (a parked execution may be queued), gates.
+// Replays a history into the parts of the row that follow from it. One transaction writes the row
+// and appends the event (X-4), so the two agree; tests compare them. Changes from outside without
+// an event do not follow: inbox counters, a wakeup by a message (a parked execution may be queued),
+// and limits.
 
 import type { Fence } from '../lease/fence.ts';
 import type { SessionId } from '../lease/names.ts';
@@ -10,7 +11,7 @@ import type { Hold, Status } from './execution.ts';
 import type { HistoryEvent, HistoryEventKind } from './history.ts';
 
 export interface Projection {
-  /** `waiting` is what was parked; it may have been woken since. */
+  /** `waiting` means parked; a message may have woken it since. */
   readonly status: Status;
   readonly seq: number;
   readonly submittedAt?: Instant;
@@ -20,7 +21,7 @@ export interface Projection {
   readonly session?: SessionId;
   readonly claimedAt?: Instant;
   readonly claimedSeq: number;
-  /** How the last claim that was let go ended. */
+  /** The owner's exit from the last claim. */
   readonly previous: Exclude<Previous, 'lost'>;
   readonly fruitlessClaims: number;
   readonly compensating: boolean;
@@ -38,7 +39,7 @@ const STEPS: Readonly<Partial<Record<HistoryEventKind, Step>>> = {
   claimed: startClaim,
   parked: (draft) => leave(draft, 'waiting'),
   'given-back': (draft) => leave(draft, 'queued'),
-  // Said by an owner, with its fence, these are how it lets go.
+  // With a fence, an owner wrote the event and left the claim by it.
   blocked: (draft, { fence }) => {
     if (fence !== undefined) leave(draft, 'queued');
     hold(draft, 'blocked');
@@ -53,11 +54,11 @@ const STEPS: Readonly<Partial<Record<HistoryEventKind, Step>>> = {
   unblocked: (draft) => {
     draft.holds = draft.holds.filter((each) => each !== 'blocked');
   },
-  // To another release, whose code may fit.
+  // The code of the new release may fit the history.
   moved: (draft) => {
     draft.holds = draft.holds.filter((each) => each !== 'blocked');
   },
-  // Said by an owner it is how it lets go; said by others, its last claim stays as it ended.
+  // With a fence, the owner left the claim by it. Without one, the last claim stays as it ended.
   compensating: (draft, { fence }) => {
     if (fence === undefined) draft.status = 'queued';
     else leave(draft, 'queued');
@@ -70,7 +71,7 @@ const STEPS: Readonly<Partial<Record<HistoryEventKind, Step>>> = {
   quarantined: end,
 };
 
-/** `start`: a re-drive begins as what was given back, whatever it reuses (Y-20). */
+/** `start`: a re-drive begins like an execution that was given back, whatever it reuses (Y-20). */
 export function projectHistory(
   events: readonly HistoryEvent[],
   start: Projection['previous'] = 'none',

@@ -1,4 +1,4 @@
-// Refusals of execution verbs: every expected no, with what its reader needs to act on it.
+// Refusals of execution operations: every expected no, with the facts that its reader needs.
 
 import type { AwaitStatus } from '../features/awaits/model.ts';
 import { type Fence, formatFence } from '../lease/fence.ts';
@@ -27,7 +27,9 @@ export type OwnerRefusal =
       readonly seq: number;
     };
 
-/** For park, and for a give-back that follows a message: something arrived that the owner has not seen. */
+/**
+ * For a park, or a give-back that follows a message: a message arrived that the owner has not read.
+ */
 export interface NewsRefusal {
   readonly why: 'unseen-news';
   readonly id: ExecutionId;
@@ -38,16 +40,16 @@ export type SubmitRefusal =
   | { readonly why: 'key-conflict'; readonly key: string; readonly id: ExecutionId }
   | { readonly why: 'id-taken'; readonly id: ExecutionId }
   | NoSuchRelease
-  /** Said by the engine, where the caller wanted to know (RE-12). */
+  /** From the engine, if the caller asked for this check (RE-12). */
   | {
       readonly why: 'no-worker-for';
       readonly pipeline: PipelineName;
       readonly release?: string;
-      /** So many have it, live, and take nothing. */
+      /** The number of live workers that have it but take nothing. */
       readonly stuck: number;
     };
 
-/** Of a release that was asked for by name. */
+/** For a release that the caller named. */
 export type NoSuchRelease =
   | { readonly why: 'release-unknown'; readonly pipeline: PipelineName; readonly name: string }
   | { readonly why: 'release-retired'; readonly pipeline: PipelineName; readonly name: string };
@@ -55,7 +57,7 @@ export type NoSuchRelease =
 export type CommandRefusal =
   | { readonly why: 'execution-unknown'; readonly id: ExecutionId }
   | { readonly why: 'already-ended'; readonly id: ExecutionId; readonly status: Status }
-  /** Of a signal: nothing begins after the deadline, so nothing would read it. */
+  /** For signals: nothing begins after the deadline, so no code would read it. */
   | { readonly why: 'deadline-passed'; readonly id: ExecutionId; readonly at: Instant };
 
 export type ClaimRefusal =
@@ -74,7 +76,7 @@ export interface ScheduleRefusal {
 
 export type AwaitRefusal =
   | { readonly why: 'await-unknown'; readonly id: InteractionId }
-  /** Somebody else's answer won. */
+  /** Another answer won. */
   | {
       readonly why: 'answer-conflict';
       readonly id: InteractionId;
@@ -85,23 +87,23 @@ export type AwaitRefusal =
   | { readonly why: 'link-required'; readonly id: InteractionId }
   | { readonly why: 'await-settled'; readonly id: InteractionId; readonly status: AwaitStatus };
 
-/** Of a signed answer link. */
+/** For a signed answer link. */
 export type LinkRefusal =
   | { readonly why: 'link-invalid' }
   | { readonly why: 'link-expired'; readonly at: Instant };
 
-/** Also what the engine says before the store is asked. */
+/** Includes refusals of the engine before it asks the store. */
 export type AnswerRefusal =
   | AwaitRefusal
   | LinkRefusal
   | {
-      /** Whoever takes the answer does not have the code that checks it. */
+      /** The process that took the answer does not have the code that checks it. */
       readonly why: 'question-unknown';
       readonly id: InteractionId;
       readonly pipeline: PipelineName;
     }
   | {
-      /** Only a worker could check it, and none did in time. */
+      /** Only a worker could check the answer, and none did in time. */
       readonly why: 'no-worker';
       readonly id: InteractionId;
       readonly pipeline: PipelineName;
@@ -123,7 +125,7 @@ export type ExecutionRefusal =
   | TemplateRefusal
   | ScheduleRefusal;
 
-/** What happened, why, and what to do next. */
+/** Gives the cause, the effect and the next action. */
 export function describeExecutionRefusal(refusal: ExecutionRefusal): string {
   switch (refusal.why) {
     case 'execution-unknown':

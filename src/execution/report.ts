@@ -1,4 +1,4 @@
-// What the engine reports to observers, and how a report reads in a log.
+// Reports of the engine to observers, and their form in a log.
 
 import type { Told } from '../features/reconcile/model.ts';
 import type { Fence } from '../lease/fence.ts';
@@ -48,7 +48,7 @@ export type ExecutionReport =
   /** The coordinator does not let this worker in: its key has ended or expired, or does not allow this. */
   | { readonly kind: 'denied'; readonly code: string; readonly why: string };
 
-/** What is reported of a claim, without the claim itself. */
+/** The content of a report, without the claim. */
 export type ClaimReport = WithoutClaim<Extract<ExecutionReport, ReportAbout>>;
 
 type WithoutClaim<Report> = Report extends ReportAbout ? Omit<Report, keyof ReportAbout> : never;
@@ -62,7 +62,7 @@ const LEAVING: ReadonlySet<string> = new Set<Leaving['kind']>([
   ...(['parked', 'given-back', 'blocked', 'ended', 'lost'] as const),
 ]);
 
-/** The execution is no longer this process's. */
+/** The execution has left this process. */
 export function isLeaving(report: ExecutionReport): report is Leaving {
   return LEAVING.has(report.kind);
 }
@@ -130,7 +130,7 @@ export function lineObserver(write: (line: string) => void): ExecutionObserver {
   };
 }
 
-/** `TypeError: message (order.ts:16)`. */
+/** Such as `TypeError: message (order.ts:16)`. */
 export function failureText(failure: Pick<Failure, 'code' | 'message' | 'location'>): string {
   return `${failure.code}: ${locatedMessage(failure)}`;
 }
@@ -147,7 +147,7 @@ function dataText(data: unknown): string {
   }
 }
 
-/** Errors come from anywhere: no line breaks, no terminal escapes. */
+/** Error texts come from anywhere, so remove line breaks and terminal escapes. */
 function oneLine(text: string): string {
   // biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what it replaces
   return text.replace(/[\u0000-\u001f\u007f-\u009f]+/g, ' ').trim();

@@ -1,14 +1,15 @@
-// Routes: where an execution stands in line. Without a release that is its pipeline; pinned to one, pipeline and
-// release, so that a claim finds only what its worker has, at the cost of a claim (ADR 0030).
+// Routes: the queue in which an execution waits. Its pipeline is the route, or pipeline and release
+// if it is pinned. So a claim finds only executions that its worker can run, at no extra cost (ADR
+// 0030).
 
 import { InvalidInput } from '../support/fault.ts';
 import { boundedText } from '../support/options.ts';
 import type { PipelineName } from './names.ts';
 
-/** In no name of a pipeline. */
+/** No pipeline name contains this character. */
 export const ROUTE_MARK = '\u001f';
 
-/** Replays for a preflight begin with it. */
+/** The prefix of replays for a preflight. */
 export const REPLAY = 'holdfast.replay';
 
 const RELEASE_BYTES_MAX = 128;
@@ -28,17 +29,20 @@ export function parseRoute(route: string): Routed {
   return { pipeline: route.slice(0, at) as PipelineName, release: route.slice(at + 1) };
 }
 
-/** The pipeline by which workers of a release are asked to replay (RE-10). */
+/** The pipeline through which workers of a release replay executions (RE-10). */
 export function replayName(release: string, pipeline: PipelineName): PipelineName {
   return `${REPLAY}/${release}/${pipeline}` as PipelineName;
 }
 
-/** RE-9: what is pinned, and what is asked of a release by name, is for who announced that release. */
+/**
+ * Pinned executions, and replays for a release, are only for workers that announced that release
+ * (RE-9).
+ */
 export function isForAnnounced(route: string): boolean {
   return route.includes(ROUTE_MARK) || route.startsWith(`${REPLAY}/`);
 }
 
-/** Where a worker looks: what is pinned to no release, and what to the one it has. */
+/** The queues that a worker reads: executions without a pin, and those pinned to its release. */
 export function routesAsked({
   pipelines,
   release,
@@ -51,7 +55,7 @@ export function routesAsked({
   return [...own, ...own.map((pipeline) => routeOf({ pipeline, release }))];
 }
 
-/** The name of a release: one word, as it stands in lists, logs and on command lines. */
+/** The name of a release: one word, because it appears in lists, logs and on command lines. */
 export function parseReleaseName(value: unknown, what = 'The name of a release'): string {
   const name = boundedText(what, value, RELEASE_BYTES_MAX);
   if (/^[\w.+:-]+$/.test(name)) return name;

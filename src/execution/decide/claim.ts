@@ -1,4 +1,4 @@
-// Which executions a worker may have (X-6, X-11). Pure.
+// Decides which executions a worker may claim (X-6, X-11). Pure.
 
 import type { Fence } from '../../lease/fence.ts';
 import { chainState, type SessionChain } from '../../lease/session.ts';
@@ -6,10 +6,10 @@ import type { Instant } from '../../support/clock.ts';
 import type { ExecutionRecord } from '../execution.ts';
 import type { ClaimRefusal } from '../refusal.ts';
 
-/** How a claim ended, as the next one is told. */
+/** The end of the last claim, for the owner of the next. */
 export type Previous = 'none' | 'parked' | 'given-back' | 'lost';
 
-/** X-6: a claim is a lease; who is lapsed or halted takes nothing new. */
+/** A claim is a lease, so a lapsed or halted session takes nothing new (X-6). */
 export function refuseClaims(
   view: { readonly own: SessionChain; readonly halted: Fence | undefined },
   now: Instant,
@@ -19,18 +19,23 @@ export function refuseClaims(
   return undefined;
 }
 
-/** X-11. X-3 makes the status of no account: running and terminal ones have no `readyAt`. */
+/**
+ * An execution is ready by its `readyAt` (X-11). The status does not matter, because running and
+ * ended executions have no `readyAt` (X-3).
+ */
 export function isReady(execution: ExecutionRecord, now: Instant): boolean {
   const { readyAt, holds } = execution;
   return readyAt !== undefined && readyAt <= now && holds.length === 0;
 }
 
-/** At most this many of one project in one call, when `projects` of them have something ready. */
+/** The most that one call takes of one project, if `projects` of them have ready executions. */
 export function fairPart(limit: number, projects: number): number {
   return Math.ceil(limit / Math.max(1, projects));
 }
 
-/** In which order they are given theirs: by name, from wherever the dice says; or as they are. */
+/**
+ * The order of the projects in a claim: by name, starting at a random one. Without dice: as given.
+ */
 export function inTurn<Project extends string>(
   projects: Iterable<Project>,
   dice: number | undefined,

@@ -1,4 +1,5 @@
-// What everybody else may ask of an execution: cancel, pause, resume, signal (X-17 to X-19). Pure.
+// Decides commands from outside an execution: cancel, pause, resume and signal (X-17 to X-19).
+// Pure.
 
 import { turnBack } from '../../features/repair/decide.ts';
 import type { Instant } from '../../support/clock.ts';
@@ -11,13 +12,15 @@ import { endedExecution, historyEvent, withHold, withoutHolds } from './record.t
 
 export interface CommandView {
   readonly execution: ExecutionRecord | undefined;
-  /** A cancel is in its inbox, seen or not. */
+  /** The inbox has a cancel, read or not. */
   readonly cancelAsked: boolean;
-  /** A pause is in its inbox that nobody has undone by a resume; an owner may yet act on it. */
+  /** The inbox has a pause that no resume has undone, so an owner may still act on it. */
   readonly pauseAsked: boolean;
 }
 
-/** From the kinds of the messages of an inbox, the newest first; signals and children are of no account. */
+/**
+ * Reads the kinds of the inbox messages, newest first. Signals and ends of children do not matter.
+ */
 export function askedBy(
   kinds: readonly InboxMessage['kind'][],
 ): Pick<CommandView, 'cancelAsked' | 'pauseAsked'> {
@@ -33,7 +36,7 @@ export interface CommandRequest {
   readonly body: Payload;
 }
 
-/** What `child-ended` tells the parent of a cancelled execution. */
+/** The `child-ended` message to the parent of a cancelled execution. */
 export const CANCELLED_OUTCOME: Payload = '{"status":"cancelled"}' as Payload;
 
 type Refuse = { readonly kind: 'refuse'; readonly refusal: CommandRefusal };
@@ -43,9 +46,11 @@ type Change<Kind extends string> = {
   readonly execution: ExecutionRecord;
   readonly event: HistoryEvent;
 };
-/** With a message for its next owner, when there is something that it must not act on. */
+/** Adds a message for the next owner if the inbox has a pause that it must not act on. */
 type Apply = Change<'apply'> & { readonly message?: InboxMessage };
-/** Into the inbox; of a running execution, whose session gets a notice, when `toOwner`. */
+/**
+ * Puts a message into the inbox. `toOwner`: the execution is running, so its session gets a notice.
+ */
 type PassOn = { readonly kind: 'pass-on'; readonly toOwner: boolean } & Delivery;
 
 export type CommandDecision = Apply | Change<'end'> | PassOn | NoChange | Refuse;
@@ -60,7 +65,7 @@ export function decideCancel(
   const { execution } = open;
   if (execution.compensating) return { kind: 'no-change', execution };
   if (execution.status === 'running') {
-    // The owner that knows of one cancel has nothing to learn from a second.
+    // An owner that knows of one cancel learns nothing from a second.
     if (view.cancelAsked) return { kind: 'no-change', execution };
     return passOn(execution, { kind: 'cancel', body: request.body }, now);
   }
@@ -70,7 +75,10 @@ export function decideCancel(
   return endAsCancelled(execution, { ...request, now });
 }
 
-/** Of one that nobody runs: also of a successor, by what was said to the one before it (X-71). */
+/**
+ * Ends an execution that no worker runs. A cancel of the predecessor ends a successor in this way
+ * too (X-71).
+ */
 export function endAsCancelled(
   execution: ExecutionRecord,
   said: { readonly body?: Payload; readonly now: Instant },
@@ -112,7 +120,8 @@ export function decideResume(
     return view.pauseAsked ? passOn(execution, message, now) : { kind: 'no-change', execution };
   }
   const event = eventOf(execution, 'resumed', { ...request, now });
-  // X-64: places were handed on past it, so it must ask for itself.
+  // While it was held, freed slots went to other executions. Drop this hold, so that it asks for a
+  // slot itself (X-64).
   const free = withoutHolds(execution, 'paused', 'blocked', 'behind-key');
   const resumed = { ...free, seq: event.seq };
   if (!view.pauseAsked) return { kind: 'apply', execution: resumed, event };
@@ -134,12 +143,12 @@ export function decideSignal(
   return passOn(open.execution, { kind: 'signal', name, body }, now);
 }
 
-/** Y-3: the cause of what is undone, as `compensating` says it. */
+/** The cause in the `compensating` event (Y-3). */
 function cancelCause({ body }: CommandRequest): Payload {
   return `{"status":"cancelled","asked":${body}}` as Payload;
 }
 
-/** X-2 and X-21: what has ended, or belongs to others, is out of reach. */
+/** Commands reach neither ended executions nor those of other projects (X-2, X-21). */
 function requireOpen(
   view: CommandView,
   request: CommandRequest,
@@ -163,7 +172,10 @@ function passOn(
   return { kind: 'pass-on', toOwner, ...deliver(execution, message, now) };
 }
 
-/** The row's seq is exact unless running, and running ones are not written to by outsiders (X-5). */
+/**
+ * The row's seq is exact unless the execution is running, and outsiders never write to a running
+ * one (X-5).
+ */
 function eventOf(
   execution: ExecutionRecord,
   kind: HistoryEventKind,

@@ -1,4 +1,4 @@
-// What outsiders tell an execution, and whether that wakes it. Pure.
+// Delivers a message to an execution and decides whether it wakes. Pure.
 
 import type { Instant } from '../../support/clock.ts';
 import type { ExecutionRecord } from '../execution.ts';
@@ -12,7 +12,7 @@ export interface Delivery {
   readonly message: InboxMessage;
 }
 
-/** To an open execution. */
+/** Delivers to an open execution. */
 export function deliver(
   execution: ExecutionRecord,
   { kind, name, body }: NewMessage,
@@ -41,7 +41,9 @@ function afterArrival(
   return wakeAfter === 0 ? wake(counted, now) : counted;
 }
 
-/** A timer that is due already is left alone: it says how long the execution has been ready. */
+/**
+ * Leaves a timer that is already due alone, because it shows how long the execution has been ready.
+ */
 function wake(execution: ExecutionRecord, now: Instant): ExecutionRecord {
   const { readyAt } = execution;
   return queuedAt(execution, readyAt === undefined || readyAt > now ? now : readyAt);

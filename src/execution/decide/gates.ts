@@ -1,10 +1,11 @@
-// Limits by key (X-12): how many of a key are open and started at once, and how many start in a time. Pure.
+// Limits by key: how many executions of a key are open and started at once, and how many start
+// within a time (X-12). Pure.
 
 import { type Instant, laterBy } from '../../support/clock.ts';
 import type { ExecutionRecord, RateKey } from '../execution.ts';
 import { withHold, withoutHolds } from './record.ts';
 
-/** The places of a concurrency key. */
+/** The slots of a concurrency key. */
 export interface Places {
   readonly taken: number;
   readonly limit: number;
@@ -15,27 +16,27 @@ export function hasFreePlace({ taken, limit }: Places): boolean {
 }
 
 /**
- * The last turn of a rate key, and how many of the burst are left. Zero: that turn was the last of a burst.
- * Less: it was one of the evenly spaced ones.
+ * The last turn of a rate key, and the rest of its burst. Zero: that turn was the last of a burst.
+ * Negative: it was an evenly spaced one.
  */
 export interface RateTurns {
   readonly lastAt: Instant;
   readonly left: number;
 }
 
-/** When, and how many. */
+/** A time, and the number of starts at it. */
 export type Starts = readonly [at: Instant, count: number];
 
 /**
- * What is remembered of a rate key. Turns are a plan: they spread those who wait. Starts are what happened, and
- * decide: a worker may come to a turn late, and then to several at once.
+ * The state of a rate key. Turns are a plan that spreads the waiting executions. Starts are what
+ * happened, and they decide: a worker may reach a turn late, and then several at once.
  */
 export interface RateState extends RateTurns {
-  /** The longest time it was used with. */
+  /** The longest period that the key was used with. */
   readonly perMs: number;
-  /** Those of the last `perMs`, the oldest first. */
+  /** The starts of the last `perMs`, oldest first. */
   readonly starts: readonly Starts[];
-  /** How many came to their turn, found no room, and have not started yet. */
+  /** Executions that reached their turn, found no room, and have not started yet. */
   readonly late: number;
 }
 
@@ -45,9 +46,10 @@ export interface Turn {
 }
 
 /**
- * The next turn of a rate key, if all that came before it start on time. At most `limit` turns are in any `perMs`: a burst begins only when the key
- * was idle for `perMs`; after the last of a burst comes a pause of `perMs`; after that, `limit` turns
- * take at least `perMs` because each comes a `perMs / limit` after the one before.
+ * The next turn of a rate key, if all earlier ones start on time. Any `perMs` has at most `limit`
+ * turns. A burst begins only after the key was idle for `perMs`, and a pause of `perMs` follows it.
+ * After that, each turn comes `perMs / limit` after the one before, so `limit` turns take at least
+ * `perMs`.
  */
 export function decideRate(
   state: RateTurns | undefined,
@@ -57,7 +59,7 @@ export function decideRate(
   if (state === undefined || laterBy(state.lastAt, perMs) <= now) {
     return { at: now, state: { lastAt: now, left: limit - 1 } };
   }
-  // A limit that was lowered since takes away from the burst.
+  // A lowered limit shortens the burst.
   const left = state.left > 0 ? Math.min(state.left, limit - 1) : state.left;
   if (left > 0) {
     const at = later(now, state.lastAt);
@@ -68,12 +70,12 @@ export function decideRate(
   return { at, state: { lastAt: at, left: -1 } };
 }
 
-/** Above this many entries, starts that are close to each other are kept as one. */
+/** Above this many entries, the state merges starts that are close to each other. */
 const STARTS_MAX = 128;
 
 /**
- * With starts that have just happened. Many are merged into the newest of a 64th of the time: later than they
- * were, so that the limit holds.
+ * Adds starts that just happened. Above the limit, merges those of each 64th of the period into the
+ * newest. Merged starts count as later than they were, so the rate limit still holds.
  */
 export function withStarts(rate: RateState, at: Instant, count: number): RateState {
   if (count === 0) return rate;
@@ -96,7 +98,10 @@ function merged(starts: readonly Starts[], widthMs: number): readonly Starts[] {
   ]);
 }
 
-/** When the next may start; with `ahead`, when so many others have. Each start makes room for another `perMs` later. */
+/**
+ * When the next execution may start, or the one after `ahead` others. Each start frees its room
+ * `perMs` later.
+ */
 function roomAt(
   { starts }: Pick<RateState, 'starts'>,
   { limit, perMs }: Pick<RateKey, 'limit' | 'perMs'>,
@@ -114,9 +119,9 @@ function roomAt(
 
 export interface GateView {
   readonly execution: ExecutionRecord;
-  /** Of its concurrency key, when it has one. */
+  /** The slots of its concurrency key, if it has one. */
   readonly places: Places | undefined;
-  /** Of its rate key, when it has one and it was used. */
+  /** The state of its rate key, if it has one and the key was used. */
   readonly rate: RateState | undefined;
 }
 
@@ -126,13 +131,13 @@ export interface LetThrough {
 }
 
 export type GateDecision =
-  /** Starts with the claim that asks. */
+  /** Starts with the current claim. */
   | (LetThrough & { readonly kind: 'pass' })
-  /** Has its place, and a turn at a later `readyAt`, at which it asks again. */
+  /** Has its slot, and a turn at a later `readyAt`, when it asks again. */
   | (LetThrough & { readonly kind: 'later' })
   | { readonly kind: 'behind'; readonly execution: ExecutionRecord };
 
-/** For an execution that is ready and gated. */
+/** For a ready execution with limits. */
 export function decideGate({ execution, places, rate }: GateView, now: Instant): GateDecision {
   if (!execution.hasPlace && places !== undefined && !hasFreePlace(places)) {
     return { kind: 'behind', execution: withHold(execution, 'behind-key') };
@@ -162,7 +167,7 @@ export function decideGate({ execution, places, rate }: GateView, now: Instant):
   };
 }
 
-/** Takes its place and its turn; also for the one that is handed the place of another. */
+/** Takes a slot and a turn. Also used when an execution inherits the slot of another. */
 export function letThrough(
   execution: ExecutionRecord,
   rate: RateState | undefined,
@@ -172,7 +177,7 @@ export function letThrough(
   if (execution.rate === undefined) return { execution: { ...placed, gated: false } };
   const turn = decideRate(rate, execution.rate, now);
   const readyAt = later(execution.readyAt ?? now, turn.at);
-  // Who need not wait keeps the time since which it is ready.
+  // An execution that need not wait keeps the time since which it is ready.
   return {
     execution: turn.at <= now ? placed : { ...placed, readyAt },
     rate: {

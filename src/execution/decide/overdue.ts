@@ -1,4 +1,4 @@
-// Executions whose time is up (X-20). Pure.
+// Ends executions whose deadline has passed (X-20). Pure.
 
 import { type TurnedBack, turnBack } from '../../features/repair/decide.ts';
 import { type DeadLetter, deadLetterOf } from '../../features/repair/model.ts';
@@ -9,21 +9,21 @@ import type { HistoryEvent } from '../history.ts';
 import type { Payload } from '../names.ts';
 import { endedExecution, historyEvent } from './record.ts';
 
-/** Why `maintain` cancels the open children of an execution that has ended. */
+/** The reason when `maintain` cancels the open children of an ended execution. */
 export const PARENT_ENDED: Payload = '{"by":"holdfast","reason":"parent-ended"}' as Payload;
 
 export interface OverdueEnd {
   readonly kind: 'end';
   readonly execution: ExecutionRecord;
   readonly event: HistoryEvent;
-  /** For the parent. */
+  /** The message to the parent. */
   readonly outcome: Payload;
   readonly deadLetter: DeadLetter;
 }
 
 export type OverdueDecision = OverdueEnd | ({ readonly kind: 'turn-back' } & TurnedBack);
 
-/** A running execution is its owner's to end; it knows the deadline. */
+/** Only its owner ends a running execution; the owner knows the deadline. */
 export function decideOverdue(
   execution: ExecutionRecord,
   now: Instant,

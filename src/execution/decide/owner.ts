@@ -1,4 +1,4 @@
-// What the owner of a claim may write. Pure.
+// Decides the writes of a claim's owner. Pure.
 
 import type { Fence } from '../../lease/fence.ts';
 import type { SessionId } from '../../lease/names.ts';
@@ -19,13 +19,16 @@ import {
 
 export interface OwnerView {
   readonly execution: ExecutionRecord | undefined;
-  /** The chain of the session of the newest claim; empty when nobody has it or it is forgotten. */
+  /**
+   * The session chain of the newest claim. Empty if no session has the claim, or if the store has
+   * deleted it.
+   */
   readonly holder: SessionChain;
   /** The greatest fence this store has issued. */
   readonly lastIssued: number;
   /** Seq of the last event in history. */
   readonly lastSeq: number;
-  /** What is stored from the seq of the request on, at least as many as it has events. */
+  /** The stored events from the request's seq on, at least as many as the request has. */
   readonly stored: readonly HistoryEvent[];
 }
 
@@ -36,7 +39,7 @@ interface OwnerRequest {
   readonly seq: number;
   readonly events: readonly NewEvent[];
   readonly progress?: Payload;
-  /** Whose it is said to be; of any project without it. */
+  /** The project that the caller claims it for. Without it: any project. */
   readonly project?: ProjectName;
 }
 
@@ -53,12 +56,12 @@ type Change = {
 };
 export type OwnerDecision = Change | Replay | Refuse;
 
-/** the row keeps its seq; history is what counts while it runs. */
+/** The row keeps its seq; while the execution runs, the history counts. */
 export function decideRecord(view: OwnerView, request: OwnerRequest, now: Instant): OwnerDecision {
   return replayOf(view, request, () => true) ?? decideWrite(view, request, now);
 }
 
-/** whether the user's work may run at all. What it will append is not known yet. */
+/** Decides whether the user's transaction may run, before its events are known. */
 export function refuseTransact(
   view: OwnerView,
   request: Omit<OwnerRequest, 'events'>,
@@ -68,7 +71,9 @@ export function refuseTransact(
   return request.seq === view.lastSeq + 1 ? undefined : seqTaken(request);
 }
 
-/** The seq is of the last event; what else an end does, its store does in the same step. */
+/**
+ * Ends the execution. Its store makes the other changes of an end in the same transaction (X-14).
+ */
 export function decideFinish(
   view: OwnerView,
   request: OwnerRequest & { readonly status: TerminalStatus },
@@ -81,7 +86,7 @@ export function decideFinish(
   return { ...written, execution: endedExecution(written.execution, { ...request, now, seq }) };
 }
 
-/** */
+/** Refuses to park while the inbox has unread messages. */
 export function decidePark(
   view: OwnerView,
   request: OwnerRequest & {
@@ -107,7 +112,7 @@ export function decidePark(
   return { ...written, execution };
 }
 
-/** */
+/** Gives the execution back to the queue. */
 export function decideGiveBack(
   view: OwnerView,
   request: OwnerRequest & {
@@ -144,7 +149,7 @@ function decideWrite(view: OwnerView, request: OwnerRequest, now: Instant): Chan
   return { kind: 'apply', execution, events: historyEvents(events, { seq, at: now, fence }) };
 }
 
-/** X-1, and why not, in the order that the rule gives. */
+/** Checks the owner and returns the first reason for a refusal, in the order of the rule. */
 function requireOwner(
   view: OwnerView,
   request: Pick<OwnerRequest, 'id' | 'fence' | 'session'>,
@@ -167,8 +172,8 @@ function requireOwner(
 }
 
 /**
- * X-4: the whole write is stored, equal and under the same fence; and its effect is, too. Who guesses at what is
- * stored in another project is not told that it was right.
+ * The store already has the whole write, under the same fence, and its effect (X-4). A caller that
+ * guesses events of another project does not learn that it was right.
  */
 function replayOf(
   view: OwnerView,
@@ -187,7 +192,7 @@ function replayOf(
   return { kind: 'replay', execution, at: first.at };
 }
 
-/** Its claim has ended: nobody runs it, or somebody else does. */
+/** True if its claim has ended: no session runs the execution, or another one does. */
 function isOver(request: OwnerRequest): (execution: ExecutionRecord) => boolean {
   return ({ status, fence }) => status !== 'running' || fence !== request.fence;
 }

@@ -1,10 +1,10 @@
-// How records change. Every change is a new record; what is unset is absent, never undefined.
+// Changes to records. Every change makes a new record. An unset part is absent, never undefined.
 
 import { type Instant, laterBy } from '../../support/clock.ts';
 import type { ExecutionRecord, Hold, TerminalStatus } from '../execution.ts';
 import type { HistoryEvent, NewEvent } from '../history.ts';
 
-/** In the order in which every store lists them. */
+/** The order in which every store lists them. */
 const HOLDS: readonly Hold[] = ['paused', 'blocked', 'behind-key'];
 
 type Unsettable = 'readyAt' | 'session' | 'key' | 'intent' | 'deadlineAt';
@@ -33,7 +33,7 @@ export function withoutHolds(
   return { ...execution, holds: execution.holds.filter((hold) => !gone.includes(hold)) };
 }
 
-/** queued is always ready at some time. */
+/** A queued execution always has a time at which it is ready. */
 export function queuedAt(execution: ExecutionRecord, readyAt: Instant): ExecutionRecord {
   return { ...unset(execution, 'session'), status: 'queued', readyAt };
 }
@@ -46,12 +46,15 @@ export function queuedAfter(
   return queuedAt(execution, laterBy(now, delayMs));
 }
 
-/** Y-2: from here on it undoes; the deadline was for what it did. */
+/** The execution undoes its steps from here on. The deadline covered only its own work (Y-2). */
 export function compensatingExecution(execution: ExecutionRecord): ExecutionRecord {
   return { ...unset(execution, 'deadlineAt'), compensating: true, compensable: false };
 }
 
-/** what every end does to the row itself, whoever ends it. The fence stays, to tell claims apart. */
+/**
+ * The changes that every end makes to the row, whichever component ends it (X-14). The fence stays,
+ * to tell claims apart.
+ */
 export function endedExecution(
   execution: ExecutionRecord,
   end: { readonly status: TerminalStatus; readonly now: Instant; readonly seq: number },
@@ -69,7 +72,7 @@ export function endedExecution(
   };
 }
 
-/** what a writer appends becomes history: the store's time, the claim's fence. */
+/** Adds the store's time and the claim's fence to an event. */
 export function historyEvent(
   { kind, name, body }: NewEvent,
   { at, fence, seq }: Pick<HistoryEvent, 'at' | 'fence' | 'seq'>,
@@ -84,7 +87,7 @@ export function historyEvent(
   };
 }
 
-/** Several of them, without gaps. */
+/** Several events, without gaps in seq. */
 export function historyEvents(
   events: readonly NewEvent[],
   from: Pick<HistoryEvent, 'at' | 'fence' | 'seq'>,

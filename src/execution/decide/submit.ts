@@ -1,4 +1,4 @@
-// What a submit becomes, and what a successor takes over. Pure.
+// Decides a submit, and what a successor takes over. Pure.
 
 import { type Instant, laterBy } from '../../support/clock.ts';
 import type { ExecutionRecord, Submission } from '../execution.ts';
@@ -9,9 +9,9 @@ import { historyEvent, unset, withHold } from './record.ts';
 
 export interface SubmitView {
   readonly byId: ExecutionRecord | undefined;
-  /** Whoever has the key in the project; undefined when the request has none. */
+  /** The project's execution with the key. Undefined when the request has none. */
   readonly byKey: ExecutionRecord | undefined;
-  /** No place of its concurrency key is free. */
+  /** No slot of its concurrency key is free. */
   readonly exhausted: boolean;
 }
 
@@ -48,7 +48,7 @@ export function decideSubmit(
     return { kind: 'refuse', refusal };
   }
   const { execution, event } = insertion(request, now);
-  // who would find no place is not even looked at by claims.
+  // Claims skip an execution that would find no slot.
   return {
     kind: 'insert',
     execution: view.exhausted ? withHold(execution, 'behind-key') : execution,
@@ -56,7 +56,7 @@ export function decideSubmit(
   };
 }
 
-/** the successor continues under key and place of the one it follows. */
+/** The successor takes over the key and the slot of its predecessor. */
 export function decideSuccessor(
   ended: ExecutionRecord,
   request: SubmitRequest,
@@ -76,20 +76,20 @@ export function decideSuccessor(
 }
 
 export interface Inheritance {
-  /** For the inbox of the successor, numbered anew. */
+  /** For the inbox of the successor, with new numbers. */
   readonly messages: readonly InboxMessage[];
-  /** Nobody acted on it: the successor is cancelled at once. */
+  /** A cancel that no owner acted on: the successor is cancelled at once. */
   readonly cancel: InboxMessage | undefined;
 }
 
-/** Children that ended and awaits that settled were those of the one before. */
+/** Ends of children and outcomes of awaits concern only the predecessor. */
 const INHERITED: ReadonlySet<InboxMessage['kind']> = new Set<InboxMessage['kind']>([
   'signal',
   'pause',
   'resume',
 ]);
 
-/** of the messages that nobody has acted on. */
+/** Selects from the messages that no owner acted on. */
 export function inheritanceOf(left: readonly InboxMessage[]): Inheritance {
   const messages = left
     .filter(({ kind }) => INHERITED.has(kind))

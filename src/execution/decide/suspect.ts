@@ -1,15 +1,16 @@
-// Executions that may kill whoever runs them: which those are, when one is tried again, and by whom (X-53 … X-56). Pure.
+// Executions that may kill their worker: which ones are suspect, when a worker tries one again, and
+// which worker may (X-53 … X-56). Pure.
 
 import { BEATS_PER_TTL, type SessionRecord } from '../../lease/session.ts';
 import { type Instant, laterBy } from '../../support/clock.ts';
 
-/** Lost so many times in a row without progress, an execution is a suspect. */
+/** An execution is a suspect after this many lost claims in a row without progress. */
 export const SUSPECT_FROM = 2;
 
-/** A suspect waits this many times as long as its last claim lasted, within these bounds. */
+/** A suspect waits for a multiple of the time that its last claim lasted, within these bounds. */
 export const SUSPECT_WAIT = { times: 4, minMs: 1_000, maxMs: 300_000 } as const;
 
-/** Who claims: since when it lives. */
+/** The session that claims, and since when its process lives. */
 export interface Claimer {
   readonly bornAt: Instant;
 }
@@ -27,18 +28,21 @@ type Holder = Pick<SessionRecord, 'ttlMs' | 'beatAt' | 'end'>;
 interface LostClaim {
   readonly claimedAt: Instant;
   readonly fruitlessClaims: number;
-  /** Its owner recorded something after its `claimed` event. */
+  /** The owner recorded an event after `claimed`. */
   readonly hasRecorded: boolean;
-  /** The session that ended under it; undefined when it is deleted already. */
+  /** The session that ended under the claim. Undefined if the store has deleted it. */
   readonly holder: Holder | undefined;
 }
 
-/** With this loss. */
+/** Counts this loss. */
 export function isSuspect(lost: Pick<LostClaim, 'fruitlessClaims' | 'hasRecorded'>): boolean {
   return !lost.hasRecorded && lost.fruitlessClaims + 1 >= SUSPECT_FROM;
 }
 
-/** What a claimer must have lived through without the suspect: evidence that it dies of nothing else. */
+/**
+ * A worker may try the suspect only after living this long without it. Its survival shows that
+ * nothing else kills it.
+ */
 export function mayTry(
   lost: Pick<LostClaim, 'claimedAt' | 'holder'>,
   self: Claimer,
@@ -54,17 +58,20 @@ export function suspectWaitMs(lastedMs: number): number {
   return Math.min(maxMs, Math.max(minMs, times * lastedMs));
 }
 
-/** When its owner died, at the latest. */
+/** The latest time at which the owner died. */
 function lossAt({ claimedAt, holder }: Pick<LostClaim, 'claimedAt' | 'holder'>): Instant {
   if (holder === undefined) return claimedAt;
   const { ttlMs, beatAt, end } = holder;
-  // Who was silent for longer had died before.
+  // A session that was silent for longer had died before.
   const silentAt = laterBy(beatAt, Math.floor(ttlMs / BEATS_PER_TTL));
   const diedAt = Math.min(silentAt, end?.at ?? silentAt);
   return Math.max(claimedAt, diedAt) as Instant;
 }
 
-/** A session tries one suspect at a time: until that has recorded something, or run as long as the session had lived. */
+/**
+ * A session tries one suspect at a time: until that has recorded an event, or has run for as long
+ * as the session had lived.
+ */
 export function isTried(claim: Omit<LostClaim, 'holder'>, self: Claimer, now: Instant): boolean {
   const { claimedAt, fruitlessClaims, hasRecorded } = claim;
   if (hasRecorded || fruitlessClaims < SUSPECT_FROM) return false;
