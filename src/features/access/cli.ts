@@ -1,5 +1,6 @@
-// holdfast keys recover: for who has lost the key that makes keys. It asks no coordinator; what it needs is the
-// store itself, and whoever can write to that may do everything anyway. It is on record (J-7).
+// `holdfast keys recover` creates a new key when every admin key is lost. It works on the store
+// itself, without a coordinator: a user who can write to the store can do everything anyway. The
+// audit records it (J-7).
 
 import { hostname, userInfo } from 'node:os';
 import {
@@ -49,7 +50,7 @@ async function execute(typed: Typed): Promise<ExitCode> {
   refuseWords(recover, typed);
   const { config } = await configuredBy(typed);
   const place = String(hidden('store', config.store));
-  // One that is not there would be made, and the key would open nothing that anybody uses.
+  // Opening a missing store would create one, with a key for a store that no coordinator uses.
   const { exists } = await inspectStore(config.store, config.postgres);
   if (!exists) {
     throw new Fault(
@@ -87,8 +88,8 @@ async function added(
   return { id, key: writeKey({ id, secret }) };
 }
 
-// holdfast keys: who may do what. What opens is printed once, and alone on stdout, so that it can be piped to
-// where secrets are kept.
+// `holdfast keys` manages access keys. It prints a new key once and alone on stdout, so that you
+// can pipe it to a secret store.
 
 const FLAGS: Readonly<Record<string, Flag>> = {
   roles: { value: 'a,b', help: `create: ${ROLES.join(', ')}; separated by commas (required)` },
@@ -213,7 +214,7 @@ export const keysCommand: CommandSpec = commandOfVerbs(
   FLAGS,
 );
 
-// holdfast projects: what a coordinator keeps apart.
+// `holdfast projects` manages the tenants of a coordinator.
 
 const PROJECT_FLAGS: Readonly<Record<string, Flag>> = {
   title: { value: 'text', help: "put: Display name; '' removes it (default unchanged)" },
@@ -256,7 +257,10 @@ const put: Verb = {
   execute: putProject,
 };
 
-/** What is not said stays as it is: a put replaces the settings whole (P-1), so they are read before. */
+/**
+ * Flags that you leave out keep their setting. A put replaces all settings (P-1), so read them
+ * first.
+ */
 async function putProject(typed: Typed): Promise<ExitCode> {
   const [name] = wordsOf(put, typed, ['project']);
   const said = {
@@ -303,7 +307,7 @@ function changed({ title, keepMs, quotas }: ProjectBody, said: Said): ProjectBod
   };
 }
 
-/** What is said to be undefined is taken away. */
+/** An undefined value removes its setting. */
 function merged<Value>(
   before: Readonly<Record<string, Value>> | undefined,
   said: readonly (readonly [string, Value | undefined])[] = [],

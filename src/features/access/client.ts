@@ -1,4 +1,4 @@
-// Projects and keys. Where they are managed may be another address than that of the rest.
+// The client's methods for projects and keys. Admin routes may have an address of their own.
 
 import { ask, type Calls, type PageQuery } from '../../client/calls.ts';
 import type { EndKeyBody, KeyBody, ProjectBody } from './messages.ts';
@@ -14,20 +14,20 @@ export function projectsClient(client: Calls) {
 
 export interface KeyFilter extends PageQuery {
   readonly project?: string;
-  /** Ended and expired ones too. */
+  /** Includes revoked and expired keys. */
   readonly all?: boolean;
 }
 
 export function keysClient(client: Calls) {
   return {
-    /** What it answers with is shown this once. */
+    /** Only this response contains the key. */
     make: (body: KeyBody) => ask(client, 'POST /v1/keys', body),
     list: (filter: KeyFilter = {}) => ask(client, 'GET /v1/keys', filter),
     read: (id: string) => ask(client, 'GET /v1/keys/:id', { id }),
-    /** `made`: the keys that it made too, and those that they made. */
+    /** `made`: also revokes the keys that this key created, and the keys that those created. */
     end: (id: string, inMs = 0, options: Pick<EndKeyBody, 'made'> = {}) =>
       ask(client, 'POST /v1/keys/:id/end', { id, inMs, ...options }),
-    /** The old one is good for `endsInMs` yet; an hour unless said. */
+    /** The old key works for `endsInMs` longer (default one hour). */
     rotate: (id: string, endsInMs?: number) =>
       ask(client, 'POST /v1/keys/:id/rotate', { id, endsInMs }),
   };

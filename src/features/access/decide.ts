@@ -1,4 +1,4 @@
-// What becomes of a key that is added (P-4, P-5, P-6, P-12, P-14). Pure.
+// Decides whether a store adds a key (P-4, P-5, P-6, P-12, P-14). Pure.
 
 import { DEFAULT_PROJECT, type ProjectName } from '../../execution/names.ts';
 import { formatInstant, type Instant } from '../../support/clock.ts';
@@ -12,15 +12,15 @@ import type {
 } from './model.ts';
 
 interface AddKeyView {
-  /** What is stored under its id. */
+  /** The key stored under the same id. */
   readonly stored: AccessKey | undefined;
-  /** Of the project that the request names. */
+  /** True if the store knows the project of the request. */
   readonly knowsProject: boolean;
-  /** Ended and expired ones too. */
+  /** Counts revoked and expired keys too. */
   readonly hasKeys: boolean;
-  /** The key that makes it, or that it replaces, if that is not usable. */
+  /** The id of the creating key, or of the replaced one, if that key is not usable. */
   readonly ended: string | undefined;
-  /** Usable keys of that project, and how many it may have. */
+  /** The project's usable keys, and its limit. */
   readonly used: number;
   readonly limit: number | undefined;
 }
@@ -35,7 +35,8 @@ export function decideAddKey(
   request: KeyRequest & { readonly first?: true },
 ): AddKeyDecision {
   const { id, project } = request;
-  // Before all else, so that who asks again after a lost answer is told what became of it.
+  // Check this first, so that a caller who lost the response and repeats the request gets the same
+  // result.
   if (view.stored !== undefined) {
     return isSame(view.stored, request)
       ? { kind: 'existing' }
@@ -54,8 +55,8 @@ export function decideAddKey(
 }
 
 /**
- * Its time to live is compared, not when it ends: that follows from when it was first asked for. The end of its maker
- * may have made it shorter.
+ * Compares the lifetime, because the end depends on the time of the first request. The creating
+ * key's end may have shortened it.
  */
 function isSame(stored: AccessKey, request: KeyRequest): boolean {
   const { createdAt, expiresAt } = stored;
@@ -71,12 +72,12 @@ function isSame(stored: AccessKey, request: KeyRequest): boolean {
   );
 }
 
-/** In whatever order, and however often, they were given. */
+/** Ignores order and repetition. */
 function rolesOf({ roles }: Pick<KeyRequest, 'roles'>): string {
   return [...new Set(roles)].sort().join();
 }
 
-// What becomes of a key that is ended (P-8, P-9). Pure.
+// Decides the end of a key (P-8, P-9). Pure.
 
 type EndKeyDecision =
   | { readonly kind: 'end'; readonly key: AccessKey }
@@ -98,7 +99,8 @@ export function decideEndKey(
     : { kind: 'no-change', endedAt };
 }
 
-// What was done to projects and keys, as the audit says it (J-7). Pure; nothing of the secret is in it, its digest neither.
+// The audit facts of operations on projects and keys (J-7). Pure. They contain neither the secret
+// nor its digest.
 
 export function changedByPutProject(
   name: ProjectName,
@@ -126,7 +128,7 @@ export function changedByEndKey(
   return { ...placeOf(id, project), after: { endedAt: formatInstant(endedAt), ...others } };
 }
 
-/** What is of all projects is on record where everybody looks first. */
+/** Keys for all projects are on record in the default project, where operators look first. */
 function placeOf(id: string, project: ProjectName | undefined): Omit<Changed, 'before' | 'after'> {
   return { project: project ?? DEFAULT_PROJECT, target: { kind: 'access-key', id } };
 }

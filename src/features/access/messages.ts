@@ -13,7 +13,7 @@ import {
 import { KEEP_NAMES, type KeepMs } from '../retention/model.ts';
 import { QUOTA_NAMES, QUOTAS, type Quotas, ROLES } from './model.ts';
 
-/** It goes into headers and paths. */
+/** Restricted, because headers and paths contain it. */
 const projectName = Type.String({ pattern: '^[A-Za-z0-9][A-Za-z0-9._-]{0,127}$' });
 const keyId = Type.String({ pattern: '^[a-z2-7]{16}$' });
 

@@ -1,9 +1,10 @@
 // Access keys
 //
-// A key is shown once, when it is made: `hf_<id>_<secret>`. What is stored is the id and a digest of the
-// secret, which has 256 random bits, so that one round of SHA-256 is enough and nothing has to be slow.
+// The coordinator shows a key once, when it creates it: `hf_<id>_<secret>`. The store keeps the id
+// and a digest of the secret. The secret has 256 random bits, so one round of SHA-256 suffices and
+// no slow hash is needed.
 //
-// What a key is never changes (P-4); that it has ended or expired is told to nobody but operators (P-10).
+// A key never changes (P-4). Only operators learn that a key has ended or expired (P-10).
 
 import { timingSafeEqual } from 'node:crypto';
 import type { ProjectName } from '../../execution/names.ts';
@@ -15,28 +16,28 @@ import { secureBytes } from '../../support/random.ts';
 import type { KeepMs } from '../retention/model.ts';
 
 export interface AccessKey {
-  /** Not secret: it is in lists, logs and audit records. */
+  /** Not secret: lists, logs and audit records show it. */
   readonly id: string;
-  /** Of all projects when undefined. */
+  /** Undefined for a key of all projects. */
   readonly project?: ProjectName;
   readonly roles: readonly Role[];
-  /** What people call it. */
+  /** The name for people. */
   readonly name: string;
   /** SHA-256 of the secret, as hex. */
   readonly digest: string;
   readonly createdAt: Instant;
   readonly createdBy?: string;
   readonly expiresAt?: Instant;
-  /** Revoked, or replaced by rotation. */
+  /** The time of revocation or rotation. */
   readonly endedAt?: Instant;
 }
 
-/** What is asked for; the store's clock says the rest (P-7). */
+/** A request for a key. The store's clock adds the times (P-7). */
 export interface KeyRequest extends Omit<AccessKey, 'createdAt' | 'endedAt' | 'expiresAt'> {
   readonly expiresInMs?: number;
-  /** Id of the key that makes it: it must be usable, and this one ends no later (P-12). */
+  /** The id of the creating key. It must be usable, and the new key ends no later (P-12). */
   readonly madeBy?: string;
-  /** Id of the key that it replaces, which must be usable. */
+  /** The id of the key that it replaces, which must be usable. */
   readonly rotates?: string;
 }
 
@@ -47,7 +48,7 @@ interface PresentedKey {
   readonly secret: string;
 }
 
-/** Undefined when it cannot be one. */
+/** Undefined if the text does not have the form of a key. */
 export function readKey(text: string): PresentedKey | undefined {
   const [, id, secret] = FORM.exec(text) ?? [];
   return id === undefined || secret === undefined ? undefined : { id, secret };
@@ -60,19 +61,21 @@ export function writeKey({ id, secret }: PresentedKey): string {
   return text;
 }
 
-/** As history, audit and `createdBy` name who acted by a key. Names are not unique; ids are (J-8). */
+/**
+ * Names the actor of a key in history, audit and `createdBy`. Names are not unique; ids are (J-8).
+ */
 export function nameWithKey(name: string, id: string): string {
   return `${name} (${id})`;
 }
 
-/** P-10: from the millisecond of its end on, it is over. */
+/** The key is over from the millisecond of its end (P-10). */
 export function isUsable(key: AccessKey, now: Instant): boolean {
   if (key.endedAt !== undefined && key.endedAt <= now) return false;
   return key.expiresAt === undefined || key.expiresAt > now;
 }
 
-// A project: a tenant, as the deployment knows it. Embedded executions may name any project; through a
-// coordinator only those that were put here are reachable.
+// A project is a tenant of the deployment. Embedded executions may name any project. Through a
+// coordinator, callers reach only projects that an admin created.
 
 export interface Project {
   readonly name: ProjectName;
@@ -81,16 +84,16 @@ export interface Project {
 }
 
 export interface ProjectSettings {
-  /** What people call it. */
+  /** The name for people. */
   readonly title?: string;
-  /** How long the ended are kept, by how they ended; as the deployment says where nothing is said (F-1). */
+  /** Retention by status. The deployment's settings apply where this has no value (F-1). */
   readonly keepMs?: KeepMs;
-  /** How much it may have, where that differs from what the coordinator allows every project (P-14). */
+  /** Limits that differ from the coordinator's defaults (P-14). */
   readonly quotas?: Partial<Quotas>;
 }
 
-// What a key allows. Roles do not contain each other: a worker's key cannot submit, an operator's cannot work.
-// `admin` alone is for the deployment: projects and keys.
+// The permissions of a key. Roles do not inherit from each other: a worker's key cannot submit, and
+// an operator's key cannot work. Only `admin` manages the deployment: projects and keys.
 
 export const ROLES = ['submit', 'work', 'operate', 'admin'] as const;
 
@@ -100,23 +103,23 @@ export function isRole(value: unknown): value is Role {
   return (ROLES as readonly unknown[]).includes(value);
 }
 
-// How much of each thing one project may have at a time, so that no project takes the room of the others. One table:
-// settings, checks and refusals are made from it.
+// Limits on what one project may hold at a time, so that no project crowds out the others. One
+// table: settings, checks and refusals derive from it.
 
-/** Changed too often for a count in each statement: each coordinator counts (P-14). */
+/** These change too often for a count in each statement, so each coordinator counts them (P-14). */
 export type CountedQuota = 'executions' | 'sessions' | 'bytes';
 
 export type QuotaName = CountedQuota | 'schedules' | 'keys';
 
-/** How much a project may have. */
+/** The limits of a project. */
 export type Quotas = Readonly<Record<QuotaName, number>>;
 
 interface Quota {
   readonly default: number;
   readonly max: number;
-  /** What is counted. */
+  /** The counted things. */
   readonly of: string;
-  /** How a project comes below its quota again. */
+  /** Advice for getting below the quota again. */
   readonly less: string;
 }
 
@@ -144,13 +147,13 @@ export const DEFAULT_QUOTAS: Quotas = Object.fromEntries(
   QUOTA_NAMES.map((name) => [name, QUOTAS[name].default]),
 ) as Quotas;
 
-/** What was refused, why, and what to do next. */
+/** Gives the cause, the effect and the next action. */
 export function describeOverQuota(project: string, name: QuotaName, limit: number): string {
   const { of, less } = QUOTAS[name];
   return `Project ${JSON.stringify(project)} may have ${limit} ${of}, and this would be more. Nothing was written. ${less}, or let an operator raise the quota: holdfast projects put ${project} --quota ${name}=<number>, or quotas.${name} for all projects.`;
 }
 
-// Refusals of what is done to keys: every expected no, with what its reader needs to act on it.
+// Refusals of operations on keys: every expected no, with the facts that its reader needs.
 
 export interface OverQuota {
   readonly why: 'over-quota';
@@ -165,7 +168,7 @@ export type AddKeyRefusal =
   /** This id exists with other content; a key never changes. */
   | { readonly why: 'key-taken'; readonly id: string }
   | { readonly why: 'not-first' }
-  /** The key that makes it, or that it replaces. */
+  /** The key that creates it, or that it replaces. */
   | { readonly why: 'key-ended'; readonly id: string };
 
 export interface EndKeyRefusal {
@@ -175,7 +178,7 @@ export interface EndKeyRefusal {
 
 type AccessRefusal = AddKeyRefusal | EndKeyRefusal;
 
-/** What happened, why, and what to do next. */
+/** Gives the cause, the effect and the next action. */
 export function describeAccessRefusal(refusal: AccessRefusal): string {
   switch (refusal.why) {
     case 'project-unknown':
@@ -195,7 +198,7 @@ export function describeAccessRefusal(refusal: AccessRefusal): string {
   }
 }
 
-// The secret of a key: made here, told once, and from then on known by its digest only (P-3).
+// Creates the secret of a key. The caller sees it once; the store keeps only its digest (P-3).
 
 interface NewKey extends PresentedKey {
   readonly digest: string;
@@ -204,20 +207,23 @@ interface NewKey extends PresentedKey {
 const ID_BYTES = 10;
 const SECRET_BYTES = 32;
 
-/** `bytes` must be as good as the default: whoever can guess them has the key. */
+/** `bytes` must be as random as the default: a caller who can guess them has the key. */
 export function newKey(bytes: (count: number) => Uint8Array = secureBytes): NewKey {
   const secret = Buffer.from(bytes(SECRET_BYTES)).toString('base64url');
   return { id: base32(bytes(ID_BYTES)), secret, digest: digestOfSecret(secret) };
 }
 
-/** Of its letters: no two texts have the same one, as they would if they were decoded. */
+/**
+ * Digests the text itself. Several texts decode to the same bytes, and then they would share a
+ * digest.
+ */
 export function digestOfSecret(secret: string): string {
   return digestOf(Buffer.from(secret));
 }
 
 /**
- * P-10: whether this is the key that was presented, and good now. It takes as long for a key that is not
- * there, or no longer good, as for a wrong secret.
+ * Checks that the presented secret belongs to this key and that the key is usable now (P-10). A
+ * missing or ended key takes as long to reject as a wrong secret.
  */
 export function opens(
   key: AccessKey | undefined,
@@ -230,12 +236,12 @@ export function opens(
   return key !== undefined && isEqual && key.id === presented.id && isUsable(key, now);
 }
 
-/** Of the length of a digest, and none. */
+/** Has the length of a digest but matches none. */
 const NOBODYS = '-'.repeat(64);
 
 const BASE32 = 'abcdefghijklmnopqrstuvwxyz234567';
 
-/** As RFC 4648 has it, in small letters; of whole groups of five bytes only. */
+/** Base32 as in RFC 4648, in small letters, for whole groups of five bytes only. */
 function base32(bytes: Uint8Array): string {
   let text = '';
   let held = 0;

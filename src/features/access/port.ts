@@ -14,20 +14,20 @@ import type {
 } from './model.ts';
 
 export interface AccessStore {
-  /** Makes it, or gives it these settings. */
+  /** Creates the project, or replaces its settings. */
   putProject(request: PutProject): Promise<ProjectPut>;
   project(name: ProjectName): Promise<Project | undefined>;
-  /** By name. */
+  /** Sorted by name. */
   projects(query: ListProjects): Promise<readonly Project[]>;
-  /** The same again is fine; `first`: only where there is no key at all. */
+  /** Repeating the same request is safe. `first`: adds the key only if the store has none. */
   addKey(request: AddKey): Promise<KeyAdded>;
-  /** Ended and expired ones too. */
+  /** Includes revoked and expired keys. */
   key(id: string): Promise<AccessKey | undefined>;
   /** Newest first. */
   keys(query: ListKeys): Promise<readonly AccessKey[]>;
-  /** From now, or from then on, it opens nothing. An end is never put off. */
+  /** Ends the key now or after `inMs`. An end is never postponed. */
   endKey(request: EndKey): Promise<KeyEnded>;
-  /** How much of it the project has; counted up to `max`, except for bytes (P-14). */
+  /** The project's usage. Counts up to `max`, except for bytes (P-14). */
   usage(query: CountUsage): Promise<number>;
 }
 
@@ -48,14 +48,14 @@ export interface ProjectPut {
 }
 
 export interface ListProjects {
-  /** Goes on after this one. */
+  /** Continues after this project. */
   readonly after?: ProjectName;
   readonly limit: number;
 }
 
 export interface AddKey extends KeyRequest, Audited {
   readonly first?: true;
-  /** How many usable keys its project may have, unless the project's own settings differ (P-14). */
+  /** The limit of usable keys, unless the project's own settings differ (P-14). */
   readonly quota?: number;
 }
 
@@ -64,9 +64,9 @@ export type KeyAdded =
   | ({ readonly kind: 'refused' } & AddKeyRefusal);
 
 export interface ListKeys {
-  /** Of this one only; those of all projects are in no project's list. */
+  /** Only keys of this project. Keys for all projects are in no project's list. */
   readonly project?: ProjectName;
-  /** Ended and expired ones too. */
+  /** Includes revoked and expired keys. */
   readonly all?: boolean;
   readonly after?: { readonly createdAt: number; readonly id: string };
   readonly limit: number;
@@ -74,11 +74,11 @@ export interface ListKeys {
 
 export interface EndKey extends Audited {
   readonly id: string;
-  /** Refused as unknown when it is of another one; of any when undefined. */
+  /** A key of another project is refused as unknown. Undefined: any project. */
   readonly project?: ProjectName;
-  /** So that who holds it has time to change over. */
+  /** Gives the key's holder time to change over. */
   readonly inMs?: number;
-  /** Ends the keys that it made too, and those that they made (P-13). Default false. */
+  /** Also revokes the keys that it created, and those that they created (P-13). Default false. */
   readonly made?: boolean;
 }
 
@@ -87,7 +87,10 @@ export type KeyEnded =
       readonly kind: 'ended';
       readonly endedAt: Instant;
       readonly changed: boolean;
-      /** Ids of the other keys whose end this changed, in byte order; only where `made` was asked for. */
+      /**
+       * The other keys whose end this changed, in byte order. Present only if the request had
+       * `made`.
+       */
       readonly made?: readonly string[];
     }
   | ({ readonly kind: 'refused' } & EndKeyRefusal);

@@ -1,5 +1,5 @@
-// Projects, which whoever looks after the deployment puts, and access keys. An admin of one project makes, sees and
-// ends keys of that project only.
+// Routes for projects and access keys. Only an admin for all projects changes projects. An admin of
+// one project creates, sees and revokes only that project's keys.
 
 import { type ProjectName, parseProject } from '../../execution/names.ts';
 import { writtenTimes } from '../../protocol/rest/handling.ts';
@@ -110,7 +110,7 @@ export const accessRoutes: readonly Route[] = routesOf(accessOperations, {
   async rotateKey(coordinator, { params, body, caller }) {
     const old = await keyFor(coordinator, caller, params.id);
     const { name, roles, project, createdAt, expiresAt } = old;
-    // In this order: whoever is cut off in between has two keys, not none.
+    // Add the new key first: a caller that is cut off in between then has two keys, not none.
     const made = await added(coordinator, {
       ...{ name, roles, createdBy: actorOf(caller) },
       audit: stampOutside('make-key', { by: actorOf(caller), about: { rotates: old.id } }),

@@ -1,4 +1,4 @@
-// How the SQL stores write projects and access keys: one shape of row for both.
+// Rows of projects and access keys, in one shape for both SQL stores.
 
 import type { ProjectName } from '../../execution/names.ts';
 import { toInstant } from '../../support/clock.ts';
@@ -31,7 +31,7 @@ export interface AccessKeyRow {
   readonly ended_at: number | null;
 }
 
-/** What is given of a row; the store's clock says the rest (P-7). */
+/** The given part of a row. The store's clock adds the times (P-7). */
 export function fromAddKey(request: AddKey) {
   const { id, project, roles, name, digest, createdBy, expiresInMs, madeBy, rotates } = request;
   return {
@@ -44,7 +44,7 @@ export function fromAddKey(request: AddKey) {
   };
 }
 
-/** When it was made, and when it expires. */
+/** The times of creation and expiry. */
 export function keyTimes(
   row: Pick<AccessKeyRow, 'created_at' | 'expires_at'>,
 ): Pick<AccessKey, 'createdAt' | 'expiresAt'> {
@@ -67,7 +67,10 @@ export function toAccessKey(row: AccessKeyRow): AccessKey {
   };
 }
 
-/** Before this one in time, or with a smaller id; before all when none is given. */
+/**
+ * The position after which a page continues: older, or as old with a smaller id. Without `after`:
+ * the newest.
+ */
 export function startOf({ after }: ListKeys): { readonly at: number; readonly id: string } {
   return { at: after?.createdAt ?? Number.MAX_SAFE_INTEGER, id: after?.id ?? '' };
 }

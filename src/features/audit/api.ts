@@ -1,4 +1,4 @@
-// The audit, as people read it and add to it: who did what, to what, why, and what that changed.
+// Reads the audit and adds notes: the actor, the operation, its target, the reason and the change.
 
 import type { EngineConfig } from '../../engine/config.ts';
 import type { Acting, Page } from '../../engine/holdfast.ts';
@@ -95,9 +95,9 @@ function targetOf(given: AuditTarget): AuditTarget {
   };
 }
 
-// Who acts, as what is asked of a store carries it: that writes it down with the act (J-1).
+// The audit stamp of a request. The store writes it in the same transaction as the operation (J-1).
 
-/** When the caller names nobody. */
+/** The actor if the caller names none. */
 const NOBODY = 'unknown';
 
 const REASON_BYTES_MAX = 4_096;
@@ -115,7 +115,7 @@ export function stampOf(
   return { id, act, actor, reason, ...present({ about }) };
 }
 
-/** With what stands for what was not said. */
+/** Checks the actor and the reason, and fills in defaults. */
 export function checkedActing(said: Pick<Acting, 'by' | 'reason'>): {
   readonly by: string;
   readonly reason: string;
@@ -128,7 +128,7 @@ export function checkedActing(said: Pick<Acting, 'by' | 'reason'>): {
 
 const ids: ExecutionIds = new ExecutionIds(systemClock, systemRandom);
 
-/** For acts that no engine does: on access keys, which are the deployment's. */
+/** For operations outside the engine: on access keys, which belong to the deployment. */
 export function stampOutside(
   act: AuditAct,
   said: Pick<Acting, 'by' | 'reason'> & { readonly about?: AuditFacts },
@@ -136,7 +136,7 @@ export function stampOutside(
   return stampOf({ ids }, act, said);
 }
 
-// Writes that were refused to workers, as people ask for them.
+// Lists the writes that the store refused to workers.
 
 export interface RefusalListOptions {
   readonly project?: string;
@@ -160,7 +160,7 @@ export async function listRefusals(
     ...(execution === undefined ? {} : { execution: parseExecutionId(execution) }),
     ...(cursor === undefined ? {} : { before: placeOf(cursor) }),
   };
-  // Whoever asks sees what was refused here until now.
+  // Flush first, so that the caller sees every refusal of this process until now.
   await refusals.flush();
   const items = await store.executions.refusals(query);
   return cursorPage(items, query, cursorFor);
@@ -170,7 +170,7 @@ function cursorFor({ lastAt, fence, verb, execution }: RefusedWrite): string {
   return `${lastAt}.${fence}.${verb}.${execution}`;
 }
 
-/** A cursor, as `cursorFor` made it. */
+/** Parses a cursor of `cursorFor`. */
 function placeOf(cursor: unknown): RefusalPlace {
   const parts = typeof cursor === 'string' ? CURSOR.exec(cursor) : null;
   const [, lastAt = '', fence = '', verb = '', execution = ''] = parts ?? [];

@@ -1,10 +1,10 @@
-// What is on record: who did what, and what was refused to workers.
+// The client's methods for the audit and for refused writes.
 
 import { ask, type Calls, type PageQuery } from '../../client/calls.ts';
 import type { AuditMessage } from './messages.ts';
 
 export interface AuditFilter extends PageQuery {
-  /** With `targetId`. */
+  /** Needs `targetId`. */
   readonly target?: AuditMessage['target']['kind'];
   readonly targetId?: string;
   readonly actor?: string;
@@ -15,11 +15,11 @@ export function recordsOf(client: Calls) {
   return {
     /** Newest first. */
     audit: (filter: AuditFilter = {}) => ask(client, 'GET /v1/audit', filter),
-    /** Kept with the audit; nothing of the execution changes. */
+    /** The audit keeps the note. The execution does not change. */
     async note(execution: string, text: string): Promise<void> {
       await ask(client, 'POST /v1/executions/:id/notes', { id: execution, text });
     },
-    /** The last seen first. */
+    /** Sorted by the last occurrence, newest first. */
     refusedWrites: (filter: PageQuery & { readonly execution?: string } = {}) =>
       ask(client, 'GET /v1/refused-writes', filter),
   };

@@ -1,5 +1,5 @@
-// What an act has changed, as the audit says it (J-2, J-4). Pure: a store has the view and the decision of the
-// act at hand, and writes down what follows from them in the same transaction.
+// The audit record of an operation's change (J-2, J-4). Pure: the store has the operation's view
+// and decision at hand, and writes the record in the same transaction.
 
 import type { CommandDecision } from '../../execution/decide/command.ts';
 import type { ExecutionRecord } from '../../execution/execution.ts';
@@ -31,7 +31,7 @@ export interface Changed {
   readonly after?: AuditFacts;
 }
 
-/** Undefined where there is nothing to write: nobody acted, or nothing is other than it was (J-2). */
+/** Undefined if there is nothing to write: no actor is given, or nothing changed (J-2). */
 export function auditOf(
   { audit }: Audited,
   changed: Changed | undefined,
@@ -48,7 +48,7 @@ export function auditOf(
   };
 }
 
-/** J-5: nothing of the execution changes. */
+/** A note changes nothing of the execution (J-5). */
 export function noteRecord(
   audit: AuditStamp,
   { project, id }: Pick<ExecutionRecord, 'project' | 'id'>,
@@ -59,12 +59,12 @@ export function noteRecord(
   return { id: audit.id, at, project, actor, act, target: { kind: 'execution', id }, reason };
 }
 
-/** J-9: `after` says what was asked for. */
+/** `after` has the requested change (J-9). */
 export function changedByAct({ project, target }: Pick<Changed, 'project' | 'target'>): Changed {
   return { project, target, after: {} };
 }
 
-/** Of one that is told and goes on, what it was asked for: it is for its owner to do. */
+/** For a running execution, the record has the request, because its owner carries it out. */
 export function changedByCommand(
   before: ExecutionRecord | undefined,
   decision: CommandDecision,
@@ -90,7 +90,7 @@ export function changedByRedrive(
   return { ...ofExecution(of), before: { status }, after };
 }
 
-/** To another release. */
+/** A repin to another release. */
 export function changedByMove(before: ExecutionRecord, after: ExecutionRecord): Changed {
   const told = ({ release, holds }: ExecutionRecord): AuditFacts => ({
     release: release ?? null,
@@ -99,7 +99,7 @@ export function changedByMove(before: ExecutionRecord, after: ExecutionRecord): 
   return { ...ofExecution(before), before: told(before), after: told(after) };
 }
 
-/** A job that was started. */
+/** The start of a job. */
 export function changedBySubmit(submitted: Pick<ExecutionRecord, 'id' | 'project'>): Changed {
   return { ...ofExecution(submitted), after: { status: 'queued' } };
 }
@@ -113,7 +113,7 @@ export function changedByAwaitCommand(
   return decision.kind === 'refuse' ? undefined : changedAwait(view, decision.change);
 }
 
-/** What came too late has changed nothing that was asked for. */
+/** A late answer changes nothing, so it has no record. */
 export function changedByAnswer(view: AwaitView, decision: AnswerDecision): Changed | undefined {
   if (decision.kind === 'apply') return changedAwait(view, decision.change);
   if (decision.kind !== 'keep-early') return undefined;

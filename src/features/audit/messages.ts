@@ -1,4 +1,4 @@
-// What is on record: who did what, and what was refused to workers.
+// Messages of the audit and of refused writes.
 
 import { type Static, Type } from 'typebox';
 import { idParams } from '../../protocol/messages/execution.ts';

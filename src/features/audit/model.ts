@@ -1,5 +1,5 @@
-// The audit: what people did to executions and what belongs to them. A record is made in the transaction of
-// its act and never changes (J-1 … J-6).
+// The audit: operations of people on executions and what belongs to them. The transaction of an
+// operation writes its record, and a record never changes (J-1 … J-6).
 
 import type { AuditId, ExecutionId, ProjectName } from '../../execution/names.ts';
 import type { OwnerRefusal } from '../../execution/refusal.ts';
@@ -7,7 +7,10 @@ import type { Fence } from '../../lease/fence.ts';
 import type { Owner, SessionId } from '../../lease/names.ts';
 import type { Instant } from '../../support/clock.ts';
 
-/** All that is recorded. Jobs are executions: who pauses, resumes or cancels one does that. */
+/**
+ * All recorded operations. A job is an execution, so pausing, resuming or cancelling one appears as
+ * such.
+ */
 export const AUDIT_ACTS = [
   ...(['cancel', 'pause', 'resume', 'move', 'redrive'] as const),
   ...(['skip-compensation', 'retry-compensation'] as const),
@@ -53,45 +56,48 @@ export interface AuditRecord {
   readonly after?: AuditFacts;
 }
 
-/** Who acts, and why. It comes with what is asked of the store, and is written down with what that does. */
+/**
+ * The actor and the reason. They come with a request to the store, which records them together with
+ * the change.
+ */
 export interface AuditStamp {
-  /** Repeating an act with the same writes nothing twice (J-3). */
+  /** Repeating an operation with the same id writes nothing twice (J-3). */
   readonly id: AuditId;
   readonly act: AuditAct;
   readonly actor: string;
   readonly reason: string;
-  /** What the act says besides: which step, which filter. It is added to `after`. */
+  /** Further facts, such as the step or the filter. The record has them in `after`. */
   readonly about?: AuditFacts;
 }
 
-/** Absent where nobody acts: the engine by itself, a job that does its items. */
+/** Absent if no person acts: the engine acts by itself, or a job handles its items. */
 export interface Audited {
   readonly audit?: AuditStamp;
 }
 
-// Writes that a store refused to owners whose claim was over, as people see them: a worker that goes on
-// although others have taken its work. Counted, not kept one by one (J-10 … J-12).
+// Writes that a store refused to owners whose claim was over. They show workers that continue
+// although another has taken over. The store counts them and does not keep each (J-10 … J-12).
 
 export const OWNER_VERBS = ['record', 'transact', 'finish', 'park', 'giveBack'] as const;
 
 export type OwnerVerb = (typeof OWNER_VERBS)[number];
 
-/** Of one project; the one that was seen longest ago makes room (J-12). */
+/** The limit per project. The least recently seen line makes room (J-12). */
 export const REFUSED_WRITES_MAX = 10_000;
 
-/** All that were alike: this verb, of this execution, under this fence. */
+/** All refused writes of one verb, of one execution, under one fence. */
 export interface RefusedWriteKey {
   readonly execution: ExecutionId;
-  /** Under which it was to be written. */
+  /** The fence of the refused write. */
   readonly fence: Fence;
   readonly verb: OwnerVerb;
 }
 
 interface RefusedWriteFacts extends RefusedWriteKey {
   readonly project: ProjectName;
-  /** Of the last one, as are all below. */
+  /** This and the fields below describe the last one. */
   readonly why: OwnerRefusal['why'];
-  /** The fence of the newest claim, when there was a newer one. */
+  /** The fence of the newest claim, if there was a newer one. */
   readonly newest?: Fence;
   readonly session: SessionId;
   readonly owner: Owner;
@@ -103,7 +109,7 @@ export interface RefusedWrite extends RefusedWriteFacts {
   readonly lastAt: Instant;
 }
 
-/** As a process has counted them since it last said so; a store has the time. */
+/** A process's count since its last report. The store adds the time. */
 export interface RefusedWrites extends RefusedWriteFacts {
   readonly firstAgoMs: number;
   readonly lastAgoMs: number;

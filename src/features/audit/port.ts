@@ -1,5 +1,5 @@
-// The part of the port that keeps the audit, and the count of refused writes (J-1 … J-12). Records come with
-// the acts that they are of: `audit` of their requests.
+// The part of the port that keeps the audit and counts refused writes (J-1 … J-12). Records come
+// with the requests of their operations, as `audit`.
 
 import type { AuditId, ExecutionId, ProjectName } from '../../execution/names.ts';
 import type { CommandRefusal } from '../../execution/refusal.ts';
@@ -16,13 +16,13 @@ import type {
 export interface AuditStore {
   /** Newest first, by id. */
   audit(query: ListAudit): Promise<readonly AuditRecord[]>;
-  /** Of an execution in any state, of which nothing changes (J-5). */
+  /** Adds a note to an execution in any state, without changing it (J-5). */
   note(request: Note): Promise<NoteAnswer>;
-  /** For acts on what is not in the same transaction: written before they are done (J-9). */
+  /** Records an operation outside the store's transaction before it happens (J-9). */
   recordAct(request: RecordAct): Promise<void>;
-  /** Adds to what was counted, and forgets what is too much (J-11, J-12). */
+  /** Adds to the counts, and deletes lines beyond the limit (J-11, J-12). */
   noteRefusals(batch: readonly RefusedWrites[]): Promise<void>;
-  /** The last seen first. */
+  /** Sorted by the last occurrence, newest first. */
   refusals(query: ListRefusals): Promise<readonly RefusedWrite[]>;
 }
 
@@ -31,7 +31,7 @@ export interface ListAudit {
   readonly target?: AuditTarget;
   readonly actor?: string;
   readonly act?: AuditAct;
-  /** Goes on below this id. */
+  /** Continues below this id. */
   readonly before?: AuditId;
   readonly limit: number;
 }
@@ -46,7 +46,7 @@ export interface Note {
 export interface RecordAct {
   readonly project: ProjectName;
   readonly target: AuditTarget;
-  /** `about` is what was asked for. */
+  /** `about` has the requested change. */
   readonly audit: AuditStamp;
 }
 
@@ -54,13 +54,13 @@ export type NoteAnswer =
   | { readonly kind: 'noted' }
   | ({ readonly kind: 'refused' } & Extract<CommandRefusal, { why: 'execution-unknown' }>);
 
-/** Where a refused write stands in the order of the list. */
+/** The position of a refused write in the list. */
 export type RefusalPlace = RefusedWriteKey & Pick<RefusedWrite, 'lastAt'>;
 
 export interface ListRefusals {
   readonly project: ProjectName;
   readonly execution?: ExecutionId;
-  /** Goes on below this one. */
+  /** Continues below this one. */
   readonly before?: RefusalPlace;
   readonly limit: number;
 }

@@ -1,4 +1,4 @@
-// What is on record: acts of people, notes, and writes that were refused to workers.
+// Routes for the audit, notes, and refused writes.
 
 import { writtenTimes } from '../../protocol/rest/handling.ts';
 import { refusalReply } from '../../protocol/rest/problems.ts';
@@ -42,7 +42,7 @@ export const recordRoutes: readonly Route[] = routesOf(recordOperations, {
   },
 });
 
-/** For acts on what is not in the store's transaction: on record before they are done (J-9). */
+/** For operations outside the store's transaction: records them before they happen (J-9). */
 export async function recordAct(
   { store }: Coordinator,
   caller: Caller,

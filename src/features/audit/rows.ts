@@ -1,4 +1,4 @@
-// How the SQL stores write the audit and refused writes: one shape of row for both.
+// Rows of the audit and of refused writes, in one shape for both SQL stores.
 
 import type { AuditId, ExecutionId, ProjectName } from '../../execution/names.ts';
 import { toFence } from '../../lease/fence.ts';
@@ -15,7 +15,7 @@ export interface AuditRow {
   readonly target_kind: string;
   readonly target_id: string;
   readonly reason: string;
-  /** What it was before and after, as JSON. */
+  /** The facts before and after, as JSON. */
   readonly was: string | null;
   readonly became: string | null;
 }

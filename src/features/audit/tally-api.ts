@@ -1,8 +1,8 @@
-// Counts what was refused to the workers of this process, and tells the store now and then (J-10 … J-12). What
-// is not refused does not come here; without refusals there is no timer.
+// Counts the writes that the store refused to the workers of this process, and reports the counts to
+// the store (J-10 … J-12). Without refusals there is no timer.
 //
-//   note ──▶ counted by execution, fence and verb ──▶ a second later: 500 lines, the longest unseen first
-//                    ▲                                      │ not done: counted on, and told with the next
+//   note ──▶ counts by execution, fence and verb ──▶ a second later: 500 lines, the oldest first
+//                    ▲                                      │ failed: counts on, for the next report
 //                    └──────────────────────────────────────┘
 
 import type { CoordinatorStore } from '../../store/contract/execution-store.ts';
@@ -11,7 +11,7 @@ import { StoreUnavailable } from '../../support/fault.ts';
 import type { Timers } from '../../support/timer.ts';
 import { REFUSED_WRITES_MAX, type RefusedWriteKey, type RefusedWrites } from './model.ts';
 
-/** One write that was refused. */
+/** One refused write. */
 type Refused = Omit<RefusedWrites, 'count' | 'firstAgoMs' | 'lastAgoMs'>;
 
 interface Line extends Refused {
@@ -22,14 +22,14 @@ interface Line extends Refused {
 
 const EVERY_MS = 1_000;
 const LINES_MAX = 500;
-/** How long a store that does not answer may keep who closes. */
+/** The longest time that a silent store may delay a close. */
 const CLOSE_MS_MAX = 2_000;
 
 export class RefusalTally {
   readonly #store: CoordinatorStore;
   readonly #timers: Timers;
   readonly #clock: Clock;
-  /** The longest unseen first. */
+  /** In the order of the last occurrence, oldest first. */
   readonly #lines: Map<string, Line> = new Map();
   #telling: Promise<void> | undefined;
   #cancelTimer: (() => void) | undefined;
@@ -41,7 +41,7 @@ export class RefusalTally {
     this.#clock = clock;
   }
 
-  /** How many lines are still to be told. */
+  /** The number of lines that the store does not have yet. */
   get waiting(): number {
     return this.#lines.size;
   }
@@ -53,7 +53,7 @@ export class RefusalTally {
     this.#schedule();
   }
 
-  /** All that was counted until now, as far as the store takes it. */
+  /** Reports everything counted until now, as far as the store accepts it. */
   async flush(): Promise<void> {
     await this.#telling;
     for (let left = this.#lines.size; left > 0; ) {
@@ -81,7 +81,7 @@ export class RefusalTally {
     });
   }
 
-  /** Never rejects. One at a time. */
+  /** Never rejects, and runs once at a time. */
   #tell(): Promise<void> {
     this.#telling ??= this.#tellSome().finally(() => {
       this.#telling = undefined;
@@ -97,7 +97,8 @@ export class RefusalTally {
     try {
       await this.#store.executions.noteRefusals(lines.map(([, line]) => toldOf(line, now)));
     } catch (fault) {
-      // What may have been counted is not told again: a count is never too high.
+      // The store may have counted these lines. Do not report them again, because a count must
+      // never be too high.
       if (!(fault instanceof StoreUnavailable)) return;
       for (const [, line] of lines) this.#add(line);
     }
@@ -106,7 +107,7 @@ export class RefusalTally {
   #add(line: Line): void {
     const key = keyOf(line);
     const known = this.#lines.get(key);
-    // To the end: the order is that of when they were last seen.
+    // Move the line to the end, because the map keeps the order of the last occurrence.
     this.#lines.delete(key);
     this.#lines.set(key, known === undefined ? line : merged(known, line));
     if (this.#lines.size <= REFUSED_WRITES_MAX) return;

@@ -1,5 +1,5 @@
-// An answer on its way to the store: which interaction it is for, whether it is fit, and what is stored of
-// it. All of that happens before the store is asked, so that an answer that is not fit changes nothing.
+// Prepares an answer for the store: finds its interaction, checks the value, and encodes it. All of
+// that happens before the store is asked, so an invalid answer changes nothing.
 
 import { askWorker, type Ended } from '../../engine/ask-worker.ts';
 import type { EngineConfig, WorkerConfig } from '../../engine/config.ts';
@@ -40,7 +40,7 @@ export interface Sent {
   readonly project: ProjectName;
   readonly value: unknown;
   readonly by: string | undefined;
-  /** By a link whose signature was checked. */
+  /** The answer came by a link with a valid signature. */
   readonly verified: boolean;
 }
 
@@ -52,7 +52,10 @@ export function located(target: InteractionTarget): Located {
   return { id: interactionIdOf(place), place };
 }
 
-/** What is stored of an answer. Throws with the path when the value is not what was asked for. */
+/**
+ * Checks an answer and returns the value to store. Throws with the path if the value does not fit
+ * the question.
+ */
 export async function checkedAnswer(config: WorkerConfig, asked: CheckAsked): Promise<Checked> {
   const { id, by, project, value } = asked;
   const found = await whatIsAsked(config, asked, project);
@@ -63,7 +66,7 @@ export async function checkedAnswer(config: WorkerConfig, asked: CheckAsked): Pr
   return { kind: 'fit', value: await trusted(question, value, { about, request }) };
 }
 
-/** `ended`: for what only a worker can check. */
+/** `ended` serves answers that only a worker can check. */
 export async function answerRequest(
   config: EngineConfig,
   { target, ended }: { readonly target: Located; readonly ended: Ended },
@@ -78,7 +81,7 @@ export async function answerRequest(
   return {
     kind: 'fit',
     ...{ ...target, project, verified, value: stored.value },
-    // Of what was sent: a projection may differ in what is not the answerer's to say.
+    // Digest the sent value, because a projection may add parts that the answerer did not choose.
     digest: canonicalDigest(sent.value),
     ...who,
   };
@@ -104,7 +107,7 @@ async function storedAnswer(
 
 interface WhatIsAsked {
   readonly kind: 'asked';
-  /** Undefined when any answer is fit. */
+  /** Undefined when any answer is valid. */
   readonly question: AnyQuestion | undefined;
   request(): unknown;
 }
@@ -125,14 +128,14 @@ async function whatIsAsked(
   return { kind: 'asked', question, request: () => decoded(config, project, request) };
 }
 
-/** W-2. What will be checked can be told only by the code. */
+/** Only the code knows the question before the execution asks it (W-2). */
 async function notAskedYet(
   config: WorkerConfig,
   { id, place }: { readonly id: InteractionId; readonly place: ResolvedPlace | undefined },
   project: ProjectName,
 ): Promise<WhatIsAsked | Refused> {
   const execution = place && (await config.store.executions.read(place.execution));
-  // Nothing to be checked: the store says that there is no such await.
+  // There is nothing to check: the store will refuse the unknown await.
   if (place === undefined || execution === undefined || execution.project !== project) {
     return anything();
   }
@@ -161,14 +164,14 @@ function decoded(
     : config.payloads.of(project).decode(payload, { position: REQUEST });
 }
 
-// Answers whose check is code that only workers have: a worker checks them, as a short execution of the
-// engine's own. What came out is read from its history as it is stored, so that whoever relays needs
+// Answers whose check needs code that only workers have. A worker checks them in a short execution
+// of the engine's own. The relaying process reads the stored result from its history, so it needs
 // neither the code nor the codec.
 
 const RELAY = 'holdfast.answer';
 const EVENTS_MAX = 100;
 
-/** What a check needs to know, in this process or in another one. */
+/** The input of a check, in this process or in another one. */
 interface CheckAsked {
   readonly id: InteractionId;
   readonly place?: ResolvedPlace;
@@ -183,7 +186,10 @@ type Checked =
 
 type Check = (asked: CheckAsked) => Promise<Checked>;
 
-/** For each pipeline that has questions, what checks answers to them. Known to every worker that has it. */
+/**
+ * For each pipeline with questions, the pipeline that checks answers to them. Every worker with the
+ * pipeline runs it.
+ */
 export function relayPipelines(
   pipelines: Iterable<AnyPipeline>,
   check: Check,
@@ -210,7 +216,7 @@ function relayPipeline(name: string, check: Check): AnyPipeline {
       try {
         await ctx.step('check', () => fitValue(check, asked), { retry: { attempts: 1 } });
       } catch (error) {
-        // That it was refused is in the history: the check itself has gone well.
+        // The refusal is in the history, so the check itself succeeded.
         if (!(error instanceof StepFailed)) throw error;
       }
       return null;
@@ -228,7 +234,7 @@ type Relayed =
   | { readonly kind: 'checked'; readonly value: Payload }
   | ({ readonly kind: 'refused' } & AnswerRefusal);
 
-/** Throws InvalidInput, as a check in this process would. */
+/** Throws InvalidInput, like a check in this process. */
 async function relay(
   config: EngineConfig,
   ended: Ended,
@@ -264,7 +270,7 @@ async function resultOf(
   const { code, message } = failure;
   if (code === 'answer-too-early') return { kind: 'refused', why: code, id: interaction };
   if (code === 'invalid-input') throw new InvalidInput(message);
-  // The worker's own words: they must not choose the status of the response.
+  // The worker chose these words. They must not choose the status of the response.
   const detail = `A worker failed to check this answer. It reported ${code}: ${message}`;
   throw new Fault('answer-check-failed', detail);
 }

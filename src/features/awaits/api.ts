@@ -1,4 +1,4 @@
-// Awaits, as those see them who answer and look after them. The code that asks has `ctx.await`.
+// Awaits for those who answer and manage them. The code that asks uses `ctx.await`.
 
 import type { Ended } from '../../engine/ask-worker.ts';
 import type { EngineConfig } from '../../engine/config.ts';

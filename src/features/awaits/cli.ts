@@ -1,4 +1,4 @@
-// holdfast answer: what executions ask of people, and the answer to one of it.
+// `holdfast answer` lists open questions, or answers one.
 
 import {
   type CommandSpec,

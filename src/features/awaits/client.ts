@@ -1,16 +1,16 @@
-// What executions ask, for those who answer.
+// The client's methods for open questions and their answers.
 
 import { ask, type Calls, type PageQuery, withTags } from '../../client/calls.ts';
 
 export interface AwaitFilter extends PageQuery {
-  /** Those that can be answered, unless said otherwise. */
+  /** By default, those that can be answered. */
   readonly open?: boolean;
   readonly execution?: string;
   readonly name?: string;
   readonly assignee?: string;
 }
 
-/** Where an interaction stands: it can be answered before it is asked. */
+/** The position of an interaction. With it, you can answer before the execution asks. */
 export interface AnswerPlace {
   readonly execution: string;
   readonly name: string;
@@ -22,7 +22,7 @@ export function awaitsClient(client: Calls) {
   return {
     list: (filter: AwaitFilter = {}) => ask(client, 'GET /v1/awaits', filter),
     read: (id: string) => ask(client, 'GET /v1/awaits/:id', { id }),
-    /** The first answer wins; the same again is fine. */
+    /** The first answer wins; repeating it is safe. */
     answer(target: string | AnswerPlace, value?: unknown) {
       const sent = value === undefined ? {} : withTags('The answer', { value }, 'value');
       if (typeof target === 'string') {
@@ -31,14 +31,14 @@ export function awaitsClient(client: Calls) {
       const { execution: id, ...place } = target;
       return ask(client, 'POST /v1/executions/:id/awaits/:name/answer', { ...sent, id, ...place });
     },
-    /** From now; null: for as long as it takes. */
+    /** Counts from now; null removes the limit. */
     extend: (id: string, timeoutMs: number | null) =>
       ask(client, 'POST /v1/awaits/:id/extend', { id, timeoutMs }),
-    /** null: nobody. */
+    /** null removes the assignee. */
     assign: (id: string, assignee: string | null) =>
       ask(client, 'POST /v1/awaits/:id/assign', { id, assignee }),
     cancel: (id: string) => ask(client, 'POST /v1/awaits/:id/cancel', { id }),
-    /** Answered at this path, once, without any key. */
+    /** Returns a path that accepts one answer without a key. */
     link: (id: string, expiresInMs: number) =>
       ask(client, 'POST /v1/awaits/:id/link', { id, expiresInMs }),
   };

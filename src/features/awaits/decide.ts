@@ -1,6 +1,6 @@
-// What becomes of awaits: opened, answered, due, changed by outsiders (W-1 … W-9). Pure: a store loads the
-// view under the lock of the unit, or of the execution where there is no unit yet, and applies what is
-// decided in the same transaction.
+// Decides changes of awaits: opening, answers, due times, and commands (W-1 … W-9). Pure: a store
+// loads the view under the lock of the unit, or of the execution if there is no unit yet. It
+// applies the decision in the same transaction.
 
 import type { NewMessage } from '../../execution/decide/deliver.ts';
 import { type ExecutionRecord, isTerminal } from '../../execution/execution.ts';
@@ -25,13 +25,13 @@ import {
 
 type Refuse = { readonly kind: 'refuse'; readonly refusal: AwaitRefusal };
 
-/** Changed rows of one unit, and what its execution is told when it has settled. */
+/** The changed rows of one unit, and the message to its execution once it has settled. */
 export interface AwaitChange {
   readonly unit: AwaitUnit;
-  /** Those that changed; with `closesOthers`, all that are open still become `closed`. */
+  /** The changed interactions. With `closesOthers`, all that are still open become `closed`. */
   readonly interactions: readonly Interaction[];
   readonly closesOthers: boolean;
-  /** W-2: early answers that were not needed any more, to be kept as late ones. */
+  /** Early answers that were no longer needed; the store keeps them as late ones (W-2). */
   readonly late?: readonly LateAnswer[];
   readonly message?: NewMessage;
 }
@@ -41,7 +41,7 @@ export interface LateAnswer {
   readonly answer: Answer;
 }
 
-/** W-1, W-2. `early`: the early answers of this unit. */
+/** `early`: the early answers of this unit (W-1, W-2). */
 export function decideOpenAwait(
   open: OpenAwait,
   {
@@ -92,7 +92,10 @@ export function decideOpenAwait(
 
 type TakenAnswer = Pick<Interaction, 'answer' | 'verified'>;
 
-/** First come, and no more than are needed. W-7 holds for early ones too: nothing of others is kept. */
+/**
+ * The earliest answers, up to the needed number. Early answers to a signed await need a link too;
+ * others are dropped (W-7).
+ */
 function takenUp(
   open: OpenAwait,
   early: readonly Interaction[],
@@ -117,16 +120,16 @@ function takenUp(
 export interface AnswerView {
   readonly execution: ExecutionRecord | undefined;
   readonly unit: AwaitUnit | undefined;
-  /** The one that is answered. */
+  /** The interaction to answer. */
   readonly interaction: Interaction | undefined;
-  /** All that are answered already, for the message; needed only when this answer settles the unit. */
+  /** All answered interactions, for the message. Used only if this answer settles the unit. */
   answered(): readonly Interaction[];
 }
 
 export interface AnswerRequest {
   readonly project: ProjectName;
   readonly id: InteractionId;
-  /** Where it stands; with it, an answer can come before the unit is opened (W-2). */
+  /** The position. With it, an answer can come before the unit opens (W-2). */
   readonly place?: {
     readonly execution: ExecutionId;
     readonly call: CallKey;
@@ -135,17 +138,20 @@ export interface AnswerRequest {
   readonly value: Payload;
   readonly digest: string;
   readonly by?: string;
-  /** W-7: by a link whose signature was checked. */
+  /** The answer came by a link with a valid signature (W-7). */
   readonly verified: boolean;
 }
 
 export type AnswerDecision =
   | Refuse
   | { readonly kind: 'existing'; readonly interaction: Interaction }
-  /** W-2: the row is inserted as it is. */
+  /** The store inserts this row unchanged (W-2). */
   | { readonly kind: 'keep-early'; readonly interaction: Interaction }
   | { readonly kind: 'apply'; readonly change: AwaitChange }
-  /** W-12: the late answer is kept and the refusal told; `change` when its unit had to be timed out first. */
+  /**
+   * The store keeps the late answer and returns the refusal. `change`: the unit had to time out
+   * first (W-12).
+   */
   | {
       readonly kind: 'late';
       readonly interaction: Interaction;
@@ -154,7 +160,7 @@ export type AnswerDecision =
       readonly change?: AwaitChange;
     };
 
-/** W-2 … W-5, W-7. */
+/** Decides one answer (W-2 … W-5, W-7). */
 export function decideAnswer(
   view: AnswerView,
   request: AnswerRequest,
@@ -240,11 +246,11 @@ function late(
 
 interface DueAwait {
   readonly change: AwaitChange;
-  /** W-13: to be submitted; at most one, however many were due. */
+  /** The reminder to submit; at most one, however many were due (W-13). */
   readonly starts: readonly Reminder['start'][];
 }
 
-/** W-6. Undefined when nothing is due. */
+/** Undefined when nothing is due (W-6). */
 export function decideDue(
   { unit, answered: taken }: { readonly unit: AwaitUnit; answered(): readonly Interaction[] },
   now: Instant,
@@ -277,7 +283,7 @@ export type AwaitCommandDecision =
   | Refuse
   | { readonly kind: 'apply'; readonly change: AwaitChange };
 
-/** W-8: `dueInMs` from now; undefined for no limit. */
+/** `dueInMs` counts from now; undefined removes the limit (W-8). */
 export function decideExtend(
   view: AwaitCommandView,
   request: AwaitCommandRequest & { readonly dueInMs?: number },
@@ -294,7 +300,7 @@ export function decideExtend(
   return { kind: 'apply', change: { unit, interactions: [], closesOthers: false } };
 }
 
-/** W-8: nobody when `assignee` is absent. */
+/** An absent `assignee` removes the assignee (W-8). */
 export function decideAssign(
   view: AwaitCommandView,
   request: AwaitCommandRequest & { readonly assignee?: string },
@@ -311,7 +317,7 @@ export function decideAssign(
   };
 }
 
-/** W-8. */
+/** Cancels the whole unit (W-8). */
 export function decideCancelAwait(
   view: AwaitCommandView,
   request: AwaitCommandRequest,
@@ -324,7 +330,7 @@ export function decideCancelAwait(
   return { kind: 'apply', change: { ...change, interactions: [] } };
 }
 
-/** A unit whose time has passed is settled in all but name: nothing brings it back. */
+/** A unit past its time counts as settled: no command reopens it. */
 function requireOpenUnit(
   { unit, interaction }: AwaitCommandView,
   { id, project }: AwaitCommandRequest,
@@ -341,7 +347,7 @@ function requireOpenUnit(
   return { kind: 'open', unit, interaction };
 }
 
-/** W-9: as the execution ends; nobody is told. */
+/** Closes the unit because the execution ends. Its code gets no message (W-9). */
 export function closedUnit(unit: AwaitUnit, now: Instant): AwaitUnit {
   return withNext({ ...unit, status: 'cancelled', settledAt: now, reminders: [] });
 }
@@ -351,7 +357,7 @@ function timeOut(unit: AwaitUnit, interactions: readonly Interaction[], now: Ins
   return { ...settle(unit, { status, interactions, now }), interactions: [] };
 }
 
-/** W-3. `interactions`: with all answers. */
+/** `interactions` includes all answers (W-3). */
 function settle(
   unit: AwaitUnit,
   how: {
@@ -387,14 +393,14 @@ function refuse(refusal: AwaitRefusal): Refuse {
   return { kind: 'refuse', refusal };
 }
 
-// What a unit comes to when it settles, and when something is due of it before. Pure.
+// The outcome of a unit, and its next due time. Pure.
 
-/** W-6: how it settles when its time has passed. */
+/** The status of a unit whose time has passed (W-6). */
 function timeOutStatus({ defaultAnswer }: AwaitUnit): 'timed-out' | 'answered' {
   return defaultAnswer === undefined ? 'timed-out' : 'answered';
 }
 
-/** What the engine reads; payloads are JSON already. */
+/** The body that the engine reads. Payloads are already JSON, so this concatenates text. */
 export function settlementOf(
   unit: AwaitUnit,
   how: {
@@ -414,7 +420,10 @@ export function settlementOf(
   return `{"status":"${how.status}","answers":[${answers.join(',')}]${fallback}}` as Payload;
 }
 
-/** Derived, so that nobody forgets: the soonest of reminders and timeout, while it is open. */
+/**
+ * Derives the next due time of an open unit, the earlier of reminder and timeout, so that no caller
+ * forgets it.
+ */
 function withNext(unit: AwaitUnit): AwaitUnit {
   const { nextAt: _, ...rest } = unit;
   if (isSettled(rest)) return rest;

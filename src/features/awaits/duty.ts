@@ -1,20 +1,23 @@
-// The part of a worker that keeps the times of awaits: ends those that have passed theirs, and starts
-// reminders. Every worker does, whatever it runs. An execution that waits sees to its own time when it wakes;
-// this is for reminders, for times that were changed, and for executions that nobody wakes.
+// Keeps the times of awaits: ends overdue ones and starts reminders. Every worker does this,
+// whatever pipelines it runs. A waiting execution handles its own timeout when it wakes. This duty
+// covers reminders, changed timeouts, and executions that no worker wakes.
 
 import type { EngineConfig } from '../../engine/config.ts';
 import { tellTrouble } from '../../engine/observer.ts';
 
 const BATCH = 500;
-/** What is due within this time is done together. */
+/** Awaits due within this time share one query. */
 const TOGETHER_MS = 200;
 const TROUBLE_PAUSE_MS = 5_000;
-/** Whoever opens an await knows when it is due. Others look this often, should that one be gone by then. */
+/**
+ * The worker that opens an await knows its due time. Other workers look this often, in case that
+ * worker is gone.
+ */
 const LOOK_MS = 60_000;
 
 export class DueAwaits {
   readonly #config: EngineConfig;
-  /** Monotonic. At once, to begin with: nobody may have looked for long. */
+  /** Monotonic. Starts at zero to look at once: no worker may have looked for a long time. */
   #dueAtMs = 0;
   #lookedAtMs = Number.NEGATIVE_INFINITY;
 
@@ -26,7 +29,7 @@ export class DueAwaits {
     return Math.max(0, this.#dueAtMs - this.#config.clock.monotonicMs());
   }
 
-  /** Others may have opened or changed some: asks when it is next asked to, unless it just has. */
+  /** Other processes may have opened or changed awaits. Looks again, unless it did so recently. */
   lookNowAndThen(): void {
     this.heard(this.#lookedAtMs + LOOK_MS - this.#config.clock.monotonicMs());
   }
@@ -37,10 +40,10 @@ export class DueAwaits {
     this.#dueAtMs = Math.min(this.#dueAtMs, Math.max(atMs, this.#lookedAtMs + TOGETHER_MS));
   }
 
-  /** Never rejects: claims go on when awaits are in trouble. */
+  /** Never rejects: claims go on when awaits fail. */
   async expireWhenDue(): Promise<void> {
     if (this.dueInMs > 0) return;
-    // What is heard from here on is not forgotten.
+    // Reset before the query, so that a time reported meanwhile is kept.
     this.#dueAtMs = Number.POSITIVE_INFINITY;
     this.#lookedAtMs = this.#config.clock.monotonicMs();
     try {

@@ -1,7 +1,7 @@
-// Signed answer links. A token says which interaction may be answered, until when, and under which key it
-// was signed; whoever has it may answer that one, once, since an interaction has one answer (W-4).
+// Signed answer links. A token names the interaction, its expiry, and the key that signed it. The
+// holder of a token may answer that interaction once, because an interaction has one answer (W-4).
 //
-//   token = base64url(claims as JSON) "." base64url(HMAC-SHA256 of the first part)
+// token = base64url(claims as JSON) "." base64url(HMAC-SHA256 of the first part)
 
 import { createHmac, timingSafeEqual } from 'node:crypto';
 import type { CallKey, ExecutionId, InteractionId, ProjectName } from '../../execution/names.ts';
@@ -21,7 +21,7 @@ export interface LinkOptions {
 interface LinkClaims {
   readonly interaction: InteractionId;
   readonly project: ProjectName;
-  /** Where it stands, when it may be answered before it is asked. */
+  /** The position, if the link allows an answer before the execution asks. */
   readonly place?: {
     readonly execution: ExecutionId;
     readonly call: CallKey;
@@ -42,7 +42,7 @@ const INVALID: LinkVerified = Object.freeze({
   refusal: Object.freeze({ why: 'link-invalid' }),
 });
 
-/** Names a link in the audit, without being one. */
+/** Names a link in the audit; it does not work as a link. */
 export function linkId(token: string): string {
   return digestOf(Buffer.from(token)).slice(0, 16);
 }
@@ -71,7 +71,7 @@ export class AnswerLinks {
     return `${said}.${this.#signatureOf(said, kid)?.toString('base64url')}`;
   }
 
-  /** Which part of a token is wrong is nobody's business but that of the one who made it. */
+  /** Does not reveal which part of a token is wrong. */
   verify(token: unknown, nowMs: number): LinkVerified {
     if (typeof token !== 'string' || token.length > TOKEN_CHARACTERS_MAX) return INVALID;
     const [said = '', signature = '', ...rest] = token.split('.');
@@ -87,7 +87,7 @@ export class AnswerLinks {
   #isSigned(said: string, signature: string, kid: string): boolean {
     const expected = this.#signatureOf(said, kid);
     const given = Buffer.from(signature, 'base64url');
-    // There is one way to write a signature, and no other.
+    // A signature has exactly one accepted spelling.
     if (expected === undefined || signature !== given.toString('base64url')) return false;
     return given.length === expected.length && timingSafeEqual(given, expected);
   }
@@ -98,7 +98,7 @@ export class AnswerLinks {
   }
 }
 
-/** Not to be trusted before its signature was checked; after that it is what was signed. */
+/** Do not trust the result before the signature is checked. */
 function claimsOf(said: string): LinkClaims | undefined {
   try {
     const claims = JSON.parse(Buffer.from(said, 'base64url').toString()) as Partial<LinkClaims>;

@@ -1,4 +1,4 @@
-// What executions ask of people and other systems, and the answers.
+// Questions of executions to people and other systems, and their answers.
 
 import { type Static, Type } from 'typebox';
 import { type Operations, READERS } from '../../protocol/messages/operation.ts';
@@ -98,7 +98,7 @@ export const link = closed({
 
 const linkParams = closed({ link: Type.String({ minLength: 1, maxLength: 4_096 }) });
 
-/** What one who has the link is shown. */
+/** The view for the holder of a link. */
 const linkedInteraction = closed({
   status: Type.Enum(STATUSES),
   answerSchema: Type.Optional(answerSchema),
@@ -108,7 +108,7 @@ const linkedInteraction = closed({
   dueAt: Type.Optional(instant),
 });
 
-/** Not whoever submits: nobody approves what it asked for itself. */
+/** Without the submit role: a caller must not approve its own request. */
 const ANSWERERS = ['operate'] as const;
 
 const ANSWERS = {

@@ -1,8 +1,8 @@
 // Awaits
 //
-// An await unit is one `ctx.await` of one execution. Each of its items is an interaction, which an outsider
-// answers. The unit settles once: answered, timed out or cancelled, and tells its execution by a message
-// (W-3), so that nothing that arrives is missed (X-5).
+// An await unit is one `ctx.await` of one execution. Each of its items is an interaction, which an
+// outsider answers. The unit settles once: answered, timed out or cancelled. It then sends its
+// execution a message (W-3), so that no outcome is lost (X-5).
 
 import type { Submission } from '../../execution/execution.ts';
 import type {
@@ -20,33 +20,36 @@ export type AwaitStatus = 'open' | 'answered' | 'timed-out' | 'cancelled';
 /** `early`: answered before its unit was opened. `closed`: its unit settled without it. */
 export type InteractionStatus = 'open' | 'early' | 'answered' | 'closed';
 
-/** Started once when the unit is still open by then; an escalation is a reminder to somebody else. */
+/** Starts once if the unit is still open then. An escalation is a reminder to another person. */
 export interface Reminder {
-  /** From opening. */
+  /** Counts from the opening. */
   readonly afterMs: number;
   readonly start: Submission;
 }
 
-/** What the owner says when it opens a unit. */
+/** The owner's request to open a unit. */
 export interface OpenAwait {
   readonly call: CallKey;
-  /** What people call it. */
+  /** The name for people. */
   readonly name: string;
   readonly needed: number;
   readonly items: readonly OpenInteraction[];
   readonly timeoutMs?: number;
-  /** Soonest first. */
+  /** Earliest first. */
   readonly reminders: readonly Reminder[];
-  /** W-7: only by a signed link. */
+  /** Accepts answers only by a signed link (W-7). */
   readonly signed: boolean;
-  /** There is a schema or a projector: answers must be checked by a process that has the pipeline. */
+  /**
+   * The question has a schema or a projector, so a process with the pipeline must check the
+   * answers.
+   */
   readonly checked: boolean;
   readonly defaultAnswer?: Payload;
 }
 
 interface OpenInteraction {
   readonly id: InteractionId;
-  /** What the answerer is shown. */
+  /** The content that the answerer sees. */
   readonly request?: Payload;
   readonly assignee?: string;
 }
@@ -64,9 +67,9 @@ export interface AwaitUnit {
   readonly openedAt: Instant;
   readonly settledAt?: Instant;
   readonly dueAt?: Instant;
-  /** While open: the next time at which something is due, a reminder or the timeout. */
+  /** While open: the next due time of a reminder or the timeout. */
   readonly nextAt?: Instant;
-  /** Those that were not started yet. */
+  /** Reminders that have not started yet. */
   readonly reminders: readonly Reminder[];
   readonly signed: boolean;
   readonly checked: boolean;
@@ -84,9 +87,9 @@ export interface Interaction {
   readonly request?: Payload;
   readonly assignee?: string;
   readonly answer?: Answer;
-  /** The answer came by a link whose signature was checked (W-7). */
+  /** The answer came by a link with a valid signature (W-7). */
   readonly verified?: true;
-  /** How many came too late. */
+  /** The number of late answers. */
   readonly late: number;
 }
 
@@ -98,7 +101,7 @@ export interface Answer {
   readonly at: Instant;
 }
 
-/** At most so many late answers of an interaction are kept. */
+/** The most late answers that the store keeps per interaction. */
 export const LATE_ANSWERS_MAX = 20;
 
 export function isSettled(unit: AwaitUnit): boolean {

@@ -1,4 +1,4 @@
-// The part of the port that keeps awaits (W-1 … W-10). Units are opened by owners' writes (`awaits`).
+// The part of the port that keeps awaits (W-1 … W-10). Owners' writes open units, as `awaits`.
 
 import type { CallKey, ExecutionId, InteractionId, ProjectName } from '../../execution/names.ts';
 import type { AwaitRefusal } from '../../execution/refusal.ts';
@@ -7,9 +7,9 @@ import type { AnswerRequest } from './decide.ts';
 import type { Answer, AwaitUnit, Interaction } from './model.ts';
 
 export interface AwaitStore {
-  /** Wins, is the same again, is kept for later, or is refused (W-2 … W-7). */
+  /** The answer wins, repeats the winner, is kept for later, or is refused (W-2 … W-7). */
   answer(request: AnswerRequest & Audited): Promise<AnswerTaken>;
-  /** Settles what has passed its time and starts what is due: of one execution, or of all (W-6). */
+  /** Settles overdue units and starts due reminders, for one execution or for all (W-6). */
   expireAwaits(request: ExpireAwaits): Promise<AwaitsExpired>;
   extendAwait(request: ExtendAwait): Promise<AwaitAnswer>;
   assignAwait(request: AssignAwait): Promise<AwaitAnswer>;
@@ -17,15 +17,15 @@ export interface AwaitStore {
   interaction(query: ReadInteraction): Promise<InteractionFound | undefined>;
   /** Newest first. */
   interactions(query: ListInteractions): Promise<readonly InteractionFound[]>;
-  /** What came too late, oldest first. */
+  /** Late answers, oldest first. */
   lateAnswers(query: ReadInteraction): Promise<readonly Answer[]>;
 }
 
 export type AnswerTaken =
   | {
-      /** `kept`: early (W-2). `existing`: the same was there. */
+      /** `kept`: the answer is early (W-2). `existing`: the store already has it. */
       readonly kind: 'answered' | 'kept' | 'existing';
-      /** It settled its unit. */
+      /** The answer settled its unit. */
       readonly settled: boolean;
     }
   | ({ readonly kind: 'refused' } & AwaitRefusal);
@@ -39,23 +39,23 @@ export interface AwaitsExpired {
   readonly settled: number;
   readonly started: number;
   readonly more: boolean;
-  /** Until something else is due; of all, not of the execution. */
+  /** The time until the next await of any execution is due. */
   readonly nextInMs?: number;
 }
 
 export interface AwaitCommand extends Audited {
   readonly project: ProjectName;
-  /** Of any interaction of the unit. */
+  /** Any interaction of the unit. */
   readonly id: InteractionId;
 }
 
 interface ExtendAwait extends AwaitCommand {
-  /** From now; absent: no limit. */
+  /** Counts from now; absent removes the limit. */
   readonly dueInMs?: number;
 }
 
 interface AssignAwait extends AwaitCommand {
-  /** Absent: nobody. */
+  /** Absent removes the assignee. */
   readonly assignee?: string;
 }
 
@@ -79,7 +79,7 @@ export interface ListInteractions {
   readonly call?: CallKey;
   readonly assignee?: string;
   readonly name?: string;
-  /** Goes on below this id. */
+  /** Continues below this id. */
   readonly before?: InteractionId;
   readonly limit: number;
 }

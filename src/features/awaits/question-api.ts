@@ -1,6 +1,6 @@
-// Questions: what an await asks for, declared with its pipeline. Answers come from outside and in any
-// process; the declaration is how that process knows what an answer must be like and what is made of it
-// before it is stored. What the code gets is what was stored: nothing is checked or projected again.
+// Questions declare what an await accepts, as part of the pipeline. An answer can reach any
+// process. The declaration lets that process check the answer, and project it before the store
+// keeps it. The code gets the stored value; the engine neither checks nor projects it again.
 
 import type { Pipeline } from '../../engine/pipeline.ts';
 import { type Schema, validated } from '../../engine/values/schema.ts';
@@ -73,7 +73,7 @@ export function question<Request = unknown, Sent = unknown, Value = Sent>(
   return Object.freeze({ ...options, name }) as Question<Request, Value>;
 }
 
-/** Each made by `question`, and each name once. */
+/** Requires questions made by `question`, with distinct names. */
 export function checkQuestions(questions: unknown): void {
   const names = new Set<string>();
   for (const each of readList('pipeline: awaits', questions) as readonly AnyQuestion[]) {
@@ -87,7 +87,9 @@ export function checkQuestions(questions: unknown): void {
   }
 }
 
-/** What is stored of an answer. Throws with the path of what is wrong: then nothing is. */
+/**
+ * Returns the value to store. Throws with the path of a wrong part; the store then keeps nothing.
+ */
 export async function trusted(
   question: AnyQuestion,
   sent: unknown,
@@ -105,18 +107,18 @@ export async function trusted(
   }
 }
 
-// What code asks of `ctx.await`, checked and completed once, and what it gets.
+// The options of `ctx.await`, checked once and completed with defaults, and its outcomes.
 
 interface Common<Value> {
-  /** Settles as `timed-out` then, or with the default. */
+  /** After this time the await settles as `timed-out`, or with the default. */
   readonly timeoutMs?: number;
-  /** Taken when the time has passed, as it is. */
+  /** The answer when the time has passed; taken without a check. */
   readonly default?: Value;
-  /** Started while it is still open by then. */
+  /** Each starts if the await is still open at its time. */
   readonly reminders?: readonly AwaitReminder[];
-  /** As reminders are; a name of their own for whoever is to decide instead. */
+  /** Like reminders, under a name of their own, for the person who should decide instead. */
   readonly escalations?: readonly AwaitReminder[];
-  /** Takes only answers by a signed link. */
+  /** Accepts only answers by a signed link. */
   readonly signed?: boolean;
 }
 
@@ -188,14 +190,14 @@ export interface AwaitAsked {
 export interface AwaitPlan {
   readonly key: CallKey;
   readonly name: string;
-  /** There is one outcome for each item, not one for all. */
+  /** True if each item has an outcome of its own. */
   readonly isItemised: boolean;
   readonly items: readonly { readonly request: unknown; readonly assignee: string | undefined }[];
   readonly needed: number;
   readonly timeoutMs: number | undefined;
   readonly signed: boolean;
   readonly checked: boolean;
-  /** What an answer is like, for forms. */
+  /** The JSON Schema of an answer, for forms. */
   readonly answerSchema: object | undefined;
   readonly fallback: { readonly value: unknown } | undefined;
   readonly reminders: readonly PlannedReminder[];
@@ -203,7 +205,7 @@ export interface AwaitPlan {
 
 export interface PlannedReminder {
   readonly kind: 'reminder' | 'escalation';
-  /** Among those of its kind. */
+  /** The position among those of its kind. */
   readonly index: number;
   readonly afterMs: number;
   readonly pipeline: PipelineName;
@@ -310,7 +312,7 @@ function remindersOf(
   });
 }
 
-/** What can never be stored or started is no call: a replay does not ask for it. */
+/** A value that can never be stored or started makes no call, so a replay does not expect one. */
 export async function checkValues(
   { name, items, fallback, reminders }: AwaitPlan,
   check: (what: string, value: unknown) => void,

@@ -1,4 +1,4 @@
-// What executions ask, and the answers.
+// Routes for open questions and their answers.
 
 import type { Static } from 'typebox';
 import type { Holdfast } from '../../engine/holdfast.ts';
@@ -149,7 +149,8 @@ function doneReply(answer: AwaitAnswer): Reply {
   return { status: 200, body: { kind: answer.kind } };
 }
 
-// Interactions → messages. What only the store needs (digests, reminders, who signed) is not shown.
+// Turns interactions into messages. Leaves out fields that only the store needs: digests,
+// reminders, signatures.
 
 async function interactionMessage(
   holdfast: Holdfast,
@@ -185,7 +186,7 @@ function unitMessage(unit: AwaitUnit): NonNullable<InteractionMessage['unit']> {
   };
 }
 
-// Signed links: whoever has one may see what is asked, and answer it once, without any key.
+// Signed links: the holder of one may read the question and answer it once, without a key.
 
 function linkMessage(token: string): Static<typeof linkSchema> {
   return { token, path: `/v1/answers/${token}`, page: `/console/answer/${token}` };
@@ -200,7 +201,7 @@ function requireLinks({ hasLinks }: Coordinator): void {
   );
 }
 
-/** Each try may be an execution of the project: its worker checks the answer. */
+/** Each try may cost the project an execution, in which a worker checks the answer. */
 const TRIES_PER_MINUTE = 20;
 const MINUTE_MS = 60_000;
 const LINKS_MAX = 10_000;
@@ -226,10 +227,10 @@ function requireSeldom(coordinator: Coordinator, link: string): void {
   throw refusal;
 }
 
-// What an answer must be like, for who makes a form of it. It is in the event that opened the await.
+// The schema of an answer, for a form. The event that opened the await has it.
 
 const EVENTS_MAX = 1_000;
-/** Of a longer history a form is not worth the reading. */
+/** A form is not worth reading a longer history. */
 const PAGES_MAX = 50;
 
 async function answerSchemaOf(

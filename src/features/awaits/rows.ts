@@ -1,5 +1,5 @@
-// How the SQL stores write awaits: one shape of row for both. What is filtered by has a column; the rest of
-// a unit is one JSON text, `about`.
+// Rows of awaits, in one shape for both SQL stores. Fields that queries filter by have a column.
+// The rest of a unit is one JSON text, `about`.
 
 import type {
   CallKey,
@@ -148,7 +148,7 @@ export function fromInteraction(interaction: Interaction): InteractionRow {
 
 type AnswerRow = Pick<InteractionRow, 'answer' | 'digest' | 'answered_by' | 'answered_at'>;
 
-/** Also of the rows of late answers. */
+/** Also reads the rows of late answers. */
 export function toAnswer(row: AnswerRow): Answer | undefined {
   if (row.answer === null || row.digest === null || row.answered_at === null) return undefined;
   return {

@@ -1,4 +1,4 @@
-// holdfast export, import and unseal: a store that goes elsewhere.
+// `holdfast export`, `import` and `unseal` move the content of a store to another.
 
 import { userInfo } from 'node:os';
 import {
@@ -31,7 +31,10 @@ export interface MoveTyped {
   readonly actor: string;
 }
 
-/** The store is always named, by the flag or the variable: not the one that a file beside it happens to name. */
+/**
+ * Requires the flag or the environment variable, so that no configuration file chooses the store by
+ * accident.
+ */
 export async function moveTyped(command: CommandSpec, typed: Typed): Promise<MoveTyped> {
   refuseWords(command, typed);
   if (environmentWith('HOLDFAST_')['HOLDFAST_STORE'] === undefined) {
@@ -49,7 +52,7 @@ export function required(command: CommandSpec, typed: Typed, flag: string): stri
 
 const SHOWN_EVERY = 1_000;
 
-/** On a terminal only, and not for every row. */
+/** Prints progress on a terminal only, and not for every row. */
 function progressShown(): (progress: MoveProgress) => void {
   if (!process.stderr.isTTY) return () => undefined;
   let last = -1;
@@ -72,7 +75,7 @@ function endProgress(): void {
   if (process.stderr.isTTY) process.stderr.write('\r\u001b[K');
 }
 
-// holdfast export: seals a store and writes all that it keeps into a file.
+// `holdfast export` seals a store and writes all its content to a file.
 
 export const exportCommand: CommandSpec = {
   usage: 'holdfast export --store ./holdfast.db --to holdfast.ndjson.gz [--reason …] [--json]',
@@ -107,7 +110,7 @@ async function runExport(typed: Typed): Promise<ExitCode> {
   return 0;
 }
 
-// holdfast import: puts an export into a store that is empty.
+// `holdfast import` loads an export into an empty store.
 
 export const importCommand: CommandSpec = {
   usage: 'holdfast import --store postgres://… --from holdfast.ndjson.gz [--json]',
@@ -134,7 +137,7 @@ async function runImport(typed: Typed): Promise<ExitCode> {
   return 0;
 }
 
-// holdfast unseal: a store whose export was thrown away is used again.
+// `holdfast unseal` reopens a store whose export you discarded.
 
 export const unsealCommand: CommandSpec = {
   usage: 'holdfast unseal --store ./holdfast.db --reason "…" [--json]',

@@ -1,5 +1,5 @@
-// The port of moves: everything that a sealed SQL store keeps, read out of one and put into another that is
-// empty (docs/spec/move.md). Rows come in batches, so that neither side ever has all of them.
+// The port of exports and imports: reads everything from a sealed SQL store and writes it to an
+// empty one (docs/spec/move.md). Rows come in batches, so neither side ever holds all of them.
 
 import type { Instant } from '../../support/clock.ts';
 import type { Seal } from './model.ts';
@@ -7,7 +7,7 @@ import type { Counters, SqlStore } from './rows.ts';
 
 export type Cell = number | string | null | Uint8Array;
 
-/** Some rows of a table; every table comes at least once, if only to say that it is empty. */
+/** Some rows of a table. Every table comes at least once, even if it is empty. */
 export interface MovedRows {
   readonly table: string;
   readonly columns: readonly string[];
@@ -16,15 +16,15 @@ export interface MovedRows {
 
 export interface MoveStore {
   readonly kind: SqlStore;
-  /** Migrations that were applied, by name. */
+  /** The names of the applied migrations. */
   readonly schema: readonly string[];
-  /** A sealed store can be opened for a move, and for nothing else (EX-7). */
+  /** A sealed store opens only for an export (EX-7). */
   readonly seals: SealStore;
   /** The store's time. */
   now(): Promise<Instant>;
-  /** All of it, as of one moment; only what is sealed can be dumped (EX-5). */
+  /** Reads everything as of one moment. Only a sealed store can be dumped (EX-5). */
   dump<Result>(visit: (dumped: Dumped) => Promise<Result>): Promise<Result>;
-  /** All of it in one transaction, into a store that is empty; or nothing (EX-8). */
+  /** Writes everything in one transaction into an empty store, or nothing (EX-8). */
   load(request: Load): Promise<LoadAnswer>;
   close(): Promise<void>;
 }
@@ -39,7 +39,7 @@ export interface Load {
   readonly actor: string;
   readonly reason: string;
   readonly counters: Counters;
-  /** What throws here undoes the load. */
+  /** An error in this iteration undoes the load. */
   readonly rows: AsyncIterable<MovedRows>;
 }
 
@@ -47,12 +47,15 @@ export type LoadAnswer =
   | { readonly kind: 'loaded'; readonly epoch: number }
   | { readonly kind: 'refused'; readonly why: 'not-empty'; readonly tables: readonly string[] };
 
-// The port of seals: a store that was moved elsewhere takes no writes any more (docs/spec/move.md).
+// The port of seals: an exported store accepts no more writes (docs/spec/move.md).
 
 export interface SealStore {
-  /** EX-1: from this transaction on every write is refused, whoever asks. */
+  /** From this transaction on, the store refuses every write from every client (EX-1). */
   seal(request: SealRequest): Promise<SealAnswer>;
-  /** EX-6: for a move that was given up. Raises the epoch, by more than an import. */
+  /**
+   * Reopens the store after an abandoned export. Raises the epoch by more than an import does
+   * (EX-6).
+   */
   unseal(request: UnsealRequest): Promise<UnsealAnswer>;
   read(): Promise<Seal | undefined>;
 }
@@ -64,7 +67,7 @@ export interface SealRequest {
   readonly to: string;
 }
 
-/** `already`: by this request or another one; the seal that is there stays as it is. */
+/** `already`: this or another request sealed it before; the existing seal stays. */
 export type SealAnswer =
   | { readonly kind: 'sealed'; readonly seal: Seal }
   | { readonly kind: 'already'; readonly seal: Seal };

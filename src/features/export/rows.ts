@@ -1,17 +1,18 @@
 import { Fault } from '../../support/fault.ts';
 
-// What a move takes along: one line for each table. Columns are found in the tables themselves; where the two
-// SQL stores differ, each says how in its `move/rows.ts`. A test compares this with the schemas.
+// The tables of an export, one line each. The columns come from the tables themselves. Differences
+// between the two SQL stores are in each store's `move/rows.ts`. A test compares this list with the
+// schemas.
 
 interface MovedTable {
   readonly name: string;
   /** A row may have megabytes. */
   readonly isLarge?: true;
-  /** The migration that made it; exports of stores without that do not have it. */
+  /** The migration that created it. Exports of older stores do not have it. */
   readonly since?: string;
 }
 
-/** In this order: what is named by others comes first. */
+/** The order: a table comes before those that refer to it. */
 export const MOVED_TABLES: readonly MovedTable[] = [
   { name: 'session' },
   { name: 'lease', isLarge: true },
@@ -24,7 +25,8 @@ export const MOVED_TABLES: readonly MovedTable[] = [
   { name: 'rate' },
   { name: 'label' },
   { name: 'attachment', isLarge: true },
-  // Before what it is about: a blob of an export that says nothing of projects is noted here when it is put in.
+  // Before `blob`: an older export does not name the projects of its blobs, so the import notes
+  // them here.
   { name: 'blob_of', since: '0007-blob-projects' },
   { name: 'blob', isLarge: true },
   { name: 'errand' },
@@ -46,7 +48,7 @@ export const MOVED_TABLES: readonly MovedTable[] = [
   { name: 'access_key' },
 ];
 
-/** How many are in memory at a time. */
+/** The number of rows in memory at a time. */
 export function rowsAtOnce({ isLarge }: MovedTable): number {
   return isLarge === true ? 8 : 200;
 }
@@ -60,7 +62,7 @@ interface LeftTable {
   readonly only?: SqlStore;
 }
 
-/** Tables that stay; a seal refuses writes to them all the same. */
+/** Tables that stay behind. A seal refuses writes to them all the same. */
 export const LEFT_TABLES: readonly LeftTable[] = [
   { name: 'meta', why: 'is about one store: what must go on from it is among the counters' },
   {
@@ -79,17 +81,19 @@ export const LEFT_TABLES: readonly LeftTable[] = [
   },
 ];
 
-/** What a seal closes. `migration`, which only says how the others were made, is not among them. */
+/**
+ * The tables that a seal closes. `migration` is not among them, because it only records the schema.
+ */
 export function sealedTables(store: SqlStore): readonly string[] {
   const left = LEFT_TABLES.filter(({ only }) => only === undefined || only === store);
   return [...left, ...MOVED_TABLES].map(({ name }) => name);
 }
 
-/** What a store counts, beside its rows. */
+/** The counters of a store, besides its rows. */
 export interface Counters {
-  /** The last fence that was issued. */
+  /** The last issued fence. */
   readonly fence: number;
-  /** One that was presented and never issued, if any. */
+  /** A presented fence that the store never issued, if any. */
   readonly halted: number | null;
   /** The latest time that the store has acted on. */
   readonly clockAt: number;
@@ -97,16 +101,19 @@ export interface Counters {
   readonly eventsDeleted: number;
 }
 
-// Which columns of a table go into an export, and how they come back. The export has the columns that
-// both SQL stores have; where a store has something else, it says how one follows from the other.
+// The columns of an export, and how an import reads them. An export has the columns that both SQL
+// stores have. A store that differs describes how to derive one from the other.
 
-/** How a table differs from its section in an export. In expressions `:name` is a column of the export. */
+/**
+ * Differences between a table and its section in an export. In expressions, `:name` is a column of
+ * the export.
+ */
 export interface Differs {
-  /** Columns of the export that are no column of the table, or another one: how they are read. */
+  /** Expressions for columns of the export that the table does not have under that name. */
   readonly reads?: Readonly<Record<string, string>>;
-  /** Columns of the table that are not in the export under that name: what is written to them. */
+  /** Expressions for columns of the table that the export does not have under that name. */
   readonly writes?: Readonly<Record<string, string>>;
-  /** Run after each insert. */
+  /** A statement that runs after each insert. */
   readonly also?: string;
 }
 
@@ -120,7 +127,7 @@ export function exportedColumns(
   return [...new Set([...same, ...Object.keys(reads)])];
 }
 
-/** What is written to which column of the table, given these columns of an export. */
+/** The expression for each column of the table, given these columns of an export. */
 export function writtenColumns(
   found: readonly string[],
   differs: Differs | undefined,
@@ -133,7 +140,10 @@ export function writtenColumns(
   });
 }
 
-/** EX-9: what this build has no place for would be lost. */
+/**
+ * Refuses tables and columns that this build cannot store, because their content would be lost
+ * (EX-9).
+ */
 export function refuseUnknown(
   table: string,
   given: readonly string[],
@@ -151,7 +161,7 @@ function newer(what: string): Fault {
   );
 }
 
-/** EX-5. */
+/** An export needs a sealed store (EX-5). */
 export function notSealedFault(): Fault {
   return new Fault(
     'not-sealed',

@@ -1,5 +1,6 @@
-// Which invariants the facts of a row break, and what a repair makes of it (Z-1 … Z-24). Pure: a store gathers
-// the facts of a page in one moment, and those of one row again under its lock before it repairs anything.
+// Judges which invariants the facts of a row break, and decides the repair (Z-1 … Z-24). Pure: a
+// store gathers the facts of a page at one moment. Before a repair, it reads those of the row again
+// under its lock.
 
 import type { NewMessage } from '../../execution/decide/deliver.ts';
 import { historyEvent, queuedAt } from '../../execution/decide/record.ts';
@@ -13,11 +14,14 @@ import { settlementOf } from '../awaits/decide.ts';
 import type { AwaitUnit, Interaction } from '../awaits/model.ts';
 import type { BrokenInvariant, InvariantName } from './model.ts';
 
-/** Work of a dead worker that nobody has taken for so long is reported (Z-20). */
+/**
+ * The reconciler reports a dead worker's executions after no worker has claimed them for this long
+ * (Z-20).
+ */
 const STRANDED_MS = 300_000;
-/** A session that is overdue for so long should have been swept (Z-10). */
+/** A sweep should have ended a session that is overdue for this long (Z-10). */
 const UNSWEPT_MS = 60_000;
-/** A parent that has more children is not compared with them (Z-2). */
+/** A parent with more children than this is not compared with them (Z-2). */
 export const CHILDREN_MAX = 1_000;
 
 interface About {
@@ -26,14 +30,14 @@ interface About {
   readonly pipeline: PipelineName;
 }
 
-/** A session that runs something. */
+/** A session with running executions. */
 interface RunningFacts {
   readonly session: SessionId;
-  /** Itself and those above it; empty when it is not known any more. */
+  /** The session and those above it. Empty when the store no longer knows it. */
   readonly chain: SessionChain;
 }
 
-/** Z-10, Z-20: about the session; each of its executions has it. */
+/** The finding concerns the session, so each of its executions has it (Z-10, Z-20). */
 export function judgeSession(
   { session, chain }: RunningFacts,
   now: Instant,
@@ -59,20 +63,20 @@ export interface WaitingFacts extends About {
   readonly parkedBody: string | undefined;
   /** The last message in its inbox. */
   readonly newest: { readonly n: number; readonly at: Instant; readonly kind: string } | undefined;
-  /** A unit is open that somebody can answer, or of which something is due. */
+  /** An open unit accepts an answer, or has something due. */
   readonly isAsking: boolean;
-  /** How many there are, counted as far as they are looked at, and how many of them are open. */
+  /** The number of children, up to the limit, and how many of them are open. */
   readonly children: number;
   readonly openChildren: number;
-  /** A call whose unit has settled without a message. */
+  /** The call of a unit that settled without a message. */
   readonly untoldUnit: string | undefined;
-  /** A call whose children have all ended without a message. */
+  /** The call of children that all ended without a message. */
   readonly untoldChild: string | undefined;
-  /** Its parent has ended, it was not asked to cancel, and nobody is going to. */
+  /** Its parent has ended, its inbox has no cancel, and no errand will send one. */
   readonly isLeftBehind: boolean;
 }
 
-/** Z-11, Z-12, Z-13, Z-21. */
+/** Judges a waiting execution (Z-11, Z-12, Z-13, Z-21). */
 export function judgeWaiting(facts: WaitingFacts): readonly BrokenInvariant[] {
   const { execution, project, pipeline, untoldUnit } = facts;
   const untoldChild = facts.children > CHILDREN_MAX ? undefined : facts.untoldChild;
@@ -87,7 +91,7 @@ export function judgeWaiting(facts: WaitingFacts): readonly BrokenInvariant[] {
     ...(isUnheard(facts) ? [broken('news-not-heard')] : []),
     ...(facts.isLeftBehind && !facts.compensating ? [broken('child-of-the-ended')] : []),
   ];
-  // What one of the others wakes is not lost.
+  // An execution that another repair wakes is not lost.
   return found.length === 0 && isForNothing(facts) ? [broken('waits-for-nothing')] : found;
 }
 
@@ -104,7 +108,7 @@ function isForNothing(facts: WaitingFacts): boolean {
   return isKnownSignalless(facts.parkedBody);
 }
 
-/** Z-21: only when all that it waits for is known. */
+/** True only if the event names everything that it waits for (Z-21). */
 function isKnownSignalless(body: string | undefined): boolean {
   const calls = saidIn<{ readonly for: readonly unknown[] }>(body).for;
   if (!Array.isArray(calls) || calls.length >= NAMED_CALLS_MAX) return false;
@@ -117,13 +121,13 @@ export interface PlaceFacts {
   readonly key: string;
   readonly slots: number;
   readonly taken: number;
-  /** How many of its executions have a place. */
+  /** The number of its executions that have a slot. */
   readonly held: number;
-  /** Somebody waits for a place and for nothing else. */
+  /** An execution waits for a slot and for nothing else. */
   readonly isWanted: boolean;
 }
 
-/** Z-14. */
+/** Compares the counted slots with the held ones (Z-14). */
 export function judgePlace(facts: PlaceFacts): readonly BrokenInvariant[] {
   const { project, key, slots, taken, held, isWanted } = facts;
   if (taken !== held) return [{ invariant: 'places-miscounted', project, about: key }];
@@ -132,15 +136,15 @@ export function judgePlace(facts: PlaceFacts): readonly BrokenInvariant[] {
 }
 
 interface LetterFacts extends About {
-  /** What the letter says, and what the execution is. */
+  /** The status in the letter, and the status of the execution. */
   readonly status: Status;
   readonly actual: Status | undefined;
   readonly redrivenBy: ExecutionId | undefined;
-  /** The execution that `redrivenBy` names says so, too. */
+  /** The execution that `redrivenBy` names confirms it. */
   readonly isRedrive: boolean;
 }
 
-/** Z-22. */
+/** Compares a dead letter with its execution (Z-22). */
 export function judgeLetter(facts: LetterFacts): readonly BrokenInvariant[] {
   const { execution, project, pipeline, status, actual, redrivenBy, isRedrive } = facts;
   const fits = status === actual && (redrivenBy === undefined || isRedrive);
@@ -156,7 +160,7 @@ interface ScheduleFacts {
   readonly hasNext: boolean;
 }
 
-/** Z-15, Z-24: whether there is a time left, the engine knows. */
+/** The engine decides whether the plan has a time left (Z-15, Z-24). */
 export function judgeSchedule({
   project,
   id,
@@ -177,7 +181,7 @@ interface ExecutionFacts extends About {
   readonly last: Pick<HistoryEvent, 'seq' | 'kind'> | undefined;
 }
 
-/** Z-15, Z-22, Z-23. */
+/** Compares the row with its history and its dead letter (Z-15, Z-22, Z-23). */
 export function judgeExecution(facts: ExecutionFacts): readonly BrokenInvariant[] {
   const { execution, project, pipeline, status, hasTime, hasLetter } = facts;
   const broken = (invariant: InvariantName): BrokenInvariant => ({
@@ -191,7 +195,7 @@ export function judgeExecution(facts: ExecutionFacts): readonly BrokenInvariant[
   ];
 }
 
-/** The row of a running execution is behind its history, never ahead. */
+/** The row of a running execution may be behind its history, never ahead. */
 function differs({ status, seq, last }: ExecutionFacts): boolean {
   if (last === undefined) return true;
   if (status === 'running') return last.seq < seq;
@@ -200,7 +204,7 @@ function differs({ status, seq, last }: ExecutionFacts): boolean {
 
 // Repairs ----------------------------------------------------------------------------------------
 
-/** Z-11: what a unit that has settled says to its execution. */
+/** The message of a settled unit to its execution (Z-11). */
 export function settlementMessage(
   unit: AwaitUnit,
   interactions: readonly Interaction[],
@@ -211,14 +215,16 @@ export function settlementMessage(
   return { kind: 'await-settled', name: call, body };
 }
 
-/** Z-11: what the last of a call's executions says to its parent. Undefined when that is not known. */
+/**
+ * The message of a call's last child to its parent. Undefined if the outcome is not known (Z-11).
+ */
 export function childMessage(
   child: { readonly id: ExecutionId; readonly call: string },
   last: Pick<HistoryEvent, 'kind' | 'body'> | undefined,
 ): NewMessage | undefined {
   const { kind, body: said = '{}' } = last ?? { kind: 'submitted' };
   if (!isTerminal(kind as Status) || !said.startsWith('{')) return undefined;
-  // Whoever was to go on in its place is not there.
+  // The execution that should continue it does not exist.
   if ('continuedAs' in (JSON.parse(said) as object)) return undefined;
   const fields = said.slice(1);
   const begin = `{"id":"${child.id}","status":"${kind}"`;
@@ -226,7 +232,7 @@ export function childMessage(
   return { kind: 'child-ended', name: child.call, body };
 }
 
-/** Z-12: all that is there is counted, and it looks. */
+/** Counts every message in the inbox and wakes the execution (Z-12). */
 export function hearing(execution: ExecutionRecord, newest: number, now: Instant): ExecutionRecord {
   const { readyAt = now, news } = execution;
   const woken = queuedAt(execution, readyAt < now ? readyAt : now);
@@ -235,7 +241,7 @@ export function hearing(execution: ExecutionRecord, newest: number, now: Instant
 
 const NOBODY = '{"why":"run-by-nobody","abandoned":true}' as Payload;
 
-/** Z-10: what it was doing may still be done somewhere, so it may be done twice. */
+/** Gives the execution back. A step may still run somewhere, so it may run twice (Z-10). */
 export function takenFromNobody(
   execution: ExecutionRecord,
   lastSeq: number,

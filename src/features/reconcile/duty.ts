@@ -1,5 +1,5 @@
-// Looks for what cannot be, all the time (Z-30). Every worker may; the one that has the lease does. It goes on
-// beside claims, so that however much there is to look at, nobody waits for it.
+// Checks the invariants of the store continuously (Z-30). One worker does so at a time, the holder
+// of the lease. It works beside the claims, so however much there is to check, no claim waits.
 
 import type { EngineConfig } from '../../engine/config.ts';
 import { tell } from '../../engine/observer.ts';
@@ -9,11 +9,11 @@ import { toInstant } from '../../support/clock.ts';
 import { type Plan, timesOf } from '../schedules/plan-api.ts';
 import { type Finding, PARTS, type ReconcilePart, type Told, tellFinding } from './model.ts';
 
-/** Whoever has it looks, and nobody else. */
+/** Only the holder of this lease checks. */
 const RECONCILE_KEY = 'holdfast/reconcile';
 
 const PAGE = 200;
-/** So many pages of a part are looked at before it is another's turn. */
+/** The most pages of one part before the next part has its turn. */
 const PAGES_MAX = 10;
 export class Reconciler {
   readonly #config: EngineConfig;
@@ -21,7 +21,7 @@ export class Reconciler {
   readonly #duty: SingleDuty;
   #turn = 0;
 
-  /** `session` is the one that the worker has now. */
+  /** `session` returns the worker's current session. */
   constructor(config: EngineConfig, everyMs: number, session: () => Session) {
     this.#config = config;
     const look = (goesOn: () => boolean): Promise<void> => this.#look(goesOn);
@@ -29,12 +29,12 @@ export class Reconciler {
     this.#duty = new SingleDuty(config, { key: RECONCILE_KEY, everyMs, trouble, look }, session);
   }
 
-  /** Resolves when nothing of it is under way. */
+  /** Resolves when no round is under way. */
   stop(): Promise<void> {
     return this.#duty.stop();
   }
 
-  /** A part, from where it ended the last time. */
+  /** Checks a part, from where the last round of it ended. */
   async #look(goesOn: () => boolean): Promise<void> {
     const part = PARTS[this.#turn % PARTS.length] as ReconcilePart;
     this.#turn += 1;
@@ -54,11 +54,11 @@ export class Reconciler {
 
 interface Looking {
   readonly dryRun: boolean;
-  /** No more than these are wanted. */
+  /** The most findings that the caller wants. */
   readonly limit: number;
 }
 
-/** All that there is, now. */
+/** Checks everything now. */
 export async function reconcileAll(
   config: EngineConfig,
   { dryRun, limit }: Looking,
@@ -85,7 +85,7 @@ async function told(config: EngineConfig, found: readonly Finding[]): Promise<re
   return real;
 }
 
-/** Z-24: a schedule whose plan has no time left needs none. */
+/** A schedule whose plan has no time left needs no next time (Z-24). */
 async function isOver(config: EngineConfig, finding: Finding): Promise<boolean> {
   const { invariant, project, about } = finding;
   if (invariant !== 'schedule-without-time') return false;

@@ -1,11 +1,12 @@
-// What must hold between rows, whoever wrote them: the list that the reconciler goes through (Z-1). Verbs
-// never break these; bugs, restores and SQL by hand do. A store gathers the facts of a page, the judges in
-// `decide.ts` say which invariants they break, and the store repairs what is provable.
+// The invariants between rows: the list that the reconciler goes through (Z-1). The store's
+// operations never break them; bugs, restores and manual SQL do. A store gathers the facts of a
+// page, the judges in `decide.ts` name the broken invariants, and the store makes the provable
+// repairs.
 
 import type { ExecutionId, PipelineName, ProjectName } from '../../execution/names.ts';
 import { formatInstant, type Instant } from '../../support/clock.ts';
 
-/** Which rows are looked at, a page at a time (Z-2). */
+/** The kinds of rows that the reconciler checks, a page at a time (Z-2). */
 export const PARTS = [
   ...(['running', 'waiting', 'awaits', 'places', 'dead-letters', 'schedules'] as const),
   'executions',
@@ -15,9 +16,9 @@ export type ReconcilePart = (typeof PARTS)[number];
 
 interface Entry {
   readonly part: ReconcilePart;
-  /** For people: what is wrong. */
+  /** The problem, for people. */
   readonly sentence: string;
-  /** What is done about it; absent when it is only reported. */
+  /** The repair; absent if the reconciler only reports it. */
   readonly repair?: string;
   readonly advice: string;
 }
@@ -135,13 +136,13 @@ export const INVARIANTS: readonly Invariant[] = (Object.keys(BY_NAME) as Invaria
   (name) => ({ name, ...BY_NAME[name] }),
 );
 
-/** Where one is broken. */
+/** One broken invariant. */
 export interface BrokenInvariant {
   readonly invariant: InvariantName;
   readonly project?: ProjectName;
   readonly execution?: ExecutionId;
   readonly pipeline?: PipelineName;
-  /** What besides: a call, a concurrency key, a schedule, a session. */
+  /** Further detail: a call, a concurrency key, a schedule, a session. */
   readonly about?: string;
   readonly since?: Instant;
 }
@@ -170,7 +171,7 @@ export function tellFinding(finding: Finding): Told {
   };
 }
 
-/** Whether there is anything that a store may do about it. */
+/** True if a store may repair it. */
 export function isRepairable(name: InvariantName): boolean {
   return BY_NAME[name].repair !== undefined;
 }

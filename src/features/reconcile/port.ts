@@ -1,24 +1,24 @@
-// The part of the port that looks for rows that cannot be as they are (Z-1 … Z-24).
+// The part of the port that finds rows that break an invariant (Z-1 … Z-24).
 
 import type { Finding, ReconcilePart } from './model.ts';
 
 export interface ReconcileStore {
-  /** A page of one part: what is broken in it, each repaired in a transaction of its own where that is provable. */
+  /** Checks a page of one part. Makes each provable repair in a transaction of its own. */
   reconcile(request: Reconcile): Promise<Reconciled>;
 }
 
 export interface Reconcile {
   readonly part: ReconcilePart;
-  /** Where the page before it ended. */
+  /** The end of the page before. */
   readonly after?: string;
-  /** So many rows are looked at. */
+  /** The number of rows to check. */
   readonly limit: number;
-  /** Finds, and changes nothing. */
+  /** Reports and changes nothing. */
   readonly dryRun?: boolean;
 }
 
 export interface Reconciled {
   readonly found: readonly Finding[];
-  /** Where to go on; absent after the last page. */
+  /** The start of the next page; absent after the last page. */
   readonly next?: string;
 }

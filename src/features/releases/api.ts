@@ -1,5 +1,5 @@
-// Releases, as people deploy them: registered, looked through before they are activated, given a share, promoted,
-// rolled back, drained and retired.
+// Releases for operators: register, preflight, activate, give a percentage, promote, roll back,
+// drain and retire.
 
 import type { Ended } from '../../engine/ask-worker.ts';
 import type { EngineConfig } from '../../engine/config.ts';
@@ -219,7 +219,7 @@ export class Releases {
     const of = project === undefined ? undefined : parseProject(project);
     const [found, { now }] = await Promise.all([
       everyWorker(this.#config, of),
-      // For its time: that of this host may be another.
+      // Read for the store's time; the clock of this host may differ.
       this.#store.dueSchedules({ limit: 1 }),
     ]);
     return found.map((each) => ({ ...each, is: workerState(each, now) }));
@@ -260,7 +260,7 @@ function ofPipeline(
   return { project: projectOf(project), pipeline: parsePipelineName(pipeline) };
 }
 
-// What a person says of a build, checked.
+// Checks the registration of a build.
 
 export interface RegisterOptions {
   /** The pipeline itself, or its contract as `holdfast contract build` wrote it. */
@@ -293,8 +293,9 @@ function registrationOf(options: RegisterOptions): RegisterRelease {
   };
 }
 
-// Development: the code that is here is all there is. What was saved becomes a release and is activated, and what is
-// open moves to it where its replay passes; the rest stays where it is, and says why (RE-13).
+// Development: only the code in this process counts. The saved code becomes a release and is
+// activated. Open executions whose replay passes move to it. The others stay, each with a reason
+// (RE-13).
 
 export interface AdoptOptions {
   /** The text of the code, or anything that changes when it does. */
@@ -313,7 +314,7 @@ export interface Adopted {
 
 const AT_A_TIME = 200;
 const SOURCE_BYTES_MAX = 64 * 1_024 * 1_024;
-/** Whoever waits is told when the store is away. */
+/** Already aborted: report a store outage to the waiting caller at once. */
 const AT_ONCE = AbortSignal.abort();
 const REASON = 'the code was changed';
 
@@ -355,7 +356,8 @@ async function adoptOne(
   const { code, project, release } = adopting;
   const key = { project, pipeline: code.name, name: release.name };
   await register(config, adopting);
-  // First: what is submitted from here on goes there by itself, and what was before is in the list.
+  // Activate first: new executions then go to the release by themselves, and the list below has all
+  // earlier ones.
   await activate(config, adopting);
   const open = await openElsewhere(config, key, IDLE);
   const replays = await inTurn(open, (id) => dryReplay(config, code, { id, over: AT_ONCE }));
@@ -379,7 +381,7 @@ async function register(config: EngineConfig, adopting: Adopting): Promise<void>
   if (answer.kind === 'refused') throw new ReleaseRefused(answer);
 }
 
-/** What it breaks is said of each that it breaks: there is no other code to go on with. */
+/** Forced: there is no other code to run, and the result lists each execution that it breaks. */
 async function activate(config: EngineConfig, adopting: Adopting): Promise<void> {
   const { code, project, by, release } = adopting;
   const answer = await config.store.executions.changeLine({
@@ -398,7 +400,7 @@ async function moveOne(config: EngineConfig, adopting: Adopting, id: ExecutionId
   return (await config.store.executions.moveExecution(asked)).kind;
 }
 
-/** A few at once. */
+/** Runs a few at once. */
 async function inTurn<Result>(
   ids: readonly ExecutionId[],
   work: (id: ExecutionId) => Promise<Result>,

@@ -1,4 +1,4 @@
-// holdfast releases: what was built, where new executions go, and changing that.
+// `holdfast releases` lists builds and rollouts, and changes where new executions go.
 
 import {
   type CommandSpec,
@@ -21,17 +21,17 @@ import { contractVersion } from './contract-model.ts';
 import type { ComparedMessage } from './messages.ts';
 import { moveAll, ONLY_ALL } from './move-all-cli.ts';
 
-/** What one of them takes, and does. */
+/** The arguments and the action of a subcommand. */
 interface Act {
-  /** After the act, in order. */
+  /** The words after the subcommand, in order. */
   readonly words: readonly ('pipeline' | 'release' | 'execution')[];
   readonly flags: readonly string[];
-  /** Where it is not made of these. */
+  /** Overrides the usage that is built from words and flags. */
   readonly usage?: string;
   perform(client: HoldfastClient, typed: Typed, named: Named): Promise<ExitCode>;
 }
 
-/** As they were typed: those that the act takes are there. */
+/** The typed words; those that the subcommand takes are present. */
 interface Named {
   readonly act: string;
   readonly first: string;
@@ -100,7 +100,7 @@ const ACTS: Readonly<Record<string, Act>> = {
   },
 };
 
-/** All that belong to some of them. */
+/** The flags of all subcommands. */
 const OWN_FLAGS: Readonly<Record<string, Flag>> = {
   file: {
     value: 'path',
@@ -165,7 +165,7 @@ async function execute(typed: Typed): Promise<ExitCode> {
   return act.perform(await clientFor(typed), typed, { act: name, first, release });
 }
 
-/** Those of another act would be passed over. */
+/** Refuses flags of another subcommand, which would have no effect. */
 function refuseFlags(name: string, act: Act, typed: Typed): void {
   for (const flag of Object.keys(OWN_FLAGS)) {
     const isTyped = typed.isSet(flag) || typed.text(flag) !== undefined;
@@ -191,7 +191,7 @@ async function listed(
 const SHORT = 12;
 const PERCENT_MAX = 99;
 
-/** Digests as far as one tells them apart, and acts as they are typed. */
+/** Shortens digests to a recognisable length, and shows operations as they are typed. */
 function forPeople(item: object): Row {
   const { digest, contractVersion: version, act, ...rest } = item as Row;
   return {
@@ -247,7 +247,7 @@ async function register(
   return told(typed, { pipeline, name, contract: contractVersion(contract), existing });
 }
 
-/** 1 when somebody who keeps to the other contract would be broken. */
+/** Exits with 1 if the change breaks a party that keeps to the other contract. */
 async function compare(
   client: HoldfastClient,
   typed: Typed,
@@ -273,7 +273,7 @@ function printChanges(changes: ComparedMessage['changes']): void {
   }
 }
 
-/** 1 when it would break something. */
+/** Exits with 1 if the release would break an execution. */
 async function preflight(
   client: HoldfastClient,
   typed: Typed,

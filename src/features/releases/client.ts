@@ -1,4 +1,4 @@
-// Releases: what was built, and where new executions go.
+// The client's methods for releases and rollouts.
 
 import { ask, type Calls, type PageQuery } from '../../client/calls.ts';
 import type { BulkMoveBody } from '../repair/messages.ts';
@@ -6,20 +6,20 @@ import type { LineBody, MoveBody, PreflightBody, RegisterBody } from './messages
 
 export function releasesClient(client: Calls) {
   return {
-    /** The same again is fine. */
+    /** Repeating the same request is safe. */
     register: (pipeline: string, body: RegisterBody) =>
       ask(client, 'POST /v1/pipelines/:pipeline/releases', { ...body, pipeline }),
     /** Newest first. */
     list: (pipeline: string) => ask(client, 'GET /v1/pipelines/:pipeline/releases', { pipeline }),
-    /** Of every pipeline that has releases, by name. */
+    /** Every pipeline that has releases, by name. */
     lines: (page: PageQuery = {}) => ask(client, 'GET /v1/pipelines', page),
-    /** What its contract changes, against what is active unless said. */
+    /** The changes of its contract, by default against the active release. */
     compare: (pipeline: string, name: string, query: { readonly against?: string } = {}) =>
       ask(client, 'GET /v1/pipelines/:pipeline/releases/:name/changes', {
         ...{ ...query, pipeline, name },
       }),
     line: (pipeline: string) => ask(client, 'GET /v1/pipelines/:pipeline/line', { pipeline }),
-    /** Activates, gives a share, promotes, rolls back, deactivates, retires. */
+    /** Activates, sets a percentage, promotes, rolls back, deactivates or retires. */
     change: (pipeline: string, body: LineBody) =>
       ask(client, 'POST /v1/pipelines/:pipeline/line', { ...body, pipeline }),
     /** Newest first. */
@@ -28,10 +28,10 @@ export function releasesClient(client: Calls) {
       ask(client, 'POST /v1/pipelines/:pipeline/releases/:name/preflight', {
         ...{ ...body, pipeline, name },
       }),
-    /** Another release for an open execution. */
+    /** Repins an open execution to another release. */
     move: (id: string, body: MoveBody) =>
       ask(client, 'POST /v1/executions/:id/move', { ...body, id }),
-    /** Another release for all that is open and pinned to one: a job, to be followed by `client.jobs`. */
+    /** Repins all open executions of a release, as a job. Follow it with `client.jobs`. */
     moveAll: (pipeline: string, body: BulkMoveBody) =>
       ask(client, 'POST /v1/pipelines/:pipeline/move', { ...body, pipeline }),
   };

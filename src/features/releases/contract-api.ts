@@ -1,4 +1,4 @@
-// The contract of a pipeline, as its code says it.
+// Builds the contract of a pipeline from its code.
 
 import type { RetryRule } from '../../engine/context.ts';
 import { type AnyPipeline, asPipeline } from '../../engine/pipeline.ts';
@@ -38,7 +38,7 @@ export function contractOf(pipeline: AnyPipeline): Contract {
   };
 }
 
-/** Those that a module exports, by name. */
+/** The pipelines that a module exports, by name. */
 export function pipelinesIn(module: object): readonly AnyPipeline[] {
   const found = Object.values(module)
     .flat()
@@ -46,7 +46,7 @@ export function pipelinesIn(module: object): readonly AnyPipeline[] {
   return [...new Map(found.map((each) => [each.name, each])).values()].sort(byName);
 }
 
-/** A function cannot be seen into; that there is one can. */
+/** A contract shows that a rule has code, not the code itself. */
 function ruleOf({ when, do: what, afterMs }: RetryRule): Json {
   return {
     when: typeof when === 'string' ? when : '(code)',
@@ -55,7 +55,7 @@ function ruleOf({ when, do: what, afterMs }: RetryRule): Json {
   };
 }
 
-/** Libraries differ in where they have it; some do not have it at all. */
+/** Libraries keep the JSON Schema in different places, and some have none. */
 function schemaOf(schema: Schema | undefined, side: 'input' | 'output'): ContractSchema {
   if (schema === undefined) return true;
   const { vendor } = schema['~standard'];
@@ -63,7 +63,7 @@ function schemaOf(schema: Schema | undefined, side: 'input' | 'output'): Contrac
     const found = jsonSchemaOf(schema as JsonSchemaSource, side);
     if (typeof found === 'object' && found !== null) return plain(found);
   } catch {
-    // What it has cannot be said as JSON Schema: a transform, a date, a class.
+    // JSON Schema cannot express it: a transform, a date, a class.
   }
   return { opaque: vendor };
 }
@@ -84,7 +84,7 @@ function jsonSchemaOf(schema: JsonSchemaSource, side: 'input' | 'output'): unkno
   return schema.toJSONSchema?.() ?? schema.toJsonSchema?.();
 }
 
-/** Without what is there only for the library. */
+/** Drops everything that only the library uses. */
 function plain(schema: object): ContractSchema {
   return JSON.parse(canonicalJson(JSON.parse(JSON.stringify(schema)) as Json)) as ContractSchema;
 }

@@ -1,8 +1,9 @@
-// What changed between two contracts of one pipeline, and what of it breaks somebody. Pure.
+// Compares two contracts of one pipeline and decides which changes break a party. Pure.
 //
-//   RE-2  A change breaks when somebody who kept to the old contract may be refused by the new one, or be given
-//         what the old one never gave: callers and recorded inputs, answerers, readers of outputs, hosts of
-//         remote steps. What cannot be told breaks.
+// RE-2  A change breaks if the new contract may refuse a party that kept to the old one. It also
+// breaks if it gives a party values that the old one never gave. Parties are callers and recorded
+// inputs, answerers, readers of outputs, and hosts of remote steps. A change that cannot be judged
+// counts as breaking.
 
 import { type Contract, type ContractSchema, canonicalJson, type Json } from './contract-model.ts';
 
@@ -16,7 +17,7 @@ export interface ContractChange {
   readonly what: string;
 }
 
-/** What comes in may only be let in more freely, what goes out may only become less. */
+/** Inputs may only become more permissive, outputs only more restricted. */
 type Direction = 'in' | 'out';
 
 const BREAKS: Readonly<Record<Direction, ReadonlySet<SchemaEffect>>> = {
@@ -81,7 +82,7 @@ function awaitChanges(before: Contract, after: Contract): readonly ContractChang
   );
 }
 
-/** Seen from their hosts, who must go on being able to do what they are asked. */
+/** From the view of the hosts, who must still be able to do what the pipeline asks. */
 function remoteStepChanges(before: Contract, after: Contract): readonly ContractChange[] {
   return pairs(before.remoteSteps, after.remoteSteps).flatMap(
     ({ name, old, next }): readonly ContractChange[] => {
@@ -123,8 +124,9 @@ function pairs<Item extends { readonly name: string }>(
   }));
 }
 
-// What became of a JSON Schema: for each place that differs, whether it lets more pass than before, or less.
-// Pure. What it does not understand it calls `changed`, which is both.
+// Compares two JSON Schemas. For each place that differs, decides whether it accepts more than
+// before, or less. Pure. A difference that it does not understand is `changed`, which counts as
+// both.
 
 type SchemaEffect = 'wider' | 'narrower' | 'changed';
 
@@ -138,7 +140,7 @@ interface SchemaChange {
 
 type Node = { readonly [name: string]: Json };
 
-/** Larger numbers let less pass, or more. */
+/** Larger lower bounds accept less; larger upper bounds accept more. */
 const LOWER_BOUNDS = ['minimum', 'exclusiveMinimum', 'minLength', 'minItems', 'minProperties'];
 const UPPER_BOUNDS = ['maximum', 'exclusiveMaximum', 'maxLength', 'maxItems', 'maxProperties'];
 const STRUCTURE = [
@@ -150,7 +152,7 @@ const STRUCTURE = [
   'additionalProperties',
   'items',
 ];
-/** Say nothing about what is let pass. */
+/** Keywords that do not affect which values are valid. */
 const WORDS = ['$schema', '$id', 'title', 'description', 'examples', 'default', '$comment'];
 
 export function diffSchemas(
@@ -162,7 +164,7 @@ export function diffSchemas(
   return comparing.isCut ? [...found, LEFT] : found;
 }
 
-/** So many places are compared; schemas can be made that are compared with each other over and over. */
+/** The most places to compare. Some schemas make the comparison repeat itself without end. */
 const PLACES_MAX = 10_000;
 
 const LEFT: SchemaChange = {
@@ -211,7 +213,7 @@ class Comparison {
     for (const name of names) {
       if (this.isCut) break;
       const at = `${path}.${name}`;
-      // A property that is not listed is one of the rest.
+      // An unlisted property belongs to the rest.
       const of = (nodes: typeof old, rest: Json): Json =>
         nodes.has(name) ? (nodes.get(name) as Json) : rest;
       changes.push(...this.diff(of(old, hadRest), of(next, hasRest), at));
@@ -220,7 +222,7 @@ class Comparison {
     return changes;
   }
 
-  /** One that stands for many is compared with each of them. */
+  /** Caches the text, because one schema may be compared with many. */
   #textOf(value: Json): string {
     if (typeof value !== 'object' || value === null) return canonicalJson(value);
     const text = this.#texts.get(value) ?? canonicalJson(value);
@@ -229,7 +231,7 @@ class Comparison {
   }
 }
 
-/** Of what nothing was said before, also because it was not listed. */
+/** For a place that had no schema before, perhaps because it was not listed. */
 function onlyNow(after: Json): string {
   if (after === false) return 'was allowed before, whatever it was, and is not any more';
   const types = isNode(after) ? (typesOf(after) ?? []) : [];
@@ -250,7 +252,7 @@ function typeChanges(before: Node, after: Node, path: string): readonly SchemaCh
   return setChange(old, next, { path, thing: 'type' });
 }
 
-/** A number takes whole ones too. */
+/** `number` accepts integers too. */
 function typesOf({ type }: Node): readonly string[] | undefined {
   if (type === undefined) return undefined;
   const types = [type].flat() as readonly string[];
@@ -331,7 +333,9 @@ function restOf(node: Node): Json {
   return node['additionalProperties'] ?? true;
 }
 
-/** Unions, patterns, references, what a library made up: it differs, and nobody here can say how. */
+/**
+ * Unions, patterns, references and library extensions: they differ, and this code cannot tell how.
+ */
 function otherChanges(before: Node, after: Node, path: string): readonly SchemaChange[] {
   const known = new Set([...STRUCTURE, ...LOWER_BOUNDS, ...UPPER_BOUNDS, ...WORDS]);
   const names = [...new Set([...Object.keys(before), ...Object.keys(after)])].sort();

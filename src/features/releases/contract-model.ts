@@ -1,17 +1,18 @@
 // Contracts
 //
-// A contract is what crosses the boundary of one pipeline: what it takes, what it gives, what it asks outsiders,
-// which steps others host for it, and the policies that people rely on. Its version is the digest of its
-// canonical form, so two builds that say the same have the same contract, whoever made them and when.
+// A contract describes what crosses the boundary of one pipeline. It has the input, the output, the
+// questions, the remote steps that the pipeline calls, and the policies that people rely on. Its
+// version is the digest of its canonical form. Two builds with the same content have the same
+// contract, whenever they were built.
 //
-//   RE-1  The version covers everything in the contract, in one order; nothing else is in it.
+// RE-1  The version covers everything in the contract, in one order, and nothing else.
 
 import { digestOf } from '../../support/digest.ts';
 import { InvalidInput } from '../../support/fault.ts';
 import { shown, unreadable } from '../../support/options.ts';
 import { isDeeperThan } from '../../support/value.ts';
 
-/** Of the form below. A contract of another format is not compared with this one. */
+/** The version of the form below. Contracts of different formats are not compared. */
 export const CONTRACT_FORMAT = 1;
 
 export type Json =
@@ -22,13 +23,15 @@ export type Json =
   | readonly Json[]
   | { readonly [name: string]: Json };
 
-/** JSON Schema; `true` where the code takes anything; `opaque` where its library does not say. */
+/**
+ * JSON Schema; `true` if the code accepts anything; `opaque` if its library does not provide one.
+ */
 export type ContractSchema = true | { readonly opaque: string } | { readonly [name: string]: Json };
 
 type ContractQuestion = {
   readonly name: string;
   readonly answer: ContractSchema;
-  /** What the code gets is made from the answer, by code. */
+  /** Code derives the value that the pipeline gets from the answer. */
   readonly projected: boolean;
 };
 
@@ -55,7 +58,7 @@ export function contractVersion(contract: Contract): string {
   return digestOf(Buffer.from(canonicalJson(contract)));
 }
 
-/** One text for one value: names in order, no spaces. */
+/** One text for one value: sorted names, no spaces. */
 export function canonicalJson(value: Json): string {
   return JSON.stringify(inOrder(value));
 }
@@ -77,7 +80,7 @@ const PARTS: readonly (keyof Contract)[] = [
   ...(['awaits', 'remoteSteps', 'retry', 'checkpoint'] as const),
 ];
 
-/** What was read from a file or came over the wire. */
+/** Parses a contract from a file or from the wire. */
 export function parseContract(what: string, value: unknown): Contract {
   const given = copyOf(what, value);
   const missing = PARTS.filter((part) => given[part] === undefined);
@@ -102,7 +105,7 @@ export function parseContract(what: string, value: unknown): Contract {
   return { format, pipeline, input, output, awaits, remoteSteps, retry, checkpoint };
 }
 
-/** What is compared is read as JSON Schema, so at its root it is one. */
+/** The comparison reads these as JSON Schema, so each must be one at its root. */
 function requireSchemas(what: string, { input, output, awaits, remoteSteps }: Contract): void {
   const schemas: readonly (readonly [string, unknown])[] = [
     ['input', input],
@@ -125,7 +128,10 @@ function isObject(value: unknown): boolean {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
-/** What is checked is what is used, whatever the caller's object does when it is asked again. */
+/**
+ * Copies the value, so that the checked content is the used content even if the caller's object has
+ * getters.
+ */
 function copyOf(what: string, value: unknown): Partial<Contract> {
   try {
     const text = JSON.stringify(value ?? {}) ?? '{}';
@@ -138,7 +144,7 @@ function copyOf(what: string, value: unknown): Partial<Contract> {
   }
 }
 
-/** Whoever compares contracts goes through all of them, again and again. */
+/** Bounded, because each comparison walks the whole contract. */
 const BYTES_MAX = 256 * 1_024;
 const DEPTH_MAX = 100;
 

@@ -1,4 +1,4 @@
-// What an act makes of a line (RE-4), and whether a release may be retired (RE-6). Pure.
+// Decides changes of a rollout (RE-4), and whether a release may be retired (RE-6). Pure.
 
 import { historyEvent, withoutHolds } from '../../execution/decide/record.ts';
 import { type ExecutionRecord, isTerminal } from '../../execution/execution.ts';
@@ -20,11 +20,11 @@ import {
 } from './model.ts';
 
 interface LineView {
-  /** NO_LINE before the first act. */
+  /** NO_LINE before the first change. */
   readonly line: Line;
-  /** The one that is to become active or the candidate, as far as it is known. */
+  /** The release that is to become active or the canary, if the store knows it. */
   readonly release: Release | undefined;
-  /** The one it is compared with, by `nameBefore`. */
+  /** The release to compare it with, by `nameBefore`. */
   readonly before: Release | undefined;
   /** Open executions that are pinned to it; for `retire`. */
   readonly pinned: number;
@@ -35,9 +35,9 @@ export interface LineRequest {
   readonly act: LineAct;
   /** For `activate`, `percentage` and `retire`. */
   readonly name?: string;
-  /** For `percentage`: 0 takes the candidate away. */
+  /** For `percentage`: 0 removes the canary. */
   readonly percent?: number;
-  /** The version of the line that the caller saw. */
+  /** The version of the rollout that the caller saw. */
   readonly expected?: number;
   readonly force?: boolean;
   readonly reason: string;
@@ -48,7 +48,7 @@ type LineDecision =
   | { readonly kind: 'no-change'; readonly line: Line }
   | { readonly kind: 'refuse'; readonly refusal: ReleaseRefusal };
 
-/** Which release an act is about, by the line as it is. */
+/** The release that an operation is about, given the current rollout. */
 export function nameMeant(
   line: Line,
   { act, name }: Pick<LineRequest, 'act' | 'name'>,
@@ -59,7 +59,7 @@ export function nameMeant(
   return name;
 }
 
-/** RE-7: what callers keep to: the active one or, where nothing is active, the last that was. */
+/** The release that callers keep to: the active one, or else the last that was active (RE-7). */
 export function nameBefore({ active, previous }: Omit<Line, 'version'>): string | undefined {
   return active ?? previous;
 }
@@ -77,7 +77,7 @@ export function decideLine(view: LineView, request: LineRequest): LineDecision {
   if (isSame(line, wanted)) return { kind: 'no-change', line };
   const unfit = refuseRelease(view, request);
   if (unfit !== undefined) return refuse(unfit);
-  // What goes back breaks nobody who was not broken before.
+  // Going back breaks no party that was not broken before.
   const isBack = act === 'roll-back' || act === 'deactivate' || request.percent === 0;
   const breaks = isBack ? [] : breaksOf(view);
   if (breaks.length > 0 && !force) {
@@ -99,7 +99,8 @@ const WANTED: Readonly<
       : { active: name, ...(nameBefore(line) === name ? {} : before(nameBefore(line))) },
   percentage: (line, { pipeline, name = '', percent = 0 }) => {
     if (line.active === name) return { why: 'already-active', pipeline, name };
-    // Where it has no share already, what another one has is no matter of this act.
+    // If this release is not the canary, another release's percentage does not concern this
+    // operation.
     if (percent === 0) return line.candidate === name ? withoutCandidate(line) : line;
     if (line.active === undefined) return { why: 'nothing-active', pipeline };
     return { ...withoutCandidate(line), candidate: name, percent };
@@ -111,7 +112,7 @@ const WANTED: Readonly<
   'roll-back': (line, { pipeline }) => {
     if (line.candidate !== undefined) return withoutCandidate(line);
     if (line.previous === undefined) return { why: 'nothing-before', pipeline };
-    // RE-7: without what it was; forward again is an activation.
+    // Forgets the rolled-back release; going forward again is an activation (RE-7).
     return { active: line.previous };
   },
   deactivate: (line) => (line.active === undefined ? line : before(line.active)),
@@ -143,11 +144,11 @@ function refuseRelease(
   return noSuchRelease(release, { pipeline, name });
 }
 
-/** For people: of very many, so many. */
+/** A bounded list, for people. */
 const TOLD_MAX = 100;
 const TOLD_CHARS_MAX = 1_024;
 
-/** RE-7: what the contracts say, and what the last preflight found. */
+/** The breaking contract changes, and the failures of the last preflight (RE-7). */
 function breaksOf({ release, before: kept }: LineView): readonly string[] {
   if (release === undefined) return [];
   const changes = kept === undefined ? [] : diffContracts(kept.contract, release.contract);
@@ -171,7 +172,10 @@ function replaysOf({ looked, broken, brokenCount }: Preflight): readonly string[
   return [`${brokenCount} of ${looked} open executions would not replay.${which}`];
 }
 
-/** RE-6: the line stays as it is; that it was looked at is why its version rises. */
+/**
+ * The rollout stays as it is. Its version rises, so that a concurrent operation on the same rollout
+ * fails (RE-6).
+ */
 function decideRetire(
   { line, release, pinned }: LineView,
   { pipeline, name = '' }: LineRequest,
@@ -183,12 +187,12 @@ function decideRetire(
   }
   if (pinned > 0) return refuse({ why: 'release-pinned', pipeline, name, pinned });
   const { previous: _, ...rest } = line;
-  // Where nothing is active, it is still what the next one is compared with.
+  // If nothing is active, the next release is still compared with this one.
   const kept = line.active !== undefined && line.previous === name ? rest : line;
   return { kind: 'change', line: { ...kept, version: line.version + 1 }, forced: false };
 }
 
-/** RE-6: of one that is asked for by name. */
+/** For a release that the caller named (RE-6). */
 export function noSuchRelease(
   stored: Pick<Release, 'retiredAt'> | undefined,
   named: { readonly pipeline: PipelineName; readonly name: string },
@@ -198,7 +202,7 @@ export function noSuchRelease(
   return stored.retiredAt === undefined ? undefined : { why: 'release-retired', pipeline, name };
 }
 
-/** RE-3. */
+/** The part in which a registration differs from the stored release (RE-3). */
 export function differenceOf(
   stored: Release,
   given: Pick<Release, 'artifact' | 'digest' | 'contractVersion'>,
@@ -212,7 +216,7 @@ function refuse(refusal: ReleaseRefusal): Extract<LineDecision, { kind: 'refuse'
   return { kind: 'refuse', refusal };
 }
 
-// Whether a worker is what it says it is (RE-9). Pure.
+// Checks that a worker runs the release that it announces (RE-9). Pure.
 
 type Refusal = NoSuchRelease | Extract<ReleaseRefusal, { readonly why: 'release-differs' }>;
 
@@ -221,7 +225,10 @@ type Registered = Pick<
   'project' | 'pipeline' | 'name' | 'digest' | 'contractVersion' | 'retiredAt'
 >;
 
-/** `registered`: those of this name that are in its reach. Pipelines without a release of this name are run without one. */
+/**
+ * `registered`: the releases of this name that the worker can reach. A pipeline without a release
+ * of this name runs without one.
+ */
 export function refuseAnnouncement(
   registered: readonly Registered[],
   { release, pipelines }: Pick<Announcement, 'release' | 'pipelines'>,
@@ -245,7 +252,7 @@ export function refuseAnnouncement(
   return undefined;
 }
 
-/** What it may claim of what is pinned, and of what is asked of its release: project and route. */
+/** The routes from which the worker may claim pinned executions and replays, by project. */
 export function workerRoutes(
   registered: readonly Registered[],
   { pipelines }: Pick<Announcement, 'pipelines'>,
@@ -258,11 +265,11 @@ export function workerRoutes(
     ]);
 }
 
-// Another release for an execution that nobody runs (RE-8). Pure.
+// Repins an execution that no worker runs (RE-8). Pure.
 
 interface MoveView {
   readonly execution: ExecutionRecord | undefined;
-  /** The one it is to go to. */
+  /** The release to repin to. */
   readonly release: Release | undefined;
 }
 
@@ -270,11 +277,11 @@ export interface MoveRequest {
   readonly id: ExecutionId;
   readonly project: ProjectName;
   readonly to: string;
-  /** Only from this one; null is none. */
+  /** Only from this release; null means no release. */
   readonly from?: string | null;
-  /** Only while its history ends here. */
+  /** Only if its history ends here. */
   readonly seq?: number;
-  /** Who and why, as the event says it. */
+  /** The actor and the reason, for the event. */
   readonly body: Payload;
 }
 
@@ -294,7 +301,7 @@ export function decideMove(view: MoveView, request: MoveRequest, now: Instant): 
   if (execution.release === to) return { kind: 'no-change', execution };
   const seq = execution.seq + 1;
   const event = historyEvent({ kind: 'moved', name: to, body: request.body }, { seq, at: now });
-  // Other code may fit its history.
+  // The new code may fit its history.
   const moved = { ...withoutHolds(execution, 'blocked'), release: to, seq };
   return { kind: 'move', execution: moved, event };
 }
@@ -314,13 +321,13 @@ function refuseMove(
   return seen === undefined || seen === seq ? undefined : { why: 'execution-went-on', id };
 }
 
-// What stays with a release of what its preflights found (RE-10). Pure.
+// Merges the results of a release's preflights (RE-10). Pure.
 
 type Found = Omit<Preflight, 'at'>;
 
 /**
- * A look at some is no word about the others: what was found before to break stays, as long as it is among `unseen`,
- * those that are open and were not looked at. Of those that were only counted any may be among them.
+ * A partial preflight keeps earlier failures of the executions in `unseen`, the open ones that it
+ * did not replay. Earlier failures that were only counted may be among them, so they count too.
  */
 export function keptPreflight(
   before: Found | undefined,

@@ -1,4 +1,4 @@
-// Releases: what was built, where new executions go, what a release would break.
+// Releases, rollouts and preflights.
 
 import { type Static, Type } from 'typebox';
 import { idParams } from '../../protocol/messages/execution.ts';
@@ -157,7 +157,7 @@ const moveBody = closed({
 
 export type MoveBody = Static<typeof moveBody>;
 
-/** What a worker says that it is, with the contracts of its code. */
+/** The release that a worker announces, with the contracts of its code. */
 export const announcedRelease = closed({
   name: releaseName,
   digest,
@@ -166,7 +166,7 @@ export const announcedRelease = closed({
   }),
 });
 
-/** Of a worker, by the loop that claims. */
+/** The announcement from a worker's claim loop. */
 export const announceBody = closed({
   session: Type.String({ pattern: '^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$' }),
   pipelines: Type.Array(name, { maxItems: 1_000 }),

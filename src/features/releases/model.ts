@@ -1,15 +1,18 @@
 // Releases
 //
-// A release is a build of one pipeline: an artifact, by name and digest, that implements a contract. The line of
-// a pipeline says which release new executions are pinned to: the active one, and a share of them to a candidate.
+// A release is a build of one pipeline: an artifact, by name and digest, that implements a contract.
+// The rollout of a pipeline decides the release of new executions: the active one, or the canary for
+// a percentage of them.
 //
-//     register ──▶ (preflight) ──▶ candidate, some per cent ──▶ active ──▶ draining ──▶ drained ──▶ retired
-//                       └────────────────────────────────────────▲  ◀── roll back
+//     register ──▶ (preflight) ──▶ canary, a percentage ──▶ active ──▶ draining ──▶ drained ──▶ retired
+//                       └────────────────────────────────────▲  ◀── roll back
 //
-//   RE-3   A release never changes but for its preflight and its end.
-//   RE-4   One act on a line at a time, each on the line that it saw; each leaves one entry in its log.
-//   RE-5   An execution is pinned when it is submitted, by the line as it is in that transaction.
-//   RE-6   A release is retired only while nothing is pinned to it, and nothing is pinned to a retired one.
+//   RE-3   A release never changes, except for its preflight and its end.
+//   RE-4   Operations on a rollout run one at a time, each on the version that its caller saw. Each
+//          adds one entry to the log.
+//   RE-5   The transaction of a submission pins the execution, by the rollout at that moment.
+//   RE-6   A release retires only while no execution is pinned to it. Nothing gets pinned to a
+//          retired release.
 
 import { createHash } from 'node:crypto';
 import type { Status } from '../../execution/execution.ts';
@@ -55,7 +58,7 @@ export interface Preflight {
   readonly brokenCount: number;
 }
 
-/** Those that are kept with a release; how many there are is counted. */
+/** The most broken replays that a release keeps; the rest is only counted. */
 export const BROKEN_MAX = 100;
 
 export interface BrokenReplay {
@@ -107,8 +110,8 @@ export interface Activation {
 }
 
 /**
- * RE-5: the same for the same key, or for the same id, whoever asks and on every store. From 0 to 99; the SQL of
- * one of them computes it too.
+ * The same key, or else the same id, always has the same bucket, on every store (RE-5). From 0 to
+ * 99. The SQL of one store computes it too.
  */
 export function bucketOf({ id, key }: { readonly id: string; readonly key?: string }): number {
   const digest = createHash('md5')
@@ -125,7 +128,7 @@ export function pinOf(
   return bucketOf(submitted) < (line.percent ?? 0) ? line.candidate : line.active;
 }
 
-/** What is to be said of a release, as lists show it. */
+/** The state of a release in lists. */
 export type ReleaseState =
   | 'registered'
   | 'candidate'
@@ -149,29 +152,29 @@ export function releaseState(
   return wasActive ? 'drained' : 'registered';
 }
 
-// Workers, as they say of themselves what they have and how it goes. A heartbeat says that a process lives; that
-// it takes work is said by the loop that takes it, and by nothing else (RE-11).
+// Workers, as they announce themselves. A heartbeat proves that a process lives. Only the claim
+// loop proves that it takes work (RE-11).
 
 export interface AnnouncedRelease {
   readonly name: string;
-  /** Of the artifact, as the worker has it; it is not the release when it differs. */
+  /** The digest of the worker's artifact. If it differs, the worker does not run this release. */
   readonly digest: string;
-  /** Of the contract of each pipeline, as its code has it. */
+  /** The contract version of each pipeline in the worker's code. */
   readonly contracts: Readonly<Record<string, string>>;
 }
 
-/** Made by the loop that claims, once when it starts, then once in each period. */
+/** The claim loop sends one when it starts, and then once per period. */
 export interface Announcement {
   readonly session: SessionId;
-  /** The only one it works for; of all unless said. */
+  /** The only project that it works for. Default: all projects. */
   readonly project?: ProjectName;
   readonly pipelines: readonly PipelineName[];
   readonly release?: AnnouncedRelease;
-  /** `starting` before its first claim was answered. */
+  /** `starting`: the store has not responded to its first claim yet. */
   readonly state: 'starting' | 'ready' | 'draining';
-  /** How often it says so. */
+  /** The period of the announcements. */
   readonly everyMs: number;
-  /** How many more executions it could take now. */
+  /** The number of executions that it could take now. */
   readonly room: number;
 }
 
@@ -179,25 +182,25 @@ export interface WorkerRecord extends Omit<Announcement, 'release'> {
   readonly release?: string;
   readonly owner: Owner;
   readonly announcedAt: Instant;
-  /** When its loop last said that it goes round. */
+  /** When its claim loop last announced itself. */
   readonly provedAt: Instant;
-  /** Of its session: it has ended, as a stored fact. */
+  /** Its session has ended, as a stored fact. */
   readonly ended: boolean;
-  /** Its session should have been heard of by now. */
+  /** Its session has missed its expiry. */
   readonly overdue: boolean;
 }
 
-/** `stuck`: its process lives and its loop does not go round. */
+/** `stuck`: the process lives, but its claim loop does not run. */
 export type WorkerState = 'starting' | 'ready' | 'draining' | 'stuck' | 'gone';
 
-/** RE-11: found within two periods. */
+/** Detects a stuck worker within two periods (RE-11). */
 export function workerState(worker: WorkerRecord, now: Instant): WorkerState {
   if (worker.ended) return 'gone';
   if (now > laterBy(worker.provedAt, 2 * worker.everyMs)) return worker.overdue ? 'gone' : 'stuck';
   return worker.state;
 }
 
-// Refusals of what is done with releases: every expected no, with what its reader needs to act on it.
+// Refusals of operations on releases: every expected no, with the facts that its reader needs.
 
 export type ReleaseRefusal =
   | NoSuchRelease

@@ -1,4 +1,5 @@
-// holdfast releases move --all: a job that moves what is pinned to a release, and how far it is.
+// `holdfast releases move --all` starts a job that repins the executions of a release, and shows
+// its progress.
 
 import { type ExitCode, type Typed, UsageProblem, wholeText } from '../../cli/command.ts';
 import { plain, print, printLine, printProblem, printTable } from '../../cli/screen.ts';
@@ -6,17 +7,17 @@ import type { HoldfastClient } from '../../client/client.ts';
 import { systemTimers } from '../../support/timer.ts';
 import type { BulkMoveBody, JobMessage } from '../repair/messages.ts';
 
-/** Flags of `move` that mean nothing without `--all`. */
+/** Flags of `move` that need `--all`. */
 export const ONLY_ALL: readonly string[] = ['unpinned', 'dry-run', 'per-second'];
 
 const LOOK_MS = 500;
-/** So often nothing new was seen: then it is said what it waits for. */
+/** Polls without progress before printing what the job waits for. */
 const QUIET_LOOKS = 6;
 const GONE_WELL: ReadonlySet<string> = new Set(['moved', 'no-change', 'would-move']);
 const LISTED_MAX = 20;
 const PAGE = 1_000;
 
-/** 1 when something was not, or would not be, moved. */
+/** Exits with 1 if an execution was not moved, or would not be. */
 export async function moveAll(
   client: HoldfastClient,
   typed: Typed,

@@ -1,5 +1,5 @@
-// Another release for one execution. Whether its code fits what is recorded, a worker that has it says first; what was
-// recorded meanwhile is looked at anew (RE-8).
+// Repins one execution to another release. A worker of that release first replays the history. If
+// the execution records more events meanwhile, the store refuses the repin (RE-8).
 
 import type { Ended } from '../../engine/ask-worker.ts';
 import type { EngineConfig } from '../../engine/config.ts';
@@ -80,7 +80,7 @@ export async function move(
   return config.store.executions.moveExecution({ ...request, ...present({ seq }) });
 }
 
-/** How far its history was when it was found to fit; undefined where the store has the answer. */
+/** The seq up to which the history fits. Undefined if the store itself gives the result. */
 async function fitUntil(
   config: EngineConfig,
   ended: Ended,
@@ -106,7 +106,7 @@ function breaking(id: ExecutionId, name: string, because: string): Refusal {
   return { kind: 'refused', why: 'move-breaks', id, name, because };
 }
 
-// What `bulk.move` is asked for: which executions, and a release that they can go to.
+// Checks the arguments of a bulk repin: the executions, and a release that they can go to.
 
 export type AnyJobInput = JobInput | MoveJobInput;
 
@@ -121,7 +121,7 @@ export interface BulkMoveOptions extends BulkOptions {
   readonly to: string;
 }
 
-/** Throws ReleaseRefused where no job could move anything. */
+/** Throws ReleaseRefused if no job could move anything. */
 export async function movable(
   { store }: EngineConfig,
   given: BulkMoveOptions,
@@ -158,11 +158,11 @@ function filterOf(given: BulkMoveOptions): Pick<MoveJobInput, 'filter' | 'to'> {
   };
 }
 
-// Another release for all that is pinned to one: a job that goes from page to page (Y-23). Each page is replayed first, by
-// a worker of the release that it is to go to (RE-8). That is a child of the job: while nobody has that release the job
-// waits, holds no worker, and `explain` says for whom.
+// A job that repins all executions of a release, page by page (Y-23). A worker of the new release
+// first replays each page (RE-8). The replay is a child of the job. While no worker has the
+// release, the job waits without occupying a worker, and `explain` names the missing release.
 
-/** A name of its own: builds that do not know this act have none to claim it by. */
+/** A pipeline of its own, so that builds without this operation do not claim it. */
 export const MOVE_PIPELINE = 'holdfast.move';
 
 interface MoveJobInput extends Paced {
@@ -170,7 +170,7 @@ interface MoveJobInput extends Paced {
   readonly filter: {
     readonly project?: string;
     readonly pipeline: string;
-    /** What they are pinned to; null is nothing. */
+    /** The release that they are pinned to; null means none. */
     readonly release: string | null;
   };
   readonly to: string;
@@ -181,12 +181,12 @@ type Target = Pick<ExecutionRecord, 'id' | 'seq' | 'status'>;
 interface Looked {
   readonly targets: readonly Target[];
   readonly last?: ExecutionId;
-  /** Of the release that they are to go to; or why there is none. */
+  /** The digest of the target release, or the reason why there is none. */
   readonly digest?: string;
   readonly missing?: 'release-unknown' | 'release-retired';
 }
 
-/** What stands against a target, before the store is asked; of most, nothing. */
+/** The known reason against a target; most have none. */
 type Against = ReadonlyMap<ExecutionId, string>;
 
 interface Moving {
@@ -197,10 +197,10 @@ interface Moving {
 /** As many as one worker replays at once. */
 const PAGE = 100;
 const SCANNED = 1_000;
-/** Moves at once: each is a transaction of its own. */
+/** Concurrent repins; each is a transaction of its own. */
 const LANES = 16;
 
-/** Known to every worker that has the store. */
+/** Every worker with a store of its own runs it. */
 export function moveJobPipeline(config: EngineConfig): AnyPipeline {
   return pipeline<MoveJobInput, JobOutput>({
     name: MOVE_PIPELINE,
@@ -225,12 +225,12 @@ async function movePage(
   return { outcomes, ...present({ last }) };
 }
 
-/** Whatever it was submitted with, a job acts on its own project only. */
+/** A job acts only on its own project, whatever its input names. */
 async function projectOfJob({ store }: EngineConfig, job: ExecutionId) {
   return projectOf((await store.executions.read(job))?.project);
 }
 
-/** Newest first, so that what comes meanwhile is not part of the job. */
+/** Newest first, so that later executions are not part of the job. */
 async function nextTargets(
   config: EngineConfig,
   { job, input }: Moving,

@@ -17,27 +17,30 @@ import type {
 } from './model.ts';
 
 export interface ReleaseStore {
-  /** The same again is fine (RE-3). */
+  /** Repeating the same request is safe (RE-3). */
   registerRelease(request: RegisterRelease): Promise<ReleaseRegistered>;
   release(key: ReleaseKey): Promise<Release | undefined>;
   /** Newest first. */
   releases(query: ListReleases): Promise<readonly Release[]>;
-  /** What was found out about a release stays with it, until it is looked at again. */
+  /** Keeps the result with the release until the next preflight. */
   notePreflight(request: NotePreflight): Promise<PreflightNoted>;
-  /** Activates, gives a share, promotes, rolls back, deactivates, retires: one act, one entry in the log (RE-4, RE-6). */
+  /**
+   * Activates, sets a percentage, promotes, rolls back, deactivates or retires. Each operation adds
+   * one entry to the log (RE-4, RE-6).
+   */
   changeLine(request: ChangeLine): Promise<LineChanged>;
   line(query: OfPipeline): Promise<Line>;
-  /** Of every pipeline that has a release, by its name. */
+  /** Every pipeline that has a release, by name. */
   lines(query: ListLines): Promise<readonly LineOf[]>;
   /** Newest first. */
   activations(query: ListActivations): Promise<readonly Activation[]>;
-  /** How many open executions are pinned to which release, by name. */
+  /** The number of open executions pinned to each release, by name. */
   pinned(query: OfPipeline): Promise<readonly Pinned[]>;
-  /** Gives an open execution that nobody runs another release (RE-8). */
+  /** Repins an open execution that no worker runs (RE-8). */
   moveExecution(request: MoveExecution): Promise<ExecutionMoved>;
-  /** What a worker has, and that it is on the way to taking work (RE-9, RE-11). */
+  /** A worker's pipelines and release, and the proof that its claim loop runs (RE-9, RE-11). */
   announce(request: Announcement): Promise<Announced>;
-  /** Those whose sessions are known, by session. */
+  /** Workers whose sessions the store knows, sorted by session. */
   workers(query: ListWorkers): Promise<readonly WorkerRecord[]>;
 }
 
@@ -56,14 +59,14 @@ export type PreflightNoted =
 export interface ListReleases {
   readonly project: ProjectName;
   readonly pipeline?: PipelineName;
-  /** Goes on below this one. */
+  /** Continues below this one. */
   readonly before?: Pick<Release, 'createdAt' | 'pipeline' | 'name'>;
   readonly limit: number;
 }
 
 export interface NotePreflight extends ReleaseKey {
   readonly preflight: Omit<Preflight, 'at'>;
-  /** Those that are open and were not looked at: what was found of them before stays. */
+  /** Open executions that this preflight did not replay. Their earlier results stay. */
   readonly unseen?: readonly ExecutionId[];
 }
 
@@ -83,7 +86,7 @@ export interface OfPipeline {
 
 export interface ListLines {
   readonly project: ProjectName;
-  /** Goes on behind this pipeline. */
+  /** Continues after this pipeline. */
   readonly after?: string;
   readonly limit: number;
 }
@@ -93,7 +96,7 @@ export interface LineOf extends Line {
 }
 
 export interface ListActivations extends OfPipeline {
-  /** Goes on below this version. */
+  /** Continues below this version. */
   readonly before?: number;
   readonly limit: number;
 }
@@ -105,7 +108,7 @@ export interface Pinned {
 
 export interface MoveExecution extends MoveRequest {
   readonly audit?: AuditStamp;
-  /** Y-23. */
+  /** Set if a job requests it (Y-23). */
   readonly job?: ExecutionId;
 }
 
@@ -124,7 +127,7 @@ export type Announced =
     >;
 
 export interface ListWorkers {
-  /** Those that work for it: for it alone, or for all. Every one when undefined. */
+  /** Workers for this project, alone or among all. Undefined: every worker. */
   readonly project?: ProjectName;
   readonly after?: SessionId;
   readonly limit: number;

@@ -1,5 +1,5 @@
-// What a release would break, before it is activated: what its contract changes, and which open executions its code
-// would not replay (RE-10).
+// Preflight of a release before its activation: its contract changes, and the open executions that
+// its code would not replay (RE-10).
 
 import { askWorker, type Ended } from '../../engine/ask-worker.ts';
 import type { EngineConfig, WorkerConfig } from '../../engine/config.ts';
@@ -88,7 +88,7 @@ export async function preflight(
   return { kind: 'looked', breaking, ...kept };
 }
 
-/** Evenly, so that old and new ones are among them. */
+/** Evenly spread, so that old and new ones are among them. */
 function spread(ids: readonly ExecutionId[], count: number): readonly ExecutionId[] {
   if (count >= ids.length) return ids;
   return Array.from(
@@ -131,7 +131,7 @@ async function changesOf(
   return { changes: keptOf(diffContracts(before.contract, release.contract)), against };
 }
 
-/** What breaks first; of very many, so many. */
+/** Breaking changes first; bounded. */
 function keptOf(changes: readonly ContractChange[]): readonly ContractChange[] {
   const breaking = changes.filter((each) => each.breaking);
   const others = changes.filter((each) => !each.breaking);
@@ -160,7 +160,7 @@ export type Compared =
     }
   | ({ readonly kind: 'refused' } & NoSuchRelease);
 
-/** Only what its contract changes. */
+/** Compares only the contracts. */
 export async function compare(
   { store: { executions } }: EngineConfig,
   asked: { readonly pipeline: string; readonly name: string; readonly options: CompareOptions },
@@ -185,11 +185,11 @@ function unknownRelease(pipeline: PipelineName, name: string): Compared {
   return { kind: 'refused', why: 'release-unknown', pipeline, name };
 }
 
-// Which executions of a pipeline a new release finds: open, and pinned to another one or to none.
+// The executions that a new release must handle: open, and pinned to another release or to none.
 
 const PAGE = 1_000;
 
-/** Those that nobody runs. */
+/** The statuses in which no worker runs the execution. */
 export const IDLE: readonly Status[] = ['queued', 'waiting'];
 export const OPEN: readonly Status[] = [...IDLE, 'running'];
 
@@ -210,15 +210,15 @@ export async function openElsewhere(
   }
 }
 
-// Preflight, as workers do it: those of a release replay open executions with its code, as short executions of the
-// engine's own that only they know by name. A coordinator has no code to run.
+// The worker's side of a preflight. Workers of a release replay open executions with its code, in
+// short executions that only they can claim. A coordinator has no code to run.
 
 interface Asked {
   readonly executions: readonly ExecutionId[];
 }
 
 interface Replayed {
-  /** Of the artifact that ran them. */
+  /** The digest of the artifact that replayed them. */
   readonly digest: string;
   readonly broken: readonly BrokenReplay[];
 }
@@ -254,11 +254,11 @@ interface ReplayAsked {
   readonly release: string;
   readonly digest: string;
   readonly executions: readonly ExecutionId[];
-  /** How long a worker has to take it and be done. */
+  /** The time for a worker to claim the replay and finish it. */
   readonly waitMs: number;
 }
 
-/** Undefined when nobody did it in time. */
+/** Undefined when no worker finished in time. */
 export async function replayElsewhere(
   config: EngineConfig,
   ended: Ended,
@@ -287,7 +287,7 @@ async function brokenIn(
   );
 }
 
-/** Undefined when it was replayed by another artifact. */
+/** Undefined if another artifact replayed them. */
 export function brokenSaid(
   said: unknown,
   { digest, executions }: Pick<ReplayAsked, 'digest' | 'executions'>,
@@ -299,7 +299,10 @@ export function brokenSaid(
 const WHY_CHARS_MAX = 4_096;
 const RELEASE_CHARS_MAX = 128;
 
-/** A worker says it, who may be anybody with that role: it stays with the release, for people to read. */
+/**
+ * Any worker with the role can send this, and the release keeps it for people to read. So check and
+ * bound every field.
+ */
 function brokenOf(said: unknown, asked: readonly ExecutionId[]): readonly BrokenReplay[] {
   const list: readonly unknown[] = Array.isArray(said) ? said : [];
   return list.slice(0, asked.length).flatMap((each) => {

@@ -1,4 +1,4 @@
-// Releases, as people deploy them through a coordinator.
+// Routes for releases and rollouts.
 
 import { ReleaseRefused } from '../../engine/failures.ts';
 import type { ProjectName } from '../../execution/names.ts';
@@ -171,9 +171,10 @@ function releaseRefused(refusal: ReleaseRefusal | MoveRefusal | NoSuchRelease): 
   return reply;
 }
 
-// Workers that are not what they say (RE-9), for who looks for them. The store keeps what a worker is; what it said
-// that it is, is known to the coordinator that refused it, until it says something else. What is registered is told
-// to who lists workers, never to the worker: it could say that next.
+// Lists workers whose announced release was refused (RE-9). The store keeps only the accepted
+// release. The coordinator that refused an announcement remembers it until the worker sends
+// another. Only callers that list workers see the registered values, never the worker: it could
+// announce those next.
 
 type Refusal = Exclude<
   Extract<Announced, { readonly kind: 'refused' }>,
@@ -183,18 +184,18 @@ type Refusal = Exclude<
 interface Refused {
   readonly refusal: Refusal;
   readonly digest: string;
-  /** Of its code, for the pipeline that it was refused for. */
+  /** The contract version of its code, for the refused pipeline. */
   readonly contract: string;
 }
 
-/** Of one project; of more than these the oldest are not known. */
+/** The limit per project; beyond it, the coordinator forgets the oldest. */
 const KNOWN_MAX = 1_000;
 
 type OfProjects = Map<ProjectName, Map<SessionId, Refused>>;
 
 const known: WeakMap<CoordinatorStore, OfProjects> = new WeakMap();
 
-/** With every announcement: what is well again is forgotten. */
+/** Call this for every announcement: a success removes the earlier refusal. */
 export function noteAnnounced(
   store: CoordinatorStore,
   said: Announcement & { readonly project: ProjectName },
@@ -217,7 +218,7 @@ export function noteAnnounced(
   all.set(project, own);
 }
 
-/** Of these sessions, those that this coordinator has refused. */
+/** The sessions that this coordinator has refused. */
 export async function refusedAmong(
   store: CoordinatorStore,
   sessions: readonly { readonly id: SessionId; readonly project: ProjectName | undefined }[],
@@ -257,7 +258,7 @@ function differenceOf(
     : { part: 'digest', announced: digest, registered: registered.digest };
 }
 
-/** What it said, why that is refused, and what to do. */
+/** Gives the announcement, the reason for the refusal, and the fix. */
 function detailOf(
   { pipeline, name, why, digest }: Pick<Refusal, 'pipeline' | 'name' | 'why'> & { digest: string },
   differs: Difference | undefined,

@@ -1,4 +1,4 @@
-// How the SQL stores write releases, lines and workers: one shape of row for both.
+// Rows of releases, rollouts and workers, in one shape for both SQL stores.
 
 import type { PipelineName, ProjectName } from '../../execution/names.ts';
 import type { Owner, SessionId } from '../../lease/names.ts';
@@ -46,7 +46,7 @@ export function toRelease(row: ReleaseRow): Release {
   };
 }
 
-/** What registering writes, in the order of the columns above. */
+/** The columns that a registration writes, in the order above. */
 export function fromRelease(
   release: RegisterRelease,
 ): Omit<ReleaseRow, 'created_at' | 'preflight' | 'retired_at'> {
@@ -77,7 +77,9 @@ export function toLine({ version, active, previous, candidate, percent }: LineRo
   };
 }
 
-/** Of a pipeline that has releases; all but its name is null where nobody ever acted. */
+/**
+ * A pipeline with releases. All other fields are null before the first operation on its rollout.
+ */
 export interface LineOfRow extends Omit<LineRow, 'version'> {
   readonly pipeline: string;
   readonly version: number | null;
@@ -123,7 +125,7 @@ export function toActivation(row: ActivationRow): Activation {
   };
 }
 
-/** RE-4: what the log says of an act. */
+/** The log entry of an operation (RE-4). */
 export function activationOf(
   { project, pipeline, act, actor, reason }: ChangeLine,
   made: {
@@ -177,7 +179,7 @@ export function toWorker(
   };
 }
 
-/** What it is not is not noted. */
+/** Omits a release that the worker does not run. */
 export function fromAnnouncement(
   told: Announcement,
   isRelease: boolean,

@@ -1,5 +1,5 @@
-// What people do about executions that went wrong: look at dead letters, drive them again, one or many, see
-// to compensations that fail, cancel many.
+// Repairs executions that went wrong: lists dead letters, re-drives one or many, handles failing
+// compensations, and cancels many.
 
 import type { EngineConfig } from '../../engine/config.ts';
 import { ActRefused } from '../../engine/failures.ts';
@@ -168,7 +168,7 @@ export class Repair {
   }
 }
 
-// Acts on many executions, each a durable job: re-drive dead letters, cancel what is open.
+// Bulk operations, each a durable job: re-drive dead letters, cancel open executions.
 
 export interface BulkRedriveOptions extends BulkOptions, Pick<RedriveOptions, 'mode' | 'release'> {
   readonly filter?: DeadLetterFilter;
@@ -183,7 +183,7 @@ interface StartedJob {
   result(): Promise<JobOutput>;
 }
 
-/** Submits a job; the engine's own `submit`. */
+/** Submits a job through the engine's own `submit`. */
 type SubmitJob = (
   input: AnyJobInput,
   options: SubmitOptions,
@@ -239,7 +239,7 @@ export class Bulk {
     const audit = stampOf(this.#config, `bulk-${act}`, said);
     const input = { act, ...paced, by: audit.actor, reason: audit.reason } as AnyJobInput;
     const placing: SubmitOptions = { lane: 'batch', tags: [JOB_PIPELINE], ...present({ key, by }) };
-    // What does nothing is no act.
+    // A dry run changes nothing, so it has no audit record.
     return this.#submit(input, { project, ...placing }, input.dryRun ? undefined : audit);
   }
 
@@ -259,7 +259,7 @@ export class Bulk {
 
 const JOB_NAMES = ['perSecond', 'dryRun', 'by', 'reason', 'key'] as const;
 
-/** What a job does, and to what. */
+/** The operation of a job, and its targets. */
 type Target<Input> = Input extends AnyJobInput ? Omit<Input, keyof Paced> : never;
 
 function paceOf({ perSecond, dryRun }: Partial<Paced>): Pick<Paced, 'perSecond' | 'dryRun'> {

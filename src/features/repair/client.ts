@@ -1,4 +1,4 @@
-// Dead letters and bulk acts.
+// The client's methods for dead letters and bulk jobs.
 
 import { ask, type Calls, type PageQuery } from '../../client/calls.ts';
 import type { BulkCancelBody, BulkRedriveBody } from './messages.ts';
@@ -7,7 +7,7 @@ export interface DeadLetterQuery extends PageQuery {
   readonly pipeline?: string;
   readonly code?: string;
   readonly step?: string;
-  /** Only those that were not driven again. */
+  /** Only letters without a re-drive. */
   readonly open?: boolean;
 }
 

@@ -1,4 +1,4 @@
-// A terminal execution is repaired by a new one (Y-20 … Y-22). Pure.
+// Re-drives an ended execution as a new one (Y-20 … Y-22). Pure.
 
 import {
   compensatingExecution,
@@ -23,19 +23,19 @@ interface RedriveView {
   readonly of: ExecutionRecord | undefined;
   /** The open re-drive of it, if there is one. */
   readonly open: ExecutionId | undefined;
-  /** Whoever has the id of the request. */
+  /** The execution that already has the requested id. */
   readonly byId: ExecutionRecord | undefined;
 }
 
 export interface RedriveRequest {
   readonly of: ExecutionId;
   readonly project: ProjectName;
-  /** Its `redriveOf` is `of`; it has no key: the old one keeps that. */
+  /** Its `redriveOf` is `of`. It has no key, because the old execution keeps it. */
   readonly submit: SubmitRequest;
-  /** What is reused of the old history, after `submitted`. */
+  /** The reused events of the old history, after `submitted`. */
   readonly events: readonly NewEvent[];
   readonly compensating: boolean;
-  /** What is reused has registered compensations (Y-3). */
+  /** The reused events have registered compensations (Y-3). */
   readonly compensable: boolean;
 }
 
@@ -43,7 +43,7 @@ export type RedriveDecision =
   | {
       readonly kind: 'insert';
       readonly execution: ExecutionRecord;
-      /** All of them, `submitted` first. */
+      /** All events, `submitted` first. */
       readonly events: readonly HistoryEvent[];
     }
   | { readonly kind: 'existing'; readonly id: ExecutionId }
@@ -82,14 +82,14 @@ export function decideRedrive(
   };
 }
 
-// An execution that nobody runs starts to undo what it did (Y-3). Pure.
+// An execution that no worker runs begins to undo its steps (Y-3). Pure.
 
 export interface TurnedBack {
   readonly execution: ExecutionRecord;
   readonly event: HistoryEvent;
 }
 
-/** Of a queued or waiting execution; `cause` is the body of the event. */
+/** For a queued or waiting execution; `cause` is the body of the event. */
 export function turnBack(execution: ExecutionRecord, cause: Payload, now: Instant): TurnedBack {
   const seq = execution.seq + 1;
   const event = historyEvent({ kind: 'compensating', body: cause }, { seq, at: now });
@@ -97,10 +97,10 @@ export function turnBack(execution: ExecutionRecord, cause: Payload, now: Instan
   return { execution: { ...compensatingExecution(queued), seq }, event };
 }
 
-// What a re-drive reuses of a history that has ended (Y-20). Pure.
+// Plans which events of an ended history a re-drive reuses (Y-20). Pure.
 //
-//   forward     everything the code was given, up to where it went wrong; from there on it is done again
-//   compensate  everything, with what is undone already; what failed to be undone is tried again
+// forward     everything the code got, up to the failure; from there on the code runs again
+// compensate  everything, including finished compensations; failed ones run again
 
 export type RedriveMode = 'forward' | 'compensate';
 
@@ -128,13 +128,13 @@ interface Body {
 interface Read {
   readonly event: HistoryEvent;
   readonly body: Body;
-  /** How many checkpoints came before it: after each, calls have the keys again that others had. */
+  /** The number of checkpoints before it; call keys repeat after each. */
   readonly era: number;
   /** Era and key. */
   readonly call: string | undefined;
 }
 
-/** What the code was given. Claims, parks and the like are of the execution that had them. */
+/** Events that gave the code a result. Claims, parks and the like belong to the old execution. */
 const GIVEN: ReadonlySet<HistoryEventKind> = new Set<HistoryEventKind>([
   'step-completed',
   'step-failed',
@@ -149,7 +149,7 @@ const GIVEN: ReadonlySet<HistoryEventKind> = new Set<HistoryEventKind>([
   'checkpointed',
 ]);
 
-/** `from`: the name or the key of the call to begin with; the one that failed unless said. */
+/** `from`: the name or the key of the call to begin with. Default: the one that failed. */
 export function planRedrive(
   history: readonly HistoryEvent[],
   { mode, from }: { readonly mode: RedriveMode; readonly from?: string },
@@ -185,7 +185,7 @@ export function planRedrive(
   return { kind: 'plan', events: kept.map(({ event }) => again(event)), reused, compensable };
 }
 
-/** Where it went wrong: the call that its failure names, or a wait that ended without an answer. */
+/** The point of failure: the call that the failure names, or an await without an answer. */
 function startOf(events: readonly Read[], given: readonly Read[]): number {
   const failed = causeOf(events)?.failure?.at;
   if (failed !== undefined) {
@@ -199,7 +199,7 @@ function startOf(events: readonly Read[], given: readonly Read[]): number {
   return isUnanswered ? given.findIndex(({ call }) => call === end.call) : -1;
 }
 
-/** The first so called since the last checkpoint; before that, when there is none. */
+/** The first call of that name since the last checkpoint, or else before it. */
 function namedStart(given: readonly Read[], from: string): number {
   const era = eraAfter(given);
   const isNamed = ({ event, body }: Read): boolean => body.key === from || event.name === from;
@@ -217,7 +217,10 @@ const CAUSES: ReadonlySet<HistoryEventKind> = new Set<HistoryEventKind>([
   'quarantined',
 ]);
 
-/** Children and awaits that were still open belong to the old execution: nobody would tell the new one. */
+/**
+ * Children and awaits that were still open belong to the old execution and would never notify the
+ * new one.
+ */
 function firstUnfinished(given: readonly Read[]): number {
   const settled = new Set(
     given.filter(({ event }) => event.kind === 'await-settled').map(({ call }) => call),
@@ -232,7 +235,7 @@ function firstUnfinished(given: readonly Read[]): number {
   return index < 0 ? given.length : index;
 }
 
-/** Begun and not settled: tried anew, with fresh budgets. */
+/** Drops calls that began without settling: they start again, with fresh budgets. */
 function withoutLoose(kept: readonly Read[]): readonly Read[] {
   const settled = new Set(kept.filter(isSettlement).map(({ call }) => call));
   return kept.filter((each) => isSettlement(each) || settled.has(each.call));
@@ -271,7 +274,7 @@ function planUndoing(events: readonly Read[]): RedrivePlan {
   return { kind: 'plan', events: kept.map(again), reused, compensable: false };
 }
 
-/** What counts as undone, and what operators said to it; failures do not. */
+/** Finished compensations and decisions of operators. Failures run again. */
 const UNDONE: ReadonlySet<HistoryEventKind> = new Set<HistoryEventKind>([
   'step-completed',
   'signal-received',
@@ -283,7 +286,7 @@ function causeEvent(events: readonly Read[]): NewEvent {
   return { kind: 'compensating', body };
 }
 
-/** Without its place in the old inbox: the new one counts anew. */
+/** Drops the message number, because the new execution has an inbox of its own. */
 function again({ kind, name, body }: NewEvent): NewEvent {
   const { n, ...said } = saidIn<{ readonly n: number }>(body);
   return {
@@ -310,7 +313,7 @@ function readAll(history: readonly HistoryEvent[]): readonly Read[] {
   });
 }
 
-/** The era in which a history goes on. */
+/** The era after the last event. */
 function eraAfter(events: readonly Read[]): number {
   const last = events.at(-1);
   return (last?.era ?? 0) + (last?.event.kind === 'checkpointed' ? 1 : 0);

@@ -1,5 +1,6 @@
-// Bulk acts as executions: a job goes through its items page by page, remembers where it is at each page,
-// and each item has one outcome, written with what was done to it (Y-23). So a job that dies goes on.
+// Bulk operations as executions. A job processes its items page by page and saves its position at
+// each page. Each item has one outcome, written together with its change (Y-23). So another worker
+// can continue a job after a crash.
 
 import type { EngineConfig } from '../../engine/config.ts';
 import type { Context } from '../../engine/context.ts';
@@ -25,13 +26,13 @@ import type { ListDeadLetters, Redrive, RedriveAnswer } from './port.ts';
 
 export const JOB_PIPELINE = 'holdfast.job';
 
-/** What every job is told. */
+/** The options of every job. */
 export interface BulkOptions extends Omit<Acting, 'project'> {
-  /** At most so many a second. */
+  /** The highest rate, in items per second. */
   readonly perSecond?: number;
-  /** Counts what would be done and does nothing. */
+  /** Counts the items and changes nothing. */
   readonly dryRun?: boolean;
-  /** Same key, same job. */
+  /** The same key yields the same job. */
   readonly key?: string;
 }
 
@@ -78,10 +79,10 @@ export interface PageDone {
 
 const PAGE = 200;
 const COUNTED = 5_000;
-/** Cancels at once: each is a transaction of its own. */
+/** Concurrent cancels; each is a transaction of its own. */
 const LANES = 16;
 
-/** Known to every worker. */
+/** Every worker with a store of its own runs it. */
 export function jobPipeline(config: EngineConfig): AnyPipeline {
   return pipeline<JobInput, JobOutput>({
     name: JOB_PIPELINE,
@@ -98,7 +99,7 @@ function runJob(config: EngineConfig, ctx: Context, input: JobInput): Promise<Jo
   });
 }
 
-/** `doPage` goes on below an id, and says where it ended. */
+/** `doPage` continues below an id and returns its last one. */
 export async function pageByPage(
   config: EngineConfig,
   ctx: Context,
@@ -116,12 +117,13 @@ export async function pageByPage(
     state = added(state, done);
     ctx.progress(state);
     if (done.last === undefined) {
-      // A page that was repeated is counted by what stands for its items.
+      // Count the stored items, because a repeated page would count twice.
       return input.dryRun
         ? { seen: state.seen, outcomes: state.outcomes }
         : ctx.step('count', () => countItems(config, ctx.id));
     }
-    // Behind a checkpoint it would be forgotten by whoever takes the job over meanwhile.
+    // Sleep before the checkpoint: a worker that takes over restarts after the checkpoint and would
+    // skip the sleep.
     if (input.perSecond !== undefined) {
       await ctx.sleep(Math.ceil((1_000 * done.outcomes.length) / input.perSecond));
     }
@@ -158,7 +160,7 @@ interface PageAsked {
 async function doPage(config: EngineConfig, asked: PageAsked): Promise<PageDone> {
   const own = await config.store.executions.read(asked.job);
   const { input } = asked;
-  // Whatever it was submitted with, a job acts on its own project only.
+  // A job acts only on its own project, whatever its input names.
   const filter = { ...input.filter, project: projectOf(own?.project) };
   return doTargets(config, { ...asked, input: { ...input, filter } as JobInput });
 }
@@ -172,7 +174,7 @@ async function doTargets(config: EngineConfig, asked: PageAsked): Promise<PageDo
   return { outcomes, ...present({ last }) };
 }
 
-/** Newest first, so that what comes meanwhile is not part of the job. */
+/** Newest first, so that later executions are not part of the job. */
 async function targetsOf(
   config: EngineConfig,
   { input, size, before, job }: PageAsked,
@@ -209,7 +211,7 @@ async function cancelAll(
   });
 }
 
-/** What is asked for together is written together, by stores that can. */
+/** Stores that can write requests together do so. */
 async function redriveAll(
   config: EngineConfig,
   asked: PageAsked,
@@ -254,7 +256,7 @@ function actingOf({ job, input: { by, reason } }: PageAsked): Payload {
   return JSON.stringify({ by, reason, job }) as Payload;
 }
 
-// Drives an execution that has ended again: a new one that reuses what the old one finished (Y-20 … Y-22).
+// Re-drives an ended execution as a new one that reuses the finished steps (Y-20 … Y-22).
 
 const HISTORY_PAGE = 2_000;
 
@@ -269,9 +271,9 @@ interface RedriveAsked extends Audited {
   readonly project: ProjectName;
   readonly mode: RedriveMode;
   readonly from?: string;
-  /** The release of the new one; what is active unless said. */
+  /** The release of the new execution. Default: the active one. */
   readonly release?: string;
-  /** Who and why, as the new one's `submitted` event says it. */
+  /** The actor and the reason, for the new execution's `submitted` event. */
   readonly acting: Payload;
   readonly job?: ExecutionId;
 }
@@ -285,7 +287,7 @@ export class RedriveImpossible extends Fault {
   }
 }
 
-/** What is driven again, and all that it did. */
+/** The execution to re-drive, and its history. */
 interface Ended {
   readonly old: ExecutionRecord;
   readonly history: readonly HistoryEvent[] | 'too-large';
@@ -300,7 +302,7 @@ export async function redriveEnded(
   return config.store.executions.redrive(redriveOf(config, asked, ended));
 }
 
-/** What is asked of the store; throws when there is nothing to ask. */
+/** Builds the request to the store; throws if a re-drive is impossible. */
 function redriveOf(config: EngineConfig, asked: RedriveAsked, ended: Ended | undefined): Redrive {
   const { id, project, mode, from, acting, job, audit, release } = asked;
   if (ended === undefined || ended.old.project !== project) {
@@ -324,7 +326,7 @@ function redriveOf(config: EngineConfig, asked: RedriveAsked, ended: Ended | und
   };
 }
 
-/** What the old one was asked for, but for its key and its parent, which the old one keeps. */
+/** The old submission without its key and its parent, which the old execution keeps. */
 function submitAgain(old: ExecutionRecord, id: ExecutionId, acting: Payload): Redrive['submit'] {
   const { project, pipeline, lane, input, lineage, tags, attributes } = old;
   const { deadlineMs, concurrency, rate, template, submittedBy, scheduled, traceparent } = old;
@@ -336,13 +338,13 @@ function submitAgain(old: ExecutionRecord, id: ExecutionId, acting: Payload): Re
   };
 }
 
-/** Bounds what is in memory at once: histories can be long. */
+/** Bounds the histories in memory, because they can be long. */
 const EVENTS_MAX = 5_000;
 const BYTES_MAX = 16 * 1024 * 1024;
-/** Of one alone, which is read in pages. */
+/** The limit for a single history, which is read in pages. */
 const CHARS_MAX = 64 * 1024 * 1024;
 
-/** Many, with few questions; as few at a time as their histories ask for. */
+/** Reads many histories with few queries, in batches that fit into memory. */
 async function* endedOf(
   config: EngineConfig,
   ids: readonly ExecutionId[],
@@ -354,7 +356,7 @@ async function* endedOf(
   }
 }
 
-/** At least one. */
+/** Returns at least one. */
 function fewOf(left: readonly ExecutionRecord[]): readonly ExecutionRecord[] {
   let events = 0;
   const end = left.findIndex(({ seq }, nth) => {
@@ -398,12 +400,12 @@ async function wholeHistory(config: EngineConfig, id: ExecutionId): Promise<Ende
   }
 }
 
-/** What the `submitted` event of a re-drive says. */
+/** The body of a re-drive's `submitted` event. */
 export function redriveSaid(of: ExecutionId, acting: Payload): Payload {
   return JSON.stringify({ redriveOf: of, ...(JSON.parse(acting) as object) }) as Payload;
 }
 
-// What callers ask of dead letters, checked and turned into a query.
+// Checks a filter of dead letters and turns it into a query.
 
 export interface DeadLetterFilter {
   readonly project?: string;

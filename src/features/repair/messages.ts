@@ -1,4 +1,4 @@
-// Dead letters, re-drives and bulk acts.
+// Dead letters, re-drives and bulk jobs.
 
 import { type Static, Type } from 'typebox';
 import { actBody, commandAnswer, idParams } from '../../protocol/messages/execution.ts';

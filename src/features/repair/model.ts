@@ -1,4 +1,4 @@
-// Dead letters: what is left of an execution that ended without having done its work, for people (Y-10).
+// Dead letters: the record that a failed execution leaves for people (Y-10).
 
 import type { TerminalStatus } from '../../execution/execution.ts';
 import type { Failure, FailureCategory } from '../../execution/failure.ts';
@@ -41,12 +41,12 @@ export function deadLetterOf(failure: Failure, attempts = 0): DeadLetter {
   return { category, code, reason: message, ...(at === undefined ? {} : { step: at }), attempts };
 }
 
-/** They are listed and counted by it, so there is an index, which takes no more than a few. */
+/** Bounded, because lists and counts use an index over the code. */
 const CODE_BYTES_MAX = 256;
 
 /**
- * What failed may say anything, and no database keeps a NUL or half of a surrogate pair, nor a code of any length:
- * the end must not fail by that.
+ * A failure may have any text. Databases accept no NUL, no half of a surrogate pair and no code of
+ * any length. The end of an execution must not fail because of that.
  */
 export function storable(letter: DeadLetter): DeadLetter {
   const { code, reason, step } = letter;
@@ -65,6 +65,6 @@ function fit(text: string): string {
 function short(text: string): string {
   if (Buffer.byteLength(text) <= CODE_BYTES_MAX) return text;
   const kept = Buffer.from(text).subarray(0, CODE_BYTES_MAX - Buffer.byteLength('…'));
-  // What was cut in the middle of a character is not that character.
+  // The cut may fall inside a character, so drop the replacement character.
   return `${kept.toString().replace(/\uFFFD$/, '')}…`;
 }

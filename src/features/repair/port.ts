@@ -14,25 +14,25 @@ export interface RepairStore {
   deadLetters(query: ListDeadLetters): Promise<readonly DeadLetterRecord[]>;
   /** The most frequent first. */
   deadLetterGroups(query: GroupDeadLetters): Promise<readonly DeadLetterGroup[]>;
-  /** An outcome that needs no other write; the first one stays. */
+  /** Records an outcome that needs no other write. The first outcome stays. */
   noteJobItem(request: NoteJobItem): Promise<void>;
-  /** By target. */
+  /** Sorted by target. */
   jobItems(query: ListJobItems): Promise<readonly JobItem[]>;
 }
 
 export interface Redrive extends RedriveRequest, Audited {
-  /** Y-23. */
+  /** Set if a job requests it (Y-23). */
   readonly job?: ExecutionId;
 }
 
 export type RedriveAnswer =
-  /** `existing`: the same id was there, or the job has done this item before. */
+  /** `existing`: the store already has this id, or the job has already processed this item. */
   | { readonly kind: 'submitted'; readonly id: ExecutionId; readonly existing: boolean }
   | ({ readonly kind: 'refused' } & (CommandRefusal | RedriveRefusal | SubmitRefusal));
 
 export interface GroupDeadLetters {
   readonly project: ProjectName;
-  /** Only those that were not driven again. */
+  /** Only letters without a re-drive. */
   readonly open?: boolean;
 }
 
@@ -41,9 +41,9 @@ export interface ListDeadLetters {
   readonly pipeline?: PipelineName;
   readonly code?: string;
   readonly step?: string;
-  /** Those that were not driven again. */
+  /** Only letters without a re-drive. */
   readonly open?: boolean;
-  /** Goes on below this id. */
+  /** Continues below this id. */
   readonly before?: ExecutionId;
   readonly limit: number;
 }
@@ -52,7 +52,7 @@ export interface JobItem {
   readonly target: ExecutionId;
   /** `submitted`, `done`, `passed-on`, `moved`, `no-change`, or the `why` of a refusal. */
   readonly outcome: string;
-  /** Of a re-drive: what was submitted. */
+  /** For a re-drive: the new execution. */
   readonly made?: ExecutionId;
   readonly at: Instant;
 }
@@ -65,7 +65,7 @@ export interface NoteJobItem {
 
 export interface ListJobItems {
   readonly job: ExecutionId;
-  /** Goes on after this target. */
+  /** Continues after this target. */
   readonly after?: ExecutionId;
   readonly limit: number;
 }

@@ -1,4 +1,4 @@
-// Executions that went wrong: their dead letters, driving them again, what is undone of them.
+// Routes for failed executions: dead letters, re-drives and compensations.
 
 import type { ExecutionRecord } from '../../execution/execution.ts';
 import { parseExecutionId } from '../../execution/names.ts';
@@ -75,7 +75,7 @@ function deadLetterMessage(record: DeadLetterRecord): DeadLetterMessage {
   return { ...rest, at: formatInstant(at) };
 }
 
-// Acts on many executions: durable jobs, which are paused, resumed and stopped like any execution.
+// Routes for bulk jobs. Operators pause, resume and stop a job like any execution.
 
 const JOB_PIPELINES: readonly string[] = [JOB_PIPELINE, MOVE_PIPELINE];
 const PAGE = 100;
@@ -170,7 +170,9 @@ async function jobFor(
   return record;
 }
 
-/** One that says what cannot be read takes no other from the list; asked for by its id, it says why. */
+/**
+ * An unreadable job must not hide the others from the list. Reading it by id returns the reason.
+ */
 function jobIfReadable(
   coordinator: Coordinator,
   record: ExecutionRecord,
@@ -187,7 +189,7 @@ async function unlessUnreadable<Read>(read: () => Promise<Read>): Promise<Read |
   }
 }
 
-/** As far as they are counts: builds before this one let workers elsewhere end a job. */
+/** Accepts only counts, because older builds let remote workers end a job. */
 function countsIn(said: unknown): JobOutput {
   const { seen, outcomes } = (said ?? {}) as {
     readonly seen?: unknown;

@@ -1,4 +1,4 @@
-// How the SQL stores write dead letters and the outcomes of bulk jobs: one shape of row for both.
+// Rows of dead letters and outcomes of bulk jobs, in one shape for both SQL stores.
 
 import type { TerminalStatus } from '../../execution/execution.ts';
 import type { FailureCategory } from '../../execution/failure.ts';
@@ -42,7 +42,7 @@ export function toDeadLetter(row: DeadLetterRow): DeadLetterRecord {
   };
 }
 
-/** The part that whoever ends the execution says. */
+/** The part that comes from the end of the execution. */
 export function fromDeadLetter(
   letter: DeadLetter,
 ): Pick<DeadLetterRow, 'category' | 'code' | 'reason' | 'step' | 'attempts'> {
@@ -86,7 +86,7 @@ export function toJobItem(row: JobItemRow): JobItem {
 
 type ItemAnswer = CommandAnswer | RedriveAnswer | ExecutionMoved;
 
-/** Y-23: what is kept of the answer, and the whole of it, to be given again. */
+/** The outcome of an item, and the whole response, for a repeated request (Y-23). */
 export function fromItemAnswer(
   answer: ItemAnswer,
 ): Pick<JobItemRow, 'outcome' | 'made'> & { readonly answer: string } {

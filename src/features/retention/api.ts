@@ -1,4 +1,4 @@
-// The archive, as people see it: what was removed, its documents, and whether they are intact.
+// The archive for operators: removed executions, their documents, and checks of these.
 
 import { isDate } from 'node:util/types';
 import type { Archive } from '../../archive/port.ts';
@@ -201,7 +201,7 @@ function placeOf(cursor: unknown): ArchivedPlace {
   return { endedAt: toInstant(Number(match[1])), id: cursorOf(match[2]) as ExecutionId };
 }
 
-// What a process is told about letting go of what has ended. A process that is told nothing removes nothing.
+// The retention options of a process. Without them it removes nothing.
 
 export interface RetentionOptions {
   /** Where executions go before they are removed; `none`: they are gone for good. */

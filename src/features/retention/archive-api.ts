@@ -1,4 +1,4 @@
-// Writes one execution into an archive: its documents, then the manifest (F-9).
+// Writes one execution to an archive: its documents first, then the manifest (F-9).
 
 import type { Archive } from '../../archive/port.ts';
 import type { EngineConfig } from '../../engine/config.ts';
@@ -31,13 +31,13 @@ import type { ArchivedAt, SeenOfEnded } from './model.ts';
 
 interface Archiving {
   readonly archive: Archive;
-  /** Values that went through a codec are written as it reads them. */
+  /** Decodes values that a codec sealed. */
   readonly decodes: boolean;
 }
 
 type Written = ArchivedAt & { readonly seen: SeenOfEnded };
 
-/** Undefined when it is gone meanwhile: then somebody else has archived it. */
+/** Undefined if the execution disappeared meanwhile: another process has archived it. */
 export async function writeExecution(
   config: EngineConfig,
   { archive, decodes }: Archiving,
@@ -76,7 +76,7 @@ export async function writeExecution(
 
 const DIGEST_SHOWN = 12;
 
-/** The same when it says the same: another version of it has another place. */
+/** Equal content has the same name; other content gets another place. */
 function nameOf(
   id: ExecutionId,
   drafts: readonly Draft[],
@@ -96,14 +96,14 @@ function placeOf(project: string, endedAt: Instant | undefined, name: string): s
 
 const NAME_MAX = 80;
 
-/** As a part of a path, whatever it is; two names are never the same. */
+/** Makes any name fit into a path. Different names stay different. */
 function safeName(name: string): string {
   if (/^[A-Za-z0-9_][A-Za-z0-9._-]*$/.test(name) && name.length <= NAME_MAX) return name;
   const readable = name.replaceAll(/[^A-Za-z0-9_-]/g, '_').slice(0, NAME_MAX);
   return `${readable}-${digestOf(Buffer.from(name)).slice(0, DIGEST_SHOWN)}`;
 }
 
-/** The ways in which a codec says that this is not for it. */
+/** Faults with which a codec refuses a value. */
 const SEALED: ReadonlySet<string> = new Set(['codec-missing', 'codec-refused', 'codec-broken']);
 
 async function attachmentOf(
@@ -134,8 +134,8 @@ async function attachmentOf(
   }
 }
 
-// All that is stored of an execution that has ended. Its rows go in one transaction: when its row is still there
-// after everything was read, all of it was.
+// Gathers everything that the store has of an ended execution. A removal deletes all its rows in
+// one transaction. So if the row still exists after the last read, nothing was missing.
 
 export interface AskedOf extends InteractionFound {
   readonly late: readonly Answer[];
@@ -155,7 +155,7 @@ export interface Gathered {
 
 const PAGE = 1_000;
 
-/** Undefined when it is not there, or goes meanwhile. */
+/** Undefined if the execution does not exist, or disappears meanwhile. */
 async function gather(store: ExecutionStore, id: ExecutionId): Promise<Gathered | undefined> {
   const execution = await store.read(id);
   if (execution === undefined) return undefined;
@@ -205,7 +205,7 @@ async function awaitsOf(
   );
 }
 
-// What stands in an archive, and whether it is still what was put there.
+// The documents of an archive, and the check that they are unchanged.
 
 export interface ArchivedDocument {
   readonly name: string;
@@ -228,7 +228,7 @@ interface Manifest {
 
 const MANIFEST = 'manifest.json';
 
-/** Undefined when it is not there, or is not what was written. */
+/** Undefined if it is missing or changed. */
 export async function readManifest(
   archive: Archive,
   { place, digest }: ArchivedAt,
@@ -238,7 +238,7 @@ export async function readManifest(
   return JSON.parse(Buffer.from(bytes).toString()) as Manifest;
 }
 
-/** Undefined when it is not there, or is not what was written. */
+/** Undefined if it is missing or changed. */
 export async function readDocument(
   archive: Archive,
   place: string,

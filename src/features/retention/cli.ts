@@ -1,4 +1,4 @@
-// holdfast archive list|search|get|verify|run: what ended and was removed.
+// `holdfast archive list|search|get|verify|run` works with ended executions that retention removed.
 
 import { writeFile } from 'node:fs/promises';
 import {
@@ -159,7 +159,7 @@ async function get(
   return 0;
 }
 
-/** One, or all that are archived: every document is read. */
+/** Verifies one execution or all archived ones, and reads every document. */
 async function verify(
   client: HoldfastClient,
   typed: Typed,
@@ -187,7 +187,7 @@ async function verify(
   return broken === 0 ? 0 : 1;
 }
 
-/** Page after page, until nothing more is due. */
+/** Repeats pages until nothing more is due. */
 async function run(
   client: HoldfastClient,
   typed: Typed,
@@ -209,7 +209,7 @@ async function run(
   return total.failed === 0 ? 0 : 1;
 }
 
-/** On a terminal only. */
+/** Prints on a terminal only. */
 function progress(text: string): void {
   if (process.stderr.isTTY) process.stderr.write(`\r${text}`);
 }

@@ -1,4 +1,4 @@
-// What was archived.
+// The client's methods for the archive.
 
 import { ask, type Calls, type PageQuery } from '../../client/calls.ts';
 import { requestTo } from '../../protocol/messages/request.ts';
@@ -8,7 +8,7 @@ export interface ArchiveFilter extends PageQuery {
   readonly pipeline?: string;
   readonly status?: ArchivedMessage['status'];
   readonly tag?: string;
-  /** Words of the key; all of them. */
+  /** Words of the key; all must match. */
   readonly text?: string;
   /** ISO 8601: ended at this time or later. */
   readonly from?: string;
@@ -18,7 +18,7 @@ export interface ArchiveFilter extends PageQuery {
 
 export function archiveOf(client: Calls) {
   return {
-    /** The last ended first. */
+    /** Sorted by end, newest first. */
     list: (filter: ArchiveFilter = {}) => ask(client, 'GET /v1/archive', filter),
     search: (text: string, filter: ArchiveFilter = {}) =>
       ask(client, 'GET /v1/archive', { ...filter, text }),
@@ -29,7 +29,7 @@ export function archiveOf(client: Calls) {
       return client.bytes(path, options);
     },
     verify: (id: string) => ask(client, 'GET /v1/archive/:id/verification', { id }),
-    /** One page of what is due; goes on with the cursor. */
+    /** Processes one page of due executions. Pass the cursor to continue. */
     run: (page: PageQuery = {}) => ask(client, 'POST /v1/archive/run', page),
   };
 }

@@ -1,5 +1,5 @@
-// The documents of one execution (F-9): made from what is stored and from nothing else, so that making them again
-// makes the same.
+// Builds the documents of one execution (F-9). They depend only on stored data, so building them
+// again yields the same bytes.
 
 import type { Envelope, ProjectPayloads } from '../../engine/values/payloads.ts';
 import type { ExecutionRecord } from '../../execution/execution.ts';
@@ -12,7 +12,7 @@ import type { AskedOf, Gathered } from './archive-api.ts';
 
 export const ARCHIVE_FORMAT = 'holdfast-archive-1';
 
-/** All but attachments, which are read when they are written. */
+/** All documents except attachments, which are read one by one while writing. */
 export async function documentsOf(gathered: Gathered, values: Values): Promise<readonly Draft[]> {
   const { execution, history, letter } = gathered;
   const steps = stepsOf(history);
@@ -87,7 +87,7 @@ const TIMES: ReadonlySet<string> = new Set([
   ...['settledAt', 'dueAt', 'nextAt', 'answeredAt'],
 ]);
 
-/** Times as people write them; values are opened by whoever has them. */
+/** Formats times for people. Callers decode the values. */
 function timed(record: object): Record<string, unknown> {
   return Object.fromEntries(
     Object.entries(record as Partial<ExecutionRecord>).map(([name, value]): [string, unknown] => {
@@ -97,14 +97,14 @@ function timed(record: object): Record<string, unknown> {
   );
 }
 
-// Values as the archive keeps them: as JSON where they can be read here, as they are stored where not. Large ones
-// are documents of their own.
+// Values in the archive: as JSON if this process can read them, otherwise as stored. Large values
+// become documents of their own.
 
-/** A document that is made when it is written. */
+/** A document before it is written. */
 export interface Draft {
   readonly name: string;
   readonly type: string;
-  /** What it is called where it came from, when that is something else. */
+  /** The original name, if that does not fit a file. */
   readonly title?: string;
   readonly bytes: Uint8Array;
 }
@@ -112,7 +112,7 @@ export interface Draft {
 export const JSON_TYPE = 'application/json';
 const DIGEST_SHOWN = 16;
 
-/** Faults that say of a value that it cannot be read here; all others say something of the store. */
+/** Faults that mean "this value is unreadable here"; all others concern the store. */
 const UNREADABLE: ReadonlySet<string> = new Set([
   ...['codec-missing', 'codec-refused', 'codec-broken', 'store-corrupt'],
 ]);
@@ -127,12 +127,15 @@ export class Values {
     this.#decodes = decodes;
   }
 
-  /** What a record has as input or progress. */
+  /** The input or progress of a record. */
   async ofPayload(payload: string): Promise<unknown> {
     return this.#open(JSON.parse(payload) as Envelope);
   }
 
-  /** What an event or a message says; `out` in it is a value. Others are told by their form. */
+  /**
+   * The body of an event or a message. Its `out` is a value; other values are recognised by their
+   * form.
+   */
   async ofBody(body: string | undefined): Promise<unknown> {
     if (body === undefined) return undefined;
     const parsed = parsedOf(body);
@@ -148,7 +151,7 @@ export class Values {
     if (isApart(value)) return this.#open(value as Envelope);
     const entries = Object.entries(value).map(async ([name, each]) => [
       name,
-      // What is inline is the user's own, whatever it looks like.
+      // Inline content belongs to the user, whatever its form.
       name === 'v' ? each : await this.#within(each),
     ]);
     return Object.fromEntries(await Promise.all(entries)) as unknown;
@@ -174,7 +177,7 @@ export class Values {
     return { document: name };
   }
 
-  /** As it is stored. */
+  /** The value as stored. */
   async #closed(envelope: Envelope, why: string): Promise<unknown> {
     const { ref, enc, by } = envelope;
     const bytes =
@@ -207,16 +210,16 @@ function isApart({ ref, enc, size, by }: Record<string, unknown>): boolean {
   return isKept || (typeof enc === 'string' && typeof by === 'string');
 }
 
-// The plan of an execution as it came to be: every call that its code made, in order, and what became of it.
+// The calls that the code made, in order, and the outcome of each.
 
 interface ArchivedStep {
-  /** `step:charge#1`; again after a checkpoint, with the next part. */
+  /** Such as `step:charge#1`. After a checkpoint, the same call may appear with the next part. */
   readonly call: string;
-  /** How many checkpoints came before it. */
+  /** The number of checkpoints before it. */
   readonly part: number;
   readonly name?: string;
   readonly outcome: 'completed' | 'failed' | 'open';
-  /** How often it failed on the way. */
+  /** The number of failed attempts. */
   readonly failures: number;
   readonly firstAt: string;
   readonly lastAt: string;
@@ -274,8 +277,8 @@ function bodyOf(body: string | undefined): {
   }
 }
 
-// The report of an archived execution, for people: Markdown that says what was asked for, what was done and how
-// it ended. What others wrote stands in it as text and as nothing else.
+// The report of an archived execution, for people: Markdown with its request, its steps and its
+// end. Text from users appears only as escaped text.
 
 interface Reported {
   readonly gathered: Gathered;
@@ -385,7 +388,7 @@ function table(head: readonly string[], rows: Rows): string {
   return [line(head), line(head.map(() => '---')), ...rows.map(line)].join('\n');
 }
 
-/** One line, in which nothing is markup. */
+/** One line without markup. */
 function cell(text: string): string {
   return text
     .replaceAll(/\s+/g, ' ')
@@ -394,7 +397,7 @@ function cell(text: string): string {
     .replaceAll(/[\\`*_[\]|#!]/g, (mark) => `\\${mark}`);
 }
 
-/** A block that what is in it cannot end. */
+/** A code block that its content cannot end. */
 function block(value: unknown): string {
   const text = JSON.stringify(value, null, 2) ?? 'nothing';
   const shown =

@@ -1,6 +1,7 @@
-// Lets go of what has ended and is due (F-1 … F-11). Every process that was told to may; the one that has the lease
-// does, in pages, and goes round. What it finds is archived, all of it, before the store is asked to remove it;
-// whether it may go, the store says when it does.
+// Removes ended executions that are due (F-1 … F-11). Any process with retention options may; the
+// holder of the lease does, in pages, round after round. It archives each execution completely
+// before it asks the store to remove it. The store decides at that moment whether the execution may
+// go.
 
 import { ArchiveUnavailable } from '../../archive/port.ts';
 import type { EngineConfig } from '../../engine/config.ts';
@@ -21,11 +22,11 @@ import { isDue, type KeepMs, keepOf, keptFor, type Removable, shortestKeep } fro
 const RETENTION_KEY = 'holdfast/retention';
 
 const PAGE = 500;
-/** So many pages in one look. */
+/** The most pages in one round. */
 const PAGES_MAX = 20;
-/** So many are archived at once: most of it is waiting for the archive. */
+/** Concurrent archivals; most of their time is waiting for the archive. */
 const AT_ONCE = 8;
-/** Ids are made by the clocks of submitters, and ends are told by that of the store. */
+/** Submitters' clocks create the ids, and the store's clock records the ends. */
 const SKEW_MS = 3_600_000;
 const PROJECTS_PAGE = 500;
 
@@ -41,12 +42,12 @@ export class Retention {
     this.#duty = new SingleDuty(config, { key: RETENTION_KEY, everyMs, trouble, look }, session);
   }
 
-  /** Resolves when nothing of it is under way. */
+  /** Resolves when no round is under way. */
   stop(): Promise<void> {
     return this.#duty.stop();
   }
 
-  /** From where it ended the last time; from the start, the next time, when it has come to the end. */
+  /** Continues where the last round ended, or starts over after the last page. */
   async #look(goesOn: () => boolean): Promise<void> {
     const policy = await policyOf(this.#config);
     for (let pages = 0; pages < PAGES_MAX && goesOn(); pages += 1) {
@@ -60,9 +61,9 @@ export class Retention {
   }
 }
 
-/** How long what is of which project is kept. */
+/** The retention of each project. */
 interface Policy {
-  /** Undefined: nothing ever goes. */
+  /** Undefined: nothing is ever removed. */
   readonly shortestMs: number | undefined;
   of(project: ProjectName): KeepMs;
 }
@@ -97,7 +98,7 @@ interface LettingGo {
   readonly project?: ProjectName;
   readonly after?: ExecutionId;
   readonly limit?: number;
-  /** Asked before each one. */
+  /** Checked before each execution. */
   readonly goesOn: () => boolean;
 }
 
@@ -105,15 +106,18 @@ interface LetGo {
   readonly due: number;
   readonly archived: number;
   readonly removed: number;
-  /** Could not be archived; each was said as trouble. */
+  /** Executions that could not be archived; each was reported as trouble. */
   readonly failed: number;
-  /** Where to go on; absent after the last page. */
+  /** The start of the next page; absent after the last page. */
   readonly next?: ExecutionId;
 }
 
 const NOTHING: LetGo = { due: 0, archived: 0, removed: 0, failed: 0 };
 
-/** One page of executions. Rejects when the archive or the store is away: what it has not done stays as it is. */
+/**
+ * Processes one page. Rejects if the archive or the store is unavailable; the rest then stays
+ * unchanged.
+ */
 export async function letGoPage(config: EngineConfig, asked: LettingGo): Promise<LetGo> {
   const { policy, project, after, limit = PAGE } = asked;
   const { shortestMs } = policy;
@@ -135,7 +139,7 @@ export async function letGoPage(config: EngineConfig, asked: LettingGo): Promise
   return { due: due.length, ...tally, ...present({ next }) };
 }
 
-/** F-6. */
+/** Archives an execution and then removes it (F-6). */
 async function letGoOf(
   config: EngineConfig,
   item: Removable,
@@ -152,7 +156,7 @@ async function letGoOf(
   return removal.kind === 'removed' ? 'removed' : 'kept';
 }
 
-/** Undefined where nothing is archived. What goes wrong with one of them alone is no reason to leave the others. */
+/** Undefined without an archive. A problem with one execution must not stop the others. */
 async function archivedFirst(
   config: EngineConfig,
   id: ExecutionId,

@@ -1,4 +1,4 @@
-// What was archived: the index, the documents of one, whether they are intact, and archiving now.
+// The archive: its index, the documents of one execution, verification, and archiving now.
 
 import { type Static, Type } from 'typebox';
 import { TERMINAL, type TerminalStatus } from '../../execution/execution.ts';

@@ -1,4 +1,4 @@
-// How long the ended are kept, and what may go (docs/spec/retention.md). Pure.
+// Retention times, and the decision to remove (docs/spec/retention.md). Pure.
 
 import { type ExecutionRecord, TERMINAL, type TerminalStatus } from '../../execution/execution.ts';
 import type { ExecutionId, PipelineName, ProjectName } from '../../execution/names.ts';
@@ -15,31 +15,31 @@ export const KEEP_NAMES: readonly KeepName[] = [
 /** Milliseconds since the end; null: for ever. Where nothing is said, somebody else says it, or for ever. */
 export type KeepMs = Readonly<Partial<Record<KeepName, number | null>>>;
 
-/** The longest time that can be said: a hundred years. */
+/** The longest possible time: a hundred years. */
 export const KEEP_MS_MAX: number = 100 * 366 * 86_400_000;
 
-/** F-1: what a project says goes before what the deployment says, name by name. */
+/** A project's settings override the deployment's, name by name (F-1). */
 export function keepOf(deployment: KeepMs, project: KeepMs = {}): KeepMs {
   return { ...deployment, ...project };
 }
 
-/** The shortest time after which anything goes; undefined when all is kept for ever. */
+/** The shortest retention; undefined if everything is kept for ever. */
 export function shortestKeep(keep: KeepMs): number | undefined {
   const times = KEEP_NAMES.map((name) => keep[name]).filter((ms) => typeof ms === 'number');
   return times.length === 0 ? undefined : Math.min(...times);
 }
 
-/** Something that has ended and that nothing refers to (F-2). */
+/** An ended execution that nothing refers to (F-2). */
 export interface Removable {
   readonly id: ExecutionId;
   readonly project: ProjectName;
   readonly status: TerminalStatus;
   readonly endedAt: Instant;
-  /** Its dead letter was not driven again. */
+  /** Its dead letter has no re-drive. */
   readonly hasOpenLetter: boolean;
 }
 
-/** How long it is kept; undefined: for ever. */
+/** Its retention; undefined means for ever. */
 export function keptFor({ status, hasOpenLetter }: Removable, keep: KeepMs): number | undefined {
   return keep[hasOpenLetter ? 'deadLetter' : status] ?? undefined;
 }
@@ -49,11 +49,14 @@ export function isDue(item: Removable, keep: KeepMs, now: Instant): boolean {
   return ms !== undefined && item.endedAt + ms <= now;
 }
 
-/** What can change of an execution that has ended: what was archived must be what is removed (F-6). */
+/**
+ * The parts of an ended execution that can still change. The removed state must equal the archived
+ * one (F-6).
+ */
 export interface SeenOfEnded {
-  /** How many answers came too late. */
+  /** The number of late answers. */
   readonly late: number;
-  /** What its dead letter says. */
+  /** The re-drive that its dead letter names. */
   readonly redrivenBy?: ExecutionId;
 }
 
@@ -76,7 +79,7 @@ export interface ArchivedExecution {
   readonly digest: string;
 }
 
-/** Where it was archived. */
+/** The place of its documents. */
 export interface ArchivedAt {
   readonly place: string;
   readonly digest: string;
@@ -100,17 +103,20 @@ export function archivedOf(
   };
 }
 
-/** More words of one text are not looked for. */
+/** The index and a search use at most this many words of a text. */
 const WORDS_MAX = 16;
 
-/** F-7: what a key is found by. Letters and digits that stand together, in lower case; the whole, too. */
+/**
+ * The words by which a key is found: runs of letters and digits in lower case, and the whole key
+ * (F-7).
+ */
 export function keyWords(text: string): readonly string[] {
   const lower = text.toLowerCase();
   const words = lower.match(/[\p{L}\p{N}]+/gu) ?? [];
   return [...new Set([...words, lower])].slice(0, WORDS_MAX);
 }
 
-/** What is looked for: each of these. */
+/** The words of a search; all must match. */
 export function searchWords(text: string): readonly string[] {
   const words = text.toLowerCase().match(/[\p{L}\p{N}]+/gu) ?? [];
   return [...new Set(words)].slice(0, WORDS_MAX);
@@ -121,11 +127,11 @@ export function searchWords(text: string): readonly string[] {
 export interface RemoveRequest {
   readonly id: ExecutionId;
   readonly project: ProjectName;
-  /** How long the ended are kept, by its status; absent: while its dead letter is closed, for ever. */
+  /** The retention for its status. Absent: keep for ever while the dead letter is closed. */
   readonly keepMs?: number;
-  /** The same while its dead letter is open. */
+  /** The retention while its dead letter is open. */
   readonly letterMs?: number;
-  /** With what was archived of it; absent: there is no archive, and nothing stays. */
+  /** The archived state. Absent: there is no archive, and nothing remains. */
   readonly archived?: ArchivedAt & { readonly seen: SeenOfEnded };
 }
 
@@ -133,7 +139,7 @@ interface RemoveView {
   readonly execution: ExecutionRecord | undefined;
   readonly hasOpenLetter: boolean;
   readonly seen: SeenOfEnded;
-  /** Its parent, what it drives again or what it continues is still there. */
+  /** Its parent, the execution that it re-drives, or its predecessor still exists. */
   readonly isHeld: boolean;
   /** A child, a re-drive or its successor is open. */
   readonly isNeeded: boolean;
@@ -169,7 +175,7 @@ function isSame(a: SeenOfEnded, b: SeenOfEnded): boolean {
   return a.late === b.late && a.redrivenBy === b.redrivenBy;
 }
 
-/** Which execution an event names that begins or ends a chain of continuations; undefined when it is none. */
+/** The execution that an event of a continuation chain names; undefined for other events. */
 export function namedBy(
   body: string | undefined,
   name: 'continues' | 'continuedAs',

@@ -1,4 +1,4 @@
-// The part of the port that lets go of what has ended, and keeps the index of what was archived (F-1 … F-8).
+// The part of the port that removes ended executions and keeps the archive's index (F-1 … F-8).
 
 import type { TerminalStatus } from '../../execution/execution.ts';
 import type { ExecutionId, PipelineName, ProjectName } from '../../execution/names.ts';
@@ -6,25 +6,28 @@ import type { Instant } from '../../support/clock.ts';
 import type { ArchivedExecution, Removable, RemoveRequest, WhyKept } from './model.ts';
 
 export interface RetentionStore {
-  /** A page of executions, by id: those in it that ended so long ago and that nothing refers to (F-2, F-8). */
+  /**
+   * A page of executions by id: those that ended long enough ago and that nothing refers to (F-2,
+   * F-8).
+   */
   removable(query: ListRemovable): Promise<RemovablePage>;
-  /** All that there is of it, at once, if it is as it was asked for (F-4). */
+  /** Removes everything of it at once, if it is still in the requested state (F-4). */
   remove(request: RemoveRequest): Promise<Removal>;
   archived(id: ExecutionId): Promise<ArchivedExecution | undefined>;
-  /** The last ended first (F-7). */
+  /** Sorted by end, newest first (F-7). */
   listArchived(query: ListArchived): Promise<readonly ArchivedExecution[]>;
 }
 
 export interface ListRemovable {
-  /** Of this one only. */
+  /** Only this project. */
   readonly project?: ProjectName;
-  /** Since their end. */
+  /** The time since their end. */
   readonly endedMs: number;
-  /** Goes on above this id. */
+  /** Continues above this id. */
   readonly after?: ExecutionId;
   /** Ends below this id. */
   readonly before?: ExecutionId;
-  /** So many are looked at. */
+  /** The number of executions to look at. */
   readonly limit: number;
 }
 
@@ -32,7 +35,7 @@ export interface RemovablePage {
   readonly items: readonly Removable[];
   /** Store time. */
   readonly now: Instant;
-  /** Where to go on; absent after the last page. */
+  /** The start of the next page; absent after the last page. */
   readonly next?: ExecutionId;
 }
 
@@ -40,7 +43,7 @@ export type Removal =
   | { readonly kind: 'removed' }
   | { readonly kind: 'kept'; readonly why: WhyKept };
 
-/** Where one stands in the order of the list. */
+/** The position in the list. */
 export interface ArchivedPlace {
   readonly endedAt: Instant;
   readonly id: ExecutionId;
@@ -51,13 +54,13 @@ export interface ListArchived {
   readonly pipeline?: PipelineName;
   readonly status?: TerminalStatus;
   readonly tag?: string;
-  /** All of these are words of its key; in lower case. */
+  /** All of these are words of its key, in lower case. */
   readonly words?: readonly string[];
   /** Ended at this time or later. */
   readonly from?: Instant;
   /** Ended before this time. */
   readonly to?: Instant;
-  /** Goes on below this one. */
+  /** Continues below this one. */
   readonly before?: ArchivedPlace;
   readonly limit: number;
 }

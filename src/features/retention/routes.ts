@@ -1,4 +1,4 @@
-// What was archived, looked at; and archiving now.
+// Routes that read the archive, and archive now.
 
 import { writtenTimes } from '../../protocol/rest/handling.ts';
 import { notFound } from '../../protocol/rest/problems.ts';
@@ -36,7 +36,7 @@ export const archiveRoutes: readonly Route[] = routesOf(archiveOperations, {
     await knownTo(coordinator, caller, params.id);
     const bytes = await coordinator.holdfast.archive.document(params.id, query.name);
     if (bytes === undefined) throw await documentUnknown(coordinator, params.id, query.name);
-    // As with attachments: a browser must not act on what others wrote.
+    // As with attachments: a browser must not interpret content from users.
     const headers = { 'content-disposition': 'attachment', 'x-content-type-options': 'nosniff' };
     return { status: 200, raw: { type: 'application/octet-stream', bytes }, headers };
   },
@@ -86,7 +86,7 @@ async function documentUnknown(
 
 const NAMED_MAX = 20;
 
-/** What belongs to another project is not there. */
+/** An execution of another project counts as missing. */
 async function knownTo({ store }: Coordinator, caller: Caller, id: string): Promise<void> {
   const found = await store.executions.archived(id as ArchivedExecution['id']);
   if (found?.project !== caller.project) throw notFound(`archived execution ${id}`);

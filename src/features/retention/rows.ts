@@ -1,4 +1,4 @@
-// How the SQL stores write the index of what was archived: one shape of row for both.
+// Rows of the archive's index, in one shape for both SQL stores.
 
 import type { TerminalStatus } from '../../execution/execution.ts';
 import type { ExecutionId, PipelineName, ProjectName } from '../../execution/names.ts';
@@ -65,7 +65,7 @@ export interface ArchivedLabel {
   readonly value: string;
 }
 
-/** F-7: each once. */
+/** Each label once (F-7). */
 export function archivedLabels({ tags, key }: ArchivedExecution): readonly ArchivedLabel[] {
   return [
     ...[...new Set(tags)].map((value) => ({ kind: ARCHIVED_LABELS.tag, value })),

@@ -1,4 +1,4 @@
-// Schedules, as callers see them. They are kept in the store; workers fire them (duty.ts).
+// Schedules for callers. The store keeps them, and workers fire them (duty.ts).
 
 import type { EngineConfig } from '../../engine/config.ts';
 import type { Acting, Page } from '../../engine/holdfast.ts';
@@ -113,7 +113,7 @@ export class Schedules {
         nextAt,
       });
       if (answer.kind === 'done') this.#changed();
-      // Otherwise it was changed in between: the next time is another.
+      // The schedule changed in between, so compute the next time again.
       if (answer.kind !== 'stale') return answer;
     }
   }
@@ -137,7 +137,7 @@ export class Schedules {
 
   async #nextOf(when: When): Promise<Instant> {
     const times = await timesOf(when);
-    // The store's time: it decides what is due, and the clock of this host may be hours away from it.
+    // Use the store's time: it decides what is due, and the clock of this host may differ by hours.
     const { now } = await this.#config.store.executions.dueSchedules({ limit: 1 });
     const next = times.after(now);
     if (next !== undefined) return next;

@@ -1,11 +1,11 @@
-// Schedules, as a client sees them.
+// The client's methods for schedules.
 
 import { ask, type Calls, type PageQuery, withTags } from '../../client/calls.ts';
 import type { ScheduleBody } from './messages.ts';
 
 export function schedulesClient(client: Calls) {
   return {
-    /** Made, or changed to this. */
+    /** Creates the schedule, or replaces it. */
     put(id: string, body: ScheduleBody) {
       const sent = withTags(`The input of schedule "${id}"`, body, 'input');
       return ask(client, 'PUT /v1/schedules/:id', { ...sent, id });

@@ -1,6 +1,6 @@
-// The part of a worker that fires schedules. Every worker does, whatever it runs; the store lets one of them.
-// It knows when the next one is due, so that it asks then and not before; what others put or change it hears
-// of with `maintain`.
+// The part of a worker that fires schedules. Every worker tries, whatever pipelines it runs; the
+// store lets one succeed. A worker knows the next due time, so it asks only then. It learns of
+// other processes' changes through `maintain`.
 
 import type { EngineConfig } from '../../engine/config.ts';
 import { TemplateRefused } from '../../engine/failures.ts';
@@ -11,23 +11,25 @@ import { InvalidInput } from '../../support/fault.ts';
 import type { Schedule } from './model.ts';
 import { type Plan, submitsFor, timesOf } from './plan-api.ts';
 
-/** How many are fired in one go. */
+/** The most schedules fired in one round. */
 const BATCH = 500;
-/** `catchUp: 'all'` makes this many at most: the last ones. */
+/** `catchUp: 'all'` submits at most this many: the last ones. */
 const CATCH_UP_MAX = 1_000;
-/** A time that is found later than this was missed. */
+/** A time that a worker finds later than this counts as missed. */
 const ON_TIME_MS = 60_000;
 const TROUBLE_PAUSE_MS = 5_000;
-/** After a mistake in what it submits, the next time is at least so far away. */
+/** After a mistake in the submission, the next time is at least this far away. */
 const MISTAKE_MS = 60_000;
 const LEFT_MS = 60_000;
 const LEFT_MAX = 10_000;
 
 export class Scheduler {
   readonly #config: EngineConfig;
-  /** Monotonic. At once, to begin with: what was missed is caught up with. */
+  /** Monotonic. Starts at zero to look at once, so that missed times are caught up. */
   #dueAtMs = 0;
-  /** By project and id: those that this process could not fire, and when it tried. */
+  /**
+   * Schedules that this process could not fire, by project and id, and the time of its last try.
+   */
   readonly #left: Map<string, number> = new Map();
 
   constructor(config: EngineConfig) {
@@ -38,7 +40,7 @@ export class Scheduler {
     return Math.max(0, this.#dueAtMs - this.#config.clock.monotonicMs());
   }
 
-  /** Something has changed: asks when it is next asked to fire. */
+  /** A schedule changed, so look at the next opportunity. */
   look(): void {
     this.#dueAtMs = 0;
   }
@@ -49,13 +51,14 @@ export class Scheduler {
     this.#dueAtMs = Math.min(this.#dueAtMs, atMs);
   }
 
-  /** Never rejects: claims go on when schedules are in trouble. */
+  /** Never rejects: claims go on when schedules fail. */
   async fireWhenDue(): Promise<void> {
     if (this.dueInMs > 0) return;
-    // Whoever says `look` from here on is not forgotten.
+    // Reset before the query, so that a later `look` is kept.
     this.#dueAtMs = Number.POSITIVE_INFINITY;
     try {
-      // Beyond those that are left to others, so that they hold up nobody.
+      // Ask for more than those that are left to other processes, so that they do not block the
+      // rest.
       const limit = BATCH + this.#left.size;
       const answer = await this.#config.store.executions.dueSchedules({ limit });
       this.heard(answer.nextInMs);
@@ -77,7 +80,7 @@ export class Scheduler {
     } catch (fault) {
       const what = `Schedule "${schedule.id}" of project "${schedule.project}" could not be fired`;
       if (!isMistake(fault)) {
-        // This process cannot, or not now; another one may.
+        // This process cannot fire it, or not now; another one may.
         if (!isOutage(fault) && this.#left.size < LEFT_MAX) this.#left.set(name, nowMs);
         this.#trouble(what, fault);
         return;
@@ -87,7 +90,10 @@ export class Scheduler {
     }
   }
 
-  /** X-35: what can never be submitted is moved on, so that it neither stays in front nor is tried all the time. */
+  /**
+   * A submission that can never succeed moves on. Otherwise it would stay first and be tried
+   * without end (X-35).
+   */
   async #leaveOut(schedule: Schedule, now: Instant): Promise<void> {
     const { project, id, digest, nextAt: expected } = schedule;
     if (expected === undefined) return;
@@ -110,7 +116,7 @@ export class Scheduler {
     if (expected === undefined) return undefined;
     const { when, overlap, catchUp } = JSON.parse(schedule.plan) as Plan;
     const times = await timesOf(when);
-    // Of several at once all but one would be skipped.
+    // With `skip`, all but one of several at once would be skipped.
     const isForAll = catchUp === 'all' && overlap === 'allow';
     const due = times.due(expected, now, isForAll ? CATCH_UP_MAX : 1);
     const newest = due.at(-1) ?? expected;
@@ -130,14 +136,14 @@ export class Scheduler {
     return this.#config.clock.monotonicMs() + TROUBLE_PAUSE_MS;
   }
 
-  /** It stays due, and is tried again, here or elsewhere. */
+  /** The schedule stays due; this process or another tries again. */
   #trouble(what: string, fault: unknown): void {
     this.#dueAtMs = Math.min(this.#dueAtMs, this.#afterTrouble());
     tellTrouble(this.#config.observer, what, fault);
   }
 }
 
-/** One of each project after the other, each project's longest due first. */
+/** Alternates between projects; within a project, the longest due goes first. */
 function inTurn(due: readonly Schedule[]): readonly Schedule[] {
   const rounds: Schedule[][] = [];
   const taken = new Map<string, number>();
@@ -150,7 +156,7 @@ function inTurn(due: readonly Schedule[]): readonly Schedule[] {
   return rounds.flat();
 }
 
-/** It fails for everybody, until people change something. */
+/** The fault is the same in every process, until an operator changes something. */
 function isMistake(fault: unknown): boolean {
   return fault instanceof InvalidInput || fault instanceof TemplateRefused;
 }

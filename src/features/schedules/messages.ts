@@ -1,4 +1,4 @@
-// Schedules: what is submitted by itself.
+// Schedules: submissions at set times.
 
 import { type Static, Type } from 'typebox';
 import { attributes } from '../../protocol/messages/execution.ts';
@@ -79,7 +79,7 @@ export const scheduleOperations = {
     at: 'PUT /v1/schedules/:id',
     summary: 'Makes it, or changes it to this. What is paused stays paused.',
     allows: ['operate'],
-    // It decides what is submitted.
+    // The schedule decides what is submitted.
     needs: ['submit'],
     params: scheduleParams,
     body: scheduleBody,

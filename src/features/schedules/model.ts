@@ -1,5 +1,5 @@
-// Schedules: when something is submitted by itself. A store keeps when the next time is and moves it; what
-// comes after it, and what is submitted, the engine says.
+// Schedules submit at set times. The store keeps the next time and advances it. The engine computes
+// the time after that, and the submission.
 
 import type { ExecutionId, ProjectName } from '../../execution/names.ts';
 import type { ScheduleRefusal } from '../../execution/refusal.ts';
@@ -8,23 +8,23 @@ import type { Instant } from '../../support/clock.ts';
 export interface Schedule {
   readonly project: ProjectName;
   readonly id: string;
-  /** When and what, as the engine has written it; stores never look inside. */
+  /** The times and the submission, as the engine wrote them. Stores never look inside. */
   readonly plan: string;
-  /** Of the plan, before any codec: whether two are the same is decided by this. */
+  /** The digest of the plan before any codec. Equal digests mean equal plans. */
   readonly digest: string;
   readonly paused: boolean;
-  /** Absent while it is paused, and when no time is left. */
+  /** Absent while paused, and when no time is left. */
   readonly nextAt?: Instant;
-  /** The time of the last fire: when it was due. */
+  /** The due time of the last fire. */
   readonly firedAt?: Instant;
-  /** What the last fire submitted. */
+  /** The execution that the last fire submitted. */
   readonly lastExecution?: ExecutionId;
   readonly createdAt: Instant;
-  /** Who put it there. */
+  /** The actor that put it. */
   readonly by?: string;
 }
 
-// What becomes of a schedule that is paused or resumed (X-33). Pure.
+// Decides pause and resume of a schedule (X-33). Pure.
 
 export type ScheduleDecision =
   | { readonly kind: 'done' | 'no-change' | 'stale' }
@@ -35,7 +35,7 @@ export function decidePauseSchedule(schedule: Schedule | undefined, id: string):
   return { kind: schedule.paused ? 'no-change' : 'done' };
 }
 
-/** `stale`: the next time that came with the request is of another plan. */
+/** `stale`: the requested next time belongs to another plan. */
 export function decideResumeSchedule(
   schedule: Schedule | undefined,
   { id, digest }: { readonly id: string; readonly digest: string },

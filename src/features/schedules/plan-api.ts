@@ -1,4 +1,5 @@
-// What a schedule is: its options, checked, as a plan that is stored, and the submissions that follow.
+// Checks the options of a schedule, builds the stored plan, and builds the submissions of each
+// fire.
 
 import type { Cron } from 'croner';
 import type { EngineConfig } from '../../engine/config.ts';
@@ -78,14 +79,14 @@ const NAMES: readonly (keyof PutScheduleOptions)[] = [
 ];
 const OPTION_NAMES = ['lane', 'deadlineMs', 'concurrency', 'rate', 'tags', 'attributes'];
 const EVERY_MS_MIN = 100;
-/** With the time behind it, it is a key. */
+/** Shorter than a key, because the key adds the time. */
 const ID_BYTES_MAX = 200;
 
 export function checkedScheduleId(id: unknown): string {
   return boundedText('The id of a schedule', id, ID_BYTES_MAX);
 }
 
-/** What was asked for, with its digest. */
+/** The request, with its digest. */
 interface Planned {
   readonly id: string;
   readonly project: ProjectName;
@@ -154,19 +155,20 @@ async function targetOf(
     return { pipeline: pipelineOf('schedules.put', pipeline).name };
   }
   const ref = present({ template, version });
-  // As each fire does: parameters that cannot be laid over the defaults are refused now.
+  // Try the merge that each fire makes, so that parameters that do not fit the defaults are refused
+  // now.
   (await templatedBy(config, project, ref)).inputOf(input);
   return ref;
 }
 
-/** Kept as it was given: whoever runs it checks it again, and a schema may change what it lets pass. */
+/** Keeps the input as given. The worker validates it again, and a schema may change values. */
 async function checkInput<Input>({ pipeline, input }: PutScheduleOptions<Input>): Promise<void> {
   if (pipeline === undefined) return;
   const { name, input: schema } = pipelineOf('schedules.put', pipeline);
   if (schema !== undefined) await validated(`The input of "${name}"`, schema, input);
 }
 
-/** One for each time. What they have in common is made once. */
+/** One submission per time; the common parts are built once. */
 export async function submitsFor(
   config: EngineConfig,
   schedule: Schedule,
@@ -189,7 +191,7 @@ export async function submitsFor(
       ...first,
       id: execution,
       lineage: execution,
-      // X-34: the same for everybody who fires this time.
+      // The same key for every process that fires this time (X-34).
       key: `schedule:${id}@${formatInstant(at)}`,
       scheduled: { id, at },
       attributes: { ...first.attributes, schedule: id, scheduledAt: at },
@@ -197,17 +199,17 @@ export async function submitsFor(
   });
 }
 
-// When a schedule is due: every so often, or by a cron expression in a time zone. Cron is read by `croner`
-// (ADR 0013), which is loaded when the first expression is met and not before.
+// The due times of a schedule: at an interval, or by a cron expression in a time zone. `croner`
+// parses cron (ADR 0013); the first expression loads it.
 
 export type When =
   | { readonly every: number }
   | { readonly cron: string; readonly timeZone: string };
 
 export interface Times {
-  /** The first one after this; undefined when there is none. */
+  /** The first time after this one; undefined when there is none. */
   after(at: Instant): Instant | undefined;
-  /** From the first, which is one of them and is due, until now; the last `limit` of them, in order. */
+  /** The times from `first`, which is due itself, until now: the last `limit` of them, in order. */
   due(first: Instant, now: Instant, limit: number): readonly Instant[];
 }
 
@@ -220,7 +222,7 @@ export async function timesOf(when: When): Promise<Times> {
   const { cron, timeZone } = when;
   try {
     const times = timesByCron(new Cron(cron, { timezone: timeZone, mode: '5-part' }));
-    // The time zone is looked at when it is needed.
+    // `croner` checks the time zone only on use, so use it once.
     times.after(toInstant(0));
     return times;
   } catch (cause) {
@@ -251,7 +253,8 @@ function timesByCron(cron: Cron): Times {
       return next === null ? undefined : toInstant(next.getTime());
     },
     due(first, now, limit) {
-      // Backwards, so that years of downtime cost no more than days. It looks at whole seconds before this one.
+      // Searches backwards, so that years of downtime cost no more than days. `previousRuns` looks
+      // at whole seconds before this one.
       const found = cron
         .previousRuns(limit + 1, dateOf(laterBy(now, 1_000)))
         .map((date) => toInstant(date.getTime()))

@@ -8,18 +8,18 @@ import type { Audited } from '../audit/model.ts';
 import type { Schedule, ScheduleDecision } from './model.ts';
 
 export interface ScheduleStore {
-  /** Made, or changed when its digest is another one. */
+  /** Creates it, or replaces it if its digest differs. */
   putSchedule(request: PutSchedule): Promise<SchedulePut>;
   schedule(query: NamedSchedule): Promise<Schedule | undefined>;
-  /** By id. */
+  /** Sorted by id. */
   schedules(query: ListSchedules): Promise<readonly Schedule[]>;
   pauseSchedule(request: ScheduleCommand): Promise<ScheduleAnswer>;
   resumeSchedule(request: ResumeSchedule): Promise<ScheduleAnswer>;
-  /** What it has submitted stays. */
+  /** Executions that it submitted stay. */
   removeSchedule(request: ScheduleCommand): Promise<{ readonly kind: 'done' | 'no-change' }>;
-  /** Whose time has come, the longest due first, and when the next one's will. */
+  /** Due schedules, longest due first, and the time until the next. */
   dueSchedules(query: { readonly limit: number }): Promise<DueSchedules>;
-  /** Submits for the times that have come and moves on to the next, for whoever comes first. */
+  /** Submits for the due times and advances to the next. Only the first caller succeeds. */
   fireSchedule(request: FireSchedule): Promise<ScheduleFired>;
 }
 
@@ -35,23 +35,23 @@ export interface PutSchedule extends ScheduleCommand {
   readonly digest: string;
   readonly nextAt: Instant;
   readonly by?: string;
-  /** How many schedules its project may have, unless the project's own settings differ (P-14). */
+  /** The limit of schedules, unless the project's own settings differ (P-14). */
   readonly quota?: number;
 }
 
 export type SchedulePut =
-  /** Not changed when the same was there. */
+  /** `changed` is false if the same was there. */
   { readonly kind: 'put'; readonly changed: boolean } | ({ readonly kind: 'refused' } & OverQuota);
 
 export interface ListSchedules {
   readonly project: ProjectName;
-  /** Goes on after this id. */
+  /** Continues after this id. */
   readonly after?: string;
   readonly limit: number;
 }
 
 export interface ResumeSchedule extends ScheduleCommand {
-  /** Of the plan from which `nextAt` follows. */
+  /** The digest of the plan from which `nextAt` follows. */
   readonly digest: string;
   readonly nextAt: Instant;
 }
@@ -62,28 +62,28 @@ export type ScheduleAnswer = ScheduleDecision;
 export interface DueSchedules {
   readonly now: Instant;
   readonly due: readonly Schedule[];
-  /** Until the next one that is not among them. */
+  /** The time until the next one that is not in `due`. */
   readonly nextInMs?: number;
 }
 
 export interface FireSchedule extends NamedSchedule {
-  /** The plan that all of this follows from. */
+  /** The digest of the plan that the request follows from. */
   readonly digest: string;
-  /** It is moved on from here only. */
+  /** The fire succeeds only if this is still the next time. */
   readonly expected: Instant;
   /** Absent when there is no next time. */
   readonly nextAt?: Instant;
-  /** One for each time, in order, each with a key; none when those times are left out. */
+  /** One per time, in order, each with a key. Empty if those times are left out. */
   readonly submits: readonly Submit[];
   /** The last of those times. */
   readonly firedAt: Instant;
-  /** Nothing is submitted while what the last fire submitted, or was continued as, is open. */
+  /** Submits nothing while the last submitted execution, or its continuation, is open. */
   readonly skipsWhileOpen: boolean;
 }
 
 export type ScheduleFired =
   | { readonly kind: 'fired'; readonly ids: readonly ExecutionId[] }
-  /** Moved on, and nothing was submitted: this one is open. */
+  /** Advanced without a submission, because this execution is open. */
   | { readonly kind: 'skipped'; readonly open: ExecutionId }
-  /** Somebody else moved, changed, paused or removed it. */
+  /** Another caller advanced, changed, paused or removed it. */
   | { readonly kind: 'moved' };

@@ -1,4 +1,4 @@
-// Schedules: what is submitted by itself.
+// Routes for schedules.
 
 import { requireOpenName, withEtag } from '../../protocol/rest/handling.ts';
 import { refusalReply } from '../../protocol/rest/problems.ts';

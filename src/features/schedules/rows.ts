@@ -1,4 +1,4 @@
-// How the SQL stores write schedules: one shape of row for both.
+// Rows of schedules, in one shape for both SQL stores.
 
 import type { ExecutionId, ProjectName } from '../../execution/names.ts';
 import { type Instant, toInstant } from '../../support/clock.ts';
@@ -32,7 +32,10 @@ export function toSchedule(row: ScheduleRow): Schedule {
   };
 }
 
-/** Of rows by their next time, one more than asked for: those that are due, and how long until the rest. */
+/**
+ * Takes rows by next time, one more than the limit. Returns the due ones, and the time until the
+ * next.
+ */
 export function dueOf(
   rows: readonly ScheduleRow[],
   now: Instant,

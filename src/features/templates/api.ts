@@ -1,4 +1,4 @@
-// Templates: what to submit, kept in the store under an id and a version that never changes.
+// Templates: submissions that the store keeps under an id and a version that never changes.
 
 import type { EngineConfig } from '../../engine/config.ts';
 import { TemplateRefused } from '../../engine/failures.ts';
@@ -141,7 +141,7 @@ export class Templates {
   }
 }
 
-/** What a pipeline or a template makes of what was asked for. */
+/** Builds the submission from a pipeline or a template. */
 export function submissionFor<Input>(
   config: EngineConfig,
   target: Pipeline<Input, unknown> | string | TemplateRef,
@@ -156,12 +156,12 @@ export function isTemplateRef(target: unknown): target is TemplateRef {
   try {
     return typeof target === 'object' && target !== null && 'template' in target;
   } catch {
-    // Whatever it is, it is no pipeline either, and told so.
+    // It is not a pipeline either, and the caller learns that.
     return false;
   }
 }
 
-/** X-31: parameters over the defaults, options over those of the template. */
+/** Parameters override the template's defaults, and options override its options (X-31). */
 async function submissionByTemplate<Input>(
   config: EngineConfig,
   ref: TemplateRef,
@@ -177,7 +177,7 @@ async function submissionByTemplate<Input>(
   });
 }
 
-/** What a template makes of what is submitted by it. */
+/** A template, ready to build inputs. */
 interface Templated {
   readonly template: TemplateVersion;
   readonly pipeline: PipelineName;
@@ -228,7 +228,7 @@ function checkedVersion(version: unknown): number {
   return wholeNumber('The version of a template', version, { min: 1, max: VERSION_MAX });
 }
 
-/** By itself, or that of a pipeline. */
+/** A name, or the name of a pipeline. */
 function nameOf(given: PutTemplateOptions['pipeline']): PipelineName {
   if (typeof given === 'string') return parsePipelineName(given);
   let name: unknown;
@@ -240,7 +240,7 @@ function nameOf(given: PutTemplateOptions['pipeline']): PipelineName {
   return parsePipelineName(name);
 }
 
-/** A cursor, as `list` made it. */
+/** Parses a cursor of `list`. */
 function versionOf(cursor: unknown): TemplateVersion {
   const parts = typeof cursor === 'string' ? /^(\d{1,10}):(.+)$/s.exec(cursor) : null;
   if (parts === null) {

@@ -1,11 +1,11 @@
-// Templates, as a client sees them.
+// The client's methods for templates.
 
 import { ask, type Calls, type PageQuery, withTags } from '../../client/calls.ts';
 import type { TemplateBody } from './messages.ts';
 
 export function templatesClient(client: Calls) {
   return {
-    /** A version is written once; the same again is fine. */
+    /** Writes a version once; repeating the same content is safe. */
     put(id: string, version: number, body: TemplateBody) {
       const sent = withTags(`The defaults of "${id}"`, body, 'defaults');
       return ask(client, 'PUT /v1/templates/:id/versions/:version', { ...sent, id, version });

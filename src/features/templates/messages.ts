@@ -1,4 +1,4 @@
-// Templates: what is kept to be submitted.
+// Templates: stored submissions.
 
 import { type Static, Type } from 'typebox';
 import { concurrency, rate, tags } from '../../protocol/messages/execution.ts';
@@ -15,10 +15,10 @@ import {
   value,
 } from '../../protocol/messages/words.ts';
 
-/** Of a template. */
+/** The version of a template. */
 export const version = Type.Integer({ minimum: 1, maximum: 1_000_000_000 });
 
-/** Where what is submitted stands in line. */
+/** Options that place a submission in the queue. */
 export const PLACING = {
   lane: Type.Optional(lane),
   tags: Type.Optional(tags),
@@ -53,7 +53,7 @@ export const templateOperations = {
     at: 'PUT /v1/templates/:id/versions/:version',
     summary: 'Writes a version, once; the same again is fine.',
     allows: ['operate'],
-    // It decides what is submitted.
+    // The template decides what is submitted.
     needs: ['submit'],
     params: closed({ id: name, version }),
     body: templateBody,

@@ -1,5 +1,5 @@
-// Templates: what to submit, kept under a name. A version never changes, so an execution that names its
-// template and version says for good what it was submitted with.
+// Templates: submissions kept under a name. A version never changes, so the template and version of
+// an execution always identify what was submitted.
 
 import type { ConcurrencyKey, Lane, RateKey } from '../../execution/execution.ts';
 import type { Payload, PipelineName, ProjectName } from '../../execution/names.ts';
@@ -11,7 +11,7 @@ export interface TemplateVersion {
   readonly version: number;
 }
 
-/** What a submission gets from it unless the caller says otherwise. */
+/** Defaults for options that the caller leaves out. */
 export interface TemplateOptions {
   readonly lane?: Lane;
   readonly tags?: readonly string[];

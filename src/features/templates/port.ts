@@ -6,18 +6,18 @@ import type { Audited } from '../audit/model.ts';
 import type { Template, TemplateVersion } from './model.ts';
 
 export interface TemplateStore {
-  /** A version is written once; the same content again is fine. */
+  /** Writes a version once; repeating the same content is safe. */
   putTemplate(request: PutTemplate): Promise<TemplatePut>;
-  /** Of the version, or of the newest. */
+  /** The given version, or the newest. */
   template(query: ReadTemplate): Promise<Template | undefined>;
-  /** By id; the newest version of each first. */
+  /** Sorted by id; the newest version of each first. */
   templates(query: ListTemplates): Promise<readonly Template[]>;
 }
 
 export type PutTemplate = Omit<Template, 'createdAt'> & Audited;
 
 export type TemplatePut =
-  /** `existing` when the same content was there. */
+  /** `existing`: the store already has the same content. */
   | { readonly kind: 'put'; readonly existing: boolean }
   | ({ readonly kind: 'refused' } & Extract<TemplateRefusal, { why: 'template-conflict' }>);
 
@@ -29,9 +29,9 @@ export interface ReadTemplate {
 
 export interface ListTemplates {
   readonly project: ProjectName;
-  /** Only the versions of this one. */
+  /** Only the versions of this template. */
   readonly id?: string;
-  /** Goes on after this one. */
+  /** Continues after this one. */
   readonly after?: TemplateVersion;
   readonly limit: number;
 }

@@ -1,4 +1,4 @@
-// Templates: what to submit, kept under an id and a version that never changes.
+// Routes for templates.
 
 import { requireOpenName, withEtag } from '../../protocol/rest/handling.ts';
 import { refusalReply } from '../../protocol/rest/problems.ts';

@@ -1,4 +1,4 @@
-// How the SQL stores write templates: one shape of row for both.
+// Rows of templates, in one shape for both SQL stores.
 
 import type { Payload, PipelineName, ProjectName } from '../../execution/names.ts';
 import { toInstant } from '../../support/clock.ts';
@@ -39,7 +39,7 @@ export function toTemplate(row: TemplateRow): Template {
   };
 }
 
-/** what is there already is the same, or it is not. */
+/** Compares with the stored version: the same content, or a conflict. */
 export function putAgain({ id, version, digest }: PutTemplate, stored: string): TemplatePut {
   return stored === digest
     ? { kind: 'put', existing: true }
