@@ -1,5 +1,5 @@
-// Where workers connect: so many at most, and who is too slow is cut off, as over HTTP. gRPC has no such limits
-// of its own.
+// Accepts workers' connections. It limits their number and closes slow ones, as over HTTP, because
+// gRPC has no such limits of its own.
 
 import { once } from 'node:events';
 import { type AddressInfo, createServer, type Server, type Socket } from 'node:net';
@@ -12,12 +12,12 @@ import type { Caller } from '../rest/route.ts';
 
 export interface ConnectionsParts {
   readonly host: string;
-  /** 0: any that is free. */
+  /** 0 picks any free port. */
   readonly port: number;
   readonly connectionsMax: number;
   /** Called with each connection, before TLS. */
   readonly connected: (socket: Socket) => void;
-  /** How long one may say nothing at its beginning. */
+  /** The longest silence at the start of a connection. */
   readonly requestMs: number;
   readonly timers: Timers;
   readonly tls?: Pick<TlsOptions, 'key' | 'cert' | 'minVersion'>;
@@ -25,7 +25,7 @@ export interface ConnectionsParts {
 }
 
 const OVER_TLS: TlsOptions = { minVersion: 'TLSv1.2', ALPNProtocols: ['h2'] };
-/** What every connection of HTTP/2 begins with. */
+/** The length of the preface that begins every HTTP/2 connection. */
 const PREFACE_BYTES = 24;
 const CLOSE_MS_MAX = 2_000;
 
@@ -42,7 +42,7 @@ export class Connections {
       tls === undefined
         ? createServer(came)
         : createTlsServer({ ...OVER_TLS, ...tls, handshakeTimeout }, came);
-    // Who does not agree on it, or not in time.
+    // The TLS handshake failed or timed out.
     this.#server.on('tlsClientError', (_: Error, socket: Socket) => socket.destroy());
     this.#server.maxConnections = connectionsMax;
     this.#server.prependListener('connection', connected);
@@ -66,17 +66,17 @@ export class Connections {
     return (this.#server.address() as AddressInfo).port;
   }
 
-  /** How much of it was read so far. */
+  /** The bytes read so far. */
   bytesOf(peer: string): number {
     return this.#sockets.get(peer)?.bytesRead ?? 0;
   }
 
-  /** By the name that gRPC has for it: address and port of the other side. */
+  /** The peer's name in gRPC: the remote address and port. */
   cut(peer: string): void {
     this.#sockets.get(peer)?.destroy();
   }
 
-  /** None come any more; those there are end by themselves, or after a while. */
+  /** Accepts no more connections. Open ones end by themselves, or after a limit. */
   async close(): Promise<void> {
     const closed = once(this.#server, 'close');
     this.#server.close();
@@ -98,21 +98,22 @@ export class Connections {
       cancel();
       if (this.#sockets.get(peer) === socket) this.#sockets.delete(peer);
     });
-    // Whoever takes it hears of its faults; before that there is nothing to lose.
+    // The new owner of the socket handles its errors. Before that there is nothing to lose.
     socket.on('error', () => undefined);
     take(socket);
   }
 }
 
-// A message by itself is read when its sender has come in, and within the time that a request has: gRPC would read
-// all of it first, whoever sends it and however slowly. In a stream its conversation sees to that.
+// Authenticates a single message before gRPC reads it, and within the time of a request. By
+// default, gRPC would read the whole message first, from any sender and however slowly. For a
+// stream, the conversation does this.
 
 export interface BeforeReading {
   readonly driver: Pick<
     typeof import('@grpc/grpc-js'),
     'Metadata' | 'ServerInterceptingCall' | 'status'
   >;
-  /** Throws for who may not. */
+  /** Throws if the caller has no access. */
   readonly admit: (call: Asking) => Promise<Caller>;
   readonly refuse: (refusal: unknown) => Promise<ReplyEnvelope>;
   readonly cut: (peer: string) => void;
@@ -125,7 +126,7 @@ interface Asking {
   getPeer(): string;
 }
 
-/** Who came in with which call, by its metadata. */
+/** The admitted caller of each call, by its metadata. */
 export type Admitted = WeakMap<Metadata, Caller>;
 
 export function beforeReading(parts: BeforeReading, admitted: Admitted): ServerInterceptor {

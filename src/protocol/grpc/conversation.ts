@@ -1,5 +1,6 @@
-// One stream of a worker: its messages and their replies, and the coordinator's rings. It is for who has come in,
-// and only for as long; who does not take what it is told is not told more.
+// One stream of a worker: its messages and their replies, and the coordinator's wakeups. It serves
+// only an admitted caller, and only while that caller keeps its access. It stops sending to a
+// worker that does not read.
 
 import type { Metadata, ServerDuplexStream } from '@grpc/grpc-js';
 import type { ReplyEnvelope } from '../messages/envelope.ts';
@@ -11,26 +12,29 @@ export type Stream = ServerDuplexStream<Buffer, Frame>;
 export interface ConversationParts {
   readonly coordinator: Coordinator;
   readonly stopping: AbortSignal;
-  /** Throws for who may not, or not now. */
+  /** Throws if the caller has no access, or not now. */
   readonly admit: () => Promise<Caller>;
-  /** Throws where too many are open. What it returns lets go. */
+  /** Throws if too many are open. Returns the function that releases. */
   readonly hold: (caller: Caller) => () => void;
   readonly answer: (wire: Buffer, signal: AbortSignal) => Promise<ReplyEnvelope>;
-  /** To who was refused. */
+  /** The reply to a refused caller. */
   readonly refuse: (wire: Buffer, refusal: unknown) => Promise<ReplyEnvelope>;
   readonly ended: () => void;
-  /** Closes its connection, if that has sent much since it began. */
+  /** Closes the connection, if it has sent much since it began. */
   readonly cutLong: () => void;
 }
 
-/** Rings come in bursts; one of them is enough. */
+/** Wakeups come in bursts; one message is enough. */
 const RING_MS = 10;
-/** Whoever is rung for is looked at so often, as keys are. */
+/** The interval for checking the access of a caller that gets wakeups, as keys are. */
 const ADMITTED_MS = 5_000;
-/** Who was refused and asks nothing is not told why, and is not waited for: what it sends is read into memory. */
+/**
+ * A refused caller that sends no message gets no reason and no time, because its data would fill
+ * memory.
+ */
 const REFUSED_MS = 1_000;
 const UNAUTHENTICATED = 401;
-/** Messages of one stream that are handled at once. */
+/** The most messages of one stream in progress at once. */
 const UNDER_WAY_MAX = 256;
 
 export class Conversation {
@@ -46,7 +50,7 @@ export class Conversation {
   #underWay = 0;
   #isFull = false;
   #isRung = false;
-  /** One message has come, whole. */
+  /** One whole message has arrived. */
   #isAsked = false;
 
   constructor(parts: ConversationParts, call: Stream) {
@@ -86,11 +90,13 @@ export class Conversation {
     this.#send({ reply, ring: false });
     this.#underWay -= 1;
     this.#pace();
-    // Whoever has no key that opens has nothing to say here, or not any more.
+    // A caller without a valid key may not continue.
     if (isIn !== undefined || reply.problem?.status === UNAUTHENTICATED) this.#end();
   }
 
-  /** Who sends more than it takes, or than is handled, is not read from. */
+  /**
+   * Backpressure: stop reading while the write buffer is full or too many messages are in progress.
+   */
   #pace(): void {
     if (this.#isFull || this.#underWay >= UNDER_WAY_MAX) this.#call.pause();
     else this.#call.resume();
@@ -116,7 +122,7 @@ export class Conversation {
     });
   }
 
-  /** Whoever is not known any more is told nothing, not even that there is something. */
+  /** A caller that lost its access gets no wakeup, because even that reveals something. */
   async #ring(): Promise<void> {
     const { admit, coordinator } = this.#parts;
     const nowMs = coordinator.clock.monotonicMs();

@@ -1,4 +1,5 @@
-// The worker protocol over gRPC: one message at a time, or a stream of them, in which the coordinator rings.
+// The worker protocol over gRPC: single messages, or a stream in which the coordinator sends
+// wakeups.
 
 import type { Metadata, ServerUnaryCall, sendUnaryData } from '@grpc/grpc-js';
 import { Fault } from '../../support/fault.ts';
@@ -15,7 +16,7 @@ type Driver = typeof import('@grpc/grpc-js');
 export interface Knocking {
   readonly authorization: string | undefined;
   readonly project: string | undefined;
-  /** The address that it comes from. */
+  /** The caller's address. */
   readonly ip: string;
 }
 
@@ -23,16 +24,16 @@ export interface GrpcParts {
   readonly coordinator: Coordinator;
   readonly dispatch: Dispatch;
   readonly admit: (knock: Knocking) => Promise<Caller>;
-  /** Throws where too many are open. What it returns lets go. */
+  /** Throws if too many are open. Returns the function that releases. */
   readonly hold: (caller: Caller) => () => void;
   readonly host: string;
-  /** 0: any that is free. */
+  /** 0 picks any free port. */
   readonly port: number;
   readonly bytesMax: number;
   readonly connectionsMax: number;
-  /** Called with each connection; closes one that is too many of its address. */
+  /** Called with each connection; closes one above the limit of its address. */
   readonly connected: ConnectionsParts['connected'];
-  /** How long a message may take to arrive, and a connection may stay without a call. */
+  /** The longest time for a message to arrive, and for a connection to stay without a call. */
   readonly requestMs: number;
   readonly tls?: NonNullable<ConnectionsParts['tls']>;
   readonly stopping: AbortSignal;
@@ -46,7 +47,7 @@ export interface GrpcServer {
 
 const requestDeserialize = (wire: Buffer): Buffer => wire;
 
-/** Its requests come as they were sent. */
+/** Leaves requests undecoded, so that the coordinator authenticates the caller first. */
 const UNREAD_SERVICE = {
   Ask: { ...WORK_SERVICE.Ask, requestDeserialize },
   Converse: { ...WORK_SERVICE.Converse, requestDeserialize },
@@ -62,9 +63,9 @@ export async function serveGrpc(parts: GrpcParts): Promise<GrpcServer> {
     'grpc.max_receive_message_length': bytesMax,
     'grpc.max_send_message_length': -1,
     'grpc.max_concurrent_streams': STREAMS_MAX,
-    // A connection without a call under way is closed, as over HTTP; a client connects again by itself.
+    // Close a connection without a call, as over HTTP; a client reconnects by itself.
     'grpc.max_connection_idle_ms': requestMs,
-    // A peer that is gone without a word is closed, too.
+    // Also close the connection of a peer that vanished.
     'grpc.keepalive_time_ms': KEEP_ALIVE_MS,
     interceptors: [
       beforeReading(
@@ -98,7 +99,7 @@ export async function serveGrpc(parts: GrpcParts): Promise<GrpcServer> {
       });
     },
   });
-  // What comes by TLS has been opened before it is taken.
+  // `Connections` has terminated TLS before this point.
   const credentials = driver.ServerCredentials.createInsecure();
   const { injectConnection: take } = server.createConnectionInjector(credentials);
   const connections = await Connections.listen({
@@ -124,7 +125,7 @@ export async function serveGrpc(parts: GrpcParts): Promise<GrpcServer> {
 
 const NOTHING = Buffer.alloc(0);
 const KEEP_ALIVE_MS = 60_000;
-/** At once in one connection; more wait at the other end. */
+/** The limit for one connection; further calls wait at the client. */
 const STREAMS_MAX = 1_000;
 
 function admittedOf(admitted: Admitted, metadata: Metadata): Caller {
@@ -139,7 +140,7 @@ interface Asking {
   readonly signal: AbortSignal;
 }
 
-/** Nothing of a message is read before its sender has come in. */
+/** Reads nothing of a message before its sender is admitted. */
 async function answer(
   parts: GrpcParts,
   { admit: enter, wire, signal }: Asking,
@@ -165,14 +166,14 @@ async function answer(
 
 const SHORT_BYTES = 64 * 1024;
 
-/** Of who was refused, a long message is not read even for its id. */
+/** For a refused caller, does not even decode the id of a long message. */
 function refused(parts: GrpcParts, wire: Buffer, refusal: unknown): Promise<ReplyEnvelope> {
   const { id = '' } = wire.length > SHORT_BYTES ? {} : envelopeFrom(wire);
   const admit = (): Promise<never> => Promise.reject(refusal);
   return parts.dispatch({ envelope: { id }, admit, signal: parts.stopping });
 }
 
-/** What cannot be read is an envelope without anything. */
+/** An unreadable message becomes an empty envelope. */
 function envelopeFrom(wire: Buffer): { readonly id?: string; readonly kind?: string } {
   try {
     return WORK_SERVICE.Ask.requestDeserialize(wire);

@@ -1,4 +1,5 @@
-// Which ttl: what is wanted, what is known or assumed of how sessions live, and what follows.
+// Advice on a ttl: the goals, the measured or assumed behaviour of sessions, and the
+// recommendation.
 
 import { type Static, Type } from 'typebox';
 import { closed } from './words.ts';
@@ -6,7 +7,7 @@ import { closed } from './words.ts';
 const ms = Type.Number({ minimum: 0, maximum: 604_800_000 });
 const rate = Type.Number({ minimum: 0, maximum: 1_000_000 });
 
-/** In the order in which people are asked. */
+/** In the order in which forms ask for them. */
 const ASSUMED = {
   ttlMs: Type.Number({ minimum: 10, maximum: 604_800_000 }),
   graceMs: ms,
@@ -102,10 +103,13 @@ export const advised = closed({
 
 export type AdvisedMessage = Static<typeof advised>;
 
-/** With what the sessions that live now are set to. */
+/** Includes the settings of the live sessions. */
 export interface AdviceAsked {
   readonly query: AdviceQuery;
   readonly live: readonly { readonly ttlMs: number; readonly graceMs: number }[];
-  /** Heartbeats are measured over all projects: how many, and how long they take, is for who may see all. */
+  /**
+   * Measurements of heartbeats cover all projects, so only callers with access to all projects see
+   * them.
+   */
   readonly isOfAll: boolean;
 }

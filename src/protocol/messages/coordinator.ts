@@ -1,4 +1,4 @@
-// Who is calling, as a console must know to show what it can do.
+// The caller's identity and rights, for a console that shows only what the caller can do.
 
 import { type Static, Type } from 'typebox';
 import { ROLES } from '../../features/access/model.ts';
@@ -25,7 +25,7 @@ export const caller = closed({
 
 export type CallerMessage = Static<typeof caller>;
 
-// What `holdfast dev` plays, as its console shows it.
+// The demo of `holdfast dev`, for its console.
 
 const SCENES = ['ask', 'freeze', 'fail-payment'] as const;
 
@@ -47,7 +47,7 @@ export type DemoMessage = Static<typeof demo>;
 const ok = closed({ status: Type.Literal('ok') });
 const NONE = { 404: { what: 'There is no demo here.' } } as const;
 
-/** A worker's key is for a program. */
+/** Excludes keys of workers, which belong to programs. */
 const PEOPLE = ['submit', 'operate', 'admin'] as const;
 
 export const coordinatorOperations = {
@@ -66,7 +66,7 @@ export const coordinatorOperations = {
   signOut: {
     at: 'POST /v1/sign-out',
     summary: 'Takes the cookie away. The key stays what it was.',
-    // Whatever became of the key: who holds one that was ended could not get rid of it.
+    // Public, because the holder of a revoked key could otherwise not remove its cookie.
     allows: 'public',
     answers: { 204: { what: 'It is gone.' }, 403: { what: 'A page of somebody else asks.' } },
   },

@@ -1,6 +1,6 @@
-// What a message travels in where the carrier has no place of its own for it. The envelope is control: it is
-// strict, and of a version that both sides agreed on at the greeting; a field that this version does not
-// know is refused by its name. What is inside payloads is nobody's business here.
+// The envelope of a message, for transports without a place for its fields. The envelope is strict,
+// and both sides agree on its version in the greeting. A field that this version does not know is
+// refused by name. Payloads inside are not checked here.
 
 import { type Static, Type } from 'typebox';
 import type { Bell } from '../../execution/bell.ts';
@@ -8,7 +8,7 @@ import { faultOf } from './problem.ts';
 import { closed, NAME_MAX } from './words.ts';
 import type { WorkKind } from './work-messages.ts';
 
-/** The versions of the worker protocol that this build speaks. */
+/** The versions of the worker protocol that this build supports. */
 export const WORK_VERSION = 1;
 export const OLDEST_WORK_VERSION = 1;
 
@@ -28,7 +28,7 @@ export interface EnvelopeProblem {
   readonly detail: string;
 }
 
-/** One of `body`, `bytes` and `problem`, or none of them where there is nothing to say. */
+/** Has `body`, `bytes` or `problem`, or none of them for an empty reply. */
 export interface ReplyEnvelope {
   readonly v: number;
   readonly id: string;
@@ -37,7 +37,7 @@ export interface ReplyEnvelope {
   readonly problem?: EnvelopeProblem;
 }
 
-// From what a worker asks to an envelope, and from its reply to what it was asked for.
+// Converts a worker's request into an envelope, and a reply into its result.
 
 export function envelopeOf({ kind, body, bytes }: Ask, id: string): RequestEnvelope {
   return {
@@ -49,7 +49,7 @@ export function envelopeOf({ kind, body, bytes }: Ask, id: string): RequestEnvel
   };
 }
 
-/** Throws the problem that came instead. */
+/** Throws if the reply is a problem. */
 export function answerIn<Answer>({ kind }: Ask, { body, bytes, problem }: ReplyEnvelope): Answer {
   if (problem !== undefined) {
     throw faultOf(problem.code, `${kind}: ${problem.detail}`, problem.status);
@@ -57,7 +57,7 @@ export function answerIn<Answer>({ kind }: Ask, { body, bytes, problem }: ReplyE
   return (bytes ?? body) as Answer;
 }
 
-// The port between a worker and what carries its messages to a coordinator.
+// The port between a worker and the transport of its messages to a coordinator.
 
 export interface Ask {
   readonly kind: WorkKind;
@@ -81,5 +81,5 @@ export interface Carrier extends Partial<Bell> {
   close(): Promise<void>;
 }
 
-/** Without an answer for so long, it is not known what became of it. */
+/** After this time without a reply, the outcome is unknown. */
 export const ASK_MS = 15_000;

@@ -116,7 +116,7 @@ export const execution = closed({
 
 export type ExecutionMessage = Static<typeof execution>;
 
-/** One, with the values that a list leaves out. */
+/** One execution, with the values that a list leaves out. */
 export const executionInFull = closed({
   ...execution.properties,
   input: Type.Optional(value),
@@ -189,8 +189,6 @@ export const commandAnswer = closed({
 });
 
 export const idParams = closed({ id: executionId });
-
-// Live streams.
 
 export const executionOperations = {
   submitExecution: {

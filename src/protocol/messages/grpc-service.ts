@@ -1,4 +1,5 @@
-// The service of work.proto, as both sides use it. A test compares it with what proto-loader makes of the file.
+// The service of work.proto, as both sides use it. A test compares it with the result of
+// proto-loader.
 
 import { decode, encode, type Shape } from '../../support/protobuf.ts';
 import type { EnvelopeProblem, ReplyEnvelope } from './envelope.ts';
@@ -27,7 +28,7 @@ const REPLY: Shape = {
 
 const FRAME: Shape = { reply: { no: 1, kind: REPLY }, ring: { no: 2, kind: 'bool' } };
 
-/** A reply, or a ring. */
+/** A reply, or a wakeup. */
 export interface Frame {
   readonly reply?: ReplyEnvelope;
   readonly ring: boolean;
@@ -42,7 +43,7 @@ interface Wire {
   readonly problem?: EnvelopeProblem;
 }
 
-/** An envelope, with what it has that this version does not know, by number. */
+/** An envelope, including fields that this version does not know, by number. */
 function requestFrom(wire: Buffer): object {
   const unknown: Record<string, true> = {};
   const { v, id, kind, body, bytes } = decode<Wire>(REQUEST, wire, (no) => {
@@ -56,7 +57,7 @@ function requestFrom(wire: Buffer): object {
   };
 }
 
-/** What is no JSON is refused by the schema of its message. */
+/** The schema of the message refuses a body that is not valid JSON. */
 function parsed(body: Buffer): unknown {
   try {
     return JSON.parse(body.toString());

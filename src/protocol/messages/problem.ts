@@ -1,4 +1,4 @@
-// What is answered instead of what was asked for (RFC 9457). `code` is stable and meant for programs.
+// The response to a failed request (RFC 9457). `code` is stable and meant for programs.
 
 import { type Static, Type } from 'typebox';
 import { AccessDenied, Fault, OutcomeUnknown, StoreUnavailable } from '../../support/fault.ts';
@@ -9,15 +9,15 @@ export const problem = Type.Object({
   status: Type.Integer(),
   code: Type.String({ description: 'Stable; for programs.' }),
   detail: Type.String({ description: 'What happened, why, and what to do next; for people.' }),
-  /** Of a refusal: what its reader needs to act on it. */
+  /** For a refusal: the facts that its reader needs. */
   refusal: Type.Optional(Type.Unknown()),
 });
 
 export type ProblemMessage = Static<typeof problem>;
 
-// A problem that a coordinator answered with, as the fault that a store would have thrown.
+// Converts a coordinator's problem into the fault that a store would have thrown.
 
-/** As the coordinator's store, or something between us and it, put it. */
+/** The code comes from the coordinator's store, or from a proxy in between. */
 export function faultOf(code: string, message: string, status: number = 500): Fault {
   if (code === 'store-unavailable' || status === 429) return new StoreUnavailable(message);
   if (status === 401 || status === 403) return new AccessDenied(code, message);

@@ -1,4 +1,5 @@
-// What a coordinator says to an endpoint that it calls, and what comes back. Both are signed (signing.ts).
+// The coordinator's commands to a push endpoint, and the endpoint's results. Both are signed
+// (signing.ts).
 
 import { type Static, Type } from 'typebox';
 import type { ExecutionRecord } from '../../execution/execution.ts';
@@ -14,17 +15,19 @@ import { writeMessage } from './work.ts';
 export interface PushCommand extends SignedClaims {
   readonly to: 'worker';
   readonly v: number;
-  /** `probe`: which pipelines are there, and of which release? Nothing is to be done. */
+  /** `probe` asks for the endpoint's pipelines and release. It starts no work. */
   readonly kind: 'drive' | 'probe';
   readonly drive?: Driven;
-  /** Which endpoint is called: its URL without a query. What it is given is good for no other. */
+  /**
+   * The URL of the called endpoint, without a query. The command is valid for no other endpoint.
+   */
   readonly audience: string;
   readonly project: ProjectName;
-  /** Of a probe: what answers it says it too. */
+  /** For a probe: the reply repeats it. */
   readonly nonce?: string;
 }
 
-/** One claim, with all that its owner has to know. */
+/** One claim, with everything that its owner needs. */
 export interface Driven {
   readonly claimed: {
     readonly execution: ExecutionRecord;
@@ -33,11 +36,14 @@ export interface Driven {
     readonly claimedAt: Instant;
   };
   readonly session: string;
-  /** Of that session: who has a way back hears by its heartbeats what outsiders want of it. */
+  /**
+   * The owner of that session. A handler with a coordinator connection learns of commands through
+   * its heartbeats.
+   */
   readonly owner?: string;
   readonly history: readonly HistoryEvent[];
   readonly inbox: readonly InboxMessage[];
-  /** After so long nobody waits for the result. */
+  /** After this time the coordinator does not wait for the result. */
   readonly deadlineInMs: number;
 }
 
@@ -49,17 +55,20 @@ export const pushResult = closed({
   at: Type.Integer(),
   until: Type.Integer(),
   v: Type.Integer({ minimum: 1 }),
-  /** Of the claim that it is about. Absent for a probe. */
+  /** The claim that it concerns. Absent for a probe. */
   id: Type.Optional(executionId),
   fence: Type.Optional(fence),
-  /** Of the probe that it answers. */
+  /** The nonce of the probe that it answers. */
   nonce: Type.Optional(Type.String({ maxLength: 64 })),
-  /** Nothing was tried: there is no such pipeline, no room, or it is for another endpoint. */
+  /**
+   * Nothing was tried: the pipeline is unknown, no slot is free, or the command is for another
+   * endpoint.
+   */
   denied: Type.Optional(Type.String({ maxLength: 1_024 })),
-  /** In order; what went through the callback is not among them. */
+  /** In order, without the writes that went through the coordinator connection. */
   writes: Type.Optional(Type.Array(writeMessage, { maxItems: 20_000 })),
   blobs: Type.Optional(Type.Array(blob, { maxItems: 10_000 })),
-  /** What is there, of a probe: all that it is given unless said. */
+  /** For a probe: the endpoint's pipelines. Default: all that it is configured for. */
   pipelines: Type.Optional(Type.Array(name, { maxItems: 2_000 })),
   release: Type.Optional(announcedRelease),
 });

@@ -1,5 +1,6 @@
-// A message in a queue: signed, with the queue that its reply goes to. What is larger than a queue takes goes by
-// reference: as parts, under their digests, in the coordinator's store, where every node finds them.
+// A message in a queue: signed, with the queue for its reply. Messages above the size limit are
+// split: their parts go into the coordinator's store under their digests, where every node finds
+// them.
 
 import type { SQSClient } from '@aws-sdk/client-sqs';
 import { digestOf } from '../../support/digest.ts';
@@ -14,17 +15,17 @@ export interface QueuedRequest extends SignedClaims {
   readonly to: 'coordinator';
   readonly replyTo: string;
   readonly envelope?: InJson<RequestEnvelope>;
-  /** Of the JSON of the envelope, in order, instead of it. */
+  /** The digests of the envelope's JSON, in order, instead of the envelope. */
   readonly parts?: readonly string[];
 }
 
 export interface QueuedReply extends SignedClaims {
   readonly to: 'worker';
-  /** Of the request, for whoever shares its queue with others. */
+  /** The id of the request, for workers that share a queue. */
   readonly id?: string;
   readonly envelope?: InJson<ReplyEnvelope>;
   readonly parts?: readonly string[];
-  /** Something may have become ready. */
+  /** An execution may have become ready. */
   readonly ring?: true;
 }
 
@@ -42,7 +43,7 @@ export function envelopeFromJson(envelope: unknown): unknown {
   return { ...(envelope as object), bytes: new Uint8Array(Buffer.from(bytes, 'base64')) };
 }
 
-/** A message in SQS may have 256 KiB; parts are base64 in a message of their own. */
+/** A message in SQS may have 256 KiB; each part is base64 in a message of its own. */
 export const QUEUED_BYTES_MAX = 250_000;
 const PART_BYTES = 150_000;
 
@@ -64,9 +65,13 @@ export function joined(parts: readonly Uint8Array[]): unknown {
   return JSON.parse(Buffer.concat(parts).toString());
 }
 
-// As much of SQS as is needed, by the AWS SDK: an optional peer, loaded when a queue is opened.
+// The needed part of SQS, through the AWS SDK: an optional peer dependency, loaded when a queue
+// opens.
 
-/** An `SQSClient` of @aws-sdk/client-sqs; not by its name, so that nobody needs its types who has no queue. */
+/**
+ * An `SQSClient` of @aws-sdk/client-sqs. Not typed by that name, so that users without queues do
+ * not need its types.
+ */
 export interface SqsClient {
   send(command: never, options?: { abortSignal?: AbortSignal }): Promise<unknown>;
 }
@@ -74,19 +79,19 @@ export interface SqsClient {
 export interface QueueMessage {
   readonly body: string;
   readonly receipt: string;
-  /** How often it was delivered, this time counted. */
+  /** The number of deliveries, including this one. */
   readonly deliveries: number;
 }
 
 export interface Queues {
-  /** Waits for some, up to `waitMs`; none when there are none. */
+  /** Waits up to `waitMs` for messages; may return none. */
   receive(
     url: string,
     waiting: { waitMs: number; visibleMs: number; signal: AbortSignal },
   ): Promise<readonly QueueMessage[]>;
   send(url: string, body: string): Promise<void>;
   delete(url: string, receipt: string): Promise<void>;
-  /** It is delivered again after this long, unless it is deleted before. */
+  /** SQS delivers the message again after this time, unless it is deleted before. */
   hide(url: string, receipt: string, ms: number): Promise<void>;
 }
 

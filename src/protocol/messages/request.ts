@@ -1,4 +1,5 @@
-// Requests to operations of the API, by their addresses. The tables are types only here: a client loads no schema.
+// Requests to operations of the API, by address. The tables are only types here, so a client loads
+// no schema.
 
 import type { Static, TSchema } from 'typebox';
 import type { accessOperations } from '../../features/access/messages.ts';
@@ -46,7 +47,7 @@ type Has<Of, Name extends string> = Of extends {
 
 type Nothing = Record<never, never>;
 
-/** As callers write it: nothing is changed, and what is undefined is left out. */
+/** The caller's view: readonly, and undefined properties count as absent. */
 type Given<Value> = {
   readonly [Key in keyof Value]: Listed<Value[Key]> | Left<Value, Key>;
 };
@@ -61,10 +62,10 @@ type Requests = {
   >;
 };
 
-/** The parameters of its path, and its query or its body, in one object. */
+/** The parameters of the path, and the query or the body, in one object. */
 export type Said<At extends Address> = Requests[At];
 
-/** None where nothing must be said. */
+/** Optional if nothing is required. */
 export type SaidIfAny<At extends Address> =
   Nothing extends Said<At> ? [said?: Said<At>] : [said: Said<At>];
 
@@ -87,11 +88,14 @@ export interface ApiRequest<Answer> {
     Record<string, string | number | boolean | readonly string[] | undefined>
   >;
   readonly body?: object;
-  /** Only a type: what it is answered with. */
+  /** Only a type: the response. */
   readonly answer?: Answer;
 }
 
-/** Names in the path are taken from what is said; the rest is the query of a GET, and the body of others. */
+/**
+ * Takes the path's parameters from `said`. The rest is the query of a GET, or the body of other
+ * methods.
+ */
 export function requestTo<At extends Address>(
   at: At,
   ...[said]: SaidIfAny<At>

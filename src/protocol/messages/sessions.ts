@@ -246,7 +246,7 @@ export const leaseOperations = {
   },
 } as const satisfies Operations;
 
-/** How much waits, and which times fit. */
+/** The load of the queue, and advice on times. */
 export const loadOperations = {
   readDepth: {
     at: 'GET /v1/depth',

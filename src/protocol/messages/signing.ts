@@ -1,8 +1,9 @@
-// Signed messages, for channels that others can write to: queues, and endpoints that are called. What is signed
-// says for which side it is, when it was made and until when it is good, so that one that waited long is still
-// good and one that was turned around is not. That it came before is found by fence and seq (M-1, M-13).
+// Signed messages, for channels that others can write to: queues and push endpoints. The claims
+// name the receiving side, the time of signing and the expiry. So a message that waited long is
+// still valid, but a reflected one is not. Fence and seq detect a repeated message (M-1, M-13).
 //
-//   text = "hf1." key id "." base64url(HMAC-SHA256 of what follows the first line, and the key id) "\n" claims as JSON
+// text = "hf1." key id "." base64url(HMAC-SHA256 of what follows the first line, and the key id)
+// "\n" claims as JSON
 
 import { createHmac, timingSafeEqual } from 'node:crypto';
 import { InvalidInput } from '../../support/fault.ts';
@@ -10,31 +11,31 @@ import { readHidden, readHiddenEntries } from '../../support/hidden-options.ts';
 import { shown } from '../../support/options.ts';
 
 export interface SigningOptions {
-  /** Secrets of at least 32 bytes, by their ids. One that is taken away refuses what it has signed. */
+  /** Secrets of at least 32 bytes, by id. Removing one invalidates the messages that it signed. */
   readonly keys: Readonly<Record<string, string | Uint8Array>>;
-  /** The id of the one that signs. */
+  /** The id of the signing key. */
   readonly current: string;
 }
 
 export interface SignedClaims {
   readonly to: 'coordinator' | 'worker';
-  /** Milliseconds since 1970: made, and good until. */
+  /** Milliseconds since 1970: the time of signing, and the expiry. */
   readonly at: number;
   readonly until: number;
 }
 
 export type SignatureVerified<Claims extends SignedClaims> =
   | { readonly kind: 'verified'; readonly claims: Claims; readonly kid: string }
-  /** It was signed, and waited too long. */
+  /** The signature is valid, but the message has expired. */
   | { readonly kind: 'expired'; readonly claims: Claims; readonly kid: string }
-  /** Nobody who has a key has signed this. What it says is not known. */
+  /** The signature is not valid, so the content cannot be trusted. */
   | { readonly kind: 'invalid'; readonly why: string };
 
 const VERSION = 'hf1';
 const SECRET_BYTES_MIN = 32;
 const KEY_ID = /^[A-Za-z0-9_-]{1,64}$/;
 const TIME_MS_MAX = 8.64e15;
-/** Clocks of two machines differ by less. */
+/** The largest accepted difference between two machines' clocks. */
 export const SKEW_MS = 30_000;
 
 export class Signer {
@@ -58,15 +59,15 @@ export class Signer {
     this.#current = current;
   }
 
-  /** Who has the keys of the one could sign as the other. */
+  /** A holder of one signer's keys could sign as the other. */
   sharesKeysWith(other: Signer): boolean {
     const others = [...other.#keys.values()];
     return [...this.#keys.values()].some((key) => others.some((each) => isSameSecret(key, each)));
   }
 
-  /** With the key that it is told, where an answer is to be read by who has that one. */
+  /** Signs with the given key, for a reader that has that one. */
   sign(claims: SignedClaims, kid: string = this.#current): string {
-    // Queues do not take every character.
+    // Queues do not accept every character.
     const said = asciiJson(claims);
     return `${VERSION}.${kid}.${this.#signatureOf(said, kid)?.toString('base64url')}\n${said}`;
   }
@@ -98,12 +99,12 @@ export class Signer {
   }
 }
 
-/** Milliseconds that a date can have. */
+/** Milliseconds in the range of a Date. */
 function isTime(value: unknown): boolean {
   return Number.isSafeInteger(value) && Math.abs(value as number) <= TIME_MS_MAX;
 }
 
-/** Of two secrets. */
+/** Compares two secrets in constant time. */
 export function isSameSecret(one: Uint8Array, other: Uint8Array): boolean {
   return one.length === other.length && timingSafeEqual(one, other);
 }
@@ -119,7 +120,7 @@ function asciiJson(value: object): string {
   );
 }
 
-/** Neither is shown: whoever swaps them has the secret for an id. */
+/** Shows neither: a user who swaps them has the secret in place of the id. */
 function requireKeyId(what: string, id: string, index: number): string {
   if (KEY_ID.test(id)) return id;
   throw new InvalidInput(

@@ -1,11 +1,10 @@
-// Words that all messages are made of. One schema checks what comes in, types what the code sees, and
-// describes it to others.
+// Schemas that all messages share. One schema checks input, types the code, and describes the API.
 
 import { type TObject, type TObjectOptions, type TProperties, type TSchema, Type } from 'typebox';
 import { LANES, STATUSES } from '../../execution/execution.ts';
 import { SEQ_MAX } from '../../execution/history.ts';
 
-/** Nothing that is not named: a misspelt field is an error, not a default. */
+/** Rejects unknown fields, so that a misspelt field is an error and not a default. */
 export function closed<Properties extends TProperties>(
   properties: Properties,
   options: TObjectOptions = {},
@@ -36,7 +35,7 @@ export const status = Type.Enum([...STATUSES]);
 export const lane = Type.Enum([...LANES]);
 export const durationMs = Type.Integer({ minimum: 0, maximum: 100 * 366 * 86_400_000 });
 
-/** How long a long poll may be held. */
+/** The longest time to hold a long poll. */
 export const waitMs = Type.Integer({ minimum: 0, maximum: 60_000 });
 
 export const value = Type.Unknown({ description: 'Any JSON.' });
@@ -54,7 +53,7 @@ export const sealed = Type.Boolean({
 
 export const fence = Type.Integer({ minimum: 1, maximum: Number.MAX_SAFE_INTEGER });
 export const count = Type.Integer({ minimum: 0, maximum: Number.MAX_SAFE_INTEGER });
-/** A place in a history or an inbox, or how many there are of something in one row. */
+/** A position in a history or an inbox, or a count within one row. */
 export const seq = Type.Integer({ minimum: 0, maximum: SEQ_MAX });
 
 export const limit = Type.Integer({ minimum: 1, maximum: 1_000, default: 100 });
@@ -71,7 +70,7 @@ export function pageOf<Item extends TSchema>(item: Item) {
   });
 }
 
-/** Which page. */
+/** Selects a page. */
 export function paging<Cursor extends TSchema>(cursor: Cursor) {
   return { cursor: Type.Optional(cursor), limit: Type.Optional(limit) };
 }

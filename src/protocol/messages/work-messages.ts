@@ -1,7 +1,8 @@
-// The worker protocol: a list of messages, each a request with one reply. What carries them (HTTP, gRPC, a
-// queue, a call) may lose, double, delay and reorder them: a write is known by execution, fence and seq, a
-// session by its id, a blob by its digest, and what a claim took is found by asking (X-27). So no message
-// harms when it comes twice or late. Replies may have fields that are not named here: a worker ignores them.
+// The worker protocol: a list of messages, each a request with one reply. The transport (HTTP,
+// gRPC, a queue, a call) may lose, double, delay and reorder them. Execution, fence and seq
+// identify a write, an id a session, and a digest a blob. After a lost claim, the worker asks which
+// executions it has (X-27). So a repeated or late message does no harm. Replies may have fields
+// that are not listed here; a worker ignores them.
 
 import { type TObject, type TProperties, type TSchema, type TUnion, Type } from 'typebox';
 import { EVENT_KINDS } from '../../execution/history.ts';
@@ -24,20 +25,23 @@ import {
 import { writeMessage } from './work.ts';
 
 interface Spec {
-  /** Where it is over HTTP. Names in the path are of the body; the rest is its body, or its query for GET. */
+  /**
+   * The address over HTTP. Names in the path come from the body. The rest is the request body, or
+   * the query of a GET.
+   */
   readonly at: `${Method} /${string}`;
   readonly summary: string;
-  /** All that it says, in one object. */
+  /** All fields in one object. */
   readonly body: TObject;
-  /** Absent: nothing, or bytes. */
+  /** Absent: an empty reply, or bytes. */
   readonly reply?: TSchema;
-  /** Its having been done unseen harms nobody. */
+  /** Repeating it is harmless. */
   readonly isRead?: boolean;
-  /** Held open until there is something to say. */
+  /** The coordinator holds it open until there is something to send. */
   readonly isLong?: boolean;
-  /** It has values of users in it, which may be large. */
+  /** The body has users' values, which may be large. */
   readonly takesValues?: boolean;
-  /** Bytes go with it, or come back. */
+  /** The request or the reply carries bytes. */
   readonly bytes?: 'sent' | 'answered';
 }
 
@@ -51,7 +55,10 @@ function message<const Of extends Spec>(spec: Of): Of & Pick<WorkMessage, 'metho
   return { ...spec, method, path };
 }
 
-/** Of a worker elsewhere: what it holds, and a move of the store, wait that long when it is gone. */
+/**
+ * The limit for a remote worker: if it dies, its executions and an export of the store wait that
+ * long.
+ */
 const HELD_MS_MAX = 600_000;
 const ttlMs = Type.Integer({ minimum: 1, maximum: HELD_MS_MAX });
 
@@ -212,7 +219,7 @@ export const WORK_MESSAGES = {
     summary:
       'What a session carries, by fence, after `after`: for a worker that has lost the answer to a claim.',
     isRead: true,
-    /** `after` is the fence where the page before it ended. */
+    /** `after` is the last fence of the previous page. */
     body: closed({ id: uuid, after: Type.Optional(fence) }),
     reply: pageOf(claimed),
   }),

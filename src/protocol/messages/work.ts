@@ -1,5 +1,6 @@
-// What a worker writes as owner. The verbs are those of the port of executions (store/contract), in batches, with
-// payloads as they are stored: a coordinator that does not have the codec's keys can pass on what it cannot read.
+// The writes of a worker as owner. The verbs are those of the execution port (store/contract), in
+// batches, with payloads as stored. So a coordinator without the codec's keys can pass on values
+// that it cannot read.
 
 import { type Static, Type } from 'typebox';
 import { EVENT_KINDS, SEQ_MAX } from '../../execution/history.ts';
@@ -130,7 +131,7 @@ export const writeMessage = Type.Union([
 
 export type WriteMessage = Static<typeof writeMessage>;
 
-/** One answer for each write, in order: the store's, or what kept it from answering. */
+/** One answer per write, in order: the store's, or the fault that prevented one. */
 export interface WritesAnswer {
   readonly answers: readonly (
     | { readonly kind: string }

@@ -1,4 +1,4 @@
-// What an endpoint answered, if that can be believed: signed, good, and about the claim that it was called for.
+// Verifies an endpoint's result: signed, not expired, and about the claim of the call.
 
 import { Compile } from 'typebox/compile';
 import type { Session } from '../../lease/live-session.ts';
@@ -16,7 +16,7 @@ export type Understood =
 
 const RESULT = Compile(pushResult);
 
-/** Of a probe: of this one. */
+/** The reply to a probe must repeat its nonce. */
 export function probedFrom(
   signer: Signer,
   text: string,
@@ -72,9 +72,12 @@ function unknown(why: string): Understood {
   return { kind: 'unknown', why };
 }
 
-// What an endpoint has answered is written, in its order.
+// Writes the result of an endpoint, in its order.
 
-/** `failed`: it is not known to have left, and its claim is to be ended. `news`: it is to be given back, as it stands. */
+/**
+ * `failed`: the exit is not certain, so the coordinator must end the claim. `news`: the coordinator
+ * gives the claim back in its current state.
+ */
 export type Written =
   | { readonly kind: 'over' }
   | { readonly kind: 'failed'; readonly why: string }
@@ -85,7 +88,10 @@ interface Answered extends Pick<PushResult, 'writes' | 'blobs'> {
   readonly claimed: Claimed;
 }
 
-/** What is refused ends the claim: somebody else has it, or there is news, with which it is claimed anew. */
+/**
+ * A refusal ends the claim: another worker has it, or new messages arrived and the next claim
+ * handles them.
+ */
 export async function writeResult(
   coordinator: Coordinator,
   caller: Caller,
@@ -109,7 +115,8 @@ export async function writeResult(
     }
     if (kind === 'refused' || kind === 'fault') return failed(`its ${message.verb} was refused`);
   }
-  // What still runs under this claim would be nobody's for as long as its session lives.
+  // A result without an exit would leave the claim without an owner for as long as its session
+  // lives.
   const now = await executions.read(claimed.execution.id);
   const isOver = now?.status !== 'running' || now.fence !== claimed.fence;
   return isOver ? { kind: 'over' } : failed('its answer did not end the claim');
@@ -119,8 +126,8 @@ function failed(why: string): Written {
   return { kind: 'failed', why };
 }
 
-// Writes that follow each other as fewer of them: one commit instead of many. What may be refused for news is not
-// put together with what was done before it, which would be lost with it.
+// Merges successive writes into one commit. A write that new messages may cause to be refused stays
+// separate, so that the refusal does not discard earlier writes.
 
 const BY_ITSELF: ReadonlySet<string> = new Set(['park', 'giveBack']);
 

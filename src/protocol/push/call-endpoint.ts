@@ -1,4 +1,4 @@
-// What an endpoint is given with a call: the claim with all that it needs to go on.
+// The content of a call to an endpoint: the claim with everything needed to continue it.
 
 import { type IncomingMessage, request as plainRequest } from 'node:http';
 import { request as tlsRequest } from 'node:https';
@@ -48,18 +48,18 @@ async function pages<Item>(
   }
 }
 
-// What is said to an endpoint: for it alone.
+// Commands, each valid for one endpoint.
 
 export type EndpointCommand = Pick<PushCommand, 'kind' | 'drive' | 'nonce'>;
 
 const NONCE_BYTES = 16;
 
-/** For a probe. */
+/** Identifies a probe. */
 export function newNonce(): string {
   return Buffer.from(secureBytes(NONCE_BYTES)).toString('base64url');
 }
 
-/** Signed, as it is sent. */
+/** The signed text to send. */
 export function commandFor(
   { url, project, signer }: Endpoint,
   said: EndpointCommand,
@@ -70,7 +70,7 @@ export function commandFor(
   return signer.sign(command);
 }
 
-// One claim on behalf of an endpoint, from the first lane that has any.
+// Makes one claim on behalf of an endpoint, from the first lane with a ready execution.
 
 export async function claimOne(
   coordinator: Coordinator,
@@ -86,7 +86,8 @@ export async function claimOne(
   return undefined;
 }
 
-// Claims whose calls did not end them: how they are given back, and when they are called for again (M-29).
+// Claims that their call did not end: how the coordinator gives them back, and when it calls again
+// (M-29).
 
 const CALL_FAILED = 'call-failed';
 const DENIED_MS = 1_000;
@@ -94,13 +95,16 @@ const FIRST_MS = 1_000;
 const LONGEST_MS = 60_000;
 
 export interface Unended {
-  /** `denied`: nothing was tried. `failed`: it may have been. `stopping`: so it may, and the coordinator stops. */
+  /**
+   * `denied`: nothing was tried. `failed`: the work may have happened. `stopping`: the same, and
+   * the coordinator is stopping.
+   */
   readonly kind: 'denied' | 'failed' | 'stopping';
   readonly by: string;
   readonly reason: string;
 }
 
-/** `failed`: how many calls in a row did before this one. */
+/** `failed`: the number of failed calls in a row before this one. */
 export function givenBack(
   { kind, by, reason }: Unended,
   failed: number,
@@ -108,7 +112,7 @@ export function givenBack(
   const said = (why: string, more: object = {}): Payload =>
     JSON.stringify({ why, by, reason, ...more }) as Payload;
   if (kind === 'denied') return { body: said('denied'), delayMs: DENIED_MS };
-  // Its steps may have run: who runs them next is told so.
+  // Its steps may have run, so the next owner must know.
   const left = { abandoned: true };
   if (kind === 'stopping') return { body: said('stopping', left), delayMs: 0 };
   return { body: said(CALL_FAILED, left), delayMs: retryDelayMs(failed) };
@@ -118,7 +122,7 @@ export function retryDelayMs(failed: number): number {
   return Math.min(LONGEST_MS, FIRST_MS * 2 ** failed);
 }
 
-/** How many calls in a row have failed, as history has it; nothing else happened in between. */
+/** The number of failed calls in a row at the end of the history. */
 export function failedCallsIn(history: readonly HistoryEvent[]): number {
   const last = history.findLastIndex((event) => event.kind !== 'claimed' && !isFailedCall(event));
   return history.slice(last + 1).filter(isFailedCall).length;
@@ -129,13 +133,13 @@ function isFailedCall({ kind, body }: HistoryEvent): boolean {
   return (JSON.parse(body ?? '{}') as { readonly why?: string }).why === CALL_FAILED;
 }
 
-// One POST to an endpoint: no redirects, bounded in time and size, to an address that was checked.
+// One POST to an endpoint: without redirects, bounded in time and size, to a checked address.
 
 export type Posted =
   | { readonly kind: 'answered'; readonly status: number; readonly text: string }
-  /** Nothing was sent, or it was turned away at the door. */
+  /** Nothing was sent, or the endpoint refused the request. */
   | { readonly kind: 'denied'; readonly why: string }
-  /** It may have been done. */
+  /** The endpoint may have done the work. */
   | { readonly kind: 'unknown'; readonly why: string };
 
 export interface Post {
@@ -151,7 +155,7 @@ export interface Post {
 const UNSENT: ReadonlySet<string> = new Set([
   ...['ECONNREFUSED', 'ENOTFOUND', 'EHOSTUNREACH', 'ENETUNREACH', 'EADDRDENIED', 'EAI_AGAIN'],
 ]);
-/** It says itself that it has not begun. */
+/** With these statuses the endpoint confirms that it has not begun. */
 const TURNED_AWAY: ReadonlySet<number> = new Set([429, 503]);
 
 export async function post(sent: Post): Promise<Posted> {
@@ -201,7 +205,7 @@ async function answerFrom(response: IncomingMessage, { bytesMax }: Post): Promis
     chunks.push(chunk);
   }
   if (TURNED_AWAY.has(status)) return { kind: 'denied', why: `it answered with ${status}` };
-  // A redirect would send what was signed for this address to another one.
+  // A redirect would send text signed for this address to another one.
   if (status !== 200) return { kind: 'unknown', why: `it answered with ${status}` };
   return { kind: 'answered', status, text: Buffer.concat(chunks).toString() };
 }

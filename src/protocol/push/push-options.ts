@@ -1,4 +1,4 @@
-// Which endpoints a coordinator calls, for whom, and where it may.
+// The push endpoints of a coordinator, their projects, and the addresses that it may call.
 
 import {
   type PipelineName,
@@ -131,17 +131,20 @@ function endpointOf(given: PushEndpoint, allowed: Allowed, shared: Signer | unde
   };
 }
 
-/** What the engine adds to a pipeline is asked for by itself; the rest of its own is for no endpoint. */
+/**
+ * The coordinator claims the pipelines that the engine adds by itself. No endpoint gets the
+ * engine's other pipelines.
+ */
 function openNameOf(what: string, given: unknown): PipelineName {
   const name = parsePipelineName(boundedText(what, given, HOST_MAX));
   if (!isReserved(name)) return name;
   throw new InvalidInput(`${what}: "${name}" is the engine's own. Name pipelines of yours.`);
 }
 
-// Who has the keys of an endpoint can make calls for it. Where endpoints of several projects have the same ones, each
-// of them can make calls for the others, and answer in their place.
+// A holder of an endpoint's keys can make calls for it. If endpoints of several projects share
+// keys, each can make calls for the others, and answer in their place.
 
-/** For people; undefined where every project has keys of its own. */
+/** A warning for the operator. Undefined if every project has keys of its own. */
 export function sharedKeysWarning(endpoints: readonly Endpoint[]): string | undefined {
   const projects = new Set<ProjectName>();
   for (const [nth, one] of endpoints.entries()) {

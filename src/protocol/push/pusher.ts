@@ -1,6 +1,7 @@
-// REST push: the coordinator claims on behalf of an endpoint, calls it, and writes what it answers. Every call has
-// a session of its own. A call that failed is given back under its fence, so that what comes of it later is refused;
-// where that is refused, the session is ended, and the claim is lost as that of a dead worker is (M-8, M-26).
+// REST push: the coordinator claims on behalf of an endpoint, calls it, and writes its result.
+// Every call has a session of its own. After a failed call, the coordinator gives the claim back
+// under its fence, so the store refuses late writes of that call. If the give-back is refused, the
+// coordinator ends the session, and the claim is lost like that of a dead worker (M-8, M-26).
 
 import { openSession, type Session } from '../../lease/live-session.ts';
 import type { Claimed } from '../../store/contract/execution-store.ts';
@@ -30,7 +31,7 @@ export interface PusherParts {
   readonly onFault: (code: string, error: unknown) => void;
 }
 
-/** What became of a call. */
+/** The outcome of a call. */
 type Settled = Written | { readonly kind: 'denied'; readonly why: string };
 
 const POLL_MS = 1_000;
@@ -69,7 +70,7 @@ export class Pusher {
     this.#running = this.#run();
   }
 
-  /** Calls that are under way are given up: what they were of is claimed by others at once. */
+  /** Abandons the calls in progress. Other workers can claim their executions at once. */
   async close(): Promise<void> {
     this.#unlisten();
     await this.#running;
@@ -96,14 +97,14 @@ export class Pusher {
     }
   }
 
-  /** An endpoint that was not heard of is asked what it has; one that was is announced. */
+  /** Probes an endpoint that was silent, and announces one that answered. */
   async #prove(): Promise<void> {
     const { clock } = this.#parts.coordinator;
     const standing = this.#standing;
     if (standing.isToBeAsked(clock.monotonicMs())) await this.#probe();
     if (standing.isToBeAsked(clock.monotonicMs())) return;
     if (!standing.isToBeSaid(clock.monotonicMs())) return;
-    // One that has nothing to do is there too.
+    // An idle endpoint needs a session too, to appear as a worker.
     if (this.#sessions.size === 0) this.#idle.push(await this.#session());
     await standing.say(this.#sessions, new Set(this.#idle));
   }
@@ -124,7 +125,7 @@ export class Pusher {
         : ({ kind: 'unknown', why: posted.why } as const);
     if (told.kind === 'unknown') {
       this.#circuit.failed(now);
-      // Told once: it is asked again and again.
+      // Report it once, because the probe repeats.
       if (!this.#isMissed)
         onFault('push-not-there', new Error(`${this.#caller.name}: ${told.why}`));
       this.#isMissed = true;
@@ -149,7 +150,7 @@ export class Pusher {
     });
   }
 
-  /** Where there is one there may be many: the rest are claimed beside each other. */
+  /** If one is ready, more may be: claim the rest concurrently. */
   async #pushSome(): Promise<boolean> {
     if (!(await this.#pushOne())) return false;
     const more = Math.min(AT_ONCE, this.#parts.endpoint.capacity - this.#underWay.size);
@@ -157,17 +158,17 @@ export class Pusher {
     return (await Promise.all(claims)).every((isPushed) => isPushed) && more > 0;
   }
 
-  /** False when there is no room, or nothing to push. */
+  /** False when no slot is free, or nothing is ready. */
   async #pushOne(): Promise<boolean> {
     const { coordinator, endpoint, stopping } = this.#parts;
     const free = endpoint.capacity - this.#underWay.size;
-    // Denied is not failed: what may not go is not even claimed.
+    // Do not even claim while the circuit is open, because a denial is not a failure.
     const room = this.#circuit.room(coordinator.clock.monotonicMs(), free);
     if (room <= 0 || stopping.aborted || !this.#standing.isKnown) return false;
     const session = await this.#session();
     const claimed = await claimOne(coordinator, {
       ...{ session: session.id, project: endpoint.project },
-      // Sessions of calls are young; the coordinator need not be.
+      // Sessions of calls are young, but the coordinator's own age counts.
       livedMs: Math.floor(coordinator.clock.monotonicMs() - this.#bornAt),
       ...this.#standing.asks,
     });
@@ -198,7 +199,7 @@ export class Pusher {
     return opened;
   }
 
-  /** It is ended: what it still carries is lost, and claimed by others at once. */
+  /** Ends the session. Its claims are lost, and other workers can take them at once. */
   async #drop(session: Session): Promise<void> {
     this.#sessions.delete(session);
     await session.close('failed');
@@ -222,7 +223,7 @@ export class Pusher {
     }
     const isLeft =
       settled.kind === 'over' || (await this.#leave({ session, claimed, settled, failed }));
-    // Whoever was called may still act in the session of a call that failed.
+    // After a failed call, the handler may still act in this session, so do not reuse it.
     if (isLeft && settled.kind !== 'failed') this.#idle.push(session);
     else await this.#drop(session);
   }
@@ -265,13 +266,13 @@ export class Pusher {
     return writeResult(coordinator, caller, { ...result.result, session, claimed });
   }
 
-  /** After the circuit was open, it is asked before anything is claimed for it. */
+  /** After an open circuit, probe the endpoint before claiming for it. */
   #failed(nowMs: number): void {
     this.#circuit.failed(nowMs);
     if (this.#circuit.opensInMs(nowMs) > 0) this.#standing.doubt();
   }
 
-  /** Gives the claim back, if it still can be. Then it does not count as a claim without progress. */
+  /** Gives the claim back if possible, so that it does not count as a claim without progress. */
   async #leave(call: {
     readonly session: Session;
     readonly claimed: Claimed;

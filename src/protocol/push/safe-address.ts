@@ -1,5 +1,6 @@
-// Which addresses a coordinator may call. A host is allowed by name; what its name stands for is looked up once,
-// checked, and that is what is connected to: a name that means something else a moment later reaches nothing.
+// The addresses that a coordinator may call. A host is allowed by name. The coordinator resolves
+// the name once, checks the address, and connects to exactly that address. So a name that changes a
+// moment later reaches nothing.
 
 import { lookup as resolve } from 'node:dns';
 import { BlockList, isIP, type LookupFunction } from 'node:net';
@@ -7,7 +8,7 @@ import { InvalidInput } from '../../support/fault.ts';
 import { shown } from '../../support/options.ts';
 
 export interface Allowed {
-  /** Names of hosts, exact, or all below one where it begins with `*.`. */
+  /** Host names, exact, or all below one if it begins with `*.`. */
   readonly hosts: readonly string[];
   /** Also loopback, private and link-local addresses. */
   readonly privateAddresses: boolean;
@@ -44,7 +45,7 @@ for (const [address, bits] of [
     ['fec0::', 10],
     ['ff00::', 8],
   ] as const),
-  // Those that stand for one of IPv4, whichever.
+  // IPv6 ranges that embed an IPv4 address.
   ...([
     ['::', 96],
     ['::ffff:0:0:0', 96],
@@ -60,15 +61,15 @@ for (const [address, bits] of [
 export function isPrivate(address: string): boolean {
   const mapped = /^::ffff:(\d+\.\d+\.\d+\.\d+)$/i.exec(address)?.[1];
   if (mapped !== undefined) return isPrivate(mapped);
-  // Any other way to write an IPv4 address as one of IPv6 is nobody's who means well.
+  // Refuse every other spelling of an IPv4 address as IPv6, because only attackers use them.
   if (/^::ffff:/i.test(address)) return true;
   return PRIVATE.check(address, isIP(address) === 6 ? 'ipv6' : 'ipv4');
 }
 
-/** Throws unless it may be called, as far as its text tells. */
+/** Throws if the text of the URL is not allowed. */
 export function requireAllowed(what: string, text: unknown, allowed: Allowed): URL {
   const url = typeof text === 'string' && URL.canParse(text) ? new URL(text) : undefined;
-  // What it is is not shown: it may have a key in it.
+  // Do not show the value, because it may contain a key.
   if (url === undefined) {
     const kind = typeof text === 'string' ? 'other text' : `a ${typeof text}`;
     throw new InvalidInput(`${what} must be a URL; got ${kind}.`);
@@ -95,7 +96,7 @@ export function requireAllowed(what: string, text: unknown, allowed: Allowed): U
   return url;
 }
 
-/** Answers with the address only where all that the name stands for may be called. */
+/** Returns an address only if every address of the name is allowed. */
 export function checkedLookup({ privateAddresses }: Allowed): LookupFunction {
   return (hostname, options, callback) => {
     resolve(hostname, { ...options, all: true }, (error, found) => {

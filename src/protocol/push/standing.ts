@@ -1,6 +1,7 @@
-// What is known of an endpoint: what it says that it has, and that it answers. It is asked when nothing was heard of it
-// for a while, on the path by which it is called; what it says is announced for the sessions of its calls, so that
-// one that answers nobody is found as any worker that takes nothing is (RE-11).
+// Tracks an endpoint: its announced pipelines and release, and whether it answers. After a silence
+// the coordinator probes it, on the same path as calls. It announces the result for the sessions of
+// its calls. So an endpoint that stops answering shows up like any worker that takes nothing
+// (RE-11).
 
 import { ownNamesFor } from '../../engine/worker/own-pipelines.ts';
 import type { PipelineName, ProjectName } from '../../execution/names.ts';
@@ -34,13 +35,13 @@ export class Standing {
     this.#parts = parts;
   }
 
-  /** What is claimed for it: nothing before it was heard of. */
+  /** The pipelines to claim for it; empty before it has answered. */
   get asks(): { readonly pipelines: readonly PipelineName[]; readonly release?: string } {
     const pipelines = this.#pipelines ?? [];
     return { pipelines, ...(this.#release === undefined ? {} : { release: this.#release.name }) };
   }
 
-  /** There is something that can be claimed for it. */
+  /** True if there is something to claim for it. */
   get isKnown(): boolean {
     return this.#heardAt > Number.NEGATIVE_INFINITY && this.asks.pipelines.length > 0;
   }
@@ -53,23 +54,26 @@ export class Standing {
     return this.#pipelines !== undefined && nowMs - this.#saidAt >= this.#parts.probeMs;
   }
 
-  /** Until it is to be asked or said again, if it was heard of at all. */
+  /** The time until the next probe or announcement, if it has ever answered. */
   dueInMs(nowMs: number): number {
     if (!this.isKnown) return Infinity;
     return Math.max(1, Math.min(this.#heardAt, this.#saidAt) + this.#parts.probeMs - nowMs);
   }
 
-  /** It has answered a call. */
+  /** The endpoint answered a call. */
   heard(nowMs: number): void {
     this.#heardAt = nowMs;
   }
 
-  /** What it has may have changed. */
+  /** Its pipelines or release may have changed. */
   doubt(): void {
     this.#heardAt = Number.NEGATIVE_INFINITY;
   }
 
-  /** It has said what it has; of that, what it was configured for, and what the engine adds to it. */
+  /**
+   * Takes the endpoint's own list. Keeps the configured pipelines and those that the engine adds to
+   * them.
+   */
   told({ pipelines, release }: Pick<PushResult, 'pipelines' | 'release'>, nowMs: number): void {
     const { endpoint } = this.#parts;
     const added = endpoint.pipelines.flatMap((each) => ownNamesFor(each, release?.name));
@@ -80,13 +84,13 @@ export class Standing {
     this.#saidAt = Number.NEGATIVE_INFINITY;
   }
 
-  /** For all its sessions, of which so many are free. */
+  /** Announces all its sessions; those in `free` have room. */
   async say(sessions: Iterable<Session>, free: ReadonlySet<Session>): Promise<void> {
     this.#saidAt = this.#parts.coordinator.clock.monotonicMs();
     await Promise.all([...sessions].map((each) => this.announce(each, free.has(each))));
   }
 
-  /** RE-9: a claim of what is pinned is of a session that has announced its release. */
+  /** A claim of a pinned execution needs a session that announced the release (RE-9). */
   async announce({ id: session }: Session, isFree: boolean): Promise<void> {
     const { coordinator, endpoint, probeMs } = this.#parts;
     const pipelines = (this.#pipelines ?? []).filter((each) => endpoint.pipelines.includes(each));
@@ -101,7 +105,7 @@ export class Standing {
     this.#complain(isRefused ? describeReleaseRefusal(answer) : undefined);
   }
 
-  /** Once for each reason. */
+  /** Reports each reason once. */
   #complain(why: string | undefined): void {
     const { onFault, endpoint } = this.#parts;
     if (why !== undefined && why !== this.#complained) {
@@ -111,12 +115,12 @@ export class Standing {
   }
 }
 
-// A circuit breaker: an endpoint that does not answer is not called for a while, then by one request at a time.
-// Only a call that is answered closes it: probes may pass where calls fail. Whoever is kept from calling was denied,
-// and has not failed (M-29).
+// A circuit breaker. It stops calls to an endpoint that does not answer, and later tries one
+// request at a time. Only an answered call closes it, because probes may pass where calls fail. A
+// call that the breaker stops counts as denied, not as failed (M-29).
 
 export interface CircuitOptions {
-  /** So many failures in a row open it. */
+  /** This many failures in a row open the circuit. */
   readonly failuresMax: number;
   readonly openMs: number;
 }
@@ -131,37 +135,37 @@ export class Circuit {
     this.#options = options;
   }
 
-  /** How many may go now. */
+  /** The number of calls that may start now. */
   room(nowMs: number, wanted: number): number {
     if (this.#failures < this.#options.failuresMax) return wanted;
     if (nowMs < this.#openUntilMs || this.#isProbing) return 0;
     return Math.min(1, wanted);
   }
 
-  /** One goes. */
+  /** One call starts. */
   enter(): void {
     if (this.#failures >= this.#options.failuresMax) this.#isProbing = true;
   }
 
-  /** What went is back and says nothing of calls, as a probe that was answered. */
+  /** A request finished without a verdict on calls, such as an answered probe. */
   returned(): void {
     this.#isProbing = false;
   }
 
-  /** It answered a call, whatever it said. */
+  /** The endpoint answered a call, with any result. */
   succeeded(): void {
     this.#failures = 0;
     this.#isProbing = false;
   }
 
-  /** It did not answer, or not as one that is well. */
+  /** The endpoint did not answer, or answered wrongly. */
   failed(nowMs: number): void {
     this.#failures += 1;
     this.#isProbing = false;
     this.#openUntilMs = nowMs + this.#options.openMs;
   }
 
-  /** Until it lets somebody through again; zero when it does. */
+  /** The time until the circuit lets a call through; zero if it does now. */
   opensInMs(nowMs: number): number {
     if (this.#failures < this.#options.failuresMax) return 0;
     return Math.max(0, this.#openUntilMs - nowMs);

@@ -1,4 +1,5 @@
-// Which pipelines the workers of a project have announced, for callers that submit to a name with a slip in it.
+// The pipelines that a project's workers have announced, to warn callers that submit to a misspelt
+// name.
 
 import type { ProjectName } from '../../execution/names.ts';
 import type { ExecutionStore } from '../../store/contract/execution-store.ts';
@@ -6,14 +7,17 @@ import type { Clock } from '../../support/clock.ts';
 import { nearestName } from '../../support/options.ts';
 import type { SubmitWarning } from '../messages/execution.ts';
 
-/** Workers are read again at most this often: a caller that repeats a wrong name costs nothing. */
+/**
+ * The shortest time between two reads of the workers, so that a caller that repeats a wrong name
+ * costs nothing.
+ */
 const READ_MS = 1_000;
-/** In a fleet that is larger, a name that was not found may still be known. */
+/** In a larger fleet, a name that is not found may still exist. */
 const WORKERS_MAX = 1_000;
 const PROJECTS_MAX = 1_000;
 
 interface Seen {
-  /** What was announced once stays: workers that are replaced are away for a moment. */
+  /** Announced names stay, because a worker that is being replaced is away for a moment. */
   readonly names: Set<string>;
   isWhole: boolean;
   readAt: number;
@@ -29,7 +33,7 @@ export class AnnouncedPipelines {
     this.#clock = clock;
   }
 
-  /** Undefined when a worker has announced it, or where that cannot be said. */
+  /** Undefined if a worker announced the pipeline, or if that is not certain. */
   async warningFor(project: ProjectName, pipeline: string): Promise<SubmitWarning | undefined> {
     const seen = this.#seenOf(project);
     if (seen.names.has(pipeline)) return undefined;
@@ -48,7 +52,7 @@ export class AnnouncedPipelines {
     return seen;
   }
 
-  /** The submission is stored already: that workers cannot be read must not fail it. */
+  /** The submission is already stored, so a failed read of the workers must not fail it. */
   async #read(project: ProjectName, seen: Seen): Promise<void> {
     const now = this.#clock.monotonicMs();
     if (now - seen.readAt < READ_MS) return;

@@ -1,5 +1,6 @@
-// A ring wakes all who wait, of all projects. One project may have thousands of requests open, and each that wakes costs
-// an answer or a look at the store: so few of a project wake at once, in turn, and the others shortly after.
+// A wakeup reaches every waiting request of every project. One project may have thousands of open
+// requests, and each that wakes costs a response or a query. So only a few of a project wake at
+// once, in turn, and the others shortly after.
 
 import type { Bell } from '../../execution/bell.ts';
 import type { ProjectName } from '../../execution/names.ts';
@@ -7,14 +8,14 @@ import { digestOf } from '../../support/digest.ts';
 import { secureBytes } from '../../support/random.ts';
 import type { Timers } from '../../support/timer.ts';
 
-/** Of one project. */
+/** The limit for one project. */
 export const WOKEN_AT_ONCE = 16;
 export const NEXT_MS = 100;
 
 interface Waiting {
-  /** Who was woken last stands last. */
+  /** The listeners in order; the last one woken is last. */
   readonly line: Set<() => void>;
-  /** How many of the line are to be woken yet, from its front. */
+  /** The number of listeners still to wake, from the front. */
   owed: number;
   cancel: (() => void) | undefined;
 }
@@ -34,7 +35,7 @@ export class FairBell {
       ...{ line: new Set(), owed: 0, cancel: undefined },
     };
     this.#waiting.set(project, waiting);
-    // So that one that listens twice is two.
+    // A wrapper, so that one listener can register twice.
     const own = (): void => listener();
     waiting.line.add(own);
     return () => {
@@ -54,7 +55,7 @@ export class FairBell {
   #ring(): void {
     for (const waiting of [...this.#waiting.values()]) {
       waiting.owed = waiting.line.size;
-      // While some of them are being woken, all are owed it again, and have it in their turn.
+      // During a round, a new wakeup adds every listener again, and they wake in turn.
       if (waiting.cancel === undefined) this.#wake(waiting);
     }
   }
@@ -88,9 +89,10 @@ function* take<Item>(items: Iterable<Item>, count: number): Generator<Item> {
   }
 }
 
-// Hints for whoever shows lists: something may have changed. They are numbered, so that who comes back
-// knows whether anything did meanwhile; what a number stands for is this process, and no longer. Rings are of all
-// projects, so the number is told as a digest with a secret: no project can count what happens in others.
+// Hints for clients that show lists: something may have changed. Numbers let a returning client see
+// whether it missed anything; they are valid only for this process. Wakeups cover all projects, so
+// clients get a digest with a secret instead of the number. No project can then count the activity
+// of others.
 
 const SECRET_BYTES = 32;
 const DIGEST_SHOWN = 16;
@@ -113,7 +115,7 @@ export class WaitingHints {
     return this.#id;
   }
 
-  /** Whether this is an id of ours, and not the newest. Undefined: it is of another life. */
+  /** True if the id is an older one of this process. Undefined: another process issued it. */
   isBehind(id: string): boolean | undefined {
     return id.startsWith(`${this.#life}.`) ? id !== this.id : undefined;
   }

@@ -1,4 +1,5 @@
-// Who is calling; and signing in: a browser keeps its key in a cookie that no script can read (ADR 0025).
+// Routes for the caller's identity and for signing in. A browser keeps its key in a cookie that no
+// script can read (ADR 0025).
 
 import { DEFAULT_PROJECT } from '../../execution/names.ts';
 import type { Seal } from '../../features/export/model.ts';
@@ -16,11 +17,11 @@ import {
 
 type Header = RouteCall<never, never, never>['header'];
 
-/** The console sends it with everything; a page of somebody else cannot, without asking first. */
+/** The console sends it with every request. A page of another site cannot, without a preflight. */
 export const CONSOLE_HEADER = 'holdfast-console';
 export const KEY_COOKIE = 'holdfast-key';
 
-/** To choose from; who has more knows their names. */
+/** A list to choose from; callers with more projects know their names. */
 const PROJECTS_MAX = 100;
 
 export const coordinatorRoutes: readonly Route[] = routesOf(coordinatorOperations, {
@@ -96,7 +97,7 @@ export const coordinatorRoutes: readonly Route[] = routesOf(coordinatorOperation
 
 const OWN_PAGES: ReadonlySet<string> = new Set(['same-origin', 'none']);
 
-/** Of a request with nothing but its cookie. */
+/** For a request that has nothing but its cookie. */
 export function requireOwnPage(method: Route['method'], header: Header): void {
   const isOwnPage = OWN_PAGES.has(header('sec-fetch-site') ?? 'same-origin');
   if (isOwnPage && (method === 'GET' || header(CONSOLE_HEADER) !== undefined)) return;
@@ -122,13 +123,13 @@ function demoOf({ demo }: Coordinator): Demo {
   throw new ProblemReply(404, 'demo-off', 'There is no demo here: `holdfast dev` has one.');
 }
 
-// Whether it lives, whether it can work, and what it counts.
+// Liveness, readiness and metrics.
 
 const READY_MS = 1_000;
 
 type Found = Seal | 'away' | undefined;
 
-/** Anybody may ask, so all that ask within this time share one look at the store. */
+/** Anyone may ask, so all requests within this time share one look at the store. */
 const LOOK_MS = 1_000;
 const looks: WeakMap<Coordinator, SharedLook<Found>> = new WeakMap();
 
@@ -140,7 +141,7 @@ function storeFound(coordinator: Coordinator): Promise<Found> {
   return shared.found();
 }
 
-/** Undefined when it can be worked with. */
+/** Undefined if the store is usable. */
 function lookAtStore({ store, timers }: Coordinator): Promise<Found> {
   return new Promise((resolve) => {
     const cancel = timers.after(READY_MS, () => resolve('away'));

@@ -11,13 +11,13 @@ import { type Coordinator, ProblemReply, type Route, routesOf } from './route.ts
 
 const POLL_MS = 1_000;
 const PAGE = 200;
-/** Rings that come together are told together. */
+/** Sends wakeups that arrive close together as one event. */
 const COALESCE_MS = 250;
 
 export const eventRoutes: readonly Route[] = routesOf(eventOperations, {
   async streamExecution(coordinator, { params, query, caller, header, signal }) {
     const record = await executionFor(coordinator, caller, params.id);
-    // The header wins: a browser that comes back sends it with the address it began with.
+    // The header wins: a reconnecting browser sends it with the original address.
     const after = seqOf(header('last-event-id')) ?? query.after ?? 0;
     const told = { after, signal, progress: query.progress === true };
     return { status: 200, stream: historyOf(coordinator, record, told) };
@@ -55,12 +55,12 @@ async function* historyOf(
   const listen = (ring: () => void): (() => void) => bell.listen(project, ring);
   const waiter = new Waiter({ timers, signal, pollMs: POLL_MS, listen });
   const pulse = new Pulse(() => clock.monotonicMs());
-  // So that whoever reads knows that it is there.
+  // Send something first, so that the client knows that the stream is open.
   yield pulse.said(': here\n\n');
   let shown: string | undefined;
   try {
     for (let seq = after; !signal.aborted; ) {
-      // Before its history: what ends it is part of that, and comes no later.
+      // Read the record before the history, so that the history includes the event that ended it.
       const record = await store.executions.read(id);
       const events = await store.executions.history({ id, after: seq, limit: PAGE });
       for (const event of events) {
@@ -118,8 +118,8 @@ async function* hintsOf(
   }
 }
 
-// Server-sent events: text that goes on until one side ends it, with a comment now and then so that
-// nobody in between takes it for dead.
+// Server-sent events: text that continues until one side ends it. Comments in between keep proxies
+// from closing the connection.
 
 export const KEEP_ALIVE_MS = 15_000;
 const KEEP_ALIVE = ': still here\n\n';
@@ -139,12 +139,15 @@ function eventText({ event, id, data }: StreamEvent): string {
 interface Bell {
   readonly timers: Timers;
   readonly signal: AbortSignal;
-  /** How long it waits without being rung for. */
+  /** The longest wait without a wakeup. */
   readonly pollMs: number;
   listen(ring: () => void): () => void;
 }
 
-/** Between two looks: rung for, polled, or over. What rings while nobody waits is not lost. */
+/**
+ * Waits between two looks for a wakeup, the poll, or the end. Keeps a wakeup that arrives while
+ * nothing waits.
+ */
 class Waiter {
   readonly #bell: Bell;
   readonly #unlisten: () => void;
@@ -184,7 +187,7 @@ class Waiter {
   }
 }
 
-/** The text of events as they come, with comments between them. */
+/** The text of events, with comments between them. */
 class Pulse {
   readonly #nowMs: () => number;
   #saidAt: number;
@@ -199,7 +202,7 @@ class Pulse {
     return text;
   }
 
-  /** A comment when it is time for one. */
+  /** Returns a comment if one is due. */
   beat(): readonly string[] {
     return this.#nowMs() - this.#saidAt < KEEP_ALIVE_MS ? [] : [this.said(KEEP_ALIVE)];
   }

@@ -1,4 +1,4 @@
-// Submitting executions and looking at them.
+// Routes that submit executions and read them.
 
 import type { Holdfast } from '../../engine/holdfast.ts';
 import type { SubmitOptions } from '../../engine/submission.ts';
@@ -76,7 +76,7 @@ export const executionRoutes: readonly Route[] = routesOf(executionOperations, {
       placeOf: ({ seq }) => seq,
       charsOf: bodyChars,
     });
-    // Values that are kept apart count, too.
+    // Large values count towards the size, too.
     const { items, isCut } = await openedWithin(events.items, (each) =>
       historyMessage(reader, each),
     );
@@ -121,7 +121,7 @@ export const executionRoutes: readonly Route[] = routesOf(executionOperations, {
     const { id } = await executionFor(coordinator, caller, params.id);
     const bytes = await coordinator.holdfast.attachment(id, params.name);
     if (bytes === undefined) throw notFound(`attachment ${JSON.stringify(params.name)}`);
-    // What it says of its own type is its author's word: a browser must not act on it.
+    // The attachment's author chose its type, so a browser must not act on it.
     const headers = { 'content-disposition': 'attachment', 'x-content-type-options': 'nosniff' };
     return { status: 200, raw: { type: 'application/octet-stream', bytes }, headers };
   },
@@ -151,7 +151,7 @@ interface HistoryPart {
   readonly limit: number;
 }
 
-// What a submit message asks for, as the engine takes it.
+// Turns a submit message into arguments of the engine.
 
 interface Asked {
   readonly target: string | { readonly template: string; readonly version?: number };
@@ -159,7 +159,7 @@ interface Asked {
   readonly options: SubmitOptions;
 }
 
-/** The key of the body, or the header that clients send for any POST that may be repeated. */
+/** The key in the body, or the header that clients send for any repeatable POST. */
 const KEY_HEADER = 'idempotency-key';
 
 function submissionOf(
@@ -190,12 +190,14 @@ function submissionOf(
 
 const TRACEPARENT = /^[0-9a-f]{2}-[0-9a-f]{32}-[0-9a-f]{16}-[0-9a-f]{2}(-.{0,64})?$/;
 
-/** What is none is left out, as W3C Trace Context asks: it is no reason to refuse what was asked for. */
+/**
+ * Ignores an invalid header, as W3C Trace Context demands: it is no reason to refuse the request.
+ */
 function traceOf(text: string | undefined): string | undefined {
   return text !== undefined && TRACEPARENT.test(text) ? text : undefined;
 }
 
-// Waiting for an execution to end.
+// Waits for an execution to end.
 
 interface EndBody {
   readonly out?: object;
@@ -209,7 +211,7 @@ interface Waiting {
   readonly caller: Caller;
 }
 
-/** Of it, or of what it was continued as; undefined when that is not within the time. */
+/** The end of the execution or of its continuation. Undefined if it does not end in time. */
 async function endOf(
   coordinator: Coordinator,
   first: ExecutionId,
@@ -231,22 +233,23 @@ async function endOf(
     if (found === undefined || !isTerminal(found.status)) return undefined;
     const { continuedAs } = saidIn<EndBody>(found.event.body);
     if (continuedAs === undefined) return found;
-    // A worker wrote that: it is looked for in the project only.
+    // A worker wrote this id, so look for it only in the caller's project.
     ({ id } = await executionFor(coordinator, caller, continuations.step(continuedAs)));
-    // There may be many, and a store that never waits: others have their turn, and the caller may have gone.
+    // The chain may be long and the store may never wait. Yield to other requests, and notice a
+    // caller that left.
     await new Promise<void>((resolve) => timers.soon(resolve));
   }
   return undefined;
 }
 
-// What people do to an execution.
+// Routes for commands to an execution.
 
 export function commandReply(answer: CommandAnswer): Reply {
   if (answer.kind === 'refused') throw refusalReply(answer);
   return { status: 200, body: { kind: answer.kind, status: answer.status } };
 }
 
-/** What operators do is an execution, too: who only submits does not stop it. */
+/** Operators' jobs are executions too. A key with only the submit role must not stop them. */
 async function requireNoAct(
   { store }: Coordinator,
   { project, roles }: Caller,
@@ -285,9 +288,9 @@ export const commandRoutes: readonly Route[] = routesOf(commandOperations, {
   },
 });
 
-// Records → messages.
+// Turns records into messages.
 
-/** Who reads values: what is kept apart is of a project (X-28). */
+/** The project whose values to read, because large values belong to a project (X-28). */
 export interface Reader {
   readonly holdfast: Holdfast;
   readonly project: ProjectName;
@@ -313,10 +316,10 @@ function executionMessage(record: ExecutionRecord): ExecutionMessage {
   };
 }
 
-/** A page has many of them. */
+/** Short, because a page has many of them. */
 const LISTED_MESSAGE_MAX = 200;
 
-/** With the reason of each bad end, all of them by one read. */
+/** Adds the reason of each failed execution, with one read for all. */
 async function listedMessages(
   { executions }: CoordinatorStore,
   records: readonly ExecutionRecord[],
@@ -351,7 +354,9 @@ async function executionInFull(
   return { ...executionMessage(record), ...values };
 }
 
-/** What went through a codec that is not here stays closed, and what is no value as it is stored; that is said. */
+/**
+ * Decodes payloads. If one cannot be decoded here, returns `{ sealed: true }` instead of values.
+ */
 export async function readable<Name extends string>(
   { holdfast, project }: Reader,
   payloads: Readonly<Partial<Record<Name, string | object>>>,
@@ -371,7 +376,7 @@ export async function readable<Name extends string>(
   }
 }
 
-/** `out` in a body is a value; the rest of it is the engine's own. */
+/** `out` in a body is a value; the engine owns the rest. */
 export async function historyMessage(reader: Reader, event: HistoryEvent): Promise<HistoryMessage> {
   const { seq, at, kind, name, fence, body } = event;
   return {
@@ -393,6 +398,6 @@ async function openedBody(reader: Reader, body: string): Promise<unknown> {
 
 function isSealed(error: unknown): boolean {
   const code = error instanceof Error && 'code' in error ? error.code : undefined;
-  // Workers wrote what they liked before the door looked at it.
+  // Older builds stored bodies of workers without a check.
   return code === 'codec-missing' || code === 'codec-refused' || code === 'invalid-input';
 }

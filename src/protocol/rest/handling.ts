@@ -1,4 +1,4 @@
-// Nothing of one project is seen by another: what belongs to somebody else is not there.
+// Finds an execution for a caller. Executions of other projects count as missing.
 
 import type { Static } from 'typebox';
 import type { ListOptions } from '../../engine/holdfast.ts';
@@ -11,7 +11,7 @@ import type { Timers } from '../../support/timer.ts';
 import type { listQuery } from '../messages/execution.ts';
 import { type Caller, type Coordinator, ProblemReply, type Reply } from './route.ts';
 
-/** F-7: who asks for what is gone is told where to look. */
+/** Refers the caller of a removed execution to the archive (F-7). */
 async function refuseArchived(
   { executions }: Coordinator['store'],
   caller: Caller,
@@ -39,9 +39,9 @@ export async function executionFor(
   throw new ProblemReply(404, why, describeExecutionRefusal({ why, id: known }));
 }
 
-// Records become messages, with times as text.
+// Turns records into messages, with times as text.
 
-/** These times of a record; those that are undefined are left out. */
+/** The named times of a record; leaves out undefined ones. */
 export function writtenTimes<Record extends object, Name extends keyof Record & string>(
   record: Record,
   ...names: readonly Name[]
@@ -53,7 +53,7 @@ export function writtenTimes<Record extends object, Name extends keyof Record & 
   return Object.fromEntries(texts);
 }
 
-// Reads that did not change are answered with 304: what says so is the content itself.
+// Answers unchanged reads with 304; the digest of the content is the tag.
 
 export function withEtag(body: unknown, ifNoneMatch: string | undefined): Reply {
   const etag = etagOf(Buffer.from(JSON.stringify(body)));
@@ -69,7 +69,7 @@ export function matchesEtag(etag: string, ifNoneMatch: string | undefined): bool
   return ifNoneMatch?.split(',').some((each) => each.trim().replace(/^W\//, '') === etag) === true;
 }
 
-// Names that begin like this are the engine's own: what they do has routes, and roles, of its own.
+// The prefix of the engine's own names. Their work has routes and roles of its own.
 
 const RESERVED = 'holdfast.';
 
@@ -86,7 +86,7 @@ export function requireOpenName(what: string, name: string): void {
   );
 }
 
-// Long polls: held for a while, and let go early when whoever asked is gone.
+// Long polls: held for a while, and released early when the caller is gone.
 
 /** Undefined when the time is over or the caller has gone. */
 export async function withinMs<Found>(
@@ -135,7 +135,7 @@ export function listOptionsOf(query: ListQuery, { project }: Caller): ListOption
   };
 }
 
-/** `true`, `17` and `"17"`: as JSON has them; what is not JSON is text. */
+/** Reads `true`, `17` and `"17"` as JSON; anything else is text. */
 function labelOf(text: string | undefined): string | number | boolean | undefined {
   if (text === undefined) return undefined;
   if (text === 'true' || text === 'false') return text === 'true';

@@ -1,5 +1,5 @@
-// How large the history of one execution may become by what workers elsewhere write. Replays, archives and pushes read
-// all of it, in a coordinator that others use.
+// Limits the history that remote workers can write for one execution. Replays, archives and pushes
+// read all of it, in a coordinator that other projects share.
 
 import type { ExecutionId } from '../../execution/names.ts';
 import type { CoordinatorStore, OwnerWrite } from '../../store/contract/execution-store.ts';
@@ -11,11 +11,13 @@ export interface HistoryLimits {
   readonly historyBytesMax: number;
 }
 
-/** More than that of each character is not stored. */
+/** The most bytes that one stored character takes. */
 const CHAR_BYTES_MAX = 3;
-/** Beyond the limits, so that what is too large can be ended, or blocked until people look. */
+/**
+ * Room beyond the limits, so that a worker can still end or block an execution that is too large.
+ */
 const LEAVING = { events: 1_000, bytes: 1024 * 1024 } as const;
-/** Those that were written to first are looked up again. */
+/** Beyond this many executions, the least recent size is looked up again. */
 const KNOWN_MAX = 10_000;
 
 export class HistorySizes {
@@ -31,18 +33,18 @@ export class HistorySizes {
     this.#limits = limits;
   }
 
-  /** Throws when the write would make it too large. */
+  /** Throws if the write would make the history too large. */
   async require({ id, seq, events }: OwnerWrite, isLeaving: boolean): Promise<void> {
     const { historyEventsMax, historyBytesMax } = this.#limits;
     const eventsMax = historyEventsMax + (isLeaving ? LEAVING.events : 0);
     if (seq + events.length - 1 > eventsMax) throw tooLarge(id, `${historyEventsMax} events`);
     const added = events.reduce((sum, { body = '' }) => sum + Buffer.byteLength(body), 0);
-    // Few events cannot be too much, so that most executions are never looked up.
+    // A few events cannot exceed the limit, so most executions need no lookup.
     if ((seq - 1) * BODY_CHARS_MAX * CHAR_BYTES_MAX + added <= historyBytesMax) return;
     const bytesMax = historyBytesMax + (isLeaving ? LEAVING.bytes : 0);
     const known = this.#bytes.get(id);
     if (known !== undefined && known + added <= bytesMax) return this.#keep(id, known + added);
-    // What was noted of a write that was refused, or repeated, counts no more.
+    // Recount: the noted size may include refused or repeated writes.
     const stored = await this.#executions.historyBytes(id);
     if (stored + added > bytesMax) throw tooLarge(id, `${historyBytesMax} bytes of events`);
     this.#keep(id, stored + added);

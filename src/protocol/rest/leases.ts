@@ -1,4 +1,4 @@
-// Leases. They are of no project, so they are for keys of all projects.
+// Routes for leases. Leases belong to no project, so they need a key for all projects.
 
 import { recordAct } from '../../features/audit/routes.ts';
 import { parseFence } from '../../lease/fence.ts';
@@ -71,7 +71,9 @@ export const leaseRoutes: readonly Route[] = routesOf(leaseOperations, {
   },
 });
 
-/** A store that is shown a fence it never issued halts all grants: a slip of the pen must not do that. */
+/**
+ * A store that gets a fence it never issued halts all grants. A typing error must not cause that.
+ */
 async function requireIssued({ store }: Coordinator, key: LeaseKey, given: number): Promise<void> {
   const { record } = await store.leases.inspect(key);
   if (record === undefined) throw refusedByKernel({ why: 'key-unknown', key });

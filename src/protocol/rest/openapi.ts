@@ -1,5 +1,5 @@
-// The API as OpenAPI 3.1, from the routes alone. Their schemas are JSON Schema already, so nothing is
-// translated: what is described is what is checked.
+// Builds the OpenAPI 3.1 description from the routes alone. Their schemas are already JSON Schema,
+// so the description equals the checks.
 
 import type { TSchema } from 'typebox';
 import { interaction } from '../../features/awaits/messages.ts';
@@ -11,7 +11,7 @@ import { etagOf, matchesEtag } from './handling.ts';
 import { type Route, routesOf } from './route.ts';
 
 const PROBLEM = { $ref: '#/components/schemas/Problem' };
-/** What any route may answer with. */
+/** Responses that any route may send. */
 const COMMON: Readonly<Record<string, string>> = {
   400: 'Something that was sent is not what it must be.',
   401: 'A key that is known is required.',
@@ -55,7 +55,7 @@ export function openapiOf(routes: readonly Route[], version: string): object {
   });
 }
 
-/** Those that are used in many places are told once. */
+/** Schemas that many places use appear once. */
 const NAMED: ReadonlyMap<TSchema, string> = new Map<TSchema, string>([
   [submission, 'Submission'],
   [execution, 'Execution'],
@@ -146,9 +146,9 @@ function problemContent(): object {
   return { content: { 'application/problem+json': { schema: PROBLEM } } };
 }
 
-// The API's own description, as a route.
+// The route that serves the description.
 
-/** Of the API; it changes when something that was there is not, or means something else. */
+/** The version of the API. It changes when something disappears or changes its meaning. */
 export const API_VERSION = '1';
 
 interface Built {
@@ -165,9 +165,9 @@ const descriptionOperations = {
   },
 } as const satisfies Operations;
 
-/** Also of itself. */
+/** Includes the description route itself. */
 export function withDescription(routes: readonly Route[]): readonly Route[] {
-  // Built once: building it takes milliseconds, and requests for it need no key.
+  // Built once: building takes milliseconds, and requests for it need no key.
   let built: Built | undefined;
   const build = (): Built => {
     const bytes = Buffer.from(JSON.stringify(openapiOf(all, API_VERSION)));

@@ -1,4 +1,5 @@
-// Refusals and faults as problems: the same code and sentence as embedded callers get, and a status.
+// Turns refusals and faults into problems: the same code and sentence as for embedded callers, with
+// a status.
 
 import { ActRefused, SubmitRefused, TemplateRefused } from '../../engine/failures.ts';
 import type { ExecutionRefusal } from '../../execution/refusal.ts';
@@ -24,7 +25,7 @@ const TITLES: Readonly<Record<number, string>> = {
   503: 'Not possible now',
 };
 
-/** Details repeat what was sent, which may be as long as a body. */
+/** Bounded, because details repeat parts of the request, which may be as long as a body. */
 const DETAIL_CHARS_MAX = 8_192;
 
 export function problemOf(status: number, code: string, whole: string): ProblemMessage {
@@ -64,7 +65,7 @@ export function refusedByKernel(refusal: Refusal): ProblemReply {
   return reply;
 }
 
-/** What is of no project is for keys of all projects. */
+/** Resources without a project need a key for all projects. */
 export function requireOfAll({ isOfAll }: Caller): void {
   if (isOfAll) return;
   throw new ProblemReply(
@@ -78,7 +79,7 @@ export function notFound(what: string): ProblemReply {
   return new ProblemReply(404, 'not-found', `There is no ${what} in this project.`);
 }
 
-/** For what is in no project. */
+/** For a resource outside every project. */
 export function unknownProject(name: string): ProblemReply {
   return new ProblemReply(
     404,
@@ -87,7 +88,7 @@ export function unknownProject(name: string): ProblemReply {
   );
 }
 
-/** Faults that are the caller's to know of. */
+/** Faults that the caller should see. */
 const OF_FAULTS: Readonly<Record<string, number>> = {
   'payload-too-large': 413,
   'execution-unknown': 404,
@@ -110,7 +111,7 @@ function isAway(error: unknown): error is Fault {
   );
 }
 
-/** Total: what nobody expected is a 500 that says nothing of the inside. */
+/** Never throws. An unexpected error becomes a 500 that reveals no internals. */
 export function problemFrom(error: unknown): ProblemMessage & { readonly isFault: boolean } {
   if (error instanceof ProblemReply) {
     const { status, code, message, refusal } = error;

@@ -14,53 +14,53 @@ import type { AnnouncedPipelines } from './announced-pipelines.ts';
 import type { FairBell, WaitingHints } from './bells.ts';
 import type { HistorySizes } from './history-sizes.ts';
 
-/** What `holdfast dev` shows and plays. */
+/** The demo of `holdfast dev`. */
 export interface Demo {
   read(): DemoMessage;
-  /** Goes on by itself; `read` says how far it is. */
+  /** Continues by itself; `read` returns the progress. */
   play(scene: Scene): void;
 }
 
-/** What the handlers of a coordinator work with. */
+/** The parts that a coordinator's handlers use. */
 export interface Coordinator {
   readonly holdfast: Holdfast;
   readonly store: CoordinatorStore;
   readonly clock: Clock;
   readonly timers: Timers;
   readonly hints: WaitingHints;
-  /** Wakes those who wait, a few of each project at once. */
+  /** Wakes waiting requests, a few of each project at once. */
   readonly bell: FairBell;
-  /** Every request takes a part of its project's share, however it arrives. */
+  /** Every request takes a part of its project's share, whatever transport it uses. */
   readonly shares: FairShares;
   readonly claimTurns: Turns;
   readonly announced: AnnouncedPipelines;
-  /** Bounds what workers write to one execution. */
+  /** Limits the history that workers write for one execution. */
   readonly histories: HistorySizes;
   readonly auth: 'keys' | 'off';
-  /** Answer links can be made and checked. */
+  /** This coordinator can create and check answer links. */
   readonly hasLinks: boolean;
   readonly hasArchive: boolean;
-  /** Where people look, the routes of admin are too. */
+  /** The main listener has the admin routes too. */
   readonly hasAdmin: boolean;
-  /** Of `holdfast dev`. */
+  /** Only in `holdfast dev`. */
   readonly demo?: Demo;
-  /** Settings of leases, from what is wanted and what is known. */
+  /** Recommends lease settings from goals and measurements. */
   readonly advise: (asked: AdviceAsked) => AdvisedMessage;
-  /** Of one project, or of all; absent where nothing is counted. */
+  /** For one project, or for all; absent if this coordinator counts nothing. */
   readonly metrics?: (
     project?: ProjectName,
   ) => Promise<{ readonly type: string; readonly text: string }>;
-  /** Hears of faults that are one answer among others. */
+  /** Reports faults inside a batch, whose response is otherwise a success. */
   readonly onFault?: (code: string, error: unknown) => void;
 }
 
-/** Who calls, as the server has found out. */
+/** The caller, as the server identified it. */
 export interface Caller {
-  /** The id of the key; without keys there is none. */
+  /** The id of the key; absent without authentication. */
   readonly key?: string;
   readonly name: string;
   readonly project: ProjectName;
-  /** What is of no project, or of another one, is for these only. */
+  /** True if the caller may reach resources of any project and of none. */
   readonly isOfAll: boolean;
   readonly roles: ReadonlySet<Role>;
 }
@@ -70,9 +70,9 @@ export interface RouteCall<Params, Query, Body> {
   readonly query: Query;
   readonly body: Body;
   readonly caller: Caller;
-  /** Of the few that routes look at, in lower case. */
+  /** Reads one of the few headers that routes use, in lower case. */
   readonly header: (name: string) => string | undefined;
-  /** It came by TLS, here or at a trusted proxy. */
+  /** The request came by TLS, here or at a trusted proxy. */
   readonly isEncrypted: boolean;
   /** Aborts when the caller is gone or the server stops. */
   readonly signal: AbortSignal;
@@ -80,17 +80,17 @@ export interface RouteCall<Params, Query, Body> {
 
 export interface Reply {
   readonly status: number;
-  /** Nothing came of it, as of a long poll without news: by default it is not logged. */
+  /** Nothing happened, as in a long poll without news. By default the server does not log it. */
   readonly isIdle?: boolean;
   readonly body?: unknown;
   readonly headers?: Readonly<Record<string, string>>;
-  /** Sent as it is, with this type. */
+  /** Sent unchanged, with this type. */
   readonly raw?: { readonly type: string; readonly bytes: Uint8Array };
-  /** Lines of a stream that goes on until one side ends it. */
+  /** Lines of a stream that continues until one side ends it. */
   readonly stream?: AsyncIterable<string>;
 }
 
-/** As history, audit and lease events name it. */
+/** The actor's name in history, audit and lease events. */
 export function actorOf({ name, key }: Pick<Caller, 'name' | 'key'>): string {
   return key === undefined ? name : nameWithKey(name, key);
 }
@@ -99,7 +99,7 @@ export function actingFor(caller: Caller): { readonly project: ProjectName; read
   return { project: caller.project, by: actorOf(caller) };
 }
 
-/** An operation, and what answers it. */
+/** An operation and its handler. */
 export interface Route extends Operation {
   /** The id of the operation. */
   readonly name: string;
@@ -111,7 +111,7 @@ export interface Route extends Operation {
   ) => Promise<Reply>;
 }
 
-/** A handler sees what the schemas say. */
+/** The schemas type the arguments of a handler. */
 export type Handler<Of extends Operation> = (
   coordinator: Coordinator,
   call: RouteCall<Part<Of, 'params'>, Part<Of, 'query'>, Part<Of, 'body'>>,
@@ -128,14 +128,14 @@ export function routesOf<Table extends Operations>(
   });
 }
 
-/** What does not parse as one of these is no answer of ours. */
+/** A problem as an exception. The server turns it into the response. */
 export class ProblemReply extends Error {
   readonly status: number;
   readonly code: string;
-  /** What the store said, for programs. */
+  /** The store's refusal, for programs. */
   refusal: unknown;
 
-  /** After how many seconds it may be asked again. */
+  /** Seconds until the caller may try again. */
   retryAfterS: number | undefined;
 
   constructor(status: number, code: string, detail: string) {

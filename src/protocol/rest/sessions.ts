@@ -1,4 +1,4 @@
-// Workers, and sessions of any kind.
+// Routes for workers and sessions.
 
 import {
   WORKER_KIND,
@@ -28,7 +28,7 @@ import { actorOf, type Caller, type Coordinator, type Route, routesOf } from './
 
 const LIMIT = 100;
 const SCANNED = 500;
-/** Of so many pages at most is one answer made: then it has a cursor, and few items or none. */
+/** The most pages that one response reads. It then has a cursor, and few items or none. */
 const PAGES_MAX = 20;
 
 interface Scan {
@@ -110,7 +110,10 @@ async function scanned(
   return { items, cursor: stopAt(items, after) };
 }
 
-/** The id of one that the caller may not see is not said: what is at or below it, and above whatever was listed. */
+/**
+ * Hides the id of a session that the caller may not see. Returns a position at or below it, and
+ * above everything listed.
+ */
 function stopAt(items: readonly SessionInspection[], after: string = ''): string {
   const below = `${after.slice(0, 13)}-0000-0000-000000000000`;
   const listed = items.at(-1)?.session.id ?? '';
@@ -130,9 +133,9 @@ async function sessionFor(
   return found;
 }
 
-// Sessions → messages, and whose they are.
+// Turns sessions into messages, and finds their projects.
 
-/** What came by no project's key is for keys of all projects. */
+/** Sessions outside every project need a key for all projects. */
 function maySee({ project, isOfAll }: Caller, { session }: SessionInspection): boolean {
   return isOfAll || session.metadata[PROJECT_METADATA] === project;
 }
@@ -150,13 +153,13 @@ function sessionMessage(inspection: SessionInspection): SessionMessage {
   };
 }
 
-/** One of another project's is nobody's business; those of none work for all. */
+/** Hides workers of other projects. Workers without a project serve all. */
 function isWorkerFor({ project, isOfAll }: Caller, { session }: SessionInspection): boolean {
   const { [PROJECT_METADATA]: of, [WORKER_KIND]: kind } = session.metadata;
   return of === undefined ? isOfAll && kind !== undefined : of === project;
 }
 
-/** Of no project: who has the store itself. */
+/** A session without a project has direct access to the store. */
 function whoseSession({ session: { id, metadata } }: SessionInspection): {
   readonly id: SessionId;
   readonly project: ProjectName | undefined;
@@ -166,18 +169,18 @@ function whoseSession({ session: { id, metadata } }: SessionInspection): {
 
 interface OfWorkers {
   readonly inFlight: readonly InFlight[];
-  /** What workers say of themselves. */
+  /** The announcements of workers. */
   readonly told: readonly WorkerInfo[];
-  /** Those that are not what they say. */
+  /** Workers whose announced release was refused. */
   readonly refused: ReadonlyMap<SessionId, RefusedWorkerMessage>;
 }
 
-/** With what it runs now, by lane, and what it says of itself. */
+/** Adds the running executions by lane, and the worker's announcement. */
 function workerMessage(inspection: SessionInspection, of: OfWorkers): WorkerMessage {
   const { id, metadata } = inspection.session;
   const own = of.inFlight.filter(({ session }) => session === id);
   const counts = LANES.map((lane) => [lane, own.find((each) => each.lane === lane)?.count ?? 0]);
-  // Workers of the build before this one say no kind; those that have a project came by the API.
+  // Workers of older builds have no kind. Those with a project came through the API.
   const kind = (metadata[WORKER_KIND] ?? 'remote') as WorkerKind;
   const said = of.told.find(({ session }) => session === id);
   const refused = of.refused.get(id);
@@ -191,9 +194,9 @@ function whole(ms: number): number {
   return Math.trunc(ms);
 }
 
-// How much waits for workers, and how much they run.
+// Routes for the number of waiting and running executions.
 
-/** Beyond it, how many more says nothing new, and counting them costs. */
+/** A higher count adds no information and costs time. */
 const DEPTH_MAX = 10_000;
 
 export const loadRoutes: readonly Route[] = routesOf(loadOperations, {
@@ -220,7 +223,7 @@ export const loadRoutes: readonly Route[] = routesOf(loadOperations, {
   },
 });
 
-// Which ttl? Asked of a coordinator, with what it has seen and what whoever asks knows.
+// Advice on a ttl, from the coordinator's measurements and the caller's goals.
 
-/** Enough to know what most are set to. */
+/** Enough sessions to learn the usual settings. */
 const SESSIONS_MAX = 500;

@@ -1,5 +1,5 @@
-// What comes in is checked by the schemas of its route. Bodies are taken as they are; queries and
-// parameters come as text, and are read as what the schema says.
+// Checks requests against the schemas of their route. Bodies are taken as they are. Queries and
+// parameters come as text and are converted as the schema demands.
 
 import type { TSchema } from 'typebox';
 import { Compile, type Validator } from 'typebox/compile';
@@ -16,19 +16,19 @@ export interface Checks {
 }
 
 const PROBLEMS_MAX = 5;
-/** They are compared with each other, and few are told. */
+/** Bounded, because the errors are compared with each other, and few are shown. */
 const ERRORS_MAX = 100;
 
 export function checksOf(route: Route): Checks {
   return {
     params: checkOf('params', route.params),
     query: checkOf('query', route.query),
-    // A POST without a body is one that says nothing.
+    // A POST without a body counts as an empty object.
     body: route.takesBytes === true ? (given) => given : checkOf('body', route.body),
   };
 }
 
-/** Of a message that comes in an envelope. */
+/** Checks the body of a message in an envelope. */
 export function bodyCheckOf(schema: TSchema): (given: unknown) => unknown {
   return checkOf('body', schema);
 }
@@ -66,11 +66,11 @@ function requireNothing(part: Part, given: unknown): undefined {
   return undefined;
 }
 
-// Values of callers that have more than JSON: their tags are read in one place, before a route sees them.
+// Decodes tagged values of callers in one place, before a route sees them.
 
 const VALUES = ['input', 'value', 'defaults'] as const;
 
-/** The body with its values as they were; without `tagged`, which routes need not know. */
+/** The body with its original values, and without `tagged`, which routes need not know. */
 export function withoutTags<Body>(body: Body): Body {
   if (typeof body !== 'object' || body === null || !('tagged' in body)) return body;
   const { tagged, ...rest } = body as Partial<Record<string, unknown>>;
@@ -86,19 +86,19 @@ export function withoutTags<Body>(body: Body): Body {
   return rest as Body;
 }
 
-// What a schema says of a value that does not fit it, as a sentence for people: which field, what it must be, and
-// what was probably meant. The patterns of schemas are for programs.
+// Turns a schema error into a sentence for people: the field, the expected value, and a likely
+// correction. The schemas' patterns are for programs.
 
 type Part = 'params' | 'query' | 'body';
 
-/** As the validator has it. */
+/** The form of the validator's errors. */
 interface SchemaError {
   readonly keyword: string;
   readonly instancePath: string;
   readonly schemaPath: string;
   readonly params: object;
   readonly message: string;
-  /** The names that there are at the top of it. */
+  /** The known names at the top level. */
   readonly known?: readonly string[];
 }
 
@@ -113,7 +113,7 @@ interface Params {
   readonly format?: string;
 }
 
-/** What texts of these forms are. */
+/** Descriptions of the patterns, for people. */
 const FORMS: Readonly<Record<string, string>> = {
   '^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$':
     'an id such as 01890a5d-ac96-774b-bcce-b302099a8057, whole and in small letters',
@@ -136,8 +136,8 @@ const KINDS: Readonly<Record<string, string>> = {
 };
 
 /**
- * Where a value has one of several forms and a word says which, what is wrong with the others is left out. With a word
- * that none has, the word is what is wrong.
+ * If a word selects one of several forms, drops the errors of the other forms. If no form has that
+ * word, the word itself is the error.
  */
 function ofMeantForm<Error extends SchemaError>(errors: readonly Error[]): readonly Error[] {
   const wrongWords = errors.filter(({ keyword }) => keyword === 'const');
@@ -167,7 +167,7 @@ function parentOf(path: string): string {
   return path.replace(/\/[^/]*$/, '');
 }
 
-/** Undefined for what only repeats what others say: of several forms a value fits none. */
+/** Undefined for an error that only repeats others, such as "no form matches". */
 function sentenceOf(part: Part, error: SchemaError, given: unknown): string | undefined {
   const params = error.params as Params;
   const what = nameOf(part, error.instancePath);
@@ -206,12 +206,12 @@ function unknownNames(names: readonly string[], error: SchemaError): string {
 
 const SHOWN_MAX = 64;
 
-/** A name as it was sent may be as long as a body. */
+/** A name in a request may be as long as a body. */
 function shortened(name: string): string {
   return name.length > SHOWN_MAX ? `${name.slice(0, SHOWN_MAX)}…` : name;
 }
 
-/** Only at the top is it known what could have been meant. */
+/** Only the top level has a list of known names. */
 function unknownIn(name: string, { known, instancePath }: SchemaError): string {
   const nearest = instancePath === '' ? nearestName(name, known ?? []) : undefined;
   return `an unknown ${shortened(name)}${nearest === undefined ? '' : ` (did you mean ${nearest}?)`}`;
@@ -221,7 +221,7 @@ function plainly(what: string, { message }: SchemaError): string {
   return `${what} ${message}`;
 }
 
-/** `/roles/0` of a body is roles[0]; in a query nobody counts them. */
+/** `/roles/0` of a body is roles[0]; in a query the index means nothing. */
 function nameOf(part: Part, path: string): string {
   if (path === '') return part === 'params' ? 'The path' : `The ${part}`;
   const names = path.slice(1).split('/');

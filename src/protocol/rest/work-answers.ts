@@ -1,7 +1,7 @@
-// What a coordinator answers to each message of the worker protocol, whatever carried it. The fence in the
-// store's predicate decides, as for workers inside the process; what is checked here is that nobody reaches
-// another project, or acts for another worker: a session is of the key that opened it, claims are of its
-// project, and so is whatever an owner's write submits.
+// The coordinator's answer to each message of the worker protocol, for every transport. The fence
+// in the store's predicate decides, as for embedded workers. This file checks that no worker
+// reaches another project or acts for another worker. A session belongs to the key that opened it.
+// Its claims, and everything that an owner's write submits, belong to its project.
 
 import type { Static, TObject } from 'typebox';
 import type { ExecutionRecord } from '../../execution/execution.ts';
@@ -71,7 +71,7 @@ export const workAnswers: WorkAnswers = {
     const metadata = metadataOf(caller, pipelines);
     const session = { id: id as SessionId, owner: owner as Owner, ttlMs, graceMs, metadata };
     const opened = await coordinator.store.sessions.open(session);
-    // What is there already may be somebody else's.
+    // An existing session may belong to another worker.
     if (opened.kind === 'opened' && opened.replayed)
       await requireOwnSession(coordinator, caller, id);
     return opened;
@@ -192,7 +192,10 @@ export const workAnswers: WorkAnswers = {
   },
 };
 
-/** Of each lane in one answer, whatever was asked for: each has its input. A worker with room claims again. */
+/**
+ * The most claims per lane in one answer, because each carries its input. A worker with room claims
+ * again.
+ */
 const OF_LANE_MAX = 250;
 
 function textsIn(
@@ -201,7 +204,7 @@ function textsIn(
   return claims.flatMap(({ execution: { input, progress } }) => [input, progress]);
 }
 
-// Over HTTP each message is a route.
+// Over HTTP, each message is a route.
 
 const ANSWERED = 'What the store answered, refusals too.';
 const BYTES = {
@@ -239,7 +242,7 @@ function pickedOf(
   return picked.length === 0 ? undefined : closed(Object.fromEntries(picked));
 }
 
-/** What a worker without work sends all the time. */
+/** Requests that a worker without work sends all the time. */
 const IDLE: Readonly<Partial<Record<WorkKind, (answer: never) => boolean>>> = {
   heartbeat: ({ kind }: { readonly kind: string }) => kind !== 'refused',
   announceWorker: ({ kind }: { readonly kind: string }) => kind !== 'refused',
@@ -268,14 +271,14 @@ function replyWith(answer: WorkAnswer): Reply {
   return { status: 200, raw: { type: 'application/octet-stream', bytes: answer } };
 }
 
-// Pages of what belongs to an execution, for workers.
+// Pages of an execution's rows, for workers.
 
 interface Asked {
   readonly body: Static<(typeof WORK_MESSAGES)['readInbox']['body']>;
   readonly caller: Caller;
 }
 
-/** What belongs to an execution, as it is stored. */
+/** Rows of an execution, as stored. */
 async function storedPage(
   what: 'inbox' | 'history',
   coordinator: Coordinator,
@@ -299,7 +302,7 @@ async function storedPage(
 
 const CLAIMS_MAX = 1_000;
 
-/** What a session carries, by fence, and whether there is more. */
+/** The claims of a session, by fence, and whether there are more. */
 async function carriedPage(
   { store: { executions } }: Coordinator,
   { session, after }: { readonly session: SessionId; readonly after: number },

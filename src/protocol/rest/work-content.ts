@@ -1,5 +1,5 @@
-// What an owner's write may contain. Payloads go to the store as they came and are read by many: by routes, by
-// re-drives, by stores that this one is moved to. What they could not read is refused before anything is written.
+// Checks the content of an owner's write. The store keeps payloads unchanged, and routes, re-drives
+// and imports read them. So the coordinator refuses unreadable payloads before it writes anything.
 
 import { isLabel } from '../../engine/submission.ts';
 import { parseEnvelope } from '../../engine/values/payloads.ts';
@@ -28,17 +28,23 @@ export function submissionsIn(message: WriteMessage): readonly Submitted[] {
   ];
 }
 
-/** So many arrays and objects in one another; what writes JSON recurses. */
+/** The limit of nesting, because code that writes JSON recurses. */
 export const DEPTH_MAX = 1_000;
 
-/** Of a value in a row, with its envelope. Claims and lists have many of them in one answer. */
+/**
+ * The limit of a value in a row, with its envelope. Claims and lists have many of them in one
+ * response.
+ */
 export const INLINE_CHARS_MAX = 128 * 1024;
-/** Of the body of an event or an outcome, which may have more in it than one value. */
+/** The limit of the body of an event or an outcome, which may contain several values. */
 export const BODY_CHARS_MAX = 1024 * 1024;
-/** Of one write: about as many as a store writes in a tenth of a second, in which nobody else is answered. */
+/**
+ * The limit of one write: about what a store writes in a tenth of a second, while other requests
+ * wait.
+ */
 const ROWS_MAX = 20_000;
 
-/** Rows that a write makes: for an event, an execution, a label, a question or a document, one each. */
+/** The rows that a write creates: one for each event, execution, label, question or attachment. */
 export function rowsOf(message: WriteMessage): number {
   const { events, awaits = [], attachments = [] } = message;
   const labels = submissionsIn(message).reduce(
@@ -49,7 +55,7 @@ export function rowsOf(message: WriteMessage): number {
   return events.length + labels + asked + attachments.length;
 }
 
-/** Before anything of it is parsed. */
+/** Runs before anything is parsed. */
 function requireBounded(message: WriteMessage): void {
   const { id, events } = message;
   const rows = rowsOf(message);
@@ -77,7 +83,7 @@ function tooLarge(why: string): ProblemReply {
   return new ProblemReply(413, 'payload-too-large', `${why} Nothing was written.`);
 }
 
-/** Answers with the digests of the values that it refers to. */
+/** Returns the digests of the values that the message refers to. */
 export function requireReadable(message: WriteMessage): readonly string[] {
   const { id, events } = message;
   requireBounded(message);
@@ -112,7 +118,7 @@ export function requireReadable(message: WriteMessage): readonly string[] {
   return refersTo;
 }
 
-/** The event with which an owner leaves is the last of its write. All others are of what the code did. */
+/** The last event of a leaving write names the exit. All other events are results of the code. */
 function leavingKinds(message: WriteMessage): readonly HistoryEventKind[] {
   switch (message.verb) {
     case 'record':
@@ -126,7 +132,7 @@ function leavingKinds(message: WriteMessage): readonly HistoryEventKind[] {
   }
 }
 
-/** The row follows from the history: what a write does to the row is in its last event, and in no other. */
+/** The row must follow from the history, so only the last event may change its status. */
 function requireOwnEvents(message: WriteMessage): void {
   const { id, verb, events } = message;
   const kinds = events.map(({ kind }) => kind);
@@ -140,7 +146,10 @@ function requireOwnEvents(message: WriteMessage): void {
   throw unreadable(`The last event of a ${verb} of ${id} must be ${leaving.join(' or ')}.`);
 }
 
-/** Whoever waits for its result goes there: only to what this write submits, and as retention reads it. */
+/**
+ * Callers that wait for the result follow this link. So it must name the successor of this write,
+ * in the form that retention reads.
+ */
 function requireOwnSuccessor(
   message: WriteMessage,
   { body, parsed }: { readonly body: string; readonly parsed: unknown },
@@ -154,7 +163,7 @@ function requireOwnSuccessor(
   );
 }
 
-/** What is submitted says what it continues when it is the successor, and then the truth. */
+/** Only the successor may name a predecessor, and it must be this execution. */
 function requireOwnPredecessor(message: WriteMessage): void {
   const { id } = message;
   const successor = message.verb === 'finish' ? message.successor : undefined;
@@ -184,7 +193,7 @@ function valuesIn(message: WriteMessage): readonly (string | undefined)[] {
   ];
 }
 
-/** Its parent takes it over into what it writes itself. */
+/** The parent copies the outcome into its own history. */
 function outcomeOf(message: WriteMessage): unknown {
   if (message.verb !== 'finish' || message.outcome === undefined) return undefined;
   const parsed = parsedFrom(message, message.outcome);
@@ -211,7 +220,7 @@ const isTexts = (value: unknown): boolean => Array.isArray(value) && value.every
 const isObject = (value: unknown): value is object =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
 
-/** As routes and workers read it; a codec's bytes stay closed. */
+/** The form that routes and workers read; a codec's bytes stay sealed. */
 function isEnvelope(value: unknown): boolean {
   if (!isObject(value)) return false;
   try {
@@ -222,7 +231,7 @@ function isEnvelope(value: unknown): boolean {
   }
 }
 
-/** What routes and re-drives read of the bodies of events; other fields are the worker's. */
+/** The fields of bodies that routes and re-drives read; the worker owns the others. */
 const FIELDS: Readonly<Record<string, (value: unknown) => boolean>> = {
   key: isText,
   id: isText,
@@ -268,7 +277,7 @@ function oddField(body: unknown): string | undefined {
   return undefined;
 }
 
-/** Fields that an event of what the code did cannot be replayed without. */
+/** Fields without which a replay cannot use the event. */
 const NEEDED: Readonly<Partial<Record<HistoryEventKind, readonly string[]>>> = {
   'step-completed': ['key'],
   'step-failed': ['key', 'failure'],
@@ -299,7 +308,7 @@ function isStorable(value: unknown): boolean {
     : Object.entries(value).every(([name, each]) => isStorable(name) && isStorable(each));
 }
 
-/** They are in an index, which takes short ones. */
+/** Short, because an index contains them. */
 function requireLabels(message: WriteMessage): void {
   for (const { attributes } of submissionsIn(message)) {
     for (const [name, value] of Object.entries(attributes)) {
@@ -315,21 +324,24 @@ function unreadable(why: string): ProblemReply {
   return new ProblemReply(400, 'invalid-input', `${why} Nothing was written.`);
 }
 
-// References to values that are kept apart, in what workers write and in what they are given. A reference in a
-// row gives the project its value where that is from before (X-29), so none gets into a row that the project does
-// not have: who knows a digest has nothing by it.
+// References to blobs in workers' writes and in their claims. A reference in a row gives the
+// project an older blob (X-29). So no reference may enter a row unless the project has the blob:
+// knowing a digest must not be enough.
 
 const DIGEST = /^[0-9a-f]{64}$/;
 /** As the engine writes it. */
 const MARK = '"ref":"';
 const PAGE = 1_000;
 /**
- * A worker may have put a value through a coordinator of the build before, and refer to it here. So long after such
- * a build has put it, knowing the digest is enough, as it is for that build.
+ * A worker may store a value through a coordinator of an older build, and refer to it here. For
+ * this long after such a put, the digest suffices, as it does for that build.
  */
 const SWITCH_MS = 600_000;
 
-/** Of a payload or a body. What is inline is the user's own, whatever it looks like. */
+/**
+ * Collects the references of a payload or a body. Inline content belongs to the user, whatever its
+ * form.
+ */
 export function referencesIn(value: unknown): readonly string[] {
   const found: string[] = [];
   collect(value, found);
@@ -345,7 +357,10 @@ function collect(value: unknown, found: string[]): void {
   }
 }
 
-/** Before a worker is given them, so that it can ask for what they refer to. Texts without references cost a look. */
+/**
+ * Runs before a worker gets the texts, so that it can read the blobs that they refer to. Texts
+ * without references cost one search.
+ */
 export async function giveOut(
   executions: ExecutionStore,
   project: ProjectName,
@@ -364,12 +379,12 @@ function parsedOf(text: string): unknown {
   try {
     return JSON.parse(text);
   } catch {
-    // Whatever it is, nobody finds a reference in it.
+    // The text is not valid JSON, so it has no reference.
     return undefined;
   }
 }
 
-/** What a worker asks for by its digest. */
+/** The blob that a worker requests by digest. */
 export async function valueFor(
   executions: ExecutionStore,
   asked: ReadBlob,
@@ -378,14 +393,17 @@ export async function valueFor(
   if (own !== undefined) return own;
   const { project, digest } = asked;
   await executions.attributeBlobs({ project, digests: [digest], putWithinMs: SWITCH_MS });
-  // What a coordinator of the build before has given out with a claim.
+  // A coordinator of an older build may have sent these texts with a claim.
   for (const id of await executions.referring(asked)) {
     for await (const texts of textsOf(executions, id)) await giveOut(executions, project, texts);
   }
   return executions.getBlob(asked);
 }
 
-/** Throws when a write refers to what the project has not: put for it, or referred to by the execution already. */
+/**
+ * Throws if a write refers to a blob that the project does not have: neither stored for it, nor
+ * already referred to by the execution.
+ */
 export async function requireOwnValues(
   executions: ExecutionStore,
   project: ProjectName,
@@ -395,7 +413,7 @@ export async function requireOwnValues(
   const asked = { project, digests };
   if ((await executions.missingBlobs(asked)).length === 0) return;
   await executions.attributeBlobs({ ...asked, putWithinMs: SWITCH_MS });
-  // What a coordinator of the build before has given out.
+  // A coordinator of an older build may have sent these texts.
   if ((await executions.read(id))?.project === project) {
     for await (const texts of textsOf(executions, id)) await giveOut(executions, project, texts);
   }
@@ -408,7 +426,7 @@ export async function requireOwnValues(
   );
 }
 
-/** What an execution may refer to, page by page. */
+/** The texts in which an execution may refer to blobs, page by page. */
 async function* textsOf(
   executions: ExecutionStore,
   id: ExecutionId,

@@ -1,4 +1,4 @@
-// Writes of owners: from messages to what the port takes, and what came of each.
+// Writes of owners: converts messages into requests to the port, and collects the answers.
 
 import { interactionIdOf } from '../../engine/ids.ts';
 import { OverdueSessions } from '../../engine/worker/duties.ts';
@@ -41,7 +41,7 @@ import {
 } from './work-content.ts';
 
 export type OwnWrite = Written & {
-  /** Digests of the values that it refers to. */
+  /** The digests of the values that it refers to. */
   readonly refersTo: readonly string[];
   readonly rows: number;
 };
@@ -52,7 +52,7 @@ type Written =
   | { readonly verb: 'park'; readonly request: Park }
   | { readonly verb: 'giveBack'; readonly request: GiveBack };
 
-/** Throws when it would reach into another project, or carries what nobody could read. */
+/** Throws if the write reaches into another project, or has unreadable content. */
 export function toWrite(message: WriteMessage, caller: Caller): OwnWrite {
   const { verb, attachments, ...rest } = message;
   requireOwnReach(message, caller);
@@ -65,7 +65,7 @@ export function toWrite(message: WriteMessage, caller: Caller): OwnWrite {
 
 type Performing = Pick<Coordinator, 'store' | 'histories' | 'onFault'>;
 
-/** Many at once, so that they share commits. What one of them runs into is its own. */
+/** Performs many at once, so that they share commits. A fault of one does not affect the others. */
 export async function perform(
   coordinator: Performing,
   caller: Caller,
@@ -78,7 +78,7 @@ export async function perform(
   return { answers };
 }
 
-/** What one commit may take: others have their turn between two of them. */
+/** The limit of one commit, so that other requests get their turn in between. */
 const GROUP_ROWS_MAX = 5_000;
 
 function groupsOf(writes: readonly OwnWrite[]): readonly (readonly OwnWrite[])[] {
@@ -122,7 +122,10 @@ async function performed(
   }
 }
 
-/** Of an execution that is somebody else's, not even why. Asked only when it was refused anyway. */
+/**
+ * Hides the reason if the execution belongs to another project. Reads the record only after a
+ * refusal.
+ */
 async function told(
   executions: CoordinatorStore['executions'],
   { project }: Caller,
@@ -150,10 +153,10 @@ function performOne(
   }
 }
 
-// How far an owner's write reaches: into its own project, to its own children and its own questions. Ids are
-// the worker's choice, so what they stand for is looked at before anything is written.
+// Limits the reach of an owner's write: its own project, its own children, and its own questions.
+// Workers choose the ids, so check them before anything is written.
 
-/** Throws when it would reach further. A successor's parent is looked at when it is written. */
+/** Throws if the write reaches further. The parent of a successor is checked when it is written. */
 function requireOwnReach(message: WriteMessage, { project }: Caller): void {
   const submissions = submissionsIn(message);
   for (const each of submissions) {
@@ -175,12 +178,14 @@ function requireOwnReach(message: WriteMessage, { project }: Caller): void {
   requireOwnQuestions(message);
 }
 
-/** Who asked for it, as people read it: a caller of the API, or a schedule. */
+/** Fields that name the requester to people: a caller of the API, or a schedule. */
 function isSaidOfOthers({ submittedBy, scheduled }: Submitted): boolean {
   return submittedBy !== undefined || scheduled !== undefined;
 }
 
-/** W-11: an id that follows from another execution's await would be that one's question. */
+/**
+ * An id that follows from another execution's await would open that execution's question (W-11).
+ */
 function requireOwnQuestions(message: WriteMessage): void {
   const execution = message.id as ExecutionId;
   for (const { call, items } of message.awaits ?? []) {
@@ -196,10 +201,7 @@ function denied(why: string): ProblemReply {
   return new ProblemReply(403, 'project-denied', `${why} Nothing was written.`);
 }
 
-/**
- * M-18: whoever goes on tells whom its predecessor would have told, which never changes; and was asked for by whom that
- * was.
- */
+/** A successor keeps the parent and the submitter of its predecessor (M-18). */
 async function requireSameOrigin(
   { executions }: Pick<CoordinatorStore, 'executions'>,
   { project }: Caller,
@@ -208,7 +210,7 @@ async function requireSameOrigin(
   const { parent, submittedBy, scheduled } = successor ?? {};
   if ((parent ?? submittedBy ?? scheduled) === undefined) return;
   const record = await executions.read(id);
-  // Of what is somebody else's, nobody learns where it is from by guessing it.
+  // For an execution of another project, a guess must not confirm its origin.
   const own = record?.project === project ? record : undefined;
   if (parent !== undefined && !(own?.parent?.id === parent.id && own.parent.call === parent.call)) {
     throw denied(`What goes on for ${id} has the parent of ${id}, or none.`);
@@ -221,20 +223,20 @@ async function requireSameOrigin(
   throw denied(`What goes on for ${id} was submitted by whom ${id} was, or by nobody.`);
 }
 
-// Whose session it is: that is said when it is opened, by the coordinator, and stored with it.
+// The owner of a session. The coordinator stores it when the session opens.
 
 const KEY = 'holdfast.key';
 const KNOWN_MAX = 10_000;
-/** More of them in the life of one session are none. */
+/** More rotations within one session's life count as no match. */
 const ROTATIONS_MAX = 10;
 
 interface Opened {
   readonly project: string;
-  /** The one that opened it, and those that it was rotated to. None: whoever is of the project. */
+  /** The key that opened it, and the keys that replaced that one. Empty: any key of the project. */
   readonly keys: Set<string>;
 }
 
-/** Whose a session is never changes: what was read once holds. */
+/** The owner of a session never changes, so cache it. */
 const known: WeakMap<CoordinatorStore, Map<SessionId, Opened>> = new WeakMap();
 
 export function metadataOf(caller: Caller, pipelines: readonly string[] = []): SessionMetadata {
@@ -247,7 +249,10 @@ export function metadataOf(caller: Caller, pipelines: readonly string[] = []): S
   };
 }
 
-/** M-20: of the project is not enough, or who knows of a claim could write as its owner. */
+/**
+ * A key of the same project is not enough: a holder that knows of a claim could write as its owner
+ * (M-20).
+ */
 export async function requireOwnSession(
   { store }: Pick<Coordinator, 'store'>,
   caller: Caller,
@@ -269,7 +274,10 @@ export async function requireOwnSession(
   return session;
 }
 
-/** Builds before this one said no key, and endpoints have none: what they write comes by one of the project. */
+/**
+ * Older builds stored no key, and push endpoints have none. Any key of the project may write for
+ * them.
+ */
 function openedAs(found: SessionInspection | undefined): Opened | undefined {
   const { [PROJECT_METADATA]: project, [KEY]: key } = found?.session.metadata ?? {};
   return project === undefined
@@ -293,7 +301,7 @@ async function isOpenedBy(
   return false;
 }
 
-/** The key in whose place this one was made, as the audit says (J-7). */
+/** The key that this one replaced, according to the audit (J-7). */
 async function rotatedFrom(
   executions: CoordinatorStore['executions'],
   project: ProjectName,
@@ -305,24 +313,27 @@ async function rotatedFrom(
   return typeof rotates === 'string' ? rotates : undefined;
 }
 
-/** RE-9: whoever reads the log of the coordinator may not have that of the worker. */
+/**
+ * Logs the refusal here, because a reader of the coordinator's log may not have the worker's
+ * (RE-9).
+ */
 export function noteRefused(
   { store, onFault }: Pick<Coordinator, 'store' | 'onFault'>,
   said: Announcement & { readonly project: ProjectName },
   answer: Announced,
 ): void {
   noteAnnounced(store, said, answer);
-  // Once for each session, not once for each period.
+  // Once per session, not once per period.
   if (said.state !== 'starting') return;
   if (answer.kind === 'announced' || answer.why === 'session-not-live') return;
   const why = describeReleaseRefusal(answer);
   onFault?.('worker-refused', `Worker ${said.session} gets nothing that is pinned: ${why}`);
 }
 
-// A store that is shown a fence which it never issued halts all grants: it may be an older copy of itself. A
-// key of one project must not be able to bring that about for all, so what comes over the wire is looked at
-// first. What is up to the highest fence seen here was issued; above it, the row of its execution says, to who may
-// read that: of an execution of another project the answer is that of one which is not there.
+// A store that gets a fence it never issued halts all grants, because it may be an older copy of
+// itself. A key of one project must not cause that for all. So check fences from the wire first.
+// Fences up to the highest one seen here were issued. Above it, the row of the execution decides.
+// An execution of another project gets the same answer as a missing one.
 
 const highest: WeakMap<CoordinatorStore, number> = new WeakMap();
 
@@ -344,12 +355,12 @@ export async function isIssued(
   return fence <= (highest.get(store) ?? 0);
 }
 
-// Claims of workers elsewhere. They cannot end the sessions of those who died, so it is done here, by whatever
-// their claims say (P4).
+// Claims of remote workers. They cannot end the sessions of dead workers, so the coordinator does
+// so when their claims report it (P4).
 
 const overdueIn: WeakMap<CoordinatorStore, OverdueSessions> = new WeakMap();
 
-/** M-19: who has a key for workers is given no act of an operator, whose end it could make up. It is left out. */
+/** Leaves out operators' jobs: a holder of a worker key could fake their result (M-19). */
 export function runElsewhere(pipelines: readonly string[]): readonly PipelineName[] {
   return pipelines.map(parsePipelineName).filter((each) => isAddedName(each) || !isReserved(each));
 }
@@ -359,7 +370,8 @@ export async function claimFor(coordinator: Coordinator, request: Claim): Promis
   const answer = await executions.claim(request);
   if (answer.kind === 'refused' || !answer.overdue) return answer;
   const overdue = overdueOf(coordinator);
-  // What was claimed must be told; a store that is away says so to the next who asks.
+  // The claims must reach the worker, so ignore a failed sweep here; the next caller sees the
+  // outage.
   const isNew = await overdue.heard(true).catch(() => false);
   if (isNew)
     return answer.claims.length === 0 ? executions.claim(request) : { ...answer, more: true };

@@ -1,6 +1,6 @@
-// The worker protocol over SQS: requests come by one queue, which any number of coordinators read; each reply goes
-// to the queue that its request names. A message is hidden from others while it is handled; what nobody can
-// handle is put into a queue of its own, for people.
+// The worker protocol over SQS. Any number of coordinators read requests from one queue. Each reply
+// goes to the queue that its request names. SQS hides a message while a coordinator handles it.
+// Messages that no coordinator can handle go to a queue of their own, for people.
 
 import type { ProjectName } from '../../execution/names.ts';
 import { formatInstant, toInstant } from '../../support/clock.ts';
@@ -27,16 +27,16 @@ export interface SqsParts {
   readonly dispatch: Dispatch;
   readonly queues: Queues;
   readonly signer: Signer;
-  /** Whom a key of the signer stands for. */
+  /** The caller that a key of the signer stands for. */
   readonly callerOf: (kid: string) => Caller;
   readonly requestQueueUrl: string;
   readonly poisonQueueUrl: string;
-  /** Where replies may go: exact, or all that begin so where it ends with `*`. */
+  /** Queues for replies: exact, or a prefix if it ends with `*`. */
   readonly replyQueues: readonly string[];
-  /** Of those, the ones for this key, where it has some of its own. */
+  /** The reply queues of this key, if it has its own. */
   readonly replyQueuesOf: (kid: string) => readonly string[] | undefined;
   readonly visibleMs: number;
-  /** In one message. */
+  /** The limit of one message. */
   readonly bytesMax: number;
   readonly stopping: AbortSignal;
   readonly onFault: (code: string, error: unknown) => void;
@@ -44,14 +44,14 @@ export interface SqsParts {
 
 const HELD_MS = 20_000;
 const PAUSE_MS = 1_000;
-/** As many are handled at once by one coordinator. */
+/** The most messages that one coordinator handles at once. */
 const UNDER_WAY_MAX = 100;
-/** One that was not handled so often will not be. */
+/** A message that failed this many times will not succeed. */
 const DELIVERIES_MAX = 5;
-/** A reply is of use for as long as somebody waits for it. */
+/** A reply is useful only while a worker waits for it. */
 const REPLY_MS = 60_000;
 const RING_MS = 50;
-/** A message is JSON, with its bytes and values as text in it. */
+/** A message is JSON, which contains bytes and values as text. */
 const AS_TEXT = 2;
 const TOO_LARGE: unique symbol = Symbol('too large');
 
@@ -72,7 +72,7 @@ export class SqsServer {
     this.#reading = this.#read();
   }
 
-  /** What is under way is answered first. */
+  /** Finishes the messages in progress first. */
   async close(): Promise<void> {
     this.#unlisten();
     this.#cancelRing?.();
@@ -138,7 +138,10 @@ export class SqsServer {
     });
   }
 
-  /** One after the other: who names the same part many times has it read until it is too much, and no further. */
+  /**
+   * Reads parts one by one: a sender that names the same part many times is stopped at the size
+   * limit.
+   */
   async #envelopeOf({ envelope, parts }: QueuedRequest, project: ProjectName): Promise<unknown> {
     if (parts === undefined) return envelopeFromJson(envelope);
     const { coordinator, bytesMax } = this.#parts;
@@ -169,7 +172,7 @@ export class SqsServer {
     return queues.send(replyTo, signer.sign(referring, kid));
   }
 
-  /** Nobody who only has a key makes this coordinator call an address of their choice. */
+  /** A key alone must not make this coordinator call an address of the sender's choice. */
   #mayReply({ claims, kid }: { readonly claims: QueuedRequest; readonly kid: string }): boolean {
     const { replyQueues, replyQueuesOf } = this.#parts;
     const url: unknown = claims.replyTo;
@@ -187,7 +190,7 @@ export class SqsServer {
     await queues.delete(requestQueueUrl, receipt);
   }
 
-  /** A ring that is lost costs a poll. */
+  /** A lost wakeup costs a poll. */
   #ring(): void {
     this.#cancelRing = undefined;
     const { queues, signer, coordinator } = this.#parts;
@@ -212,17 +215,20 @@ function verifiedFrom(
   }
 }
 
-/** Nobody waits for a bell by this queue, where one is rung for: those who did would keep others from being handled. */
+/**
+ * Removes the wait for a wakeup: this transport sends wakeups by itself, and held requests would
+ * block others.
+ */
 function unheld(envelope: unknown): unknown {
   const { kind, body } = (envelope ?? {}) as { readonly kind?: unknown; readonly body?: unknown };
   const isBell = kind === ('waitForBell' satisfies WorkKind);
   if (!isBell || typeof body !== 'object' || body === null || !('waitMs' in body)) return envelope;
-  // What is no number is refused as it is.
+  // A value that is not a number is refused later.
   const waitMs = typeof body.waitMs === 'number' ? Math.min(body.waitMs, 0) : body.waitMs;
   return { ...(envelope as object), body: { ...body, waitMs } };
 }
 
-/** Longer than it was asked to be hidden, for as long as it takes. */
+/** Extends the message's invisibility for as long as the work takes. */
 async function hiddenWhile(
   { queues, requestQueueUrl, visibleMs, coordinator }: SqsParts,
   { receipt }: QueueMessage,
@@ -243,21 +249,22 @@ async function hiddenWhile(
   }
 }
 
-// Whom to ring: workers that were heard of, each by its key and its queue. Who names the queue of another is one more
-// beside it, and not in its place; and who names many is rung in the last ones only.
+// The workers to wake: those seen recently, by key and queue. A sender that names another worker's
+// queue is added beside it and does not replace it. If a sender names many, only the last ones get
+// wakeups.
 
 export interface KnownWorker {
   readonly kid: string;
   readonly replyTo: string;
 }
 
-/** Of a worker that has said nothing for so long nobody knows. */
+/** A worker that was silent for this long is forgotten. */
 const KNOWN_MS = 120_000;
-/** Of one key. Those that were not heard of for longest poll. */
+/** The limit for one key. The workers that were silent longest must poll. */
 export const KNOWN_MAX = 1_000;
 
 export class KnownWorkers {
-  /** By key, and by queue, who was heard of last at the end. */
+  /** By key and queue, the most recent last. */
   readonly #heardAt: Map<string, Map<string, number>> = new Map();
 
   heard({ kid, replyTo }: KnownWorker, nowMs: number): void {
@@ -273,7 +280,7 @@ export class KnownWorkers {
     this.#heardAt.get(kid)?.delete(replyTo);
   }
 
-  /** Those that were heard of lately. */
+  /** The workers seen recently. */
   all(nowMs: number): readonly KnownWorker[] {
     return [...this.#heardAt].flatMap(([kid, ofKey]) => {
       for (const [replyTo, at] of ofKey) if (nowMs - at > KNOWN_MS) ofKey.delete(replyTo);

@@ -1,4 +1,4 @@
-// How a coordinator is told of its queues.
+// The options of a coordinator for its SQS queues.
 
 import { type ProjectName, parseProject } from '../../execution/names.ts';
 import { InvalidInput } from '../../support/fault.ts';
@@ -60,7 +60,7 @@ export function readSqsOptions(given: SqsOptions): SqsOptions {
 export interface KnownKeys {
   readonly signer: Signer;
   projectOf(kid: string): ProjectName;
-  /** Undefined where it has none of its own. */
+  /** Undefined if it has none of its own. */
   replyQueuesOf(kid: string): readonly string[] | undefined;
 }
 
@@ -83,12 +83,15 @@ export function signingKeys(given: SqsOptions['keys']): KnownKeys {
   return {
     replyQueuesOf: (kid) => queues.get(kid),
     signer,
-    // It has signed with one of these, or it would not have been asked.
+    // The caller passes only ids of keys that verified a signature.
     projectOf: (kid) => projects.get(kid) ?? first.project,
   };
 }
 
-/** Whom a message is from is said by the id of a key: who has the secret of another project's is that project. */
+/**
+ * The id of the key identifies the sender's project. A holder of another project's secret would
+ * pass for that project.
+ */
 function requireOwnSecrets(
   what: string,
   entries: readonly Pick<Required<SqsKey>, 'secret' | 'project'>[],

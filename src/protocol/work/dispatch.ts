@@ -1,5 +1,5 @@
-// From an envelope to its reply, for every carrier that has envelopes. Total: what goes wrong is a problem in
-// the reply, as it is over HTTP.
+// Turns an envelope into its reply, for every transport with envelopes. Never throws: an error
+// becomes a problem in the reply, as over HTTP.
 
 import { Compile } from 'typebox/compile';
 import { nearestName, shown } from '../../support/options.ts';
@@ -25,7 +25,7 @@ export interface DispatchParts {
   readonly onFault?: (code: string, error: unknown) => void;
 }
 
-/** Who sends it is known to the carrier, or found out by it. */
+/** The transport identifies the sender. */
 interface Delivery {
   readonly envelope: unknown;
   readonly admit: () => Promise<Caller>;
@@ -103,8 +103,8 @@ function checked(envelope: unknown): RequestEnvelope & { readonly kind: WorkKind
   throw new ProblemReply(400, 'kind-unknown', `There is no message ${shown(kind)}.${hint}`);
 }
 
-// A worker in the process of its coordinator: the same messages, by a call. They go through JSON, so that
-// neither side can change what the other has.
+// A worker in the process of its coordinator: the same messages, by a function call. They go
+// through JSON, so neither side can change the other's objects.
 
 export interface InProcessParts {
   readonly coordinator: Coordinator;
