@@ -1,4 +1,5 @@
-// Who comes in by HTTP, before anything of the request's body is read: by the gate, and not too often.
+// Admits HTTP requests before anything of their body is read. The gate checks the key, and the
+// limiter the rate.
 
 import rateLimit from '@fastify/rate-limit';
 import fastify, { type FastifyInstance, type FastifyRequest } from 'fastify';
@@ -38,18 +39,18 @@ export class Admission {
     this.#admitted.set(request, { caller: await limiter.admit(visit), visit });
   }
 
-  /** Whether it would be admitted now as it was. */
+  /** True if the request would still be admitted. */
   async stillOpens(request: FastifyRequest): Promise<boolean> {
     const admitted = this.#admitted.get(request);
     return admitted !== undefined && this.#door.limiter.stillOpens(admitted.visit);
   }
 
-  /** Who it turned out to be, if it came in. */
+  /** The caller, if the request was admitted. */
   known(request: FastifyRequest): Caller | undefined {
     return this.#admitted.get(request)?.caller;
   }
 
-  /** Of a request that was admitted. */
+  /** The caller of an admitted request. */
   caller(request: FastifyRequest): Caller {
     const caller = this.known(request);
     if (caller === undefined) throw new Error('A request is handled that nobody has admitted.');
@@ -61,7 +62,7 @@ export function oneOf(value: string | readonly string[] | undefined): string | u
   return typeof value === 'object' ? value[0] : value;
 }
 
-// What all ways into a coordinator share: who may come in, how often, and how much is held open for whom.
+// The checks that all transports of a coordinator share: access, rate, and requests held open.
 
 export interface Entrance {
   readonly gate: Gate;
@@ -85,19 +86,19 @@ export async function entranceOf(
   return { gate, limiter, limits, addresses, pipelining: new Pipelining(), held };
 }
 
-// Who comes in how often, whichever way: HTTP and gRPC count together. Wrong keys are counted by the network that
-// they come from: one that guesses is not looked up any more, while whoever is known comes in from there as before.
+// Limits the rate of callers, over HTTP and gRPC together. It counts wrong keys by network. A
+// network that guesses gets few further lookups, while known keys from there keep working.
 
 const MINUTE_MS = 60_000;
 const SECOND_MS = 1_000;
-/** From where too many wrong keys came, one of so many of them is looked up in each second. */
+/** A suspect network still gets this fraction of its limit as lookups per second. */
 const UNSEEN_PART = 10;
-/** Networks and keys that are counted at once; the one that was not seen for longest is forgotten. */
+/** The most networks and keys counted at once; the limiter forgets the least recent one. */
 const COUNTED_MAX = 20_000;
 
 type Counter = ReturnType<FastifyInstance['createRateLimit']>;
 
-/** As much of a request as is counted. */
+/** The part of a request that the counter reads. */
 interface Counted {
   readonly as: string;
   readonly routeOptions: object;
@@ -106,7 +107,7 @@ interface Counted {
 export interface Visit {
   readonly route: Pick<Route, 'allows' | 'needs'>;
   readonly knock: Omit<Knock, 'mayLookUp' | 'opened'>;
-  /** The address that it comes from. */
+  /** The caller's address. */
   readonly ip: string;
 }
 
@@ -117,9 +118,9 @@ export class Limiter {
   readonly #all: Counter;
   readonly #ofProject: Counter;
   readonly #unseenPerSecond: number;
-  /** Of networks that are suspected. */
+  /** The lookups of suspect networks. */
   readonly #unseen: Map<string, { readonly sinceMs: number; looks: number }> = new Map();
-  /** Until then there may be somebody to suspect. */
+  /** Until this time a network may be suspect. */
   #wrongUntilMs = Number.NEGATIVE_INFINITY;
 
   private constructor(app: FastifyInstance, { gate, clock, limits }: LimiterParts) {
@@ -143,7 +144,7 @@ export class Limiter {
     const { isSuspect, retryAfterS } = await this.#suspected(ip);
     const mayLookUp = (): boolean => !isSuspect || this.#mayLookUpUnseen(networkOf(ip));
     let isCounted = false;
-    // Also when it is refused for something else: what it may not do costs a look, too.
+    // Also counts a request that is then denied for another reason, because its lookup cost too.
     const opened = async (key: string): Promise<void> => {
       isCounted = true;
       await this.count(ip, key);
@@ -152,7 +153,8 @@ export class Limiter {
       .admit(route, { ...knock, mayLookUp, opened })
       .catch(async (refusal: unknown) => {
         if (!(refusal instanceof ProblemReply) || refusal.status !== 401) throw refusal;
-        // Who has none guesses nothing: a page that was left open, a probe.
+        // No key is not a guess: it is a stale page or a probe. Count it as a request, not as a
+        // wrong key.
         if (knock.authorization === undefined) {
           await this.count(ip);
           throw refusal;
@@ -166,7 +168,7 @@ export class Limiter {
     return caller;
   }
 
-  /** False for who was let in and would not be now. Who cannot be looked up stays. */
+  /** False if an admitted caller would be refused now. A failed lookup does not end access. */
   async stillOpens({ route, knock }: Visit): Promise<boolean> {
     return this.#gate.admit(route, { ...knock, mayLookUp: () => true }).then(
       () => true,
@@ -174,12 +176,18 @@ export class Limiter {
     );
   }
 
-  /** Of a key that has opened: whoever only knows its id does not use up what it may. Throws when it is too often. */
+  /**
+   * Counts a key only after it proved valid, so that knowing its id does not use up its limit.
+   * Throws above the limit.
+   */
   async count(ip: string, key?: string): Promise<void> {
     requireWithin(await this.#all(counted(key ?? networkOf(ip))), 'Too many requests');
   }
 
-  /** Admins of a project make as many keys as they like; keys of all projects are the operator's. */
+  /**
+   * A project's admins can create any number of keys, so limit the project too. Keys for all
+   * projects belong to the operator.
+   */
   async #countProject({ key, project, isOfAll }: Caller): Promise<void> {
     if (key === undefined || isOfAll) return;
     requireWithin(
@@ -188,7 +196,7 @@ export class Limiter {
     );
   }
 
-  /** So that whoever shares an address with one that guesses comes in for the first time, sooner or later. */
+  /** Lets a legitimate user behind a guessing address in after a short delay. */
   #mayLookUpUnseen(network: string): boolean {
     const nowMs = this.#clock.monotonicMs();
     const last = this.#unseen.get(network);
@@ -204,7 +212,7 @@ export class Limiter {
   async #suspected(
     ip: string,
   ): Promise<{ readonly isSuspect: boolean; readonly retryAfterS: number }> {
-    // Nearly always: it costs nothing where nobody guesses.
+    // The usual case: no network guesses, so the check costs nothing.
     if (this.#clock.monotonicMs() > this.#wrongUntilMs) return { isSuspect: false, retryAfterS: 0 };
     const found = await this.#wrong(counted(networkOf(ip)), { increment: false });
     if (found.isAllowed) return { isSuspect: false, retryAfterS: 0 };
@@ -236,11 +244,11 @@ function tooOften(what: string, retryAfterS: number): ProblemReply {
   return reply;
 }
 
-// How many long polls and streams are held open, over HTTP and gRPC together, and by whom: neither a key nor a
-// project has more than its share, so that one does not take all.
+// Limits the long polls and streams held open, over HTTP and gRPC together. No key and no project
+// can take more than its share.
 
 const KEY_SHARES = 4;
-/** Admins of a project make as many keys as they like. */
+/** A project's admins can create any number of keys. */
 const PROJECT_SHARES = 2;
 
 export class Held {
@@ -254,14 +262,14 @@ export class Held {
     this.#onChange = onChange;
   }
 
-  /** Throws where there are too many. What it returns lets go, once. */
+  /** Throws if too many are open. The returned function releases once. */
   hold({ key, project, isOfAll }: Caller): () => void {
     if (this.#count >= this.#max) {
       throw tooMany(
         `This coordinator holds ${this.#max} requests open, which is its limit. Ask again later, or without waitMs.`,
       );
     }
-    // Without keys there is one user; keys of all projects are the operator's.
+    // Without keys there is one user; keys for all projects belong to the operator.
     const holders: string[] = [];
     if (key !== undefined) holders.push(this.#withinShare(`Key ${key}`, 'key', KEY_SHARES));
     if (key !== undefined && !isOfAll) {

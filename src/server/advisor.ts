@@ -1,5 +1,5 @@
-// The advisor of a coordinator: how long heartbeats take here and how many fail, which it sees itself; what it cannot
-// see from here (pauses and deaths of holders) is said by whoever asks, or assumed (ADR 0033).
+// The advisor of a coordinator. It measures the duration and the failures of heartbeats itself. The
+// caller supplies pauses and deaths of holders, or the advisor assumes them (ADR 0033).
 
 import { Histogram } from '../observe/advisor/histogram.ts';
 import { type Advice, adviseAssuming, goalsOf, type Prediction } from '../observe/index.ts';
@@ -13,10 +13,10 @@ import type {
 import type { CoordinatorStore } from '../store/contract/execution-store.ts';
 import { type Clock, systemClock } from '../support/clock.ts';
 
-/** With fewer, how late one in a thousand is would be a guess. */
+/** With fewer heartbeats, the slowest in a thousand would be a guess. */
 const HEARTBEATS_MIN = 500;
 
-/** Of a service on one network, until somebody knows better. */
+/** Usual values of a service on one network, for everything that is not measured or given. */
 const USUAL: AssumptionsMessage = {
   ttlMs: 30_000,
   graceMs: 6_000,
@@ -39,7 +39,7 @@ export class Advisor {
     this.#clock = clock;
   }
 
-  /** The same store; heartbeats that go through it are timed. */
+  /** The same store, with timed heartbeats. */
   watch(store: CoordinatorStore): CoordinatorStore {
     const { sessions } = store;
     const heartbeat: typeof sessions.heartbeat = async (request) => {
@@ -87,7 +87,7 @@ export class Advisor {
   }
 }
 
-/** What most sessions are set to. */
+/** The settings of most sessions. */
 function commonest(live: AdviceAsked['live']): Partial<AssumptionsMessage> {
   const counts = new Map<string, number>();
   for (const { ttlMs, graceMs } of live) {
@@ -126,7 +126,7 @@ function adviceMessage(advice: Advice): AdvisedMessage['advice'] {
     const { kind, between, reasons } = advice;
     return { kind, between: [...between], reasons: [...reasons] };
   }
-  // What is assumed is taken as known.
+  // Every value is known or assumed, so nothing should be missing here.
   const missing = advice.missing.map(({ have, need }) => `${have}; needed: ${need}`);
   return { kind: 'goals-conflict', between: [], reasons: missing };
 }

@@ -1,4 +1,4 @@
-// How workers reach this coordinator otherwise than over HTTP.
+// The transports of a coordinator besides HTTP.
 
 import type { Role } from '../features/access/model.ts';
 import { type GrpcServer, serveGrpc } from '../protocol/grpc/serve-grpc.ts';
@@ -44,7 +44,7 @@ export function dispatchFor({ coordinator, log }: CarrierParts): Dispatch {
   return dispatchOf({ coordinator, onFault: (code, error) => log.fault(code, error) });
 }
 
-/** As the routes of workers ask for; in this process nobody guesses. */
+/** Requires the role of workers. There is no guessing to limit inside this process. */
 export function admitWorker(gate: Gate, knock: Omit<Knock, 'mayLookUp'>): Promise<Caller> {
   return gate.admit({ allows: WORKERS }, { ...knock, mayLookUp: () => true });
 }
@@ -53,7 +53,7 @@ const WORKERS = ['work'] as const;
 
 const LOOPBACK = '127.0.0.1';
 
-/** Undefined where it was not asked for. */
+/** Undefined if gRPC is not configured. */
 async function openGrpc(
   parts: CarrierParts,
   { grpc, tls }: ServerOptions,
@@ -76,7 +76,7 @@ async function openGrpc(
 
 const VISIBLE_MS = 30_000;
 
-/** Undefined where it was not asked for. */
+/** Undefined if SQS is not configured. */
 async function openSqs(
   parts: CarrierParts,
   { sqs }: ServerOptions,
@@ -92,7 +92,8 @@ async function openSqs(
     queues: await sqsQueues(sqs.client),
     dispatch: dispatchFor(parts),
     callerOf: (kid) => ({
-      // One for all of a project: a worker goes on with the next one, in the middle of what it does (M-20).
+      // One key for the whole project, so that a worker can rotate its key in the middle of an
+      // execution (M-20).
       key: 'queue',
       name: `key ${kid} of the queue`,
       project: projectOf(kid),
@@ -116,7 +117,7 @@ function openPushers(parts: CarrierParts, { push }: ServerOptions): readonly Pus
   );
 }
 
-/** All that were asked for, by which workers reach this coordinator beside HTTP. */
+/** Opens all configured transports besides HTTP. */
 export async function openCarriers(
   parts: CarrierParts,
   options: ServerOptions,

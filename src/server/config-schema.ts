@@ -1,5 +1,5 @@
-// The settings of a coordinator and their values. The names in a file, of variables and of flags are made from this
-// schema, and so is the help: it adds the default and the unit of each value.
+// The settings of a coordinator and their values. The names in the file, of variables and of flags
+// derive from this schema, and so does the help, which adds each default and unit.
 
 import { Type } from 'typebox';
 import { QUOTAS, type QuotaName } from '../features/access/model.ts';
@@ -45,7 +45,7 @@ function words(description: string) {
   return Type.Optional(Type.Array(Type.String({ minLength: 1 }), { description }));
 }
 
-/** Its names and values are looked at where it is used, which says what is nearest. */
+/** The code that uses an endpoint checks its fields and suggests the nearest name. */
 export type ConfiguredEndpoint = Omit<PushEndpoint, 'signing'> & { readonly signingFile?: string };
 
 const endpoint = Type.Unsafe<ConfiguredEndpoint>(Type.Object({}));

@@ -1,5 +1,5 @@
-// How a coordinator is set up by whoever runs it: a file, then the environment, then flags; what comes later
-// wins. One schema says which names there are in all three and what their values may be.
+// Reads the configuration of a coordinator: a file, then the environment, then flags; later sources
+// win. One schema defines the names and values of all three.
 
 import type { Static, TSchema } from 'typebox';
 import { Value } from 'typebox/value';
@@ -15,15 +15,15 @@ import { configSchema } from './config-schema.ts';
 
 export type Config = Static<typeof configSchema>;
 
-/** One value that can be set. */
+/** One setting. */
 export interface SettingName {
-  /** As in the file: `limits.openMax`. */
+  /** The name in the file: `limits.openMax`. */
   readonly name: string;
-  /** HOLDFAST_LIMITS_OPEN_MAX */
+  /** Such as HOLDFAST_LIMITS_OPEN_MAX. */
   readonly variable: string;
-  /** limits-open-max */
+  /** Such as limits-open-max. */
   readonly flag: string;
-  /** Placeholder of its value: `ms`, `path`, `keys|off`. */
+  /** The placeholder of its value: `ms`, `path`, `keys|off`. */
   readonly value: string;
   readonly help: string;
   readonly schema: TSchema;
@@ -67,13 +67,13 @@ function placeholderOf(name: string, schema: TSchema): string {
   return UNITS.find(([ending]) => ending.test(name))?.[1] ?? (type === 'integer' ? 'n' : 'text');
 }
 
-/** A default of the schema is added, so that no description can contradict it. */
+/** Appends the schema's default, so that no description can contradict it. */
 function withDefault(description: string, schema: TSchema): string {
   const { default: usual } = schema as { readonly default?: unknown };
   return usual === undefined ? description : `${description} (default ${String(usual)})`;
 }
 
-/** Where a value came from, as people are told. */
+/** The origin of a value, for messages to people. */
 export interface Source {
   readonly place: string;
   readonly values: Readonly<Record<string, unknown>>;
@@ -90,7 +90,7 @@ export interface Configured {
   readonly settings: readonly Setting[];
 }
 
-/** Later sources win. Every value is checked, also one that is overridden. */
+/** Later sources win. Checks every value, even an overridden one. */
 export function configFrom(sources: readonly Source[]): Configured {
   const settings = SETTINGS.flatMap(({ name, schema }): readonly Setting[] => {
     const given = sources.findLast(({ values }) => Object.hasOwn(values, name));
@@ -120,7 +120,7 @@ export function configFrom(sources: readonly Source[]): Configured {
   return { config, settings };
 }
 
-/** From parsed JSON. */
+/** Takes parsed JSON. */
 export function fileSource(place: string, content: unknown): Source {
   const values: Record<string, unknown> = {};
   collect(place, { content, path: [], into: values });
@@ -137,14 +137,14 @@ function collect(place: string, { content, path, into }: Collecting): void {
   if (typeof content !== 'object' || content === null || Array.isArray(content)) {
     const what = path.length === 0 ? 'The configuration' : path.join('.');
     const isShort = typeof content === 'number' || typeof content === 'boolean';
-    // It may have secrets in it, as what it should be may.
+    // Do not show the value, because it may contain secrets.
     throw new InvalidInput(
       `${place}: ${what} is an object; got ${isShort ? shown(content) : `${kindWithoutValue(content)}, which is not shown`}.`,
     );
   }
   for (const [key, value] of Object.entries(content)) {
     const name = [...path, key].join('.');
-    // So that editors can check the file.
+    // Allowed, so that editors can check the file.
     if (name === '$schema') continue;
     const setting = SETTINGS.find((each) => each.name === name);
     if (setting !== undefined) into[name] = checked(`${place}: ${name}`, setting, value);
@@ -154,7 +154,7 @@ function collect(place: string, { content, path, into }: Collecting): void {
   }
 }
 
-/** The names that stand beside each other there, groups as one. */
+/** The names at this level; a group counts as one. */
 function namesAt(path: readonly string[]): readonly string[] {
   const prefix = path.length === 0 ? '' : `${path.join('.')}.`;
   const beside = SETTINGS.filter(({ name }) => name.startsWith(prefix)).map(
@@ -163,12 +163,12 @@ function namesAt(path: readonly string[]): readonly string[] {
   return [...new Set(beside)];
 }
 
-/** Of the client's commands, and of --config. */
+/** Variables of the client's commands, and of --config. */
 const OTHER_VARIABLES: readonly string[] = [
   ...['HOLDFAST_URL', 'HOLDFAST_KEY', 'HOLDFAST_PROJECT', 'HOLDFAST_CONFIG'],
 ];
 
-/** One source for each, so that it is told which variable it was. */
+/** One source per variable, so that messages can name it. */
 export function environmentSources(variables: Readonly<Record<string, string>>): readonly Source[] {
   return Object.entries(variables).flatMap(([variable, text]): readonly Source[] => {
     if (OTHER_VARIABLES.includes(variable)) return [];
@@ -182,7 +182,7 @@ export function environmentSources(variables: Readonly<Record<string, string>>):
   });
 }
 
-/** Kubernetes tells every pod of the services beside it, in names that may be ours. */
+/** Kubernetes announces neighbouring services in variables whose names may equal ours. */
 function refuseServiceLinks(variable: string, text: string): void {
   const isLink = /^HOLDFAST_(SERVICE_(HOST|PORT)|PORT_\d+_)/.test(variable) || /^tcp:/.test(text);
   if (!isLink) return;
@@ -191,7 +191,7 @@ function refuseServiceLinks(variable: string, text: string): void {
   );
 }
 
-/** By the names of flags, without dashes. */
+/** Takes the names of flags, without dashes. */
 export function flagSources(flags: Readonly<Record<string, string>>): readonly Source[] {
   return Object.entries(flags).flatMap(([flag, text]): readonly Source[] => {
     const setting = SETTINGS.find((each) => each.flag === flag);
@@ -211,13 +211,13 @@ function fromText(place: string, setting: SettingName, text: string): unknown {
   return checked(place, setting, text);
 }
 
-/** Words with commas between them, or JSON. */
+/** Words separated by commas, or JSON. */
 function listFrom(place: string, text: string): unknown {
   if (!text.startsWith('[')) return text.split(',').map((each) => each.trim());
   try {
     return JSON.parse(text);
   } catch {
-    // What a parser says shows what it read, which may be the URL of an endpoint with a key in it.
+    // Do not show the parser's message: it quotes the text, which may be a URL with a key.
     throw new InvalidInput(`${place} is no JSON. A list is words with commas, or a list of JSON.`);
   }
 }
@@ -261,7 +261,7 @@ const SECRETS: ReadonlySet<string> = new Set([
   ...['archive.accessKeyId', 'archive.secretAccessKey', 'archive.sessionToken'],
 ]);
 const STORES: ReadonlySet<string> = new Set(['store', 'postgres.directUrl']);
-/** Who puts the secrets themselves there is not shown them. */
+/** If a user puts a secret here instead of a path, it is not shown. */
 const FILES: ReadonlySet<string> = new Set([
   ...['sqs.keysFile', 'push.signingFile', 'links.signingFile', 'tls.keyFile', 'tls.certFile'],
 ]);
@@ -270,7 +270,7 @@ const URLS: ReadonlySet<string> = new Set([
   'sqs.endpoint',
 ]);
 
-/** As it may be shown: without the password of a URL, and the query of an endpoint's. */
+/** The printable form: without the password of a URL and the query of an endpoint's URL. */
 export function hidden(name: string, value: unknown): unknown {
   if (SECRETS.has(name)) return '…';
   if (name === 'push.endpoints') return Array.isArray(value) ? value.map(shownEndpoint) : '…';
@@ -284,7 +284,7 @@ function urlOrNothing(value: unknown): string {
   return isUrl ? shownUrl(new URL(value)) : '…';
 }
 
-/** Its keys are in a file; who put them here is told so, and not what they are. */
+/** An endpoint's keys belong in a file. Reports keys found here without showing them. */
 function shownEndpoint(value: unknown): unknown {
   if (typeof value !== 'object' || value === null) return '…';
   const parts = Object.entries(value).map(([name, part]): readonly [string, unknown] => {

@@ -1,4 +1,5 @@
-// Queues, endpoints and answer links, from the configuration. Secrets are in files of their own, and are never shown.
+// Reads queues, endpoints and answer links from the configuration. Secrets are in files of their
+// own and are never shown.
 
 import { readFile } from 'node:fs/promises';
 import type { SQSClient } from '@aws-sdk/client-sqs';
@@ -20,11 +21,11 @@ export type LoadSdk = () => Promise<Pick<typeof import('@aws-sdk/client-sqs'), '
 
 export interface FromQueues {
   readonly sqs: SqsOptions;
-  /** To be destroyed in the end. */
+  /** The caller must destroy it. */
   readonly client: SQSClient;
 }
 
-/** Undefined where it was not asked for. The client is closed by whoever asked. */
+/** Undefined if SQS is not configured. The caller closes the client. */
 export async function sqsOf(
   given: Config['sqs'],
   load: LoadSdk = () => import('@aws-sdk/client-sqs'),
@@ -62,7 +63,7 @@ function regionIn(url: string): string | undefined {
   return /\bsqs\.([a-z0-9-]+)\.amazonaws\./.exec(url)?.[1];
 }
 
-/** Undefined where it was not asked for. */
+/** Undefined if push is not configured. */
 export async function pushOf(given: Config['push']): Promise<PushOptions | undefined> {
   const { endpoints, hosts, signingFile, privateAddresses, plain, probeMs } = given;
   const { failuresMax, openMs } = given;
@@ -91,16 +92,16 @@ export async function pushOf(given: Config['push']): Promise<PushOptions | undef
   return options;
 }
 
-/** Undefined where there are no keys for links. */
+/** Undefined if there are no keys for links. */
 export async function linksOf({ signingFile }: Config['links']): Promise<LinkOptions | undefined> {
   if (signingFile === undefined) return undefined;
   const links = (await secretsIn('links.signingFile', signingFile)) as LinkOptions;
-  // Checks them.
+  // Validates the keys.
   new AnswerLinks(links);
   return links;
 }
 
-/** For people: keys of endpoints that more have than should. */
+/** A warning for the operator about keys that several projects share. */
 export async function pushWarning(given: Config['push']): Promise<string | undefined> {
   const options = await pushOf(given);
   return options && sharedKeysWarning(pushSettingsOf(options).endpoints);
@@ -120,7 +121,7 @@ async function withKeys({ signingFile, ...endpoint }: ConfiguredEndpoint): Promi
   return { ...endpoint, signing: (await secretsIn(name, signingFile)) as SigningOptions };
 }
 
-/** What is in it is in no message. */
+/** Never shows the content of the file. */
 async function secretsIn(name: string, file: string): Promise<unknown> {
   const text = await readFile(file, 'utf8').catch((cause: NodeJS.ErrnoException) => {
     throw new InvalidInput(

@@ -1,11 +1,11 @@
-// Limits of connections: how many one address may open, and how many requests one connection may send ahead.
+// Limits connections: per address, and in the requests that one connection may send ahead.
 
 import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import type { FastifyInstance } from 'fastify';
 import type { Timers } from '../support/timer.ts';
 
-/** Connections of one address (of an IPv6 address, its network), over HTTP and gRPC together. */
+/** The connections of one address (for IPv6, of its network), over HTTP and gRPC together. */
 export class AddressLimit {
   readonly #max: number;
   readonly #open: Map<string, number> = new Map();
@@ -14,7 +14,7 @@ export class AddressLimit {
     this.#max = max;
   }
 
-  /** Closes a connection that is one too many. */
+  /** Closes a connection above the limit. */
   came(socket: Socket): void {
     const network = networkOf(socket.remoteAddress ?? '');
     const open = this.#open.get(network) ?? 0;
@@ -31,14 +31,17 @@ export class AddressLimit {
   }
 }
 
-/** Clients of today send one at a time. Node handles all that arrive together before anything else runs. */
+/**
+ * Modern clients send one request at a time. Node handles all requests that arrive together before
+ * anything else runs.
+ */
 const PIPELINED_MAX = 16;
 
-/** Requests of a connection that are not answered yet. */
+/** The unanswered requests of a connection. */
 export class Pipelining {
   readonly #unanswered: WeakMap<Socket, number> = new WeakMap();
 
-  /** False where there are too many: the connection is closed, and the request must not be handled. */
+  /** False above the limit: the connection is closed, and the request must not be handled. */
   began(socket: Socket, response: ServerResponse): boolean {
     if (socket.destroyed) return false;
     const before = this.#unanswered.get(socket) ?? 0;
@@ -54,12 +57,12 @@ export class Pipelining {
   }
 }
 
-// How the listeners of a coordinator close.
+// Closes the listeners of a coordinator.
 
-/** Every open connection of the listeners, with those that carried no request yet. */
+/** Every open connection of the listeners, including those without a request so far. */
 export class OpenConnections {
   readonly #all: Set<Socket> = new Set();
-  /** With the bytes read before a request could arrive: those of the TLS handshake. */
+  /** The bytes read before a request could arrive, which belong to the TLS handshake. */
   readonly #unused: Map<Socket, number> = new Map();
 
   watch(server: Server): void {
@@ -73,19 +76,23 @@ export class OpenConnections {
       this.#unused.set(socket, socket.bytesRead);
       socket.once('close', () => this.#unused.delete(socket));
     });
-    // Never listen to 'upgrade': Node would hand the socket over, and nothing would answer, time out or close it.
+    // Never listen to 'upgrade': Node would hand the socket over, and nothing would answer, time
+    // out or close it.
     server.on('request', ({ socket }: IncomingMessage) => this.#unused.delete(socket));
   }
 
-  /** Browsers open connections in advance. Node counts them as busy, so closing would wait for a request. */
+  /**
+   * Browsers open connections in advance. Node counts them as busy, so closing would wait for a
+   * request.
+   */
   closeUnused(): void {
-    // Half a request is one that is under way.
+    // A partly received request counts as in progress.
     for (const [socket, before] of this.#unused) {
       if (socket.bytesRead === before) socket.destroy();
     }
   }
 
-  /** Also those that Node's HTTP server no longer tracks. */
+  /** Includes connections that Node's HTTP server no longer tracks. */
   closeAll(): void {
     for (const socket of this.#all) socket.destroy();
   }
@@ -94,7 +101,10 @@ export class OpenConnections {
 const IDLE_LOOK_MS = 50;
 const CLOSE_MS_MAX = 5_000;
 
-/** What is under way is answered; connections are closed when they are idle, after a while in any case. */
+/**
+ * Answers the requests in progress. Closes connections when they are idle, and all of them after a
+ * limit.
+ */
 export async function closeAll(
   {
     apps,
@@ -116,7 +126,7 @@ export async function closeAll(
 const GROUPS = 8;
 const GROUPS_OF_NETWORK = 4;
 
-/** An address, or of an IPv6 one the 64 bits that its holder cannot choose. */
+/** The address or, for IPv6, the 64 bits that its holder cannot choose. */
 export function networkOf(address: string): string {
   const mapped = /^::ffff:(\d{1,3}(?:\.\d{1,3}){3})$/i.exec(address)?.[1];
   if (mapped !== undefined) return mapped;

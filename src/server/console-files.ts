@@ -1,5 +1,6 @@
-// The console: files that were built before, read once, served with what keeps a browser from doing anything
-// else with them. Names of assets have a digest in them and never change; the page itself is asked for again.
+// Serves the console from built files, which it reads once. The headers keep a browser from using
+// them in any other way. Names of assets contain a digest and never change; the browser revalidates
+// the page itself.
 
 import { createHash } from 'node:crypto';
 import { existsSync } from 'node:fs';
@@ -19,13 +20,13 @@ export interface ConsoleFile {
 }
 
 export interface ConsoleFiles {
-  /** For every path of the console that is no file: it has its own way of finding pages. */
+  /** The page for every console path that is not a file, because the console routes by itself. */
   readonly page: ConsoleFile;
-  /** By path below the console's own. */
+  /** By path below /console. */
   readonly files: ReadonlyMap<string, ConsoleFile>;
 }
 
-/** Nothing from elsewhere, no script or style in the page itself, in nobody's frame. */
+/** Allows nothing from other sites, no inline script or style, and no frame. */
 export const CONSOLE_HEADERS: Readonly<Record<string, string>> = {
   'content-security-policy': [
     "default-src 'none'",
@@ -39,7 +40,7 @@ export const CONSOLE_HEADERS: Readonly<Record<string, string>> = {
     "frame-ancestors 'none'",
   ].join('; '),
   'x-content-type-options': 'nosniff',
-  // Signed links are in addresses.
+  // Addresses contain signed links, so do not send them on.
   'referrer-policy': 'no-referrer',
   'cross-origin-opener-policy': 'same-origin',
   'cross-origin-resource-policy': 'same-origin',
@@ -53,11 +54,11 @@ const TYPES: Readonly<Record<string, string>> = {
   '.woff2': 'font/woff2',
 };
 
-/** In the package it is beside this; in a checkout, where it was built (ADR 0026). */
+/** Beside this file in the package; in a checkout, the build folder (ADR 0026). */
 const PLACES: readonly string[] = ['../console', '../../.cache/console'];
 const PAGE = 'index.html';
 
-/** Undefined when it was not built. */
+/** Undefined if the console was not built. */
 export async function readConsole(): Promise<ConsoleFiles | undefined> {
   const folder = PLACES.map((place) => join(import.meta.dirname, place)).find((each) =>
     existsSync(join(each, PAGE)),
@@ -86,7 +87,7 @@ async function consoleFile(path: string, name: string): Promise<ConsoleFile> {
   };
 }
 
-// Where the console is reached: /console, and / leads there.
+// Serves the console at /console, and redirects / there.
 
 export function addConsole(app: FastifyInstance, files: ConsoleFiles | undefined): void {
   const config = { name: 'console' } as object;

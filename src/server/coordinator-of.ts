@@ -1,4 +1,4 @@
-// What the handlers of a coordinator work with, made from its options.
+// Builds the parts that a coordinator's handlers use, from its options.
 
 import { requireCoordinatorStore } from '../engine/config.ts';
 import { Holdfast } from '../engine/holdfast.ts';
@@ -20,12 +20,12 @@ import { countedStore, openMetrics, type ServerMetrics } from './metrics.ts';
 import { ProjectQuotas, quotaStore } from './project-quotas.ts';
 import { DEFAULT_HTTP_LIMITS, type ServerLog, type ServerOptions } from './server-options.ts';
 
-/** Beyond it, how many more says nothing new, and counting them costs. */
+/** A higher count adds no information and costs time. */
 const DEPTH_MAX = 10_000;
 
-/** Claims of one project under way at once: a claim takes hundreds of executions. */
+/** The most claims of one project in progress, because a claim takes hundreds of executions. */
 const CLAIMS_MAX = 4;
-/** Requests of one project that begin in one turn of the event loop. */
+/** Requests of one project that may begin in one turn of the event loop. */
 const SHARES = { alone: 64, beside: 8 } as const;
 
 export interface OpenedCoordinator {
@@ -33,7 +33,7 @@ export interface OpenedCoordinator {
   readonly metrics: ServerMetrics | undefined;
 }
 
-/** What a coordinator does for all is told to whoever runs it. */
+/** Logs the coordinator's shared duties for its operator. */
 function observerFor(log: ServerLog): ExecutionObserver {
   return {
     report(report) {
@@ -66,7 +66,7 @@ export async function coordinatorOf(options: ServerOptions): Promise<OpenedCoord
   });
   const coordinator: Coordinator = {
     ...{ holdfast, store, clock, timers, auth },
-    // Before the bell: whoever that wakes looks at them.
+    // Before the wakeup port, because a woken client reads the hints.
     hints: new WaitingHints(store.executions, random.uuid()),
     bell: new FairBell(store.executions, timers),
     shares: new FairShares(SHARES, { clock, timers }),
@@ -84,10 +84,10 @@ export async function coordinatorOf(options: ServerOptions): Promise<OpenedCoord
   return { coordinator, metrics };
 }
 
-// The first start of a store makes the project `default` and one key that may do everything. It is shown
-// once; of several coordinators that start together one makes it.
+// The first start of a store creates the project `default` and one key with all roles. The
+// coordinator shows it once. If several coordinators start together, one of them creates it.
 
-/** Undefined when there are keys already. */
+/** Undefined if the store has keys already. */
 export async function firstKey(access: AccessStore): Promise<string | undefined> {
   if ((await access.keys({ limit: 1, all: true })).length > 0) return undefined;
   if ((await access.project(DEFAULT_PROJECT)) === undefined) {

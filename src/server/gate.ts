@@ -1,5 +1,5 @@
-// Who is calling, and what that allows. A key is looked up at most every few seconds: so long may one that
-// was ended still open (stated in docs/guide/coordinator.md).
+// Identifies the caller and its rights. The gate caches a key for a few seconds, so a revoked key
+// may work for that long (stated in docs/guide/coordinator.md).
 
 import { DEFAULT_PROJECT, type ProjectName, parseProject } from '../execution/names.ts';
 import { type AccessKey, opens, ROLES, type Role, readKey } from '../features/access/model.ts';
@@ -8,14 +8,14 @@ import { KEY_COOKIE, requireOwnPage } from '../protocol/rest/coordinator.ts';
 import { type Caller, ProblemReply, type Route } from '../protocol/rest/route.ts';
 import { type Clock, toInstant } from '../support/clock.ts';
 
-/** As much of a request as decides who it is from. */
+/** The part of a request that identifies the caller. */
 export interface Knock {
   readonly authorization: string | undefined;
-  /** For keys of all projects: which one is meant. */
+  /** For keys of all projects: the requested project. */
   readonly project: string | undefined;
-  /** Asked before a key is looked up that is not known. */
+  /** Called before the lookup of an unknown key. */
   readonly mayLookUp: () => boolean;
-  /** Told of a key that has opened, whatever it may; may throw. */
+  /** Called with a valid key, whatever its roles; may throw. */
   readonly opened?: (key: string) => Promise<void>;
 }
 
@@ -26,7 +26,7 @@ export interface Gate {
 export const KEY_CACHE_MS = 5_000;
 const CACHED_MAX = 10_000;
 
-/** For one machine and its owner: everybody who can reach it may do everything. */
+/** For one machine and its owner: every caller that can reach it may do everything. */
 export function openGate(): Gate {
   return {
     async admit(_route, { project }) {
@@ -75,7 +75,7 @@ export class KeyGate implements Gate {
     const isLookedAt = presented !== undefined && (this.#keys.has(presented.id) || mayLookUp());
     const key = isLookedAt ? await this.#read(presented.id) : undefined;
     const now = toInstant(this.#clock.wallMs());
-    // One answer for all that were sent: whoever guesses learns nothing.
+    // One response for every wrong key, so that guessing reveals nothing.
     if (presented === undefined || !opens(key, presented, now)) {
       const what = authorization === undefined ? NO_KEY : WRONG_KEY;
       throw new ProblemReply(401, 'key-required', `${what} ${HOW_TO_SEND}`);
@@ -89,7 +89,7 @@ export class KeyGate implements Gate {
     if (known !== undefined && now - known.readAt < KEY_CACHE_MS) return known.key;
     const key = await this.#access.key(id);
     if (key === undefined) {
-      // Ids that somebody makes up drive no key out.
+      // Invented ids must not displace known keys from the cache.
       this.#keys.delete(id);
       return undefined;
     }
@@ -118,7 +118,7 @@ export class KeyGate implements Gate {
     return project;
   }
 
-  /** Only keys of all projects come here, which may know of all of them. */
+  /** Only keys for all projects come here, and they may see every name. */
   async #unknown(project: ProjectName, asked: string | undefined): Promise<ProblemReply> {
     const known = await this.#access.projects({ limit: NAMED_MAX });
     const names = known.map((each) => each.name).join(', ');
@@ -153,13 +153,14 @@ function projectNamed(text: string | undefined): ProjectName {
   return text === undefined ? DEFAULT_PROJECT : parseProject(text);
 }
 
-// The key of a browser, from its cookie (ADR 0025). What a page of somebody else makes a browser send is
-// not taken: the cookie is SameSite=Strict, browsers say where a request comes from, and writes carry a
-// header that no other page can set without a permission that is never given.
+// Reads a browser's key from its cookie (ADR 0025). Requests that a page of another site triggers
+// are refused. The cookie is SameSite=Strict, and browsers send the origin of a request. Writes
+// also need a header that no other page can set without a permission, which the coordinator never
+// grants.
 
 type Header = (name: string) => string | undefined;
 
-/** A header that was sent wins: programs have no cookies. */
+/** An explicit header wins, because programs have no cookies. */
 export function authorizationOf({ method }: Route, header: Header): string | undefined {
   const sent = header('authorization');
   if (sent !== undefined) return sent;
@@ -175,14 +176,15 @@ export function keyIn(cookies: string | undefined): string | undefined {
   return key === '' ? undefined : key;
 }
 
-// Without keys, whoever reaches the port may do everything; a page in the owner's browser must not. What
-// such a page sends has the name that it was loaded from in Host or Origin (DNS rebinding, cross-site posts).
+// Without keys, any caller that reaches the port may do everything, but a foreign page in the
+// owner's browser must not. Its requests have its own name in Host or Origin (DNS rebinding,
+// cross-site posts).
 
 const LOOPBACK = /^(localhost|127(\.\d{1,3}){3}|\[::1\])(:\d+)?$/i;
 
 export function requireOwnHost(host: string | undefined, origin: string | undefined): void {
   const isOwn = host !== undefined && LOOPBACK.test(host);
-  // A page of another local port is another program's.
+  // A page of another local port belongs to another program.
   const isOwnPage = origin === undefined || isOriginOf(origin, host);
   if (isOwn && isOwnPage) return;
   throw new ProblemReply(

@@ -1,5 +1,5 @@
-// One listener: routes as data, registered with Fastify. A request is admitted, checked, handled; whatever
-// goes wrong becomes a problem.
+// One listener: registers the routes with Fastify. It admits a request, checks it and handles it;
+// any error becomes a problem.
 
 import { Readable } from 'node:stream';
 import fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify';
@@ -22,7 +22,7 @@ import type { HttpLimits, ServerLog, ServerOptions } from './server-options.ts';
 export interface HttpParts extends Entrance {
   readonly coordinator: Coordinator;
   readonly routes: readonly Route[];
-  /** Where the routes of admin are, for who asks for them where they are not. */
+  /** The place of the admin routes, for callers that ask on the wrong listener. */
   readonly admin: NonNullable<ServerOptions['admin']>;
   readonly log: ServerLog;
   readonly logRequests: boolean;
@@ -30,11 +30,11 @@ export interface HttpParts extends Entrance {
   readonly metrics: ServerMetrics | undefined;
   /** `none`: this listener has no console. */
   readonly console: ConsoleFiles | 'none' | undefined;
-  /** Keys are not asked for: only the owner's own pages may be. */
+  /** Without keys, accepts requests only from the owner's own pages. */
   readonly ownHostOnly: boolean;
   readonly trustProxy: boolean | string;
   readonly tls?: NonNullable<ServerOptions['tls']>;
-  /** Aborts when the server stops: what is held open is let go. */
+  /** Aborts when the server stops, which releases requests held open. */
   readonly stopping: AbortSignal;
 }
 
@@ -42,7 +42,7 @@ export async function openHttp(parts: HttpParts): Promise<FastifyInstance> {
   const { limits, routes } = parts;
   const app = fastify({
     bodyLimit: limits.bodyBytesMax,
-    // A client that sends its request by drops is cut off (slow loris).
+    // Closes the connection of a client that sends its request too slowly (slow loris).
     requestTimeout: limits.requestMs,
     connectionTimeout: 0,
     keepAliveTimeout: KEEP_ALIVE_MS,
@@ -66,11 +66,11 @@ export async function openHttp(parts: HttpParts): Promise<FastifyInstance> {
   app.addHook('onRequest', (request, reply, done) => {
     if (parts.pipelining.began(request.raw.socket, reply.raw)) done();
   });
-  // Before all else, also where nothing is: a page of elsewhere learns not even that this is here.
+  // Runs first, even for unknown routes: a foreign page must not learn that a coordinator is here.
   app.addHook('onRequest', async ({ headers }) => {
     if (parts.ownHostOnly) requireOwnHost(headers.host, headers.origin);
   });
-  // Not by a handler of Fastify's, before which a body is read and parsed, whoever sends it.
+  // A hook instead of Fastify's 404 handler, which would read and parse the body first.
   app.addHook('onRequest', async (request) => {
     if (!request.is404) return;
     await parts.limiter.count(request.ip);
@@ -93,7 +93,7 @@ export async function openHttp(parts: HttpParts): Promise<FastifyInstance> {
 }
 
 const KEEP_ALIVE_MS = 72_000;
-/** Who is too slow is looked for so often within the time that they have. */
+/** The number of checks for slow clients within their time limit. */
 const LOOKS = 2;
 
 function listening({ limits, tls }: HttpParts): object {
@@ -109,7 +109,7 @@ function limitConnections(
   server.on('connection', (socket) => addresses.came(socket));
   server.headersTimeout = limits.requestMs;
   server.maxConnections = limits.connectionsMax;
-  // Who does not take what it asked for is cut off. Of whom nothing waits here, it may be silent.
+  // Drop clients that stop reading a response. Idle connections with nothing to send may stay open.
   server.timeout = limits.requestMs;
   server.on('timeout', (socket) => {
     if (socket.writableLength > 0) socket.destroy();
@@ -138,7 +138,7 @@ function addRoute(app: FastifyInstance, parts: OpenParts, route: Route): void {
   });
 }
 
-/** A page of a list, or bytes of up to the largest body, cost as much as several small requests. */
+/** A page of a list, or a large body of bytes, costs as much as several small requests. */
 const PAGE_WEIGHT = 4;
 const BYTES_WEIGHT = 8;
 
@@ -148,13 +148,19 @@ function weightOf({ query, takesBytes }: Route): number {
   return 'limit' in properties ? PAGE_WEIGHT : 1;
 }
 
-/** A caller that closed its connection while its request waited costs nothing more. Its reply is not sent. */
+/**
+ * A caller that closed its connection while it waited must cost nothing more. This reply is never
+ * sent.
+ */
 function requireCaller(reply: FastifyReply): void {
   if (!reply.raw.destroyed) return;
   throw new ProblemReply(400, 'caller-gone', 'The connection was closed. Nothing was done.');
 }
 
-/** Of who has no key, and of what carries no value of a user's: parsing stops everybody else. */
+/**
+ * Limits for callers without a key, and for bodies without users' values, because parsing blocks
+ * all other requests.
+ */
 const PUBLIC_BYTES_MAX = 64 * 1024;
 const PLAIN_BYTES_MAX = 1024 * 1024;
 
@@ -174,7 +180,7 @@ async function answer(
   { route, checks }: { readonly route: Route; readonly checks: Checks },
   { request, reply }: Exchange,
 ): Promise<unknown> {
-  // From here on, `close` is still to come.
+  // The response is still open here, so its `close` event will come.
   requireCaller(reply);
   const header = (name: string): string | undefined => oneOf(request.headers[name]);
   const call = {
@@ -187,13 +193,13 @@ async function answer(
     signal: route.isLong === true ? signalOf(parts, { request, reply }) : parts.stopping,
   };
   if (route.isLong === true) reply.raw.once('close', parts.held.hold(call.caller));
-  // The checks have made sure of the types that the route's schemas declare.
+  // The checks have verified the types that the route's schemas declare.
   const replied = await route.handle(parts.coordinator, call as never);
   if (replied.isIdle === true) IDLE.add(request);
   return send(reply, replied);
 }
 
-/** Requests of which nothing came. */
+/** Requests without any effect, such as empty polls. */
 const IDLE: WeakSet<FastifyRequest> = new WeakSet();
 
 function send(reply: FastifyReply, { status, body, headers, raw, stream }: Reply): unknown {
@@ -208,12 +214,12 @@ function send(reply: FastifyReply, { status, body, headers, raw, stream }: Reply
     : reply.type('application/json').send(JSON.stringify(body));
 }
 
-/** The same memory: a large answer is not copied once more. */
+/** Shares the memory instead of copying a large response. */
 function bufferOf({ buffer, byteOffset, byteLength }: Uint8Array): Buffer {
   return Buffer.from(buffer, byteOffset, byteLength);
 }
 
-/** Callers without a key learn nothing about the store: neither where it is nor where it went. */
+/** Callers without a key must learn nothing about the store, neither its place nor its move. */
 function sendProblem(
   parts: HttpParts,
   reply: FastifyReply,
@@ -232,7 +238,7 @@ function sendProblem(
 
 const CANNOT_NOW = 'The coordinator cannot do this now. Its log says why.';
 
-/** What Fastify itself refuses: a body that is no JSON, too large, of another type. */
+/** Converts Fastify's own refusals: invalid JSON, a body that is too large, or another type. */
 function fromFastify(error: unknown): unknown {
   if (!(error instanceof Error) || error instanceof ProblemReply) return error;
   const { statusCode } = error as { statusCode?: unknown };
@@ -246,7 +252,9 @@ const CODES: Readonly<Record<number, string>> = {
   415: 'type-unknown',
 };
 
-/** Aborts when the caller is gone, or is not let in any more: a key that was ended goes on with nothing. */
+/**
+ * Aborts when the caller is gone or loses its access: a revoked key must not keep a request open.
+ */
 function signalOf(
   { admission, coordinator, stopping }: OpenParts,
   { request, reply }: Exchange,
@@ -270,8 +278,8 @@ function signalOf(
   return AbortSignal.any([gone.signal, stopping]);
 }
 
-// One line for each request that was answered. What was asked for is told by its route, not by its address: links
-// that answer have their secret in it.
+// One log line per answered request. It has the route and not the address, because answer links
+// contain a secret.
 
 const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
 
@@ -303,8 +311,8 @@ function keyIn({ key }: Caller): { readonly key?: string } {
   return key === undefined ? {} : { key };
 }
 
-// The routes of admin are not on every listener. Whoever asks for one where it is not is told how it is
-// switched on, instead of that there is no such thing.
+// Not every listener has the admin routes. A caller that asks on the wrong one learns how to enable
+// them.
 
 const ADMIN: readonly { readonly method: string; readonly path: RegExp }[] = ROUTES.filter(
   ({ listener }) => listener === 'admin',
@@ -318,7 +326,7 @@ const OFF =
 const ELSEWHERE =
   'The routes of admin (projects, keys, releases, ends by force) are on a listener of their own: its log names it as adminUrl. Ask there, by --url or HOLDFAST_URL.';
 
-/** Undefined when nothing is elsewhere, or this is none of it. */
+/** Undefined if this listener has the admin routes, or the request is for none of them. */
 function adminProblem(
   admin: NonNullable<ServerOptions['admin']>,
   routes: readonly Route[],

@@ -1,4 +1,5 @@
-// What a coordinator counts. prom-client is an optional peer: without it nothing is counted.
+// The metrics of a coordinator. prom-client is an optional peer dependency; without it, nothing is
+// counted.
 
 import type { Counter, Gauge, Histogram, Registry } from 'prom-client';
 import type { ExecutionRecord, Lane, TerminalStatus } from '../execution/execution.ts';
@@ -23,22 +24,25 @@ type ReadDepth = (project: ProjectName | undefined) => Promise<readonly Depth[]>
 
 export interface ServerMetrics {
   readonly countsOf: CountsOf;
-  /** How many are ready and how many run. Readers share one look for a second. */
+  /** The number of ready and running executions. Readers share one query per second. */
   depthFrom(read: ReadDepth, clock: Clock): void;
-  /** One request that was answered. */
+  /** Counts an answered request. */
   answered(route: string, status: number, tookMs: number): void;
-  /** How many requests are held open now. */
+  /** The number of requests held open now. */
   held(count: number): void;
-  /** Of one project: what is counted of its executions. Of all: that, and what is asked of this coordinator. */
+  /**
+   * For one project: the counts of its executions. For all: those, and the requests to this
+   * coordinator.
+   */
   read(project?: ProjectName): Promise<{ readonly type: string; readonly text: string }>;
 }
 
-/** Counting costs the store a query, and a reader may ask as often as it likes. */
+/** Counting costs the store a query, and a reader may ask at any rate. */
 const DEPTH_AGE_MS = 1_000;
 
 const BUCKETS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60];
 
-/** Undefined when prom-client is not installed. */
+/** Undefined if prom-client is not installed. */
 export async function openMetrics(): Promise<ServerMetrics | undefined> {
   const prom = await import('prom-client').catch(() => undefined);
   if (prom === undefined) return undefined;
@@ -103,22 +107,28 @@ export async function openMetrics(): Promise<ServerMetrics | undefined> {
   };
 }
 
-/** No project is a label: there is no end of those, and each is read by itself. */
+/** Projects are not labels: their number is unbounded, and each is read by itself. */
 interface Counting {
   readonly registry: Registry;
   readonly countsOf: (pipeline: string | undefined) => ExecutionCounts;
 }
 
-/** By the label that a pipeline has. */
+/** By the label of a pipeline. */
 type CountsFor = (label: string) => ExecutionCounts;
 
-/** Of one project, and of all that this coordinator counts: each label is a dozen series that stay in memory. */
+/**
+ * The limits for one project and for the coordinator. Each label is a dozen series that stay in
+ * memory.
+ */
 const PIPELINES_MAX = 50;
 const ALL_PIPELINES_MAX = 1_000;
 const OTHER = '(other)';
 const UNKNOWN = '(unknown)';
 
-/** Names are the tenants' choice, and there is no end of them: the first few are labels, all others are one. */
+/**
+ * Tenants choose the names, and their number is unbounded. The first few become labels; all others
+ * share one.
+ */
 function byPipeline(max: number, countsFor: CountsFor): Counting['countsOf'] {
   const known = new Map<string, ExecutionCounts>();
   const countsOf = (label: string): ExecutionCounts => {
@@ -127,7 +137,7 @@ function byPipeline(max: number, countsFor: CountsFor): Counting['countsOf'] {
     return counts;
   };
   return (pipeline = UNKNOWN) => {
-    // The engine has one of some of its own for each pipeline of the user's.
+    // The engine adds pipelines for each user pipeline; they share one label.
     const [label = OTHER] = pipeline.startsWith(OWN_PREFIX) ? pipeline.split('/', 1) : [pipeline];
     const hasLabel = known.has(label) || known.size < max || label === UNKNOWN;
     return countsOf(hasLabel ? label : OTHER);
@@ -146,7 +156,7 @@ function both(one: ExecutionCounts, other: ExecutionCounts): ExecutionCounts {
   return Object.fromEntries(entries);
 }
 
-/** How long work waits may be anything from milliseconds to hours. */
+/** The wait may last from milliseconds to hours. */
 const WAIT_BUCKETS = [
   0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 300, 1_800, 3_600,
 ];
@@ -176,7 +186,7 @@ function executionMetrics(
     new prom.Gauge({
       ...{ name, help, labelNames: ['lane'], registers },
       async collect() {
-        // A store that is away is told by other metrics; what is counted here must be read all the same.
+        // Other metrics report a store outage. The rest must stay readable.
         const depths = await read().catch(() => []);
         for (const depth of depths) this.set({ lane: depth.lane }, of(depth));
       },
@@ -194,13 +204,13 @@ function executionMetrics(
   });
 }
 
-// The store of a coordinator, with an ear at what goes through it: what is submitted, claimed, written and refused
-// here, by whoever asks. Counting costs a few additions.
+// A store that counts what passes through it: submissions, claims, writes and refusals. Counting
+// costs a few additions.
 
-/** Counts of one pipeline. Other labels have few values: never an id or a project. */
+/** The counts of one pipeline. Other labels have few values: never an id or a project. */
 export interface ExecutionCounts {
   submitted(lane: Lane): void;
-  /** From being ready for the first time to being claimed. */
+  /** From the submission to the first claim. */
   waited(ms: number): void;
   claimed(): void;
   takenOver(): void;
@@ -209,7 +219,7 @@ export interface ExecutionCounts {
   refused(verb: string): void;
 }
 
-/** For those of one project; where it is not known whose something is, for all of them. */
+/** For one project, or for all if the project is unknown. */
 export type CountsOf = (
   project: ProjectName | undefined,
   pipeline: PipelineName | undefined,
@@ -279,10 +289,13 @@ function countedVerbs(executions: ExecutionStore, countsOf: CountsOf): Counted {
   };
 }
 
-/** Of one project. Those that were claimed first are forgotten first. */
+/** The limit for one project; the oldest claims are forgotten first. */
 const CLAIMED_MAX = 10_000;
 
-/** Pipelines of what was claimed here: a write does not name its own, and to look it up costs a query. */
+/**
+ * Remembers the pipelines of claimed executions: a write does not name its pipeline, and a lookup
+ * would cost a query.
+ */
 class ClaimedPipelines {
   readonly #ofProject: Map<ProjectName, Map<ExecutionId, PipelineName>> = new Map();
 
@@ -312,7 +325,7 @@ function noteClaim({ previous, execution, claimedAt }: Claimed, counts: Executio
 function noteStep({ kind, body }: NewEvent, counts: ExecutionCounts): void {
   if (kind === 'step-completed') counts.step('completed');
   if (kind !== 'step-failed') return;
-  // It is committed: nothing that is said of it may fail.
+  // The event is committed, so reading it must not throw.
   const { retryInMs } = saidIn<{ readonly retryInMs: number }>(body);
   counts.step(retryInMs === undefined ? 'failed' : 'retried');
 }

@@ -1,8 +1,9 @@
-// Quotas that each coordinator counts for itself (P-14): what a look at the store found, what is under way, and what was
-// added here since. A counter that every write changes would have all writes of a project wait for each other, and counting
-// at each write would cost as much as the project has. So a look is at most once a second, and uses at most a hundredth
-// of the time. One coordinator stays within a quota; each further one lets through at most the quota once more, and
-// only what it adds between two looks.
+// Quotas that each coordinator counts for itself (P-14): the last count in the store, the writes in
+// progress, and those added since. A shared counter would make all writes of a project wait for
+// each other. Counting at each write would cost as much as the project has. So a coordinator counts
+// at most once a second, and spends at most a hundredth of its time on it. One coordinator keeps
+// within a quota. Each further one can exceed it by at most the quota, and only by what it adds
+// between two counts.
 
 import { OWN_PREFIX, type PipelineName, type ProjectName } from '../execution/names.ts';
 import {
@@ -26,18 +27,18 @@ import { Turns } from '../support/turns.ts';
 
 const LOOK_MS = 1_000;
 const LOOKS_SHARE = 100;
-/** Projects and quotas that are remembered; then all are looked at again. */
+/** The most remembered projects and quotas; above it, all are counted again. */
 const BOOK_MAX = 50_000;
 
 interface Entry {
-  /** What the last look found. */
+  /** The last count. */
   found: number;
   limit: number;
-  /** Of writes that have no answer yet: a look may find it or not. */
+  /** Writes without an answer yet; a count may or may not include them. */
   underWay: number;
-  /** Of writes that were answered since that look began. */
+  /** Writes answered since the last count began. */
   added: number;
-  /** The next look is not before. */
+  /** The earliest time of the next count. */
   nextAtMs: number;
   looking: Promise<void> | undefined;
 }
@@ -46,14 +47,17 @@ export interface Addition {
   readonly project: ProjectName;
   readonly quota: CountedQuota;
   readonly count: number;
-  /** How much of it the store does not have yet; asked at a full quota, since a repeated write adds nothing. */
+  /**
+   * The part that the store does not have yet. Asked only at a full quota, because a repeated write
+   * adds nothing.
+   */
   missing(): Promise<number>;
 }
 
 export class ProjectQuotas {
   readonly #access: AccessStore;
   readonly #clock: Clock;
-  /** Of projects without settings of their own. */
+  /** The quotas of projects without settings of their own. */
   readonly defaults: Quotas;
   readonly #book: Map<string, Entry> = new Map();
 
@@ -63,7 +67,7 @@ export class ProjectQuotas {
     this.defaults = { ...DEFAULT_QUOTAS, ...quotas };
   }
 
-  /** Writes, or throws a refusal where the project would have more than its quota. */
+  /** Performs the write, or throws if the project would exceed its quota. */
   async within<Answer>(addition: Addition, write: () => Promise<Answer>): Promise<Answer> {
     if (addition.count === 0) return write();
     const entry = await this.#entry(addition);
@@ -76,12 +80,13 @@ export class ProjectQuotas {
     } finally {
       entry.underWay -= count;
       entry.added += added;
-      // The look is not waited for: until it is done, all that was added counts as if nothing had ended.
+      // Does not wait for the count. Until it is done, all additions count, as if nothing had
+      // ended.
       if (this.#isDue(entry)) void this.#look(entry, addition).catch(() => undefined);
     }
   }
 
-  /** How much the write adds, which is under way from here on. */
+  /** The amount that the write adds; it counts as in progress from here on. */
   async #take(entry: Entry, addition: Addition): Promise<number> {
     const { project, quota, count } = addition;
     const takes = (more: number): boolean => {
@@ -151,9 +156,9 @@ function overQuota(project: ProjectName, quota: CountedQuota, limit: number): Pr
   return reply;
 }
 
-// The store of a coordinator, behind the quotas of projects, by whichever way a write came. Of keys and schedules the
-// store counts itself, in the statement that adds one; a write that would add more of the rest is refused before it
-// reaches the store.
+// The store of a coordinator behind the projects' quotas, for every transport. The store itself
+// counts keys and schedules, in the statement that adds one. For the rest, the coordinator refuses
+// a write above the quota before it reaches the store.
 
 export function quotaStore(store: CoordinatorStore, quotas: ProjectQuotas): CoordinatorStore {
   const { sessions, access, executions } = store;
@@ -201,7 +206,8 @@ function limitedSubmits(executions: ExecutionStore, quotas: ProjectQuotas): Subm
         .within(addition, () => executions.fireSchedule(request))
         .catch((refusal: unknown) => {
           if (!(refusal instanceof ProblemReply)) throw refusal;
-          // Its time is left out, or the schedules of a project without room would stay in front of all others.
+          // Skip this time of the schedule. Otherwise a project without room would block the
+          // schedules of all others.
           return executions.fireSchedule({ ...request, submits: [] });
         });
     },
@@ -211,9 +217,10 @@ function limitedSubmits(executions: ExecutionStore, quotas: ProjectQuotas): Subm
 type Writes = Pick<ExecutionStore, 'putBlob' | 'record' | 'finish' | 'park' | 'giveBack'>;
 
 function limitedWrites(executions: ExecutionStore, quotas: ProjectQuotas): Writes {
-  // A commit has large values of a project once: others' writes may be in it, and wait for it.
+  // One large value of a project per commit, because other projects' writes may wait for the same
+  // commit.
   const turns = new Turns(1);
-  /** A worker repeats what is refused here until there is room. */
+  /** A worker repeats a refused write until there is room. */
   const limited =
     <Write extends OwnerWrite, Answer>(act: (write: Write) => Promise<Answer>) =>
     (write: Write): Promise<Answer> =>
@@ -257,7 +264,7 @@ function bytesOf(attachments: readonly Attachment[]): number {
   return attachments.reduce((sum, { bytes }) => sum + bytes.length, 0);
 }
 
-/** As `attachments` returns it. */
+/** The size that `attachments` returns. */
 function sizeOf({ bytes, sealed }: Attachment): number {
   return sealed?.size ?? bytes.length;
 }
@@ -272,7 +279,10 @@ function addedExecutions(
   return { project, quota: 'executions', count: submits.length, missing };
 }
 
-/** By a job an operator cancels many: it must start where a project has too many. */
+/**
+ * Operators cancel many executions with a job, so a job must start even in a project above its
+ * quota.
+ */
 function isUsers({ pipeline }: { readonly pipeline: PipelineName }): boolean {
   return !pipeline.startsWith(OWN_PREFIX);
 }

@@ -1,5 +1,5 @@
-// A coordinator: the API of a store over HTTP, and what must be done for all (schedules, deadlines, awaits,
-// bulk acts). Any number of them may share one store; none of them leads.
+// A coordinator: the API of a store over HTTP, and the shared duties (schedules, deadlines, awaits,
+// bulk jobs). Any number of coordinators may share one store; none of them leads.
 
 import type { AddressInfo } from 'node:net';
 import type { FastifyInstance } from 'fastify';
@@ -93,7 +93,7 @@ export async function openServer(given: ServerOptions): Promise<Server> {
     beside.push(carriers);
     const { grpc } = carriers;
     if (options.tends !== false) await holdfast.tend();
-    // Last: a key that was made by a start that failed would never be shown.
+    // Last, because a failed start would create a key that is never shown.
     const made = auth === 'off' ? undefined : await firstKey(store.access);
     const [url = '', adminUrl] = apps.map((app) => urlOf(app, options.tls !== undefined));
     return {

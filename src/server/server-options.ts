@@ -1,5 +1,5 @@
-// How a coordinator is opened from code. `holdfast serve` reads the same from a file, the environment and
-// flags (config.ts).
+// The options of a coordinator in code. `holdfast serve` reads the same from a file, the
+// environment and flags (config.ts).
 
 import { SEQ_MAX } from '../execution/history.ts';
 import { QUOTAS, type Quotas } from '../features/access/model.ts';
@@ -108,7 +108,7 @@ export const DEFAULT_HTTP_LIMITS: HttpLimits = Object.freeze({
   relayAnswersMs: 10_000,
 });
 
-/** What each may be. */
+/** The allowed range of each. */
 export const HTTP_LIMIT_RANGES: Readonly<
   Record<keyof HttpLimits, { readonly min: number; readonly max: number }>
 > = {
@@ -142,7 +142,7 @@ const PORTS = { min: 0, max: 65_535 };
 const TEXT_BYTES_MAX = 1_024;
 const PEM_BYTES_MAX = 2 ** 20;
 
-/** What was given, each checked; the store is checked by the engine. */
+/** Checks the options; the engine checks the store. */
 export function readServerOptions(given: ServerOptions): ServerOptions {
   const options = readOptions('openServer', given, NAMES);
   const { host, port, auth, trustProxy, tls, demo, log, clock, timers, random } = options;
@@ -219,7 +219,7 @@ function readTls(given: NonNullable<ServerOptions['tls']>): NonNullable<ServerOp
   const options = readOptions('openServer: tls', given, ['key', 'cert', 'minVersion']);
   const { key, cert, minVersion } = options;
   boundedText('openServer: tls.cert', cert, PEM_BYTES_MAX);
-  // Never shown, whatever it is.
+  // Never show it, whatever it is.
   if (typeof key !== 'string' || key === '') {
     throw new InvalidInput('openServer: tls.key must be the private key as PEM text.');
   }
