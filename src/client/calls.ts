@@ -1,4 +1,4 @@
-// What the parts of the client have in common.
+// Shared parts of the client.
 
 import type { ProblemMessage } from '../protocol/messages/problem.ts';
 import {
@@ -37,10 +37,10 @@ export interface CallOptions {
   readonly signal?: AbortSignal;
 }
 
-/** Who sends what the parts of a client ask for. */
+/** Sends the requests of the client's parts. */
 export interface Calls {
   call<Answer>(path: string, options?: CallOptions): Promise<Answer>;
-  /** As it is sent. */
+  /** The response unchanged. */
   bytes(path: string, options?: CallOptions): Promise<Uint8Array>;
 }
 
@@ -59,7 +59,7 @@ export function ask<At extends Address>(
   return client.call(path, options);
 }
 
-// What comes back: a body, or a problem.
+// Reads a response: a body, or a problem.
 
 export async function bodyOf(response: Response): Promise<unknown> {
   const text = await response.text();
@@ -76,9 +76,9 @@ export function refusalOf(response: Response, body: unknown): Fault {
   return isProblem ? new CallRefused(body as ProblemMessage) : notOurs(response);
 }
 
-/** Something between us and the coordinator answered, or something else than one. */
+/** A proxy answered, or the server is not a coordinator. */
 function notOurs({ status, url }: Response, cause?: unknown): Fault {
-  // A fetch of the caller's own may leave the address out.
+  // A custom fetch may leave the address out.
   const who = URL.canParse(url) ? new URL(url).origin : 'The server';
   return new Fault(
     'no-coordinator',
@@ -87,9 +87,10 @@ function notOurs({ status, url }: Response, cause?: unknown): Fault {
   );
 }
 
-// What a client sends has the types that it was given, as in an embedded engine: a Date arrives as a Date.
+// Values keep their types on the way to a coordinator, as in an embedded engine: a Date arrives as
+// a Date.
 
-/** The body, with tags where a value of it needs them. Throws with the path of what cannot be sent. */
+/** Adds tags if a value needs them. Throws with the path of a value that cannot be sent. */
 export function withTags<Body extends object>(what: string, body: Body, name: keyof Body): Body {
   const value = body[name];
   const isTagged = toText(what, value)?.tagged === true;

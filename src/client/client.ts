@@ -1,5 +1,5 @@
-// `holdfast/client`: the API of a coordinator, typed by the same schemas that check it. No dependency at run
-// time but `fetch`.
+// `holdfast/client`: the API of a coordinator, typed by the schemas that check it. At run time it
+// depends only on `fetch`.
 
 import { keysClient, projectsClient } from '../features/access/client.ts';
 import { recordsOf } from '../features/audit/client.ts';

@@ -1,4 +1,4 @@
-// Executions, as a client sees them.
+// The client's methods for executions.
 
 import type { RedriveBody } from '../features/repair/messages.ts';
 import type {
@@ -22,7 +22,7 @@ export interface ListFilter {
   readonly limit?: number;
 }
 
-/** How long one request waits for a result before the next one does. */
+/** The longest wait of one request for a result; the next request continues. */
 const HELD_MS = 25_000;
 const HISTORY_PAGE = 100;
 
@@ -87,7 +87,7 @@ export class Executions {
       const asked = { id, limit: limit - all.length, after };
       const { items, more } = await ask(this.#client, 'GET /v1/executions/:id/history', asked);
       all.push(...items);
-      // A page ends early for its size.
+      // A page may end early because of its size.
       if (more !== true || all.length >= limit) return all;
       after = items.at(-1)?.seq;
     }

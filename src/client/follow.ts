@@ -1,5 +1,5 @@
-// A stream that is followed to its end, over as many connections as that takes: each goes on after the last
-// event that was received.
+// Follows a stream to its end, over as many connections as needed. Each connection continues after
+// the last received event.
 
 import type { HistoryMessage } from '../protocol/messages/execution.ts';
 import type { ProblemMessage } from '../protocol/messages/problem.ts';
@@ -44,10 +44,10 @@ export async function* followed(client: Sends, asked: Followed): AsyncGenerator<
         after = Number(id);
         yield { kind: 'event', event: data as HistoryMessage };
       }
-      // The coordinator stops: another one, or its successor, goes on.
+      // The coordinator is stopping; another one or its successor continues.
       hasBegun = true;
     } catch (error) {
-      // One that never answered may not be there at all; what is refused stays refused.
+      // A coordinator that never answered may not exist, and a refusal would be repeated.
       if (!hasBegun || error instanceof CallRefused || isOver()) throw error;
       onCut?.({ error, againInMs });
     }
@@ -72,7 +72,7 @@ export interface Sends {
   send(path: string, options: CallOptions): Promise<Response>;
 }
 
-/** Until the other side ends it. */
+/** Ends when the server ends the stream. */
 export async function* eventsOf(
   client: Sends,
   path: string,
@@ -99,7 +99,7 @@ function* eventOf(block: string): Generator<ServerEvent> {
     }),
   );
   const [event, id, data = 'null'] = ['event', 'id', 'data'].map((name) => fields.get(name));
-  // A comment keeps the connection alive and says nothing.
+  // A comment only keeps the connection alive.
   if (event === undefined) return;
   yield { event, data: JSON.parse(data), ...(id === undefined ? {} : { id }) };
 }

@@ -1,4 +1,4 @@
-// Workers, sessions and leases.
+// The client's methods for workers, sessions and leases.
 
 import type { AdviceQuery } from '../protocol/messages/advice.ts';
 import type { DrainBody, RevokeBody } from '../protocol/messages/sessions.ts';
@@ -6,15 +6,15 @@ import { ask, type Calls, type PageQuery } from './calls.ts';
 
 export function sessionsOf(client: Calls) {
   return {
-    /** Of the project; for keys of all projects also those that work for all. */
+    /** The project's workers. Keys for all projects also see workers that serve all. */
     workers: (page: PageQuery = {}) => ask(client, 'GET /v1/workers', page),
-    /** Go on while there is a cursor. */
+    /** Continue while there is a cursor. */
     list: (page: PageQuery & { readonly all?: boolean } = {}) =>
       ask(client, 'GET /v1/sessions', page),
-    /** Which ttl and grace fit what is wanted, and what is known or said of how sessions live. */
+    /** Recommends ttl and grace for your goals, from measured and given behaviour. */
     advice: (query: AdviceQuery = {}) => ask(client, 'GET /v1/advice', query),
     read: (id: string) => ask(client, 'GET /v1/sessions/:id', { id }),
-    /** By force. */
+    /** Ends the session by force. */
     end: (id: string, reason: string) => ask(client, 'POST /v1/sessions/:id/end', { id, reason }),
   };
 }

@@ -1,4 +1,5 @@
-// The file of an export: gzipped when its name says so. It has its name only when it is whole.
+// The file of an export, compressed if its name ends in .gz. It gets its name only when it is
+// complete.
 
 import { once } from 'node:events';
 import { createReadStream, createWriteStream, type WriteStream } from 'node:fs';
@@ -30,7 +31,7 @@ export class ExportFile {
     }
   }
 
-  /** Before anything is sealed, so that a wrong path seals nothing. */
+  /** Runs before the seal, so that a wrong path seals nothing. */
   static async make(file: string): Promise<ExportFile> {
     const isThere = await stat(file).then(
       () => true,
@@ -50,7 +51,7 @@ export class ExportFile {
     await once(this.#into, 'drain');
   }
 
-  /** Whole, on the disk, and only then under its name. */
+  /** Writes everything to disk before the file gets its name. */
   async finish(): Promise<void> {
     const isClosed = once(this.#disk, 'close');
     this.#into.end();
@@ -77,14 +78,14 @@ function partOf(file: string): string {
   return `${file}.part`;
 }
 
-/** Line by line; what comes after the last line end is a line, too. */
+/** Yields line by line, including text after the last line end. */
 export async function* linesOf(file: string): AsyncGenerator<string> {
   const bytes = createReadStream(file);
   const text: Readable = isGzip(file) ? bytes.pipe(createGunzip()) : bytes;
   bytes.on('error', (error) => text.destroy(error));
   let rest: string[] = [];
   for await (const chunk of text.setEncoding('utf8') as AsyncIterable<string>) {
-    // Not node:readline: it also breaks lines at characters that JSON leaves as they are.
+    // Not node:readline: it also breaks lines at characters that JSON leaves unescaped.
     const parts = chunk.split('\n');
     const last = parts.pop() ?? '';
     for (const part of parts) {

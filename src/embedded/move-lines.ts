@@ -1,11 +1,11 @@
-// The lines of an export: JSON, one thing a line.
+// The lines of an export: JSON, one item per line.
 //
-//   {"holdfast":"export","format":1, …}     the header: what it is of, and what the store had counted
-//   {"table":"session","columns":[…]}       then the rows of that table, an array each, bytes as {"b":base64}
-//   {"rows":17,"digest":"…"}                so many rows since the table began; of every line until here
-//   {"end":true,"rows":1234,"digest":"…"}   nothing is left out
+//   {"holdfast":"export","format":1, …}     the header: the exported store, and its counters
+//   {"table":"session","columns":[…]}       then that table's rows, one array each; bytes are {"b":base64}
+//   {"rows":17,"digest":"…"}                the table's rows so far, and the digest of all lines so far
+//   {"end":true,"rows":1234,"digest":"…"}   the export is complete
 //
-// A digest stands after every thousand rows too, so that damage is found near where it is.
+// A digest also follows every thousand rows, so that the import finds damage near its place.
 
 import { createHash, type Hash } from 'node:crypto';
 import type { Seal } from '../features/export/model.ts';
@@ -18,7 +18,7 @@ import { shown } from '../support/options.ts';
 
 const ROWS_PER_DIGEST = 1_000;
 
-/** Makes lines of rows, and their digest. */
+/** Turns rows into lines, and computes their digest. */
 export class LineWriter {
   readonly #hash: Hash = createHash('sha256');
   #table = '';
@@ -74,14 +74,14 @@ function toJson(cell: Cell): unknown {
   return cell instanceof Uint8Array ? { b: Buffer.from(cell).toString('base64') } : cell;
 }
 
-/** Undefined for what no store keeps. */
+/** Undefined for values that no store keeps. */
 function toCell(value: unknown): Cell | undefined {
   if (value === null || typeof value === 'string' || typeof value === 'number') return value;
   if (typeof value !== 'object' || !('b' in value) || typeof value.b !== 'string') return undefined;
   return Object.keys(value).length === 1 ? Buffer.from(value.b, 'base64') : undefined;
 }
 
-/** T-3: what the store counts on from is not below what its rows have. */
+/** The store's counters must not be below the values in its rows (T-3). */
 const COUNTED: readonly {
   readonly table: string;
   readonly column: string;
@@ -101,7 +101,10 @@ interface Section {
 
 type Checked = { readonly rows: number; readonly digest: string; readonly end?: true };
 
-/** Takes lines one by one and says what they are; throws, naming the line, when they cannot be trusted. */
+/**
+ * Takes lines one by one and returns their rows. Throws, with the line number, if they cannot be
+ * trusted.
+ */
 export class LineReader {
   readonly #hash: Hash = createHash('sha256');
   #line = 0;
@@ -126,7 +129,7 @@ export class LineReader {
     return this.#header;
   }
 
-  /** A row, or the beginning of a table; undefined for what only this reader needs. */
+  /** A row, or the beginning of a table. Undefined for lines that only this reader needs. */
   read(text: string): MovedRows | undefined {
     if (this.#isOver) throw this.broken('there is something after the end');
     const before = text.startsWith('[') ? '' : this.#hash.copy().digest('hex');
@@ -141,7 +144,7 @@ export class LineReader {
     return undefined;
   }
 
-  /** No line is left. */
+  /** Call this when no line is left. */
   finish(): void {
     if (!this.#isOver) throw this.broken('it ends here, in the middle: the file was cut');
     const missing = MOVED_TABLES.find(({ name, since }) => {
@@ -225,17 +228,17 @@ export class LineReader {
   }
 }
 
-// The first line of an export, checked before anything is opened: the store that it is put into counts on from
-// what it says.
+// Checks the first line of an export before anything is opened, because the importing store counts
+// on from its values.
 
 export const FORMAT = 1;
 
 interface ExportHeader {
   readonly holdfast: 'export';
   readonly format: number;
-  /** Which SQL store it was. */
+  /** The kind of the exported SQL store. */
   readonly kind: string;
-  /** Its migrations, by name. */
+  /** The names of its migrations. */
   readonly schema: readonly string[];
   readonly epoch: number;
   readonly seal: Seal;
@@ -244,10 +247,12 @@ interface ExportHeader {
 
 const DAY_MS = 86_400_000;
 
-/** Later than any time by a clock that is merely wrong; with a time from there no timer would ever be due. */
+/**
+ * Further ahead than any clock that is merely wrong. With such a time, no timer would ever be due.
+ */
 const AHEAD_MS_MAX = 366 * DAY_MS;
 
-/** So many are left after them. */
+/** Leaves room for as many events again. */
 const EVENT_SEQ_MAX = 2 ** 52;
 
 type Check = (value: unknown) => string | undefined;
@@ -272,7 +277,7 @@ const upTo =
       ? undefined
       : `must be a whole number from 0 to ${max}`;
 
-/** T-3: below the first epoch none was ever issued, in the last one none can be. */
+/** The first epoch is the lowest ever issued, and no store can issue in the last one (T-3). */
 const fence: Check = (value) =>
   Number.isSafeInteger(value) &&
   (value as number) >= COUNTERS_PER_EPOCH &&
@@ -308,7 +313,7 @@ const COUNTERS: Readonly<Record<string, Check>> = {
   eventsDeleted: upTo(EVENT_SEQ_MAX),
 };
 
-/** EX-9. Undefined when it was no JSON at all. */
+/** Undefined if the line is not valid JSON (EX-9). */
 function checkedHeader(value: unknown): ExportHeader {
   const header = value as Partial<ExportHeader> | undefined;
   if (header?.holdfast !== 'export' || typeof header.format !== 'number') {

@@ -1,5 +1,5 @@
-// Moving a store: `exportStore` seals it and writes all that it keeps into a file, `importStore` puts that into an
-// empty store, and `unsealStore` takes a seal back.
+// Moves a store: `exportStore` seals it and writes everything to a file, `importStore` loads that
+// into an empty store, and `unsealStore` removes a seal.
 
 import type { MovedRows, MoveStore } from '../features/export/port.ts';
 import { epochOf } from '../lease/fence.ts';
@@ -112,8 +112,8 @@ interface Waiting {
 const LOOK_MS = 250;
 
 /**
- * EX-4: an export is whole, and so can be imported, only when nobody can believe any more to hold something of
- * this store. No clock of another store is needed for that.
+ * An export is complete only when no holder can still believe that it holds a lease of this store.
+ * This needs no clock of another store (EX-4).
  */
 async function untilAllLapsed(move: MoveStore, waiting: Waiting): Promise<void> {
   const { heldUntil, rows, onProgress } = waiting;
@@ -175,7 +175,7 @@ function checkedImport(options: ImportStoreOptions): ImportStoreOptions {
   return { ...read, postgres: postgresOf('importStore', read.postgres) };
 }
 
-/** A gzip that was cut says so itself; a file that is not there is no damage. */
+/** A truncated gzip file reports itself; a missing file is not damage. */
 async function nextLine(
   lines: AsyncIterator<string>,
   reader: LineReader,
@@ -193,7 +193,7 @@ async function nextLine(
 const BATCH_ROWS = 200;
 const BATCH_BYTES = 4 * 1_024 * 1_024;
 
-/** Rows of one table together, as many as are quickly inserted and easily kept. */
+/** Groups rows of one table into batches that insert fast and fit into memory. */
 async function* batches(
   lines: AsyncIterator<string>,
   reader: LineReader,
@@ -230,7 +230,7 @@ async function* told(
   }
 }
 
-/** Names the lines of the file that the store cannot take. */
+/** Names the lines of the file that the store cannot accept. */
 function placed(reader: LineReader): (fault: unknown) => never {
   return (fault) => {
     if (!(fault instanceof Fault) || !['store-rejected', 'invalid-input'].includes(fault.code)) {
@@ -259,14 +259,14 @@ function postgresOf(what: string, value: PostgresSettings | undefined): Postgres
   return value === undefined ? {} : readOptions(`${what}: postgres`, value, POSTGRES_NAMES);
 }
 
-/** A store to export or unseal that is not there is a mistyped name: nothing is made. */
+/** Refuses a missing store, because the name is probably mistyped, and creates nothing. */
 async function openExistingMove(text: string, postgres: PostgresSettings = {}): Promise<MoveStore> {
   const { exists } = await inspectStore(text, postgres);
   if (exists) return openMove(text, postgres);
   throw new InvalidInput('There is no store there. Nothing was made; check the path or the URL.');
 }
 
-/** Opens also a store that is sealed. */
+/** Opens a sealed store, too. */
 export async function openMove(text: string, postgres: PostgresSettings = {}): Promise<MoveStore> {
   const place = storePlace(text);
   if (place.kind === 'postgres') {

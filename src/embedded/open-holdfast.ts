@@ -1,4 +1,4 @@
-// `openHoldfast`: the embedded engine on a store that is already open, on a file, or on a URL.
+// `openHoldfast`: the embedded engine on an open store, on a file, or on a URL.
 
 import { HOLDFAST_OPTION_NAMES, type HoldfastOptions } from '../engine/config.ts';
 import { Holdfast } from '../engine/holdfast.ts';

@@ -1,4 +1,4 @@
-// A store that is named by text: a path or a URL. No other driver is loaded than the one it needs.
+// Opens a store by its path or URL. Loads only the driver that it needs.
 
 import type { CoordinatorStore } from '../store/contract/execution-store.ts';
 import type { StoreReport } from '../store/contract/store-report.ts';
@@ -16,7 +16,7 @@ export type StorePlace =
 export function storePlace(place: string): StorePlace {
   if (/^postgres(ql)?:\/\//.test(place)) return { kind: 'postgres', url: place };
   const isPath = place !== '' && !place.includes('\0') && place.isWellFormed();
-  // A URL that lost its slashes is no path either: it has a password in it.
+  // A URL that lost its slashes must not become a path: it contains a password.
   if (!isPath || /^[a-z][a-z0-9+.-]+:\/\/|^postgres(ql)?:/i.test(place)) {
     throw new InvalidInput(
       `openHoldfast: store is an open store, a URL that starts with postgres://, or the path of a SQLite file; got ${shown(placeWithoutSecrets(place))}.`,
@@ -38,7 +38,7 @@ export async function openStore(
   return openSqliteStore({ file: place.file });
 }
 
-/** For imports of the SQLite store: older versions of Node have no SQLite. */
+/** For imports of the SQLite store, because older versions of Node have no SQLite. */
 export function withoutSqlite(cause: NodeJS.ErrnoException): never {
   if (cause.code !== 'ERR_UNKNOWN_BUILTIN_MODULE') throw cause;
   throw new Fault(
@@ -48,7 +48,7 @@ export function withoutSqlite(cause: NodeJS.ErrnoException): never {
   );
 }
 
-// A store that is named by text, looked at without being opened.
+// Inspects a store without opening it.
 
 export async function inspectStore(
   text: string,
@@ -65,7 +65,7 @@ export async function inspectStore(
   return inspectSqliteStore(place.file);
 }
 
-/** C-8. By how many milliseconds it was ahead. */
+/** Returns the milliseconds that the clock was ahead (C-8). */
 export async function setClockBack(text: string): Promise<number> {
   const place = storePlace(text);
   if (place.kind === 'postgres') {

@@ -3,7 +3,7 @@ export function assert(condition: boolean, message: string): asserts condition {
   if (!condition) throw new AssertionFault(message);
 }
 
-/** For the branch that the types say cannot be reached. */
+/** For a branch that the types rule out. */
 export function unreachable(value: never): never {
   throw new AssertionFault(`unreachable: ${JSON.stringify(value)}`);
 }
@@ -13,5 +13,5 @@ export class AssertionFault extends Error {
   readonly code = 'assertion-failed';
 }
 
-/** A value of type `Base` that only one place can make: mixing two brands does not compile. */
+/** A value of type `Base` that only one place can create. Mixing two brands does not compile. */
 export type Brand<Base, Name extends string> = Base & { readonly __brand: Name };

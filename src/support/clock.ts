@@ -14,11 +14,14 @@ export interface Clock {
   /** Milliseconds since 1970 UTC by the host's clock; may jump either way. */
   wallMs(): number;
   /**
-   * Milliseconds that never go back, the same for all threads of the process; on Linux they stand
+   * Milliseconds that never go back, the same for all threads of the process. On Linux they stand
    * still while the machine is suspended.
    */
   monotonicMs(): number;
-  /** Which start of the machine this is, and how long ago, suspends included; undefined where that is not known. */
+  /**
+   * The current boot of the machine, and the time since it, suspends included. Undefined if
+   * unknown.
+   */
   sinceBoot?(): { readonly boot: string; readonly ms: number } | undefined;
 }
 
@@ -43,12 +46,12 @@ export function formatInstant(instant: Instant): string {
   return new Date(instant).toISOString();
 }
 
-/** What a caller wrote as ISO 8601; an invalid date when it is none. */
+/** Parses ISO 8601 from a caller; returns an invalid Date for other text. */
 export function dateFrom(text: string): Date {
   return new Date(text);
 }
 
-/** For code that is handed a time as its platform has it. */
+/** For code that takes times as a Date. */
 export function dateOf(instant: Instant): Date {
   return new Date(instant);
 }

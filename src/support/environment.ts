@@ -1,6 +1,6 @@
 // The only reader of environment variables.
 
-/** Those whose names start with this. */
+/** The variables whose names start with this prefix. */
 export function environmentWith(prefix: string): Readonly<Record<string, string>> {
   const found = Object.entries(process.env).flatMap(([name, value]) =>
     name.startsWith(prefix) && value !== undefined ? [[name, value] as const] : [],

@@ -1,7 +1,7 @@
-// How late the event loop is. A timer that should fire every `everyMs` fires late by as long as the
-// loop was busy, the process stopped or the machine paused; the wall clock running ahead of the
-// monotonic one shows a suspend, in which no timer is late. Both are kept as the most since last
-// asked, so that one look per operation misses nothing.
+// Measures the lag of the event loop. A timer that should fire every `everyMs` fires late while the
+// loop is busy, the process is stopped or the machine is paused. During a suspend no timer is late,
+// but the wall clock runs ahead of the monotonic one. Both maxima are kept until they are read, so
+// one look per operation misses nothing.
 
 import type { Clock } from './clock.ts';
 import type { Timers } from './timer.ts';
@@ -29,7 +29,10 @@ export class EventLoopLag {
     this.everyMs = everyMs;
   }
 
-  /** Starts again harmlessly. Whoever starts it stops it: its timer keeps the process alive. */
+  /**
+   * Starting again is harmless. The starter must stop it, because its timer keeps the process
+   * alive.
+   */
   start(): void {
     if (this.#cancel === undefined) this.#arm();
   }
@@ -39,13 +42,13 @@ export class EventLoopLag {
     this.#cancel = undefined;
   }
 
-  /** The most since the last call, the wait that is going on included. */
+  /** The maxima since the last call, including the current wait. */
   take(): LoopLag {
     if (this.#cancel !== undefined) this.#look();
     const taken = { lagMs: this.#lagMs, suspendedMs: this.#suspendedMs };
     this.#lagMs = 0;
     this.#suspendedMs = 0;
-    // Told once: the wait that is going on must not show the same lag again.
+    // Restart the timer, so that the current wait does not report the same lag again.
     if (this.#cancel !== undefined && taken.lagMs + taken.suspendedMs > 0) {
       this.#cancel();
       this.#arm();

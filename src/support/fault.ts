@@ -1,4 +1,4 @@
-// Faults: what goes wrong that no caller asked about. Expected noes are refusals, never faults.
+// Faults: unexpected failures. An expected no is a refusal, never a fault.
 
 /** The base of all faults. `code` is stable and meant for programs; the message is for people. */
 export class Fault extends Error {
@@ -38,7 +38,7 @@ export class OutcomeUnknown extends Fault {
   }
 }
 
-/** The key does not open, or not for this. Asking again with the same one will not help. */
+/** The key is not valid, or not for this. Repeating the request with the same key does not help. */
 export class AccessDenied extends Fault {
   override readonly name = 'AccessDenied';
 }

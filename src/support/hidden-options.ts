@@ -1,10 +1,10 @@
-// Options that have secrets in them. Who puts one in the wrong place is told what belongs there, and not what was
-// found: messages go to terminals and logs.
+// Options that contain secrets. A message about a misplaced value names the expected content and
+// never the value, because messages go to terminals and logs.
 
 import { InvalidInput } from './fault.ts';
 import { isOptions, nearestName, readEntries, readOptions, unreadable } from './options.ts';
 
-/** As `readOptions`. */
+/** Like `readOptions`, without showing values. */
 export function readHidden<Options extends object>(
   what: string,
   options: Options,
@@ -22,7 +22,7 @@ export function readHidden<Options extends object>(
   return readOptions(what, options, known);
 }
 
-/** As `readEntries`. */
+/** Like `readEntries`, without showing values. */
 export function readHiddenEntries(
   what: string,
   value: unknown,
@@ -42,24 +42,24 @@ function isReadable(what: string, value: unknown): boolean {
   }
 }
 
-/** What it is, without saying it. */
+/** The kind of the value, without the value. */
 export function kindWithoutValue(value: unknown): string {
   if (value === null || value === undefined) return 'nothing';
   if (Array.isArray(value)) return 'a list';
   return typeof value === 'string' ? 'text' : `another ${typeof value}`;
 }
 
-/** As people are shown it: without what may be a key. */
+/** The printable part of a URL: without anything that may be a key. */
 export function shownUrl({ origin, pathname }: URL): string {
   return `${origin}${pathname}`;
 }
 
-/** For a place that should be a path: who put there what belongs into the file is not shown it. */
+/** For a value that should be a path: hides text that looks like the content of a secret file. */
 export function shownPath(text: string): string {
   return /["{}\n]|-----/.test(text) ? '…' : text;
 }
 
-/** For text that people or logs see: passwords in URLs and access keys are left out. */
+/** For text that people or logs see: removes passwords in URLs, and access keys. */
 export function withoutSecrets(text: string): string {
   return text
     .replace(/\S+/g, withoutPassword)
@@ -67,7 +67,10 @@ export function withoutSecrets(text: string): string {
     .replace(/\bhf_([a-z2-7]{16})_[A-Za-z0-9_-]{43}/g, 'hf_$1_…');
 }
 
-/** By its last @, since passwords may have some in them. Each step is linear: workers choose what is logged. */
+/**
+ * Splits at the last @, because passwords may contain one. Each step is linear, because workers
+ * choose what is logged.
+ */
 function withoutPassword(word: string): string {
   const end = word.lastIndexOf('@');
   if (end < 0) return word;
@@ -78,7 +81,7 @@ function withoutPassword(word: string): string {
   return word;
 }
 
-/** The same of what is one URL, which may not be written as one. */
+/** The same for a single URL, which may be malformed. */
 export function placeWithoutSecrets(text: string): string {
   return withoutSecrets(text.replace(/^([a-z][a-z0-9+.-]*:\/*[^/:@]*):.*@/is, '$1:…@'));
 }

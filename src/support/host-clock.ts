@@ -1,10 +1,11 @@
-// The clock of a process that also knows how long its machine has run. Apart from clock.ts, because it reads a file.
+// A clock that also knows the uptime of its machine. Separate from clock.ts, because it reads a
+// file.
 
 import { readFileSync } from 'node:fs';
 import { uptime } from 'node:os';
 import { type Clock, systemClock } from './clock.ts';
 
-/** Elsewhere than on Linux, the time since the start is counted by the wall clock, or no start has a name. */
+/** Linux only: other systems count the uptime by the wall clock, or have no id of a boot. */
 function readBoot(): string | undefined {
   try {
     return readFileSync('/proc/sys/kernel/random/boot_id', 'utf8').trim();

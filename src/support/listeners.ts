@@ -1,6 +1,6 @@
-/** Those that are told of something. What one of them throws is its own: the others are told, and nothing is undone (O-4). */
+/** A set of listeners. If one throws, the others are still called, and nothing is undone (O-4). */
 export class Listeners<Told extends readonly unknown[]> extends Set<(...told: Told) => void> {
-  /** Returns how to stop. */
+  /** Returns the function that stops listening. */
   listen(listener: (...told: Told) => void): () => void {
     this.add(listener);
     return () => {
@@ -13,7 +13,7 @@ export class Listeners<Told extends readonly unknown[]> extends Set<(...told: To
       try {
         listener(...told);
       } catch {
-        // Telling is a courtesy.
+        // The caller does not depend on its listeners.
       }
     }
   }

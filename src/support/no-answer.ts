@@ -1,6 +1,6 @@
-// Why somebody on the network did not answer, and what to look at.
+// Explains why a server did not answer, and what to check.
 
-/** As Node and OpenSSL name what is wrong with a certificate. */
+/** Certificate errors, as Node and OpenSSL name them. */
 const OF_CERTIFICATES: ReadonlySet<string> = new Set([
   ...['DEPTH_ZERO_SELF_SIGNED_CERT', 'SELF_SIGNED_CERT_IN_CHAIN', 'CERT_UNTRUSTED'],
   ...['UNABLE_TO_VERIFY_LEAF_SIGNATURE', 'UNABLE_TO_GET_ISSUER_CERT_LOCALLY'],
@@ -12,18 +12,18 @@ const UNSENT: ReadonlySet<string> = new Set([
   ...OF_CERTIFICATES,
 ]);
 
-/** What `fetch` failed with says so in its cause. */
+/** `fetch` puts the code into the cause of its error. */
 function codeOf(failure: unknown): string {
   const code = (failure as { cause?: { code?: unknown } } | undefined)?.cause?.code;
   return typeof code === 'string' ? code : '';
 }
 
-/** It is known that nothing was sent. */
+/** True if certainly nothing was sent. */
 export function isUnsent(failure: unknown): boolean {
   return UNSENT.has(codeOf(failure));
 }
 
-/** What to do, where it is the certificate. */
+/** The advice for a certificate error. */
 export function untrustedText(failure: unknown): string | undefined {
   return OF_CERTIFICATES.has(codeOf(failure)) ? UNTRUSTED : undefined;
 }
@@ -31,7 +31,7 @@ export function untrustedText(failure: unknown): string | undefined {
 const UNTRUSTED =
   'Its certificate is not trusted here, or is of another name. For one of your own authority, start this process with NODE_EXTRA_CA_CERTS=/path/of/ca.pem.';
 
-/** For people. */
+/** The message for people. */
 export function noAnswerText(url: string, path: string, failure: unknown): string {
   const code = codeOf(failure);
   const why = code === '' ? '' : ` (${code})`;

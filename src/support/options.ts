@@ -1,11 +1,12 @@
-// Options are checked once, at the edge. A bad value is an error that names itself; it is never
-// replaced by a default, and an unknown name is never ignored.
+// Options are checked once, at the edge. A bad value causes an error that names it. No default ever
+// replaces it, and an unknown name is never ignored.
 
 import { InvalidInput } from './fault.ts';
 
 /**
- * The options, each read once: what is checked is what is used, whatever the caller's object does when it is
- * asked again. What is undefined was not given. The values are still to be checked.
+ * Returns a copy of the options, each read once. So the checked value is the used value, even if
+ * the caller's object has getters. Undefined counts as absent. The caller must still check the
+ * values.
  */
 export function readOptions<Options extends object>(
   what: string,
@@ -36,13 +37,13 @@ type Present<Given> = {
   >;
 };
 
-/** Without what is undefined: that was not given. */
+/** Leaves out undefined properties, which count as absent. */
 export function present<Given extends object>(given: Given): Present<Given> {
   const entries = Object.entries(given).filter(([, value]) => value !== undefined);
   return Object.fromEntries(entries) as Present<Given>;
 }
 
-/** Refuses names that are not known, and says which known one was probably meant. */
+/** Refuses unknown names, and suggests the nearest known one. */
 export function rejectUnknownOptions(
   what: string,
   options: object,
@@ -70,7 +71,10 @@ function namesOf(what: string, options: unknown, known: readonly string[]): read
 
 const OPTIONS: ReadonlySet<string> = new Set(['[object Object]', '[object Module]']);
 
-/** A list, a map or a promise that was not awaited has no options: nothing would be read from it. */
+/**
+ * A list, a map or a promise that was not awaited is not an options object: nothing would be read
+ * from it.
+ */
 export function isOptions(value: unknown): value is object {
   return (
     typeof value === 'object' &&
@@ -79,12 +83,12 @@ export function isOptions(value: unknown): value is object {
   );
 }
 
-/** A getter or a proxy of the caller's threw: that is no fault of ours, and not to be thrown as it is. */
+/** A getter or a proxy of the caller threw. Wrap it, because it is not a fault of Holdfast. */
 export function unreadable(what: string, cause: unknown): InvalidInput {
   return new InvalidInput(`${what} cannot be read: ${thrownText(cause)}.`, { cause });
 }
 
-/** Total: what was thrown may be anything. */
+/** Never throws, whatever the thrown value is. */
 export function thrownText(thrown: unknown): string {
   try {
     return thrown instanceof Error ? String(thrown.message) : `${shown(thrown)} was thrown`;
@@ -93,7 +97,10 @@ export function thrownText(thrown: unknown): string {
   }
 }
 
-/** What other libraries call it; a name that stands for something else here is no slip of the pen. */
+/**
+ * Names that other libraries use. A name that means something else here is not treated as a typing
+ * error.
+ */
 const ELSEWHERE: Readonly<Record<string, string | undefined>> = {
   connectionString: 'url',
   uri: 'url',
@@ -111,7 +118,7 @@ function meantBy(name: string, known: readonly string[]): string | undefined {
   return meant !== undefined && known.includes(meant) ? meant : undefined;
 }
 
-/** The longest time that a caller may ask for. */
+/** The longest time that a caller may request. */
 export const TEN_YEARS_MS: number = 10 * 366 * 86_400_000;
 
 /** A whole number of milliseconds, bytes or things within stated limits. */
@@ -146,7 +153,7 @@ export function boundedText(what: string, value: unknown, bytesMax: number): str
   if (!value.isWellFormed()) {
     throw new InvalidInput(`${what} must be well-formed text; it has half of a surrogate pair.`);
   }
-  // Three bytes a character at most: what is short need not be measured.
+  // A character has at most three bytes, so short text needs no measuring.
   if (value.length * 3 <= bytesMax) return value;
   const bytes = Buffer.byteLength(value);
   if (bytes > bytesMax) {
@@ -155,7 +162,7 @@ export function boundedText(what: string, value: unknown, bytesMax: number): str
   return value;
 }
 
-/** Of a coordinator. A password or a key in it is not shown. */
+/** The URL of a coordinator. The message does not show it, because it may contain a key. */
 export function requireUrl(what: string, value: unknown): void {
   const isUrl = typeof value === 'string' && URL.canParse(value) && /^https?:/i.test(value);
   if (isUrl) return;
@@ -167,7 +174,7 @@ export function requireUrl(what: string, value: unknown): void {
 
 const PRINTABLE = /^[\x21-\x7e]+$/;
 
-/** What goes into a header, such as an access key; what it is is not shown. */
+/** Text for a header, such as an access key. The message does not show it. */
 export function headerText(what: string, value: unknown, bytesMax: number): string {
   const text = boundedText(what, value, bytesMax);
   if (PRINTABLE.test(text)) return text;
@@ -176,7 +183,7 @@ export function headerText(what: string, value: unknown, bytesMax: number): stri
   );
 }
 
-/** The properties of an object whose names are the caller's, for the same reason as `readOptions`. */
+/** The properties of an object with arbitrary names, each read once as in `readOptions`. */
 export function readEntries(what: string, value: unknown): readonly (readonly [string, unknown])[] {
   try {
     if (isOptions(value)) return Object.entries(value);
@@ -196,12 +203,15 @@ export function readList(what: string, value: unknown): readonly unknown[] {
   throw new InvalidInput(`${what} must be an array; got ${shown(value)}.`);
 }
 
-/** By its places: what iterates over it may be the caller's own. */
+/** By index, because the caller may have replaced the iterator. */
 function copied(values: readonly unknown[]): readonly unknown[] {
   return Array.from({ length: values.length }, (_, index) => values[index]);
 }
 
-/** Something that can do this: an observer, a codec, a clock. It is not shown, since it may have secrets. */
+/**
+ * Requires an object with these methods: an observer, a codec, a clock. The message does not show
+ * it, because it may contain secrets.
+ */
 export function requireMethods(what: string, value: unknown, methods: readonly string[]): void {
   try {
     const object = (value ?? {}) as Record<string, unknown>;
@@ -215,7 +225,7 @@ export function requireMethods(what: string, value: unknown, methods: readonly s
   );
 }
 
-/** The work that a recipe is for, or a callback it cannot do without. */
+/** Requires the work of a recipe, or a mandatory callback. */
 export function requireFunction(what: string, value: unknown): void {
   if (typeof value === 'function') return;
   throw new InvalidInput(`${what} must be a function; got ${shown(value)}.`);
@@ -239,7 +249,7 @@ export function shown(value: unknown): string {
   if (typeof value === 'bigint' || typeof value === 'symbol') return value.toString();
   if (typeof value === 'function') return 'a function';
   if (typeof value === 'object' && value !== null) return `object ${shownObject(value)}`.trim();
-  // JSON has no words for numbers that are none.
+  // JSON cannot express NaN and infinity.
   return typeof value === 'number' ? `number ${value}` : String(value);
 }
 
@@ -257,10 +267,13 @@ function shownObject(value: object): string {
   }
 }
 
-/** Comparing takes the product of two lengths, and what was written may be megabytes. */
+/**
+ * Bounded, because the comparison takes the product of both lengths, and the input may have
+ * megabytes.
+ */
 const WRITTEN_MAX = 64;
 
-/** The known name closest to what was written, when it is close enough to be a slip. */
+/** The known name closest to the input, if it is close enough to be a typing error. */
 export function nearestName(written: string, known: readonly string[]): string | undefined {
   if (written.length > WRITTEN_MAX) return undefined;
   let best: string | undefined;
@@ -276,7 +289,7 @@ export function nearestName(written: string, known: readonly string[]): string |
   return best;
 }
 
-/** Letters that changed places are one slip. */
+/** Two swapped letters count as one error. */
 function editDistance(a: string, b: string): number {
   let beforePrevious: readonly number[] = [];
   let previous = Array.from({ length: b.length + 1 }, (_, column) => column);

@@ -1,9 +1,9 @@
-// A page is counted in items, and an item may be as large as a request: a page also has a bound in characters. It ends
-// early then, and the reader goes on where it ended.
+// Limits a page by characters as well as by items, because an item may be as large as a request.
+// The page then ends early, and the reader continues there.
 
 const CHARS_MAX = 16 * 1024 * 1024;
 
-/** Counts what goes into one page. */
+/** Measures the content of one page. */
 class PageSize {
   #left = CHARS_MAX;
 
@@ -19,7 +19,7 @@ class PageSize {
     return this.#left <= 0;
   }
 
-  /** How many more to read at once: few where they are large, so that little is read that does not fit. */
+  /** The number of items to read next: few if they are large, so that little is read in vain. */
   next(read: number): number {
     if (read === 0) return FIRST;
     const average = Math.max(1, (CHARS_MAX - this.#left) / read);
@@ -32,11 +32,11 @@ const NEXT_MAX = 10_000;
 
 interface Cut<Item> {
   readonly items: readonly Item[];
-  /** It ended early: there are more within the limit that was asked for. */
+  /** The page ended early: more items remain within the requested limit. */
   readonly isCut: boolean;
 }
 
-/** Each is opened when it is its turn, so that no more is opened than fits. */
+/** Opens each item in turn, so that no more is opened than fits. */
 export async function openedWithin<Row, Item>(
   rows: readonly Row[],
   open: (row: Row) => Promise<Item>,
@@ -52,7 +52,7 @@ export async function openedWithin<Row, Item>(
   return { items, isCut: false };
 }
 
-/** With a cursor where more may follow. */
+/** Adds a cursor if more may follow. */
 export function cursorPage<Item extends object>(
   items: readonly Item[],
   { limit, isCut = false }: { readonly limit: number; readonly isCut?: boolean },
@@ -62,7 +62,7 @@ export function cursorPage<Item extends object>(
   return { items, ...(last && { cursor: cursorOf(last) }) };
 }
 
-/** All of a list, page by page; `read` is given the last item of the page before. */
+/** Reads a whole list, page by page; `read` gets the last item of the previous page. */
 export async function readAll<Item>(
   limit: number,
   read: (last: Item | undefined) => Promise<readonly Item[]>,
@@ -84,7 +84,7 @@ export function bodyChars({ body = '' }: { readonly body?: string }): number {
   return body.length;
 }
 
-/** Rows after a place, read in parts. */
+/** Reads rows after a position, in parts. */
 export async function readWithin<Row>(
   { after, limit }: { readonly after: number; readonly limit: number },
   read: (part: { readonly after: number; readonly limit: number }) => Promise<readonly Row[]>,

@@ -1,14 +1,17 @@
-// Protocol buffers, as much of them as etcd's API and ours need: whole numbers, bytes, text and messages. A
-// shape says which field has which number; what it does not name is skipped when read, or told.
+// The part of Protocol Buffers that etcd's API and ours need: integers, bytes, text and messages. A
+// shape maps fields to numbers. Decoding skips unknown fields, or reports them.
 
-/** `int` is a safe integer; `id` is 64 bits, as decimal text, because JavaScript has no number for it. */
+/**
+ * `int` is a safe integer; `id` is 64 bits as decimal text, because JavaScript has no number for
+ * it.
+ */
 type Kind = 'int' | 'id' | 'bool' | 'bytes' | 'text';
 
 interface Field {
   readonly no: number;
   readonly kind: Kind | Shape;
   readonly many?: true;
-  /** For the types only: it may be left out of what is sent. */
+  /** For the types only: a message to send may omit it. */
   readonly optional?: true;
 }
 
@@ -48,7 +51,7 @@ type ReceivedOne<Of> = Of extends keyof Values
     ? ReceivedMessage<Of>
     : Buffer;
 
-/** Of a message that is missing there is nothing. */
+/** A missing message stays absent. */
 type MissingIn<Of extends Shape> = {
   [Name in keyof Of]: Of[Name] extends { readonly kind: Shape }
     ? Of[Name] extends { readonly many: true }
@@ -86,7 +89,7 @@ export function encode(shape: Shape, message: object): Buffer {
   return Buffer.concat(parts);
 }
 
-/** Whole numbers, bytes and text that are missing are zero and empty; a message that is missing is not there. */
+/** Missing integers, bytes and text become zero and empty. A missing message stays absent. */
 export function decode<Decoded>(
   shape: Shape,
   bytes: Buffer,
@@ -195,7 +198,7 @@ function read(reader: Reader, wireType: number, field: Field | undefined): unkno
   return undefined;
 }
 
-/** Numbers below zero come in ten bytes. */
+/** Negative numbers take ten bytes. */
 function readInt(reader: Reader): number {
   let value = 0;
   let scale = 1;

@@ -35,7 +35,7 @@ export function seededRandom(seed: number): Random {
   };
 }
 
-/** `value` moved by at most ±`share` of itself. */
+/** Varies `value` by at most ±`share` of itself. */
 export function jittered(random: Random, value: number, share: number): number {
   return value * (1 - share + 2 * share * random.next());
 }

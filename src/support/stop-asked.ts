@@ -33,9 +33,9 @@ export function stopAsked(over?: AbortSignal): Promise<string> {
   });
 }
 
-// npm and npx start a shell that starts this process. On SIGTERM npm signals only that shell, which ends without
-// passing the signal on. A process that npm started therefore ends when its parent does; one that was started in
-// another way, such as by nohup or a supervisor, outlives its parent.
+// npm and npx start a shell that starts this process. On SIGTERM npm signals only that shell, which
+// ends without forwarding the signal. So a process that npm started ends when its parent does. A
+// process started in another way, such as by nohup or a supervisor, outlives its parent.
 
 const LOOK_MS = 500;
 
@@ -43,21 +43,24 @@ interface Started {
   readonly timers: Pick<Timers, 'pause'>;
   /** Ends the watch when it aborts. */
   readonly over: AbortSignal;
-  /** The first parent; default: as this module was loaded. */
+  /** The first parent. Default: the parent when this module was loaded. */
   readonly first?: number;
-  /** The parent, as it is now. */
+  /** Returns the current parent. */
   readonly parent?: () => number;
   /** The name of process 1. */
   readonly initName?: string;
   readonly isByNpm: boolean;
 }
 
-/** Of npm's variables, the one that npm run, npm start and npx all set. */
+/** The variable that npm run, npm start and npx all set. */
 function isStartedByNpm(): boolean {
   return 'npm_lifecycle_event' in environmentWith('npm_lifecycle_event');
 }
 
-/** As early as can be: npm may end while this process still starts. The entry of the command line imports this file. */
+/**
+ * Read as early as possible, because npm may end while this process still starts. The entry of the
+ * command line imports this file.
+ */
 const FIRST = process.ppid;
 
 /** Resolves when the parent that npm gave this process has ended. */
@@ -80,7 +83,7 @@ function nameOfInit(): string {
   try {
     return readFileSync('/proc/1/comm', 'utf8');
   } catch {
-    // Other systems than Linux do not say. Then only a change of the parent counts.
+    // Systems other than Linux do not provide it. Then only a change of the parent counts.
     return 'npm';
   }
 }

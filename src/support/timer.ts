@@ -1,10 +1,13 @@
-// The only place that sets timers. Everything that waits takes a Timers, so that tests and the
-// simulator decide when time passes.
+// The only place that sets timers. All waiting code takes a Timers, so tests and the simulator
+// decide when time passes.
 
 import { setTimeout as wait } from 'node:timers/promises';
 
 export interface Timers {
-  /** Calls back once, after at least `ms`. The answer cancels it; cancelling twice is harmless. */
+  /**
+   * Calls back once, after at least `ms`. Returns the function that cancels; cancelling twice is
+   * harmless.
+   */
   after(ms: number, callback: () => void): () => void;
   /** Resolves after at least `ms`, or at once when the signal aborts. Never rejects. */
   pause(ms: number, signal?: AbortSignal): Promise<void>;
@@ -12,7 +15,7 @@ export interface Timers {
   soon(callback: () => void): void;
 }
 
-/** setTimeout fires at once for anything longer; a wait that long is cut, never turned into 1 ms. */
+/** setTimeout fires at once for anything longer. A longer wait is cut, and never becomes 1 ms. */
 const TIMEOUT_MS_MAX = 2 ** 31 - 1;
 
 export const systemTimers: Timers = {
@@ -26,7 +29,7 @@ export const systemTimers: Timers = {
   },
 };
 
-/** As `systemTimers`, but a process with nothing else to do ends during the pause. */
+/** Like `systemTimers`, but the pause does not keep the process alive. */
 export const backgroundTimers: Pick<Timers, 'pause'> = {
   pause: (ms, signal) => pause(ms, false, signal),
 };
@@ -41,15 +44,16 @@ async function pause(ms: number, ref: boolean, signal: AbortSignal | undefined):
 const NOW: Promise<void> = Promise.resolve();
 
 /**
- * Calls back when the code that runs now has finished, before anything else does. Not by `queueMicrotask`: where
- * anybody uses AsyncLocalStorage, Node makes a resource for each of those, at three times the cost.
+ * Calls back when the current code has finished, before anything else runs. Not `queueMicrotask`:
+ * if any code uses AsyncLocalStorage, Node creates a resource for each callback, at three times the
+ * cost.
  */
 export function atEndOfTurn(callback: () => void): void {
-  // What it throws is as fatal as there: nobody catches it.
+  // An error is as fatal as there, because nothing catches it.
   void NOW.then(callback);
 }
 
-/** Resolves to false when the signal aborts: for racing work that nobody should wait for any more. */
+/** Resolves to false when the signal aborts, for races that should end with it. */
 export function whenAborted(signal: AbortSignal): Promise<false> {
   if (signal.aborted) return Promise.resolve(false);
   return new Promise((resolve) => {

@@ -1,8 +1,8 @@
 import type { Clock } from './clock.ts';
 import type { Timers } from './timer.ts';
 
-// A few at a time under each name, in the order in which they came, so that a name with many requests under way has no
-// more of what is costly at a time than one with few.
+// Runs a few operations at a time under each name, in order of arrival. So a name with many
+// requests never has more costly work in progress than a name with few.
 
 interface Line {
   underWay: number;
@@ -13,7 +13,7 @@ export class Turns {
   readonly #width: number;
   readonly #lines: Map<string, Line> = new Map();
 
-  /** How many are under way at a time under one name. */
+  /** The most operations in progress under one name. */
   constructor(width: number) {
     this.#width = width;
   }
@@ -22,7 +22,7 @@ export class Turns {
     const line = this.#lines.get(name) ?? { underWay: 0, waiting: [] };
     this.#lines.set(name, line);
     if (line.underWay < this.#width) line.underWay += 1;
-    // Whoever ends gives its place to the first that waits.
+    // An operation that ends passes its turn to the first that waits.
     else await new Promise<void>((resolve) => line.waiting.push(resolve));
     try {
       return await act();
@@ -35,7 +35,10 @@ export class Turns {
   }
 }
 
-/** Works on all of them, so many at once. When one fails, no other is begun, and those under way are waited for. */
+/**
+ * Works on all items, several at once. When one fails, starts no other, and waits for those in
+ * progress.
+ */
 export async function inLanes<Item, Result>(
   items: readonly Item[],
   lanes: number,
@@ -62,11 +65,11 @@ export async function inLanes<Item, Result>(
 interface LookOptions<Found> {
   readonly look: () => Promise<Found>;
   readonly clock: Pick<Clock, 'monotonicMs'>;
-  /** For so long after it ended a look is good enough for others. */
+  /** The time after its end for which a result serves other callers. */
   readonly ageMs: number;
 }
 
-/** Callers share one look: while it is under way, and for a while after it ended. */
+/** Callers share one query: while it is in progress, and for a while after it ended. */
 export class SharedLook<Found> {
   readonly #options: LookOptions<Found>;
   #last: Promise<Found> | undefined;
@@ -88,7 +91,7 @@ export class SharedLook<Found> {
   }
 }
 
-/** A name counts as active for this long after it last asked. */
+/** A name counts as active for this long after its last request. */
 const ACTIVE_MS = 1_000;
 
 interface Begun {
@@ -97,15 +100,16 @@ interface Begun {
 }
 
 /**
- * Fair shares of the event loop. In one turn of it, a name begins requests of a bounded weight: fewer while another name
- * is active, so that a name with many requests leaves as much to others as one with few. The rest waits for the next
- * turns, in order. Nothing is held: how long a request takes, or whether its caller is gone, does not matter.
+ * Fair shares of the event loop. In one turn, a name may begin requests of a bounded weight, and
+ * fewer while another name is active. So a name with many requests leaves as much to others as a
+ * name with few. The rest waits for the next turns, in order. Nothing is held, so the duration of a
+ * request and a vanished caller do not matter.
  */
 export class FairShares {
   readonly #share: { readonly alone: number; readonly beside: number };
   readonly #clock: Pick<Clock, 'monotonicMs'>;
   readonly #timers: Pick<Timers, 'soon'>;
-  /** What each name began in this turn, and what waits. */
+  /** The weight that each name began in this turn, and its waiting requests. */
   readonly #names: Map<string, Begun> = new Map();
   /** The last two names that asked, the newest first. */
   #newest = { name: '', atMs: Number.NEGATIVE_INFINITY };
@@ -120,7 +124,7 @@ export class FairShares {
     this.#timers = timers;
   }
 
-  /** Resolves when it may begin. */
+  /** Resolves when the request may begin. */
   async begin(name: string, weight = 1): Promise<void> {
     this.#noteActive(name);
     const begun = this.#names.get(name) ?? { weight: 0, waiting: [] };
@@ -144,7 +148,7 @@ export class FairShares {
     if (this.#names.size > 0) this.#timers.soon(() => this.#nextTurn());
   }
 
-  /** The first of a turn begins, however heavy it is. */
+  /** The first request of a turn begins, however heavy it is. */
   #hasRoom(name: string, begun: Begun, weight: number): boolean {
     const { alone, beside } = this.#share;
     return (

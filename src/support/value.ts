@@ -1,24 +1,26 @@
-// What may cross a boundary: JSON, and what JavaScript has beside it (Date, Map, Set, bigint, undefined, typed
-// arrays), which is stored as objects with one tag, such as {"$date":"…"}. The envelope says that there are tags, so
-// data of the user's that looks like one is never taken for it. Anything else that would come back as something else
-// is refused with the path to it, before it is stored; a value that changes its type on recovery is a bug that shows
-// itself on the worst day. What is left out (a property that is undefined, the sign of -0, what an array has beside
-// its items) is stored without it, and given to the code without it at once.
+// The values that can be stored and sent: JSON, and JavaScript's Date, Map, Set, bigint, undefined
+// and typed arrays, as objects with one tag, such as {"$date":"…"}. The envelope marks values with
+// tags, so user data that looks like a tag is never taken for one.
+//
+// Any other value that would come back as something else is refused with its path, before it is
+// stored. A value that changes its type on recovery would be a bug that shows only after a crash.
+// Some parts are dropped: undefined properties, the sign of -0, and properties of an array besides
+// its items. The code then gets the value without them at once.
 
 import { isArrayBuffer, isDate, isMap, isSet, isTypedArray } from 'node:util/types';
 import { dateOf, type Instant } from './clock.ts';
 import { Fault, InvalidInput } from './fault.ts';
 import { thrownText } from './options.ts';
 
-/** Deep enough for anything made by hand; a cycle is found before the stack ends. */
+/** Deep enough for any reasonable value; finds a cycle before the stack overflows. */
 const DEPTH_MAX = 200;
 
-/** The value was seen to have something that is left out. Of the walk under way: there is one at a time. */
+/** The current walk found something that is dropped. There is one walk at a time. */
 let isLessened = false;
-/** The value was seen to have something that JSON has not. */
+/** The current walk found something that JSON cannot express. */
 let isTagged = false;
 
-/** JSON text of a value. */
+/** The JSON text of a value. */
 interface Text {
   readonly json: string;
   /** Objects with one property that begins with `$` are tags. */
@@ -26,8 +28,8 @@ interface Text {
 }
 
 /**
- * Text of the value, or undefined for `undefined`. Throws with the path of what cannot be stored. Where the
- * value goes on being used, as `live`, that becomes what the text will be read as.
+ * The text of the value, or undefined for `undefined`. Throws with the path of a value that cannot
+ * be stored. If the code keeps using the value, `live` gets what the text decodes to.
  */
 export function toText(what: string, value: unknown, live?: { value: unknown }): Text | undefined {
   if (value === undefined) return undefined;
@@ -40,7 +42,7 @@ export function toText(what: string, value: unknown, live?: { value: unknown }):
     if (found === undefined) json = JSON.stringify(isTagged ? taggedOf(value) : value);
     else if (found === TOO_DEEP) found = findCycle(value) ?? found;
   } catch (cause) {
-    // A getter, or a proxy.
+    // A getter or a proxy threw.
     throw new InvalidInput(`${what} cannot be stored: reading it threw: ${thrownText(cause)}.`, {
       cause,
     });
@@ -58,7 +60,7 @@ export function toText(what: string, value: unknown, live?: { value: unknown }):
   return text;
 }
 
-/** The value of a text that was parsed. */
+/** The value of a parsed text. */
 export function fromParsed(parsed: unknown, tagged: boolean | undefined): unknown {
   if (tagged !== true) return parsed;
   try {
@@ -69,7 +71,9 @@ export function fromParsed(parsed: unknown, tagged: boolean | undefined): unknow
   }
 }
 
-/** The value with tags where JSON has nothing for it: the same for what is the same, for digests. */
+/**
+ * Adds tags for everything that JSON cannot express. Equal values yield equal results, for digests.
+ */
 export function taggedOf(value: unknown): unknown {
   if (value === undefined) return { $undefined: true };
   if (typeof value === 'bigint') return { $bigint: String(value) };
@@ -83,7 +87,7 @@ export function taggedOf(value: unknown): unknown {
   return tagOf(own) === undefined ? own : { $object: own };
 }
 
-/** As JSON has it, for whoever does not know of tags: a Date as text, a Map as its entries. */
+/** A plain JSON view, for readers that do not know tags: a Date as text, a Map as its entries. */
 export function viewOf(value: unknown): unknown {
   if (typeof value === 'bigint') return String(value);
   if (value === undefined || typeof value !== 'object' || value === null) return value;
@@ -115,7 +119,7 @@ const READ: Readonly<Record<string, (content: unknown) => unknown>> = {
   $object: (own) => propertiesOf(own as object, untagged),
 };
 
-/** Reading and writing digits takes longer the more there are, out of proportion. */
+/** Bounded, because reading and writing digits takes more than linear time. */
 const DIGITS_MAX = 1_000;
 const BIGINT_MAX = 10n ** BigInt(DIGITS_MAX);
 
@@ -142,7 +146,7 @@ function bytesOf(value: NodeJS.TypedArray | ArrayBufferLike): Bytes {
 function bytesFrom([name, text]: Bytes): unknown {
   const bytes = Buffer.from(text, 'base64');
   if (name === 'Buffer') return bytes;
-  // A copy: what a Buffer is part of is others' too.
+  // A copy, because a Buffer may share its memory.
   const { buffer } = Uint8Array.from(bytes);
   if (name === 'ArrayBuffer') return buffer;
   const Typed = TYPED.find((each) => each.name === name);
@@ -150,7 +154,7 @@ function bytesFrom([name, text]: Bytes): unknown {
   return new Typed(buffer);
 }
 
-/** Also of one that is called `__proto__`. */
+/** Also copies a property called `__proto__`. */
 function propertiesOf(value: object, of: (each: unknown) => unknown): object {
   const entries = Object.entries(value).filter(([, each]) => each !== undefined);
   return Object.fromEntries(entries.map(([name, each]) => [name, of(each)]));
@@ -231,7 +235,7 @@ function findInObject(value: object, depth: number): Trouble | undefined {
   return undefined;
 }
 
-/** Only those themselves: what extends them would come back without what it adds. */
+/** Only these classes themselves: a subclass would lose its additions. */
 function findInClass(value: object, prototype: unknown, depth: number): Trouble | undefined {
   isTagged = true;
   if (prototype === Date.prototype && isDate(value)) return undefined;
@@ -256,7 +260,7 @@ function findInClass(value: object, prototype: unknown, depth: number): Trouble 
 }
 
 function findInArray(values: readonly unknown[], depth: number): Trouble | undefined {
-  // Rows of some drivers, and what `match` of a text gives: an array with more than its items.
+  // Rows of some drivers, and results of `match`, are arrays with further properties.
   if (values.constructor !== Array || 'groups' in values) isLessened = true;
   for (let index = 0; index < values.length; index += 1) {
     const value = values[index];
@@ -268,7 +272,7 @@ function findInArray(values: readonly unknown[], depth: number): Trouble | undef
   return undefined;
 }
 
-/** Of a value that is too deep: where it comes back to what it is in. */
+/** For a value that is too deep: finds the place where it contains itself. */
 function findCycle(
   value: unknown,
   above: Set<unknown> = new Set(),
@@ -306,11 +310,11 @@ function trouble(found: string, advice: string): Trouble {
   return { path: [], found, advice };
 }
 
-// How deep JSON is nested, found without reading it: what reads and writes it recurses.
+// Measures the nesting of JSON without parsing it, because parsers and writers recurse.
 
-/** So many arrays and objects are in one another. Of anything but JSON it may say so as well. */
+/** True if the text is nested deeper than `max`. For text that is not JSON it may be wrong. */
 export function isDeeperThan(text: string, max: number): boolean {
-  // What is open is closed again.
+  // Every level needs an opening and a closing character, so short text cannot be deeper.
   if (text.length <= 2 * max) return false;
   let depth = 0;
   for (let at = 0; at < text.length; at += 1) {
@@ -323,7 +327,7 @@ export function isDeeperThan(text: string, max: number): boolean {
   return false;
 }
 
-/** Where the text that begins here ends: at a quote before which there is an even number of backslashes. */
+/** The end of the string that begins here: a quote after an even number of backslashes. */
 function endOfText(json: string, begin: number): number {
   for (let at = begin; ; ) {
     at = json.indexOf('"', at + 1);

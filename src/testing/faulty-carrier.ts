@@ -1,5 +1,5 @@
-// A carrier that misbehaves on request, in front of a real one: it loses messages or their replies, delivers
-// some twice, and holds some back until others have overtaken them.
+// A transport that misbehaves on request, in front of a real one. It loses messages or replies,
+// delivers some twice, and holds some back until others have overtaken them.
 
 import type { Ask, Carrier } from '../protocol/messages/envelope.ts';
 import type { WorkKind } from '../protocol/messages/work-messages.ts';

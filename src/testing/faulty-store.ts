@@ -1,5 +1,5 @@
-// A store that misbehaves on request: it hangs, loses answers after doing the work, or cannot be
-// reached. For tests of whatever uses a store, ours and yours.
+// A store that misbehaves on request: it hangs, loses answers after doing the work, or is
+// unavailable. Use it to test code that uses a store.
 
 import type { SessionId } from '../lease/names.ts';
 import type { KernelStore } from '../lease/port.ts';
@@ -93,8 +93,9 @@ function wrap<Port extends object>(name: string, port: Port, misbehave: Misbehav
 }
 
 /**
- * As the port asks, a claim whose answer was lost is answered when its session claims again: nobody else
- * can have what a living session carries. Listening is no verb; its answer is how to stop.
+ * Returns a lost claim when its session claims again, as the port demands: no other session can get
+ * what a live session carries. `onRing` is not a verb; it returns the function that stops
+ * listening.
  */
 function wrapExecutions(port: ExecutionStore, misbehave: Misbehave): ExecutionStore {
   const untold = new Map<SessionId, ClaimAnswer>();

@@ -1,10 +1,12 @@
-// Time that stands still until a test moves it. The clock and the timers share one time, so that a
-// test of a deadline says exactly when it passes and never sleeps.
+// Time that stands still until a test moves it. The clock and the timers share one time. So a test
+// of a deadline chooses the exact moment and never sleeps.
 
 import type { Clock } from '../support/clock.ts';
 import { systemTimers, type Timers } from '../support/timer.ts';
 
-/** An arbitrary moment, far from zero: a store that forgets to read its clock is then noticed. */
+/**
+ * An arbitrary moment far from zero, so that a test notices a store that does not read its clock.
+ */
 const START_MS = Date.UTC(2030, 0, 1);
 
 interface DueTimer {
@@ -23,7 +25,7 @@ export class ManualClock implements Clock {
   #wallMs: number;
   #monotonicMs = 0;
   #soonCount = 0;
-  /** In the order they were set, which decides between timers due at the same time. */
+  /** In the order of setting, which decides between timers due at the same time. */
   readonly #due: Set<DueTimer> = new Set();
 
   constructor(startMs: number = START_MS) {
@@ -87,7 +89,8 @@ export class ManualClock implements Clock {
   }
 
   #after(ms: number, callback: () => void): () => void {
-    // Whole milliseconds, as stores count them: nothing is due a fraction after a test has looked.
+    // Whole milliseconds, as stores count them, so that nothing falls due a fraction after a test
+    // has looked.
     const timer: DueTimer = { dueMs: this.#monotonicMs + Math.ceil(ms), callback };
     this.#due.add(timer);
     return () => this.#due.delete(timer);

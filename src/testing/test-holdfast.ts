@@ -1,5 +1,5 @@
-// Time travel for the tests of pipelines: a Holdfast in memory whose clock stands still until the test
-// moves it. A pipeline that sleeps for thirty days is tested in milliseconds, with the same engine.
+// Time travel for tests of pipelines: a Holdfast in memory whose clock stands still until the test
+// moves it. A pipeline that sleeps for thirty days runs in milliseconds, with the same engine.
 
 import { isDate } from 'node:util/types';
 import type { HoldfastOptions } from '../engine/config.ts';
@@ -28,10 +28,13 @@ export interface TestHoldfast {
   [Symbol.asyncDispose](): Promise<void>;
 }
 
-/** Nothing is polled and nobody dies by himself: only what the test does happens. */
+/** So long that nothing polls and no session expires: only what the test does happens. */
 const POLL_MS = 31 * 86_400_000;
 const TTL_MS = 7 * 86_400_000;
-/** A worker's duties beside claims. Every minute, as elsewhere, they would be all that a month of test time costs. */
+/**
+ * The interval of a worker's other duties. The usual minute would dominate the cost of a month of
+ * test time.
+ */
 const DUTY_MS = 3_600_000;
 
 const ADVANCE_MS_MAX = 100 * 366 * 86_400_000;
@@ -58,7 +61,8 @@ export async function openTestHoldfast(options: TestHoldfastOptions): Promise<Te
     clock,
     async advance(ms) {
       await clock.advance(wholeNumber('advance', ms, { min: 0, max: ADVANCE_MS_MAX }));
-      // Deadlines of those that wait, and times that others gave to awaits, are duties of now and then.
+      // Deadlines of waiting executions, and changed timeouts of awaits, are periodic duties, so
+      // run them here.
       await store.executions.maintain({ limit: 1_000 });
       await store.executions.expireAwaits({ limit: 1_000 });
       await clock.settle();

@@ -1,8 +1,8 @@
-// Claims that a coordinator took and could not tell of: it was killed, or the connection was, between its
-// commit and our reading of it. They are carried by a session that lives, so nobody else would ever have them
-// (X-25). After such a loss the session asks for all that it carries, and takes what it does not know. Where
-// messages may be delivered twice (M-1), the second of two claims took what nobody was told of: then it asks
-// every now and again.
+// Recovers claims whose answer never reached this worker: the coordinator or the connection died
+// between the commit and the read. A live session carries them, so no other worker would ever get
+// them (X-25). After such a loss the worker asks for all claims of its session, and takes the
+// unknown ones. If the transport may deliver messages twice (M-1), the second of two claims may
+// have taken executions unseen. The worker then asks regularly.
 
 import type { Fence } from '../lease/fence.ts';
 import type { SessionId } from '../lease/names.ts';
@@ -10,10 +10,10 @@ import type { Claim, ClaimAnswer, Claimed } from '../store/contract/execution-st
 import type { Clock } from '../support/clock.ts';
 import { OutcomeUnknown } from '../support/fault.ts';
 
-/** A request that was lost may be done this much later, by a coordinator that is slow. */
+/** A slow coordinator may perform a lost request this much later. */
 const SUSPECT_MS = 60_000;
 
-/** So long may what a doubled claim took lie unseen: as long as a lost ring. */
+/** The longest time that a doubled claim may go unnoticed: as long as a lost wakeup. */
 const LOOK_MS = 1_000;
 
 interface ClaimVerbs {
@@ -24,11 +24,11 @@ interface ClaimVerbs {
 export class DeliveredClaims {
   readonly #verbs: ClaimVerbs;
   readonly #clock: Clock;
-  /** Claims that were delivered and not let go of. */
+  /** Delivered claims that this worker has not left. */
   readonly #held: Set<Fence> = new Set();
-  /** Let go of while an answer was on its way that may still have it. */
+  /** Claims left while an answer was on its way that may still list them. */
   #leaving: Set<Fence> | undefined;
-  /** Everything here is about this one: what another carried is over with it. */
+  /** All state concerns this session; claims of an earlier one are over. */
   #session: SessionId | undefined;
   #suspectUntilMs: number | undefined;
   readonly #lookMs: number;
@@ -57,7 +57,7 @@ export class DeliveredClaims {
     }
   }
 
-  /** It was finished, parked or given back, or is known to be another's. */
+  /** The worker finished, parked or gave back the execution, or another worker has it. */
   letGo(fence: Fence): void {
     this.#held.delete(fence);
     this.#leaving?.add(fence);

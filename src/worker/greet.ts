@@ -1,5 +1,5 @@
-// The greeting of a coordinator: both sides agree on a version of the protocol. Workers may start before their
-// coordinator: they wait for it, and report that.
+// Greets a coordinator, and agrees on a version of the protocol. A worker may start before its
+// coordinator: it then waits, and reports that.
 
 import { tell, tellTrouble, warn } from '../engine/observer.ts';
 import type { ExecutionObserver, ExecutionReport } from '../execution/report.ts';
@@ -29,7 +29,7 @@ export async function greet(
     try {
       return await firstWord(carrier);
     } catch (fault) {
-      // A refusal will be repeated.
+      // A refusal would be repeated, so do not retry.
       if (!(fault instanceof StoreUnavailable) || waitedMs >= connectMs) throw fault;
       if (waitedMs === 0) tellTrouble(observer, NOT_YET, fault);
       againInMs = Math.min(againInMs, connectMs - waitedMs);
@@ -48,7 +48,7 @@ async function firstWord(carrier: Carrier): Promise<Hello> {
   );
 }
 
-/** The build before versions takes no question at its greeting, and speaks the oldest. */
+/** Builds from before protocol versions accept no version in the greeting, and use the oldest. */
 async function greeted(carrier: Carrier): Promise<Hello> {
   try {
     return await carrier.ask<Hello>({ kind: 'greet', body: { version: WORK_VERSION } });
@@ -58,10 +58,10 @@ async function greeted(carrier: Carrier): Promise<Hello> {
   }
 }
 
-/** Also what is said on stderr begins with it. */
+/** The message on stderr begins with this text, too. */
 const NOT_YET = 'The coordinator does not answer yet; the worker waits for it';
 
-/** Reports urgent problems also as Node warnings on stderr, whatever the observer does with them. */
+/** Also reports urgent problems as Node warnings on stderr, whatever the observer does. */
 export function warnOnStderr(observer: ExecutionObserver | undefined): ExecutionObserver {
   return {
     report(report) {

@@ -1,5 +1,5 @@
-// `grpcCarrier`: the worker protocol over gRPC, in one stream that is opened again when it breaks, or message by
-// message where something on the way does not let streams through.
+// `grpcCarrier`: the worker protocol over gRPC. It uses one stream and reopens it when it breaks.
+// If a proxy blocks streams, it can send message by message.
 
 import type { Client, ClientDuplexStream, Metadata, ServiceError } from '@grpc/grpc-js';
 import {
@@ -155,7 +155,10 @@ class Conversation implements Carrier {
     if (ring) for (const each of [...this.#listeners]) each();
   }
 
-  /** Requests that were under way may have been done. The next message opens another stream; so does a listener. */
+  /**
+   * Requests in progress may have been performed. The next message, or a listener, opens another
+   * stream.
+   */
   #broke(stream: Stream, error: ServiceError | undefined): void {
     if (this.#stream !== stream) return;
     this.#stream = undefined;
@@ -167,13 +170,13 @@ class Conversation implements Carrier {
       this.#cancelReopen = undefined;
       if (this.#isClosed) return;
       this.#open();
-      // Something may have rung meanwhile.
+      // A wakeup may have been lost meanwhile.
       this.#hear({ ring: true });
     });
   }
 }
 
-/** A message that does not fit would end the stream, and with it all other requests (M-7). */
+/** A message above the limit would end the stream, and with it all other requests (M-7). */
 function sized(ask: Ask, id: string, bytesMax: number): object {
   const envelope = envelopeOf(ask, id);
   const size = (ask.bytes?.length ?? 0) + (JSON.stringify(ask.body)?.length ?? 0);
@@ -184,7 +187,7 @@ function sized(ask: Ask, id: string, bytesMax: number): object {
   );
 }
 
-/** Where no connection could be made, nothing was sent. */
+/** If no connection was made, nothing was sent. */
 function faultFrom(driver: Driver, ask: Ask, error: ServiceError): Fault {
   const { UNAVAILABLE } = driver.status;
   const isUnsent = error.code === UNAVAILABLE && /ECONNREFUSED|ENOTFOUND/.test(error.details);

@@ -1,4 +1,5 @@
-// REST pull: every message is a request to its route, and the bell is one that is held open.
+// The worker protocol over HTTP: each message is a request to its route, and one request stays open
+// for wakeups.
 
 import { ASK_MS, type Ask, type Carrier } from '../protocol/messages/envelope.ts';
 import { faultOf } from '../protocol/messages/problem.ts';
@@ -19,7 +20,7 @@ export interface HttpCarrierOptions {
 interface HttpRequest {
   readonly path: string;
   readonly init: RequestInit;
-  /** It may be repeated. */
+  /** The request may be repeated. */
   readonly isRead: boolean;
 }
 
@@ -72,11 +73,11 @@ export function httpCarrier(options: HttpCarrierOptions): Carrier {
 class HttpCarrier implements Carrier {
   readonly name = 'REST';
   readonly #bases: readonly string[];
-  /** The one that answered last. */
+  /** The index of the coordinator that answered last. */
   #current = 0;
   readonly #headers: Readonly<Record<string, string>>;
   readonly #timers: Timers;
-  /** Requests that wait for an answer, and the coordinator of each. */
+  /** The requests in progress, and the coordinator of each. */
   readonly #underWay: Map<AbortController, string> = new Map();
 
   constructor({ url, key, project, timers }: HttpCarrierOptions) {
@@ -101,7 +102,10 @@ class HttpCarrier implements Carrier {
     // Nothing is kept open between requests.
   }
 
-  /** If it is certain that nothing was sent, the next one is asked; else the next request goes there. */
+  /**
+   * If nothing was sent for certain, tries the next coordinator. Otherwise only the next request
+   * goes there.
+   */
   async #send(ask: Ask, request: HttpRequest): Promise<Answered> {
     for (let tries = 1; ; tries += 1) {
       const base = this.#base;
@@ -139,12 +143,12 @@ class HttpCarrier implements Carrier {
     }
   }
 
-  /** Once, however many fail there together. */
+  /** Moves on once, however many requests fail there together. */
   #leave(base: string): void {
     if (this.#base === base) this.#current += 1;
   }
 
-  /** P4: a host that has gone silent would keep everything waiting; the next one need not. */
+  /** A silent host would keep everything waiting; the next coordinator may answer (P4). */
   #giveUp(base: string): void {
     if (this.#bases.length === 1) return;
     for (const [over, asked] of [...this.#underWay]) if (asked === base) over.abort();
@@ -175,7 +179,7 @@ async function contentOf(response: Response): Promise<unknown> {
   }
 }
 
-/** No answer came. Where nothing can have been sent, it is known that nothing was done. */
+/** No response came. If nothing can have been sent, nothing was done. */
 function lost({ isRead, path }: HttpRequest, base: string, cause: unknown): Fault {
   const message = noAnswerText(base, path, cause);
   return isRead || isUnsent(cause)

@@ -1,6 +1,6 @@
-// `openWorker`: runs pipelines for a coordinator, over HTTP or whatever carrier it is given. The same
-// pipelines as embedded, by the same engine; what is not there is what needs the store itself
-// (ctx.transaction).
+// `openWorker`: runs pipelines for a coordinator, over HTTP or another transport. It uses the same
+// pipelines and the same engine as an embedded worker. Only features that need the store itself are
+// missing (ctx.transaction).
 
 import {
   type HoldfastOptions,
@@ -76,7 +76,7 @@ export async function openWorker(given: RemoteWorkerOptions): Promise<Worker> {
   return withEnd(worker, () => store.close());
 }
 
-/** Before anything is sent: what is wrong here is no matter of the coordinator's. */
+/** Runs before anything is sent, because these mistakes do not concern the coordinator. */
 function checkFirst(read: RemoteWorkerOptions): void {
   const { url, carrier, key, project, connectMs, codec, observer, payloads, ...options } = read;
   if (carrier === undefined) checkUrls(url);
@@ -105,13 +105,13 @@ function checkUrls(url: unknown): void {
   for (const each of urls) requireUrl('openWorker', each);
 }
 
-/** When the worker stops, what was opened for it is closed. */
+/** Closes the transport when the worker stops. */
 function withEnd(worker: Worker, close: () => Promise<void>): Worker {
   const stop = async (): Promise<void> => {
     await worker.stop();
     await close();
   };
-  // One that is not let in any more ends by itself.
+  // A worker that is denied access ends by itself.
   const ended = worker.ended.then(async (end) => {
     if (end.kind === 'denied') await close();
     return end;

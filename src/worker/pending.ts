@@ -1,5 +1,5 @@
-// Messages that were sent and are not answered yet, by the ids of their envelopes. Replies come in any order,
-// twice, or not at all.
+// Sent messages without a reply, by the ids of their envelopes. Replies come in any order, twice,
+// or not at all.
 
 import { ASK_MS, type Ask, answerIn, type ReplyEnvelope } from '../protocol/messages/envelope.ts';
 import { workMessage } from '../protocol/messages/work-messages.ts';
@@ -19,7 +19,7 @@ export class Pending {
     this.#timers = timers;
   }
 
-  /** Sends it, and waits for its reply for as long as its asker does. */
+  /** Sends the message and waits for its reply, as long as the caller does. */
   wait<Answer>(ask: Ask, id: string, send: () => void): Promise<Answer> {
     return new Promise<Answer>((resolve, reject) => {
       const { signal, timeoutMs = ASK_MS } = ask;
@@ -67,7 +67,7 @@ export class Pending {
   }
 }
 
-/** A read that was not answered can be asked again; of anything else it is not known. */
+/** A read without a reply is safe to repeat. For any other message, the outcome is unknown. */
 export function lost({ kind }: Ask, why: string, cause?: unknown): Fault {
   const message = `${kind} was not answered: ${why}.`;
   const isRead = workMessage(kind).isRead === true;

@@ -1,5 +1,6 @@
-// `pushHandler`: a worker that is called. It takes a Request and answers with a Response, so it mounts wherever those
-// are known: Next, Deno, serverless functions; by a line in Hono, by a few in Express and Fastify.
+// `pushHandler`: a worker that the coordinator calls. It maps a Request to a Response, so it works
+// wherever those exist: Next, Deno, serverless functions. Hono needs one line, Express and Fastify
+// a few.
 
 import {
   type HoldfastOptions,
@@ -49,7 +50,7 @@ const NAMES: readonly (keyof PushHandlerOptions)[] = [
   ...(['pipelines', 'signing', 'coordinator', 'release', 'codec', 'observer', 'payloads'] as const),
   ...(['audience', 'project'] as const),
 ];
-/** Before the coordinator stops waiting, what runs is given back. */
+/** The handler gives the execution back this long before the coordinator stops waiting. */
 const EARLY_MS = 500;
 
 export function pushHandler(given: PushHandlerOptions): PushHandler {
@@ -115,17 +116,17 @@ async function driven(
   const patience = Math.max(0, drive.deadlineInMs - EARLY_MS);
   await Promise.race([left, systemTimers.pause(patience, over.signal)]);
   over.abort();
-  // An execution that has not left by then is given back: its recorded steps are not run again.
+  // Gives back an execution that has not left by then; its recorded steps do not run again.
   await worker.stop();
   return result;
 }
 
-// For whom a call is: a handler does nothing that was meant for another endpoint, or for another project.
+// Checks the address of a call: a handler must not run calls for another endpoint or project.
 
 interface Address {
-  /** As the coordinator calls it. */
+  /** The URL that the coordinator calls. */
   readonly audience: URL;
-  /** Undefined: of any. */
+  /** Undefined: any project. */
   readonly project: ProjectName | undefined;
 }
 
@@ -146,7 +147,7 @@ function addressOf(given: { readonly audience: string; readonly project?: string
 
 const WHY_MAX = 1_024;
 
-/** Undefined when it is for this one. */
+/** Undefined if the call is for this endpoint. */
 function misdirectionOf(
   { audience, project }: Address,
   { audience: called, project: of, drive }: PushCommand,
@@ -155,7 +156,7 @@ function misdirectionOf(
   if (!isOfProject || (project !== undefined && of !== project)) {
     return `This endpoint is not for project "${of}".`.slice(0, WHY_MAX);
   }
-  // Whether it came by TLS is not known behind a proxy.
+  // Ignores the scheme, because a handler behind a proxy does not know it.
   const isHere = URL.canParse(called) && placeOf(new URL(called)) === placeOf(audience);
   if (isHere) return undefined;
   const why = `The call is for ${called}, and this endpoint is ${shownUrl(audience)}. Pass the URL that the coordinator calls as pushHandler({ audience }).`;
@@ -166,14 +167,14 @@ function placeOf({ host, pathname }: URL): string {
   return `${host}${pathname}`;
 }
 
-// Calls as they come to a handler, and what goes back.
+// Reads calls and builds their responses.
 
 interface SignedCall {
   readonly claims: PushCommand;
   readonly kid: string;
 }
 
-/** Undefined when it was not signed with a known key, or was signed too long ago. */
+/** Undefined if no known key signed it, or if it has expired. */
 function callIn(signer: Signer, text: string): SignedCall | undefined {
   try {
     const nowMs = systemClock.wallMs();
@@ -184,7 +185,7 @@ function callIn(signer: Signer, text: string): SignedCall | undefined {
   }
 }
 
-/** A result is of use for as long as the coordinator waits for it. */
+/** A result is useful only while the coordinator waits for it. */
 const RESULT_MS = 60_000;
 
 /** Signed with the key of the call. */
@@ -196,13 +197,13 @@ function answerTo({ kid }: SignedCall, signer: Signer, result: Partial<PushResul
 }
 
 /**
- * Calls that this process was given, for as long as they are good: who plays one again does not have its steps run
- * again. Another process does not know of them; what it would write is refused by fence and seq (M-1).
+ * Remembers the calls of this process until they expire, so that a replayed call does not run its
+ * steps again. Another process does not know them, but fence and seq refuse its writes (M-1).
  */
 class InHand {
   readonly #until: Map<string, number> = new Map();
 
-  /** False when it was taken before. */
+  /** False if this call was taken before. */
   take(call: string, untilMs: number): boolean {
     const nowMs = systemClock.wallMs();
     for (const [each, until] of this.#until) if (until < nowMs) this.#until.delete(each);
@@ -212,11 +213,14 @@ class InHand {
   }
 }
 
-// The offer of a handler, and its denials.
+// The pipelines that a handler offers, and its denials.
 
 type Offered = Pick<PushResult, 'pipelines' | 'release'>;
 
-/** Pipelines that the engine adds read more than their own execution: they need a way back. */
+/**
+ * The pipelines that the engine adds read other executions too, so they need a coordinator
+ * connection.
+ */
 function offeredBy(
   given: Iterable<AnyPipeline>,
   release: WorkerRelease | undefined,
@@ -230,7 +234,7 @@ function offeredBy(
   };
 }
 
-/** Undefined when it can be driven here. */
+/** Undefined if this handler can run it. */
 function denialOf(
   { pipeline, release }: ExecutionRecord,
   { pipelines, release: own }: Offered,
@@ -240,7 +244,7 @@ function denialOf(
   return `It is pinned to release "${release}"; here is ${own === undefined ? 'none' : `"${own.name}"`}.`;
 }
 
-// How a handler that was called reaches the coordinator: what it records then is recorded at once.
+// The handler's connection to the coordinator. With it, each write is recorded at once.
 
 /** By HTTP with a key of role `work`, or by a carrier, which is yours to close. */
 export type WayBack =
@@ -249,7 +253,7 @@ export type WayBack =
 
 const KEY_MAX = 256;
 
-/** Reached when it is first needed, and by one greeting. */
+/** Connects on first use, with one greeting. */
 function wayBackOf(given: WayBack): () => Promise<WorkerStore> {
   const timers = systemTimers;
   const carrier = carrierOf(given);

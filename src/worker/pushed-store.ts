@@ -1,5 +1,6 @@
-// One claim that was pushed, as a store: the engine claims it, reads what came with it, and writes. With a carrier
-// each write is recorded before the next step; without one all of them are in the answer.
+// One pushed claim as a store: the engine claims it, reads the data that came with it, and writes.
+// With a coordinator connection, each write is recorded before the next step. Without one, the
+// response carries all of them.
 
 import type { PipelineName } from '../execution/names.ts';
 import type { Owner, SessionId } from '../lease/names.ts';
@@ -19,13 +20,13 @@ import { NOT_ITS_OWN, withText } from './remote-store.ts';
 
 interface Pushed {
   readonly store: WorkerStore;
-  /** Resolves when the engine has let go of it. */
+  /** Resolves when the engine has left the execution. */
   readonly left: Promise<void>;
   /** The writes, in order. */
   readonly result: Required<Pick<PushResult, 'writes' | 'blobs'>>;
 }
 
-/** `wayBack` has the verbs of owners, where each write is recorded at once. */
+/** `wayBack` performs the owner's writes at once. */
 export function pushedStore(drive: Driven, wayBack?: WorkerStore): Pushed {
   const result: Required<Pick<PushResult, 'writes' | 'blobs'>> = { writes: [], blobs: [] };
   const { promise: left, resolve } = Promise.withResolvers<void>();
@@ -43,7 +44,7 @@ export function pushedStore(drive: Driven, wayBack?: WorkerStore): Pushed {
       isClaimed = true;
       return { kind: 'claimed', claims: isMeant ? [claimed] : [], more: false, overdue: false };
     },
-    // The coordinator has asked, and says it for all calls.
+    // The coordinator announces the endpoint after its probe.
     announce: async () => ({ kind: 'announced' }),
     room: () => 1,
     onRing: () => () => undefined,
@@ -75,7 +76,7 @@ type Verbs = Pick<
   | ('putBlob' | 'getBlob' | 'attributeBlobs')
 >;
 
-/** Everything that is written goes into the answer. */
+/** Collects all writes for the response. */
 function kept(
   drive: Driven,
   { writes, blobs }: Required<Pick<PushResult, 'writes' | 'blobs'>>,
@@ -123,7 +124,10 @@ function kept(
   };
 }
 
-/** As by a worker whose claim it is, and who has what the engine adds: answers to its questions are checked. */
+/**
+ * Writes as the claim's worker. The engine's added pipelines work too, so this handler can check
+ * answers.
+ */
 function recorded(drive: Driven, recorder: WorkerExecutions): Verbs {
   const as = <Request extends OwnerWrite>(request: Request): Request => ({
     ...request,
@@ -140,8 +144,8 @@ function recorded(drive: Driven, recorder: WorkerExecutions): Verbs {
 }
 
 /**
- * Its real session is the coordinator's, which keeps it alive for as long as it waits. With a way back that one is
- * asked what there is to know (M-9); when it is over, so is the call.
+ * The coordinator owns the real session and keeps it alive while it waits. With a coordinator
+ * connection, heartbeats ask that session for notices (M-9). When it is over, so is the call.
  */
 function sessionsHere(
   { session, owner }: Driven,
@@ -171,7 +175,7 @@ function sessionsHere(
   };
 }
 
-/** How often. */
+/** The interval of those heartbeats. */
 const ASK_MS = 2_000;
 const HOUR_MS = 3_600_000;
 

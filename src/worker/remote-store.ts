@@ -1,5 +1,5 @@
-// A coordinator, as the engine of a worker sees it: the store that the worker writes to. Callers of the
-// coordinator's API have the rest.
+// A coordinator as the store of a remote worker's engine. Callers use the coordinator's API for
+// everything else.
 
 import type { SessionId } from '../lease/names.ts';
 import type { LeasePolicy } from '../lease/policy.ts';
@@ -20,7 +20,7 @@ import { Fault } from '../support/fault.ts';
 import { atEndOfTurn, type Timers } from '../support/timer.ts';
 import { DeliveredClaims } from './delivered-claims.ts';
 
-/** The answer of a coordinator to a greeting. */
+/** A coordinator's answer to a greeting. */
 export interface Hello {
   readonly project: string;
   readonly store: string;
@@ -37,7 +37,7 @@ interface RemoteParts {
   readonly pipelines: readonly string[];
 }
 
-/** With more under way nothing gets faster. */
+/** More requests in progress would not be faster. */
 const UNDER_WAY_MAX = 2_000;
 
 export function remoteStore(parts: RemoteParts): WorkerStore {
@@ -58,11 +58,16 @@ export function remoteStore(parts: RemoteParts): WorkerStore {
   };
 }
 
-/** A heartbeat that is not answered in this part of the ttl leaves time for another, elsewhere. */
+/**
+ * A heartbeat times out after this part of the ttl, which leaves time to try another coordinator.
+ */
 const PULSE_PART = 0.3;
 const PULSE_MS_MAX = 15_000;
 
-/** A worker holds claims only, which are lost when they are written to; and the coordinator sweeps. */
+/**
+ * A remote worker holds only claims, and a refused write shows that one is lost. The coordinator
+ * sweeps.
+ */
 export const NOT_ITS_OWN: Pick<WorkerStore['sessions'], 'leases' | 'sweep'> = {
   leases: async () => [],
   sweep: async () => ({ expired: [], ended: [], deleted: 0, paused: 0, more: false }),
@@ -102,7 +107,7 @@ function executionsOf(carrier: Carrier, bell: Doorbell): WorkerExecutions {
     wholePage<Item>(carrier, kind, body);
   return {
     claim: (request) => told.claim(request),
-    // The project is that of the key.
+    // The key determines the project.
     announce: ({ project: _, ...body }) => carrier.ask({ kind: 'announceWorker', body }),
     room: () => Math.max(0, UNDER_WAY_MAX - queue.length),
     record: (request) => write('record', request),
@@ -125,7 +130,7 @@ function executionsOf(carrier: Carrier, bell: Doorbell): WorkerExecutions {
         : carrier.ask({ kind: 'expireAwaits', body: { id: execution } }),
     putBlob: ({ digest, bytes }) => carrier.ask({ kind: 'putBlob', body: { digest }, bytes }),
     getBlob: ({ digest }) => found(carrier.ask({ kind: 'getBlob', body: { digest } })),
-    // The coordinator does it, with what it gives out.
+    // The coordinator does this when it sends values.
     attributeBlobs: async () => undefined,
     onRing: (listener) => bell.listen(listener),
   };
@@ -170,7 +175,7 @@ function claimBy(carrier: Carrier, request: Claim): Promise<ClaimAnswer> {
 
 const ABSENT: ReadonlySet<string> = new Set(['not-found', 'execution-unknown']);
 
-/** Undefined when it is not there. */
+/** Undefined if it does not exist. */
 async function found<Answer>(asked: Promise<Answer>): Promise<Answer | undefined> {
   try {
     return await asked;
@@ -201,7 +206,9 @@ interface PageBody {
 
 type Row = { readonly seq: number } | { readonly n: number };
 
-/** A page that ended early for its size is gone on with, so that a short page is always the last. */
+/**
+ * Continues a page that ended early because of its size, so that a short page is always the last.
+ */
 async function wholePage<Item extends Row>(
   carrier: Carrier,
   kind: WorkKind,
@@ -225,8 +232,8 @@ function placeOf(row: Row): number {
   return 'seq' in row ? row.seq : row.n;
 }
 
-// Rings when the coordinator's does: one request that is held open until then, where the carrier does not ring
-// by itself. Rings may be lost: workers poll too.
+// Forwards the coordinator's wakeups. If the transport sends none by itself, one request stays open
+// for them. Wakeups may be lost, so workers poll too.
 
 const HELD_MS = 25_000;
 const TROUBLE_PAUSE_MS = 1_000;
@@ -286,8 +293,8 @@ class Doorbell {
   }
 }
 
-// Writes of owners go out together: what is asked for while a request is under way is in the next one, so
-// that a thousand executions cost a few requests, as they cost a few commits in the coordinator's store.
+// Sends owners' writes together: writes that arrive during a request go into the next one. So a
+// thousand executions cost a few requests, and a few commits in the coordinator's store.
 
 interface Waiting {
   readonly write: object;
@@ -296,7 +303,7 @@ interface Waiting {
 }
 
 const BATCH_MAX = 500;
-/** One is prepared while the other is under way. */
+/** One request is prepared while the other is in progress. */
 const REQUESTS_MAX = 2;
 
 class WriteQueue {
@@ -320,7 +327,7 @@ class WriteQueue {
     });
   }
 
-  /** At the end of the turn: what else it asks for is sent with it. */
+  /** Waits for the end of the turn, to send everything that it adds. */
   #plan(): void {
     if (this.#isPlanned || this.#underWay >= REQUESTS_MAX) return;
     this.#isPlanned = true;
@@ -362,7 +369,7 @@ function settle(waiting: Waiting, answer: WritesAnswer['answers'][number] | unde
   else waiting.resolve(answer);
 }
 
-/** A write that was refused for what it is will be refused again. */
+/** A write that was refused for its content will be refused again. */
 function statusOf(code: string): number {
   return code === 'invalid-input' || code === 'payload-too-large' ? 400 : 503;
 }

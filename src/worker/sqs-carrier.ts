@@ -1,5 +1,6 @@
-// `sqsCarrier`: the worker protocol over SQS. Requests go to the coordinators' queue; replies come to a queue of
-// this worker, and are told apart by their ids. Both are signed: who can write to a queue is not who may work.
+// `sqsCarrier`: the worker protocol over SQS. Requests go to the coordinators' queue. Replies come
+// to this worker's queue and are matched by id. Both are signed, because write access to a queue is
+// not the right to work.
 
 import {
   ASK_MS,
@@ -75,7 +76,7 @@ class SqsCarrier implements Carrier {
   readonly #pending: Pending = new Pending(systemTimers);
   readonly #listeners: Set<() => void> = new Set();
   readonly #stop: AbortController = new AbortController();
-  /** Ids of this life begin so. */
+  /** The prefix of ids from this process. */
   readonly #life: string = systemRandom.uuid();
   readonly #reading: Promise<void>;
   #asked = 0;
@@ -115,7 +116,8 @@ class SqsCarrier implements Carrier {
   async #written(ask: Ask, id: string): Promise<string> {
     const { writesGoodMs, askMs, replyQueueUrl } = this.#options;
     const at = systemClock.wallMs();
-    // A claim or heartbeat whose sender has stopped waiting must not be done: the sender may be dead.
+    // A claim or heartbeat whose sender has stopped waiting must not be performed, because the
+    // sender may be dead.
     const goodMs = ask.kind === 'writeAsOwner' ? writesGoodMs : (ask.timeoutMs ?? askMs);
     const claims = { to: 'coordinator', at, until: at + goodMs, replyTo: replyQueueUrl } as const;
     const envelope = toJson(envelopeOf(ask, id));
@@ -148,11 +150,11 @@ class SqsCarrier implements Carrier {
 
   #hear(body: string): void {
     const verified = readReply(this.#signer, body, systemClock.wallMs());
-    // It was not signed with a known key, or it is too old.
+    // No known key signed it, or it is too old.
     if (verified?.kind !== 'verified') return;
     const { ring, id, envelope, parts } = verified.claims;
     if (ring === true) for (const each of [...this.#listeners]) each();
-    // Replies to an earlier life are of no use to this one.
+    // Replies to an earlier process are of no use.
     else if (id?.startsWith(this.#life) !== true) return;
     else if (parts === undefined) this.#pending.settle(envelopeFromJson(envelope) as ReplyEnvelope);
     else void this.#gather(id, parts);
