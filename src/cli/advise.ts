@@ -1,4 +1,5 @@
-// holdfast advise: which ttl, heartbeat, grace and checkpoint interval, from what was recorded.
+// `holdfast advise` recommends ttl, heartbeat, grace and checkpoint interval from recorded lease
+// logs.
 
 import { writeFile } from 'node:fs/promises';
 import {
@@ -33,7 +34,7 @@ import {
 import { print, printJson, printProblem, progressOf, table } from './screen.ts';
 
 const PRESET_DEFAULT = 'batch';
-/** The least that any store takes. */
+/** The least ttl that any store accepts. */
 const TTL_MS_MIN = 10;
 const MALFORMED_MAX = 20;
 
@@ -110,7 +111,7 @@ function goalsFrom(typed: Typed): Goals {
   }
 }
 
-/** What was recorded; or, if there are any, the lines that are no entries. */
+/** Returns the observations, or the malformed lines if there are any. */
 async function observed(files: readonly string[]): Promise<Observations | MalformedLine[]> {
   const collector = new ObservationCollector();
   const malformed: MalformedLine[] = [];
@@ -121,7 +122,7 @@ async function observed(files: readonly string[]): Promise<Observations | Malfor
         continue;
       }
       malformed.push(line);
-      // What does not even begin like a log is no log: its other lines would say nothing new.
+      // A file whose first line is malformed is not a lease log, so skip the rest of it.
       if (line.place.line === 1) break;
       if (malformed.length >= MALFORMED_MAX) return malformed;
     }
@@ -139,7 +140,7 @@ function unreadable(typed: Typed, lines: readonly MalformedLine[]): ExitCode {
   return 2;
 }
 
-/** What the library does when only the ttl, or only ttl and grace, are given. */
+/** Derives the missing settings in the same way as the library. */
 function replaySettingsFrom(typed: Typed): LeaseSettings | undefined {
   const ttlMs = wholeText('replay-ttl-ms', typed.text('replay-ttl-ms'), TTL_MS_MIN);
   const asked = wholeText('replay-grace-ms', typed.text('replay-grace-ms'));

@@ -1,4 +1,4 @@
-// Commands, and how their words and flags are parsed.
+// Defines commands and parses their words and flags.
 
 import { statSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
@@ -6,7 +6,7 @@ import { text } from 'node:stream/consumers';
 import { parseArgs } from 'node:util';
 import { nearestName } from '../support/options.ts';
 
-/** The help lists these; the rest is loaded when a command runs. */
+/** The help lists these; the rest loads when a command runs. */
 export interface CommandEntry {
   readonly name: string;
   /** One imperative sentence. */
@@ -19,9 +19,9 @@ export interface CommandEntry {
 export interface CommandSpec {
   readonly usage: string;
   readonly flags: Readonly<Record<string, Flag>>;
-  /** What the first word after the command may be, where that can be listed. */
+  /** The allowed values of the first word, if they can be listed. */
   readonly choices?: readonly string[];
-  /** The exit code: 0 all is well, 1 the answer is no, 2 it was not asked rightly. */
+  /** The exit code: 0 success, 1 a negative result, 2 wrong usage or a fault. */
   execute(typed: Typed): Promise<ExitCode>;
 }
 
@@ -30,18 +30,18 @@ export type ExitCode = 0 | 1 | 2;
 export interface Flag {
   /** Placeholder of its value: `ms`, `path`, `keys|off`. A flag without one is a switch. */
   readonly value?: string;
-  /** With the unit, and the default of a value. */
+  /** Includes the unit and the default. */
   readonly help: string;
 }
 
 export interface Typed {
-  /** What is no flag, in order. */
+  /** The words that are not flags, in order. */
   readonly words: readonly string[];
   text(flag: string): string | undefined;
   isSet(flag: string): boolean;
 }
 
-/** Something typed wrong: told to the person, with what was probably meant. */
+/** Wrong usage. The message suggests a likely correction. */
 export class UsageProblem extends Error {
   override readonly name = 'UsageProblem';
 }
@@ -90,7 +90,7 @@ export function unknown(what: string, typed: string, known: readonly string[]): 
   return new UsageProblem(`There is no ${what} "${typed}". ${hint}`);
 }
 
-/** A whole number of at least zero, or of at least `min`, as text on a command line. */
+/** Parses a whole number of at least `min`. */
 export function wholeText(flag: string, text: string | undefined, min = 0): number | undefined {
   if (text === undefined) return undefined;
   if (!/^\d{1,12}$/.test(text)) {
@@ -106,7 +106,7 @@ const UNITS_MS: Readonly<Record<string, number>> = {
   ...{ ms: 1, s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 },
 };
 
-/** How long, as people write it: `90d`, `12h`, `30m`, `45s`, `500ms`. */
+/** Parses a duration: `90d`, `12h`, `30m`, `45s`, `500ms`. */
 export function durationText(flag: string, text: string | undefined): number | undefined {
   if (text === undefined) return undefined;
   const [, count, unit = ''] = /^(\d{1,9})(ms|s|m|h|d)$/.exec(text) ?? [];
@@ -116,7 +116,7 @@ export function durationText(flag: string, text: string | undefined): number | u
   return Number(count) * (UNITS_MS[unit] ?? 1);
 }
 
-/** The logs that were named. What is not there is found out when it is opened. */
+/** The named logs. A missing file shows when it is opened. */
 export function logsOf(spec: CommandSpec, typed: Typed): readonly string[] {
   if (typed.words.length === 0) throw new UsageProblem(`Which log? ${spec.usage}`);
   for (const file of typed.words) {
@@ -133,7 +133,7 @@ export function refuseWords({ usage }: Pick<CommandSpec, 'usage'>, { words }: Ty
   throw new UsageProblem(`"${word}" is one word too many: ${usage}`);
 }
 
-/** What must be said, in order; more than that is too much. */
+/** The required words, in order. Throws if one is missing or there are more. */
 export function wordsOf<const Names extends readonly string[]>(
   { usage }: Pick<CommandSpec, 'usage'>,
   { words }: Typed,
@@ -150,13 +150,13 @@ export function wordsOf<const Names extends readonly string[]>(
   return words as { readonly [At in keyof Names]: string };
 }
 
-/** A command of several: the first word says which, and the rest is its own. */
+/** A subcommand: the first word selects it, and the other words belong to it. */
 export interface Verb {
   readonly usage: string;
   execute(typed: Typed): Promise<ExitCode>;
 }
 
-/** Without a word it is the first. */
+/** Without a word, the first subcommand runs. */
 export function commandOfVerbs(
   what: string,
   verbs: Readonly<Record<string, Verb>>,
@@ -178,7 +178,7 @@ export function commandOfVerbs(
   };
 }
 
-/** Several in one, with commas between them. */
+/** Splits a list at its commas. */
 export function listText(text: string | undefined): readonly string[] | undefined {
   return text
     ?.split(',')
@@ -186,7 +186,7 @@ export function listText(text: string | undefined): readonly string[] | undefine
     .filter((each) => each !== '');
 }
 
-// Values that are typed: JSON, @ and a file that has it, or - for what comes in on stdin.
+// Reads a typed value: JSON, @ and a file name, or - for stdin.
 
 export async function typedValue(typed: string | undefined): Promise<unknown> {
   if (typed === undefined) return undefined;

@@ -1,5 +1,5 @@
-// All commands, in groups, in the order in which people need them. The help, the completion and the tests read this
-// list; the code of a command is loaded when it runs.
+// All commands, in groups, in the order in which people need them. The help, the completion and the
+// tests read this list. A command's code loads when it runs.
 
 import type { CommandEntry } from './command.ts';
 

@@ -1,4 +1,5 @@
-// holdfast completion: scripts that complete commands and flags, made from the list of commands.
+// `holdfast completion` prints scripts that complete commands and flags, built from the list of
+// commands.
 
 import {
   type CommandEntry,
@@ -58,7 +59,7 @@ async function completed({ name, summary, load }: CommandEntry): Promise<Complet
   return { name, summary, choices, flags: [...named, { name: '--help', help: 'Print this help' }] };
 }
 
-/** What may follow a command. */
+/** The words that may follow a command. */
 function wordsAfter({ choices, flags }: Completed): string {
   return [...choices, ...flags.map((flag) => flag.name)].join(' ');
 }
@@ -117,7 +118,7 @@ function fishScript(commands: readonly Completed[]): string {
   ].join('\n');
 }
 
-/** Single quotes, as all three shells read them; fish alone takes backslashes in them seriously. */
+/** Single quotes work in all three shells; only fish interprets backslashes inside them. */
 function quoted(text: string): string {
   return `'${text.replaceAll("'", '’')}'`;
 }

@@ -22,7 +22,7 @@ import { print, printLine, table } from './screen.ts';
 
 const DEFAULT_FILE = 'holdfast.config.json';
 
-/** Those of settings, all or only of the ones that are named. */
+/** The flags of all settings, or of those that `isWanted` selects. */
 export function configFlags(
   isWanted: (name: string) => boolean = () => true,
 ): Readonly<Record<string, Flag>> {
@@ -41,7 +41,7 @@ export async function configuredBy(typed: Typed): Promise<Configured> {
   return configFrom(await sourcesBy(typed));
 }
 
-/** Those that come later win. */
+/** Later sources win. */
 export async function sourcesBy(typed: Typed): Promise<readonly Source[]> {
   const variables = environmentWith('HOLDFAST_');
   const flags = SETTINGS.flatMap(({ flag }) => {
@@ -55,7 +55,7 @@ export async function sourcesBy(typed: Typed): Promise<readonly Source[]> {
   ];
 }
 
-/** A file that was asked for must be there. */
+/** An explicitly named file must exist. */
 async function fileSources(asked: string | undefined): Promise<readonly Source[]> {
   const file = asked ?? DEFAULT_FILE;
   const text = await readFile(file, 'utf8').catch((fault: NodeJS.ErrnoException) => {
@@ -71,7 +71,8 @@ function parsed(file: string, text: string): unknown {
   try {
     return JSON.parse(text);
   } catch (fault) {
-    // What a parser says shows what it read, which may be a secret; where it stopped is enough.
+    // Do not show the parser's message: it quotes the text, which may be a secret. The position is
+    // enough.
     const at = /\(line \d+ column \d+\)/.exec((fault as Error).message)?.[0];
     throw new InvalidInput(`${file} is not valid JSON${at === undefined ? '' : ` ${at}`}.`);
   }
@@ -82,7 +83,7 @@ const PATHS: readonly string[] = [
   ...['sqs.keysFile', 'push.signingFile', 'links.signingFile'],
 ];
 
-/** What a file names is beside the file, from wherever it is started. */
+/** Paths in a file are relative to the file, not to the working directory. */
 function withPathsFrom(folder: string, values: Source['values']): Source['values'] {
   const moved = PATHS.flatMap((name) => {
     const path = values[name];
@@ -104,7 +105,7 @@ function withKeysFrom(folder: string, endpoint: ConfiguredEndpoint): ConfiguredE
   return { ...endpoint, signingFile: resolve(folder, signingFile) };
 }
 
-/** Each value and where it came from; secrets are hidden. */
+/** Prints each value and its source; hides secrets. */
 export function showConfig({ settings }: Configured, isJson: boolean): void {
   const shownSettings = settings.map((each) => ({ ...each, value: hidden(each.name, each.value) }));
   if (isJson) for (const setting of shownSettings) printLine(setting);

@@ -1,5 +1,5 @@
-// holdfast contract: what crosses the boundary of pipelines, made from their code, kept in a file beside it, and
-// compared.
+// `holdfast contract` builds the contracts of pipelines from their code, keeps them in a file, and
+// compares them.
 
 import { readFile, writeFile } from 'node:fs/promises';
 import { resolve } from 'node:path';
@@ -59,7 +59,7 @@ async function build(typed: Typed): Promise<ExitCode> {
   return 0;
 }
 
-/** 1 when file and code do not say the same. */
+/** Exits with 1 if file and code differ. */
 async function check(typed: Typed): Promise<ExitCode> {
   const [, module] = wordsOf(contractCommand, typed, ['act', 'module']);
   const file = fileOf(typed);
@@ -75,7 +75,7 @@ async function check(typed: Typed): Promise<ExitCode> {
   return isSame ? 0 : 1;
 }
 
-/** 1 when something breaks. */
+/** Exits with 1 if a change breaks a party. */
 async function diff(typed: Typed): Promise<ExitCode> {
   const [, before, after] = wordsOf(contractCommand, typed, ['act', 'file', 'other file']);
   const sides = await Promise.all([readContracts(before), readContracts(after)]);
@@ -112,7 +112,7 @@ function breaks(sides: Sides): boolean {
   return isBreaking(changesOf(sides));
 }
 
-/** Says them, and how many they are. */
+/** Prints the changes and returns their number. */
 function tell(typed: Typed, sides: Sides): number {
   const changes = changesOf(sides);
   if (typed.isSet('json')) for (const change of changes) printLine(change);
@@ -166,7 +166,7 @@ function textOf(contracts: readonly Contract[]): string {
   return readableJson({ contracts: listed });
 }
 
-/** A version that does not fit was edited by hand. */
+/** A version that does not match its content was edited by hand. */
 export async function readContracts(file: string): Promise<readonly Contract[]> {
   const text = await readFile(file, 'utf8').catch((fault: NodeJS.ErrnoException) => {
     throw new UsageProblem(

@@ -1,5 +1,6 @@
-// holdfast dev <module>: runs its pipelines, and runs them anew whenever it, or what it imports, is saved: a new release,
-// activated, to which open executions move when their replay passes.
+// `holdfast dev <module>` runs a module's pipelines and reloads them whenever the module or one of
+// its imports is saved. Each save becomes a new release and is activated. Open executions whose
+// replay passes move to it.
 
 import { type FSWatcher, readFileSync, watch } from 'node:fs';
 import { createRequire, registerHooks } from 'node:module';
@@ -16,9 +17,9 @@ import { UsageProblem } from './command.ts';
 import type { Beside } from './run-server.ts';
 
 const BY = 'dev';
-/** What runs is let finish this long before it goes on with the new code. */
+/** Running steps may finish for this long before the new code takes over. */
 const STOP_GRACE_MS = 2_000;
-/** Of files that may be what a load did not find. */
+/** Files that may be an import that the last load did not find. */
 const CODE = /\.([cm]?[jt]sx?|json)$/;
 
 export function runModule(
@@ -42,9 +43,9 @@ class Running implements Beside {
   readonly #log: ServerLog;
   readonly #watchers: Map<string, FSWatcher> = new Map();
   #worker: Worker | undefined;
-  /** What runs. */
+  /** The source that runs now. */
   #source = '';
-  /** Why the last load failed, as it was said. */
+  /** The reported reason why the last load failed. */
   #failure: string | undefined;
   #turn: Promise<void> = Promise.resolve();
 
@@ -55,7 +56,10 @@ class Running implements Beside {
     this.#log = log;
   }
 
-  /** What has no pipelines is not what was meant; what cannot be loaded may be mended. */
+  /**
+   * Fails if the module has no pipelines, which is a mistake in the command. A module that does not
+   * load may still be repaired.
+   */
   async start(): Promise<void> {
     try {
       await this.#reload();
@@ -69,7 +73,7 @@ class Running implements Beside {
     this.#watch();
   }
 
-  /** One after the other; what cannot be loaded is said, and what runs goes on. */
+  /** Reloads one at a time. If a load fails, reports it and keeps the old code running. */
   reload(): Promise<void> {
     this.#turn = this.#turn
       .then(() => this.#reload())
@@ -78,7 +82,7 @@ class Running implements Beside {
     return this.#turn;
   }
 
-  /** Once: of one save there is heard more than once. */
+  /** Reports each failure once, because one save triggers several events. */
   #fail(error: unknown): void {
     const said = `${placeIn(error, this.#module.files) ?? this.#file}: ${thrownText(error)}`;
     if (said !== this.#failure) this.#log.fault('dev: not loaded', said);
@@ -92,7 +96,7 @@ class Running implements Beside {
     await this.#holdfast.close();
   }
 
-  /** Folders: editors save by putting another file in the place of one. */
+  /** Watches folders, because editors save by replacing a file. */
   #watch(): void {
     for (const file of this.#module.files) {
       const folder = dirname(file);
@@ -115,7 +119,7 @@ class Running implements Beside {
   async #reload(): Promise<void> {
     if (this.#failure === undefined && !this.#module.hasChanged) return;
     const { exported, source } = await this.#module.load();
-    // Saved meanwhile, it would be a release of something else.
+    // The file changed during the load, so the loaded code is not the noted source.
     if (this.#module.hasChanged) return this.#reload();
     const pipelines = pipelinesIn(exported);
     if (pipelines.length === 0) {
@@ -139,7 +143,7 @@ class Running implements Beside {
   }
 }
 
-/** The first of these files that it names, with the line. */
+/** The first of these files that the stack names, with the line. */
 function placeIn(error: unknown, files: Iterable<string>): string | undefined {
   const stack = error instanceof Error ? (error.stack ?? '') : '';
   const found = [...files].flatMap((file) =>
@@ -152,8 +156,8 @@ function placeIn(error: unknown, files: Iterable<string>): string | undefined {
   return found.sort((a, b) => a.at - b.at)[0]?.place;
 }
 
-// A module and all that it imports, loaded anew: for each load every file of it has another name, so that nothing of
-// the load before is found again. Packages, and Holdfast itself, are loaded once.
+// Loads a module and all its imports again. Each load gives every file another URL, so nothing of
+// an earlier load is reused. Packages and Holdfast itself load once.
 
 const LOAD = 'holdfast-load';
 const OWN_ROOT = new URL('..', import.meta.url).href;
@@ -168,7 +172,7 @@ interface LoadedModule {
 class FreshModule {
   readonly #file: string;
   readonly #hooks: { deregister(): void };
-  /** Of the last load, as they were before it read them. */
+  /** The files of the last load, with their text before it read them. */
   #texts: Map<string, string> = new Map();
   #loads = 0;
 
@@ -184,12 +188,15 @@ class FreshModule {
     });
   }
 
-  /** Those of the last load, also when it failed. */
+  /** The files of the last load, even if it failed. */
   get files(): Iterable<string> {
     return this.#texts.keys();
   }
 
-  /** Since the last load. A file that is being written is empty or not there for a moment: that is no change. */
+  /**
+   * True if a file changed since the last load. A file is empty or missing for a moment while an
+   * editor writes it; that is no change.
+   */
   get hasChanged(): boolean {
     if (this.#texts.size === 0) return true;
     return [...this.#texts].some(([file, before]) => {
@@ -223,7 +230,9 @@ class FreshModule {
     return named.href;
   }
 
-  /** By a file of this load. One that is required has no name but its path. */
+  /**
+   * True if a file of this load imports it. A required file has no URL with a query, only its path.
+   */
   #isImportedBy(parent: string | undefined): boolean {
     if (parent === undefined || !parent.startsWith('file:')) return false;
     const load = new URL(parent).searchParams.get(LOAD);
@@ -235,7 +244,7 @@ function isReloaded(url: string): boolean {
   return url.startsWith('file:') && !url.includes('/node_modules/') && !url.startsWith(OWN_ROOT);
 }
 
-/** Empty where there is none. */
+/** Empty if the file does not exist. */
 function textOf(file: string): string {
   try {
     return readFileSync(file, 'utf8');

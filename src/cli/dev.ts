@@ -1,6 +1,6 @@
-// holdfast dev: a coordinator for one folder and one person. Its state is in ./.holdfast and is kept; keys are
-// not asked for; a demo pipeline runs in two processes beside it, or the pipelines of a module, anew whenever it
-// is saved.
+// `holdfast dev` runs a coordinator for one folder and one person. It keeps its state in
+// ./.holdfast and needs no keys. Beside it run a demo pipeline in two processes, or the pipelines
+// of a module, which reload on every save.
 
 import { statSync } from 'node:fs';
 import { mkdir, writeFile } from 'node:fs/promises';
@@ -39,13 +39,13 @@ async function execute(typed: Typed): Promise<ExitCode> {
   const sources = sourcesFor(place, await sourcesBy(typed));
   if (place.folder !== undefined) {
     await mkdir(place.folder, { recursive: true, mode: 0o700 });
-    // Nothing in it is for others.
+    // Keeps the state out of version control.
     await writeFile(join(place.folder, '.gitignore'), '*\n');
   }
   const { runServer } = await import('./run-server.ts');
   const { configFrom } = await import('../server/config.ts');
   const configured = configFrom(sources);
-  // By need: it asks for more of Node than all else here.
+  // Loaded on demand, because it needs a newer Node than everything else here.
   const beside =
     module === undefined
       ? demoIn(configured.config)
@@ -63,11 +63,11 @@ async function refuseOldNode(module: string): Promise<void> {
 
 interface Place {
   readonly store: string;
-  /** Absent when it is in a database. */
+  /** Absent for a database. */
   readonly folder?: string;
 }
 
-/** Only a flag says that it is elsewhere: what `serve` is told is not for one person to play with. */
+/** Only a flag can change the place: the configured store of `serve` is not for experiments. */
 function placeOf(typed: Typed): Place {
   const [store, asked] = [typed.text('store'), typed.text('folder')];
   if (store === undefined) {
@@ -80,7 +80,10 @@ function placeOf(typed: Typed): Place {
   );
 }
 
-/** As `serve` is told, but for what makes it one folder's: other values for that are refused, not passed over. */
+/**
+ * The settings of `serve`, except those that `dev` fixes. Refuses other values for these instead of
+ * ignoring them.
+ */
 function sourcesFor({ store, folder }: Place, told: readonly Source[]): readonly Source[] {
   const fixed: Readonly<Record<string, unknown>> = {
     ...{ store, host: '127.0.0.1', auth: 'off', admin: 'main' },

@@ -1,4 +1,4 @@
-// The coordinator that runs: whether it answers, on which store, and whether its workers take work.
+// Checks the running coordinator: its response, its store, and its workers.
 
 import { ask } from '../client/calls.ts';
 import { CallRefused } from '../client/client.ts';
@@ -13,7 +13,7 @@ import { clientFor, urlFor } from './remote/connection.ts';
 const WORKERS_MAX = 1_000;
 
 export interface LookedAt {
-  /** Whether one answers that lets this caller in. */
+  /** True if a coordinator answers and admits this caller. */
   readonly isRunning: boolean;
   readonly findings: readonly StoreFinding[];
 }
@@ -47,7 +47,7 @@ export async function lookAtCoordinator(typed: Typed): Promise<LookedAt> {
   }
 }
 
-/** As the coordinator reports it, and as it was reached. */
+/** Combines the coordinator's own report with the URL that reached it. */
 export function listenerFinding(url: URL, { auth, hasAdmin }: CallerMessage): StoreFinding {
   const isEncrypted = url.protocol === 'https:';
   const finding = {
@@ -61,7 +61,7 @@ export function listenerFinding(url: URL, { auth, hasAdmin }: CallerMessage): St
   return { ...finding, change };
 }
 
-/** Of workers, not of what a coordinator does for all. */
+/** Covers workers, not the shared duties of a coordinator. */
 export function workersFinding(
   all: readonly WorkerMessage[],
   { lanes }: DepthMessage,

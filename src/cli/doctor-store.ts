@@ -9,17 +9,17 @@ import { shownPath, withoutSecrets } from '../support/hidden-options.ts';
 import { systemTimers } from '../support/timer.ts';
 import { missingOf } from './migrate.ts';
 
-/** What the doctor has looked at. */
+/** One result of a check. */
 export interface StoreFinding {
   readonly what: string;
   readonly found: string;
-  /** Only when something is wrong. */
+  /** Present only if something is wrong. */
   readonly change?: string;
 }
 
-// The store that a coordinator here would be on: whether it can be read, its schema, and its clock.
+// Checks the store that a coordinator would use here: access, schema and clock.
 
-/** By then sessions that are alive may look dead, and the other way round. */
+/** Above this difference, live sessions may look dead, and dead ones alive. */
 const CLOCK_MS_MAX = 1_000;
 
 export function faultText(fault: unknown): string {
@@ -42,7 +42,7 @@ export async function storeFindings(config: Config): Promise<readonly StoreFindi
   ];
 }
 
-/** What is missing on this side says itself what to do. */
+/** A missing driver already names its fix. */
 function unread(fault: unknown): { readonly why: string } {
   const why = withoutSecrets(faultText(fault)).replace(/\.?$/, '.');
   if (fault instanceof Fault && fault.code === 'driver-missing') return { why };
@@ -78,7 +78,7 @@ function clockFinding({ kind, clockAheadMs }: StoreReport): StoreFinding {
   return { what: 'clock of the store', found, change };
 }
 
-// Files with secrets or values in them that other users of the machine can read.
+// Files with secrets or values that other users of the machine can read.
 
 const OTHERS = 0o077;
 
@@ -97,7 +97,7 @@ export async function fileFindings(config: Config): Promise<readonly StoreFindin
   return found.filter((finding) => finding !== undefined);
 }
 
-/** What is no place of a store is another finding's. */
+/** Undefined if the text names no SQLite file; another check reports bad text. */
 function fileOf(store: string): string | undefined {
   try {
     const place = storePlace(store);
@@ -107,7 +107,7 @@ function fileOf(store: string): string | undefined {
   }
 }
 
-/** A file that is not there, or cannot be looked at, is another finding's. */
+/** Another check reports a file that is missing or unreadable. */
 async function modeFinding(
   what: string,
   path: string | undefined,
@@ -125,7 +125,8 @@ async function modeFinding(
   };
 }
 
-// Whether a coordinator could listen where it is told to: the port is free, or one answers there already.
+// Checks that a coordinator could listen on its ports: each is free, or a coordinator already
+// answers there.
 
 const ANSWER_MS = 2_000;
 
@@ -169,7 +170,7 @@ const WHY: Readonly<Record<string, string>> = {
   ENOTFOUND: 'That name is not known here: choose an address of this machine with --host.',
 };
 
-/** Undefined when it can be listened on. */
+/** Undefined if the port is free. */
 async function listenFault({ host, port }: Place): Promise<string | undefined> {
   const server = createServer();
   try {

@@ -1,4 +1,4 @@
-// holdfast doctor: is everything as it must be, and if not, what is to be changed?
+// `holdfast doctor` checks the installation and names what to change.
 
 import { readFile } from 'node:fs/promises';
 import { setClockBack } from '../embedded/open-store.ts';
@@ -51,7 +51,7 @@ async function execute(typed: Typed): Promise<ExitCode> {
   return wrong.length === 0 ? 0 : 1;
 }
 
-/** What cannot be read is a finding too: the rest is still looked at. */
+/** An unreadable configuration is a finding, too; the other checks still run. */
 async function lookAt(typed: Typed): Promise<readonly StoreFinding[]> {
   const read = await configuredBy(typed).catch((fault: unknown) => faultText(fault));
   if (typeof read === 'string') {
@@ -61,7 +61,7 @@ async function lookAt(typed: Typed): Promise<readonly StoreFinding[]> {
   if (typed.isSet('set-clock-back')) await setClockBack(config.store);
   const running = await lookAtCoordinator(typed);
   const given = settings.filter(({ from }) => from !== 'default');
-  // Defaults of "serve" are not the settings of the coordinator that runs.
+  // The defaults of "serve" are not the settings of the running coordinator.
   if (running.isRunning && given.length === 0) return running.findings;
   const isStoreGiven = given.some(({ name }) => name === 'store');
   const configured = {

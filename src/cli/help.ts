@@ -1,4 +1,4 @@
-// holdfast help: lists the commands, or describes one.
+// `holdfast help` lists the commands, or describes one.
 
 import type { CommandEntry, CommandSpec, Flag } from './command.ts';
 import { table } from './screen.ts';

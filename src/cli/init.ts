@@ -1,4 +1,4 @@
-// holdfast init: a folder with a pipeline of one's own, its test, and its worker.
+// `holdfast init` creates a folder with a pipeline, its test, and its worker.
 
 import { execFile } from 'node:child_process';
 import { access, mkdir, readdir, readFile, writeFile } from 'node:fs/promises';
@@ -16,7 +16,7 @@ export const initCommand: CommandSpec = {
   execute,
 };
 
-/** As npm takes it. */
+/** A package name that npm accepts. */
 const NAME = /^[a-z0-9][a-z0-9._-]{0,99}$/;
 
 async function execute({ words }: Typed): Promise<ExitCode> {
@@ -55,23 +55,23 @@ async function execute({ words }: Typed): Promise<ExitCode> {
   return 0;
 }
 
-// Where a new project finds this very package: at the registry, or in the tarball that it was installed from. A
-// checkout is packed into the new folder, which then needs nothing of it any more.
+// Finds the dependency for a new project: the registry, or the tarball that this package was
+// installed from. A checkout is packed into the new folder, which then does not depend on it.
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url)).replace(/[/\\]$/, '');
 const run = promisify(execFile);
 
-/** As it is written into the package.json in `folder`. */
+/** The dependency for the package.json in `folder`. */
 export async function dependencyFor(folder: string, version: string): Promise<string> {
   if (basename(dirname(ROOT)) === 'node_modules') {
     return (await tarballFor(folder)) ?? `^${version}`;
   }
-  // What is packed has no scripts.
+  // The published package has no scripts folder.
   const isCheckout = await isThere(join(ROOT, 'scripts/build.ts'));
   return isCheckout ? packInto(folder) : `file:${pathFrom(folder, ROOT)}`;
 }
 
-/** npm notes beside what it installs where that was from. */
+/** npm records the origin of each installed package beside it. */
 async function tarballFor(folder: string): Promise<string | undefined> {
   const modules = dirname(ROOT);
   const noted = await readFile(join(modules, '.package-lock.json'), 'utf8').catch(() => '{}');
@@ -111,13 +111,13 @@ function isThere(path: string): Promise<boolean> {
   );
 }
 
-// What `holdfast init` writes: a pipeline, a test of it that passes, and a worker that runs it.
+// The files that `holdfast init` writes: a pipeline, a passing test of it, and a worker.
 
 export interface NewProject {
   readonly name: string;
-  /** Which one it depends on, as npm takes it. */
+  /** The dependency on holdfast, in npm's syntax. */
   readonly holdfast: string;
-  /** Versions of packages, by name: those that this package is checked with. */
+  /** The versions of packages that this package is tested with, by name. */
   readonly versions: Readonly<Record<string, string>>;
 }
 
@@ -134,7 +134,7 @@ export function projectFiles(project: NewProject): Readonly<Record<string, strin
   };
 }
 
-/** Node runs the sources as they are, so the compiler only checks them. */
+/** Node runs the sources unchanged, so the compiler only checks them. */
 const TYPES = {
   compilerOptions: {
     target: 'es2024',
@@ -161,7 +161,7 @@ function manifestOf({ name, holdfast, versions }: NewProject): object {
     scripts: {
       dev: `holdfast dev ${MODULE}`,
       worker: 'node worker.ts',
-      // By name: where Node is too old to run it, that is a failure, and not zero tests that pass.
+      // Named explicitly, so that a Node that is too old fails instead of passing zero tests.
       test: 'node --test order.test.ts',
       check: 'tsc -p .',
     },
@@ -170,7 +170,7 @@ function manifestOf({ name, holdfast, versions }: NewProject): object {
   };
 }
 
-/** Apart, so that it is not taken for an import of this file. */
+/** A constant, so that tools do not take it for an import of this file. */
 const MODULE = './order.ts';
 
 const ORDER = `// One order, from its charge to its delivery. What is recorded is never done again, whatever crashes.

@@ -1,4 +1,5 @@
-// The log of a coordinator, on stdout: JSON lines for programs, text for people. Never a secret.
+// The log of a coordinator on stdout: JSON lines for programs, text for people. It never contains a
+// secret.
 
 import type { Config } from '../server/config.ts';
 import type { ServerLog } from '../server/server-options.ts';
@@ -26,7 +27,7 @@ function textOf(entry: Record<string, unknown>): string {
   return entry['message'] === 'request' ? requestText(entry) : asText(entry);
 }
 
-/** Many, and alike: each is one line. */
+/** One line each, because requests are many and alike. */
 function requestText({ time, method, route, status, ms, by, id }: Record<string, unknown>): string {
   const parts = [time, method, route, id, status, `${ms} ms`, by];
   return plain(parts.filter((part) => part !== undefined).join(' '));
@@ -41,11 +42,11 @@ function asText({ time, level, message, ...about }: Record<string, unknown>): st
   return rows.length === 0 ? head : `${head}\n${table(rows)}`;
 }
 
-/** Messages of workers and of drivers may be of any length. */
+/** Bounded, because messages of workers and drivers may have any length. */
 const READ_CHARS_MAX = 65_536;
 const DESCRIBED_CHARS_MAX = 8_192;
 
-/** A secret is taken out before its end may be cut off. */
+/** Removes secrets before cutting, so that a cut secret cannot slip through. */
 export function described(error: unknown): string {
   const text = withoutSecrets(wholeOf(error).slice(0, READ_CHARS_MAX));
   return text.length > DESCRIBED_CHARS_MAX ? `${text.slice(0, DESCRIBED_CHARS_MAX)}…` : text;

@@ -45,7 +45,7 @@ async function main(words: readonly string[]): Promise<ExitCode> {
   try {
     return await spec.execute(typed);
   } catch (fault) {
-    // Told after what it is about.
+    // Printed after the problem itself.
     if ('project' in spec.flags) hint = await hintFor(typed, fault);
     throw fault;
   }
@@ -69,7 +69,7 @@ async function ownVersion(): Promise<string> {
   return String(JSON.parse(manifest).version);
 }
 
-/** A file that is not there is a matter between a person and their shell; the rest is ours. */
+/** A missing file is the user's matter, so print only its path. Other errors get a stack. */
 function explain(fault: unknown): string {
   if (fault instanceof UsageProblem || fault instanceof Fault) return fault.message;
   if (fault instanceof Error && 'code' in fault && 'path' in fault) {
@@ -78,13 +78,13 @@ function explain(fault: unknown): string {
   return fault instanceof Error ? (fault.stack ?? fault.message) : String(fault);
 }
 
-/** What the coordinator has looked at and refused is an answer. */
+/** Refusals after the coordinator looked at the request; these are results. */
 const NOES: ReadonlySet<number> = new Set([404, 409, 410, 412, 422]);
 
-/** It is another coordinator than was meant, or not set up for this: nothing was looked at. */
+/** The request reached the wrong coordinator or listener, so it has no result. */
 const NOT_ASKED: ReadonlySet<string> = new Set(['route-unknown', 'admin-off', 'admin-elsewhere']);
 
-/** It may be another answer soon; that it was asked for makes it one. */
+/** A temporary refusal that the caller asked for, so it is a result. */
 const NOES_FOR_NOW: ReadonlySet<string> = new Set(['no-worker', 'no-worker-for']);
 
 function isNo(fault: unknown): fault is CallRefused {
@@ -93,12 +93,12 @@ function isNo(fault: unknown): fault is CallRefused {
   return isAnswer && !NOT_ASKED.has(fault.code);
 }
 
-/** It is not there, and may be in another project. Keys are in none. */
+/** The object was not found, and may be in another project. Keys belong to no project. */
 function isOfProject(fault: unknown): boolean {
   return isNo(fault) && fault.status === 404 && fault.code !== 'key-unknown';
 }
 
-/** What a store has looked at and refused, whoever asked it. */
+/** Refusals of a store, which are results. */
 const STORE_NOES: ReadonlySet<string> = new Set(['store-sealed', 'store-not-empty', 'not-sealed']);
 
 function codeOf(fault: unknown): ExitCode {
@@ -106,7 +106,7 @@ function codeOf(fault: unknown): ExitCode {
   return isRefused || isNo(fault) ? 1 : 2;
 }
 
-// Whoever reads the output may have seen enough, as `head` does.
+// The reader may close the pipe early, as `head` does.
 process.stdout.on('error', (fault: NodeJS.ErrnoException) => {
   if (fault.code !== 'EPIPE') throw fault;
 });

@@ -1,5 +1,5 @@
-// holdfast migrate: brings a store to the schema of this version. Opening a store does the same; this is for
-// those who want it done, and seen, before the first process of a new version starts.
+// `holdfast migrate` brings a store to the schema of this version. Opening a store does the same.
+// Use the command to migrate, and see the result, before the first process of a new version starts.
 
 import { inspectStore, openStore } from '../embedded/open-store.ts';
 import { MOVE_FLAGS, moveTyped, required } from '../features/export/cli.ts';
@@ -60,7 +60,7 @@ function told({ store, from, to, missing, isCheck }: Told): string {
     : `${store} was migrated from version ${from} to ${to}: ${what}.`;
 }
 
-// holdfast raise-epoch: after a restore, fences go on above all that were ever issued.
+// `holdfast raise-epoch`: after a restore, raises fences above all that were ever issued.
 
 export const raiseEpochCommand: CommandSpec = {
   usage: 'holdfast raise-epoch --store ./holdfast.db --reason "…" [--json]',

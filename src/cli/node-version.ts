@@ -1,8 +1,8 @@
-// Which Node this needs, as package.json says it.
+// The Node version that package.json requires.
 
 import { readFile } from 'node:fs/promises';
 
-/** A sentence, when this one is too old. */
+/** A sentence if the running Node is too old. */
 export async function oldNode(
   version: string = process.versions.node,
 ): Promise<string | undefined> {

@@ -1,4 +1,4 @@
-// A coordinator from its configuration until somebody stops it.
+// Runs a coordinator from its configuration until a signal stops it.
 
 import { readFile } from 'node:fs/promises';
 import type { Archive } from '../archive/port.ts';
@@ -23,7 +23,7 @@ export interface Beside {
 
 export interface RunOptions {
   readonly config: Config;
-  /** What runs beside it, on the same store. */
+  /** Runs beside it, on the same store. */
   readonly beside?: (store: CoordinatorStore, log: ServerLog, url: string) => Promise<Beside>;
   readonly demo?: NonNullable<ServerOptions['demo']>;
 }
@@ -50,7 +50,7 @@ async function run(
     const given = { ...options, ...(queues && { sqs: queues.sqs }), ...(demo && { demo }) };
     const server = await openServer({ ...given, store, log }).catch(explainListening(config));
     try {
-      // First: it answers already, whatever else there is still to start.
+      // Announce first: the server already answers, whatever else still has to start.
       announce(config, { server, store, log });
       const others = await beside?.(store, log, server.url);
       log.info('stopping', { because: await asked });
@@ -142,13 +142,14 @@ function adminTold(admin: string): string {
   return `${admin === 'main' ? 'on' : `on ${admin}`} (holdfast projects, holdfast keys)`;
 }
 
-/** To stderr, whatever the log is like. */
+/** Writes to stderr, whatever the format of the log. */
 function loudly(lines: readonly string[]): void {
   const rule = '='.repeat(78);
   printProblem([rule, ...lines, rule].join('\n'));
 }
 
-// The options of a coordinator, from its configuration. Those of queues are made by `sqsOf`, with a client to close.
+// Builds the options of a coordinator from its configuration. `sqsOf` builds those for queues, with
+// a client to close.
 
 export async function serverOptionsOf(config: Config): Promise<Omit<ServerOptions, 'store'>> {
   const { host, port, auth, limits, quotas, trustProxy, tends, publicMetrics } = config;
@@ -185,7 +186,10 @@ async function tlsOf({
   return { key, cert, ...(minVersion && { minVersion }) };
 }
 
-/** Where keys can be read on their way. Behind a proxy, which ends TLS, gRPC still comes to its own port. */
+/**
+ * Listeners on which keys can be read in transit. A proxy may terminate TLS, but gRPC still has its
+ * own port.
+ */
 export function listenersInTheClear(config: Config): readonly string[] {
   const { auth, tls, trustProxy } = config;
   if (auth === 'off' || tls.keyFile !== undefined) return [];
@@ -247,7 +251,7 @@ function keepOf(retention: Config['retention']): KeepMs {
   );
 }
 
-/** The driver that is not asked for is not loaded. */
+/** Loads only the configured driver. */
 async function archiveOf(given: Config['archive']): Promise<Archive | undefined> {
   const { folder, url, bucket, accessKeyId, secretAccessKey, ...rest } = given;
   if (folder !== undefined && url !== undefined) {

@@ -1,4 +1,4 @@
-// What people see: tables, and how far a long log has been read.
+// Terminal output: tables, and the progress of reading a long log.
 
 import { statSync } from 'node:fs';
 
@@ -10,11 +10,14 @@ export function printProblem(text: string): void {
   process.stderr.write(`${withoutEscapes(text)}\n`);
 }
 
-// Control characters, and what turns the direction of text around.
+// Control characters, and characters that reverse the direction of text.
 // biome-ignore lint/suspicious/noControlCharactersInRegex: these are what must not reach a terminal.
 const ESCAPES = /[\u0000-\u001f\u007f-\u009f\u202a-\u202e\u2066-\u2069]/g;
 
-/** For lines: what others wrote must not move the cursor, change colours or hide text. In JSON it means the same. */
+/**
+ * For lines: text from others must not move the cursor, change colours or hide text. In JSON the
+ * escaped form means the same.
+ */
 export function withoutEscapes(text: string): string {
   return text.replace(ESCAPES, (each) => (each === '\n' || each === '\t' ? each : spelt(each)));
 }
@@ -28,7 +31,7 @@ export function printLine(value: unknown): void {
   print(JSON.stringify(value));
 }
 
-/** Columns as wide as their widest cell. */
+/** Pads each column to its widest cell. */
 export function table(rows: readonly (readonly string[])[]): string {
   const widths: number[] = [];
   for (const row of rows) {
@@ -45,7 +48,7 @@ export function table(rows: readonly (readonly string[])[]): string {
   return lines.join('\n');
 }
 
-/** A table of what others wrote: what would move the cursor is spelt out, and no line is broken. */
+/** Prints a table of text from others: escapes control characters, and breaks no line. */
 export function printTable(rows: readonly (readonly string[])[]): void {
   const width = process.stdout.isTTY ? process.stdout.columns : Number.POSITIVE_INFINITY;
   const lines = table(rows.map((row) => row.map(plain))).split('\n');
@@ -56,7 +59,7 @@ export function cut(line: string, width: number): string {
   return line.length <= width ? line : `${line.slice(0, Math.max(0, width - 1))}…`;
 }
 
-/** For a cell or a name: no line is broken either. */
+/** For a cell or a name: escapes line breaks, too. */
 export function plain(text: string): string {
   return text.replace(ESCAPES, spelt);
 }
@@ -69,7 +72,7 @@ function spelt(character: string): string {
 
 const LONG_LOG_BYTES = 16 * 1_024 * 1_024;
 
-/** Says how far it is, on a terminal and only for logs that take a while. */
+/** Shows progress on a terminal, and only for long logs. */
 export function progressOf(file: string): (bytes: number) => void {
   const { isTTY } = process.stderr;
   const size = statSync(file, { throwIfNoEntry: false })?.size ?? 0;

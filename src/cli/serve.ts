@@ -1,4 +1,4 @@
-// holdfast serve: a coordinator, until SIGTERM or SIGINT. The second signal ends it at once.
+// `holdfast serve` runs a coordinator until SIGTERM or SIGINT. The second signal ends it at once.
 
 import { type CommandSpec, type ExitCode, refuseWords, type Typed } from './command.ts';
 import { configFlags, configuredBy, showConfig } from './configuration.ts';

@@ -1,5 +1,5 @@
-// What a coordinator needs beside its store, looked at before it starts: by `serve`, which does not start without
-// it, and by `doctor`.
+// Checks what a coordinator needs besides its store. `serve` refuses to start if a check fails;
+// `doctor` reports it.
 
 import { access, constants, readFile, stat } from 'node:fs/promises';
 import { isIP } from 'node:net';
@@ -40,7 +40,7 @@ export async function startFindings(
   return found.filter((finding) => finding !== undefined);
 }
 
-/** Files that cannot be read are somebody else's finding. */
+/** Another check reports unreadable files. */
 async function pairFinding({
   keyFile,
   certFile,
@@ -128,20 +128,20 @@ async function linksFinding(given: Config['links']): Promise<StoreFinding | unde
   }
 }
 
-/** Of what can be used; a coordinator starts with it all the same. */
+/** Reports shared keys. A coordinator starts with them all the same. */
 export async function sharedKeysFindings(given: Config['push']): Promise<readonly StoreFinding[]> {
   const change = await pushWarning(given).catch(() => undefined);
   if (change === undefined) return [];
   return [{ what: 'push keys', found: 'are those of several projects', change }];
 }
 
-/** It was not code that was wrong. */
+/** Rethrows a bug; only faults describe a problem of the configuration. */
 function changeOf(fault: unknown): string {
   if (!(fault instanceof Fault)) throw fault;
   return fault.message.replace(/^openServer: /, '').replaceAll('allow.', 'push.');
 }
 
-/** Nothing is made: what is not there yet needs a folder above it that can be written. */
+/** Creates nothing. A missing folder needs a writable folder above it. */
 async function folderFinding(folder: string): Promise<StoreFinding> {
   const what = 'archive.folder';
   try {

@@ -1,4 +1,4 @@
-// holdfast verify-log: was everything in this log as it must be?
+// `holdfast verify-log` checks lease logs for violated rules.
 
 import { formatFence } from '../lease/fence.ts';
 import type { Checked, Violation } from '../observe/index.ts';

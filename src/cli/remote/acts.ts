@@ -1,4 +1,4 @@
-// holdfast cancel, pause, resume, signal, redrive: what people do to an execution.
+// `holdfast cancel`, `pause`, `resume`, `signal` and `redrive`: operations on an execution.
 
 import { ask } from '../../client/calls.ts';
 import {

@@ -1,4 +1,4 @@
-// Which coordinator is asked, and as whom.
+// The coordinator to ask, and the key to use.
 
 import { ask } from '../../client/calls.ts';
 import { HoldfastClient } from '../../client/client.ts';
@@ -13,7 +13,7 @@ const OWN: readonly string[] = [
   ...['HOLDFAST_URL', 'HOLDFAST_KEY', 'HOLDFAST_PROJECT', 'HOLDFAST_CONFIG'],
 ];
 
-/** What every command that asks a coordinator takes. */
+/** The flags of every command that asks a coordinator. */
 export const CONNECTION_FLAGS: Readonly<Record<string, Flag>> = {
   url: { value: 'url', help: `URL of the coordinator (default ${URL_DEFAULT}) [HOLDFAST_URL]` },
   'access-key': {
@@ -48,14 +48,14 @@ export function urlFor(typed: Typed): string {
   return typed.text('url') ?? environmentWith('HOLDFAST_')['HOLDFAST_URL'] ?? URL_DEFAULT;
 }
 
-/** As it was said, by a flag or by the environment. */
+/** The project from the flag or the environment. */
 export function projectFor(typed: Typed): string | undefined {
   return typed.text('project') ?? environmentWith('HOLDFAST_')['HOLDFAST_PROJECT'];
 }
 
 const NAMED_MAX = 10;
 
-/** For who found nothing: a key of all projects asks for the project "default" unless another is said. */
+/** A hint after an empty result: without a project, a key for all projects looks in "default". */
 export async function projectHint(typed: Typed): Promise<string | undefined> {
   if (projectFor(typed) !== undefined) return undefined;
   const client = await clientFor(typed);
@@ -67,14 +67,14 @@ export async function projectHint(typed: Typed): Promise<string | undefined> {
   return `This looked in project "${caller.project}", since none was said. There are also: ${others.slice(0, NAMED_MAX).join(', ')}${more}. Say which is meant: --project ${first}, or HOLDFAST_PROJECT=${first}.`;
 }
 
-/** For who was not let in, and showed nothing. */
+/** A hint for a caller that was refused and sent no key. */
 export function keyHint(typed: Typed): string | undefined {
   const key = typed.text('access-key') ?? environmentWith('HOLDFAST_')['HOLDFAST_KEY'];
   if (key !== undefined && key !== '') return undefined;
   return 'HOLDFAST_KEY is not set in this shell. An admin makes keys with "holdfast keys create"; the first one was shown when "holdfast serve" first started.';
 }
 
-/** A misspelt HOLDFAST_URL would ask another coordinator than the one that was meant. */
+/** With a misspelt HOLDFAST_URL, the command would ask another coordinator than the user meant. */
 async function refuseUnknown(variables: Readonly<Record<string, string>>): Promise<void> {
   if (Object.keys(variables).every((name) => OWN.includes(name))) return;
   const { environmentSources } = await import('../../server/config.ts');

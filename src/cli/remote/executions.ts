@@ -1,4 +1,4 @@
-// holdfast get, history, explain: one execution, looked at.
+// `holdfast get`, `history` and `explain` show one execution.
 
 import { ask } from '../../client/calls.ts';
 import { type Failure, locatedMessage } from '../../execution/failure.ts';
@@ -80,14 +80,14 @@ async function explain(typed: Typed): Promise<ExitCode> {
   return 0;
 }
 
-// What an execution has done so far, as a tree: its steps in the order in which they began to show, below each
-// what belongs to it. Made from its history alone.
+// Builds a tree of an execution's steps from its history alone. Steps appear in the order of their
+// first event, with everything that belongs to them below.
 
 interface Node {
   readonly name: string;
   mark: Mark;
   note: string;
-  /** How often it was tried. */
+  /** The number of attempts. */
   tries: number;
   readonly below: Node[];
 }
@@ -104,7 +104,7 @@ interface Body {
   readonly status?: string;
 }
 
-/** So many of one name, all done, are one line. */
+/** At least this many finished steps of one name become one line. */
 const ALIKE_MIN = 4;
 
 export class StepTree {
@@ -156,7 +156,7 @@ export class StepTree {
     this.#settle(event, body, { mark: isRetried ? '↻' : '✗', note: `${why}${again}` });
   }
 
-  /** An undo is below what it undoes. */
+  /** A compensation appears below the step that it undoes. */
   #settle(event: HistoryMessage, body: Body, said: Pick<Node, 'mark' | 'note'>): void {
     const node = isUndo(body)
       ? this.#undoOf(String(body.key), event.name ?? '')
@@ -244,7 +244,7 @@ function drawn(nodes: readonly Node[], indent: string): readonly string[] {
 
 const BAR_WIDTH = 24;
 
-/** `{ done: 3, of: 10 }` is a bar, and so is a fraction; anything else is shown as it is. */
+/** Draws a bar for `{ done: 3, of: 10 }` and for a fraction. Shows any other value unchanged. */
 export function progressText(progress: unknown): string {
   const { done, of } = (progress ?? {}) as { readonly done?: unknown; readonly of?: unknown };
   if (typeof done === 'number' && typeof of === 'number' && of > 0) {

@@ -1,4 +1,4 @@
-// Lists come in pages: one, or all of them one after the other.
+// Prints lists in pages: one page, or all in turn.
 
 import type { CallOptions, Page } from '../../client/client.ts';
 import type { Address } from '../../protocol/messages/request.ts';
@@ -27,15 +27,15 @@ export const PAGE_FLAGS: Readonly<Record<string, Flag>> = {
 
 export interface Listing {
   readonly at: Extract<Address, `GET ${string}`>;
-  /** Those that no item has are left out. */
+  /** Columns; the table omits those that no item has. */
   readonly columns: readonly string[];
-  /** Flags that go into the query. */
+  /** Flags that become query parameters. */
   readonly filters: readonly string[];
-  /** Into the query besides. */
+  /** Further query parameters. */
   readonly query?: NonNullable<CallOptions['query']>;
-  /** As it stands in the table. */
+  /** Converts an item into its table row. */
   readonly rowOf?: (item: Row) => Row;
-  /** Below the table, for what no column has room for. */
+  /** A note below the table, for details without a column. */
   readonly noteOf?: (item: Row) => string | undefined;
 }
 
@@ -62,7 +62,7 @@ export async function showPages(
     }
     cursor = page.cursor;
   } while (typed.isSet('all') && cursor !== undefined);
-  // A page that is exactly full has a cursor, and after it there may be nothing.
+  // A page that is exactly full has a cursor, but nothing may follow it.
   const isMore = cursor !== undefined && (shown === 0 || (await ask(cursor, 1)).items.length > 0);
   if (isMore) printProblem(`There is more: --cursor ${cursor}, or --all`);
   else if (shown === 0 && !typed.isSet('json')) {
@@ -84,13 +84,13 @@ function isWorthShowing(item: Row, column: string): boolean {
   return !['', '[]', '{}'].includes(fieldOf(item, column));
 }
 
-// holdfast list, dead-letters, schedules, workers, leases: pages of what there is.
+// `holdfast list`, `dead-letters`, `schedules`, `workers` and `leases` print pages.
 
 interface List {
   readonly at: Listing['at'];
   readonly usage: string;
   readonly columns: readonly string[];
-  /** Flags that go into the query as they are. */
+  /** Flags that become query parameters unchanged. */
   readonly filters?: Readonly<Record<string, Flag>>;
   readonly forPeople?: Pick<Listing, 'rowOf' | 'noteOf'>;
 }

@@ -1,4 +1,4 @@
-// Answers of a coordinator, for people.
+// Formats a coordinator's responses for people.
 
 import { type Failure, locatedMessage } from '../../execution/failure.ts';
 import { failureText } from '../../execution/report.ts';
@@ -8,7 +8,7 @@ import { plain, print, printLine, printTable } from '../screen.ts';
 
 export type Row = Readonly<Record<string, unknown>>;
 
-/** `unit.dueAt` is what `unit` has as `dueAt`. */
+/** `unit.dueAt` is the field `dueAt` of `unit`. */
 export function fieldOf(row: Row, path: string): string {
   const value = path
     .split('.')
@@ -21,7 +21,7 @@ export function shownValue(value: unknown): string {
   return typeof value === 'string' ? value : JSON.stringify(value);
 }
 
-/** Each thing that it has, below each other. */
+/** Prints each field on a line. */
 export function printFields(row: Row): void {
   printTable(
     Object.entries(row)
@@ -42,7 +42,7 @@ export function showResult(result: ResultMessage, isJson: boolean): ExitCode {
   return result.status === 'completed' ? 0 : 1;
 }
 
-/** `TypeError at step:charge#1: message (order.ts:16)`. */
+/** Such as `TypeError at step:charge#1: message (order.ts:16)`. */
 export function failureNote({ at, ...failure }: NonNullable<ResultMessage['failure']>): string {
   return failureText({
     ...failure,
@@ -53,18 +53,20 @@ export function failureNote({ at, ...failure }: NonNullable<ResultMessage['failu
 const SECONDS_FROM = 11;
 const SECONDS_TO = 23;
 
-/** When, what, and what is known of it. */
+/** The time, the kind, the name, and a note. */
 export function eventRow({ at, kind, name, body }: HistoryMessage): readonly string[] {
   const what = isUndo(body) ? `undo ${name ?? ''}` : (name ?? '');
   return [at.slice(SECONDS_FROM, SECONDS_TO), isLog(kind) ? 'log' : kind, what, noteOf(body)];
 }
 
-/** Of an event: a line of `ctx.log`. */
+/** True for a line of `ctx.log`. */
 export function isLog(kind: string): boolean {
   return kind === 'progressed';
 }
 
-/** A compensation is a step in history, under the name of the step that it undoes; its key says so. */
+/**
+ * A compensation is a step in history, under the name of the step that it undoes. Its key marks it.
+ */
 export function isUndo(body: unknown): boolean {
   const { key } = (body ?? {}) as { readonly key?: unknown };
   return typeof key === 'string' && key.startsWith('undo:');
@@ -72,7 +74,7 @@ export function isUndo(body: unknown): boolean {
 
 interface Body {
   readonly failure?: Partial<Failure>;
-  /** A line of `ctx.log`, whose data is `out`. */
+  /** A line of `ctx.log`; its data is `out`. */
   readonly log?: unknown;
   readonly out?: unknown;
 }
@@ -89,7 +91,7 @@ export function noteOf(body: unknown): string {
     .join(', ');
 }
 
-/** By which a replay finds its place; the name of the call is shown beside it. */
+/** Fields that only a replay needs; the call's name is shown beside them. */
 const FOR_REPLAYS: ReadonlySet<string> = new Set(['key', 'last', 'with', 'saga', 'taken']);
 const LISTED_MAX = 3;
 
@@ -100,7 +102,7 @@ function listed(value: unknown): string {
   return left > 0 ? `${some} and ${left} more` : some;
 }
 
-/** What came of a step, if it came to anything. */
+/** The result of a step, if it has one. */
 export function outOf(body: unknown): string {
   return shownValue((body as { readonly out?: unknown } | null | undefined)?.out);
 }

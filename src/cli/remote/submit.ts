@@ -1,4 +1,4 @@
-// holdfast submit: what shall run, with which input.
+// `holdfast submit` submits an execution of a pipeline or a template.
 
 import { ask } from '../../client/calls.ts';
 import type { Executions } from '../../client/executions.ts';
@@ -53,7 +53,7 @@ export const submitCommand: CommandSpec = {
 async function execute(typed: Typed): Promise<ExitCode> {
   const client = await clientFor(typed);
   const { executions } = client;
-  // Not by `executions.submit`, which makes a Node warning of what is printed here.
+  // Not `executions.submit`, which would turn the printed warning into a Node warning.
   const submitted = await ask(client, 'POST /v1/executions', await bodyOf(typed));
   if (typed.isSet('json')) printLine(submitted);
   else print(`${submitted.id} ${submitted.existing ? 'was submitted before' : 'submitted'}`);
@@ -62,7 +62,7 @@ async function execute(typed: Typed): Promise<ExitCode> {
   return showResult(await waitedFor(executions, submitted.id), typed.isSet('json'));
 }
 
-/** Long enough for a worker that is there to have taken it. */
+/** Long enough for a running worker to claim it. */
 const FIRST_LOOK_MS = 5_000;
 const LOOK_MS_MAX = 60_000;
 
@@ -80,18 +80,18 @@ async function waitedFor(executions: Executions, id: string): Promise<ResultMess
 interface WaitingParts {
   readonly executions: Pick<Executions, 'explain'>;
   readonly timers: Pick<Timers, 'pause'>;
-  /** Never to where the result goes. */
+  /** Must not write to the stream of the result. */
   readonly say: (line: string) => void;
   readonly over: AbortSignal;
 }
 
-/** Prints what the execution waits for, when that is not what was printed last. Looks become rarer. */
+/** Prints the reason for the wait whenever it changes. The interval grows. */
 export async function tellWaiting(parts: WaitingParts, id: string): Promise<void> {
   const { executions, timers, say, over } = parts;
   let told: string | undefined;
   for (let ms = FIRST_LOOK_MS; ; ms = Math.min(2 * ms, LOOK_MS_MAX)) {
     await timers.pause(ms, over);
-    // A hint: where it cannot be had, the result is waited for all the same.
+    // Only a hint: if it fails, keep waiting for the result.
     const explained = over.aborted
       ? undefined
       : await executions.explain(id).catch(() => undefined);

@@ -1,5 +1,5 @@
-// holdfast watch: what happens to an execution, as it happens, until it has ended. It is told, and does not ask:
-// one stream of events, which goes on after the last one seen when the connection was cut.
+// `holdfast watch` shows the events of an execution until it ends. It reads one stream of events
+// instead of polling. After a broken connection, the stream continues after the last event.
 
 import type { Seen } from '../../client/client.ts';
 import type { HistoryMessage } from '../../protocol/messages/execution.ts';
@@ -34,7 +34,7 @@ async function execute(typed: Typed): Promise<ExitCode> {
 
 interface Screen {
   show(seen: Seen): void;
-  /** What is no part of what happened. */
+  /** Shows a message that is not an event of the execution. */
   say(text: string): void;
   end(): void;
 }
@@ -67,7 +67,7 @@ function printEvent(event: HistoryMessage): void {
   print(cut(cells.join('  ').trimEnd(), width));
 }
 
-/** On a terminal it is written over itself; elsewhere only what it is in the end. */
+/** Redraws the tree on a terminal; elsewhere prints it once, at the end. */
 class TreeScreen implements Screen {
   readonly #isLive: boolean;
   readonly #tree: StepTree = new StepTree();
@@ -106,7 +106,8 @@ class TreeScreen implements Screen {
     if (!this.#isLive) return;
     const { stdout } = process;
     const all = [...this.#lines(), ...(this.#said === '' ? [] : [this.#said])];
-    // What does not fit on the screen could not be written over: the last of it is what moves.
+    // Lines beyond the screen cannot be overwritten, so show the head and the last lines, which
+    // change.
     const fitting =
       all.length < stdout.rows ? all : [...all.slice(0, 1), ...all.slice(2 - stdout.rows)];
     const up = this.#height === 0 ? '' : `\u001b[${this.#height}A`;
