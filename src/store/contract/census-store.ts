@@ -1,15 +1,18 @@
-// The part of the port that counts, for operators and for metrics (X-40, X-41). Nothing depends on what it says.
+// The part of the store port that counts executions for operators and metrics (X-40, X-41). No
+// decision depends on these counts.
 
 import type { Lane } from '../../execution/execution.ts';
 import type { ProjectName } from '../../execution/names.ts';
 import type { SessionId } from '../../lease/names.ts';
 
 export interface CensusStore {
-  /** How many executions these sessions run now, by session and lane; none is left out. */
+  /**
+   * Counts the executions that these sessions run now, by session and lane. It has no upper bound.
+   */
   inFlight(query: CountInFlight): Promise<readonly InFlight[]>;
-  /** How many are ready and how many run, by lane; each is counted up to `max`. */
+  /** Counts ready and running executions by lane, each up to `max`. */
   depth(query: CountDepth): Promise<readonly Depth[]>;
-  /** Something outside that claims or times suffer from, for people who operate the store. */
+  /** Returns a problem outside the store that slows claims or distorts time, for operators. */
   findProblem?(): Promise<StoreProblem | undefined>;
 }
 
@@ -20,7 +23,7 @@ export interface StoreProblem {
 
 export interface CountInFlight {
   readonly sessions: readonly SessionId[];
-  /** Of this one only; of all when undefined. */
+  /** Counts all projects when absent. */
   readonly project?: ProjectName;
 }
 
@@ -32,13 +35,13 @@ export interface InFlight {
 
 export interface CountDepth {
   readonly max: number;
-  /** Of this one only; of all when undefined. */
+  /** Counts all projects when absent. */
   readonly project?: ProjectName;
 }
 
 export interface Depth {
   readonly lane: Lane;
-  /** A worker could claim them now, limits of their keys apart. */
+  /** Executions that a worker could claim now, ignoring the limits of their keys. */
   readonly ready: number;
   readonly running: number;
 }

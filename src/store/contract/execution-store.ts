@@ -1,11 +1,14 @@
-// The port for executions. Every verb is a whole transition in one transaction with its guard in the
-// predicate; history is part of it. Verbs of owners carry the fence of their claim. They take one item
-// and are made for batches: a store gathers what is asked for while a flush is under way into the next
-// one (group commit), so ten thousand calls cost a few transactions.
+// The port for executions. Every verb is one transition in one transaction: its guard is in the
+// predicate, and it writes the history. Owners pass the fence of their claim. Each verb takes one
+// item, but stores batch them (group commit): calls that arrive during a flush go into the next
+// one. Ten thousand calls therefore cost a few transactions.
 //
-// Like the kernel's ports, a store answers with unions and throws only StoreUnavailable (known not
-// applied), OutcomeUnknown (may have been applied; the same call may be repeated, and is answered as
-// if it were the first), StoreCorrupt and, by whatever writes, StoreSealed (EX-1).
+// Like the kernel's ports, a store returns unions and throws only these faults:
+// - StoreUnavailable: nothing was applied.
+// - OutcomeUnknown: the call may have been applied. The caller can repeat it and gets the same
+//   answer.
+// - StoreCorrupt: a row breaks a rule.
+// - StoreSealed: the call writes, and the store is sealed (EX-1).
 
 import type { Bell } from '../../execution/bell.ts';
 import type {
@@ -69,8 +72,8 @@ export interface ExecutionStore
     Bell {}
 
 /**
- * What a worker asks of a store. A coordinator elsewhere offers this much to its workers, and sees to schedules,
- * deadlines, awaits and bulk acts itself.
+ * The store interface that a worker needs. A remote coordinator offers this much to its workers. It
+ * handles schedules, deadlines, awaits and bulk operations itself.
  */
 export interface WorkerStore extends SessionHost, Pick<KernelStore, 'durability' | 'close'> {
   readonly sessions: SessionHost['sessions'] & Pick<SessionStore, 'sweep'>;
@@ -85,54 +88,74 @@ export interface WorkerExecutions
     BlobStore,
     Bell {}
 
-/** What workers do. */
+/** The verbs of workers. */
 export interface ExecutionOwning {
-  /** When its answer was lost, what it took comes with the next one of the same session (X-25). */
+  /** If the answer is lost, the session's next claim returns the same executions again (X-25). */
   claim(request: Claim): Promise<ClaimAnswer>;
-  /** What a session runs, as it was claimed, by fence: for who has lost an answer on the way (X-27). */
+  /**
+   * Lists the executions that a session runs, as it claimed them, by fence. A worker calls it after
+   * it lost an answer (X-27).
+   */
   carried(query: ReadCarried): Promise<readonly Claimed[]>;
-  /** How many more executions would make it faster now; with more it would only be busier. */
+  /**
+   * The number of further executions that would raise throughput now. Beyond that, calls only wait
+   * longer.
+   */
   room(): number;
-  /** Appends to the history of a running execution, which stays with its owner. */
+  /** Appends to the history of a running execution. Its owner keeps it. */
   record(request: OwnerWrite): Promise<Recorded>;
-  /** As `record`, together with writes of the user's own in the same transaction. */
+  /** Like `record`, together with the user's own writes in the same transaction. */
   transact<Result>(request: Transact<Result>): Promise<Transacted<Result>>;
-  /** The execution ends for good. */
+  /** Ends the execution for good. */
   finish(request: Finish): Promise<Finished>;
-  /** The execution waits for time, children or messages; nobody owns it meanwhile. */
+  /** Lets the execution wait for a time, children or messages. It has no owner meanwhile. */
   park(request: Park): Promise<Parked>;
-  /** The owner lets go; the execution is queued again, now or later, or blocked until somebody acts. */
+  /**
+   * Ends the claim. The execution is queued again, now or later, or blocked until an operator acts.
+   */
   giveBack(request: GiveBack): Promise<GivenBack>;
-  /** Messages after `after`, in order. */
+  /** Returns messages after `after`, in order. */
   inbox(query: ReadInbox): Promise<readonly InboxMessage[]>;
 }
 
-/** What everybody else does. */
+/** The verbs of all other callers. */
 export interface ExecutionCommands {
   submit(request: Submit & Audited): Promise<SubmitAnswer>;
-  /** As `submit`, within a transaction of the caller's own, on stores that can: it is there when that commits. */
+  /**
+   * Like `submit`, within the caller's own transaction, on stores that support it. The execution
+   * exists once that transaction commits.
+   */
   submitWithin?(client: TransactionClient, request: Submit): Promise<SubmitAnswer>;
   cancel(request: Cancel): Promise<CommandAnswer>;
   pause(request: Command): Promise<CommandAnswer>;
-  /** Takes away `paused`, and `blocked` too. */
+  /** Removes the holds `paused` and `blocked`. */
   resume(request: Command): Promise<CommandAnswer>;
   signal(request: Signal): Promise<CommandAnswer>;
-  /** Ends what is past its deadline, cancels children of the ended, forgets keys; a page at a time. */
+  /**
+   * Ends executions past their deadline, cancels children of ended parents and deletes unused keys,
+   * one page per call.
+   */
   maintain(request: Maintain): Promise<Maintained>;
 }
 
 export interface ExecutionReads {
-  /** What this submission would be answered with if its id or key is taken; else undefined. */
+  /**
+   * Returns the answer that this submission would get if its id or key is taken. Otherwise
+   * undefined.
+   */
   submitted(request: Submit): Promise<SubmitAnswer | undefined>;
   read(id: ExecutionId): Promise<ExecutionRecord | undefined>;
-  /** Those of `ids` that are there, in their order. */
+  /** Returns the executions among `ids` that exist, in the order of `ids`. */
   readMany(ids: readonly ExecutionId[]): Promise<readonly ExecutionRecord[]>;
-  /** How executions ended: those of `ids` that have. */
+  /** Returns how executions ended, for those among `ids` that have ended. */
   outcomes(ids: readonly ExecutionId[]): Promise<readonly Outcome[]>;
   history(query: ReadHistory): Promise<readonly HistoryEvent[]>;
-  /** All of each, in order, while the bodies of all together have at most `bytesMax`. The rest is left out. */
+  /**
+   * Returns whole histories, in order, while their bodies have at most `bytesMax` bytes together.
+   * It omits the rest.
+   */
   histories(query: ReadHistories): Promise<readonly WholeHistory[]>;
-  /** Of the bodies of all its events; 0 when it is not there. */
+  /** The size of all event bodies together; 0 when the execution does not exist. */
   historyBytes(id: ExecutionId): Promise<number>;
   list(query: ListExecutions): Promise<readonly ExecutionRecord[]>;
   children(query: ListChildren): Promise<readonly ChildSummary[]>;
@@ -145,14 +168,14 @@ type Refused<Why> = { readonly kind: 'refused' } & Why;
 // Submitting -------------------------------------------------------------------------------------
 
 export interface Submit extends Submission {
-  /** Not before this long from now. */
+  /** The earliest start, in milliseconds from now. */
   readonly delayMs?: number;
-  /** What the `submitted` event says. */
+  /** The body of the `submitted` event. */
   readonly body?: Payload;
 }
 
 export type SubmitAnswer =
-  /** `existing` when the same id or key was submitted before with the same intent. */
+  /** `existing` is true when the same id or key was submitted before with the same intent. */
   | { readonly kind: 'submitted'; readonly id: ExecutionId; readonly existing: boolean }
   | Refused<SubmitRefusal>;
 
@@ -161,15 +184,24 @@ export type SubmitAnswer =
 export interface Claim {
   readonly session: SessionId;
   readonly pipelines: readonly PipelineName[];
-  /** That its worker announced: what is pinned to it, beside what is pinned to none (RE-9). */
+  /**
+   * The release that the worker announced. The claim then includes executions pinned to it, beside
+   * unpinned ones (RE-9).
+   */
   readonly release?: string;
-  /** Only what is of this project; of all unless said. */
+  /** Claims executions of all projects when absent. */
   readonly project?: ProjectName;
-  /** How many of each lane at most. Projects share them fairly. */
+  /** The most executions to claim per lane. Projects share them fairly. */
   readonly shares: readonly { readonly lane: Lane; readonly limit: number }[];
-  /** How long whoever claims has lived, where its session is younger: for suspects (X-55). */
+  /**
+   * The age of the claiming process, if it is older than its session. The store uses it to decide
+   * about suspects (X-55).
+   */
   readonly livedMs?: number;
-  /** From 0 to 1: with which project it begins, where there is not enough for all. Without it, the longest ready. */
+  /**
+   * A number from 0 to 1. It picks the project to serve first when there is not enough for all.
+   * Without it, the project that waited longest is first.
+   */
   readonly dice?: number;
 }
 
@@ -177,23 +209,23 @@ export type ClaimAnswer =
   | {
       readonly kind: 'claimed';
       readonly claims: readonly Claimed[];
-      /** There may be more that is ready: claim again without waiting for a ring. */
+      /** More executions may be ready. Claim again without waiting for a wakeup. */
       readonly more: boolean;
-      /** When the next execution of these pipelines becomes ready, if one will by itself. */
+      /** When the next execution of these pipelines becomes ready by time, if one will. */
       readonly nextReadyInMs?: number;
-      /** Sessions are overdue: a sweep would find their work. */
+      /** Some sessions are overdue. A sweep would free their work. */
       readonly overdue: boolean;
     }
   | Refused<ClaimRefusal>;
 
-/** A connection of the store's own driver, with a transaction open. */
+/** A connection of the store's own driver, with an open transaction. */
 export interface TransactionClient {
   query(...given: never[]): unknown;
 }
 
 export interface ReadCarried {
   readonly session: SessionId;
-  /** Only what was claimed after this fence; 0: all. */
+  /** Returns only claims after this fence. Pass 0 for all. */
   readonly after: number;
   readonly limit: number;
 }
@@ -201,39 +233,45 @@ export interface ReadCarried {
 export interface Claimed {
   readonly execution: ExecutionRecord;
   readonly fence: Fence;
-  /** How the claim before this one ended. `lost`: its session did, and what it was doing is not known. */
+  /**
+   * The outcome of the previous claim. `lost` means that its session ended, so its last actions are
+   * unknown.
+   */
   readonly previous: 'none' | 'parked' | 'given-back' | 'lost';
   readonly claimedAt: Instant;
 }
 
-/** What every write of an owner carries. */
+/** The part that all writes of an owner share. */
 export interface OwnerWrite {
   readonly id: ExecutionId;
   readonly fence: Fence;
   readonly session: SessionId;
-  /** Seq of the first of `events`; they follow each other. Repeating a write with the same is safe. */
+  /** The seq of the first event; the others follow. Repeating a write with the same seq is safe. */
   readonly seq: number;
   readonly events: readonly NewEvent[];
   readonly children?: readonly Submit[];
-  /** Opened with it (W-1). */
+  /** Awaits to open with this write (W-1). */
   readonly awaits?: readonly OpenAwait[];
   readonly attachments?: readonly Attachment[];
   readonly progress?: Payload;
-  /** Of who writes, as a coordinator found out: for who counts, and a replay is answered in its own project only (X-4). */
+  /**
+   * The writer's project, as the coordinator found it. Quotas count by it, and replays return
+   * answers only within it (X-4).
+   */
   readonly project?: ProjectName;
 }
 
 export type Recorded =
   | {
       readonly kind: 'recorded';
-      /** When this differs from what the owner knows, it must read the inbox. */
+      /** When this differs from the owner's count, the owner must read its inbox. */
       readonly news: number;
       readonly at: Instant;
     }
   | Refused<OwnerRefusal>;
 
 export interface Transact<Result> extends Omit<OwnerWrite, 'events'> {
-  /** Sees the store's own connection, inside the transaction: synchronous on SQLite. */
+  /** Receives the store's own connection, inside the transaction. It is synchronous on SQLite. */
   work(connection: unknown): Result | Promise<Result>;
   events(result: Result): readonly NewEvent[];
 }
@@ -245,36 +283,51 @@ export type Transacted<Result> =
       readonly at: Instant;
       readonly result: Result;
     }
-  /** `work` threw; nothing was written. */
+  /** `work` threw. Nothing was written. */
   | { readonly kind: 'threw'; readonly error: unknown }
   | Refused<OwnerRefusal>;
 
 export interface Finish extends OwnerWrite {
   readonly status: TerminalStatus;
-  /** For the parent, when there is one: what `child-ended` says. */
+  /** The body of the parent's `child-ended` message, if there is a parent. */
   readonly outcome?: Payload;
-  /** Continued under the same key and concurrency place by this one, which gets what nobody acted on. */
+  /**
+   * The execution that continues this one. It takes over the key, the concurrency slot and the
+   * messages that were not acted on.
+   */
   readonly successor?: Submit;
-  /** With a successor: messages after this one were not read by the owner, and go on (X-71). */
+  /**
+   * With a successor: the owner did not read messages after this one. They go to the successor
+   * (X-71).
+   */
   readonly newsSeen?: number;
-  /** With a successor: messages that were read and not acted on, and go on too. */
+  /**
+   * With a successor: messages that the owner read but did not act on. They go to the successor
+   * too.
+   */
   readonly unread?: readonly number[];
-  /** When it ends as `failed` or `quarantined` (Y-10). */
+  /** Present when the execution ends as `failed` or `quarantined` (Y-10). */
   readonly deadLetter?: DeadLetter;
-  /** It opened awaits that have not settled (W-9). Wrong only in being said in vain. */
+  /** The execution may have open awaits (W-9). Passing true without need only costs a lookup. */
   readonly leavesAwaits?: boolean;
 }
 
 export type Finished = { readonly kind: 'finished'; readonly at: Instant } | Refused<OwnerRefusal>;
 
 export interface Park extends OwnerWrite {
-  /** Wakes by itself after this long. */
+  /** Wakes the execution after this long. */
   readonly wakeInMs?: number;
-  /** How many children must end before they wake it; zero when it waits for none, or for any. */
+  /**
+   * The number of children that must end before they wake it. Zero when it waits for none, or for
+   * any.
+   */
   readonly wakeAfter: number;
-  /** Refused when more has arrived (X-5). */
+  /**
+   * The last message that the owner read. The store refuses to park when a later one has arrived
+   * (X-5).
+   */
   readonly newsSeen: number;
-  /** There are registered compensations (Y-3). */
+  /** The execution has registered compensations (Y-3). */
   readonly compensable?: boolean;
 }
 
@@ -282,14 +335,17 @@ export type Parked = { readonly kind: 'parked' } | Refused<OwnerRefusal> | Refus
 
 export interface GiveBack extends OwnerWrite {
   readonly delayMs?: number;
-  /** Open, explained, and left alone until it is resumed. */
+  /** The execution stays open and blocked, with an explanation, until an operator resumes it. */
   readonly blocked?: boolean;
   readonly paused?: boolean;
-  /** Of who gives back because of a message: refused when more has arrived (X-5). */
+  /**
+   * The last message that the owner read, if it gives back because of a message. The store refuses
+   * when a later one has arrived (X-5).
+   */
   readonly newsSeen?: number;
-  /** There are registered compensations (Y-3). */
+  /** The execution has registered compensations (Y-3). */
   readonly compensable?: boolean;
-  /** It undoes from here on (Y-2). */
+  /** The execution compensates from here on (Y-2). */
   readonly compensating?: boolean;
 }
 
@@ -309,11 +365,11 @@ export interface ReadInbox {
 export interface Command extends Audited {
   readonly id: ExecutionId;
   readonly project: ProjectName;
-  /** Who and why, as the event and the inbox message say it. */
+  /** The actor and the reason, as the event and the inbox message record them. */
   readonly body: Payload;
 }
 
-/** Y-23: for one item of a bulk job. */
+/** A cancel can belong to one item of a bulk job (Y-23). */
 export interface Cancel extends Command {
   readonly job?: ExecutionId;
 }
@@ -334,10 +390,10 @@ export interface Maintain {
 export interface Maintained {
   readonly overdue: readonly ExecutionId[];
   readonly cancelled: number;
-  /** Concurrency and rate keys that nobody used any more (X-26). */
+  /** The number of unused concurrency and rate keys that were deleted (X-26). */
   readonly forgotten: number;
   readonly more: boolean;
-  /** Until the next schedule is due; zero when one is. */
+  /** Time until the next schedule is due; zero when one is due now. */
   readonly nextScheduleInMs?: number;
 }
 
@@ -347,7 +403,7 @@ export interface Outcome {
   readonly id: ExecutionId;
   readonly status: TerminalStatus;
   readonly endedAt: Instant;
-  /** The event that ended it. */
+  /** The event that ended the execution. */
   readonly event: HistoryEvent;
 }
 
@@ -370,12 +426,12 @@ export interface WholeHistory {
 export interface ListExecutions {
   readonly project: ProjectName;
   readonly status?: readonly Status[];
-  /** Without it, the engine's own pipelines are left out (X-22). */
+  /** Without it, the list omits the engine's own pipelines (X-22). */
   readonly pipeline?: PipelineName;
   readonly tag?: string;
   readonly attribute?: AttributeFilter;
   readonly hold?: Hold;
-  /** Newest first; goes on below this id. */
+  /** The list is newest first and continues below this id. */
   readonly before?: ExecutionId;
   readonly limit: number;
 }
@@ -415,6 +471,6 @@ export interface Attachment {
   readonly name: string;
   readonly type: string;
   readonly bytes: Uint8Array;
-  /** When `bytes` went through a codec: which, and how many the content has. */
+  /** Present when `bytes` went through a codec: its name, and the size of the decoded content. */
   readonly sealed?: { readonly by: string; readonly size: number };
 }

@@ -1,21 +1,27 @@
-// The port of values that are kept apart. Whose they are: ADR 0032.
+// The port for values that are stored apart from rows. ADR 0032 describes which projects own them.
 
 import type { ExecutionId, ProjectName } from '../../execution/names.ts';
 
-/** Values too large for a row: written before anything refers to them, under their digest. */
+/**
+ * Stores values that are too large for a row. Callers write them, under their digest, before any
+ * row refers to them.
+ */
 export interface BlobStore {
-  /** The project has it from then on. */
+  /** Gives the project access to the blob from then on. */
   putBlob(blob: Blob): Promise<void>;
-  /** Undefined unless the project has it (X-28). */
+  /** Returns undefined unless the project has the blob (X-28). */
   getBlob(query: ReadBlob): Promise<Uint8Array | undefined>;
-  /** For who has found the digests in rows of the project: of those from before, it has them then (X-29). */
+  /** Gives the project older blobs whose digests the caller found in the project's rows (X-29). */
   attributeBlobs(request: AttributeBlobs): Promise<void>;
 }
 
 export interface PayloadStore extends BlobStore {
-  /** Those of `digests` that the project has not. */
+  /** Returns the digests that the project does not have. */
   missingBlobs(query: BlobsOf): Promise<readonly string[]>;
-  /** Running executions of the project in whose rows the digest of a blob from before stands, as whatever. */
+  /**
+   * Lists running executions of the project whose rows contain the digest of an older blob, in any
+   * field.
+   */
   referring(query: ReadBlob): Promise<readonly ExecutionId[]>;
 }
 
@@ -34,6 +40,9 @@ export interface BlobsOf {
 }
 
 export interface AttributeBlobs extends BlobsOf {
-  /** Only those that a build of before has put in the last so many milliseconds: one runs, or has just run. */
+  /**
+   * Limits this to blobs that an older build wrote within this time. Such a build is then running,
+   * or was until recently.
+   */
   readonly putWithinMs?: number;
 }

@@ -1,15 +1,16 @@
-// What can be said of a store without opening it: nothing is written, nothing is migrated.
+// A description of a store made without opening it: inspecting a store writes nothing and applies
+// no migration.
 
 export interface StoreReport {
   readonly kind: 'sqlite' | 'postgres';
-  /** There is something of ours. */
+  /** The location contains a Holdfast store. */
   readonly exists: boolean;
-  /** Migrations, by name: those that were applied, and those that this build has. */
+  /** The names of the migrations that were applied, and of those that this build has. */
   readonly applied: readonly string[];
   readonly known: readonly string[];
-  /** Those of newer builds which say that this one must not run. */
+  /** Migrations of newer builds that forbid this build to run. */
   readonly forbidding: readonly string[];
-  /** By how much the store's clock is ahead of the host's. */
+  /** Milliseconds by which the store's clock is ahead of the host's. */
   readonly clockAheadMs: number;
   readonly facts: readonly StoreFact[];
 }
@@ -18,6 +19,6 @@ export interface StoreReport {
 export interface StoreFact {
   readonly name: string;
   readonly found: string;
-  /** What to do, when it is not as it should be. */
+  /** How to correct the setting, if it is wrong. */
   readonly change?: string;
 }
