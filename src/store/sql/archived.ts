@@ -1,4 +1,4 @@
-// The index of what was archived (F-7).
+// The index of archived executions (F-7).
 
 import type { ExecutionId } from '../../execution/names.ts';
 import type { ArchivedExecution } from '../../features/retention/model.ts';
@@ -19,7 +19,7 @@ const NAMES = [
   ...['key', 'tags', 'parent_id', 'redrive_of', 'place', 'digest'],
 ];
 
-// Whoever removes it has found its row, so nobody else has written this.
+// The transaction that removes the execution holds its row, so no other one writes this.
 const KEEP = sql(`
   insert into hf.archived (${NAMES.join(', ')})
   values (${NAMES.map((name) => `:${name}`).join(', ')})
@@ -37,13 +37,13 @@ const READ = sql(`
     from hf.archived as a
    where a.id = :id`);
 
-/** Labels of `a` of a kind. */
+/** Selects the labels of `a` that have this kind. */
 const labels = (kind: number): string =>
   `hf.archived_label as l where l.project = :project and l.kind = ${kind} and l.ended_at = a.ended_at and l.execution_id = a.id`;
 
 /**
- * One index leads, in the order of the list; the rest is checked on the way. Bounds are never null: an index would
- * not be entered by what may be.
+ * One index gives the order of the list; the statement checks the other filters row by row. Bounds
+ * are never null, because a bound that may be null keeps the planner from using the index.
  */
 function listBy(
   lead: string,
@@ -75,7 +75,7 @@ const BY_LABEL = listBy(
   ['w.ended_at', 'w.execution_id'],
 );
 
-// As far as it matters: the rarest leads.
+// Counts up to a limit that is enough to find the rarest label, which leads the list.
 const COUNT = sql(`
   select count(*) as found
     from (select 1
@@ -123,7 +123,7 @@ function* listArchived(query: ListArchived): Script<readonly ArchivedExecution[]
 const FIRST_ID = '00000000-0000-0000-0000-000000000000';
 const LAST_ID = 'ffffffff-ffff-ffff-ffff-ffffffffffff';
 
-/** Below this, and before `to`: whichever comes first. */
+/** Returns the lower of two upper bounds: the page mark and `to`. */
 function belowOf({ to, before }: ListArchived): { belowAt: number; belowId: string } {
   const isBelow = before !== undefined && (to === undefined || before.endedAt < to);
   if (isBelow) return { belowAt: before.endedAt, belowId: before.id };

@@ -1,4 +1,4 @@
-// The audit: who did what (J-1 … J-9).
+// The audit log: which actor did what (J-1 … J-9).
 
 import { auditOf, type Changed, changedByAct, noteRecord } from '../../features/audit/decide.ts';
 import type { Audited, AuditRecord } from '../../features/audit/model.ts';
@@ -16,7 +16,7 @@ import { all, type Gateway, one, type Script, type Sql, sql, wrote } from './scr
 
 const COLUMNS = 'id, at, project, actor, act, target_kind, target_id, reason, was, became';
 
-// J-3: the first one of an id stays. Without a time it is of now.
+// The first record of an id stays (J-3). Without a time, the record gets the current one.
 const WRITE = sql(`
   insert into hf.audit (${COLUMNS})
   values (:id, coalesce(:at, hf_now()), :project, :actor, :act, :target_kind, :target_id, :reason, :was, :became)
@@ -64,7 +64,7 @@ export function auditsOf({
   };
 }
 
-/** J-1: in the transaction of its act. */
+/** Runs in the transaction of the operation that it records (J-1). */
 export function* writeAudit(
   request: Audited,
   changed: Changed | undefined,
@@ -74,13 +74,13 @@ export function* writeAudit(
   if (record !== undefined) yield* all(WRITE, fromAudit(record));
 }
 
-/** J-9. */
+/** Records an operation that shares no transaction with the audit (J-9). */
 function* recordAct(request: RecordAct): Script<void> {
   const record = auditOf(request, changedByAct(request), 0 as Instant);
   if (record !== undefined) yield* all(WRITE, { ...fromAudit(record), at: null });
 }
 
-/** J-5. A repeated one finds itself. */
+/** Adds a person's note to an execution (J-5). A repeated call finds its own record. */
 function* note({ id, project, audit }: Note): Script<NoteAnswer> {
   const row = fromAudit(noteRecord(audit, { id, project }, 0 as Instant));
   const isNoted = (yield* wrote(NOTE, row)) || (yield* one(IS_KNOWN, row)) !== undefined;

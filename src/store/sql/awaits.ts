@@ -1,6 +1,7 @@
-// Awaits: opened with an owner's write, answered, changed by outsiders, closed by an end (W-1 … W-10). Every write
-// locks the row of the execution first, so that an early answer and the opening of its unit cannot miss each other
-// (W-2), and a settled unit can tell its execution.
+// Awaits (W-1 … W-10). An owner's write opens them, outsiders answer and change them, and the end
+// of the execution closes them. Every write locks the execution's row first. An early answer and
+// the opening of its unit therefore cannot miss each other (W-2), and a settled unit can message
+// its execution.
 
 import { deliver } from '../../execution/decide/deliver.ts';
 import type { ExecutionRecord } from '../../execution/execution.ts';
@@ -86,7 +87,7 @@ function* saveUnits(units: readonly AwaitUnit[]): Script<void> {
   if (units.length > 0) yield* all(SAVE_UNITS, { rows: JSON.stringify(units.map(fromAwaitUnit)) });
 }
 
-// An early answer has a row before its unit has one (W-2). `name` is that of the unit.
+// An early answer gets a row before its unit has one (W-2). `name` is the unit's name.
 const SAVE_INTERACTIONS = sql(`
   insert into hf.interaction as i (${columnNames(INTERACTION).join(', ')}, name)
   select n.*
@@ -126,7 +127,7 @@ const CLOSE_OTHERS = sql(`
      and call = :call
      and coalesce(status = ${OPEN}, false) -- guard: open`);
 
-// W-5: counted always, kept while there is room.
+// Every late answer is counted, but kept only while there is room (W-5).
 const COUNT_LATE = sql('update hf.interaction set late = late + 1 where id = :id');
 
 const KEEP_LATE = sql(`
@@ -136,12 +137,12 @@ const KEEP_LATE = sql(`
    where i.id = :id
      and i.late <= ${LATE_ANSWERS_MAX} -- guard: room`);
 
-/** It was counted. */
+/** The caller has already counted the answer. */
 function* keepLate({ id, answer }: LateAnswer): Script<void> {
   yield* all(KEEP_LATE, { id, ...answer });
 }
 
-/** With the execution locked; as it is afterwards, when it was told. */
+/** Applies changes to a locked execution. Returns the execution after the messages that it got. */
 function* applyAll(
   execution: ExecutionRecord,
   changes: readonly AwaitChange[],
@@ -177,7 +178,10 @@ const EARLY_OF = sql(`
      and i.call = any (:calls)
      and coalesce(i.status = ${EARLY}, false)`);
 
-/** W-1: of one that is open; a unit that is there already is left alone. The execution, as it is then. */
+/**
+ * Opens awaits for an open execution (W-1). Units that already exist stay as they are. Returns the
+ * execution after the messages that it got.
+ */
 export function* openAwaits(
   execution: ExecutionRecord,
   awaits: readonly OpenAwait[],
@@ -202,7 +206,7 @@ const OPEN_UNITS = sql(`
      and coalesce(u.status = ${AWAIT_CODES.open}, false) -- guard: open-unit
      for no key update of u`);
 
-// An early answer that was never taken up came too late.
+// An early answer whose unit never opened counts as late.
 const KEEP_EARLY = sql(`
   insert into hf.late_answer (interaction_id, n, answer, digest, answered_by, answered_at)
   select i.id, i.late + 1, i.answer, i.digest, i.answered_by, i.answered_at
@@ -222,7 +226,10 @@ const CLOSE_LEFT = sql(`
    where execution_id = :id
      and coalesce(status in (${OPEN}, ${EARLY}), false) -- guard: left`);
 
-/** W-9: as the execution ends, with its row locked. The execution gets no message. */
+/**
+ * Closes all awaits of an execution that ends, with its row locked (W-9). The execution gets no
+ * message.
+ */
 export function* closeAwaits(id: ExecutionId, now: Instant): Script<void> {
   const units = yield* all<AwaitUnitRow>(OPEN_UNITS, { id });
   yield* saveUnits(units.map((row) => closedUnit(toAwaitUnit(row), now)));
@@ -235,13 +242,13 @@ interface UnitPlace {
   readonly call: CallKey;
 }
 
-// Where an interaction stands never changes.
+// The execution and call of an interaction never change.
 const PLACE_OF = sql(
   'select i.execution_id as execution, i.call from hf.interaction as i where i.id = :id',
 );
 
-// With the execution locked: a statement of its own sees what was committed before that. The unit's own lock keeps
-// off who would forget to lock the execution.
+// The caller has locked the execution. A separate statement sees everything committed before that
+// lock. The lock on the unit stops writers that forget to lock the execution.
 const LOAD = sql(`
   with u as materialized (
     select ${UNIT_COLUMNS}
@@ -287,9 +294,9 @@ interface LockedAwait extends AwaitCommandView, Loaded {
 
 interface LockAwait {
   readonly id?: InteractionId;
-  /** Where it stands, unless there is an interaction that says so. */
+  /** The unit, for an interaction that may not exist yet. */
   readonly place?: UnitPlace | undefined;
-  /** Whether what is decided about an open unit may settle it, which takes all answers. */
+  /** True if the decision about an open unit may settle it. Settling needs all answers. */
   maySettle(unit: AwaitUnit, now: Instant): boolean;
 }
 
@@ -344,7 +351,7 @@ type Decide<Request> = (
   now: Instant,
 ) => AwaitCommandDecision;
 
-/** W-8. */
+/** Applies an outsider's command to an interaction (W-8). */
 function* obey<Request extends AwaitCommand>(
   request: Request,
   decide: Decide<Request>,
@@ -358,7 +365,7 @@ function* obey<Request extends AwaitCommand>(
   return { kind: 'done' };
 }
 
-// W-9: its end looks for it.
+// Marks the execution, so that its end looks for early answers (W-9).
 const NOTE_EARLY = sql(`
   update hf.execution
      set early = true
@@ -395,12 +402,12 @@ function* answer(request: AnswerRequest & Audited): Script<AnswerTaken> {
   }
 }
 
-/** An answer that is too late may have timed its unit out. */
+/** A late answer may have timed out its unit. */
 function hasSettled(taken: AnswerTaken): boolean {
   return taken.kind === 'refused' ? taken.why === 'answer-late' : taken.settled;
 }
 
-// The list may be out of date: each unit is looked at again under the lock.
+// This list may be stale, so each unit is checked again under the lock.
 const NEXT = sql(`
   select u.execution_id as execution, u.call, u.next_at - hf_now() as in_ms
     from hf.await_unit as u indexed by await_unit_next
@@ -408,7 +415,7 @@ const NEXT = sql(`
    order by u.next_at
    limit :limit`);
 
-// PostgreSQL: only the primary key fits.
+// On PostgreSQL only the primary key fits this statement.
 const DUE_OF = sql(`
   select u.execution_id as execution, u.call, 0 as in_ms
     from hf.await_unit as u
@@ -419,7 +426,10 @@ const DUE_OF = sql(`
 
 type DueRow = UnitPlace & { readonly in_ms: number };
 
-/** W-6: each in a transaction of its own. One more than asked for is listed: one that is not due says when it is. */
+/**
+ * Expires each unit in its own transaction (W-6). It lists one more than the limit: a unit that is
+ * not due yet shows when the next one is.
+ */
 async function expireAwaits(
   { read, repeat }: Pick<Gateway, 'read' | 'repeat'>,
   natives: Natives,
@@ -460,7 +470,8 @@ function* expire(natives: Natives, place: UnitPlace): Script<Expired> {
   if (due === undefined) return { settled: 0, started: 0 };
   yield* applyTo(view, due.change);
   let started = 0;
-  // An execution that has the id or the key already was started before, or belongs to others.
+  // If the id or key is taken, an earlier call started this execution, or it belongs to another
+  // caller.
   for (const start of due.starts) if (yield* natives.submit(start)) started += 1;
   return { settled: due.change.unit.status === 'open' ? 0 : 1, started };
 }

@@ -1,4 +1,4 @@
-// Large payloads, which the projects that have put them share (X-22, X-28, X-29), and attachments.
+// Attachments, and large payloads, which the projects that put them share (X-22, X-28, X-29).
 
 import type { ExecutionId } from '../../execution/names.ts';
 import { type AttachmentRow, toAttachment } from '../attachment-rows.ts';
@@ -18,7 +18,7 @@ import type {
 import { STATUS_CODES } from '../execution-rows.ts';
 import { all, type Gateway, one, type Script, sql, worded } from './script.ts';
 
-// What stands under a digest is always the same, so the first to put it wins (X-22).
+// A digest always has the same content, so the first put wins (X-22).
 const PUT = sql(`
   insert into hf.blob (digest, at, project, bytes)
   values (:digest, hf_now(), :project, :bytes)
@@ -50,7 +50,7 @@ const ATTRIBUTE = sql(`
      and (:putWithinMs::bigint is null or o.at + :putWithinMs >= hf_now())
       on conflict do nothing`);
 
-// What runs is bounded by what workers can carry.
+// This reads every running execution of the project. Worker capacity bounds their number.
 const REFERRING = worded(
   {
     sqlite: {
@@ -93,7 +93,8 @@ export function payloadsOf({
 }: Gateway): PayloadStore & Pick<ExecutionStore, 'attachment' | 'attachments'> {
   return {
     putBlob(blob) {
-      // K-3: what the caller does to its bytes now cannot reach what is stored.
+      // Copy the bytes, so that a caller that changes its array later cannot change the stored
+      // value (K-3).
       const own = { ...blob, bytes: Uint8Array.from(blob.bytes) };
       return write(() => putBlob(own));
     },
@@ -111,7 +112,7 @@ function* putBlob(blob: Blob): Script<void> {
   yield* all(NOTE, { ...blob, size: blob.bytes.length });
 }
 
-/** X-28. */
+/** Returns a blob only to a project that has it (X-28). */
 function* getBlob(query: ReadBlob): Script<Uint8Array | undefined> {
   const row = yield* one<{ bytes: Uint8Array }>(GET, query);
   return row === undefined ? undefined : new Uint8Array(row.bytes);
@@ -123,7 +124,7 @@ function* missingBlobs(query: BlobsOf): Script<readonly string[]> {
   return query.digests.filter((digest) => !known.has(digest));
 }
 
-/** X-29. */
+/** Gives a project the blobs that its rows refer to (X-29). */
 function* attributeBlobs(request: AttributeBlobs): Script<void> {
   yield* all(ATTRIBUTE, request);
 }

@@ -1,4 +1,4 @@
-// How many executions run or wait for a worker (X-40, X-41).
+// Counts executions that run or wait for a worker (X-40, X-41).
 
 import type { SessionId } from '../../lease/names.ts';
 import type {
@@ -25,7 +25,10 @@ interface ReadyIndex {
   readonly has: string;
 }
 
-/** PostgreSQL has two: each is asked in its own words, or the table would be read instead. */
+/**
+ * PostgreSQL has two partial indexes. Each query must repeat the condition of its index, or
+ * PostgreSQL would read the table.
+ */
 const READY_INDEXES: Dialects<readonly ReadyIndex[]> = {
   sqlite: [{ name: 'waiting', has: 'e.ready_at is not null and e.hold = 0' }],
   postgres: [
@@ -50,7 +53,7 @@ const DEPTH_OF_PROJECT = worded(READY_INDEXES, (indexes) => {
   ${depthOf(ready)}`;
 });
 
-/** One step of the index for each pipeline that has anything ready. */
+/** Takes one index step per pipeline that has ready executions. */
 function pipelinesOf({ name, has }: ReadyIndex): string {
   const next = (where: string): string =>
     `(select e.pipeline from ${EXECUTIONS} where ${where} order by e.pipeline limit 1)`;

@@ -1,4 +1,5 @@
-// Changes that scripts make to an execution, with its row locked, and functions that they leave to the stores.
+// Changes that scripts make to a locked execution, and the functions that each store provides for
+// scripts.
 
 import type { Delivery } from '../../execution/decide/deliver.ts';
 import type { ExecutionRecord } from '../../execution/execution.ts';
@@ -10,13 +11,16 @@ import type { Submit } from '../contract/execution-store.ts';
 import { holdsOf, STATUS_CODES, sagaOf } from '../execution-rows.ts';
 import { all, type Script, sql } from './script.ts';
 
-/** Hot verbs do this, too, so each store has its own functions. They run in the transaction of the script. */
+/**
+ * Work that hot verbs also do, so each store has its own functions. They run in the script's
+ * transaction.
+ */
 export interface Natives {
-  /** Ends an execution that is queued or waiting, with all that follows from it (X-14). */
+  /** Ends a queued or waiting execution with all consequences (X-14). */
   endWaiting(before: ExecutionRecord, end: WaitingEnd): Script<void>;
-  /** Whether it is new. */
+  /** Returns true if the execution is new. */
   submit(request: Submit): Script<boolean>;
-  /** X-12: free places of a key go to those that wait for one. */
+  /** Hands free slots of a key to executions that wait for one (X-12). */
   handOn(places: KeyPlaces): Script<void>;
 }
 
@@ -55,7 +59,7 @@ const SAVE = sql(`
          deadline_at = :deadlineAt
    where id = :id`);
 
-/** The row must be locked. */
+/** The caller must have locked the row. */
 export function* saveExecution(execution: ExecutionRecord, previous?: number): Script<void> {
   const status = STATUS_CODES[execution.status];
   const codes = { status, hold: holdsOf(execution), saga: sagaOf(execution), previous };
@@ -66,15 +70,17 @@ const POST = sql(`
   insert into hf.inbox (execution_id, n, at, kind, name, body)
   values (:id, :n, :at, :kind, :name, :body)`);
 
-/** With the row saved with the news that the message counts (X-5). */
+/** The caller has saved the row with a count that includes this message (X-5). */
 export function* postMessage(id: ExecutionId, message: InboxMessage): Script<void> {
   yield* all(POST, { id, ...message });
 }
 
-// The next heartbeat makes the holder look. PostgreSQL: owners' locks do not wait for this one.
+// The holder looks at its executions after its next heartbeat. On PostgreSQL, this lock does not
+// make owners wait.
 const NOTICE = sql('update hf.session set notices = notices + 1 where id = :session');
 
-// Indexes that are not written to cost SQLite nothing, so these name only what an arrival changes.
+// SQLite skips indexes whose columns a statement does not set, so these statements name only the
+// columns that a message changes.
 const COUNT = sql('update hf.execution set news = :news where id = :id');
 
 const WAKE = sql(`
@@ -85,7 +91,7 @@ const WAKE = sql(`
          wake_after = :wakeAfter
    where id = :id`);
 
-/** X-5, X-16. The row must be locked; `before` is what it was. */
+/** Delivers a message (X-5, X-16). The caller has locked the row; `before` is its content. */
 export function* deliverTo(
   before: ExecutionRecord,
   { execution, message }: Delivery,

@@ -1,5 +1,5 @@
-// Commands on an execution: cancel, pause, resume, signal (X-17 … X-19). One transaction locks the row, asks
-// the pure decision, and does it.
+// Commands on an execution: cancel, pause, resume, signal (X-17 … X-19). One transaction locks the
+// row, calls the pure decision and applies it.
 
 import {
   askedBy,
@@ -59,7 +59,7 @@ const ASKED = sql(`
      and kind in ('cancel', 'pause', 'resume')
    order by n desc`);
 
-/** J-1: that it was done is written down. */
+/** Decides and applies a command. If it changed anything, it writes the audit record (J-1). */
 export function* obey<Request extends Pick<Command, 'id' | 'audit'>>(
   natives: Natives,
   request: Request,

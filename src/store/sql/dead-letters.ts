@@ -1,4 +1,4 @@
-// Dead letters, as people read them (Y-10, Y-22).
+// Dead letters, for people to read (Y-10, Y-22).
 
 import type { ExecutionId } from '../../execution/names.ts';
 import { parseRoute } from '../../execution/route.ts';
@@ -24,7 +24,7 @@ const READ = sql(`
 
 const ROUTE = sql('select e.pipeline as route from hf.execution as e where e.id = :id');
 
-// After the row has ended: its status and time are those of the end.
+// Runs after the row has ended, so that it can copy status and time from there.
 const WRITE = sql(`
   insert into hf.dead_letter (execution_id, project, pipeline, release, status, at, category, code, reason, step, attempts)
   select e.id, e.project, :pipeline::text, :release::text, e.status, e.ended_at,
@@ -71,7 +71,7 @@ export function deadLettersOf({
   };
 }
 
-/** Y-10: in the transaction that has just ended the execution. */
+/** Runs in the transaction that has just ended the execution (Y-10). */
 export function* writeDeadLetter(id: ExecutionId, letter: DeadLetter): Script<void> {
   const { route = '' } = (yield* one<{ readonly route: string }>(ROUTE, { id })) ?? {};
   yield* all(WRITE, { id, ...parseRoute(route), ...fromDeadLetter(letter) });

@@ -1,4 +1,5 @@
-// Executions as verbs off the hot path read and write them: whole rows, their histories, inboxes and children.
+// Reads and writes executions for verbs off the hot path: whole rows, histories, inboxes and
+// children.
 
 import { decideSubmit } from '../../execution/decide/submit.ts';
 import type { ExecutionRecord, TerminalStatus } from '../../execution/execution.ts';
@@ -51,7 +52,7 @@ const NAMES = [
   ...['parent_id', 'parent_call', 'redrive_of', 'place_key', 'rate_key', 'progress'],
 ].map((name) => `e.${name}`);
 
-/** All columns of `e`. In SQLite inputs have a table of their own, and rows a number. */
+/** All columns of `e`. SQLite keeps inputs in a table of their own and numbers its rows. */
 export const EXECUTION_COLUMNS: Dialects = {
   sqlite: [
     ...NAMES,
@@ -113,7 +114,7 @@ const APPEND = dialects({
 
 const EVENT = 'h.seq, h.at, h.fence, h.kind, h.name, h.body';
 
-/** SQLite has histories by the number of the row. */
+/** SQLite stores histories by row number, PostgreSQL by execution id. */
 const HISTORY: Dialects<{ readonly id: string; readonly of: string; readonly one: string }> = {
   sqlite: {
     id: 'e.id',
@@ -127,7 +128,7 @@ const HISTORY: Dialects<{ readonly id: string; readonly of: string; readonly one
   },
 };
 
-// `+ 0`: for a bare parameter SQLite would make a plan at every call.
+// With a bare parameter, SQLite would plan the statement at every call. Hence `+ 0`.
 const HISTORY_PAGE = worded(
   HISTORY,
   (history) => `
@@ -138,7 +139,10 @@ const HISTORY_PAGE = worded(
    limit :limit + 0`,
 );
 
-/** The size of a body is known without reading it, so that what is left out costs little. */
+/**
+ * Both stores know the size of a body without reading it, so histories that are left out cost
+ * little.
+ */
 const SIZES = worded(
   HISTORY,
   (history) => `
@@ -165,7 +169,8 @@ const INBOX_PAGE = sql(`
 
 const FIRST_ID = "'00000000-0000-0000-0000-000000000000'::uuid";
 
-// Bounds of pairs and the order leave PostgreSQL the index of parents; by the primary key it would read all.
+// The bounds on pairs and the order leave PostgreSQL only the index of parents. By the primary key
+// it would read the whole table.
 const CHILDREN_PAGE = sql(`
   select e.id, e.pipeline, e.status
     from hf.execution as e indexed by execution_parent
@@ -191,7 +196,7 @@ const CARRIED = worded(
    limit :limit`,
 );
 
-// The seq of what has ended is that of the event that ended it.
+// The seq of an ended execution is that of the event that ended it.
 const OUTCOMES = worded(
   { sqlite: 'h.row_id == e.row_id', postgres: 'h.execution_id == e.id' },
   (ofEvent) => `
@@ -257,7 +262,7 @@ function* readOutcomes(ids: readonly ExecutionId[]): Script<readonly Outcome[]> 
   }));
 }
 
-/** X-10: by the execution that has its id or key. */
+/** Finds the execution that has this id or key, and decides what the submit returns (X-10). */
 function* submitted(request: Submit): Script<SubmitAnswer | undefined> {
   const { id, key } = request;
   const rows = yield* all<LockedRow>(SAME, request);
@@ -271,7 +276,10 @@ function* submitted(request: Submit): Script<SubmitAnswer | undefined> {
   return undefined;
 }
 
-/** To a submit that was not inserted. Undefined when it can be now: the one before is gone, or its key went on. */
+/**
+ * Decides the answer to a submit that was not inserted. Undefined means that the caller can insert
+ * it now: the earlier execution is gone, or its key moved to a successor.
+ */
 export function* answerSubmit(request: Submit): Script<SubmitAnswer | undefined> {
   const answer = yield* submitted(request);
   if (answer !== undefined) return answer;
@@ -281,16 +289,19 @@ export function* answerSubmit(request: Submit): Script<SubmitAnswer | undefined>
 
 export type LockedRow = ExecutionRow & {
   readonly now: Instant;
-  /** Of SQLite. */
+  /** SQLite only. */
   readonly row_id?: number;
 };
 
-/** The newest version, which stays as it is until the transaction ends. */
+/** Returns the newest version of the row and locks it until the transaction ends. */
 export function* lockExecution(id: ExecutionId): Script<LockedRow | undefined> {
   return yield* one<LockedRow>(LOCK, { id });
 }
 
-/** With the row locked, and its seq saved: nobody owns the execution, so the row's seq is exact (X-5). */
+/**
+ * Appends to the history. The caller has locked the row and saved its seq. No worker owns the
+ * execution, so the row's seq is exact (X-5).
+ */
 export function* appendEvent(id: ExecutionId, event: HistoryEvent): Script<void> {
   yield* all(APPEND, { id, ...event });
 }
@@ -335,7 +346,7 @@ function* listChildren(query: ListChildren): Script<readonly ChildSummary[]> {
   }));
 }
 
-/** With what was said when it was claimed. */
+/** A row with the body of its newest `claimed` event. */
 export type CarriedRow = ExecutionRow & { readonly said: string | null };
 
 function* carried(query: ReadCarried): Script<readonly Claimed[]> {

@@ -1,4 +1,4 @@
-// Units and interactions as they are read, and lists of them for people (W-5, W-10).
+// Reads units and interactions, and lists them for people (W-5, W-10).
 
 import type { Answer, AwaitUnit } from '../../features/awaits/model.ts';
 import type {
@@ -17,7 +17,7 @@ import {
 import { ifGiven, newestFirst } from './newest-first.ts';
 import { all, type Gateway, one, type Script, type Sql, sql } from './script.ts';
 
-/** Columns with the types that PostgreSQL gives to rows of JSON. */
+/** Columns with the types that PostgreSQL needs to read rows from JSON. */
 export const UNIT = `execution_id uuid, call text, project text, pipeline text, name text, status smallint, items integer,
          needed integer, answered integer, opened_at bigint, settled_at bigint, due_at bigint, next_at bigint, about text`;
 
@@ -40,7 +40,7 @@ export const INTERACTION_COLUMNS: string = columnsOf(
   (name) => `i.${name}`,
 );
 
-/** Beside an interaction, whose columns have the same names. */
+/** Prefixes the unit's columns, because the interaction's columns have the same names. */
 export const OF_UNIT: string = columnsOf(UNIT_NAMES, (name) => `u.${name} as unit_${name}`);
 
 export type FoundRow = InteractionRow & Readonly<Record<`unit_${string}`, unknown>>;
@@ -116,7 +116,8 @@ const OPEN_BY_NAME = listBy(
   `${IS_OPEN} and i.name is not null`,
 );
 
-// An expression, so that no index of ids fits: PostgreSQL would read those of all executions.
+// An expression on the id keeps PostgreSQL from using the index of ids, where it would read the
+// interactions of all executions.
 const BY_EXECUTION = sql(`
   select ${INTERACTION_COLUMNS}, ${OF_UNIT}
     from hf.interaction as i indexed by interaction_execution ${WITH_UNIT}
@@ -127,12 +128,12 @@ const BY_EXECUTION = sql(`
    order by i.id || '' desc
    limit :limit`);
 
-/** W-10. One filter leads by its index; the others are checked on the way. */
+/** One filter selects the index; the statement checks the others row by row (W-10). */
 function* listInteractions(query: ListInteractions): Script<readonly InteractionFound[]> {
   return (yield* all<FoundRow>(indexFor(query), query)).map(toFound);
 }
 
-/** The indexes of open interactions have no others in them. */
+/** The indexes of open interactions contain only open ones. */
 function indexFor({ open, execution, assignee, name }: ListInteractions): Sql {
   if (execution !== undefined) return BY_EXECUTION;
   if (open !== true) return BY_PROJECT;
@@ -148,7 +149,7 @@ const LATE = sql(`
      and i.project = :project
    order by l.n`);
 
-/** W-5. */
+/** Lists the late answers of an interaction (W-5). */
 function* lateAnswers(query: ReadInteraction): Script<readonly Answer[]> {
   const rows = yield* all<Parameters<typeof toAnswer>[0]>(LATE, query);
   return rows.flatMap((row) => toAnswer(row) ?? []);

@@ -1,4 +1,4 @@
-// The items of bulk jobs, and the one verb of releases that such jobs ask for: to move an execution.
+// Stores the items of bulk jobs. It also holds repin, the only verb of releases that bulk jobs use.
 
 import type { ExecutionId } from '../../execution/names.ts';
 import { routeOf } from '../../execution/route.ts';
@@ -26,7 +26,7 @@ import { appendEvent, lockExecution } from './executions.ts';
 import { shareRelease } from './releases.ts';
 import { all, dialects, type Gateway, type Script, type Sql, sql } from './script.ts';
 
-/** SQLite has another name for the column. */
+/** SQLite's column is named `target`. */
 function ofItems(text: string): Sql {
   return dialects({ sqlite: text.replaceAll('target_id', 'target'), postgres: text });
 }
@@ -36,7 +36,8 @@ const KEPT = ofItems(`
     from jsonb_to_recordset(:items::jsonb) as n(job uuid, target uuid)
     join hf.job_item as j on j.job_id == n.job and j.target_id = n.target`);
 
-// Whoever does an item twice at once hits the primary key, and finds the other's answer when it asks again.
+// If two transactions process one item, the second violates the primary key. Its retry finds the
+// first one's answer.
 const KEEP = ofItems(`
   insert into hf.job_item (job_id, target_id, at, outcome, made, answer)
   select n.job, n.target, hf_now(), n.outcome, n.made, n.answer
@@ -75,13 +76,16 @@ export function jobsOf({
 
 type ItemAnswer = CommandAnswer | RedriveAnswer | ExecutionMoved;
 
-/** Which item of which job. */
+/** Identifies one item of a job. */
 export interface OfJob {
   readonly job: ExecutionId;
   readonly target: ExecutionId;
 }
 
-/** Y-23: what was answered before is answered again; what is done now is kept, refusals too. */
+/**
+ * Returns the stored answer of an item, or runs the operation and stores its answer, refusals
+ * included (Y-23).
+ */
 export function* onceOfJob<Answer extends ItemAnswer>(
   { job, target }: { readonly job: ExecutionId | undefined; readonly target: ExecutionId },
   act: () => Script<Answer>,
@@ -100,7 +104,7 @@ export function itemName({ job, target }: OfJob): string {
   return `${job} ${target}`;
 }
 
-/** By the names of the items; those that were not done are not in it. */
+/** Returns answers by item name. Items that have not run are missing. */
 export function* keptAnswers<Answer extends ItemAnswer>(
   items: readonly OfJob[],
 ): Script<ReadonlyMap<string, Answer>> {
@@ -110,7 +114,7 @@ export function* keptAnswers<Answer extends ItemAnswer>(
   return new Map(rows.map((row) => [itemName(row), toItemAnswer<Answer>(row.answer)]));
 }
 
-/** In the transaction that does them. */
+/** Runs in the transaction that processes the items. */
 export function* keepAnswers(
   answers: readonly { readonly item: OfJob; readonly answer: ItemAnswer }[],
 ): Script<void> {
@@ -119,7 +123,7 @@ export function* keepAnswers(
   yield* all(KEEP, { items: JSON.stringify(items) });
 }
 
-/** The first one stays. */
+/** An answer that is already stored stays. */
 function* noteJobItem({ job, target, outcome }: NoteJobItem): Script<void> {
   const answer = JSON.stringify({ kind: 'refused', why: outcome });
   yield* all(NOTE, { job, target, outcome, answer });

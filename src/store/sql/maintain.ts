@@ -1,4 +1,5 @@
-// What time and ended parents bring about (X-20, X-35): deadlines that have passed, children to cancel, keys to forget.
+// Applies what follows from time and from ended parents (X-20, X-35): passed deadlines, children to
+// cancel, unused keys to delete.
 
 import { decideCancel } from '../../execution/decide/command.ts';
 import { decideOverdue, PARENT_ENDED } from '../../execution/decide/overdue.ts';
@@ -10,9 +11,10 @@ import { isDone, obey } from './commands.ts';
 import { appendEvent, lockExecution } from './executions.ts';
 import { all, type Gateway, one, type Script, type Sql, sql, worded } from './script.ts';
 
-// What runs stays in the index of SQLite: its owner knows the deadline. What is listed is looked at again under the
-// lock. With it comes when the next schedule is due, and whether there are errands: that is asked for as often, and
-// a statement of its own would cost every idle process.
+// SQLite's index also contains running executions, whose owners watch the deadline themselves. The
+// caller checks each listed execution again under its lock. The statement also returns the time of
+// the next schedule and if there are errands, because every idle process would otherwise pay for a
+// second statement.
 const DUE = sql(`
   select due.id, null::bigint as next_in_ms, false as has_errands
     from (select e.id
@@ -33,7 +35,7 @@ interface DueRow {
   readonly has_errands: boolean | number;
 }
 
-// Errands of parents that have not ended are those of children that came from elsewhere.
+// A child that was submitted on its own adds an errand for its parent, which may not have ended.
 const ERRAND = sql(`
   select r.parent_id, r.after_id
     from hf.errand as r
@@ -43,7 +45,7 @@ const ERRAND = sql(`
    limit 1
      for update of r skip locked`);
 
-// As children are listed: only the index of parents fits.
+// As in lists of children, only the index of parents fits.
 const OPEN_CHILDREN = sql(`
   select e.id, e.project
     from hf.execution as e indexed by execution_parent
@@ -58,7 +60,7 @@ const MOVE_ON = sql('update hf.errand set after_id = :id where parent_id = :pare
 
 const DONE = sql('delete from hf.errand where parent_id = :parent_id');
 
-/** Bounds how many rows one transaction keeps locked. */
+/** Bounds the number of rows that one transaction keeps locked. */
 const PAGE = 100;
 
 export function maintainer(
@@ -94,7 +96,7 @@ export function maintainer(
   };
 }
 
-/** Those of these that are overdue still. */
+/** Ends the executions that are still overdue, and returns their ids. */
 function* endOverdue(
   natives: Natives,
   ids: readonly ExecutionId[],
@@ -121,7 +123,7 @@ interface Orphans {
   readonly isMore: boolean;
 }
 
-/** X-20: children of one parent that has ended are asked once each; the errand remembers how far it got. */
+/** Asks each child of an ended parent once to cancel (X-20). The errand stores how far it got. */
 function* cancelSome(natives: Natives, limit: number): Script<Orphans> {
   const errand = yield* one<{ parent_id: ExecutionId; after_id: ExecutionId | null }>(ERRAND);
   if (errand === undefined) return { cancelled: 0, isMore: false };
@@ -129,7 +131,7 @@ function* cancelSome(natives: Natives, limit: number): Script<Orphans> {
   const children = yield* all<Child>(OPEN_CHILDREN, { ...errand, limit });
   let cancelled = 0;
   for (const child of children) {
-    // A running child that knows is left to its owner.
+    // A running child that already has the request is left to its owner.
     const answer = yield* obey(natives, { ...child, body: PARENT_ENDED }, decideCancel);
     if (isDone(answer)) cancelled += 1;
   }
@@ -139,10 +141,10 @@ function* cancelSome(natives: Natives, limit: number): Script<Orphans> {
   return { cancelled, isMore: true };
 }
 
-// Keys of limits that nothing uses any more (X-26).
+// The rest of this file deletes keys of limits that no execution uses any more (X-26).
 
-// A page of keys of each kind, whether they are in use or not: so much is looked at in one call. One statement:
-// every idle process asks.
+// Reads a page of keys of each kind, used or not, so each call does bounded work. It is one
+// statement, because every idle process runs it.
 const PAGES = sql(`
   select *
     from (select 'place' as kind, p.project, p.key
@@ -158,7 +160,7 @@ const PAGES = sql(`
            order by r.project, r.key
            limit :limit) as rates`);
 
-// Who has one of them locked is about to use it.
+// Skips locked keys: another transaction is about to use them.
 const LOCK_PLACES = sql(`
   select p.key
     from hf.place as p
@@ -167,8 +169,8 @@ const LOCK_PLACES = sql(`
      and p.taken = 0 -- guard: taken
      for update of p skip locked`);
 
-// What is gated will ask for a place, and by the limit that is stored. A statement of its own: what it sees was
-// committed before the locks were had, and whoever comes with the key later waits for them.
+// A gated execution will ask for a slot by the stored limit, so its key must stay. This separate
+// statement sees everything committed before the locks. A later submit with the key waits for them.
 const FORGET_PLACES = worded(
   { sqlite: 'e.gated = 1', postgres: 'e.gated' },
   (isGated) => `
@@ -179,7 +181,7 @@ const FORGET_PLACES = worded(
   returning 1 as used`,
 );
 
-// As a key that was idle for that long: the next turn is the first of a burst.
+// A key that was idle for this long has no memory: its next turn starts a new burst.
 const LOCK_RATES = sql(`
   select r.key
     from hf.rate as r
@@ -188,7 +190,7 @@ const LOCK_RATES = sql(`
      and r.last_at + r.per_ms <= hf_now() -- guard: idle
      for update of r skip locked`);
 
-// Those at zero were made for somebody who then found no place.
+// Keys at zero belong to an execution that asked for a turn and then found no free slot.
 const FORGET_RATES = sql(`
   delete from hf.rate as r
    where r.project = :project
@@ -207,13 +209,13 @@ interface Key {
   readonly key: string;
 }
 
-/** Before all keys. */
+/** Sorts before all keys. */
 const START: Key = { project: '', key: '' };
 
-/** Goes round, a page of each kind a call. */
+/** Walks all keys in a circle, one page of each kind per call. */
 class ForgottenKeys {
   readonly #gateway: Pick<Gateway, 'read' | 'repeat'>;
-  /** The last ones that were looked at. */
+  /** The last key that was read of each kind. */
   readonly #marks: Record<Kind, Key> = { place: START, rate: START };
 
   constructor(gateway: Pick<Gateway, 'read' | 'repeat'>) {

@@ -1,5 +1,5 @@
-// Repairs of what is provable, each a transaction (Z-4). With the row locked it looks again: since it was found, its
-// execution may have gone on.
+// Repairs violations that are provable, each in its own transaction (Z-4). It locks the row and
+// checks again, because the execution may have moved on since it was found.
 
 import { deliver, type NewMessage } from '../../execution/decide/deliver.ts';
 import type { ExecutionRecord } from '../../execution/execution.ts';
@@ -39,7 +39,7 @@ import { appendEvent, lockExecution } from './executions.ts';
 import { LOOKS, placeFacts, waitingFacts } from './reconcile.ts';
 import { all, type Gateway, one, type Script, sql, worded, wrote } from './script.ts';
 
-/** Sweeps, and whether this session has ended then. */
+/** Sweeps, and returns true if this session has ended by then. */
 export type SweepFor = (session: SessionId) => Promise<boolean>;
 
 export function reconcileOf(
@@ -49,7 +49,7 @@ export function reconcileOf(
 ): ReconcileStore {
   const mends = mendsOf(natives);
   const mend = (violation: BrokenInvariant): Promise<boolean> => {
-    // Sweeping is many transactions.
+    // A sweep takes many transactions, so it cannot run as one script.
     if (violation.invariant === 'overdue-not-swept') return sweepFor(violation.about as SessionId);
     const act = mends[violation.invariant];
     if (act === undefined) return Promise.resolve(false);
@@ -74,7 +74,7 @@ async function reconcile(
   return { found, ...(next === undefined ? {} : { next }) };
 }
 
-/** Whether it was repaired. */
+/** Returns true if it repaired the violation. */
 type Mend = (violation: BrokenInvariant) => Script<boolean>;
 
 type Mends = Readonly<Partial<Record<InvariantName, Mend>>>;
@@ -130,7 +130,7 @@ function* lastEventOf(id: ExecutionId): Script<HistoryEvent | undefined> {
   return row === undefined ? undefined : toHistoryEvent(row);
 }
 
-/** Z-10. */
+/** Queues a running execution that has no session (Z-10). */
 function* giveBack({ execution: id }: BrokenInvariant): Script<boolean> {
   const row = id === undefined ? undefined : yield* lockExecution(id);
   if (id === undefined || row?.status !== STATUS_CODES.running || row.session_id !== null) {
@@ -143,7 +143,7 @@ function* giveBack({ execution: id }: BrokenInvariant): Script<boolean> {
   return true;
 }
 
-/** Locked, and as it was found. */
+/** An execution that is locked and still broken in the same way. */
 interface Broken {
   readonly facts: WaitingFacts;
   readonly execution: ExecutionRecord;
@@ -151,7 +151,7 @@ interface Broken {
   readonly now: Instant;
 }
 
-/** Repairs an execution only while it waits and is as it was found. */
+/** Repairs a waiting execution only while it is still broken in the same way. */
 function whileBroken(act: (broken: Broken) => Script<boolean>): Mend {
   return function* ({ invariant, execution: id, about = '' }) {
     const row = id === undefined ? undefined : yield* lockExecution(id);
@@ -173,7 +173,7 @@ function* tellSettlement(broken: Broken): Script<boolean> {
   return yield* tell(broken, settlementMessage(unit, yield* answeredOf(place)));
 }
 
-// The end of a chain of continuations has the greatest id.
+// Ids ascend, so the last continuation in a chain has the greatest id.
 const LAST_CHILD = sql(`
   select c.id, coalesce(c.status >= ${TERMINAL_FROM}, false) as ended
     from hf.execution as c indexed by execution_parent
@@ -227,7 +227,7 @@ const LEFT_OPEN = sql(`
      and coalesce(i.status = ${INTERACTION_CODES.open}, false)
    limit 1`);
 
-/** Z-13. */
+/** Closes awaits that an ended execution left open (Z-13). */
 function* closeLeft({ execution: id }: BrokenInvariant): Script<boolean> {
   const row = id === undefined ? undefined : yield* lockExecution(id);
   if (id === undefined || row === undefined || row.status < TERMINAL_FROM) return false;
@@ -250,7 +250,10 @@ const COUNT = sql(`
      and key = :key
   returning hf_now() as now`);
 
-/** Z-14: the executions say what is true. Counted when the key is locked: whoever has or had it is done. */
+/**
+ * Recounts the used slots of a concurrency key from the executions (Z-14). It counts after it has
+ * locked the key, when no other transaction can be changing it.
+ */
 function* countPlaces(natives: Natives, { project, about = '' }: BrokenInvariant): Script<boolean> {
   if (project === undefined || (yield* one(LOCK_PLACE, { project, about })) === undefined) {
     return false;

@@ -5,23 +5,24 @@ const LAST_ID = "'ffffffff-ffff-ffff-ffff-ffffffffffff'::uuid";
 export interface NewestFirst {
   readonly select: string;
   readonly table: string;
-  /** The list goes on before `:before`. */
+  /** The column of the list's ids. The list continues below `:before`. */
   readonly id: string;
-  /** Greater than every id; that of uuids by default. */
+  /** A value greater than every id. By default the greatest UUID. */
   readonly last?: string;
-  /** What is read of other tables. */
+  /** Joins to other tables. */
   readonly join?: string;
-  /** The index that SQLite is told to take: these columns and then the id. */
+  /** The index that SQLite must use: the leading columns, then the id. */
   readonly index: string;
-  /** The leading columns of PostgreSQL's index and the parameters that they equal. */
+  /** The leading columns of PostgreSQL's index, and the parameters that they must equal. */
   readonly lead: Readonly<Record<string, string>>;
   readonly filters: readonly string[];
   readonly where?: string;
 }
 
 /**
- * Newest first, by one index; other filters are checked on the way. PostgreSQL compares rows: no other index begins
- * with the same columns, and equality would let its planner take the primary key for the order and read all projects.
+ * Lists newest first by one index and checks the other filters row by row. PostgreSQL compares
+ * whole rows, because no other index begins with the same columns. With plain equality, its planner
+ * could walk the primary key and read all projects.
  */
 export function newestFirst(list: NewestFirst): Sql {
   const { select, table, id, index, last = LAST_ID, join = '', where = 'true' } = list;
@@ -51,7 +52,7 @@ export function newestFirst(list: NewestFirst): Sql {
   });
 }
 
-/** Anything when the parameter is absent. */
+/** Allows any value when the parameter is absent. */
 export function ifGiven(column: string, parameter: string): string {
   return `(${parameter}::text is null or coalesce(${column} = ${parameter}, false))`;
 }

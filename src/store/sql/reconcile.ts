@@ -1,5 +1,5 @@
-// Looks that compare rows with each other, by the indexes that are there (Z-2). The facts of a row come from one
-// statement, so they are of one moment.
+// Checks that compare rows with each other, by existing indexes (Z-2). One statement reads all
+// facts about a row, so they are from one moment.
 
 import type { HistoryEventKind } from '../../execution/history.ts';
 import type { ExecutionId, PipelineName, ProjectName } from '../../execution/names.ts';
@@ -34,7 +34,7 @@ interface About {
   readonly pipeline: PipelineName;
 }
 
-/** Of SQLite, which has 0 and 1, or of PostgreSQL. */
+/** SQLite returns 0 or 1, PostgreSQL a boolean. */
 type Flag = number | boolean;
 
 const FIRST_ID = "'00000000-0000-0000-0000-000000000000'::uuid";
@@ -49,7 +49,7 @@ export const LOOKS: Readonly<Record<ReconcilePart, (request: Reconcile) => Scrip
   executions: lookAtExecutions,
 };
 
-/** Members of the chain of session `c.id`, root first. */
+/** The members of the chain of session `c.id`, root first. */
 const CHAIN = {
   sqlite: {
     path: 'a.path, a.metadata',
@@ -69,7 +69,7 @@ const CHAIN = {
 const NEXT_SESSION =
   'select e.session_id from hf.execution as e indexed by execution_running where e.status = 1 and e.session_id >';
 
-// One step through the index for each session: what they run is not looked at.
+// Takes one index step per session, without visiting the session's executions.
 const SESSIONS = worded(
   CHAIN,
   ({ path, members, order }) => `
@@ -105,10 +105,10 @@ const OF_NOBODY = sql(`
      and e.session_id is null
    limit :limit`);
 
-/** Nulls of a session that is not known any more. */
+/** All columns of an unknown session are null. */
 type MemberRow = SessionRow & { readonly session: SessionId; readonly now: Instant };
 
-/** Z-10, Z-20. */
+/** Checks the sessions of running executions (Z-10, Z-20). */
 function* lookAtSessions({ after, limit }: Reconcile): Script<Page> {
   const rows = yield* all<MemberRow>(SESSIONS, { after, limit });
   const sessions = [...Map.groupBy(rows, ({ session }) => session)];
@@ -130,10 +130,10 @@ function* lookAtSessions({ after, limit }: Reconcile): Script<Page> {
 
 const KIND = 'e.project collate "POSIX", e.pipeline collate "POSIX"';
 
-/** The index of SQLite leaves out completed executions, that of PostgreSQL running ones. */
+/** SQLite's index omits completed executions, PostgreSQL's omits running ones. */
 const LISTED = { sqlite: '(e.status = 2 or e.status > 10)', postgres: 'e.status <> 1' };
 
-// A step over all else that a project has; PostgreSQL's index has pipelines before the status.
+// Steps over the rest of a project. PostgreSQL's index has the pipeline before the status.
 const NEXT_KIND = dialects({
   sqlite: `
   select e.project, '' as pipeline
@@ -173,7 +173,7 @@ const WAITING = dialects({
    limit :limit`,
 });
 
-/** After which one of which project and pipeline. */
+/** The position after which the walk continues. */
 type Mark = readonly [project: string, pipeline: string, id?: string | undefined];
 
 const BEFORE_ALL = '00000000-0000-0000-0000-000000000000';
@@ -184,7 +184,10 @@ function* nextKind(project: string, pipeline: string): Script<Mark | undefined> 
   return row === undefined ? undefined : [row.project, row.pipeline];
 }
 
-/** Z-11, Z-12, Z-13, Z-21. A pipeline of which nothing waits is a step, too. */
+/**
+ * Checks waiting executions (Z-11, Z-12, Z-13, Z-21). A pipeline without waiting executions also
+ * counts as a step, so each call does bounded work.
+ */
 function* lookAtWaiting({ after, limit }: Reconcile): Script<Page> {
   const ids: ExecutionId[] = [];
   let at: Mark | undefined =
@@ -218,8 +221,8 @@ const PARKED = { sqlite: 'h.row_id = e.row_id', postgres: 'h.execution_id = e.id
 
 const NEWEST = 'from hf.inbox as i where i.execution_id = e.id order by i.n desc limit 1';
 
-// `except` builds each side once; a condition would ask one side for every row of the other. An inbox, which may be
-// long, is read only where there is something to look for.
+// `except` evaluates each side once; a condition would query one side for every row of the other.
+// An inbox may be long, so the statement reads it only where it has to.
 const FACTS = worded(
   PARKED,
   (ofHistory) => `
@@ -276,7 +279,7 @@ interface WaitingRow extends About {
   readonly left_behind: Flag;
 }
 
-/** Leaves out executions that do not wait. */
+/** Omits executions that do not wait. */
 export function* waitingFacts(ids: readonly ExecutionId[]): Script<readonly WaitingFacts[]> {
   return ids.length === 0 ? [] : (yield* all<WaitingRow>(FACTS, { ids })).map(toWaiting);
 }
@@ -309,7 +312,7 @@ const OPEN_INTERACTIONS = sql(`
    order by i.project, i.id
    limit :limit`);
 
-/** Z-13. */
+/** Checks open awaits (Z-13). */
 function* lookAtAwaits({ after, limit }: Reconcile): Script<Page> {
   type Row = About & { readonly id: string; readonly ended: Flag };
   const rows = yield* all<Row>(OPEN_INTERACTIONS, { ...placeIn(after), limit });
@@ -354,7 +357,7 @@ const ONE_PLACE = dialects({ sqlite: PLACES.sqlite + ONE, postgres: PLACES.postg
 
 type PlaceRow = Omit<PlaceFacts, 'isWanted'> & { readonly wanted: Flag };
 
-/** Z-14. */
+/** Checks the counts of concurrency keys (Z-14). */
 function* lookAtPlaces({ after, limit }: Reconcile): Script<Page> {
   const rows = yield* all<PlaceRow>(PAGE_OF_PLACES, { ...placeIn(after), limit });
   const broken = rows.flatMap((row) => judgePlace(toPlace(row)));
@@ -386,7 +389,7 @@ type LetterRow = About & {
   readonly is_redrive: Flag;
 };
 
-/** Z-22. */
+/** Checks dead letters (Z-22). */
 function* lookAtLetters({ after, limit }: Reconcile): Script<Page> {
   const rows = yield* all<LetterRow>(LETTERS, { after, limit });
   const broken = rows.flatMap(({ execution, project, pipeline, ...row }) =>
@@ -408,7 +411,7 @@ const SCHEDULES = sql(`
    order by project, id
    limit :limit`);
 
-/** Z-15, Z-24. */
+/** Checks schedules (Z-15, Z-24). */
 function* lookAtSchedules({ after, limit }: Reconcile): Script<Page> {
   type Row = { project: ProjectName; id: string; paused: Flag; has_next: Flag };
   const rows = yield* all<Row>(SCHEDULES, { ...placeIn(after), limit });
@@ -424,7 +427,7 @@ const HAS_LETTER = `
 
 const LAST = 'from history as h where h.row_id = e.row_id order by h.seq desc limit 1';
 
-// By the primary key: this goes through all that there ever was, a page at a time.
+// Walks the primary key, because this part reads all executions, one page at a time.
 const EXECUTIONS = dialects({
   sqlite: `
   select e.row_id as mark, e.id as execution, e.project, e.pipeline, e.status, e.seq, e.ready_at is not null as has_time,
@@ -451,7 +454,7 @@ type ExecutionPageRow = About & {
   readonly last_kind: HistoryEventKind | null;
 };
 
-/** Z-15, Z-22, Z-23. */
+/** Compares executions with their histories and dead letters (Z-15, Z-22, Z-23). */
 function* lookAtExecutions({ after, limit }: Reconcile): Script<Page> {
   const rows = yield* all<ExecutionPageRow>(EXECUTIONS, { after, limit });
   const broken = rows.flatMap(({ execution, project, pipeline, seq, ...row }) => {
@@ -473,7 +476,7 @@ function placeIn(after: string | undefined): { readonly project: string; readonl
   return { project, id };
 }
 
-/** There may be more after a page that is full. */
+/** Only a full page may have a next one. */
 function goOn<Row>(
   rows: readonly Row[],
   limit: number,

@@ -1,4 +1,4 @@
-// Re-drives, any number in one transaction (Y-20 … Y-23).
+// Re-drives any number of executions in one transaction (Y-20 … Y-23).
 
 import type { ExecutionRecord } from '../../execution/execution.ts';
 import type { ExecutionId } from '../../execution/names.ts';
@@ -14,7 +14,8 @@ import { itemName, keepAnswers, keptAnswers, type OfJob } from './jobs.ts';
 import { refuseRelease } from './releases.ts';
 import { all, type Script, worded } from './script.ts';
 
-// Two re-drives of one execution come one after the other; the unique index is what holds (Y-21).
+// Two re-drives of one execution run one after the other. The unique index is the actual guard
+// (Y-21).
 const LOCK = worded(
   EXECUTION_COLUMNS,
   (columns) => `
@@ -25,7 +26,7 @@ const LOCK = worded(
      for no key update of e`,
 );
 
-/** As the index of re-drives has it. */
+/** The condition of the index of re-drives. */
 const OPEN = { sqlite: 'r.ended_at is null', postgres: `r.status < ${TERMINAL_FROM}` };
 
 const OPEN_ONES = worded(
@@ -38,7 +39,7 @@ const OPEN_ONES = worded(
      and ${isOpen}`,
 );
 
-// Y-22: where there is one. What drives it again was inserted before.
+// Marks the dead letter, if there is one (Y-22). The caller has already inserted the re-drive.
 const MARK = worded(
   OPEN,
   (isOpen) => `
@@ -47,18 +48,24 @@ const MARK = worded(
    where d.execution_id = any (:ids::uuid[])`,
 );
 
-/** What is to be inserted. */
+/** A re-drive and the execution to insert for it. */
 export interface Redriven extends Redrive {
   readonly execution: ExecutionRecord;
 }
 
-/** How a store inserts executions that have a history: whether each was. */
+/**
+ * Inserts executions that have a history, and returns for each if it was inserted. Each store has
+ * its own function.
+ */
 export type InsertRedriven = (redriven: readonly Redriven[]) => Script<readonly boolean[]>;
 
-/** Undefined for what was not inserted: whoever took its id or its release away meanwhile is there now. */
+/**
+ * Undefined for an execution that was not inserted: another transaction took its id or retired its
+ * release.
+ */
 export type RedriveAnswers = readonly (RedriveAnswer | undefined)[];
 
-/** Y-23: what was answered before is answered again. */
+/** Items that already have an answer get the same one again (Y-23). */
 export function* redriveAll(
   requests: readonly Redrive[],
   insert: InsertRedriven,
@@ -79,7 +86,7 @@ function itemOf({ job, of }: Redrive): readonly OfJob[] {
   return job === undefined ? [] : [{ job, target: of }];
 }
 
-/** One of them, and what is decided about it. */
+/** One request, and the decision about it. */
 interface Try {
   readonly request: Redrive;
   readonly ended: ExecutionRecord | undefined;
@@ -119,7 +126,10 @@ function byId(executions: readonly ExecutionRecord[]): ReadonlyMap<ExecutionId, 
   return new Map(executions.map((execution) => [execution.id, execution]));
 }
 
-/** RE-6: refuses what asks for a release by name that is not there. Many ask for the same one. */
+/**
+ * Refuses re-drives that name a release which does not exist (RE-6). Many requests name the same
+ * one, so each is read once.
+ */
 function* withReleases(tries: readonly Try[]): Script<readonly Try[]> {
   const refusals = new Map<string, NoSuchRelease | undefined>();
   const checked: Try[] = [];
@@ -139,7 +149,7 @@ function* withReleases(tries: readonly Try[]): Script<readonly Try[]> {
   return checked;
 }
 
-/** Which ids were inserted. */
+/** Returns the ids that were inserted. */
 function* insertAll(
   tries: readonly Try[],
   insert: InsertRedriven,

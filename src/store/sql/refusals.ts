@@ -1,4 +1,4 @@
-// Writes that were refused, counted (J-11, J-12).
+// Counts refused writes (J-11, J-12).
 
 import {
   REFUSED_WRITES_MAX,
@@ -15,7 +15,7 @@ const COLUMNS =
 const newer = (column: string): string =>
   `${column} = case when excluded.last_at >= r.last_at then excluded.${column} else r.${column} end`;
 
-// As `addRefusedWrites` says it.
+// Merges counts in the same way as `addRefusedWrites`.
 const ADD = sql(`
   insert into hf.refused_write as r (${COLUMNS})
   values (:execution, :fence, :verb, :project, :why, :newest, :session, :owner, :count,
@@ -31,7 +31,8 @@ const ADD = sql(`
 
 const ORDER = 'last_at desc, execution_id desc, fence desc, verb desc';
 
-// J-12. PostgreSQL leaves to others what they write at this moment.
+// Keeps the newest rows of a project (J-12). PostgreSQL skips rows that another transaction is
+// writing.
 const FORGET = dialects({
   sqlite: `
   delete from refused_write
@@ -83,13 +84,13 @@ export function refusalsOf({
   write,
 }: Gateway): Pick<AuditStore, 'noteRefusals' | 'refusals'> {
   return {
-    // Once: whoever counts tells a store nothing twice.
+    // `write`, not `repeat`: a batch that was stored twice would count too high (J-14).
     noteRefusals: (batch) => write(() => noteRefusals(batch)),
     refusals: (query) => read(() => refusals(query)),
   };
 }
 
-/** In the order of the key, so that two processes do not wait for each other. */
+/** Writes in the order of the primary key, so that two processes cannot deadlock. */
 function* noteRefusals(batch: readonly RefusedWrites[]): Script<void> {
   const key = ({ execution, fence, verb }: RefusedWrites): string =>
     `${execution} ${String(fence).padStart(16, '0')} ${verb}`;

@@ -1,4 +1,4 @@
-// Releases, their lines and the log of their acts (RE-3 … RE-7).
+// Releases, their rollouts and the log of rollout operations (RE-3 … RE-7).
 
 import type { NoSuchRelease } from '../../execution/refusal.ts';
 import { ROUTE_MARK } from '../../execution/route.ts';
@@ -52,7 +52,7 @@ import { all, dialects, type Gateway, one, type Script, type Sql, sql, wrote } f
 const COLUMNS =
   'project, pipeline, name, artifact, digest, contract_version, contract, created_at, created_by, preflight, retired_at';
 
-// RE-3: a name is given once.
+// A release's name is used once (RE-3).
 const REGISTER = sql(`
   insert into hf.release (project, pipeline, name, artifact, digest, contract_version, contract, created_at, created_by)
   values (:project, :pipeline, :name, :artifact, :digest, :contract_version, :contract, hf_now(), :created_by)
@@ -66,7 +66,7 @@ const READ = sql(`
      and pipeline = :pipeline
      and name = :name`);
 
-// RE-6: whoever retires it waits until this is over, or was before.
+// A retirement waits until this transaction ends, or has committed before it (RE-6).
 const SHARE = sql(`
   select ${COLUMNS}
     from hf.release
@@ -75,7 +75,8 @@ const SHARE = sql(`
      and name = :name
      for share`);
 
-// RE-6: waits for submits that name it. Of two notes at once the second keeps what the first found.
+// Waits for submits that name the release (RE-6). If two callers note a preflight at once,
+// the second keeps the findings of the first.
 const LOCK = sql(`
   select ${COLUMNS}
     from hf.release
@@ -116,7 +117,8 @@ const OF_LINE = `
 
 const LINE = sql(OF_LINE);
 
-// So that PostgreSQL has a row to lock; a line of version 0 is none. SQLite has the write lock.
+// Inserts a row for PostgreSQL to lock. Version 0 means that there is no rollout yet. SQLite
+// already holds the write lock.
 const BEGIN = dialects({
   sqlite: '',
   postgres: `
@@ -125,7 +127,7 @@ const BEGIN = dialects({
       on conflict (project, pipeline) do nothing`,
 });
 
-// RE-5: waits for submits under way, which share it, and all others wait for it.
+// Waits for submits under way, which share the row. All others wait for this lock (RE-5).
 const LOCK_LINE = sql(`${OF_LINE} for update`);
 
 const SAVE = sql(`
@@ -142,13 +144,13 @@ const LOG = sql(`
   insert into hf.activation (project, pipeline, version, at, act, name, actor, reason, forced, was, became)
   values (:project, :pipeline, :version, hf_now(), :act, :name, :actor, :reason, :forced, :was, :became)`);
 
-/** As the indexes of what is open and pinned have it. */
+/** The conditions of the indexes of open pinned executions. */
 const OPEN = {
   sqlite: `project = :project and ended_at is null and instr(pipeline, char(31)) > 0`,
   postgres: `status < 10 and strpos(pipeline, E'\\x1f') > 0 and project collate "POSIX" = :project`,
 };
 
-// A statement of its own, after the locks: it sees all that was submitted before them.
+// A separate statement after the locks sees all submits that committed before them.
 const retire = (isPinned: string): string => `
   update hf.release
      set retired_at = hf_now()
@@ -195,7 +197,7 @@ const ACTIVATIONS = sql(`
    order by version desc
    limit :limit`);
 
-// One step of the index for each pipeline, however many releases it has. The last step finds none.
+// Takes one index step per pipeline, however many releases it has. The last step finds none.
 const LINES = sql(`
   with recursive named (pipeline, nth) as (
     select min(r.pipeline), 1
@@ -253,7 +255,7 @@ export function* readRelease(key: ReleaseKey): Script<Release | undefined> {
   return row === undefined ? undefined : toRelease(row);
 }
 
-/** RE-6: of a release that was asked for by name. */
+/** Refuses a submit that names a release which does not exist or has retired (RE-6). */
 export function* refuseRelease({
   project,
   pipeline,
@@ -263,13 +265,13 @@ export function* refuseRelease({
   return noSuchRelease(yield* readRelease({ project, pipeline, name }), { pipeline, name });
 }
 
-/** It is not retired before the transaction ends. */
+/** Keeps the release from retiring until the transaction ends. */
 export function* shareRelease(key: ReleaseKey): Script<Release | undefined> {
   const row = yield* one<ReleaseRow>(SHARE, key);
   return row === undefined ? undefined : toRelease(row);
 }
 
-/** Of all pipelines, and of all projects unless one is named. */
+/** Finds the releases of this name in all pipelines, and in all projects by default. */
 export function* releasesNamed(query: {
   readonly name: string;
   readonly project: string | undefined;
@@ -299,7 +301,7 @@ function isChanged({ kind }: LineChanged): boolean {
   return kind === 'changed';
 }
 
-/** The release is locked before its line, as submits do. */
+/** Locks the release before its rollout, in the same order as submits. */
 export function* changeLine(request: ChangeLine): Script<LineChanged> {
   const { project, pipeline, act } = request;
   if (act === 'retire') yield* all(LOCK, request);
@@ -308,7 +310,7 @@ export function* changeLine(request: ChangeLine): Script<LineChanged> {
   const name = nameMeant(line, request) ?? '';
   const release = yield* readRelease({ project, pipeline, name });
   const before = yield* readRelease({ project, pipeline, name: nameBefore(line) ?? '' });
-  // Whether anything is pinned to it, the predicate decides.
+  // The predicate of RETIRE checks for pinned executions.
   const decision = decideLine({ line, release, before, pinned: 0 }, request);
   if (decision.kind === 'refuse') return { kind: 'refused', ...decision.refusal };
   if (decision.kind === 'no-change') return decision;
@@ -345,7 +347,7 @@ function* listActivations(query: ListActivations): Script<readonly Activation[]>
 }
 
 function* pinned({ project, pipeline }: OfPipeline): Script<readonly Pinned[]> {
-  // Text counts from one.
+  // SQL counts characters from one.
   const after = [...pipeline, ROUTE_MARK].length + 1;
   const rows = yield* all<Pinned>(PINNED, { project, pipeline, after });
   return rows.map(({ release, open }) => ({ release, open }));

@@ -1,4 +1,4 @@
-// Executions that have ended and are due go, with all that is theirs (F-1 … F-8).
+// Removes ended executions that are due, with everything that belongs to them (F-1 … F-8).
 
 import type { ExecutionRecord } from '../../execution/execution.ts';
 import type { ExecutionId } from '../../execution/names.ts';
@@ -32,7 +32,10 @@ const OPEN_LETTER =
 
 const ID = '[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}';
 
-/** What an event says of the chain of continuations that its execution stands in; and what the index of re-drives has. */
+/**
+ * Expressions that find the neighbours in a chain of continuations, and the condition of the
+ * re-drive index.
+ */
 const WORDS: Dialects<{
   readonly continues: string;
   readonly continuedAs: string;
@@ -51,8 +54,8 @@ const WORDS: Dialects<{
 };
 
 /**
- * F-2: what made it is gone, and what it made has ended. No `exists`: PostgreSQL would read whole tables for it.
- * `between` leaves it the index of parents only.
+ * An execution can go when its creator is gone and everything that it created has ended (F-2).
+ * PostgreSQL would read whole tables for `exists`. `between` leaves it only the index of parents.
  */
 function unless(text: (unused: string) => string): Sql {
   return worded(WORDS, ({ continues, continuedAs, open }) =>
@@ -71,8 +74,8 @@ const LATE =
   '(select coalesce(sum(i.late), 0) from hf.interaction as i where i.execution_id = e.id)';
 const REDRIVEN_BY = '(select d.redriven_by from hf.dead_letter as d where d.execution_id = e.id)';
 
-// A statement of its own, after the lock: what it sees was committed before the lock was had, and who drives
-// it again later waits for it and finds nothing (F-5).
+// A separate statement after the lock sees everything committed before the lock. A later re-drive
+// waits for the lock and then finds no execution (F-5).
 const REMOVE = unless(
   (unused) => `
   delete from hf.execution as e
@@ -120,7 +123,7 @@ const forgetLabel = (isValue: string): string => `
      and ${isValue}
      and l.execution_id = :id`;
 
-/** Labels are found by what they say: no index is by execution. */
+/** Finds labels by their value, because they have no index by execution. */
 const FORGET: Readonly<Record<'string' | 'number' | 'boolean', Sql>> = {
   string: sql(forgetLabel('l.value = :value')),
   number: worded({ sqlite: 'l.value = :value', postgres: 'l.number = :value' }, forgetLabel),
@@ -147,7 +150,8 @@ const page = (isOfProject: string): Sql =>
 
 const PAGE = page('');
 
-// Where to go on is said to whoever asks: a page of a project has executions of that project only.
+// The page mark goes back to the caller, so a project's page must contain only executions of that
+// project.
 const PAGE_OF_PROJECT = page('and e.project = :project');
 
 const REMOVABLE = unless(
@@ -170,7 +174,7 @@ export function removalsOf({
   };
 }
 
-/** The predicate decides; what went is what was locked. */
+/** The predicate decides. The record to archive comes from the locked row. */
 function* remove(request: RemoveRequest): Script<Removal> {
   const { id, archived } = request;
   const locked = yield* lockExecution(id);
@@ -207,7 +211,7 @@ function* explain(request: RemoveRequest, locked: LockedRow | undefined): Script
 
 const KINDS = { string: 1, number: 2, boolean: 3 } as const;
 
-/** F-4. */
+/** Deletes the execution's labels (F-4). */
 function* forgetLabels({ id, project, tags, attributes }: ExecutionRecord): Script<void> {
   for (const value of new Set(tags)) {
     yield* all(FORGET.string, { id, project, kind: 0, name: '', value });
@@ -218,7 +222,7 @@ function* forgetLabels({ id, project, tags, attributes }: ExecutionRecord): Scri
   }
 }
 
-/** F-8. */
+/** Lists executions that may be removed, one page at a time (F-8). */
 function* removable(query: ListRemovable): Script<RemovablePage> {
   const { project, limit, endedMs } = query;
   type Looked = { readonly id: ExecutionId | null; readonly now: Instant };

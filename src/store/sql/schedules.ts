@@ -1,5 +1,5 @@
-// Schedules (X-32, X-33). A change is one transaction with its audit: the row is locked first, so that its former
-// content is known; the guards of the statement decide whether anything is done.
+// Schedules (X-32, X-33). A change and its audit record are one transaction. It locks the row first
+// to know its former content; the guards of the statement decide if anything changes.
 
 import type { ExecutionId } from '../../execution/names.ts';
 import { changedSchedule } from '../../features/audit/decide.ts';
@@ -32,7 +32,8 @@ import { all, dialects, type Gateway, one, type Script, type Sql, sql } from './
 
 const COLUMNS = 'project, id, at, paused, next_at, fired_at, last_execution, digest, plan, put_by';
 
-// P-14: schedules that are put into one project at once are counted one after the other. SQLite has the write lock.
+// PostgreSQL counts concurrent puts into one project one after the other (P-14). SQLite already
+// holds the write lock.
 const IN_TURN = dialects({
   sqlite: '',
   postgres: `select pg_advisory_xact_lock(hashtextextended('holdfast schedules of ' || :project, 0))`,
@@ -52,7 +53,7 @@ const INSERT = withLimit(
 
 const ROOM = withLimit('schedules', (limit) => `select ${USED} as used, ${limit} as quota`);
 
-// X-32: a paused schedule stays paused, and its last fire stays known.
+// A paused schedule stays paused, and its last fire stays known (X-32).
 const REPLACE = sql(`
   update hf.schedule
      set next_at = case when not paused then :nextAt::bigint end,
@@ -122,7 +123,8 @@ const DUE = sql(`
          ) as due on true
    order by due.next_at`);
 
-// X-34: whoever finds it where it was expected moves it on; the row is locked until all is committed.
+// Only the caller that finds the expected time moves the schedule on. The row stays locked until
+// the commit (X-34).
 const MOVE = sql(`
   update hf.schedule
      set next_at = :nextAt
@@ -132,7 +134,7 @@ const MOVE = sql(`
      and digest = :digest -- guard: fired-plan
   returning last_key`);
 
-// What has a key: the execution of a fire, or what it was continued as.
+// Finds the holders of keys: the execution of a fire, or its continuation.
 const KEYED = sql(`
   select e.id, e.key, coalesce(e.status < ${TERMINAL_FROM}, false) as is_open
     from hf.execution as e
@@ -174,7 +176,7 @@ function* putSchedule(request: PutSchedule): Script<SchedulePut> {
     if (quota !== undefined && room !== undefined && room.used >= room.quota) {
       return { kind: 'refused', why: 'over-quota', project, quota: 'schedules', limit: room.quota };
     }
-    // It, or another one, was removed in between.
+    // Another transaction removed this schedule, or another one, in between. Try again.
   }
 }
 
@@ -198,10 +200,10 @@ function* removeSchedule(
   return { kind: isDone ? 'done' : 'no-change' };
 }
 
-/** What the statement left, and when; only the time when it left nothing. */
+/** The row after the statement and the time. Only the time when the statement removed the row. */
 type LeftRow = Partial<ScheduleRow> & { readonly now: number };
 
-/** Whether it did anything; then that is written down (J-1). */
+/** Returns true if the statement changed the schedule, and then writes the audit record (J-1). */
 function* change(
   before: Schedule | undefined,
   request: ScheduleCommand,
@@ -241,7 +243,10 @@ interface Keyed {
   readonly is_open: boolean | number;
 }
 
-/** One transaction: moved on and submitted, or neither. Repeated, it finds that it was moved. */
+/**
+ * Moves the schedule on and submits, or does neither, in one transaction. A repeated call finds
+ * that the schedule has moved.
+ */
 function* fireSchedule(natives: Natives, request: FireSchedule): Script<ScheduleFired> {
   const { project, submits } = request;
   const moved = yield* one<{ last_key: string | null }>(MOVE, request);

@@ -1,13 +1,14 @@
-// Verbs off the hot path, written once for both SQL stores. A verb is a generator that yields statements and
-// receives their rows. SQLite runs it without a pause inside its flush; PostgreSQL awaits each statement.
+// Verbs off the hot path, written once for both SQL stores. A verb is a generator that yields
+// statements and receives their rows. SQLite runs it without a pause inside its flush; PostgreSQL
+// awaits each statement.
 //
 //   verb ──▶ statement ──▶ sqlite/gateway.ts    in the flush, under the write lock
 //     ▲          │         postgres/gateway.ts  in a transaction; the rows that it locks stay locked
 //     └── rows ◀─┘
 //
-// A text is written for PostgreSQL, with parameters by name. `sql` derives what SQLite needs.
+// Write each text for PostgreSQL, with named parameters. `sql` derives the text for SQLite.
 
-/** One dialect's text, and the parameters that it names. */
+/** The text for one dialect, and the names of its parameters. */
 export interface Text {
   readonly text: string;
   /** In the order of `$1`, `$2` … on PostgreSQL. */
@@ -19,42 +20,51 @@ export interface Sql {
   readonly postgres: Text;
 }
 
-/** What a verb yields. Parameters that are absent are null; those that no text names are ignored. */
+/**
+ * A statement that a verb yields. Absent parameters become null; the gateway ignores values that
+ * the text does not name.
+ */
 export interface Asked {
   readonly sql: Sql;
   readonly values: object;
 }
 
-/** A function of the store, for work that hot verbs do, too. It gets the transaction. */
+/** A function of the store, for work that hot verbs also do. It receives the transaction. */
 export interface Native {
   run(transaction: object): unknown;
 }
 
-/** A statement is answered with its rows, a function of the store with what it returns. */
+/** A statement returns its rows; a native function returns its own result. */
 export type Script<Answer> = Generator<Asked | Native, Answer, unknown>;
 
-/** How a store runs scripts that it never repeats by itself. */
+/** Runs scripts that the store never repeats by itself. */
 export interface PlainGateway {
   read<Answer>(script: () => Script<Answer>): Promise<Answer>;
-  /** One transaction. PostgreSQL commits it only if it wrote. */
+  /** Runs the script in one transaction. PostgreSQL commits only if the script wrote. */
   write<Answer>(script: () => Script<Answer>): Promise<Answer>;
 }
 
-/** How a store runs the scripts of executions. It calls the function again where it repeats a transaction. */
+/** Runs the scripts of executions. To repeat a transaction, it calls the function again. */
 export interface Gateway extends PlainGateway {
-  /** As `write`, for a verb that can be repeated: it is, while its outcome is unknown. */
+  /** Like `write`, for a verb that is safe to repeat. It repeats while the outcome is unknown. */
   repeat<Answer>(script: () => Script<Answer>, after?: After<Answer>): Promise<Answer>;
 }
 
-/** What follows from the answer of a script. */
+/** Decisions that depend on the result of a script. */
 export interface After<Answer> {
-  /** Whether PostgreSQL commits: a script may insert a row only to lock it. By default it does if it wrote. */
+  /**
+   * Returns true if PostgreSQL should commit. By default it commits if the script wrote, but a
+   * script may insert a row only to lock it.
+   */
   keeps?(answer: Answer): boolean;
-  /** Whether an execution may have become ready, or has ended. */
+  /**
+   * Returns true if an execution may have become ready or has ended, so that waiting workers need a
+   * wakeup.
+   */
   rings?(answer: Answer): boolean;
 }
 
-/** The row type is what the text selects. */
+/** `Row` must match the columns that the text selects. */
 export function* all<Row>(sql: Sql, values: object = {}): Script<readonly Row[]> {
   return (yield { sql, values }) as readonly Row[];
 }
@@ -64,12 +74,12 @@ export function* one<Row>(sql: Sql, values: object = {}): Script<Row | undefined
   return row;
 }
 
-/** Whether a statement that returns what it wrote wrote anything. */
+/** Returns true if the statement wrote. It must have a `returning` clause. */
 export function* wrote(sql: Sql, values: object): Script<boolean> {
   return (yield* all(sql, values)).length > 0;
 }
 
-/** Runs a function of the store in the transaction of the script. */
+/** Runs a function of the store in the script's transaction. */
 export function* native<Transaction extends object, Answer>(
   run: (transaction: Transaction) => Answer | Promise<Answer>,
 ): Script<Answer> {
@@ -86,10 +96,10 @@ const LOOK_UP = /== ([:.\w]+)/g;
 const LISTED = /= any \((:\w+)\)/g;
 
 /**
- * One text for both. `indexed by` is for SQLite alone; casts, collations and row locks are for PostgreSQL alone. `column == value`
- * leaves PostgreSQL one plan only: it looks the value up in the index of the column (see postgres/predicates.ts).
- * `= any (:list)` compares with the elements of an array; `jsonb_to_recordset(:rows::jsonb) as n(…)` reads rows
- * that are given as JSON.
+ * Makes one text for both stores. `indexed by` applies to SQLite only; casts, collations and row
+ * locks to PostgreSQL only. `column == value` leaves PostgreSQL one plan, a lookup in the column's
+ * index (see postgres/predicates.ts). `= any (:list)` compares with the elements of an array.
+ * `jsonb_to_recordset(:rows::jsonb) as n(…)` reads rows from JSON.
  */
 export function sql(text: string): Sql {
   return dialects({ sqlite: text, postgres: text });
@@ -101,12 +111,15 @@ export interface Dialects<Words = string> {
   readonly postgres: Words;
 }
 
-/** One text around words that differ. */
+/** Builds one text around the parts that differ. */
 export function worded<Words>(words: Dialects<Words>, text: (words: Words) => string): Sql {
   return dialects({ sqlite: text(words.sqlite), postgres: text(words.postgres) });
 }
 
-/** For planners that need to be told different things. An empty text is not run: it finds no rows. */
+/**
+ * Takes a separate text per store, where the planners need different ones. An empty text does not
+ * run and returns no rows.
+ */
 export function dialects(texts: Dialects): Sql {
   const { sqlite, postgres } = texts;
   return { sqlite: toSqlite(sqlite), postgres: toPostgres(postgres) };
@@ -141,7 +154,7 @@ function namesIn(text: string): readonly string[] {
   return [...new Set([...text.matchAll(PARAMETER)].map(([, name = '']) => name))];
 }
 
-/** The values that a text names, in its order. */
+/** Returns the values that a text names, in its order. */
 export function valuesOf({ names }: Text, values: object): readonly unknown[] {
   const given = values as Readonly<Record<string, unknown>>;
   return names.map((name) => given[name] ?? null);

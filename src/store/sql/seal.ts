@@ -1,4 +1,4 @@
-// The seal of a store, but for the triggers that keep it closed, which each store has in its own way (EX-2, EX-3).
+// Seals a store. Each store adds its own triggers, which refuse later writes (EX-2, EX-3).
 
 import {
   GIVEN_BACK_BY_SEAL,
@@ -45,7 +45,8 @@ const WORDS: Dialects<Words> = {
   },
 };
 
-// EX-3: what a session runs that has not ended, nor any above it. What the dead left is lost, as it was.
+// Executions whose session, and all its ancestors, are alive (EX-3). The others are already lost
+// and stay so.
 const held = ({ path }: Words): string => `
          e.status = ${STATUS_CODES.running}
      and exists (select 1 from hf.session as h where h.id = e.session_id)
@@ -109,7 +110,10 @@ export function* readSeal(): Script<Seal | undefined> {
   return sealed === null ? undefined : (JSON.parse(sealed) as Seal);
 }
 
-/** Under the write lock, or the locks of all tables: what others wrote is before it, or is refused. */
+/**
+ * The caller holds the write lock, or locks on all tables. Other writes commit before the seal, or
+ * are refused.
+ */
 export function* seal({ id, actor, reason, to }: SealRequest): Script<SealAnswer> {
   const known = yield* readSeal();
   if (known !== undefined) return { kind: 'already', seal: known };

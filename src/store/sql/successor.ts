@@ -1,5 +1,6 @@
-// The successor of an execution that has just ended (X-70): it goes on under its key and in its place, and
-// has in its inbox what nobody acted on. The row of the ended one is locked: nothing more arrives there.
+// Inserts the successor of an execution that has just ended (X-70). The successor takes over the
+// key, the slot and the messages that were not acted on. The ended row is locked, so no further
+// messages arrive there.
 
 import { decideSuccessor, inheritanceOf } from '../../execution/decide/submit.ts';
 import type { ExecutionRecord } from '../../execution/execution.ts';
@@ -12,7 +13,7 @@ import { all, one, type Script, sql } from './script.ts';
 
 const IS_THERE = sql('select id from hf.execution where id = :id');
 
-// Two executions with one key could not be told apart.
+// Two executions must not share a key.
 const DROP_KEY = sql('update hf.execution set key = null, intent = null where id = :id');
 
 const LEFT = sql(`
@@ -31,14 +32,16 @@ export interface Continued extends Pick<Finish, 'newsSeen' | 'unread'> {
 
 export interface Followed {
   readonly execution: ExecutionRecord;
-  /** It ends at once. */
+  /** A cancel among the messages. It ends the successor at once. */
   readonly cancel: InboxMessage | undefined;
 }
 
-/** How a store inserts what was submitted, with the key and the place that it takes over. */
+/**
+ * Inserts the submit with the key and the slot that it takes over. Each store has its own function.
+ */
 export type InsertSuccessor = (execution: ExecutionRecord, submit: Submit) => Script<void>;
 
-/** Undefined when its id is taken: then it is left out. */
+/** Returns undefined when the successor's id is taken. The caller then inserts nothing. */
 export function* follow(
   ended: ExecutionRecord,
   { successor, now, newsSeen = 0, unread = [] }: Continued,

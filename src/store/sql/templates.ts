@@ -1,4 +1,4 @@
-// Templates (X-30, X-31).
+// Stores templates and their versions (X-30, X-31).
 
 import { changedByTemplate } from '../../features/audit/decide.ts';
 import type { Template } from '../../features/templates/model.ts';
@@ -22,14 +22,14 @@ import { all, type Gateway, one, type Script, sql } from './script.ts';
 
 const COLUMNS = 'project, id, version, at, pipeline, digest, defaults, about';
 
-// X-30: a version is written once.
+// A version is written once and never changes (X-30).
 const PUT = sql(`
   insert into hf.template (${COLUMNS})
   values (:project, :id, :version, hf_now(), :pipeline, :digest, :defaults, :about)
       on conflict (project, id, version) do nothing
   returning at`);
 
-// Without a version: the newest.
+// Without a version, this reads the newest one.
 const READ = sql(`
   select ${COLUMNS}
     from hf.template
@@ -50,7 +50,7 @@ const LIST = sql(`
    order by id, version desc
    limit :limit`);
 
-/** No text comes after this one. */
+/** Sorts after every other text. */
 const LAST_TEXT = '\u{10ffff}';
 
 export function templatesOf({ read, write }: Gateway): TemplateStore {
@@ -79,7 +79,7 @@ function* readTemplate(query: ReadTemplate): Script<Template | undefined> {
 
 function* listTemplates(query: ListTemplates): Script<readonly Template[]> {
   const { project, id, after, limit } = query;
-  // No id is empty: what comes after that is everything.
+  // No id is empty, so a list that continues after '' is the whole list.
   const place = { afterId: after?.id ?? '', afterVersion: after?.version ?? 0 };
   const values = { project, first: id ?? '', last: id ?? LAST_TEXT, ...place, limit };
   return (yield* all<TemplateRow>(LIST, values)).map(toTemplate);

@@ -1,4 +1,4 @@
-// What workers say of themselves (RE-9, RE-11).
+// Stores the announcements of workers (RE-9, RE-11).
 
 import { refuseAnnouncement, workerRoutes } from '../../features/releases/decide.ts';
 import type { Announcement, WorkerRecord } from '../../features/releases/model.ts';
@@ -7,7 +7,7 @@ import { fromAnnouncement, toWorker, type WorkerRow } from '../../features/relea
 import { releasesNamed } from './releases.ts';
 import { all, dialects, type Gateway, type Script, type Sql, sql, wrote } from './script.ts';
 
-/** Of session `s`: itself or one above it has ended, or is not known any more. */
+/** True when session `s` or one of its ancestors has ended or no longer exists. */
 const ENDED = {
   sqlite:
     'exists (select 1 from json_each(s.path) as p left join session as a on a.id = p.value where a.id is null or a.ended_at is not null)',
@@ -37,7 +37,7 @@ const SAVE = withEnded(
   returning session_id`,
 );
 
-/** Pairs of project and route. */
+/** Reads the parameter as pairs of project and route. */
 const ROUTES = {
   sqlite: '(select value ->> 0 as project, value ->> 1 as route from json_each(:routes))',
   postgres:
@@ -57,7 +57,8 @@ const ADD_ROUTES = withRoutes(
       on conflict do nothing`,
 );
 
-// Those it has again stay: it says the same once in each period.
+// A worker announces the same routes once per period, so rows that it announces again stay as they
+// are.
 const DROP_ROUTES = withRoutes(
   (routes) => `
   delete from hf.worker_route
@@ -65,7 +66,7 @@ const DROP_ROUTES = withRoutes(
      and not exists (select 1 from ${routes} as u where u.project = worker_route.project and u.route = worker_route.route)`,
 );
 
-// Those whose sessions are forgotten.
+// Deletes announcements whose sessions no longer exist.
 const DROP_OLD = ['worker', 'worker_route'].map((table) =>
   sql(`
   delete from hf.${table}
@@ -91,7 +92,7 @@ export function workersOf({ read, repeat }: Gateway): Pick<ReleaseStore, 'announ
   };
 }
 
-/** RE-9: what does not fit what is registered is refused, and claims nothing. */
+/** A worker that does not match the registered releases is refused and claims nothing (RE-9). */
 function* announce(request: Announcement): Script<Announced> {
   const { release, project } = request;
   const registered =

@@ -30,8 +30,8 @@ import { withLimit } from './projects.ts';
 
 const COLUMNS = 'id, project, roles, name, digest, created_at, created_by, expires_at, ended_at';
 
-// P-6, P-13, P-14: waits for every change that is not committed yet, and lets none begin, so that the statement after it
-// sees all there are. Reads go on. SQLite has the write lock.
+// On PostgreSQL this waits for all uncommitted changes and blocks new ones, so the next statement
+// sees every key. Reads continue. SQLite already holds the write lock (P-6, P-13, P-14).
 const LOCK_KEYS = dialects({
   sqlite: 'select 1',
   postgres: 'lock table hf.access_key in share row exclusive mode',
@@ -41,7 +41,7 @@ const IS_USABLE =
   'coalesce(u.ended_at > hf_now(), true) and coalesce(u.expires_at > hf_now(), true)';
 const USED = `(select count(*) from hf.access_key as u where u.project = :project and ${IS_USABLE})`;
 
-/** P-12: the first of those that are set. */
+/** The earliest of the requested expiry and the end of the key that creates this one (P-12). */
 const EXPIRY = `(
     select min(ends.at)
       from (select clock.now + :expiresInMs::bigint as at
@@ -98,7 +98,8 @@ function listOf(scope: string): Sql {
 const LIST = listOf('true');
 const LIST_PROJECT = listOf('project = :project');
 
-// P-8: an end only comes nearer. P-13: with those that it made, as `nameWithKey` writes it.
+// A key's end can only move closer (P-8). With `:made`, this also ends the keys that it created;
+// `nameWithKey` writes their `created_by` (P-13).
 const END = sql(`
   with recursive family (id) as (
     select k.id
@@ -169,11 +170,11 @@ function* addKey(request: AddKey): Script<KeyAdded> {
     const decision = decideAddKey(facts, request);
     if (decision.kind === 'refused') return decision;
     if (decision.kind === 'existing') return { kind: 'added', existing: true };
-    // Its project was put, or another key expired, in between.
+    // The project was created, or another key expired, in between. Try again.
   }
 }
 
-/** The key that makes it, or that it replaces, if that is not usable. */
+/** Returns the first of these keys that is not usable: the creator, or the key to replace. */
 function* endedOf(ids: readonly (string | undefined)[], now: Instant): Script<string | undefined> {
   for (const id of ids) {
     if (id === undefined) continue;
@@ -212,7 +213,7 @@ function* endKey(request: EndKey): Script<KeyEnded> {
     const made = rows.flatMap((row) => (row.id === id ? [] : row.id)).sort();
     const [first] = rows;
     if (first !== undefined) {
-      // Who names no project may end a key of any: the row knows whose it was.
+      // An actor without a project can revoke any key, so take the project from the row.
       const of = { id, project: stored?.project };
       const changed = changedByEndKey(of, toInstant(first.ended_at), made);
       yield* writeAudit(request, changed, toInstant(first.now));
@@ -228,6 +229,6 @@ function* endKey(request: EndKey): Script<KeyEnded> {
     if (decision.kind === 'no-change') {
       return { kind: 'ended', endedAt: decision.endedAt, changed: false, ...more };
     }
-    // It was added in between.
+    // The key was added in between. Try again.
   }
 }

@@ -26,13 +26,14 @@ const bytes = (isOfProject: string): string => `
   select coalesce((select sum(b.bytes) from hf.blob_of as b where ${isOfProject}), 0)::bigint
          + coalesce((select sum(a.size) from hf.attachment as a where a.project = :project), 0)::bigint as count`;
 
-// Each by an index that has nothing in it of what is over.
+// Each count uses an index that contains no ended executions.
 const COUNTS: Readonly<Record<CountedQuota, Sql>> = {
   executions: dialects({
     sqlite: upToMax(
       'execution indexed by execution_open where project = :project and ended_at is null',
     ),
-    // The index of lists, one pipeline after the other, and in it only what is queued or waits; and what runs, by its own.
+    // Walks the list index one pipeline at a time and counts queued and waiting executions in it.
+    // Running ones have an index of their own.
     postgres: `
   with recursive pipeline as (
     select (select e.pipeline from hf.execution e where ${IN_PROJECT} and e.status <> 1 order by ${PIPELINE} limit 1) as name

@@ -33,7 +33,7 @@ const LOCK = sql(`
    where name = :name
      for update`);
 
-// P-1: since when it is there stays.
+// A change keeps the project's creation time (P-1).
 const CHANGE = sql(`
   update hf.project
      set settings = :settings
@@ -61,7 +61,7 @@ export function projectsOf({
   };
 }
 
-/** Only one of the two statements changes anything: what is there is never removed. */
+/** Only one of the two statements writes, because no verb removes a project. */
 function* putProject(request: PutProject): Script<ProjectPut> {
   const { name } = request;
   const values = { name, settings: JSON.stringify(request.settings) };
@@ -79,11 +79,11 @@ function* readProject(statement: Sql, name: ProjectName): Script<Project | undef
 }
 
 function* listProjects(query: ListProjects): Script<readonly Project[]> {
-  // No name is empty: what comes after that is everything.
+  // No name is empty, so a list that continues after '' is the whole list.
   return (yield* all<ProjectRow>(LIST, { after: '', ...query })).map(toProject);
 }
 
-/** A text with the limit of `:project`: its own quota, or else `:quota`. */
+/** Builds a statement around the limit of `:project`: its own quota, or else `:quota`. */
 export function withLimit(quota: QuotaName, text: (limit: string) => string): Sql {
   const limit = (own: string): string =>
     `coalesce((select ${own} from hf.project as p where p.name = :project), :quota::bigint)`;

@@ -1,5 +1,5 @@
-// What acquire does around the statement that grants, which is native: it explains why nothing was granted, and
-// removes what stood in the way.
+// The part of acquire around the granting statement, which each store writes itself. This part
+// explains why the statement granted nothing, and removes the obstacle.
 
 import { type AcquireDecision, answerGrant, decideAcquire } from '../../../lease/decide/acquire.ts';
 import type { LeasePolicy } from '../../../lease/policy.ts';
@@ -9,12 +9,15 @@ import { all, type Script, sql } from '../script.ts';
 import { withdraw } from './terms.ts';
 import { type EntryView, loadEntry, loadWholeTerm } from './views.ts';
 
-/** Why the statement granted nothing. */
+/** The reason why the statement granted nothing. */
 export type Explained =
   | { readonly kind: 'answered'; readonly answer: AcquireAnswer }
-  /** Sessions that are overdue stand in the way: they must be expired first. */
+  /** Overdue sessions are in the way. Expire them first. */
   | Extract<AcquireDecision, { readonly kind: 'reclaim' }>
-  /** It may be granted: an end was not written down, or those in line up to `lineEnd` do not count. */
+  /**
+   * The key may be granted now: a term's end was not recorded yet, or the waiters up to ticket
+   * `lineEnd` do not count.
+   */
   | { readonly kind: 'grant'; readonly lineEnd: number }
   | { readonly kind: 'again' };
 
@@ -41,7 +44,9 @@ function answered(answer: AcquireAnswer): Explained {
   return { kind: 'answered', answer };
 }
 
-/** With the bytes of the checkpoint, unless the term was replaced in between. */
+/**
+ * Returns the term with the bytes of its checkpoint, unless another term replaced it in between.
+ */
 function* replay(request: Acquire, { own, now }: EntryView): Script<Explained> {
   const { lease } = yield* loadWholeTerm(request.key);
   return lease?.attempt === request.attempt
@@ -49,7 +54,7 @@ function* replay(request: Acquire, { own, now }: EntryView): Script<Explained> {
     : { kind: 'again' };
 }
 
-// Asking again keeps the place; it is written only when half of its time is gone.
+// Asking again keeps the ticket. The store rewrites it only after half of its time.
 const TAKE_TICKET = sql(`
   insert into hf.ticket as t (key, attempt_id, session_id, expires_at)
   values (:key, :attempt, :session, hf_now() + :ticketMs::bigint)
@@ -63,7 +68,7 @@ function* enqueue(request: Acquire, policy: LeasePolicy, refusal: EntryRefusal):
   const { ahead, lease } = yield* loadEntry(request, policy);
   const isGranted = lease?.attempt === attempt && lease.session === session;
   if (!isGranted) return answered({ kind: 'queued', ahead, refusal });
-  // A copy of this request was granted meanwhile: nobody would ever come for the place in line.
+  // A copy of this request was granted meanwhile. No caller would use the ticket, so drop it.
   yield* withdraw(request);
   return { kind: 'again' };
 }

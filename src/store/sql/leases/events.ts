@@ -1,4 +1,5 @@
-// Events, in the transaction that makes them true (O-1), and the alarm that stops grants.
+// Writes events in the transaction that makes them true (O-1), and raises the alarm that halts
+// grants.
 
 import type { NewLeaseEvent } from '../../../lease/event.ts';
 import { type Fence, isIssuable } from '../../../lease/fence.ts';
@@ -30,12 +31,13 @@ export function* tellEvents(events: readonly NewLeaseEvent[]): Script<void> {
   if (events.length > 0) yield* all(TELL, { events: JSON.stringify(events.map(fromEvent)) });
 }
 
-/** Of a change whose statement tells it by itself on PostgreSQL. */
+/** For changes whose PostgreSQL statement writes the event itself. */
 export function* tellOnSqlite(event: NewLeaseEvent): Script<void> {
   yield* all(TELL_ON_SQLITE, fromEvent(event));
 }
 
-// The alarm goes off once; but the epoch must rise above the highest fence presented (T-4).
+// The store records the alarm once. The halt keeps the highest fence shown, because the epoch must
+// rise above it (T-4).
 const HALT = both(
   (d) => `
   update hf.meta
@@ -51,7 +53,9 @@ const HALT_HIGHER = sql(`
      set halted = case when halted < :fence::bigint then :fence else halted end
    where id = 1`);
 
-/** A caller showed a fence that was never issued: stop granting until a person looks (T-4). */
+/**
+ * A caller showed a fence that this store never issued. Halt grants until an operator acts (T-4).
+ */
 export function* halt(fence: Fence): Script<void> {
   if (!isIssuable(fence)) return;
   const first = yield* one<{ now: Instant }>(HALT, { fence });

@@ -1,4 +1,4 @@
-// Looks at leases and sessions. Nothing is written.
+// Reads leases and sessions without writing.
 
 import {
   carriedLeases,
@@ -50,7 +50,7 @@ function* inspectSession(id: SessionId): Script<SessionInspection | undefined> {
   return sessionInspection(chain, now);
 }
 
-// Keys are compared by their bytes, so a prefix is a range of the primary key.
+// The store compares keys byte by byte, so a prefix is a range of the primary key.
 const LIST_LEASES = both(
   (d) => `
   select hf_now() as now, ${d.chainOf('l.session_id')} as holder, ${leaseHead(d)}
@@ -63,7 +63,7 @@ const LIST_LEASES = both(
    limit :limit`,
 );
 
-/** No text that starts with the prefix comes after the prefix followed by these. */
+/** A prefix followed by these characters sorts after every text that starts with the prefix. */
 const LAST_CHARACTERS = '\u{10ffff}'.repeat(4);
 
 interface Seen {
@@ -78,7 +78,7 @@ function* listLeases(query: ListLeases): Script<readonly ListedLease[]> {
   return rows.map((row) => listedLease(toLease(row), toChain(row.holder), row.now));
 }
 
-// By the index of the living, so that a page does not walk over all that have ended.
+// Uses the index of living sessions, so that a page does not read all ended ones.
 const LIST_LIVING = both(
   (d) => `
   select hf_now() as now, ${d.chainOf('l.id')} as holder

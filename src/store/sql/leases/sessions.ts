@@ -1,4 +1,4 @@
-// Sessions: opened and ended.
+// Opens and ends sessions.
 
 import { decideEnd, decideOpen, endBy, lifeOf } from '../../../lease/decide/session.ts';
 import { sessionEndedEvent } from '../../../lease/event.ts';
@@ -23,18 +23,20 @@ interface FamilyRow {
   readonly parent: ChainColumn;
 }
 
-// A child of a parent that is being ended at this moment is dead from the start, since validity looks at all
-// ancestors; so the parent need not be locked here.
+// This does not lock the parent. If the parent ends at this moment, the child is dead from the
+// start, because validity depends on all ancestors.
 const INSERT = sql(`
   insert into hf.session (id, owner, path, ttl_ms, grace_ms, metadata, opened_at, beat_at, expires_at, extended, notices)
   values (:id, :owner, :path::uuid[], :ttlMs, :graceMs, :metadata::jsonb, :openedAt, :beatAt, :expiresAt, false, 0)
       on conflict (id) do nothing
   returning id`);
 
-/** Each loss means that another call has changed the session, or one above it, in between. */
+/** Each loss means that another call changed the session or an ancestor in between. */
 const LOSSES_MAX = 100;
 
-/** Once in the life of a process, so it reads first. */
+/**
+ * Reads before it writes. A process opens its session once, so the extra statement does not matter.
+ */
 export function* openSession(request: OpenSession, policy: LeasePolicy): Script<SessionOpened> {
   for (let losses = 0; losses < LOSSES_MAX; losses += 1) {
     const row = yield* one<FamilyRow>(FAMILY, request);
@@ -55,11 +57,12 @@ export function* openSession(request: OpenSession, policy: LeasePolicy): Script<
   throw new AssertionFault(`S-4: the session ${request.id} can be opened and was not`);
 }
 
-// `for update` waits for every write that is under way under this session, so none of them lands after the end.
+// `for update` waits for all writes under way in this session, so none of them commits after the
+// end.
 const LOCK = onPostgres('select s.id from hf.session s where s.id = :id for update');
 
-// H-1: one row ends every lease of the session and of its descendants. :owner is null when an operator ends it, who
-// may do so at any time; L-4: an owner that is overdue may not.
+// Ending this row ends all leases of the session and its descendants (H-1). `:owner` is null for an
+// operator, who may end a session at any time. An overdue owner may not (L-4).
 const END = both(
   (d) => `
   update hf.session as s

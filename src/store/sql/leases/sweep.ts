@@ -1,6 +1,6 @@
-// What acts on all sessions and leases. A sweep ends what is overdue, writes down the ends that follow, and deletes what
-// is old: on SQLite all of it is one transaction, on PostgreSQL each of these scripts is one. After an outage all that
-// live are given more time.
+// Scripts that act on all sessions and leases. A sweep ends overdue sessions, records the ends of
+// their terms and deletes old rows. SQLite runs all of it in one transaction, PostgreSQL each
+// script in its own. After an outage, another script gives all living sessions more time.
 
 import { endedLease } from '../../../lease/decide/term.ts';
 import { endedEvent, sessionEndedEvent } from '../../../lease/event.ts';
@@ -15,7 +15,7 @@ import { all, dialects, one, type Script, type Sql, sql } from '../script.ts';
 import { tellEvents } from './events.ts';
 import { both, type ChainColumn, leaseHead, onPostgres, placeIsOver } from './views.ts';
 
-// What is listed is no evidence; reclaim looks again (E-2).
+// This list is no evidence that a session expired. `reclaim` checks again under the lock (E-2).
 const OVERDUE = sql(`
   select id
     from hf.session
@@ -24,7 +24,7 @@ const OVERDUE = sql(`
    order by expires_at, id
    limit :limit`);
 
-/** The sessions that are overdue for longest, and whether there are more. */
+/** Lists the sessions that are overdue for longest, and reports if there are more. */
 export function* listOverdue(
   limit: number,
 ): Script<{ readonly candidates: readonly SessionId[]; readonly more: boolean }> {
@@ -32,10 +32,10 @@ export function* listOverdue(
   return { candidates: rows.slice(0, limit).map(({ id }) => id), more: rows.length > limit };
 }
 
-// One reclaim at a time, so that the breaker counts what the one before it did.
+// Only one reclaim runs at a time, so that the breaker counts what the previous one did.
 const TAKE_TURNS = onPostgres('select m.id from hf.meta m where m.id = 1 for update');
 
-// Those of no project are one crowd too, whose name is null.
+// Sessions without a project form a group of their own, whose name is null.
 const COUNT_FRESH = both(
   ({ project }) => `
   select ${project} as project, count(*) as sessions, hf_now() as now
@@ -81,7 +81,7 @@ const HOLD = both(
   returning id`,
 );
 
-// In this order, and for update: every write that is under way in these sessions is waited for.
+// Locks in a fixed order. `for update` waits for all writes under way in these sessions.
 const LOCK_OVERDUE = onPostgres(`
   select s.id
     from hf.session s
@@ -89,7 +89,7 @@ const LOCK_OVERDUE = onPostgres(`
    order by s.id
      for update`);
 
-// E-2: a heartbeat that came first wins.
+// A heartbeat that commits first wins (E-2).
 const EXPIRE = sql(`
   update hf.session
      set ended_at = hf_now(),
@@ -104,7 +104,7 @@ export interface Reclaimed {
   readonly paused: number;
 }
 
-/** Expires those of the sessions that are overdue, unless the breaker holds them back (E-8). */
+/** Expires the overdue sessions among `candidates`, unless the breaker holds them back (E-8). */
 export function* reclaim(candidates: readonly SessionId[], policy: LeasePolicy): Script<Reclaimed> {
   if (candidates.length === 0) return { expired: [], paused: 0 };
   yield* all(TAKE_TURNS);
@@ -118,10 +118,10 @@ export function* reclaim(candidates: readonly SessionId[], policy: LeasePolicy):
   return { expired: expired.map(({ id }) => id), paused };
 }
 
-/** How many sessions were given more time. */
+/** Returns the number of sessions that got more time. */
 function* holdBack(policy: LeasePolicy): Script<number> {
   let held = 0;
-  // Where it has nobody to hold back, there is no need to count all the others.
+  // This counts the other sessions of a project only if it has newly overdue ones.
   for (const { project, sessions, now } of yield* all<Fresh>(COUNT_FRESH)) {
     const windowMs = policy.breakerWindowMs;
     const census: Census = {
@@ -143,8 +143,8 @@ function* count(text: Sql, values: object): Script<number> {
 }
 
 /**
- * The sessions that carry terms, found by steps through the index: as many as there are such sessions, not as there
- * are terms. The last row is null.
+ * Finds the sessions that carry terms by stepping through the index. The cost depends on the number
+ * of these sessions, not of terms. The last row is null.
  */
 const CARRIERS = `
   carrier (id) as (
@@ -154,8 +154,8 @@ const CARRIERS = `
       from carrier
      where carrier.id is not null)`;
 
-// Terms that ended without a word in their own row: a deadline passed, or their session or one above it ended, or is
-// not known (E-5). Each part has its index; terms that go on are not looked at one by one.
+// Finds terms whose end follows from other rows: a deadline passed, or their session or an ancestor
+// ended or is unknown (E-5). Each part uses an index and does not visit terms that continue.
 const IMPLIED = dialects({
   sqlite: `
   with recursive ${CARRIERS}
@@ -200,8 +200,8 @@ const IMPLIED = dialects({
    limit :limit`,
 });
 
-// That a session is not known can only be trusted when it is looked for after the lease's row was locked, by another
-// statement: in one, a session opened a moment ago would be missing too.
+// An unknown session counts only if a separate statement looks for it after the lease's row is
+// locked. Within one statement, a session that opened a moment ago would be missing too.
 const LOCK_TERMS = both(
   (d) => `
   select hf_now() as now, ${leaseHead(d)}
@@ -244,7 +244,7 @@ export interface EndedTerm {
   readonly fence: Fence;
 }
 
-/** Ends that follow from a session or a deadline are written into the leases' own rows. */
+/** Writes the ends that follow from a session or a deadline into the rows of the leases. */
 export function* recordImpliedEnds(
   limit: number,
   policy: LeasePolicy,
@@ -258,7 +258,7 @@ export function* recordImpliedEnds(
       );
 }
 
-/** E-3: writes down how the terms of these keys ended, of those that have ended and do not say so. */
+/** Records the ends of the terms of these keys, where they have ended without a record (E-3). */
 export function* recordEnds(
   keys: readonly LeaseKey[],
   policy: LeasePolicy,
@@ -300,11 +300,11 @@ const HAS_RETIRED = sql(`
      and ended_at <= hf_now() - :retentionMs::bigint
    limit 1`);
 
-// A grant of a key that has no row mints its fence before there is one to lock. This lock waits for all
-// grants under way, so that none of them still has a fence from before a row that goes now (T-2).
+// The first grant of a key mints its fence before the key has a row to lock. This lock waits for
+// all grants under way, so that none of them still has a fence older than a row deleted here (T-2).
 const ALONE = onPostgres('lock table hf.lease in share row exclusive mode');
 
-// L-6: only retired keys go.
+// A sweep deletes only retired keys (L-6).
 const DELETE_RETIRED = both(
   (d) => `
   with old as (
@@ -321,14 +321,14 @@ const DELETE_RETIRED = both(
   returning key`,
 );
 
-/** How many keys went. */
+/** Returns the number of deleted keys. */
 export function* deleteRetired(limit: number, { retentionMs }: LeasePolicy): Script<number> {
   if ((yield* all(HAS_RETIRED, { retentionMs })).length === 0) return 0;
   yield* all(ALONE);
   return (yield* all(DELETE_RETIRED, { retentionMs, limit })).length;
 }
 
-// A session stays while it, or one below it, is not over: lives, or carries a term whose end is not recorded.
+// A session stays while it or a descendant lives, or carries a term without a recorded end.
 const DELETE_SESSIONS = dialects({
   sqlite: `
   with recursive ${CARRIERS}
@@ -366,7 +366,7 @@ const DELETE_SESSIONS = dialects({
   returning s.id`,
 });
 
-// Time only rises with seq, so the oldest are in front.
+// Event times ascend with seq, so the oldest events come first.
 const DELETE_EVENTS = dialects({
   sqlite: `
   delete from event
@@ -390,7 +390,7 @@ const DELETE_EVENTS = dialects({
 
 const DELETE_FLAPS = sql('delete from hf.flap where until <= hf_now()');
 
-/** How many sessions and events went. */
+/** Returns the number of deleted sessions and events. */
 export function* deleteOld(limit: number, { retentionMs }: LeasePolicy): Script<number> {
   let deleted = 0;
   for (const text of [DELETE_SESSIONS, DELETE_EVENTS]) {
@@ -401,8 +401,8 @@ export function* deleteOld(limit: number, { retentionMs }: LeasePolicy): Script<
   return deleted;
 }
 
-// E-6: at most once per heartbeat received, so that repeated outages cannot extend for ever. The time it reaches to is
-// that of fairChanceUntil.
+// Extends a session at most once per heartbeat, so that repeated outages cannot extend it for ever
+// (E-6). The new expiry equals `fairChanceUntil`.
 const EXTEND = both((d) => {
   const until = `hf_now() + ${d.least('ttl_ms', ':recoveryGraceMs::bigint')}`;
   return `
@@ -415,7 +415,7 @@ const EXTEND = both((d) => {
   returning id`;
 });
 
-/** How many sessions were given more time. */
+/** Returns the number of sessions that got more time. */
 export function* extendLiving({ recoveryGraceMs }: LeasePolicy): Script<number> {
   return (yield* all(EXTEND, { recoveryGraceMs })).length;
 }

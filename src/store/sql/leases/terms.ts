@@ -1,6 +1,7 @@
-// What a holder does in its term, and operators to it (T-6). One guarded statement decides; when it changed
-// nothing, the decision of the kernel explains why. If that says yes, the world moved in between, and the statement is
-// tried again: PostgreSQL does not lock what it has not found.
+// Verbs of a holder within its term, and of operators on a term (T-6). One guarded statement
+// decides. If it changes nothing, the kernel's decision explains why. If that decision allows the
+// change, another transaction interfered, and the script tries again: PostgreSQL does not lock rows
+// that it did not find.
 
 import {
   answerTerm,
@@ -46,11 +47,17 @@ import {
 import { halt, tellEvents, tellOnSqlite } from './events.ts';
 import { both, type Dialect, loadTerm, onPostgres, POSTGRES, SQLITE } from './views.ts';
 
-/** How a store runs the scripts of leases. */
+/** Runs the scripts of leases. */
 export interface LeaseGateway extends PlainGateway {
-  /** For a script whose one statement is a whole transition: PostgreSQL needs no transaction around it. */
+  /**
+   * For a script whose one statement is the whole transition. PostgreSQL then needs no transaction
+   * around it.
+   */
   once<Answer>(script: () => Script<Answer>): Promise<Answer>;
-  /** The key may have become free; `isAwaited` where a session stands in line for it. Never fails the caller. */
+  /**
+   * Reports that the key may be free. `isAwaited` is true if a session waits for it. It never fails
+   * the caller.
+   */
   freed(key: LeaseKey, isAwaited: boolean): void | Promise<void>;
 }
 
@@ -61,7 +68,7 @@ type TermVerbs = Pick<
 
 export function termsOf(gateway: LeaseGateway, policy: LeasePolicy): TermVerbs {
   const { read, once, write } = gateway;
-  /** T-4: a fence that was never issued stops grants. */
+  /** A fence that the store never issued halts grants (T-4). */
   const haltIfAhead = async ({ fence }: Shown, { why }: Pick<Refusal, 'why'>): Promise<void> => {
     if (why === 'fence-ahead') await write(() => halt(fence));
   };
@@ -118,13 +125,13 @@ export function termsOf(gateway: LeaseGateway, policy: LeasePolicy): TermVerbs {
   };
 }
 
-/** A fence of a key that a caller shows. */
+/** A key and the fence that a caller shows for it. */
 interface Shown {
   readonly key: LeaseKey;
   readonly fence: Fence;
 }
 
-/** Far more than any race lasts, since each loss means that another write went through. */
+/** Far more than a race can last: each loss means that another write succeeded. */
 const LOSSES_MAX = 100;
 
 type Changed<Decision, Row> =
@@ -156,8 +163,9 @@ function* change<Request extends Shown, Decision extends TermDecision, Row = Cha
 }
 
 /**
- * The holder's session and all above it, as far as they have authority now. PostgreSQL locks them so that none can be
- * ended before this commits: `for key share` waits for an end, which locks `for update`, and lets heartbeats pass.
+ * The holder's session and its ancestors, as far as they have authority now. PostgreSQL locks them,
+ * so that none can end before this commits. `for key share` waits for an end, which locks `for
+ * update`, but lets heartbeats pass.
  */
 function liveChain({ steps }: Dialect): string {
   return `chain as (
@@ -171,7 +179,7 @@ function liveChain({ steps }: Dialect): string {
   )`;
 }
 
-/** T-6: key, fence and session each on its own. */
+/** Checks key, fence and session separately (T-6). */
 function isHeld({ depth }: Dialect): string {
   return `l.key = :key
        and l.fence = :fence -- guard: fence
@@ -183,9 +191,9 @@ function isHeld({ depth }: Dialect): string {
 }
 
 /**
- * The session that carries the lease and all above it, as far as they have not ended, locked as above: without
- * the lock an operator's act could still land on a term that others know to have ended with its session. Overdue is
- * not ended.
+ * The session that carries the lease and its ancestors, as far as they have not ended. PostgreSQL
+ * locks them as above. Without the lock, an operator could change a term that other processes know
+ * to have ended with its session. Overdue is not ended.
  */
 function carryingChain({ steps }: Dialect): string {
   return `chain as (
@@ -207,7 +215,7 @@ function isCarried({ depth }: Dialect): string {
        and (select count(*) from chain) = (select ${depth('s.path')} from hf.session as s where s.id = l.session_id) -- guard: carried`;
 }
 
-/** The list of open intents. Each has the form of IntentRow. */
+/** SQL for the list of open intents, each in the form of `IntentRow`. */
 const INTENTS = {
   sqlite: {
     begun: `json_insert(l.intents, '$[#]', json_set(json(:intent), '$.begun_at', cast(hf_now() as integer)))`,
@@ -223,7 +231,7 @@ const INTENTS = {
   },
 };
 
-// K-6: what is about to happen is on the disk before it may.
+// The intent is on disk before the effect may happen (K-6).
 const BEGIN = both(
   (d) => `
   with ${liveChain(d)}
@@ -262,7 +270,7 @@ function settleIntent(request: SettleIntent, policy: LeasePolicy) {
   return change({ sql: SETTLE, decide: decideSettleIntent }, request, { policy });
 }
 
-/** A term that was changed. */
+/** The changed columns of a term. */
 interface ChangedTerm {
   readonly rev: number;
   readonly session_id: SessionId;
@@ -274,7 +282,8 @@ interface ChangedTerm {
 const CHANGED = `rev, session_id, owner, hf_now() as now,
          exists (select 1 from hf.ticket as t where t.key = :key) as awaited`;
 
-// L-4. V-5: a yield to a named successor leaves the key to it for a while.
+// A holder releases its term (L-4). A yield to a named successor reserves the key for it for a
+// while (V-5).
 function releaseIn(dialect: Dialect): string {
   return `
   update hf.lease as l
@@ -288,7 +297,8 @@ function releaseIn(dialect: Dialect): string {
   returning ${CHANGED}`;
 }
 
-// On PostgreSQL this is one statement, with its event: a release is as frequent as a grant.
+// PostgreSQL writes the row and its event in one statement, because releases are as frequent as
+// grants.
 const RELEASE = dialects({
   sqlite: `with ${liveChain(SQLITE)} ${releaseIn(SQLITE)}`,
   postgres: `
@@ -317,7 +327,7 @@ function* release(request: ReleaseLease, policy: LeasePolicy) {
   return changed;
 }
 
-// An operator may end any term that has not ended, also one whose session is overdue.
+// An operator may end any term that has not ended, even if its session is overdue.
 const REVOKE = both(
   (d) => `
   with ${carryingChain(d)}
@@ -352,15 +362,16 @@ function* revoke(request: Revoke, policy: LeasePolicy) {
 
 const LOCK_TERM = onPostgres('select l.key from hf.lease l where l.key = :key for no key update');
 
-// Its expiry is read under this lock, and a heartbeat that comes later sees the new notice: so the holder is never
-// promised more than the deadline (V-1).
+// The script reads the holder's expiry under this lock, and a later heartbeat sees the new notice.
+// So the holder is never promised more than the deadline (V-1).
 const LOCK_HOLDER = onPostgres(`
   select s.id
     from hf.session s
    where s.id = (select l.session_id from hf.lease l where l.key = :key)
      for no key update`);
 
-// V-1: never before the holder's session would expire, which is what it has been promised.
+// The deadline is never before the expiry of the holder's session, which the holder was promised
+// (V-1).
 const DRAIN = both(
   (d) => `
   with ${carryingChain(d)}

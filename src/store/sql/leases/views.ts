@@ -1,5 +1,6 @@
-// What decisions and readers look at. Each view is one statement, so it is one moment; and where a guarded
-// statement has already said no, nothing is written on the strength of it.
+// Reads the views that decisions and readers need. Each view is one statement, so it shows one
+// moment. Decisions use a view only after a guarded statement changed nothing, so they write
+// nothing because of it.
 
 import type { AcquireView } from '../../../lease/decide/acquire.ts';
 import type { TermView } from '../../../lease/decide/term.ts';
@@ -15,23 +16,23 @@ import { StoreCorrupt } from '../../../support/fault.ts';
 import { type LeaseRow, type SessionRow, toChain, toLease } from '../../lease-rows.ts';
 import { type Dialects, dialects, one, type Script, type Sql, worded } from '../script.ts';
 
-/** What the two spell differently. */
+/** The parts of a statement that differ between the two stores. */
 export interface Dialect {
   readonly name: 'sqlite' | 'postgres';
-  /** A session and all above it, as `toChain` takes them. */
+  /** A session and its ancestors, in the form that `toChain` takes. */
   chainOf(session: string): string;
-  /** The ids of a path, as rows of `step` with one column `value`. */
+  /** The ids of a path, as rows of `step` with the column `value`. */
   steps(path: string): string;
   depth(path: string): string;
-  /** Looked up in the index of the column: a value that the subquery returns. */
+  /** The column's value is among the subquery's results, found by the column's index. */
   among(column: string, subquery: string): string;
-  /** Rows of the columns, with their types, that a parameter has as JSON. */
+  /** Reads rows with these typed columns from a JSON parameter. */
   records(parameter: string, columns: Readonly<Record<string, string>>): string;
   least(a: string, b: string): string;
   greatest(a: string, b: string): string;
   readonly lastIssued: string;
   readonly noBytes: string;
-  /** Of a row of sessions: whose it is. */
+  /** An expression for the project of a session's row. */
   readonly project: string;
 }
 
@@ -85,17 +86,19 @@ export const POSTGRES: Dialect = {
 
 const DIALECTS: Dialects<Dialect> = { sqlite: SQLITE, postgres: POSTGRES };
 
-/** One text for both, but for what the dialect spells. */
+/** Builds one text for both stores from the parts of each dialect. */
 export function both(text: (dialect: Dialect) => string): Sql {
   return worded(DIALECTS, text);
 }
 
-/** For locks: SQLite has the write lock. */
+/** For locks, which SQLite does not need: it holds the write lock. */
 export function onPostgres(text: string): Sql {
   return dialects({ sqlite: '', postgres: text });
 }
 
-/** All columns of LeaseRow; `bytes` are those of its checkpoints, or nothing in their place. */
+/**
+ * All columns of LeaseRow. `bytes` selects the bytes of the checkpoints, or nothing in their place.
+ */
 function leaseColumns(bytes: (column: string) => string): string {
   return `
   l.key, l.fence, l.session_id, l.owner, l.attempt_id, l.rev, l.granted_at, l.hard_deadline_at,
@@ -111,12 +114,15 @@ function leaseColumns(bytes: (column: string) => string): string {
 
 export const LEASE_COLUMNS: string = leaseColumns((column) => `l.${column}`);
 
-/** No decision looks at the bytes of a checkpoint, so they stay on the disk. */
+/** Omits the bytes of checkpoints, because no decision needs them. */
 export function leaseHead({ noBytes }: Dialect): string {
   return leaseColumns(() => noBytes);
 }
 
-/** The waiter has ended or asks no more. One that was given more time keeps its place, for it may count again (A-7). */
+/**
+ * True when the waiter's session has ended or the waiter no longer asks. A session that got more
+ * time keeps its ticket, because it may count again (A-7).
+ */
 export function placeIsOver({ steps }: Dialect, ticket: string): string {
   return `${ticket}.expires_at <= hf_now() or not exists (
     select 1
@@ -126,7 +132,10 @@ export function placeIsOver({ steps }: Dialect, ticket: string): string {
   )`;
 }
 
-/** The place counts: each session of the waiter's chain was heard of within its ttl, and it still asks (A-7). */
+/**
+ * True when the ticket counts: the waiter still asks, and each session of its chain sent a
+ * heartbeat within its ttl (A-7).
+ */
 function placeCounts(dialect: Dialect, ticket: string): string {
   return `not (${placeIsOver(dialect, ticket)}) and not exists (
     select 1
@@ -139,7 +148,7 @@ export type ChainColumn = string | readonly SessionRow[] | null;
 
 const CHAIN = both((d) => `select hf_now() as now, ${d.chainOf(':id')} as chain`);
 
-/** Root first; empty when the session is not known. */
+/** Returns the chain, root first. Empty when the session is unknown. */
 export function* loadChain(
   id: SessionId,
 ): Script<{ readonly now: Instant; readonly chain: SessionChain }> {
@@ -161,7 +170,10 @@ const TERM = both(
     left join hf.lease as l on l.key = :key`,
 );
 
-/** A lease without the bytes of its checkpoints, who carries it, and the greatest fence issued. */
+/**
+ * Loads a lease without the bytes of its checkpoints, its holder's chain and the greatest issued
+ * fence.
+ */
 export function* loadTerm(key: LeaseKey): Script<TermView & { readonly now: Instant }> {
   const row = yield* one<TermRow>(TERM, { key });
   return {
@@ -181,7 +193,7 @@ const WHOLE_TERM = both(
     left join hf.lease as l on l.key = :key`,
 );
 
-/** A lease with the bytes of its checkpoints, and how many wait for it. */
+/** Loads a lease with the bytes of its checkpoints, and the number of waiters. */
 export function* loadWholeTerm(key: LeaseKey): Script<{
   readonly now: Instant;
   readonly lease: LeaseRecord | undefined;
@@ -197,7 +209,7 @@ export function* loadWholeTerm(key: LeaseKey): Script<{
   };
 }
 
-// G-4: whoever is kept from the key for losing it too often does not keep others waiting.
+// An owner that flap damping keeps from the key does not make others wait (G-4).
 const ENTRY = both(
   (d) => `
   select hf_now() as now, ${d.chainOf(':session')} as own, ${d.chainOf('l.session_id')} as holder,
@@ -235,11 +247,11 @@ type EntryRow = TermRow & {
 
 export interface EntryView extends AcquireView {
   readonly now: Instant;
-  /** The last ticket that `ahead` has looked at. */
+  /** The last ticket that `ahead` considered. */
   readonly lineEnd: number;
 }
 
-/** Everything that decides whether this session may have this key. */
+/** Loads everything that decides if this session may have this key. */
 export function* loadEntry(request: Acquire, policy: LeasePolicy): Script<EntryView> {
   const { key, session, attempt } = request;
   const { flapUnitMs } = policy;
@@ -263,7 +275,7 @@ function leaseIn(row: Partial<LeaseRow> | undefined): LeaseRecord | undefined {
   return typeof row?.key === 'string' ? toLease(row as LeaseRow) : undefined;
 }
 
-/** Each of these statements returns a row. */
+/** Each of these statements returns a row, even for an unknown key. */
 function nowIn(row: { readonly now: Instant } | undefined): Instant {
   if (row === undefined) throw new StoreCorrupt('A view of leases has no row.');
   return row.now;
