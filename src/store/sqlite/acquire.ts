@@ -30,10 +30,10 @@ const CHARGE_FLAP = `
   on conflict (key, owner) do update
      set until = excluded.until`;
 
-/** Grant at once; expire who is overdue, then write down how it ended, then grant. */
+/** Three rounds are enough: expire overdue sessions, record the ends of their terms, grant. */
 const ROUNDS_MAX = 3;
 
-/** A-1: one transaction that answers with everything. */
+/** Acquires in one transaction and returns everything about the term (A-1). */
 export function acquire(tx: Transaction, request: Acquire): AcquireAnswer {
   for (let round = 1; round <= ROUNDS_MAX; round += 1) {
     const lease = grantLease(tx, request);
@@ -41,7 +41,7 @@ export function acquire(tx: Transaction, request: Acquire): AcquireAnswer {
     const explained = play(tx, explainAcquire(request, tx.policy));
     if (explained.kind === 'answered') return explained.answer;
     if (explained.kind === 'reclaim') expire(tx, explained.sessions);
-    // Only an end that is not written down yet may keep a free key from being granted.
+    // Only an end that is not recorded yet can keep a free key from being granted.
     if (explained.kind === 'grant') play(tx, recordEnds([request.key], tx.policy));
   }
   throw new AssertionFault(`A-1: "${request.key}" may be granted and its statement did not`);

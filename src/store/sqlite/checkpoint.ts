@@ -5,7 +5,8 @@ import { loadTerm } from '../sql/leases/views.ts';
 import { play } from './gateway.ts';
 import type { Transaction } from './transaction.ts';
 
-// T-6: key, fence and session each on its own; K-2: seq only rises; K-5: one kept back.
+// The guard checks key, fence and session separately (T-6). The seq only rises (K-2), and the
+// previous checkpoint is kept (K-5).
 const SAVE = `
   update lease
      set rev = rev + 1,

@@ -1,4 +1,4 @@
-// Store time that is not the host's, in words.
+// Detects and repairs store time that differs from the host's clock.
 
 import { type LeasePolicy, resolvePolicy } from '../../lease/policy.ts';
 import { type Clock, systemClock } from '../../support/clock.ts';
@@ -6,13 +6,13 @@ import type { StoreProblem } from '../contract/census-store.ts';
 import { Connection, toFault } from './connection.ts';
 import type { Database } from './database.ts';
 
-/** Less is the work of NTP. */
+/** Smaller differences come from NTP corrections. */
 const AHEAD_MS = 10_000;
 
 const WAY_BACK =
   'Set the host’s clock right (NTP), then run: holdfast doctor --set-clock-back --store <file>';
 
-/** C-9: store time is ahead of the host's clock, or does not follow it yet. */
+/** Reports that store time is ahead of the host's clock, or does not follow it yet (C-9). */
 export async function clockProblem(database: Database): Promise<StoreProblem | undefined> {
   const leadMs = await database.read(() => database.leadMs);
   const seconds = Math.round(Math.abs(leadMs) / 1_000);
@@ -31,10 +31,12 @@ export async function clockProblem(database: Database): Promise<StoreProblem | u
   return undefined;
 }
 
-// Store time only goes forwards, so it stays ahead after one moment of a clock that was days ahead: sleeps until a time of
-// day end early, and schedules fire at wrong times. Only a person knows that the host's clock is right now (C-8).
+// Store time never goes back. If the host's clock was days ahead for a moment, store time stays
+// ahead: sleeps until a time of day end early, and schedules fire at wrong times. Only a person
+// knows that the host's clock is right again (C-8).
 
-// What was written while the clock was ahead keeps the time that it had left; what was written before is right.
+// Rows written while the clock was ahead keep their remaining time. Rows written before that are
+// correct.
 const MOVE_BACK: readonly string[] = [
   'update session set ended_at = :host where ended_at > :host',
   'update session set beat_at = beat_at - :lead, expires_at = expires_at - :lead where ended_at is null and beat_at > :host',
@@ -55,7 +57,10 @@ const MOVE_BACK: readonly string[] = [
   'update meta set clock_at = :host, clock_seen = null where id = 1',
 ];
 
-/** By how many milliseconds: 0 where store time is not ahead. Processes that have the file open follow. */
+/**
+ * Returns the number of milliseconds that store time moved back; 0 if it was not ahead. Processes
+ * that have the file open follow.
+ */
 export function setSqliteClockBack(
   file: string,
   policy: LeasePolicy = resolvePolicy(undefined),

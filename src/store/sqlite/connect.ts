@@ -1,4 +1,4 @@
-// How a file becomes a connection that is durable and has our tables.
+// Opens a file as a durable connection that has Holdfast's tables.
 
 import { closeSync, openSync } from 'node:fs';
 import { stat } from 'node:fs/promises';
@@ -14,13 +14,16 @@ import { readSeal } from './move/seal.ts';
 export interface StoreFile {
   readonly file: string;
   readonly durability: Durability;
-  /** For moves and seals: a sealed file is opened too. */
+  /** Opens a sealed file too, for export, import and seals. */
   readonly evenSealed?: boolean;
 }
 
 const LOCKED_PAUSE_MS = 10;
 
-/** Others may be opening the same new file: each step can find it locked, and is tried again. */
+/**
+ * Other processes may be opening the same new file. Each step can find it locked and then runs
+ * again.
+ */
 export async function connect(
   { file, durability, evenSealed = false }: StoreFile,
   config: DatabaseConfig,
@@ -31,7 +34,7 @@ export async function connect(
     let connection: Connection | undefined;
     try {
       connection = new Connection(file);
-      // The skip must survive what it protects against, so it is written before FULL is given up.
+      // Write the skipped fences under FULL: they must survive the crash that they protect against.
       connection.configure('full');
       migrate(connection, file);
       if (!evenSealed) refuseSealed(connection, file);
@@ -52,26 +55,32 @@ export async function connect(
   }
 }
 
-/** A database that only this connection reaches. It needs neither WAL nor a flush: it is gone with the process. */
+/**
+ * Opens a database that only this connection can reach. It needs neither WAL nor a sync, because it
+ * ends with the process.
+ */
 export function connectMemory(): Connection {
   const connection = new Connection(':memory:');
   migrate(connection, ':memory:');
   return connection;
 }
 
-/** A new file is for its owner only, as SQLite then makes the files beside it. What cannot be made, SQLite reports. */
+/**
+ * Creates the file for its owner only; SQLite then creates the files beside it with the same mode.
+ * If this fails, SQLite reports the error later.
+ */
 function makePrivate(file: string): void {
   try {
     closeSync(openSync(file, 'ax', 0o600));
   } catch {
-    // It is there, or cannot be.
+    // The file exists already, or cannot be created.
   }
 }
 
-/** More than a store that does not wait for the disk can grant before the disk has it. */
+/** More fences than a store with `normal` durability can grant before the disk has them. */
 const FENCES_SKIPPED = 2 ** 20;
 
-/** T-3: what was granted and then lost with the power must not be granted again. */
+/** A grant that was lost in a power cut must not be issued again (T-3). */
 function skipFences(connection: Connection, durability: Durability): void {
   if (durability === 'normal') connection.execute('update meta set lossy = 1 where lossy = 0');
   connection.execute(
@@ -79,13 +88,13 @@ function skipFences(connection: Connection, durability: Durability): void {
   );
 }
 
-/** EX-7: whoever would start on it is told at once, not at its first write. */
+/** Refuses a sealed store when it is opened, not at its first write (EX-7). */
 function refuseSealed(connection: Connection, file: string): void {
   const seal = readSeal(connection);
   if (seal !== undefined) throw new StoreSealed(`"${file}": ${describeSeal(seal)}`);
 }
 
-/** SQLite says "unable to open database file" to all of these. */
+/** SQLite reports "unable to open database file" for all of these cases. */
 async function checkPlace(file: string): Promise<void> {
   const isFolder = async (path: string): Promise<boolean> =>
     stat(path).then(

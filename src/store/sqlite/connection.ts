@@ -1,14 +1,14 @@
-// One connection to one file, or to memory: how it is opened, that it is as durable as it says, its prepared
-// statements, and what the errors of SQLite mean.
+// One connection to a file or to memory. It configures and verifies durability, caches prepared
+// statements, and maps SQLite's errors to faults.
 
 import { DatabaseSync, type SQLInputValue, type StatementSync } from 'node:sqlite';
 import { assert } from '../../support/assert.ts';
 import { StoreCorrupt, StoreSealed, StoreUnavailable } from '../../support/fault.ts';
 
-/** Safe integers, text, bytes, null. node:sqlite has no booleans: 0 and 1. */
+/** Safe integers, text, bytes and null. node:sqlite has no booleans, so pass 0 and 1. */
 export type Parameters = Readonly<Record<string, SQLInputValue>>;
 
-/** A prepared statement whose rows are arrays; parameters by position. */
+/** A prepared statement with positional parameters, whose rows are arrays. */
 export interface ArrayStatement<Row extends readonly unknown[]> {
   get(...values: SQLInputValue[]): Row | undefined;
   all(...values: SQLInputValue[]): readonly Row[];
@@ -17,34 +17,40 @@ export interface ArrayStatement<Row extends readonly unknown[]> {
 
 export type Durability = 'full' | 'normal';
 
-/** What `pragma synchronous` answers. */
+/** The values that `pragma synchronous` returns. */
 const SYNCHRONOUS: Readonly<Record<Durability, number>> = { normal: 1, full: 2 };
 
-/** What the last statement that calls `tell(row_id, news, concerns)` said of the row it found. */
+/** The row that the last statement with `tell(row_id, news, concerns)` found. */
 export interface ToldRow {
   rowId: number;
   news: number;
   concerns: number;
 }
 
-/** What this process knows of an execution that runs: the key of its row, and the last event it has seen. */
+/** The cached state of a running execution: its row id and the last event that this process saw. */
 export interface KnownTail {
   readonly rowId: number;
-  /** Is stored, for certain. */
+  /** An event with this seq is stored for certain. */
   seq: number;
-  /** Was its `news`; others may have added to it. */
+  /** The last known inbox count. Other processes may have added messages. */
   readonly news: number;
 }
 
-/** Of executions that run here; forgetting them all costs each a look into history. */
+/**
+ * For running executions of this process. Dropping all entries costs each execution one read of its
+ * history.
+ */
 const TAILS_MAX = 100_000;
 
 export class Connection {
-  /** Valid after a statement that changed a row: `returning` would cost half as much as the statement. */
+  /**
+   * Valid after a statement that changed a row. `returning` would add half the cost of the
+   * statement.
+   */
   readonly told: ToldRow = { rowId: 0, news: 0, concerns: 0 };
   /**
-   * From what was committed, or written in the transaction under way: an event that is stored is never
-   * taken back, unless the transaction is, which `undo` sees to.
+   * Entries come from committed rows or from the current transaction. A stored event is never
+   * removed, except by a rollback, and `undo` clears the map then.
    */
   readonly #tails: Map<string, KnownTail> = new Map();
   readonly #database: DatabaseSync;
@@ -52,7 +58,7 @@ export class Connection {
   readonly #arrays: Map<string, StatementSync> = new Map();
 
   constructor(file: string) {
-    // Zero: a wait for a lock inside SQLite would stop the event loop, heartbeats included.
+    // A timeout would wait for locks inside SQLite and block the event loop, heartbeats included.
     this.#database = new DatabaseSync(file, { timeout: 0, enableForeignKeyConstraints: false });
     const { told } = this;
     this.#database.function('tell', (rowId, news, concerns) => {
@@ -63,9 +69,13 @@ export class Connection {
     });
   }
 
-  /** Sets what the file must be like and reads it back: a pragma that did not take says nothing. */
+  /**
+   * Sets the file's properties and reads them back, because a pragma that had no effect reports
+   * nothing.
+   */
   configure(durability: Durability): void {
-    // Only for a file that is made now. Twice the default: what a flush writes lies together.
+    // This affects new files only. It is twice the default, because the rows of one flush are
+    // stored together.
     this.execute('pragma page_size = 8192');
     const mode = this.get<{ journal_mode: string }>('pragma journal_mode = wal')?.journal_mode;
     if (mode !== 'wal') {
@@ -74,7 +84,8 @@ export class Connection {
       );
     }
     this.execute(`pragma synchronous = ${durability}`);
-    // On macOS fsync leaves data in the drive's cache unless this is on; elsewhere it does nothing.
+    // On macOS, fsync leaves data in the drive's cache unless this is on. Elsewhere it has no
+    // effect.
     this.execute('pragma fullfsync = on');
     const level = this.synchronous();
     if (level !== SYNCHRONOUS[durability]) {
@@ -92,7 +103,7 @@ export class Connection {
     return this.#database.isTransaction;
   }
 
-  /** Rolls back to the savepoint, or altogether. SQLite may have done so by itself. */
+  /** Rolls back to the savepoint, or the whole transaction. SQLite may already have done so. */
   undo(savepoint?: string): void {
     this.#tails.clear();
     if (!this.isInTransaction) return;
@@ -121,12 +132,15 @@ export class Connection {
     this.#database.exec(sql);
   }
 
-  /** How many rows were changed. */
+  /** Returns the number of changed rows. */
   run(sql: string, parameters: Parameters = {}): number {
     return Number(this.#prepare(sql).run(parameters).changes);
   }
 
-  /** The row type is what the caller's SQL selects; `lease-rows.ts` checks what matters. */
+  /**
+   * `Row` must match the columns that the SQL selects. `lease-rows.ts` validates the important
+   * ones.
+   */
   get<Row>(sql: string, parameters: Parameters = {}): Row | undefined {
     return this.#prepare(sql).get(parameters) as Row | undefined;
   }
@@ -136,21 +150,21 @@ export class Connection {
   }
 
   /**
-   * For statements that run thousands of times a second: parameters by position (see `positional`),
-   * since binding them by name costs as much as an insert.
+   * For statements that run thousands of times a second. Their parameters are positional (see
+   * `positional`), because binding by name costs as much as an insert.
    */
   statement(sql: string): StatementSync {
     return this.#statements.get(sql) ?? this.#prepare(sql);
   }
 
-  /** As `statement`, with rows as arrays, which are made in half the time. */
+  /** Like `statement`, with rows as arrays, which takes half the time. */
   arrays<Row extends readonly unknown[]>(sql: string): ArrayStatement<Row> {
     const known = this.#arrays.get(sql) ?? this.#prepareArrays(sql);
-    // The types of Node do not know `setReturnArrays`.
+    // Node's types do not know `setReturnArrays`.
     return known as unknown as ArrayStatement<Row>;
   }
 
-  /** Not kept: for SQL that is not ours, of which there may be any number. */
+  /** Not cached, because the user's own SQL may contain any number of statements. */
   prepareOnce(sql: string): StatementSync {
     return this.#database.prepare(sql);
   }
@@ -172,7 +186,7 @@ export class Connection {
     const known = this.#statements.get(sql);
     if (known !== undefined) return known;
     const statement = this.#database.prepare(sql);
-    // So that one set of parameters can serve a statement and the one that follows from it.
+    // One set of parameters can then serve a statement and its follow-up.
     statement.setAllowUnknownNamedParameters(true);
     this.#statements.set(sql, statement);
     return statement;
@@ -182,8 +196,8 @@ export class Connection {
 const PARAMETER = /:([a-zA-Z]\w*)/g;
 
 /**
- * SQL with named parameters as SQL whose parameters are bound by position, in the order of `names`. Where
- * the names stand in that order, each once, they get no number: looking numbers up takes time, too.
+ * Converts named parameters to positional ones, in the order of `names`. If each name occurs once
+ * and in that order, they get no numbers, because SQLite needs time to look numbers up.
  */
 export function positional(names: string, sql: string): string {
   const order = names.split(' ');
@@ -204,7 +218,7 @@ const PROTOCOL = 15;
 export const CONSTRAINT = 19;
 const NOT_A_DATABASE = 26;
 
-/** Another connection has the lock; what was asked for can be asked for again. */
+/** Another connection holds the lock. The caller can try again. */
 export function isBusy(error: unknown): boolean {
   const code = resultCode(error);
   return code === BUSY || code === PROTOCOL;
@@ -214,15 +228,17 @@ export function isFull(error: unknown): boolean {
   return resultCode(error) === FULL;
 }
 
-/** What a statement was to write is not allowed by its table, or by a trigger. */
+/** A table constraint or a trigger refused the write. */
 export function isConflict(error: unknown): boolean {
   return resultCode(error) === CONSTRAINT;
 }
 
-/** How the sentence begins with which the triggers of a seal refuse. */
+/** The first words of the message with which the triggers of a seal refuse writes. */
 const SEALED = 'This store is sealed';
 
-/** For errors of work that is known not to have been applied. Other errors stay what they are. */
+/**
+ * Maps errors of operations that were certainly not applied. Other errors pass through unchanged.
+ */
 export function toFault(error: unknown): unknown {
   const code = resultCode(error);
   if (code === undefined) return error;
@@ -248,7 +264,7 @@ export function toFault(error: unknown): unknown {
   }
 }
 
-/** Without the upper bits, which only say more about the same. */
+/** Drops the upper bits, which only refine the code. */
 export function resultCode(error: unknown): number | undefined {
   if (!(error instanceof Error) || !('errcode' in error)) return undefined;
   return typeof error.errcode === 'number' ? error.errcode & 0xff : undefined;

@@ -1,13 +1,13 @@
 // The open database: group commit for writes, snapshots for reads.
 //
-//   verbs ──▶ queue ──▶ flush: begin immediate · read the clock · every queued operation · commit ──▶ answers
-//                ▲                     │ lock taken by another process: wait, without blocking, and again
+//   verbs ──▶ queue ──▶ flush: begin immediate · read the clock · every operation · commit ──▶ answers
+//                ▲                     │ another process has the lock: pause, then try again
 //                └─────────────────────┘
 //
 //   - An answer leaves only after its COMMIT succeeded (P3).
-//   - No waiting window: a flush takes what is there; what comes meanwhile is the next flush.
-//   - An operation that throws is undone and rejected alone. The first pass has no savepoints, since
-//     throwing is a bug or a failing disk; after a throw the flush is repeated with one per operation.
+//   - No batching delay: a flush takes all queued operations, and later ones wait for the next.
+//   - An operation that throws is undone and rejected alone. Throwing means a bug or a failing disk,
+//     so the first pass has no savepoints. After a throw, the flush repeats with one each.
 
 import { describeSeal, type Seal } from '../../features/export/model.ts';
 import type { LeaseKey } from '../../lease/names.ts';
@@ -33,19 +33,25 @@ export interface DatabaseConfig {
   readonly timers: Timers;
   readonly random: Random;
   readonly busyTimeoutMs: number;
-  /** For tests that end the process: around every commit with an execution verb in it (X-24). */
+  /**
+   * For tests that end the process: runs around every commit that contains an execution verb
+   * (X-24).
+   */
   readonly onBoundary?: (phase: 'before' | 'after', n: number) => void;
 }
 
-/** Bounds how long one flush keeps the lock and the event loop. */
+/** Bounds the time for which one flush holds the lock and the event loop. */
 const FLUSH_OPERATIONS_MAX = 1_000;
 
-/** Longer ones let a process that flushes without pause starve the others. */
+/** Longer pauses would let a process that flushes without pause starve the others. */
 const BUSY_PAUSE_MS_MAX = 3;
 
 type Operation = (transaction: Transaction, request: unknown) => unknown;
 
-/** What an operation is for: commits with an execution verb in them are counted (X-24), a seal stops all but its own. */
+/**
+ * The kind of an operation. The store counts commits that contain an execution verb (X-24). A seal
+ * stops all kinds except its own.
+ */
 type Subject = 'leases' | 'executions' | 'seals';
 
 interface Queued {
@@ -75,7 +81,7 @@ interface MetaRow {
 
 export class Database {
   readonly hints: Listeners<[LeaseKey]> = new Listeners();
-  /** Called once per flush in which something may have become ready, or has ended. */
+  /** Called once per flush in which an execution may have become ready or has ended. */
   readonly rings: Listeners<[]> = new Listeners();
   readonly #connection: Connection;
   readonly #config: DatabaseConfig;
@@ -94,17 +100,20 @@ export class Database {
     this.#clock = new StoreClock(config.clock);
   }
 
-  /** How many operations wait for the next flush. */
+  /** The number of operations that wait for the next flush. */
   get waiting(): number {
     return this.#queue.length;
   }
 
-  /** Runs a whole transition in the next flush. It may be run again: it must only use its transaction. */
+  /**
+   * Runs a whole transition in the next flush. It may run twice, so it must use nothing but its
+   * transaction.
+   */
   write<Answer>(operation: (transaction: Transaction) => Answer): Promise<Answer> {
     return this.#enqueue(operation as Operation, undefined, 'leases') as Promise<Answer>;
   }
 
-  /** As `write`, for a verb of executions; the request is handed over as it is. */
+  /** Like `write`, for a verb of executions. It passes the request without a closure. */
   perform<Request, Answer>(
     verb: (transaction: Transaction, request: Request) => Answer,
     request: Request,
@@ -127,7 +136,7 @@ export class Database {
     });
   }
 
-  /** Runs at once on a snapshot of what is committed, by whichever process. */
+  /** Runs at once on a snapshot of what all processes have committed. */
   async read<Answer>(operation: (transaction: ReadTransaction) => Answer): Promise<Answer> {
     for (let waitedMs = 0, tries = 1; ; tries += 1) {
       if (this.#closing !== undefined) throw closedFault();
@@ -141,7 +150,7 @@ export class Database {
     }
   }
 
-  /** By how much store time is ahead of the host's clock, as of the last transaction. */
+  /** Milliseconds by which store time was ahead of the host's clock in the last transaction. */
   get leadMs(): number {
     return this.#clock.leadMs;
   }
@@ -150,7 +159,7 @@ export class Database {
     return this.#config.policy;
   }
 
-  /** Waits until everything queued is answered. */
+  /** Waits until every queued operation has its answer. */
   close(): Promise<void> {
     this.#closing ??= this.#drain().then(() => {
       this.hints.clear();
@@ -203,7 +212,7 @@ export class Database {
     this.#goOn();
   }
 
-  /** For what is known not to have been applied. */
+  /** For operations that were certainly not applied. */
   #failAll(batch: readonly Queued[], error: unknown): void {
     for (const queued of batch) queued.reject(toFault(error));
     this.#goOn();
@@ -223,7 +232,7 @@ export class Database {
     return all;
   }
 
-  /** In a transaction that has just begun; leaves none behind. */
+  /** Expects a transaction that has just begun, and leaves none open. */
   #commit(taken: readonly Queued[]): void {
     const meta = this.#readMeta();
     const { sealed } = meta;
@@ -250,14 +259,17 @@ export class Database {
     if (transaction.rings) this.rings.call();
   }
 
-  /** EX-1. The tables refuse by themselves what writes; this says it of everything, in the same words. */
+  /**
+   * Refuses every queued operation on a sealed store, even one that would write nothing (EX-1). The
+   * tables themselves refuse only writes.
+   */
   #admit(taken: readonly Queued[], sealed: string): readonly Queued[] {
     const fault = new StoreSealed(describeSeal(JSON.parse(sealed) as Seal));
     for (const queued of taken) if (queued.subject !== 'seals') queued.reject(fault);
     return taken.filter(({ subject }) => subject === 'seals');
   }
 
-  /** Undefined when one threw: everything is undone and queued again, to be performed one by one. */
+  /** Returns undefined if one threw: all are then undone and queued again, to run one by one. */
   #performTogether(
     batch: readonly Queued[],
     transaction: Transaction,
@@ -278,7 +290,7 @@ export class Database {
     }
   }
 
-  /** Undefined when one has undone the transaction: the others are queued again. */
+  /** Returns undefined if one undid the transaction: the others are then queued again. */
   #performIsolated(
     batch: readonly Queued[],
     transaction: Transaction,
@@ -296,7 +308,8 @@ export class Database {
           this.#queue = [...performed, ...batch.slice(nth + 1), ...this.#queue];
           return undefined;
         }
-        // A failing disk may have made SQLite undo the whole transaction: then all have failed.
+        // A failing disk can make SQLite undo the whole transaction. All operations have then
+        // failed.
         if (!this.#connection.isInTransaction) throw error;
         this.#connection.undo('operation');
         transaction.forgetSessions();
@@ -314,11 +327,13 @@ export class Database {
     return true;
   }
 
-  /** Still in the transaction: it was not applied. Otherwise its last frame may be on the disk. */
+  /**
+   * If the transaction is still open, nothing was applied. Otherwise its last frame may be on disk.
+   */
   #afterFailedCommit(error: unknown): unknown {
     const isUndone = this.#connection.isInTransaction;
     this.#connection.undo();
-    // The commit is the last frame, and a disk that is full has not taken all of it.
+    // The commit is the last frame, and a full disk cannot have taken all of it.
     if (isUndone || isFull(error)) return toFault(error);
     return new OutcomeUnknown(
       `SQLite failed while committing (${thrownText(error)}); the change may or may not be on the disk.`,
@@ -343,14 +358,14 @@ export class Database {
     }, unreachableRejection);
   }
 
-  /** Short and jittered, so that processes that wait for each other do not keep step. */
+  /** Pauses are short and jittered, so that waiting processes do not stay in step. */
   async #pauseAfter(tries: number): Promise<number> {
     const ms = Math.max(1, jittered(this.#config.random, Math.min(tries, BUSY_PAUSE_MS_MAX), 0.5));
     await this.#config.timers.pause(ms);
     return ms;
   }
 
-  /** The time of this transaction, kept in it (C-2). */
+  /** Sets the time of this transaction and stores it (C-2). */
   #tick({ clock_at, clock_seen, sealed }: MetaRow): Instant {
     const now = this.#clock.read(clock_at, clock_seen);
     if (sealed === null && now > clock_at) {

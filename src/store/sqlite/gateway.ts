@@ -6,7 +6,7 @@ import type { Asked, Gateway, PlainGateway, Script } from '../sql/script.ts';
 import type { Database } from './database.ts';
 import type { ReadTransaction, Transaction } from './transaction.ts';
 
-/** For verbs of projects and keys, whose commits are not boundaries of executions. */
+/** For verbs of projects and keys. Their commits do not count as commits of executions. */
 export function accessGatewayOf(database: Database): PlainGateway {
   return {
     read: (script) => database.read((tx) => play(tx, script())),
@@ -35,7 +35,7 @@ export function gatewayOf(database: Database): Gateway {
 
 type Readable = Pick<ReadTransaction, 'now' | 'all'>;
 
-/** To its end, without a pause: nothing else comes between its statements. */
+/** Runs a script to its end without a pause, so no other operation comes between its statements. */
 export function play<Answer>(tx: Readable, script: Script<Answer>): Answer {
   let step = script.next();
   while (step.done !== true) {

@@ -1,4 +1,5 @@
-// The statement that grants. Its predicate is the whole decision; nothing is read before it.
+// The statement that grants a lease. Its predicate is the whole decision; the store reads nothing
+// first.
 
 import type { LeaseRecord } from '../../lease/lease.ts';
 import type { Acquire } from '../../lease/port.ts';
@@ -7,8 +8,8 @@ import { type LeaseRow, toLease } from '../lease-rows.ts';
 import { dampedPast } from './load-view.ts';
 import type { Transaction } from './transaction.ts';
 
-// T-2: the fence is the next of the sequence, which MINT moves on when this granted. A-2: the
-// predecessor is captured in the same step. Whoever has a live reservation need not stand in line.
+// The fence is the next one of the sequence, which MINT advances after a grant (T-2). The same step
+// captures the predecessor (A-2). An owner with a live reservation does not wait in the queue.
 const GRANT = `
   insert into lease (key, fence, session_id, owner, attempt_id, rev, granted_at, hard_deadline_at,
                      prev_exit, losses_since_checkpoint, intents)
@@ -86,7 +87,8 @@ const MINT = `
    where id = 1
   returning fence`;
 
-// K-5: in the same transaction as the grant; the checkpoint that broke its readers is gone.
+// Runs in the transaction of the grant. It discards the newest checkpoint and restores the previous
+// one (K-5).
 const GO_BACK = `
   update lease
      set checkpoint_seq = before_seq,
@@ -106,7 +108,7 @@ const GO_BACK = `
      and before_seq is not null -- guard: before
   returning *`;
 
-/** The lease if it was granted; undefined when it was not, for whichever reason. */
+/** Returns the lease if it was granted. Otherwise undefined, for any reason. */
 export function grantLease(tx: Transaction, request: Acquire): LeaseRecord | undefined {
   const { now, policy } = tx;
   const { key, session, attempt } = request;

@@ -7,7 +7,8 @@ import { type SessionRow, toSession } from '../lease-rows.ts';
 import { loadChain } from './load-view.ts';
 import type { Transaction } from './transaction.ts';
 
-// One row, however many leases it carries. R-2: `max` extends or leaves alone. :ttlMs is clamped.
+// Updates one row, however many leases the session carries. `max` extends the expiry or leaves it
+// as it is (R-2). `:ttlMs` is clamped.
 const BEAT = `
   update session
      set ttl_ms = min(max(coalesce(:ttlMs, ttl_ms), :ttlMsMin), :ttlMsMax),
@@ -29,7 +30,7 @@ const BEAT = `
   returning id, owner, path, ttl_ms, grace_ms, metadata, opened_at, beat_at, expires_at, extended,
             notices, ended_at, exit, cause, actor`;
 
-// Rare, and decided by decideHeartbeat in the same transaction (G-3).
+// Rejoins are rare. `decideHeartbeat` decides in the same transaction (G-3).
 const REJOIN = `
   update session
      set ttl_ms = :ttlMs,

@@ -1,4 +1,4 @@
-// What a file is like before it is opened as a store. It is only read.
+// Inspects a file without opening it as a store. It only reads.
 
 import { access, constants, stat } from 'node:fs/promises';
 import { dirname } from 'node:path';

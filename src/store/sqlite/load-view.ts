@@ -9,7 +9,7 @@ import { StoreCorrupt } from '../../support/fault.ts';
 import { type SessionRow, toSession } from '../lease-rows.ts';
 import type { ReadTransaction } from './transaction.ts';
 
-// Root first, which is the order of the path.
+// The order of the path is root first.
 const LOAD_CHAIN = `
   select member.id, member.owner, member.path, member.ttl_ms, member.grace_ms, member.metadata,
          member.opened_at, member.beat_at, member.expires_at, member.extended, member.notices,
@@ -22,7 +22,7 @@ const LOAD_CHAIN = `
 
 const LOAD_META = 'select fence, halted from meta where id = 1';
 
-/** Root first; empty when the session is not known. */
+/** Returns the chain, root first. Empty when the session is unknown. */
 export function loadChain(tx: ReadTransaction, id: SessionId | undefined): SessionChain {
   return id === undefined ? [] : tx.all<SessionRow>(LOAD_CHAIN, { id }).map(toSession);
 }
@@ -36,7 +36,10 @@ export function loadMeta(tx: ReadTransaction): {
   return row;
 }
 
-/** Penalties that run longer than this keep their owner out. From the rule itself, so they agree. */
+/**
+ * A penalty that lasts beyond this time keeps its owner out. It is derived from the decision
+ * itself, so both agree.
+ */
 export function dampedPast(policy: LeasePolicy, now: Instant): number {
   return policy.flapUnitMs === 0 ? Number.MAX_SAFE_INTEGER : now - dampedForMs(now, policy, now);
 }

@@ -1,13 +1,15 @@
-// Brings a file to the schema this build knows. Under the write lock, so that of ten processes that
-// open a new file at once one makes the tables and nine find them. The first line of a migration says whether
-// builds that do not know it may still run; the file keeps that for them (ADR 0022).
+// Migrates a file to the schema of this build. It holds the write lock: if ten processes open a new
+// file at once, one creates the tables and nine find them. The first line of a migration states if
+// older builds may still run. The file stores that for them (ADR 0022).
 
 import { readFileSync } from 'node:fs';
 import { Fault, InvalidInput } from '../../support/fault.ts';
 import { bundledAway } from '../bundled-away.ts';
 import type { Connection } from './connection.ts';
 
-/** In order; the schema's version is how many were applied. Never edited once released. */
+/**
+ * The migrations in order. The schema version is the number applied. Never edit a released file.
+ */
 export const MIGRATIONS: readonly string[] = [
   '0001-leases.sql',
   '0002-executions.sql',
@@ -24,10 +26,13 @@ export const MIGRATIONS: readonly string[] = [
 
 export const SCHEMA_VERSION: number = MIGRATIONS.length;
 
-/** "HOLD": tells our files from those of other programs, which we must not fill with tables. */
+/**
+ * "HOLD". It distinguishes Holdfast's files from those of other programs, to which Holdfast must
+ * not add tables.
+ */
 export const APPLICATION_ID = 0x484f4c44;
 
-/** May find the file locked; then nothing was done and it can be called again. */
+/** Throws if the file is locked. Nothing was done then, and the caller can try again. */
 export function migrate(connection: Connection, file: string): void {
   connection.execute('begin immediate');
   try {
@@ -38,7 +43,7 @@ export function migrate(connection: Connection, file: string): void {
       connection.execute(`pragma application_id = ${APPLICATION_ID}`);
       connection.execute(`pragma user_version = ${SCHEMA_VERSION}`);
     }
-    // `begin immediate` does not mind a file that cannot be written; the first statement does.
+    // `begin immediate` succeeds on a read-only file; the first write does not.
     connection.execute('update meta set fence = fence where false');
     connection.execute('commit');
   } catch (error) {
@@ -47,7 +52,7 @@ export function migrate(connection: Connection, file: string): void {
   }
 }
 
-/** Of files that were made before there was this table, it has only what was applied since. */
+/** A file that is older than this table lists only the migrations applied since. */
 const APPLIED = `
   create table if not exists migration (
     version              integer primary key,
@@ -55,7 +60,7 @@ const APPLIED = `
     older_builds_may_run integer not null
   ) strict`;
 
-/** Not awaited: a memory store is opened without a promise. */
+/** Synchronous, because a memory store opens without a promise. */
 function textOf(file: string): string {
   try {
     return readFileSync(new URL(`./migrations/${file}`, import.meta.url), 'utf8');
@@ -73,14 +78,17 @@ function apply(connection: Connection, at: number): void {
   connection.execute(`insert into migration values (${at + 1}, '${name}', ${mayRun})`);
 }
 
-/** One that was applied by a newer build. */
+/** A migration that a newer build applied. */
 export interface Newer {
   readonly version: number;
   readonly name: string;
   readonly olderBuildsMayRun: boolean;
 }
 
-/** What a version is made of that this build does not know; what says nothing of itself says no. */
+/**
+ * Lists the migrations that this build does not know. One without a record counts as forbidding
+ * older builds.
+ */
 export function newerMigrations(
   version: number,
   rows: (sql: string) => readonly object[],

@@ -1,4 +1,4 @@
-// The memory store: SQLite without a file. For tests, and for one process that wants leases among its own parts.
+// The memory store: SQLite without a file. Use it for tests, and for leases within one process.
 
 import { type LeasePolicy, resolvePolicy } from '../../lease/policy.ts';
 import { type Clock, systemClock } from '../../support/clock.ts';
@@ -16,7 +16,7 @@ export interface MemoryStoreOptions {
   readonly clock?: Clock;
 }
 
-/** A commit waits for no disk, and a test that moves its clock waits for promises only. */
+/** A commit waits for no disk, so a test that moves its clock needs to wait only for promises. */
 const TIMERS: Timers = { ...systemTimers, soon: atEndOfTurn };
 
 export function openMemoryStore(options: MemoryStoreOptions = {}): CoordinatorStore {

@@ -1,4 +1,4 @@
-// The SQLite store: for everything that runs on one machine. See README.md beside this file.
+// The SQLite store, for processes on one machine. See README.md beside this file.
 
 import { type LeasePolicy, resolvePolicy } from '../../lease/policy.ts';
 import type { KernelStore } from '../../lease/port.ts';
@@ -57,7 +57,10 @@ export async function openSqliteStore(options: SqliteStoreOptions): Promise<Coor
   };
 }
 
-/** A clock, timers or dice of the caller's cannot be sent to another thread. */
+/**
+ * The address lets another thread open the same store. A custom clock, timers or random source
+ * cannot cross threads.
+ */
 function addressOf(options: SqliteStoreOptions): Pick<KernelStore, 'address'> {
   if (options.clock ?? options.timers ?? options.random ?? options.onBoundary) return {};
   return { address: { module: import.meta.url, open: 'openSqliteStore', options } };

@@ -62,7 +62,8 @@ function leasesOf(database: Database): LeaseStore {
     ...termsOf(gateway, database.policy),
     acquire: (request) => database.write((tx) => acquire(tx, request)),
     checkpoint: (request) => {
-      // K-3: what the caller does to its bytes before the flush cannot reach what is stored.
+      // Copy the bytes, so that a caller that changes its array before the flush cannot change the
+      // stored value (K-3).
       const own = { ...request, bytes: Uint8Array.from(request.bytes) };
       return database.write((tx) => checkpoint(tx, own));
     },

@@ -2,7 +2,7 @@ import type { EventPage, ReadEvents } from '../../lease/port.ts';
 import { type EventRow, toEvent } from '../lease-rows.ts';
 import type { ReadTransaction } from './transaction.ts';
 
-// When all were deleted, the oldest is the next that will be written.
+// If all events were deleted, the oldest is the next one to be written.
 const OLDEST = `
   select coalesce(
            (select min(seq) from event),
@@ -16,7 +16,10 @@ const PAGE = `
    order by seq
    limit :limit`;
 
-/** O-1: in order, from any point; what retention deleted is said, never skipped. */
+/**
+ * Reads events in order from any point. A reader behind the retention gets `truncated`, so it never
+ * misses events unnoticed (O-1).
+ */
 export function readEvents(tx: ReadTransaction, query: ReadEvents): EventPage {
   const { after, limit } = query;
   const oldest = tx.get<{ oldest: number }>(OLDEST)?.oldest ?? 1;

@@ -15,7 +15,10 @@ const NOTIFY_ALL = `
      set notices = notices + :notices
    where ended_at is null`;
 
-/** T-3, T-4: above everything issued or presented; whoever lives looks what it still carries. */
+/**
+ * Raises the epoch above every fence that was issued or shown (T-3, T-4). The notices make each
+ * live holder check the leases that it still carries.
+ */
 export function raiseEpoch(tx: Transaction, request: RaiseEpoch, by: number = 1): EpochRaised {
   const { fence, halted } = loadMeta(tx);
   const origin = raisedOrigin(fence, halted ?? 0, by);

@@ -31,10 +31,10 @@ export function expire(tx: Transaction, candidates: readonly SessionId[]): Recla
   return reclaimed;
 }
 
-/** For whoever wrote the ends of sessions into their rows. */
+/** Call this after writing the ends of sessions into their rows. */
 export function announceEnds(tx: Transaction): void {
   tx.hintWaiting();
   tx.forgetSessions();
-  // what they were running can be claimed now.
+  // Workers can now claim the executions of these sessions.
   tx.ring();
 }

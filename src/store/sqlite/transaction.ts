@@ -1,5 +1,6 @@
-// What an operation sees of the store. All operations of one transaction share one `now`, read
-// after the write lock was taken, so that a wait for the lock cannot make a decision stale (C-1).
+// The store as an operation sees it. All operations of one transaction share one `now`. The
+// transaction reads it after it has the write lock, so waiting for the lock cannot make a decision
+// stale (C-1).
 
 import type { StatementSync } from 'node:sqlite';
 import type { NewLeaseEvent } from '../../lease/event.ts';
@@ -16,7 +17,8 @@ const APPEND_EVENT = `
   insert into event (at, kind, key, fence, rev, session_id, owner, detail)
   values (:at, :kind, :key, :fence, :rev, :session_id, :owner, :detail)`;
 
-// X-1: itself and all above it are there and have not ended. What is missing was deleted as ended.
+// The session and its ancestors exist and have not ended (X-1). A missing one had ended and was
+// deleted.
 const IS_OPEN = `
   select 1 as open
     from session as holder
@@ -30,9 +32,9 @@ const IS_OPEN = `
 
 const WAITING_KEYS = 'select distinct key from ticket';
 
-/** Thrown by an operation that has ended the transaction by itself, with all that was in it. */
+/** Thrown by an operation that ended the transaction itself, with all its writes. */
 export class TransactionUndone extends Error {
-  /** Of that operation: all others are run again. */
+  /** The answer of that operation. All others run again. */
   readonly answer: unknown;
 
   constructor(answer: unknown) {
@@ -41,13 +43,13 @@ export class TransactionUndone extends Error {
   }
 }
 
-/** For operations that change nothing. */
+/** For operations that only read. */
 export interface ReadTransaction {
   readonly now: Instant;
   readonly policy: LeasePolicy;
   get<Row>(sql: string, parameters?: Parameters): Row | undefined;
   all<Row>(sql: string, parameters?: Parameters): readonly Row[];
-  /** Parameters by position, rows as arrays. */
+  /** Takes positional parameters and returns rows as arrays. */
   arrays<Row extends readonly unknown[]>(sql: string): ArrayStatement<Row>;
 }
 
@@ -78,7 +80,7 @@ export class Transaction implements ReadTransaction {
     return this.#connection.run(sql, parameters);
   }
 
-  /** Parameters by position. */
+  /** Takes positional parameters. */
   statement(sql: string): StatementSync {
     return this.#connection.statement(sql);
   }
@@ -91,14 +93,15 @@ export class Transaction implements ReadTransaction {
     return this.#connection.told;
   }
 
-  /** The connection itself, for what wraps user code in a savepoint. */
+  /** The connection itself, for code that runs user code in a savepoint. */
   get connection(): Connection {
     return this.#connection;
   }
 
   /**
-   * X-1: neither this session nor one above it has ended. Asked once per session and transaction, in
-   * which only an end can change it; whoever ends a session, or undoes that, calls `forgetSessions`.
+   * Returns true if neither this session nor an ancestor has ended (X-1). The transaction reads it
+   * once per session, because only an end can change it. Code that ends a session, or undoes that,
+   * must call `forgetSessions`.
    */
   isOpen(session: SessionId): boolean {
     const known = this.#openSessions.get(session);
@@ -112,7 +115,7 @@ export class Transaction implements ReadTransaction {
     this.#openSessions.clear();
   }
 
-  /** An execution may have become ready, or has ended. */
+  /** Marks that an execution may have become ready or has ended. */
   ring(): void {
     this.#rings = true;
   }
@@ -125,7 +128,9 @@ export class Transaction implements ReadTransaction {
     this.run(APPEND_EVENT, { ...fromEvent(event) });
   }
 
-  /** A caller showed a fence that was never issued: stop granting until a person looks (T-4). */
+  /**
+   * A caller showed a fence that this store never issued. Halt grants until an operator acts (T-4).
+   */
   haltFor(fence: Fence): void {
     play(this, halt(fence));
   }
@@ -134,12 +139,12 @@ export class Transaction implements ReadTransaction {
     this.#hints.add(key);
   }
 
-  /** A session ended: any key that somebody waits for may have become free. */
+  /** A session ended, so any key with waiters may be free. */
   hintWaiting(): void {
     this.#hintsWaiting = true;
   }
 
-  /** What to ring for once this is committed. */
+  /** The keys whose waiters need a hint after the commit. */
   hints(): readonly LeaseKey[] {
     if (this.#hintsWaiting) {
       for (const { key } of this.all<{ key: LeaseKey }>(WAITING_KEYS)) this.#hints.add(key);

@@ -1,5 +1,6 @@
-// Which executions a claim may have (X-11). Everything is found by seeks: what has ended, what others
-// want, what lies behind an exhausted key and what the living run costs nothing, however much it is.
+// Selects the executions that a claim may take (X-11). It finds them by index seeks. Ended
+// executions, other pipelines, executions behind an exhausted key and running ones cost nothing,
+// however many there are.
 
 import { fairPart, inTurn } from '../../../execution/decide/claim.ts';
 import { isForAnnounced } from '../../../execution/route.ts';
@@ -13,25 +14,25 @@ import { readyRows } from './ready-rows.ts';
 export interface Wanted {
   readonly lane: number;
   readonly limit: number;
-  /** With the release, where it is of one. */
+  /** Each includes the release, if the worker announced one. */
   readonly pipelines: readonly string[];
-  /** Project and route of what it may have of what is pinned (RE-9). */
+  /** Project and route of the pinned executions that the worker may take (RE-9). */
   readonly announced: ReadonlySet<string>;
-  /** Of all when undefined. */
+  /** All projects when undefined. */
   readonly project: string | undefined;
-  /** What sessions that have ended left of these pipelines in this lane. */
+  /** Executions of these pipelines and this lane whose sessions have ended. */
   readonly left: readonly Left[];
   readonly dice: number | undefined;
 }
 
 export interface ClaimCandidate {
   readonly row: ChangingRow;
-  /** Its session has ended under it. */
+  /** The execution's session ended while it ran. */
   readonly isLost: boolean;
 }
 
-// `hold = 0` is no guard: SQLite refuses the index without it. The first of the next project: a step over all
-// else that this one has.
+// `hold = 0` is not a guard: SQLite refuses to use the index without it. The statement finds the
+// first execution of the next project, and so skips the rest of this one.
 const NEXT_PROJECT = positional(
   'pipeline lane after',
   `
@@ -60,7 +61,10 @@ const FIRST_OF_PROJECT = positional(
    limit 1`,
 );
 
-/** So many are let through or held back by gates in one call; `more` says that there are others. */
+/**
+ * The number of executions that gates let through or hold back in one call. `more` reports that
+ * there are others.
+ */
 const GATED_MAX = 1_000;
 
 interface Head {
@@ -70,7 +74,10 @@ interface Head {
   readonly id: string;
 }
 
-/** At most `limit`, no project more than its fair part; those with lost work, then the longest ready, or by dice. */
+/**
+ * Chooses at most `limit` executions, and no more than its fair part per project. Projects with
+ * lost work come first, then those ready for longest, or by dice.
+ */
 export function chooseCandidates(tx: Transaction, wanted: Wanted): readonly ClaimCandidate[] {
   const { limit, lane } = wanted;
   const left = Map.groupBy(lostIn(wanted), ({ project }) => project);
@@ -89,7 +96,7 @@ export function chooseCandidates(tx: Transaction, wanted: Wanted): readonly Clai
   return chosen;
 }
 
-/** X-56: one at most, before all others. */
+/** Chooses at most one suspect, before all other executions (X-56). */
 export function chooseSuspect(
   tx: Transaction,
   wanted: readonly Wanted[],
@@ -105,7 +112,7 @@ function lostIn({ left }: Wanted): readonly Left[] {
   return left.filter(({ isSuspect }) => !isSuspect);
 }
 
-/** Whoever is held back by a gate leaves the index, so that a look at the next page goes on. */
+/** An execution that a gate holds back leaves the index, so the next page starts with others. */
 function takeReady(
   tx: Transaction,
   chosen: ClaimCandidate[],
@@ -147,7 +154,7 @@ function isLetThrough(tx: Transaction, row: ChangingRow): boolean {
   return true;
 }
 
-/** What the claimer may wait for, once it has taken what it may have. */
+/** Returns what the claimer can wait for after this claim. */
 export function outlook(
   tx: Transaction,
   wanted: readonly Wanted[],
@@ -157,20 +164,24 @@ export function outlook(
   const takenIds = new Set(taken.flatMap(({ row, isLost }) => (isLost ? [row.row_id] : [])));
   const isLostLeft = wanted.some((each) => lostIn(each).some(({ rowId }) => !takenIds.has(rowId)));
   if (heads.length === 0) return { more: isLostLeft };
-  // One for each project and pipeline, of which there may be any number.
+  // There is one head per project and pipeline, and there may be any number of them, so spreading
+  // them into `Math.min` could overflow the stack.
   const next = heads.reduce((least, { readyAt }) => Math.min(least, readyAt), Infinity);
   const nextReadyInMs = Math.max(0, next - tx.now);
   return { more: isLostLeft || nextReadyInMs === 0, nextReadyInMs };
 }
 
-/** The first of every project and pipeline, whether it is ready already or not. */
+/** Returns the first execution of every project and pipeline, ready or not. */
 function loadHeads(tx: Transaction, wanted: Wanted): readonly Head[] {
   const heads = allHeads(tx, wanted);
   if (!wanted.pipelines.some(isForAnnounced)) return heads;
   return heads.filter((head) => isAdmitted(wanted, head));
 }
 
-/** RE-9: what is pinned is for who announced its release, and so is what is asked of it. */
+/**
+ * Only a worker that announced the release may take executions pinned to it, and preflights of it
+ * (RE-9).
+ */
 export function isAdmitted(
   { announced }: Pick<Wanted, 'announced'>,
   { project, pipeline }: { readonly project: string; readonly pipeline: string },
@@ -207,7 +218,10 @@ function headsOf(
   });
 }
 
-/** In which pipelines a project has something ready; projects by the longest ready first. */
+/**
+ * Returns the pipelines in which each project has ready work. Projects with the longest ready work
+ * come first.
+ */
 function readyPipelines(
   heads: readonly Head[],
   now: number,

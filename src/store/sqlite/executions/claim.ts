@@ -41,7 +41,7 @@ export function claim(tx: Transaction, request: Claim): ClaimAnswer {
   const claimer = claimerOf(self, request.livedMs, tx.now);
   const [suspect] = chooseSuspect(tx, wanted, { id: self.id, claimer });
   const others = wanted.flatMap((each) => {
-    // It has a place as any other has.
+    // The suspect counts against the limit of its lane.
     const limit = suspect?.row.lane === each.lane ? each.limit - 1 : each.limit;
     return chooseCandidates(tx, { ...each, limit });
   });
@@ -52,7 +52,7 @@ export function claim(tx: Transaction, request: Claim): ClaimAnswer {
 
 const ROUTES = 'select project, route from worker_route where session_id = :session';
 
-/** Project and route of what this worker may claim of what is pinned. */
+/** Project and route of the pinned executions that this worker may claim. */
 function announcedBy(tx: ReadTransaction, session: SessionId): ReadonlySet<string> {
   const rows = tx.all<{ project: string; route: string }>(ROUTES, { session });
   return new Set(rows.map(({ project, route }) => `${project}\0${route}`));

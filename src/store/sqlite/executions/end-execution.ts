@@ -1,4 +1,4 @@
-// All that an end does beside the row itself, whoever brings it about (X-14).
+// The consequences of an end beyond the row itself, for every cause of an end (X-14).
 
 import { CANCELLED_OUTCOME, endAsCancelled } from '../../../execution/decide/command.ts';
 import { assert } from '../../../support/assert.ts';
@@ -17,7 +17,8 @@ import { freePlace, noteLimit } from './gates.ts';
 import { loadRow } from './load-execution.ts';
 import { addErrand, insertRow, noteParent } from './submit.ts';
 
-// For executions that no session runs; their row's seq is exact. None of them has anything to undo (Y-3).
+// For executions that no session runs, so the row's seq is exact. None of them has anything to
+// compensate (Y-3).
 const END = `
   update execution
      set status = :status,
@@ -38,7 +39,7 @@ const HAS_CHILDREN = 'select 1 from execution where parent_id = :id limit 1';
 
 type Consequences = Pick<Finish, 'outcome' | 'successor' | 'newsSeen' | 'unread'>;
 
-/** Ends an execution that is queued or waiting. */
+/** Ends a queued or waiting execution. */
 export function endWaiting(tx: Transaction, row: ExecutionRow, end: WaitingEnd): void {
   const { execution, event, outcome, deadLetter } = end;
   const { id, status } = execution;
@@ -50,7 +51,7 @@ export function endWaiting(tx: Transaction, row: ExecutionRow, end: WaitingEnd):
   tx.ring();
 }
 
-/** `row` is what the execution was before it ended. */
+/** `row` is the execution before it ended. */
 export function afterEnd(tx: Transaction, row: ExecutionRow, consequences: Consequences): void {
   const { id } = row;
   const { outcome, successor } = consequences;
@@ -69,14 +70,14 @@ export function afterEnd(tx: Transaction, row: ExecutionRow, consequences: Conse
     const end = endAsCancelled(toExecution(cancelled), { ...next.cancel, now: tx.now });
     endWaiting(tx, cancelled, { ...end, outcome: CANCELLED_OUTCOME });
   }
-  // A successor tells the parent when it ends.
+  // If there is a successor, its own end will notify the parent.
   if (row.parent_id !== null && successor === undefined) tellParent(tx, row, outcome);
   if (tx.get(HAS_CHILDREN, { id }) !== undefined) addErrand(tx, id);
 }
 
 const insertSuccessor: InsertSuccessor = ({ key, intent, gated, hasPlace }, successor) =>
   native((tx: Transaction) => {
-    // X-63: who takes the place over is no new submit.
+    // A successor that takes over the slot is not a new submit (X-63).
     if (!hasPlace) noteLimit(tx, successor);
     const row = {
       ...fromSubmit(successor, tx.now),
@@ -89,8 +90,8 @@ const insertSuccessor: InsertSuccessor = ({ key, intent, gated, hasPlace }, succ
     if (successor.parent !== undefined) noteParent(tx, successor.parent.id);
   });
 
-// X-16: the end of a child counts down and wakes at zero. A timer that is due already is left alone: it says how long
-// the execution has been ready.
+// The end of a child lowers the count and wakes the parent at zero (X-16). A time that is already
+// due stays, because it shows how long the execution has been ready.
 const ARRIVE = positional(
   'id now project',
   `
@@ -116,7 +117,10 @@ const PUT = positional(
   values (:id, :n, :now, 'child-ended', :name, :body)`,
 );
 
-/** X-5: counted and kept in one step; X-69: unless the parent has ended, or is of another project. */
+/**
+ * Counts and stores the message in one step (X-5), unless the parent has ended or belongs to
+ * another project (X-69).
+ */
 function tellParent(tx: Transaction, child: ExecutionRow, outcome: Finish['outcome']): void {
   const { parent_id: id, parent_call: call, project } = child;
   const arriving = tx.arrays<readonly [news: number, status: number]>(ARRIVE);
@@ -124,6 +128,6 @@ function tellParent(tx: Transaction, child: ExecutionRow, outcome: Finish['outco
   if (values === undefined) return;
   const [news, status] = values;
   tx.statement(PUT).run(id, news, tx.now, call, outcome ?? null);
-  // It was waiting, or is queued still; a ring too many is harmless.
+  // The parent was waiting, or is still queued. An extra wakeup is harmless.
   if (status === STATUS_CODES.queued) tx.ring();
 }

@@ -11,11 +11,12 @@ import { afterEnd } from './end-execution.ts';
 import { loadRow } from './load-execution.ts';
 import { isOpen, lastSeqAfter, letGo, OWNED, ownedRow, ownerView, refusedOwner } from './owner.ts';
 
-/** More than all others together. */
+/** Greater than the sum of the other terms in `concerns`. */
 const EARLY = 8;
 
-// What a running execution does not have, holds and a time to be ready at, need not be taken from it:
-// indexes that are not written to cost nothing. What was compensable has nothing to undo any more. Tells whom the end concerns: a parent, a place, children; and early answers.
+// A running execution has neither holds nor a ready time, so this statement does not reset them:
+// SQLite then skips their indexes. A compensable execution that ends has nothing left to
+// compensate. `tell` reports what the end concerns: a parent, a slot, children or early answers.
 const FINISH = positional(
   'status now seq rowId fence session open',
   `

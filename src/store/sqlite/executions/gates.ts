@@ -1,4 +1,4 @@
-// Limits by key (X-12). There is one writer at a time, so the key's row needs no lock of its own.
+// Limits by key (X-12). SQLite has one writer at a time, so the key's row needs no lock of its own.
 
 import {
   decideGate,
@@ -41,7 +41,8 @@ const LET_THROUGH = `
          ready_at = :readyAt
    where id = :id`;
 
-// The longest waiting for nothing but a place; interactive before batch.
+// The next execution that waits only for a slot: interactive before batch, then the longest
+// waiting.
 const NEXT_IN_LINE = positional(
   'project key',
   `
@@ -58,7 +59,10 @@ const NEXT_IN_LINE = positional(
 
 type Keyed = Pick<Submission, 'project' | 'concurrency'>;
 
-/** The limit is that of the last submit, also for those who wait; whether all places are taken. */
+/**
+ * The last submit sets the limit, also for executions that already wait. Returns true if all slots
+ * are taken.
+ */
 export function noteLimit(tx: Transaction, { project, concurrency }: Keyed): boolean {
   if (concurrency === undefined) return false;
   const { key, limit } = concurrency;
@@ -66,7 +70,7 @@ export function noteLimit(tx: Transaction, { project, concurrency }: Keyed): boo
   return handOn(tx, { project, concurrency }) === 'none-free';
 }
 
-/** Whether an execution that is ready and gated may be claimed now. Who may not is held or comes later. */
+/** Returns the execution if it may be claimed now. Otherwise it gets a hold or a later time. */
 export function passGate(tx: Transaction, row: ExecutionRow): ExecutionRecord | undefined {
   const execution = toExecution(row);
   const places = placesOf(tx, execution);
@@ -79,7 +83,7 @@ export function passGate(tx: Transaction, row: ExecutionRow): ExecutionRecord | 
   return decision.kind === 'pass' ? decision.execution : undefined;
 }
 
-/** The place of an execution that ended goes on. */
+/** Hands on the slot of an execution that ended. */
 export function freePlace(tx: Transaction, ended: ExecutionRow): void {
   const { project, concurrency } = toExecution(ended);
   if (concurrency === undefined) return;
@@ -87,7 +91,7 @@ export function freePlace(tx: Transaction, ended: ExecutionRow): void {
   handOn(tx, { project, concurrency });
 }
 
-/** Free places go to whoever waits. What is left then. */
+/** Hands free slots to waiting executions, and returns why it stopped. */
 export function handOn(
   tx: Transaction,
   { project, concurrency }: Pick<Keyed, 'project'> & Required<Pick<Keyed, 'concurrency'>>,
@@ -104,7 +108,10 @@ export function handOn(
   }
 }
 
-/** Writes down that it was let through: its place, its turn, and whether it still has to ask when that comes. */
+/**
+ * Stores that an execution was let through: its slot, its turn, and if it must ask again at that
+ * time.
+ */
 function admit(
   tx: Transaction,
   before: ExecutionRecord,

@@ -6,7 +6,7 @@ import { positional } from '../connection.ts';
 import type { Transaction } from '../transaction.ts';
 import { isOpen, lastSeqAfter, letGo, OWNED, ownedRow, ownerView, refusedOwner } from './owner.ts';
 
-// Y-2: what undoes does so to its end.
+// An execution that compensates keeps doing so until it ends (Y-2).
 const GIVE_BACK = positional(
   'readyAt hold saga seq rowId fence session open newsSeen',
   `
@@ -23,7 +23,8 @@ const GIVE_BACK = positional(
      and news <= :newsSeen    -- guard: news`,
 );
 
-// Y-2. Not above: what is given back as it is need not look at the index.
+// Compensation has no deadline (Y-2). This is a separate statement, so that an ordinary give-back
+// does not write to the deadline index.
 const FORGET_DEADLINE = `
   update execution
      set deadline_at = null

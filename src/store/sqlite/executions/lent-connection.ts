@@ -1,29 +1,29 @@
-// What user code sees of the connection, inside the transaction of a flush that it shares with others.
+// The connection as user code sees it, inside a flush's transaction that other executions share.
 
 import type { SQLInputValue, StatementSync } from 'node:sqlite';
 import { InvalidInput } from '../../../support/fault.ts';
 import type { Connection } from '../connection.ts';
 
-/** The statements of `node:sqlite`, as far as they are over when they return. */
+/** The statements of `node:sqlite` that are complete when they return. */
 export interface LentConnection {
   prepare(sql: string): LentStatement;
 }
 
 export type LentStatement = Pick<StatementSync, 'run' | 'get' | 'all'>;
 
-/** Would end, undo or change what does not belong to the caller alone. */
+/** Statements that would end, undo or change more than the caller's own work. */
 const FORBIDDEN =
   /^(?:\s|--[^\n]*\n|\/\*[\s\S]*?\*\/|;)*(begin|commit|end|rollback|savepoint|release|attach|detach|pragma|vacuum)\b/i;
 
 type Arguments = readonly (SQLInputValue | Record<string, SQLInputValue>)[];
 
 /**
- * A conflict that is to be answered by a rollback, by the statement, the table or a trigger, ends the
- * transaction; what came after that would be committed by itself, so nothing is let through any more.
+ * An `on conflict rollback`, in the statement, the table or a trigger, ends the transaction. Later
+ * statements would then commit on their own, so the lent connection refuses them.
  */
 export function lend(connection: Connection): {
   readonly lent: LentConnection;
-  /** What ended the transaction, when it has ended. */
+  /** Returns the cause if the transaction has ended. */
   takeBack(): { readonly endedBy: unknown } | undefined;
 } {
   let isLent = true;

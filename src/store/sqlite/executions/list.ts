@@ -1,5 +1,6 @@
-// Newest first. One filter leads by its index, in the order of ids, and the others are checked on the
-// way; a range of an attribute leads by value and is sorted. Rows are read once it is known which.
+// Lists newest first. One filter selects the index and gives the order by id; the statement checks
+// the others row by row. A range of an attribute is found by value and then sorted. The full rows
+// are read only for the final page.
 
 import type { ExecutionRecord, Status } from '../../../execution/execution.ts';
 import { OWN_PREFIX, type PipelineName } from '../../../execution/names.ts';
@@ -35,7 +36,7 @@ const HAS_TAG = `exists (
               and tag.value = :tag
               and tag.execution_id = execution.id)`;
 
-/** Found by indexes of their own; what runs is as much as workers can carry. */
+/** Statuses that have an index. Worker capacity bounds the number of running executions. */
 const INDEXED: Readonly<Partial<Record<Status, string>>> = {
   running: 'execution_running',
   waiting: 'execution_status',
@@ -45,10 +46,10 @@ const INDEXED: Readonly<Partial<Record<Status, string>>> = {
   compensated: 'execution_status',
 };
 
-/** With whatever release. */
+/** Matches the pipeline with any release. */
 const OF_PIPELINE = 'instr(execution.pipeline || char(31), :pipeline || char(31)) = 1';
 const NOT_OWN = `substr(execution.pipeline, 1, ${OWN_PREFIX.length}) <> '${OWN_PREFIX}'`;
-const NO_ID = '~'; // Above every id.
+const NO_ID = '~'; // Sorts above every id.
 
 export function list(tx: ReadTransaction, query: ListExecutions): readonly ExecutionRecord[] {
   const { project, limit, pipeline, tag, status, hold } = query;
@@ -86,7 +87,7 @@ function select(from: string, conditions: readonly string[]): string {
    limit :limit`;
 }
 
-/** Several are disjoint. */
+/** If there are several, they are disjoint. */
 function leadsOf(tx: ReadTransaction, query: ListExecutions): readonly Lead[] {
   const { attribute, tag, status, pipeline, hold } = query;
   if (attribute !== undefined) return attributeLeads(attribute);
@@ -114,7 +115,7 @@ function attributeLeads({ name, equals, min, max }: AttributeFilter): readonly L
     ...(max === undefined ? {} : { max }),
   };
   if (equals !== undefined) {
-    // A range is of numbers, and of nothing else.
+    // Only numbers have ranges.
     if (isRange && typeof equals !== 'number') return [];
     const conditions = [named, 'label.value = :equals', ...bounds];
     return [{ ...labelLead(labelKind(equals), conditions), parameters }];
@@ -129,7 +130,7 @@ function labelLead(kind: number, conditions: readonly string[]): Lead {
 }
 
 function heldLead(code: number): Lead {
-  // As the index says it, too.
+  // Repeats the condition of the index, so that SQLite can use it.
   const conditions = [...IN_EXECUTION, `execution.hold = ${code}`, 'execution.hold <> 0'];
   return { from: 'execution indexed by execution_held', conditions };
 }
@@ -141,7 +142,7 @@ function routeLead(route: string): Lead {
 
 function statusLead(status: Status): Lead {
   const index = INDEXED[status] ?? 'execution_list';
-  // As the index says it, so that SQLite sees that it fits.
+  // Repeats the condition of the index, so that SQLite can use it.
   const fits =
     index === 'execution_status' ? ['(execution.status = 2 or execution.status > 10)'] : [];
   const conditions = [...IN_EXECUTION, `execution.status = ${STATUS_CODES[status]}`, ...fits];
@@ -150,7 +151,7 @@ function statusLead(status: Status): Lead {
 
 const NAMES = 'select name from release where project = :project and pipeline = :pipeline';
 
-/** What is pinned to no release, and what to each there is. */
+/** Returns the route without a release, and one for each release. */
 function routesTo(
   tx: ReadTransaction,
   project: string,

@@ -1,4 +1,5 @@
-// Rows of executions as arrays, and as what the shared shape makes of them.
+// Reads rows of executions as arrays, and converts them to the row format that both SQL stores
+// share.
 
 import type { ExecutionRecord } from '../../../execution/execution.ts';
 import type { ExecutionId } from '../../../execution/names.ts';
@@ -23,7 +24,7 @@ const NAMES = [
   ],
 ];
 
-/** In the order in which `rowOf` takes them. */
+/** The order that `rowOf` expects. */
 export const COLUMNS: string = [
   ...NAMES.map((name) => `execution.${name}`),
   '(select input.input from input where input.row_id = execution.row_id) as input',
@@ -84,7 +85,7 @@ const LOAD_ROW = positional(
    where row_id = :rowId`,
 );
 
-/** A row on its way to the record that a verb answers with. */
+/** A mutable row, from which a verb builds the record that it returns. */
 export type ChangingRow = { -readonly [Part in keyof ExecutionRow]: ExecutionRow[Part] } & {
   readonly row_id: number;
 };
@@ -140,7 +141,7 @@ export function loadExecution(
   return row === undefined ? undefined : toExecution(row);
 }
 
-/** The rows of a query that selects COLUMNS. */
+/** Returns the rows of a query that selects COLUMNS. */
 export function loadRows(
   tx: ReadTransaction,
   sql: string,
@@ -152,7 +153,9 @@ export function loadRows(
     .map(rowOf);
 }
 
-/** As an earlier query of the same transaction found them, in that order. */
+/**
+ * Returns the rows in the order of `rowIds`, which an earlier query of the same transaction found.
+ */
 export function loadByRowId(
   tx: ReadTransaction,
   rowIds: readonly number[],

@@ -1,6 +1,7 @@
-// Executions that dead sessions left (X-7). A claim finds the sessions that run something by steps through an index,
-// one for each session of its project, and reads the executions of dead sessions only. It looks at a bounded number of
-// both, from a random place on, so that no tenant can make it long; later claims look at the rest.
+// Executions that dead sessions left (X-7). A claim steps through an index of the sessions that run
+// something in its project, and reads only the executions of dead ones. It reads a bounded number
+// of both, starting at a random position, so that no tenant can make it slow. Later claims read the
+// rest.
 
 import {
   type Claimer,
@@ -51,7 +52,8 @@ const IS_OVERDUE = positional(
    limit 1`,
 );
 
-// Without the rows themselves. `+ 0`: for a bare parameter as the limit SQLite plans the statement at every call.
+// Selects no large columns. With a bare parameter as the limit, SQLite would plan the statement at
+// every call. Hence `+ 0`.
 const LEFT = positional(
   'session after limit',
   `
@@ -86,17 +88,17 @@ const CLAIMED_AS_SUSPECTS = positional(
 );
 
 export interface RunningSessions {
-  /** They, or one above them, have ended as a stored fact. */
+  /** These sessions, or an ancestor of each, have ended as a stored fact. */
   readonly dead: readonly SessionId[];
-  /** The clock says that one of the others should have: a sweep would find out. */
+  /** One of the other sessions is overdue. A sweep would end it. */
   readonly isOverdue: boolean;
 }
 
-/** One claim looks at no more sessions, and at no more of what the dead ones left. */
+/** The most sessions, and the most executions of dead sessions, that one claim reads. */
 export const CARRIERS_MAX = 1_000;
 export const LEFT_MAX = 2_000;
 
-/** Of one project, or of all; `dice` is the place to start from, between 0 and 1. */
+/** One project, or all. `dice` is the start position, between 0 and 1. */
 interface Range {
   readonly project: string | undefined;
   readonly dice: number | undefined;
@@ -112,7 +114,7 @@ export function runningSessions(tx: Transaction, range: Range): RunningSessions 
   return { dead, isOverdue };
 }
 
-/** Those after a random id, then those before it. */
+/** Yields the sessions after a random id, then those before it. */
 function* carriers(tx: Transaction, { project, dice = 0 }: Range): Generator<SessionId> {
   const first = Math.floor(dice * 2 ** 32)
     .toString(16)
@@ -146,7 +148,7 @@ function nextCarrier(
   return found?.[0];
 }
 
-/** What is left of one execution's claim. */
+/** An execution whose claim was lost. */
 export interface Left {
   readonly rowId: number;
   readonly id: string;
@@ -158,7 +160,7 @@ export interface Left {
   readonly isSuspect: boolean;
 }
 
-/** What these sessions left, the longest claimed first. */
+/** Lists the executions that these sessions left, the longest claimed first. */
 export function leftByDead(
   tx: Transaction,
   dead: readonly SessionId[],
@@ -179,7 +181,10 @@ export function leftByDead(
   return left.sort(byClaim);
 }
 
-/** Where a session left more than the limit, those after a random one, then those from the first on. */
+/**
+ * If a session left more than the limit, this returns those after a random row, then those from the
+ * first row on.
+ */
 function leftBy(
   tx: Transaction,
   session: SessionId,
@@ -194,7 +199,7 @@ function leftBy(
   return [...window, ...rows.slice(0, limit - window.length)];
 }
 
-/** The one suspect among them that this session may try now. */
+/** Returns the one suspect that this session may try now. */
 export function suspectAmong(
   tx: Transaction,
   left: readonly Left[],

@@ -1,4 +1,4 @@
-// Functions that scripts leave to this store, because hot verbs use them, too.
+// This store's functions for scripts. Hot verbs use them too.
 
 import { assert } from '../../../support/assert.ts';
 import type { Natives } from '../../sql/changes.ts';
@@ -35,7 +35,7 @@ const SWEEP_MAX = 100;
 export function sweeper(database: Database): SweepFor {
   return (session) =>
     database.perform((tx) => {
-      // One sweep may have ended several that were found.
+      // An earlier sweep may already have ended this session.
       if (tx.isOpen(session)) sweep(tx, { limit: SWEEP_MAX });
       return !tx.isOpen(session);
     }, undefined);

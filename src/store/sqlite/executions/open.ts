@@ -16,8 +16,9 @@ import { submit } from './submit.ts';
 import { transact } from './transact.ts';
 
 /**
- * With more in the queue nothing gets faster: everything is done on one thread, and what thousands of
- * executions need does not fit into a cache. With much less each commit, which waits for the disk, has less in it.
+ * A longer queue raises no throughput: one thread does all the work, and the data of thousands of
+ * executions does not fit a cache. With a much shorter queue, each commit, which waits for the
+ * disk, contains less.
  */
 const WAITING_MAX = 2_000;
 
@@ -47,7 +48,10 @@ function listen({ rings }: Database, listener: () => void): () => void {
   return () => rings.delete(listener);
 }
 
-/** K-3: what the caller does to its bytes before the flush cannot reach what is stored. */
+/**
+ * Copies the bytes, so that a caller that changes its array before the flush cannot change the
+ * stored value (K-3).
+ */
 function withOwnBytes<Request extends Pick<OwnerWrite, 'attachments'>>(request: Request): Request {
   if (request.attachments === undefined) return request;
   const attachments = request.attachments.map((each) => ({

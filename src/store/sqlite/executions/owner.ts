@@ -1,4 +1,5 @@
-// What the verbs of owners share: the guarded append, and what every write of an owner carries.
+// The parts that all verbs of owners share: the guarded append, and the additional contents of a
+// write.
 
 import { decideRecord, type OwnerView } from '../../../execution/decide/owner.ts';
 import { isTerminal } from '../../../execution/execution.ts';
@@ -18,17 +19,17 @@ import type { Transaction } from '../transaction.ts';
 import { loadExecution } from './load-execution.ts';
 import { insertChildren } from './submit.ts';
 
-// X-1. `:open` is what the transaction knows of the session and those above it; asked once per
-// session and flush, since asking in SQL costs more than the append. No two executions ever have the
-// same fence, so where the row is known its id need not be compared; and only what runs has a session.
+// The guard of owners (X-1). The transaction computes `:open` for the session and its ancestors,
+// once per session and flush, because checking it in SQL costs more than the append. Fences are
+// unique and only running executions have a session, so with a known row the id needs no check.
 export const OWNED = `
      and fence = :fence           -- guard: fence
      and session_id = :session    -- guard: session
      and :open                    -- guard: ended`;
 
-// X-4: another event at this seq, and nothing is appended; `or ignore` and not `on conflict`, for which
-// SQLite copies every page first, since such a statement could fail half-way. The answer says how much news there is, so
-// that must be known, too: reading it in the same statement would cost a tenth of it.
+// If another event has this seq, nothing is appended (X-4). This uses `or ignore`, because for `on
+// conflict` SQLite first copies every page. The answer contains the inbox count, so the guard
+// compares it: reading it in the same statement would cost a tenth more.
 const APPEND_OWNED = ofKinds((kind) =>
   positional(
     'seq now name body rowId fence session open news',
@@ -42,8 +43,9 @@ const APPEND_OWNED = ofKinds((kind) =>
   ),
 );
 
-// X-4, before an append of which this process does not know what it follows; X-23, before the user's
-// work. Not in APPEND_OWNED: a statement that reads what it inserts into is copied, and takes twice as long.
+// Runs before an append whose preceding event this process does not know (X-4), and before the
+// user's work (X-23). It is not part of APPEND_OWNED: SQLite copies the rows of a statement that
+// reads the table it inserts into, which takes twice as long.
 const MAY_APPEND = positional(
   'id fence session open seq',
   `
@@ -56,7 +58,7 @@ const MAY_APPEND = positional(
      and tell(row_id, news, 0)`,
 );
 
-// A write without events has no seq to look at.
+// A write without events has no seq to check.
 const MAY_WRITE = positional(
   'id fence session open',
   `
@@ -97,7 +99,10 @@ const ATTACH = positional(
          bytes = excluded.bytes`,
 );
 
-/** One statement for each kind of event: a text that is bound costs as much as three numbers. */
+/**
+ * Prepares one statement per event kind, because binding a text costs as much as binding three
+ * numbers.
+ */
 function ofKinds(sqlOf: (kind: HistoryEventKind) => string): (kind: HistoryEventKind) => string {
   const statements = new Map(EVENT_KINDS.map((kind) => [kind, sqlOf(kind)]));
   return (kind) => {
@@ -108,9 +113,9 @@ function ofKinds(sqlOf: (kind: HistoryEventKind) => string): (kind: HistoryEvent
 }
 
 /**
- * The row of an execution that the request may write to, when it is its owner's (X-1) and its events come
- * next (X-4). Without a look at it when this process appended the event before: then the guards of the
- * statement that follows are all there is.
+ * Returns the row if the caller owns the execution (X-1) and its events come next (X-4). If this
+ * process appended the previous event, it does not read the row. The guards of the following
+ * statement then decide alone.
  */
 export function ownedRow(tx: Transaction, request: OwnerWrite): number | undefined {
   const { id, seq, events } = request;
@@ -125,18 +130,21 @@ function mayWrite(tx: Transaction, request: OwnerWrite): boolean {
   return tx.statement(MAY_WRITE).run(id, fence, session, isOpen(tx, session)).changes === 1;
 }
 
-/** X-4, X-23: whether the owner may append at this seq. */
+/** Returns true if the owner may append at this seq (X-4, X-23). */
 export function mayAppend(tx: Transaction, request: Omit<OwnerWrite, 'events'>): boolean {
   const { id, seq, fence, session } = request;
   return tx.statement(MAY_APPEND).run(id, fence, session, isOpen(tx, session), seq).changes === 1;
 }
 
-/** As SQLite takes it. */
+/** SQLite has no booleans. */
 export function isOpen(tx: Transaction, session: SessionId): 0 | 1 {
   return tx.isOpen(session) ? 1 : 0;
 }
 
-/** Appends all events, the first of them under guard; the row stays as it is. Undefined when not let. */
+/**
+ * Appends all events, the first one under the guard, without changing the row. Undefined when
+ * refused.
+ */
 export function appendOwned(tx: Transaction, request: OwnerWrite): KnownTail | undefined {
   const { id, seq, events } = request;
   const known = tx.connection.tailOf(id);
@@ -167,8 +175,8 @@ function append(tx: Transaction, request: OwnerWrite, { rowId, news }: KnownTail
 }
 
 /**
- * Appends the events from `index` on, after a guarded statement. Should one be there already, by another
- * process that has the same fence, this throws, and the flush is run again, by then without tails.
+ * Appends the events from `index` on, after a guarded statement. If another process with the same
+ * fence already wrote one, this throws. The flush then runs again without known tails.
  */
 export function appendFrom(
   tx: Transaction,
@@ -181,7 +189,10 @@ export function appendFrom(
   }
 }
 
-/** What a write carries beside its events. How much news that was to the execution itself. */
+/**
+ * Writes the other contents of a request. Returns the number of messages that the execution itself
+ * got.
+ */
 export function carry(tx: Transaction, rowId: number, request: OwnerWrite): number {
   const { id, progress, attachments, children, awaits } = request;
   if (progress !== undefined) tx.statement(KEEP_PROGRESS).run(rowId, progress);
@@ -193,7 +204,7 @@ export function carry(tx: Transaction, rowId: number, request: OwnerWrite): numb
 function open(tx: Transaction, id: ExecutionId, awaits: readonly OpenAwait[]): number {
   const execution = loadExecution(tx, id);
   assert(execution !== undefined, 'W-1: whoever opens an await is stored');
-  // W-9: what ends leaves nothing pending.
+  // An ended execution must not have open awaits (W-9).
   if (isTerminal(execution.status)) return 0;
   return play(tx, openAwaits(execution, awaits, tx.now)).news - execution.news;
 }
@@ -204,12 +215,14 @@ function attach(tx: Transaction, id: string, attachment: Attachment): void {
   tx.statement(ATTACH).run(id, name, type, tx.now, size, sealed?.by ?? null, bytes);
 }
 
-/** Seq of the last event once the write is done. Without events the request does not say. */
+/**
+ * Returns the seq of the last event after this write. A write without events does not contain it.
+ */
 export function lastSeqAfter(tx: Transaction, { id, seq, events }: OwnerWrite): number {
   return events.length > 0 ? seq + events.length - 1 : lastSeqOf(tx, id);
 }
 
-/** After the guarded change of the row. */
+/** Runs after the guarded change of the row. */
 export function letGo(tx: Transaction, rowId: number, request: OwnerWrite): void {
   appendFrom(tx, request, { rowId, index: 0 });
   tx.connection.dropTail(request.id);
@@ -230,7 +243,7 @@ export function record(tx: Transaction, request: OwnerWrite): Recorded {
     : refusedOwner(tx, decision.refusal);
 }
 
-// The reads that explain why an owner's write changed nothing, in the transaction that refused it.
+// The reads below explain, in the same transaction, why an owner's write changed nothing.
 
 const LAST_SEQ = positional(
   'id',
@@ -252,7 +265,7 @@ export function lastSeqOf(tx: Transaction, id: string): number {
   return tx.arrays<readonly [number]>(LAST_SEQ).get(id)?.[0] ?? 0;
 }
 
-/** For the decision that says why. */
+/** The view for the decision that explains a refusal. */
 export function ownerView(
   tx: Transaction,
   { id, seq }: Pick<OwnerWrite, 'id' | 'seq'>,
@@ -268,7 +281,7 @@ export function ownerView(
   };
 }
 
-/** X-6: a fence that nobody issued halts claims and grants. */
+/** A fence that the store never issued halts claims and grants (X-6). */
 export function refusedOwner<Why extends OwnerRefusal | NewsRefusal>(
   tx: Transaction,
   refusal: Why,

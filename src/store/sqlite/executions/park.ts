@@ -6,7 +6,7 @@ import { positional } from '../connection.ts';
 import type { Transaction } from '../transaction.ts';
 import { isOpen, lastSeqAfter, letGo, OWNED, ownedRow, ownerView, refusedOwner } from './owner.ts';
 
-// Y-2: what undoes does so to its end.
+// An execution that compensates keeps doing so until it ends (Y-2).
 const PARK = positional(
   'readyAt wakeAfter saga seq rowId fence session open newsSeen',
   `
@@ -27,7 +27,7 @@ export function park(tx: Transaction, request: Park): Parked {
   const rowId = ownedRow(tx, request);
   if (rowId !== undefined && isParked(tx, rowId, request)) {
     letGo(tx, rowId, request);
-    // A timer may be sooner than what idle workers wait for.
+    // The timer may be sooner than the time that idle workers wait for.
     if (request.wakeInMs !== undefined) tx.ring();
     return { kind: 'parked' };
   }

@@ -1,5 +1,5 @@
-// Which release a new execution is pinned to (RE-5). Where no pipeline has a line, that is known after one look
-// in each transaction.
+// Finds the release to which a new execution is pinned (RE-5). If no pipeline has a rollout, one
+// read per transaction is enough.
 
 import type { PipelineName } from '../../../execution/names.ts';
 import { routeOf } from '../../../execution/route.ts';
@@ -20,10 +20,10 @@ const LINE = `
    where project = :project
      and pipeline = :pipeline`;
 
-/** Null where there is none at all. */
+/** Null when the store has no rollout at all. */
 const LINES: WeakMap<Transaction, Map<string, Line | undefined> | null> = new WeakMap();
 
-/** Submits that follow in the same flush look again. */
+/** Drops the cache, so that later submits in the same flush read the new rollout. */
 export function changeLine(tx: Transaction, request: ChangeLine): LineChanged {
   const answer = play(tx, changeLineOf(request));
   LINES.delete(tx);

@@ -1,6 +1,6 @@
-// What a claim reads of what is ready (X-11). Of nearly all rows only a few columns say anything that is not known
-// or null, and handing a column over costs more than finding the row: small numbers come as bits of one, and the
-// others are read of those that have any.
+// Reads the ready rows for a claim (X-11). Passing a column to JavaScript costs more than finding
+// the row, and most columns of most rows are null or known. So small numbers arrive as bits of one
+// column, and only rows with more content are read in full.
 
 import { STATUS_CODES } from '../../execution-rows.ts';
 import { positional } from '../connection.ts';
@@ -13,9 +13,9 @@ export interface Spot {
   readonly project: string;
 }
 
-// What is held back is not in the index, and SQLite refuses the statement without `hold = 0`: it is no guard
-// that anybody could forget. `+ 0`: for a bare parameter as the limit SQLite plans the statement anew at every
-// call, which takes 0.1 ms.
+// The index contains no held executions, and SQLite refuses to use it without `hold = 0`, so that
+// condition is not a guard. With a bare parameter as the limit, SQLite would plan the statement at
+// every call, which takes 0.1 ms. Hence `+ 0`.
 const READY = positional(
   'pipeline lane project now limit',
   `
@@ -46,7 +46,7 @@ type Values = readonly [
   input: string,
 ];
 
-/** In the order in which they became ready. */
+/** Returns rows in the order in which they became ready. */
 export function readyRows(tx: ReadTransaction, spot: Spot, limit: number): readonly ChangingRow[] {
   const { pipeline, lane, project } = spot;
   const found = tx.arrays<Values>(READY).all(pipeline, lane, project, tx.now, limit);
@@ -59,7 +59,7 @@ export function readyRows(tx: ReadTransaction, spot: Spot, limit: number): reado
 const BITS = 7;
 const HAS_MORE = 64;
 
-/** What a claim sets is as if nobody had claimed it before. */
+/** Leaves the columns that a claim sets as if the execution had never been claimed. */
 function plainRow({ pipeline, lane, project }: Spot, values: Values): ChangingRow {
   const bits = values[BITS];
   return {

@@ -11,7 +11,8 @@ import type { Transaction } from '../transaction.ts';
 import { noteLimit } from './gates.ts';
 import { insertRow } from './submit.ts';
 
-// What a submit does not say. Given back: whoever claims it reads what it has of history.
+// The columns that a submit does not set. `given-back` makes the next claimer read the existing
+// history.
 const START_LATER = `
   update execution
      set seq = :seq,
@@ -22,12 +23,14 @@ const START_LATER = `
 
 interface Gathered {
   readonly requests: Redrive[];
-  /** An execution is driven again by one of them at most, and no id is in it twice. */
+  /**
+   * The ids in this batch. One batch re-drives an execution at most once, and contains no id twice.
+   */
   readonly names: Set<string>;
   readonly answers: Promise<readonly RedriveAnswer[]>;
 }
 
-/** Bulk jobs ask for many at once: those that come before the next flush go together. */
+/** Bulk jobs send many re-drives at once. Those that arrive before the next flush run together. */
 export function redriver(database: Database): (request: Redrive) => Promise<RedriveAnswer> {
   let gathered: Gathered | undefined;
   const gather = (): Gathered => {
@@ -48,7 +51,7 @@ export function redriver(database: Database): (request: Redrive) => Promise<Redr
   };
 }
 
-/** Bounds how long they keep the event loop. */
+/** Bounds the time for which one batch occupies the event loop. */
 const TOGETHER_MAX = 500;
 
 function fits({ requests, names }: Gathered, { of, submit }: Redrive): boolean {

@@ -1,6 +1,7 @@
-// Claims that nobody knows of: the commit failed, and may have been done all the same. What they took
-// is carried by a session that lives, so no other would ever claim it. Whoever claims next with that
-// session is given it; by then the file says whether it was done.
+// Claims whose outcome is unknown: the commit failed, but may have happened all the same. A
+// live session then carries executions that it does not know of, and no other session can claim
+// them. The session's next claim returns them, because by then the file shows if the commit
+// happened.
 
 import type { SessionId } from '../../../lease/names.ts';
 import { OutcomeUnknown } from '../../../support/fault.ts';
@@ -11,18 +12,21 @@ import type { Transaction } from '../transaction.ts';
 import { claim } from './claim.ts';
 import { loadRow } from './load-execution.ts';
 
-/** What one run of a claim found and did; only the commit makes it true. */
+/** The findings of one run of a claim. They are true only once the commit succeeds. */
 interface Look {
   readonly answer: ClaimAnswer;
-  /** Of its session: the file has been asked about these. */
+  /** The claims of this session that the file was checked for. */
   readonly asked: readonly Claimed[];
-  /** Others may have what these carried. */
+  /** Ended sessions. Other sessions may take their executions. */
   readonly ended: readonly SessionId[];
 }
 
 export class Strays {
   readonly #database: Database;
-  /** By session and fence. Of sessions that live, each with what one process can carry at most. */
+  /**
+   * Unreported claims by session and fence. Only live sessions are in it, each with at most what
+   * one process can carry.
+   */
   readonly #untold: Map<SessionId, Map<number, Claimed>> = new Map();
 
   constructor(database: Database) {
@@ -31,7 +35,7 @@ export class Strays {
 
   async claim(request: Claim): Promise<ClaimAnswer> {
     const { session } = request;
-    // Of the last run: a flush may be run again.
+    // Holds the result of the last run, because a flush may run twice.
     let last: Look | undefined;
     const look = (tx: Transaction): Look => {
       last = this.#look(tx, request);
@@ -67,7 +71,7 @@ export class Strays {
     if (untold?.size === 0) this.#untold.delete(session);
   }
 
-  /** What was asked about and is not among the claims had not been done. */
+  /** Claims that were checked and are not in the answer did not happen. */
   #suspect(session: SessionId, { answer, asked }: Look): void {
     const untold = this.#untold.get(session) ?? new Map<number, Claimed>();
     for (const { fence } of asked) untold.delete(fence);
@@ -78,7 +82,10 @@ export class Strays {
   }
 }
 
-/** As it is now, since others may have left messages; nothing when it was not done. */
+/**
+ * Returns the claim with the current execution, which may have new messages. Empty when the claim
+ * did not happen.
+ */
 function carried(tx: Transaction, claimed: Claimed, session: SessionId): readonly Claimed[] {
   const row = loadRow(tx, claimed.execution.id);
   if (row === undefined || row.fence !== claimed.fence || row.session_id !== session) return [];

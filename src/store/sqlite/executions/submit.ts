@@ -12,7 +12,8 @@ import type { Transaction } from '../transaction.ts';
 import { noteLimit } from './gates.ts';
 import { routeFor } from './pin.ts';
 
-// X-10: an id and a key are taken once. What a new execution does not have yet is null or zero.
+// An id and a key are taken once (X-10). Columns that a new execution does not use yet are null or
+// zero.
 const INSERT = positional(
   'id readyAt hold lane gated hasPlace now deadlineAt project pipeline parentId parentCall redriveOf key intent placeKey rateKey about',
   `
@@ -61,7 +62,7 @@ export function submit(tx: Transaction, request: Submit & Audited): SubmitAnswer
   return answer;
 }
 
-/** X-13: with their parent's write; one whose id or key is taken is left out. */
+/** Inserts children with their parent's write, and omits those whose id or key is taken (X-13). */
 export function insertChildren(tx: Transaction, children: readonly Submit[]): void {
   for (const child of children) insertOne(tx, child);
   const parents = new Set(children.map(({ parent }) => parent?.id));
@@ -72,10 +73,10 @@ export function insertChildren(tx: Transaction, children: readonly Submit[]): vo
 function insertOne(tx: Transaction, request: Submit): boolean {
   const row = fromSubmit(request, tx.now);
   if (row.place_key === null) return insertRow(tx, row, request);
-  // X-64: who would find no place is not even looked at by claims.
+  // An execution without a free slot gets a hold at once, so that claims do not read it (X-64).
   const isInserted = insertRow(tx, row, request);
   const isExhausted = isInserted && noteLimit(tx, request);
-  // Who is not to start yet asks for a place when it is.
+  // A delayed execution asks for a slot when its time comes.
   const isDelayed = (request.delayMs ?? 0) > 0;
   if (isExhausted && !isDelayed) tx.run(HOLD_BACK, { id: row.id });
   return isInserted;
@@ -86,7 +87,7 @@ const HOLD_BACK = `
      set hold = ${HOLD_BITS['behind-key']}
    where id = :id`;
 
-/** With its first event and its labels. */
+/** Inserts the row with its first event and its labels. */
 export function insertRow(
   tx: Transaction,
   row: ReturnType<typeof fromSubmit>,
@@ -122,19 +123,19 @@ export function insertRow(
   return true;
 }
 
-/** X-20: a parent that has ended already will not see to this child. */
+/** An ended parent no longer cancels its children, so an errand does it (X-20). */
 export function noteParent(tx: Transaction, id: string): void {
   if (tx.get(IS_OVER, { id }) !== undefined) addErrand(tx, id);
 }
 
-/** Children of this ended parent may be open. */
+/** This ended parent may have open children. */
 export function addErrand(tx: Transaction, id: string): void {
   tx.run(ADD_ERRAND, { id });
 }
 
-// Tags and attributes by which executions are found (X-22). The table is its own index.
+// Tags and attributes by which lists filter (X-22). The table is its own index.
 
-/** Attributes of another type are other labels: `1` is neither `"1"` nor `true`. */
+/** Values of different types are different labels: `1` is neither `"1"` nor `true`. */
 export const LABEL_KINDS = { tag: 0, string: 1, number: 2, boolean: 3 } as const;
 
 const ADD = positional(

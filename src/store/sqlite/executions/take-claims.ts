@@ -1,4 +1,4 @@
-// What a claim does to the executions that were chosen for it (X-11).
+// Writes the claim into the chosen executions (X-11).
 
 import type { Previous } from '../../../execution/decide/claim.ts';
 import { toFence } from '../../../lease/fence.ts';
@@ -13,15 +13,15 @@ import type { ClaimCandidate } from './candidates.ts';
 import type { ChangingRow } from './load-execution.ts';
 import { lastSeqOf } from './owner.ts';
 
-// T-2, X-6: as many fences as executions, from the store's one sequence.
+// Mints one fence per execution from the store's one sequence (T-2, X-6).
 const MINT = `
   update meta
      set fence = fence + :count
    where id = 1
   returning fence`;
 
-// All at once: that is a quarter cheaper than one by one. `or fail`: a flush in which something throws is
-// undone as a whole, so that SQLite need not keep what the pages were before the statement.
+// One statement for all rows is a quarter cheaper than one per row. A flush that throws is undone
+// as a whole, so `or fail` lets SQLite skip saving the old pages for this statement.
 const CLAIM = positional(
   'base session now rows',
   `
@@ -53,7 +53,7 @@ const CLAIMED = positional(
    cross join execution on execution.row_id = pick.value`,
 );
 
-// X-7: after the last event in history, whatever the row says.
+// Appends after the last event in history, whatever seq the row has (X-7).
 const CLAIM_LOST = positional(
   'fence session now seq fruitless rowId',
   `
@@ -76,7 +76,7 @@ const CLAIMED_LOST = positional(
 
 const PREVIOUS: readonly Exclude<Previous, 'lost'>[] = ['none', 'parked', 'given-back'];
 
-/** First those that are ready, in one step, then what the dead left, each by itself. */
+/** Takes all ready executions in one statement, then each lost one by itself. */
 export function takeAll(
   tx: Transaction,
   chosen: readonly ClaimCandidate[],
@@ -121,7 +121,7 @@ function takeLost(
   tx.statement(CLAIMED_LOST).run(row.row_id, row.seq, tx.now, fence, body);
 }
 
-/** What was claimed, without reading it again. */
+/** Builds the claimed record without reading the row again. */
 function claimedRow(
   tx: Transaction,
   row: ChangingRow,

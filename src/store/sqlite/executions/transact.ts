@@ -9,9 +9,9 @@ import { lend } from './lent-connection.ts';
 import { appendOwned, carry, mayAppend, ownerView, refusedOwner } from './owner.ts';
 
 /**
- * X-23: the work runs between the guard and the append, in a savepoint of its own, so that it can fail
- * alone. When something else in the same flush fails, all of the flush is undone and run again: then the
- * work is run a second time, and what it did the first time is gone.
+ * The work runs between the guard and the append, in its own savepoint, so that it can fail alone
+ * (X-23). If another operation of the flush fails, the whole flush is undone and runs again. The
+ * work then runs a second time, without the effects of the first.
  */
 export function transact<Result>(
   tx: Transaction,
@@ -31,7 +31,7 @@ export function transact<Result>(
     connection.run('release work');
     return { kind: 'recorded', news, at: tx.now, result: result as Awaited<Result> };
   } catch (error) {
-    // A failing disk may have made SQLite undo the whole transaction: then the flush has failed.
+    // A failing disk can make SQLite undo the whole transaction. The flush has then failed.
     if (!connection.isInTransaction) throw error;
     connection.undo('work');
     return { kind: 'threw', error };
@@ -43,7 +43,7 @@ function work<Result>(tx: Transaction, request: Transact<Result>): Result {
   try {
     const result = request.work(lent);
     if (!isThenable(result)) return result;
-    // Nobody will look at it: it must not end the process when it fails.
+    // The store ignores this promise, so its rejection must not end the process.
     Promise.resolve(result).catch(() => undefined);
     throw new InvalidInput(
       'Work in a transaction of the SQLite store must be synchronous: other executions share the transaction. Do not return a promise; await what it needs before.',
@@ -54,7 +54,10 @@ function work<Result>(tx: Transaction, request: Transact<Result>): Result {
   }
 }
 
-/** Whatever the work made of it: all that was written in the flush is gone, by others too. */
+/**
+ * The work ended the transaction, so all writes of the flush are gone, including those of other
+ * executions.
+ */
 function endedByWork(cause: unknown): never {
   if (!isConflict(cause)) throw cause;
   const message = cause instanceof Error ? cause.message : String(cause);

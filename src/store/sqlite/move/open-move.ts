@@ -1,4 +1,4 @@
-// A file opened for a move: sealed or not.
+// Opens a file for export or import, sealed or not.
 
 import type { MoveStore, SealStore } from '../../../features/export/port.ts';
 import { resolvePolicy } from '../../../lease/policy.ts';
@@ -20,7 +20,7 @@ const BUSY_MS = 10_000;
 export async function openSqliteMove(file: string): Promise<MoveStore> {
   const surroundings = { clock: systemClock, timers: systemTimers, random: systemRandom };
   const config = { ...surroundings, policy: resolvePolicy(undefined), busyTimeoutMs: BUSY_MS };
-  // However it was opened before: a seal must survive what it protects against.
+  // Use `full` however the file was opened before: a seal must survive a crash.
   const connected = await connect({ file, durability: 'full', evenSealed: true }, config);
   const database = new Database(connected, config);
   return {
@@ -34,7 +34,7 @@ export async function openSqliteMove(file: string): Promise<MoveStore> {
   };
 }
 
-/** On a connection of its own, which may wait: this process has nothing else to do. */
+/** Uses its own connection, which may block, because this process has nothing else to do. */
 async function alone<Result>(
   file: string,
   work: (connection: Connection) => Promise<Result>,
@@ -51,7 +51,7 @@ async function alone<Result>(
   }
 }
 
-/** What does not fit the tables is no fault of the file. */
+/** Rows that do not fit the tables are not a fault of the file. */
 function rejected(fault: unknown): unknown {
   if (!(fault instanceof StoreUnavailable) || resultCode(fault.cause) !== CONSTRAINT) return fault;
   return new Fault('store-rejected', fault.message, { cause: fault.cause });

@@ -1,4 +1,5 @@
-// Rows of a sealed file that leave it, and rows that come in: how the tables of SQLite differ from what is exported.
+// Exports the rows of a sealed file and imports rows. It maps SQLite's tables to the exported
+// format.
 
 import type { Cell, Dumped, Load, LoadAnswer, MovedRows } from '../../../features/export/port.ts';
 import {
@@ -17,7 +18,7 @@ import type { Connection, Parameters } from '../connection.ts';
 import { readSeal } from './seal.ts';
 
 const DIFFERS: Readonly<Record<string, Differs>> = {
-  // Inputs have a table of their own, and rows an id that is nobody else's business.
+  // Inputs have a table of their own. Row ids are internal to SQLite.
   execution: {
     reads: { input: '(select input.input from input where input.row_id = execution.row_id)' },
     writes: { row_id: 'null' },
@@ -35,7 +36,7 @@ const DIFFERS: Readonly<Record<string, Differs>> = {
     writes: { after_id: "coalesce(:after_id, '')" },
   },
   job_item: { reads: { target_id: 'target' }, writes: { target: ':target_id' } },
-  // Of kinds 0 and 1 text, of 2 a number, of 3 a boolean.
+  // Kinds 0 and 1 are text, 2 is a number, 3 a boolean.
   label: {
     reads: {
       value: "case kind when 2 then null when 3 then iif(value, 'true', 'false') else value end",
@@ -86,7 +87,7 @@ const COUNTERS = `
     from meta
    where meta.id = 1`;
 
-/** On a connection that nobody else uses. */
+/** The connection must have no other user. */
 export async function dump<Result>(
   connection: Connection,
   visit: (dumped: Dumped) => Promise<Result>,
@@ -136,7 +137,7 @@ const TELL = `
   insert into event (at, kind, detail)
   values (:now, 'epoch-raised', json_object('actor', :actor, 'cause', :reason))`;
 
-/** On a connection that nobody else uses. One transaction, whatever comes (EX-8). */
+/** The connection must have no other user. Everything happens in one transaction (EX-8). */
 export async function load(
   connection: Connection,
   clock: Clock,
@@ -175,7 +176,10 @@ function parametersOf(columns: readonly string[], row: readonly Cell[]): Paramet
   return Object.fromEntries(columns.map((name, at) => [name, row[at] ?? null]));
 }
 
-/** T-3, C-2: above every fence and after every time of the store that it was; events go on where they were. */
+/**
+ * Continues above every fence and after every time of the old store (T-3, C-2). Event numbers
+ * continue too.
+ */
 function goOn(connection: Connection, clock: Clock, request: Load): number {
   const { counters, actor, reason } = request;
   const own = connection.get<{ fence: number; halted: number | null; clockAt: number }>(META);

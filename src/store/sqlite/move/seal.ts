@@ -18,7 +18,7 @@ export function readSeal(connection: Connection): Seal | undefined {
   return play({ now: 0 as Instant, all: (text, values) => connection.all(text, values) }, read());
 }
 
-/** Under the file's write lock. */
+/** The caller holds the file's write lock. */
 export function seal(tx: Transaction, request: SealRequest): SealAnswer {
   const answer = play(tx, sealing(request));
   if (answer.kind === 'sealed') {
@@ -30,7 +30,10 @@ export function seal(tx: Transaction, request: SealRequest): SealAnswer {
 
 const VERBS = ['insert', 'update', 'delete'] as const;
 
-/** For writers of whatever build, and for those of none. Made now, so that nobody pays for it before. */
+/**
+ * Adds triggers that refuse writes of every build, and of other programs. They are created only
+ * now, so that an open store does not pay for them.
+ */
 function closeTables(tx: Transaction, sentence: string): void {
   const text = `'${sentence.replaceAll("'", "''")}'`;
   for (const { table, verb, name } of triggers()) {
