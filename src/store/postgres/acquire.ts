@@ -9,7 +9,7 @@ import type { Database } from './database.ts';
 import { plainGatewayOf } from './gateway.ts';
 import { grantLease } from './grant-lease.ts';
 
-/** Each round either answers or follows a change that another call made; this many in a row is a bug. */
+/** Each round returns or follows a change that another call made. This many in a row is a bug. */
 const ROUNDS_MAX = 64;
 
 export async function acquire(
@@ -17,16 +17,17 @@ export async function acquire(
   policy: LeasePolicy,
   request: Acquire,
 ): Promise<AcquireAnswer> {
-  // By themselves: a place in line must be seen by others before it is looked at who was granted meanwhile.
+  // Each script runs outside a transaction: others must see a new ticket before this call checks
+  // who was granted the key meanwhile.
   const { read: once, write } = plainGatewayOf(database);
-  // Nobody in line up to here counts: they are dead, or kept out by their losses (A-7, G-4). They
-  // keep their places, for they may count again.
+  // Waiters up to this ticket do not count: they are dead, or flap damping keeps them out (A-7,
+  // G-4). They keep their tickets, because they may count again.
   let lineSeen = 0;
   for (let round = 1; round <= ROUNDS_MAX; round += 1) {
     const granted = await grantLease(database, policy, { request, lineSeen });
     if (granted !== undefined) {
-      // A copy of this request may have taken its place in line too late for the grant to see it.
-      // The grant stands whether or not that can be tidied up now.
+      // A copy of this request may have taken a ticket too late for the grant to see it. The grant
+      // stands even if removing that ticket fails.
       if (request.wait === true) await once(() => withdraw(request)).catch(() => undefined);
       return granted;
     }

@@ -1,10 +1,10 @@
-// What a restart, a failover or a restore of the server means for us.
+// Handles a restart, a failover or a restore of the PostgreSQL server.
 //
-// Grants and heartbeats are conditioned on the server being the one last seen, in the same run
-// (`SAME_SERVER`), and reclaim asks before it acts; so whatever happened to it, this runs first: everybody
-// alive gets the fair chance (E-6), and when the data directory or its timeline is another one, grants
-// may have been forgotten, so the epoch rises (T-4), and everybody alive is given notice. No hook on
-// connections is needed, which a pooler in between would make useless.
+// Grants and heartbeats require the same server, in the same run, as last seen (`SAME_SERVER`), and
+// a reclaim checks it first. So after any change of the server, this code runs before anything
+// else. It gives every live session the fair chance (E-6). If the data directory or its timeline
+// differs, the server may have forgotten grants. Then it also raises the epoch and gives notice to
+// every live session (T-4). It needs no hook on connections, which would not work behind a pooler.
 
 import type { LeasePolicy } from '../../lease/policy.ts';
 import { extendLiving } from '../sql/leases/sweep.ts';
@@ -22,7 +22,7 @@ const LAST_SEEN = statement(`
    where m.id = 1
      for update`);
 
-// Only the primary has a current write position; its file name starts with the timeline.
+// Only the primary has a current write position. The name of its WAL file starts with the timeline.
 const IDENTITY = statement(`
   select case when has_function_privilege('pg_catalog.pg_control_system()', 'execute')
               then (select c.system_identifier::text from pg_control_system() c) end as system_id,
@@ -43,7 +43,9 @@ interface Identity {
   readonly timeline: number | null;
 }
 
-/** True when there was something to adopt. Safe to call at any time, from many processes at once. */
+/**
+ * Returns true if the server had changed. Safe to call at any time, from many processes at once.
+ */
 export async function adoptServer(database: Database, policy: LeasePolicy): Promise<boolean> {
   const [known] = await database.rows<{ same: boolean }>(IS_SAME, []);
   if (known?.same === true) return false;
@@ -56,7 +58,7 @@ export async function adopt(queries: Queries, policy: LeasePolicy): Promise<bool
   const [identity] = await queries.rows<Identity & { forgetful: boolean }>(IDENTITY, []);
   const { system_id = null, timeline = null, forgetful = false } = identity ?? {};
   if (seen !== undefined) {
-    // Without fsync, the crash of a machine may have taken back grants whatever the identity says.
+    // Without fsync, a machine crash may have lost grants, even if the identity is the same.
     const moved =
       forgetful ||
       !seen.home ||
@@ -72,7 +74,7 @@ export async function adopt(queries: Queries, policy: LeasePolicy): Promise<bool
   return true;
 }
 
-/** What could not be read on either side proves nothing. */
+/** A value that could not be read on one side proves nothing. */
 function differs(before: string | number | null, after: string | number | null): boolean {
   return before !== null && after !== null && before !== after;
 }

@@ -41,7 +41,8 @@ export async function checkpoint(
   request: SaveCheckpoint,
 ): Promise<CheckpointAnswer> {
   if (request.bytes.byteLength <= policy.checkpointBytesMax) {
-    // K-3: copied before the first await; what the caller does to its bytes later cannot reach us.
+    // Copy the bytes before the first await, so that a caller that changes its array later cannot
+    // change the stored value (K-3).
     const bytes = Buffer.from(request.bytes);
     const saved = await database.rows(CHECKPOINT, [
       request.key,

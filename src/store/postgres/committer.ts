@@ -1,15 +1,15 @@
-// Group commit: what is asked for while a flush is under way becomes the next flush.
+// Group commit: items that arrive during a flush form the next flush.
 //
 //   push ──▶ queue ──▶ lane free: up to 1,000 items ──▶ flush: one statement ──▶ answers
 //                          ▲                             │
 //                          └── items that share a key    └─▶ not done: each is settled alone
 //
-//   - No waiting window. Items of one turn of the event loop go together.
-//   - Items that share a key (an execution) are never in flight together and keep their order, so no
-//     statement writes a row twice, which PostgreSQL would drop without a word.
+//   - No batching delay. Items of one turn of the event loop go together.
+//   - Items that share a key (an execution) are never in flight together and keep their order. A
+//     statement that wrote a row twice would silently lose one of the writes.
 //   - A rejected item fails alone: a flush that the server rejects is halved until it is found.
-//   - A flush is repeated while it is known not to have been applied, or may have been (the verbs are
-//     no-ops when repeated), for a bounded time.
+//   - A flush repeats, for a bounded time, if it was not applied or may have been: repeating a verb
+//     that was applied changes nothing.
 
 import { AssertionFault } from '../../support/assert.ts';
 import type { Clock } from '../../support/clock.ts';
@@ -25,15 +25,18 @@ export interface Surroundings {
 }
 
 export interface Flusher<Item, Answer> {
-  /** How many flushes at once. */
+  /** The number of concurrent flushes. */
   readonly lanes: number;
-  /** What must not be in flight twice: one key, or several. */
+  /** The key or keys that must not be in flight twice. */
   keysOf(item: Item): string | readonly string[];
-  /** False for what brings more than a flush can do. */
+  /** False for an item that needs more than a flush can do. */
   fits(item: Item): boolean;
-  /** One transaction for all of them, in the order of their keys; undefined for what it did not do. */
+  /**
+   * Writes all items in one transaction, in the order of their keys. Undefined for an item that it
+   * did not write.
+   */
   flush(items: readonly Item[]): Promise<readonly (Answer | undefined)[]>;
-  /** What the flush did not do: done after all, or refused, in a transaction of its own. */
+  /** Writes or refuses an item that the flush did not write, in its own transaction. */
   settle(item: Item): Promise<Answer>;
 }
 
@@ -42,25 +45,25 @@ interface Queued<Item, Answer> {
   readonly keys: string | readonly string[];
   readonly resolve: (answer: Answer) => void;
   readonly reject: (reason: unknown) => void;
-  /** A flush with it got no answer: it may have been applied. */
+  /** A flush with this item got no answer, so the item may have been applied. */
   isUnclear: boolean;
 }
 
 const FLUSH_ITEMS_MAX = 1_000;
 
-/** How long a flush is repeated before its items are told. */
+/** The longest time for which a flush repeats before its items fail. */
 const REPEAT_MS_MAX = 10_000;
 
 const PAUSE_MS_MAX = 250;
 
-/** Faults that are not about one item of a flush. */
+/** Faults that concern the whole flush, not one item. */
 const OF_ALL: ReadonlySet<string> = new Set([
   'store-unavailable',
   'outcome-unknown',
   'store-sealed',
 ]);
 
-/** Lost races for a unique key: with a newer snapshot the loser sees the winner. */
+/** The number of lost races for a unique key. With a newer snapshot, the loser sees the winner. */
 const CLASHES_MAX = 5;
 
 export class Committer<Item, Answer> {
@@ -90,7 +93,7 @@ export class Committer<Item, Answer> {
     });
   }
 
-  /** Nothing new is taken; resolves when everything is answered. */
+  /** Refuses new items, and resolves when all items have an answer. */
   async close(): Promise<void> {
     this.#isClosed = true;
     if (this.#pending === 0) return;
@@ -119,7 +122,7 @@ export class Committer<Item, Answer> {
     });
   }
 
-  /** What comes first of each key, as long as none of its keys is in flight. */
+  /** Takes the first item of each key, if none of its keys is in flight. */
   #take(): readonly Queued<Item, Answer>[] {
     const batch: Queued<Item, Answer>[] = [];
     const left: Queued<Item, Answer>[] = [];
@@ -136,11 +139,11 @@ export class Committer<Item, Answer> {
       else this.#settleAlone(queued);
     }
     this.#queue = seen === this.#queue.length ? left : left.concat(this.#queue.slice(seen));
-    // Rows are locked in this order by everybody, so that flushes never wait for each other in a ring.
+    // All flushes lock rows in this order, so that they cannot deadlock.
     return batch.sort((a, b) => (a.keys < b.keys ? -1 : 1));
   }
 
-  /** Never rejects; answers every item of the batch or queues it again. */
+  /** Never rejects. It answers every item of the batch or queues it again. */
   async #run(batch: readonly Queued<Item, Answer>[]): Promise<void> {
     try {
       const answers = await this.#repeat(batch);
@@ -173,7 +176,7 @@ export class Committer<Item, Answer> {
     });
   }
 
-  /** Off the lane: its neighbours and the next flush do not wait for it. */
+  /** Runs outside the lane, so neither its neighbours nor the next flush wait for it. */
   #settleAlone(queued: Queued<Item, Answer>): void {
     persistently(this.#surroundings, () => this.#flusher.settle(queued.item)).then(
       (answer) => this.#succeed(queued, answer),
@@ -199,14 +202,14 @@ export class Committer<Item, Answer> {
     deleteAll(this.#busy, queued.keys);
     this.#pending -= 1;
     if (this.#pending === 0) this.#idle?.();
-    // What shares a key with it may have waited for nothing else.
+    // Items that share a key with this one may now be free to start.
     if (this.#queue.length > 0) this.#schedule();
   }
 }
 
 /**
- * Repeats what is known not to have been applied or is a no-op when repeated, with short, jittered
- * pauses, for a bounded time.
+ * Repeats work that was not applied, or that is safe to repeat, with short, jittered pauses and for
+ * a bounded time.
  */
 export async function persistently<Answer>(
   surroundings: Surroundings,
@@ -231,8 +234,8 @@ export async function persistently<Answer>(
 }
 
 /**
- * One transaction, repeated as above; but not when it may have been applied. For what is not a no-op when repeated,
- * and can be asked for afterwards.
+ * Runs one transaction and repeats it as above, but not if it may have been applied. For work that
+ * is not safe to repeat, and whose outcome the caller can query later.
  */
 export async function commitOnce<Answer>(
   on: {
@@ -271,7 +274,7 @@ function deleteAll(set: Set<string>, keys: Keys): void {
   else for (const key of keys) set.delete(key);
 }
 
-/** Not done this time; but an earlier try may have been. */
+/** This try was not applied, but an earlier one may have been. */
 function unclear(fault: Fault): OutcomeUnknown {
   return fault instanceof OutcomeUnknown
     ? fault

@@ -1,4 +1,4 @@
-// Options of the PostgreSQL store, and how they become connections.
+// Options of the PostgreSQL store, and the connections made from them.
 
 import type { Client, Pool, PoolConfig } from 'pg';
 import type { LeasePolicy } from '../../lease/policy.ts';
@@ -59,9 +59,9 @@ export async function loadDriver(): Promise<Driver> {
 }
 
 /**
- * A connection that breaks while nobody waits for an answer on it says so as an event, which ends the process when
- * nobody listens: from its first moment, since a server that leaves may say so in the packet that lets us in. The
- * pool replaces one that was idle; on one that is out the next statement fails.
+ * A connection that breaks outside a query emits an `error` event, which ends the process if it has
+ * no listener. So each connection gets one at once: a closing server may send the error with its
+ * first packet. The pool replaces an idle connection. On a borrowed one, the next statement fails.
  */
 export function poolOf(options: PostgresStoreOptions, pg: Driver): Pool {
   const pool = new pg.Pool(poolConfig(options, pg));
@@ -71,7 +71,7 @@ export function poolOf(options: PostgresStoreOptions, pg: Driver): Pool {
 }
 
 function unheard(): void {
-  // Whoever asks next is told.
+  // The next query on this connection reports the error.
 }
 
 function poolConfig(options: PostgresStoreOptions, pg: Driver): PoolConfig {
@@ -86,17 +86,22 @@ function poolConfig(options: PostgresStoreOptions, pg: Driver): PoolConfig {
   };
 }
 
-/** Between two statements of a transaction of ours. */
+/** The longest pause between two statements of one of the store's transactions. */
 const IDLE_MS_MAX = 2_000;
 
 /**
- * Every statement of ours has an index for what it looks up. Without statistics, or with old ones, the
- * planner thinks a young table small, scans it, and keeps that plan while the table grows. Where it could read a whole
- * index instead, `lookUp` leaves it no choice; test/postgres/plans-postgres.test.ts looks at all plans. A plan is made
- * once: for a batch of one it would otherwise be made again each time, which costs more than running it.
- * And a grant that was answered must not be forgotten by a crash, or its fence is issued again (T-3).
- * A process that freezes inside a transaction keeps its locks, and other processes cannot take its work over (P4).
- * So the server ends a transaction that stays idle.
+ * Every statement has an index for its lookups. With missing or old statistics, the planner takes a
+ * young table for small, scans it, and keeps that plan while the table grows. So scans are off.
+ * Where the planner could still read a whole index, `lookedUp` leaves it no choice;
+ * test/postgres/plans-postgres.test.ts checks all plans.
+ *
+ * A generic plan is made once. Otherwise the server would plan a batch of one each time, which
+ * costs more than running it.
+ *
+ * A crash must not lose an acknowledged grant, or its fence would be issued again (T-3).
+ *
+ * A process that freezes inside a transaction keeps its locks, and other processes cannot take over
+ * its work (P4). So the server ends a transaction that stays idle.
  */
 const SETTINGS: readonly string[] = [
   ...['enable_seqscan=off', 'enable_bitmapscan=off', 'enable_hashjoin=off', 'enable_mergejoin=off'],
@@ -108,7 +113,7 @@ function cutMsOf({ statementTimeoutMs = 10_000 }: PostgresStoreOptions): number 
   return wholeNumber('statementTimeoutMs', statementTimeoutMs, MS_RANGE);
 }
 
-/** Behind a pooler, where a connection is nobody's own: the settings go with each transaction. */
+/** Behind a pooler, connections are shared, so each transaction carries its settings. */
 export function settingsOf(options: PostgresStoreOptions): string | undefined {
   if (options.pooler !== true) return undefined;
   const all = [...SETTINGS, `statement_timeout=${cutMsOf(options)}`];
@@ -126,7 +131,8 @@ function connection(url: string, options: PostgresStoreOptions): PoolConfig {
   return {
     connectionString: url,
     connectionTimeoutMillis: connectMs,
-    // The server cuts first, so that the outcome is known; the client gives up only on silence.
+    // The server's limit is shorter, so the outcome is known. The client gives up only if the
+    // server is silent.
     query_timeout: cutMs + connectMs,
     ...(options.pooler === true ? {} : { statement_timeout: cutMs, options: startUp() }),
     keepAlive: true,
@@ -150,7 +156,7 @@ const DURABILITY = statement(`
          current_setting('fsync') as fsync,
          current_setting('synchronous_commit') as commit`);
 
-/** Said as it is: a "done" is worth what the server's settings make it. */
+/** Reports durability as the server's settings provide it. */
 export async function describeDurability(queries: Queries): Promise<string> {
   const [row] = await queries.rows<{ version: number; fsync: string; commit: string }>(
     DURABILITY,

@@ -1,5 +1,5 @@
-// The thin layer over `pg`: statements with the schema and the clock filled in, and the
-// translation of driver errors into the three faults a store may throw.
+// A thin layer over `pg`. It fills schema and clock into statements, and maps driver errors to the
+// three faults that a store may throw.
 
 import { createHash } from 'node:crypto';
 import type { Client, ClientBase, Pool, PoolClient, PoolConfig, QueryResultRow } from 'pg';
@@ -11,7 +11,10 @@ import {
   StoreUnavailable,
 } from '../../support/fault.ts';
 
-/** One SQL text, prepared once per connection. Written with `hf.` for the schema and `hf_now()`. */
+/**
+ * One SQL text, prepared once per connection. Write `hf.` for the schema and `hf_now()` for the
+ * time.
+ */
 export interface Statement {
   readonly name: string;
   readonly text: string;
@@ -23,18 +26,21 @@ export function statement(text: string): Statement {
 
 export interface DatabaseConfig {
   readonly schema: string;
-  /** SQL for store time in whole milliseconds. Tests bring a clock that they can move. */
+  /** SQL for store time in whole milliseconds. Tests pass a clock that they can move. */
   readonly nowSql: string;
   /** Off behind a pooler in transaction mode that does not track prepared statements. */
   readonly prepare: boolean;
   /**
-   * Where a pooler shares connections: what is set in each transaction, as nothing can be set for a connection.
-   * A statement by itself is then a transaction, too: without its settings a claim is compiled for seconds.
+   * Settings for each transaction, if a pooler shares connections. A single statement then becomes
+   * a transaction too: without its settings, the server would JIT-compile a claim for seconds.
    */
   readonly settings?: string | undefined;
 }
 
-/** Truncated to milliseconds; clock_timestamp(), because now() stands still in a transaction (C-1). */
+/**
+ * Truncates to milliseconds. It uses clock_timestamp(), because now() stands still in a transaction
+ * (C-1).
+ */
 export const STORE_NOW_SQL = '(floor(extract(epoch from clock_timestamp()) * 1000)::bigint)';
 
 export interface Queries {
@@ -44,13 +50,13 @@ export interface Queries {
   ): Promise<readonly Row[]>;
 }
 
-/** What a body of `attempt` decided: to commit or to roll back, and what to answer. */
+/** The outcome of an `attempt` body: commit or roll back, and the result to return. */
 export interface Attempted<Result> {
   readonly keep: boolean;
   readonly result: Result;
 }
 
-/** What surrounds a commit; see executions/parts.ts. */
+/** Wraps a commit. See executions/parts.ts. */
 export interface Committing {
   around<Result>(commit: () => Promise<Result>): Promise<Result>;
 }
@@ -69,7 +75,7 @@ export class Database implements Queries {
     this.#begin = config.settings === undefined ? 'begin' : `begin; ${config.settings}`;
   }
 
-  /** On a connection that is not of the pool. Nothing is left prepared there. */
+  /** Runs queries on a connection outside the pool, without leaving prepared statements there. */
   on(client: ClientBase): Queries {
     const { types } = this.#pool.options;
     return {
@@ -92,7 +98,7 @@ export class Database implements Queries {
     }));
   }
 
-  /** One transaction on one connection; rolls back when `body` throws. */
+  /** Runs one transaction on one connection, and rolls back if `body` throws. */
   async transaction<Result>(body: (queries: Queries) => Promise<Result>): Promise<Result> {
     const client = await this.#borrow();
     try {
@@ -102,15 +108,15 @@ export class Database implements Queries {
       client.release();
       return result;
     } catch (cause) {
-      // A connection in an unclear state is not given back; dropping it rolls back.
+      // Do not reuse a connection in an unclear state. Dropping it rolls back.
       client.release(true);
       throw toFault(cause);
     }
   }
 
   /**
-   * As `transaction`, for a body that may find that nothing is to be left behind. A connection that
-   * breaks before the commit was sent has changed nothing.
+   * Like `transaction`, for a body that may decide to keep nothing. If the connection breaks before
+   * the commit is sent, nothing was changed.
    */
   async attempt<Result>(
     body: (queries: Queries, client: ClientBase) => Promise<Attempted<Result>>,
@@ -145,7 +151,7 @@ export class Database implements Queries {
     });
   }
 
-  /** Several statements in one text, without values: migrations only. */
+  /** Runs several statements in one text, without values. Only migrations use it. */
   async script(queries: ClientBase, text: string): Promise<void> {
     await queries.query(this.fill(text));
   }
@@ -170,7 +176,9 @@ export class Database implements Queries {
     }
   }
 
-  /** The name carries schema and clock, since two stores may share a pooled server connection. */
+  /**
+   * The name depends on schema and clock, because two stores may share a pooled server connection.
+   */
   #prepared(statement: Statement): { readonly name: string; readonly text: string } {
     let prepared = this.#texts.get(statement);
     if (prepared === undefined) {
@@ -187,7 +195,7 @@ function statementNamed(text: string): Statement {
   return statement(text);
 }
 
-/** Eight-byte integers are times, counters and fences: all are safe integers. */
+/** Eight-byte integers are times, counters and fences, all of which are safe integers. */
 export function numbersForBigints(types: typeof import('pg').types): PoolConfig['types'] {
   return {
     getTypeParser(oid: number, format?: string) {
@@ -201,10 +209,10 @@ export function quoteIdentifier(name: string): string {
   return `"${name.replaceAll('"', '""')}"`;
 }
 
-/** With which the triggers of a seal refuse. */
+/** The SQLSTATE with which the triggers of a seal refuse writes. */
 export const SEALED_STATE = 'HFSLD';
 
-/** What a driver error means for the caller: was it done, or not, or is that unknown? */
+/** Maps a driver error to a fault: done, not done, or unknown. */
 export function toFault(cause: unknown): Fault {
   if (cause instanceof Fault) return cause;
   const error = cause as Partial<Error & { code: string; severity: string; syscall: string }>;
@@ -212,7 +220,7 @@ export function toFault(cause: unknown): Fault {
   if (/^(connect|getaddrinfo)/.test(error.syscall ?? '') || isNeverSent(what))
     return notSent(cause);
   const state = error.code ?? '';
-  // The second one: of text in JSON.
+  // PostgreSQL uses the second code for text within JSON.
   if (state === '22021' || state === '22P05') {
     return new InvalidInput(
       'Text that is stored in PostgreSQL must not contain the character NUL.',
@@ -220,7 +228,7 @@ export function toFault(cause: unknown): Fault {
   }
   if (state === SEALED_STATE) return new StoreSealed(what, { cause });
   if (error.severity === 'ERROR') {
-    // The server answered with an error, so the statement and its transaction did not happen.
+    // The server returned an error, so the statement and its transaction did not happen.
     return /^(40|53|55|57|58|25006|08)/.test(state)
       ? new StoreUnavailable(`PostgreSQL refused for now (${state}): ${what}`, { cause })
       : new Fault('store-rejected', `PostgreSQL rejected a statement (${state}): ${what}`, {
@@ -234,7 +242,7 @@ export function toFault(cause: unknown): Fault {
   );
 }
 
-/** Messages of `pg` for requests that it never put on the wire. */
+/** Messages of `pg` for requests that it never sent. */
 function isNeverSent(message: string): boolean {
   return (
     message.includes('timeout exceeded when trying to connect') ||
@@ -260,7 +268,7 @@ function notSent(cause: unknown): StoreUnavailable {
   );
 }
 
-/** The SQLSTATE that PostgreSQL answered with, if it did. */
+/** The SQLSTATE of the error, if PostgreSQL returned one. */
 export function stateOf(fault: unknown): string {
   const { cause } = fault as { readonly cause?: { readonly code?: unknown } };
   return typeof cause?.code === 'string' ? cause.code : '';

@@ -92,14 +92,14 @@ async function rowsOf(queries: Queries, { sql, values }: Asked): Promise<readonl
   return postgres.text === '' ? [] : queries.rows(statementOf(sql), valuesOf(postgres, values));
 }
 
-/** A statement that returns what it wrote says when that is nothing. */
+/** A statement with `returning` wrote nothing if it returned no rows. */
 function writes(asked: Asked | Native, answer: unknown): boolean {
   if ('run' in asked) return true;
   const { text } = asked.sql.postgres;
   return WRITES.test(text) && (!RETURNS.test(text) || (answer as readonly unknown[]).length > 0);
 }
 
-/** A statement is known by its identity, so each text has one. */
+/** The driver layer identifies statements by object, so each text has one object. */
 const STATEMENTS = new WeakMap<Sql, Statement>();
 
 function statementOf(sql: Sql): Statement {

@@ -5,12 +5,13 @@ import { type LeaseRow, toCheckpoint, toIntents, toPredecessor } from '../lease-
 import { type Queries, statement } from './database.ts';
 import { chainIsWhole, liveChain, SAME_SERVER } from './predicates.ts';
 
-// The whole of acquire is this statement: it locks the row, decides, mints the fence after the lock
-// (T-2: `set` is evaluated, and evaluated again, under it), captures the predecessor (A-2), and
-// returns checkpoint and intents from the locked row. It is kept small, because starting a large
-// plan costs more than running it: an end that is not in the lease's own row, or a dead waiter in
-// the line, makes it say no, and whoever explains that writes the end down, or passes by those in
-// the line whom it has looked at, and tries again.
+// This statement is all of acquire. It locks the row, decides, mints the fence, captures the
+// predecessor (A-2), and returns checkpoint and intents from the locked row. PostgreSQL evaluates
+// `set` under the lock, so the fence is minted after it (T-2).
+//
+// The statement is small, because starting a large plan costs more than running it. So it refuses
+// if a term's end is not in the lease's own row, or if a dead waiter is in the queue. The caller
+// then records the end, or skips the waiters that it has checked, and tries again.
 const GRANT = statement(`
   with ${liveChain('$2')},
   granted as (
@@ -94,7 +95,7 @@ const GRANT = statement(`
 
 type GrantRow = LeaseRow & { readonly authority_ms: number };
 
-/** The grant, or nothing when some guard said no. */
+/** Returns the grant, or undefined if a guard refused. */
 export async function grantLease(
   queries: Queries,
   policy: LeasePolicy,

@@ -3,7 +3,9 @@ import { halt } from '../sql/leases/events.ts';
 import type { Database } from './database.ts';
 import { plainGatewayOf } from './gateway.ts';
 
-/** A caller showed a fence that was never issued: stop granting until a person looks (T-4). */
+/**
+ * A caller showed a fence that this store never issued. Halt grants until an operator acts (T-4).
+ */
 export async function haltIfAhead(
   database: Database,
   fence: Fence,

@@ -7,7 +7,7 @@ import { loadChains } from './load-view.ts';
 import { noteLostRace } from './lost-race.ts';
 import { SAME_SERVER } from './predicates.ts';
 
-// One row, whatever the number of leases (S-1). `greatest` upholds R-2.
+// Updates one row, whatever the number of leases (S-1). `greatest` never shortens the expiry (R-2).
 const BEAT = statement(`
   with beat as (
     update hf.session s
@@ -76,7 +76,7 @@ export async function heartbeat(
   const { now, chains } = await loadChains(database, [request.id]);
   const decision = decideHeartbeat(chains[0] ?? [], request, { policy, now });
   if (decision.kind === 'refuse') return { kind: 'refused', ...decision.refusal };
-  // The server was restarted, or another heartbeat moved the row: the answer is there now.
+  // The server restarted, or another heartbeat changed the row. Try again.
   if (adopted || decision.kind === 'beat') {
     noteLostRace('heartbeat', request);
     return heartbeat(database, policy, request);

@@ -1,6 +1,6 @@
-// Hints that a key may have become free. In this process they are direct; to other processes they
-// go by NOTIFY, after the commit and only when somebody waits, because a NOTIFY inside the
-// transaction would serialise commits. A hint may be lost: whoever waits polls as well.
+// Hints that a key may be free. Within this process they are direct calls. Other processes get them
+// by NOTIFY, after the commit and only if a session waits: a NOTIFY inside the transaction would
+// serialise commits. Hints may be lost, so waiters also poll.
 
 import type { Client } from 'pg';
 import type { LeaseKey } from '../../lease/names.ts';
@@ -23,15 +23,15 @@ export class Hints {
     this.#connect = connect;
   }
 
-  /** After a commit that ended a term somebody waits for. Never fails the caller. */
+  /** Call this after a commit that ended a term with waiters. It never fails the caller. */
   async ring(key: LeaseKey): Promise<void> {
     this.#listeners.call(key);
     await this.notify(key);
   }
 
-  /** To other processes only. Never fails the caller. */
+  /** Notifies other processes only. It never fails the caller. */
   async notify(key: string): Promise<void> {
-    // A connection that was lost is opened again when something happens.
+    // Reopens a lost connection at the next hint.
     if (this.#listeners.size > 0) this.#listening ??= this.#open();
     await this.#database.rows(RING, [this.#channel, key]).catch(() => undefined);
   }
@@ -50,7 +50,7 @@ export class Hints {
     await client?.end().catch(() => undefined);
   }
 
-  /** Without a connection of its own there are no hints from elsewhere, and polling goes on. */
+  /** Without its own connection, this process gets no hints from others and only polls. */
   async #open(): Promise<Client | undefined> {
     if (this.#connect === undefined) return undefined;
     try {

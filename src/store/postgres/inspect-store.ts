@@ -1,4 +1,4 @@
-// What a server is like before a store is opened on it. It is only read.
+// Inspects a server without opening a store on it. It only reads.
 
 import type { ClientBase } from 'pg';
 import { type Clock, systemClock } from '../../support/clock.ts';
@@ -50,7 +50,7 @@ export async function inspectPostgresStore(
     connectionTimeoutMillis: CONNECT_MS,
     query_timeout: CONNECT_MS,
   });
-  // A connection that breaks says so to the query that is under way.
+  // The query under way reports a broken connection, so ignore the event.
   client.on('error', () => undefined);
   try {
     await client.connect();
@@ -104,7 +104,7 @@ async function readEpoch(client: ClientBase, schema: string): Promise<StoreFact>
   return epochFact(Number(fences[0]?.fence), rise);
 }
 
-/** As JSON, since a schema that is not migrated yet has no such column. */
+/** Reads the row as JSON, because a schema that is not migrated yet lacks the column. */
 async function readSeal(client: ClientBase, schema: string): Promise<string | null> {
   const { rows } = await client.query<{ sealed: string | null }>(
     `select to_jsonb(m) ->> 'sealed' as sealed from ${quoteIdentifier(schema)}.meta m`,
@@ -155,7 +155,7 @@ function snapshotFact(oldest: SnapshotRow | undefined): StoreFact {
     : { name, found, change: `${old.sentence} ${old.advice}` };
 }
 
-/** Unless it was said, what was found is what is done. */
+/** An explicit option wins over the detected pooler. */
 function isPooled(way: Way, options: PostgresStoreOptions): boolean {
   return options.pooler ?? way.isPooled;
 }

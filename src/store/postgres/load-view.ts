@@ -1,4 +1,4 @@
-// The chains of sessions, as the native verbs read them.
+// Reads chains of sessions for this store's native verbs.
 
 import type { SessionId } from '../../lease/names.ts';
 import type { SessionChain } from '../../lease/session.ts';
@@ -12,7 +12,9 @@ const CHAINS = statement(`
     from unnest($1::uuid[]) with ordinality as wanted(id, nth)
    order by wanted.nth`);
 
-/** The chains of these sessions at one moment; empty for one that is not known. */
+/**
+ * Returns the chains of these sessions at one moment. A chain is empty if its session is unknown.
+ */
 export async function loadChains(
   queries: Queries,
   ids: readonly (SessionId | undefined)[],

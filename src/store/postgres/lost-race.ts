@@ -1,14 +1,15 @@
-// A verb whose statement said no and whose decision says yes has lost a race: the row moved in between,
-// and it asks again. If the two ever disagreed for good it would ask for ever; this ends that.
+// A verb has lost a race if its statement refuses but its decision allows the change: another write
+// came in between. The verb then tries again. This counter stops it if statement and decision
+// disagree for good.
 
 import { assert } from '../../support/assert.ts';
 
-/** Far more than any race lasts, since each loss means that somebody else's write went through. */
+/** Far more than a race can last: each loss means that another write succeeded. */
 const LOSSES_MAX = 100;
 
 const losses: WeakMap<object, number> = new WeakMap();
 
-/** Before asking again with the same request. */
+/** Call this before trying again with the same request object. */
 export function noteLostRace(verb: string, request: object): void {
   const count = (losses.get(request) ?? 0) + 1;
   losses.set(request, count);

@@ -1,6 +1,6 @@
-// Numbered SQL files, each applied once, in order, under a lock that ends with its transaction; ten
-// processes may start at once. A file is never edited after release: its checksum is kept. The
-// first line of a file says whether builds that do not know it may still run.
+// Applies numbered SQL files once, in order, under a lock that ends with its transaction, so ten
+// processes may start at once. Never edit a released file: the store keeps its checksum. The first
+// line of a file states if older builds may still run.
 
 import { createHash } from 'node:crypto';
 import { readdirSync, readFileSync } from 'node:fs';
@@ -60,7 +60,8 @@ export async function migrate(
   try {
     if (await isCurrent(client, target)) return client.release();
     await client.query('begin');
-    // Once for each version, with no work waiting: a busy machine may pause between two statements for longer than workers may.
+    // A migration runs once per version, and no work waits for it. So its transaction may stay idle
+    // for longer than those of workers.
     await client.query(`set local idle_in_transaction_session_timeout = ${IDLE_MS_MAX}`);
     await client.query('select pg_advisory_xact_lock(hashtextextended($1, 0))', [
       `holdfast:${target.schema}`,
@@ -74,7 +75,9 @@ export async function migrate(
   }
 }
 
-/** Most starts find everything done: no lock, no write, no right to create anything needed. */
+/**
+ * Most starts find the schema current. They need no lock, no write and no right to create anything.
+ */
 async function isCurrent(
   client: PoolClient,
   target: { readonly schema: string; readonly migrations: readonly Migration[] },
@@ -95,7 +98,7 @@ async function applyMissing(
   target: { readonly schema: string; readonly migrations: readonly Migration[] },
 ): Promise<void> {
   const schema = quoteIdentifier(target.schema);
-  // `if not exists` would need the right to create schemas even where there is nothing to create.
+  // `if not exists` would need the right to create schemas even if the schema exists.
   const { rows } = await client.query<{ missing: boolean }>(
     'select to_regnamespace($1) is null as missing',
     [schema],

@@ -1,5 +1,5 @@
-// The transaction that holds the oldest snapshot. PostgreSQL keeps every row version that it might still read, and its
-// entries in all indexes: claims walk past them (ADR 0040).
+// Finds the transaction with the oldest snapshot. PostgreSQL keeps every row version that this
+// transaction might still read, with its index entries, and claims walk past them (ADR 0040).
 
 import type { StoreProblem } from '../contract/census-store.ts';
 import { type Queries, type Statement, statement } from './database.ts';
@@ -7,13 +7,14 @@ import { type Queries, type Statement, statement } from './database.ts';
 export interface SnapshotRow {
   readonly holder: string;
   readonly end: string | null;
-  /** Null where the role may not see it. */
+  /** Null if the role may not see it. */
   readonly seconds: number | null;
-  /** How many transactions began since. */
+  /** The number of transactions that began since. */
   readonly transactions: number;
 }
 
-// Snapshots of other databases keep nothing here; standbys and slots do, whatever database they read.
+// Snapshots of other databases retain nothing here. Standbys and replication slots do, whatever
+// database they read.
 export const OLDEST_SNAPSHOT: Statement = statement(`
   select a.holder, a.end, extract(epoch from clock_timestamp() - a.since)::float8 as seconds, age(a.xmin) as transactions
     from (
@@ -35,10 +36,10 @@ export const OLDEST_SNAPSHOT: Statement = statement(`
    order by age(a.xmin) desc
    limit 1`);
 
-/** Below, it is one of many that come and go. */
+/** Younger snapshots are normal. */
 const SECONDS_MIN = 60;
 
-/** One that is old enough to be named to people. */
+/** Returns a snapshot that is old enough to report to operators. */
 export async function findSnapshotProblem(queries: Queries): Promise<StoreProblem | undefined> {
   const [row] = await queries.rows<SnapshotRow & object>(OLDEST_SNAPSHOT, []);
   return row === undefined ? undefined : snapshotProblem(row);

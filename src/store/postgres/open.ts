@@ -1,4 +1,4 @@
-// The PostgreSQL store (14 or newer): any number of processes on one database, a schema of its own.
+// The PostgreSQL store (14 or newer): any number of processes on one database, in its own schema.
 
 import type { Pool } from 'pg';
 import { type LeasePolicy, resolvePolicy } from '../../lease/policy.ts';
@@ -63,11 +63,13 @@ export async function openPostgresStore(given: PostgresStoreOptions): Promise<Co
     await refuseSealed(database);
     await database.transaction((queries) => adopt(queries, policy));
     const durability = await describeDurability(database);
-    // Through a pooler that shares connections nobody can listen; hints then stay in this process.
+    // LISTEN does not work through a pooler that shares connections. Hints then stay in this
+    // process.
     const canListen = options.pooler !== true || options.directUrl !== undefined;
     const connect = canListen ? () => connectDirectly(options, pg) : undefined;
     const hints = new Hints(database, `hf_${schema}`, connect);
-    const { onBoundary, ...sendable } = options; // A function cannot be sent to a thread.
+    // A function cannot be sent to another thread.
+    const { onBoundary, ...sendable } = options;
     const rings = new Hints(database, `hf_${schema}_ring`, connect);
     const opened = openExecutions({ database, policy, hints: rings, onBoundary });
     const address = { module: import.meta.url, open: 'openPostgresStore', options: sendable };

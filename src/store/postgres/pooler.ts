@@ -1,23 +1,23 @@
-// Is there a pooler between us and the server? One in transaction mode gives each transaction whichever
-// connection is free: what is asked of a connection at its start is refused or lost, nobody can listen, and a
-// statement that was prepared on one is not there on the next unless the pooler tracks it. None of that is
-// needed; so it is found out, unless it was said, and done without.
+// Detects a pooler between this process and the server. A pooler in transaction mode gives each
+// transaction any free connection. It refuses or drops start-up settings, LISTEN does not work, and
+// prepared statements are missing on other connections unless the pooler tracks them. The store can
+// work without all of these, so it detects the pooler unless the options name it.
 
 import type { ClientBase, Pool } from 'pg';
 import { systemRandom } from '../../support/random.ts';
 import { type Driver, type PostgresStoreOptions, poolOf } from './connect.ts';
 import { quoteIdentifier, toFault } from './database.ts';
 
-/** How statements reach the server. */
+/** The path by which statements reach the server. */
 export interface Way {
   readonly isPooled: boolean;
-  /** A statement that was prepared is there whichever connection it meets. */
+  /** A prepared statement exists on whichever connection serves the next transaction. */
   readonly keepsPrepared: boolean;
 }
 
 export interface OpenedPool {
   readonly pool: Pool;
-  /** With what was found out about the way. */
+  /** The options, with the detected values filled in. */
   readonly options: PostgresStoreOptions;
 }
 
@@ -34,7 +34,8 @@ export async function openPool(options: PostgresStoreOptions, pg: Driver): Promi
   if (!way.isPooled) return { pool, options };
   const found = { ...options, pooler: true, prepare: options.prepare ?? way.keepsPrepared };
   if (options.pooler === true) return { pool, options: found };
-  // It let our settings pass, or passed over them: they belong to no connection that others share.
+  // The pooler accepted or ignored the start-up settings. They must not stay on connections that
+  // others share.
   await pool.end();
   return { pool: poolOf(found, pg), options: found };
 }
@@ -55,8 +56,8 @@ const PROBE = `
   select exists (select from pg_catalog.pg_prepared_statements p where p.name = $1) as own`;
 
 /**
- * A server names its own process when a connection starts; a pooler, which has none to name, makes one up.
- * And one that tracks prepared statements gives them names of its own.
+ * A server reports its own process id when a connection starts. A pooler has none and invents one.
+ * A pooler that tracks prepared statements renames them.
  */
 export async function wayOf(client: ClientBase): Promise<Way> {
   const { processID } = client as unknown as { readonly processID: number | null };
@@ -71,7 +72,9 @@ export async function wayOf(client: ClientBase): Promise<Way> {
   return { isPooled: true, keepsPrepared: !isOwn };
 }
 
-/** As PgBouncer says it of what it was not told to pass over. */
+/**
+ * The error that PgBouncer returns for a start-up parameter that it is not configured to ignore.
+ */
 export function isRefusedByPooler(cause: unknown): boolean {
   const { message = '' } = cause as Partial<Error>;
   return message.includes('unsupported startup parameter');

@@ -1,18 +1,19 @@
-// SQL that several statements share. Each fragment upholds one rule; the statement that uses it
-// names the guard on its own line.
+// SQL fragments that several statements share. Each upholds one rule. The statement that uses a
+// fragment names the guard on its own line.
 
 /**
- * Equality that fits one plan only: `value` is looked up in the index of `column`. A plain `=` also lets the planner read
- * the whole index and compare, which it prefers while statistics say that the table is empty, and keeps while it grows.
+ * Equality that allows one plan only: a lookup of `value` in the index of `column`. A plain `=`
+ * also lets the planner read the whole index and compare. It prefers that while statistics show an
+ * empty table, and keeps the plan while the table grows.
  */
 export function lookedUp(column: string, value: string): string {
   return `${column} = any (array[${value}])`;
 }
 
 /**
- * The session in $n and its ancestors, as far as they have authority now, locked so that none can
- * be ended before this statement commits. `for key share` waits for an end, which locks `for
- * update`, and lets heartbeats pass.
+ * The session in $n and its ancestors, as far as they have authority now. They are locked, so that
+ * none can end before this statement commits. `for key share` waits for an end, which locks `for
+ * update`, but lets heartbeats pass.
  */
 export function liveChain(session: string): string {
   return `chain as materialized (
@@ -25,14 +26,14 @@ export function liveChain(session: string): string {
   )`;
 }
 
-/** True when all of the chain was found alive; null, so false, for a session that is not known. */
+/** True if the whole chain is alive. Null, which counts as false, for an unknown session. */
 export function chainIsWhole(session: string): string {
   return `(select count(*) from chain) = (select cardinality(s.path) from hf.session s where s.id = ${session})`;
 }
 
 /**
- * The server is the one that was last seen, in the same run, and these tables are the same ones: not a
- * copy that was restored from a dump. Else the fair chance, or a new epoch, comes first.
+ * The server is the one last seen, in the same run, and the tables are not a copy restored from a
+ * dump. Otherwise the fair chance or a new epoch comes first.
  */
 export const SAME_SERVER =
   "(select m.started_at = pg_postmaster_start_time() and m.home = 'hf.fence'::regclass::oid from hf.meta m where m.id = 1)";

@@ -3,11 +3,12 @@ import type { EventPage, ReadEvents } from '../../lease/port.ts';
 import { type EventRow, toEvent } from '../lease-rows.ts';
 import { type Database, statement } from './database.ts';
 
-// Sequence numbers are taken before commit, so a reader may see 10 while the transaction that took
-// 9 is still under way. Whoever took 9 had a transaction id by then (its row was written first). So
-// when a gap is first seen, the reader takes an id of its own, which is above all taken so far, and the
-// gap is settled in a later read whose oldest running transaction (xmin) is at or past that: whoever
-// took 9 has ended, and is seen or never will be. Until then the page ends before the gap (O-1).
+// A transaction takes its sequence number before it commits, so a reader may see 10 while the
+// writer of 9 is still running. The writer already has a transaction id, because it wrote its row
+// first. When the reader first sees a gap, it takes a transaction id of its own, which is greater
+// than all existing ones. Once the oldest running transaction (xmin) reaches that id, the writer of
+// 9 has ended, and its event is visible or never will be. Until then, the page ends before the gap
+// (O-1).
 const READ = statement(`
   select e.seq, e.at, e.kind, e.key, e.fence, e.rev, e.session_id, e.owner, e.detail::text as detail,
          pg_snapshot_xmin(pg_current_snapshot())::text as xmin,
@@ -23,10 +24,10 @@ type ReadRow = Partial<EventRow> & {
 
 const TAKE_ID = statement('select pg_current_xact_id()::text as id');
 
-/** Gaps this reader has met, and the transaction that must have ended before they are settled. */
+/** The gaps that this reader met, each with the transaction id that must have ended first. */
 export type Gaps = Map<number, bigint>;
 
-/** A gap that nobody is about to fill is settled by looking once more. */
+/** If no transaction is about to fill a gap, a second read settles it. */
 const LOOKS_MAX = 2;
 
 export async function readEvents(
@@ -49,7 +50,7 @@ export async function readEvents(
   }
 }
 
-/** The events up to the first gap that is not settled. */
+/** Returns the events up to the first unsettled gap. */
 function pageOf(
   rows: readonly ReadRow[],
   gaps: Gaps,

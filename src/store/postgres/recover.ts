@@ -3,16 +3,16 @@ import type { EpochRaised, RaiseEpoch } from '../../lease/port.ts';
 import { noticesOfRaise } from '../../lease/session.ts';
 import { type Database, type Queries, statement } from './database.ts';
 
-// A statement of its own: the sequence must be read after the lock is had, or two that raise at once
-// would both lift it to the same place and fences would be issued twice (T-3).
+// A separate statement takes the lock before the next one reads the sequence. Otherwise two
+// concurrent raises would lift it to the same value, and fences would be issued twice (T-3).
 const TAKE_TURNS = statement('select m.halted from hf.meta m where m.id = 1 for update');
 
 const LAST_ISSUED = statement(`
   select case when f.is_called then f.last_value else f.last_value - 1 end as last_issued
     from hf.fence f`);
 
-// Not transactional, and need not be: a sequence that was lifted in vain only has a larger gap.
-// Grants that are minted meanwhile stay within the epoch that ends (T-3).
+// `setval` is not transactional and need not be: a rollback only leaves a larger gap. Grants minted
+// meanwhile stay within the epoch that ends (T-3).
 const LIFT = statement(`select setval('hf.fence', $1::bigint, true)`);
 
 const RECORD = statement(`
@@ -37,8 +37,9 @@ export async function raiseEpoch(database: Database, request: RaiseEpoch): Promi
 }
 
 /**
- * Inside a transaction: the row of hf.meta is locked, so that two do not lift at once, and nobody who
- * locks several sessions does so meanwhile. Whoever lives looks what it still carries.
+ * Runs inside a transaction that locks the row of hf.meta. So two raises cannot run at once, and no
+ * other transaction that locks several sessions runs meanwhile. The notices make each live holder
+ * check the leases that it still carries.
  */
 export async function liftFences(
   queries: Queries,

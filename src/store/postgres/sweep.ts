@@ -15,8 +15,9 @@ import type { Database } from './database.ts';
 import { plainGatewayOf } from './gateway.ts';
 import { SAME_SERVER } from './predicates.ts';
 
-// Every process sweeps, and nearly always there is nothing to sweep: one statement finds that out. It lists
-// whatever any of the scripts would touch; it may say yes too often, never too rarely.
+// Every process sweeps, and there is nearly always nothing to do. This statement finds that out. It
+// covers everything that the scripts would touch, and may return true too often but never too
+// rarely.
 const HAS_WORK = onPostgres(`
   select not coalesce(${SAME_SERVER}, false)
       or exists (select from hf.session s where s.ended_at is null and s.expires_at <= hf_now())
@@ -37,7 +38,10 @@ const HAS_WORK = onPostgres(`
 
 const NOTHING: Swept = { expired: [], ended: [], deleted: 0, paused: 0, more: false };
 
-/** Each script is a transaction: one for all of them would lock sessions and leases in an order that drains do not. */
+/**
+ * Runs each script in its own transaction. One transaction for all would lock sessions and leases
+ * in another order than drains do, and could deadlock.
+ */
 export async function sweep(
   database: Database,
   policy: LeasePolicy,

@@ -1,16 +1,16 @@
-// Array literals, as `unnest` takes them. The driver's own are made element by element with two regular
-// expressions each, which shows when a flush has thousands.
+// Builds array literals for `unnest`. The driver formats each element with two regular expressions,
+// which is too slow for a flush with thousands of elements.
 
 export function numbers(values: readonly number[]): string {
   return `{${values.join(',')}}`;
 }
 
-/** Nothing in a uuid needs quotes. */
+/** A UUID contains no character that needs quotes. */
 export function uuids(values: readonly string[]): string {
   return `{${values.join(',')}}`;
 }
 
-/** Null when all are absent: `unnest` then fills the column with nulls. */
+/** Returns null if all values are absent: `unnest` then fills the column with nulls. */
 export function sparse(
   values: readonly (string | number | boolean | null | undefined)[],
 ): string | null {
@@ -27,17 +27,19 @@ export function texts(values: readonly string[]): string {
   return `{${values.map(quoted).join(',')}}`;
 }
 
-/** The type `text`, as arrays that are sent as bytes name it. */
+/** The id of the type `text` in a binary array. */
 const TEXT_OID = 25;
 const HEADER_BYTES = 20;
 const LENGTH_BYTES = 4;
 const NULL_LENGTH = -1;
-/** Up to here room for the longest encoding is cheaper than a look. */
+/**
+ * Up to this length, reserving room for the longest encoding is cheaper than measuring the text.
+ */
 const SHORT = 4_096;
 
 /**
- * As `sparse`, for long texts: an array in the binary form of the protocol. Nothing in it is quoted here nor
- * looked through for quotes there, which took longer than the append itself.
+ * Like `sparse`, for long texts: an array in the protocol's binary form. It avoids quoting here and
+ * parsing quotes on the server, which together took longer than the append itself.
  */
 export function longTexts(values: readonly (string | null | undefined)[]): Buffer | null {
   let room = HEADER_BYTES;
@@ -55,7 +57,7 @@ export function longTexts(values: readonly (string | null | undefined)[]): Buffe
   if (!some) return null;
   const bytes = Buffer.allocUnsafe(room);
   let end = 0;
-  // Dimensions, whether there are nulls, the type, how many, and the place of the first.
+  // The header: dimensions, null flag, type, length and lower bound.
   for (const field of [1, hasNulls ? 1 : 0, TEXT_OID, values.length, 1]) {
     end = bytes.writeInt32BE(field, end);
   }

@@ -1,6 +1,6 @@
-// Rings when something may have become ready or may have ended. Listeners in this process are called
-// once per turn of the event loop; other processes hear of it by NOTIFY, in a statement of its own, off
-// the write path and seldom. A ring may be lost: whoever waits polls as well.
+// Wakes listeners when an execution may have become ready or may have ended. It calls listeners in
+// this process once per turn of the event loop. Other processes get a NOTIFY, in its own statement,
+// off the write path and at a limited rate. A wakeup may be lost, so waiters also poll.
 
 import type { Timers } from '../../../support/timer.ts';
 import type { Hints } from '../hints.ts';
@@ -10,7 +10,7 @@ const NOTIFY_EVERY_MS = 50;
 export class PostgresBell {
   readonly #hints: Hints;
   readonly #timers: Timers;
-  /** Told apart from what comes back of this process's own. */
+  /** Identifies this process, so that it can ignore its own notifications. */
   readonly #name: string;
   readonly #listeners: Set<() => void> = new Set();
   #unlisten: (() => void) | undefined;
@@ -25,7 +25,7 @@ export class PostgresBell {
     this.#name = name;
   }
 
-  /** After a commit. Never fails, never waits. */
+  /** Call this after a commit. It never fails and never waits. */
   ring(): void {
     if (this.#isClosed) return;
     if (this.#listeners.size > 0 && !this.#isRinging) {
@@ -60,7 +60,7 @@ export class PostgresBell {
       try {
         listener();
       } catch {
-        // A ring is a courtesy: what a listener does with it is not the writer's failure.
+        // A listener's failure must not fail the writer.
       }
     }
   }

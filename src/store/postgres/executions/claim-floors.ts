@@ -1,25 +1,28 @@
-// While another transaction holds an old snapshot, the entries of all that was claimed since stay in the indexes, and a
-// claim that begins at their start walks past them. So a claimer remembers where the first ready execution of each spot
-// was and begins there, and now and then begins at the start again, since something may have become ready with an
-// earlier time (X-11, ADR 0040). Claims that are fast remember nothing.
+// While another transaction holds an old snapshot, index entries of claimed executions stay, and
+// each claim walks past them. So a claimer remembers the ready time of the first execution in each
+// spot and starts there. From time to time it starts at the beginning again, because an execution
+// may have become ready with an earlier time (X-11, ADR 0040). Fast claims remember nothing.
 
 import type { Clock } from '../../../support/clock.ts';
 import type { Queries } from '../database.ts';
 import { OLDEST_SNAPSHOT, type SnapshotRow } from '../oldest-snapshot.ts';
 
-/** A whole claim that is faster is not worth avoiding. */
+/** A faster whole claim is not worth avoiding. */
 const SLOW_MS = 25;
 
-/** Whole claims take at most an eleventh of the time of one who claims. */
+/**
+ * The pause after a whole claim, as a multiple of its duration. Whole claims then take at most an
+ * eleventh of a claimer's time.
+ */
 const REST_TIMES = 10;
 
-/** A snapshot that so many transactions began after is old. */
+/** A snapshot is old if this many transactions began after it. */
 const TRANSACTIONS_MIN = 100;
 
-/** How often it is asked whether there is one. */
+/** The minimum time between two checks for an old snapshot. */
 const LOOK_MS = 5_000;
 
-/** Claimers that are not heard of for so long have gone. */
+/** Claimers that were silent for this long are gone. */
 const FORGET_MS = 60_000;
 
 interface Spot {
@@ -30,18 +33,18 @@ interface Spot {
 }
 
 interface Memory {
-  /** Spots and floors, as JSON; null before the first whole claim that asked for them. */
+  /** Spots and floors as JSON. Null before the first whole claim that returned them. */
   known: string | null;
   walkedAtMs: number;
   tookMs: number;
   dueAtMs: number;
 }
 
-/** How one claim is to look. */
+/** The part of the indexes that one claim reads. */
 export interface View {
   readonly name: string;
   readonly beganAtMs: number;
-  /** Null: all of it. */
+  /** Null for a whole claim. */
   readonly known: string | null;
   readonly asksFloors: boolean;
 }
@@ -58,7 +61,7 @@ export class ClaimFloors {
     this.#clock = clock;
   }
 
-  /** `name` is all that decides which spots a claim comes to. */
+  /** `name` contains everything that decides which spots a claim visits. */
   begin(name: string): View {
     const beganAtMs = this.#clock.monotonicMs();
     const memory = this.#memories.get(name);
@@ -66,7 +69,10 @@ export class ClaimFloors {
     return { name, beganAtMs, known, asksFloors: memory !== undefined };
   }
 
-  /** It was answered. In how many ms the whole is to be looked at, where this was a part. */
+  /**
+   * Call this after a successful claim. After a partial claim, it returns the milliseconds until
+   * the next whole claim.
+   */
   async done(
     view: View,
     { floors, claimed }: { readonly floors: string | null; readonly claimed: number },
@@ -78,12 +84,12 @@ export class ClaimFloors {
     }
     if (memory === undefined) return undefined;
     memory.known = floors ?? memory.known;
-    // It has nothing to do: what it may have missed is looked for as often as it takes to look.
+    // The claimer is idle, so it looks for missed work as often as a whole claim takes.
     if (claimed === 0) memory.dueAtMs = Math.min(memory.dueAtMs, memory.walkedAtMs + memory.tookMs);
     return Math.max(0, memory.dueAtMs - this.#clock.monotonicMs());
   }
 
-  /** One that was cut short is not repeated at once. */
+  /** A whole claim that was cancelled is not repeated at once. */
   failed({ name, known, beganAtMs }: View): void {
     const memory = this.#memories.get(name);
     if (memory !== undefined && known === null) this.#rest(memory, beganAtMs);
@@ -115,7 +121,7 @@ export class ClaimFloors {
     const now = this.#clock.monotonicMs();
     if (now - this.#lookedAtMs < LOOK_MS) return this.#isHeld;
     this.#lookedAtMs = now;
-    // What was claimed must be answered, also when this cannot be read.
+    // If this read fails, the claimed executions must still be returned.
     const look = this.#queries.rows<SnapshotRow & object>(OLDEST_SNAPSHOT, []).catch(() => []);
     const [row] = await look;
     this.#isHeld = (row?.transactions ?? 0) >= TRANSACTIONS_MIN;
@@ -130,7 +136,7 @@ export class ClaimFloors {
   }
 }
 
-/** A spot that was empty when all was looked at may be filled a moment later, so it stays known. */
+/** Keeps spots that were empty during a whole claim, because they may fill a moment later. */
 function merged(before: string | null, found: string | null): string {
   const spots = new Map<string, Spot>();
   for (const text of [before, found]) {

@@ -1,20 +1,22 @@
-// The statement of claim. It must not depend on statistics, and costs the same whatever has ended, waits in
-// other pipelines or stands behind a key: all it reads are first entries of indexes.
+// The claim statement. Its cost must not depend on statistics, on ended executions, on other
+// pipelines or on executions behind a key. It reads only the first entries of indexes.
 //
-//   carrier   the sessions that run something of the asked project, one index probe each, from a random one on (`above`,
-//             then `below`); `dead` are those that have ended
-//   spot      pipeline × lane × project with something in it, by loose index scans
-//   seen      the first of each spot, one more than its project's fair part, without locks
-//   allotted  how many of each spot, so that no more rows are locked than are taken; where there is one
-//             spot, which is the rule, it is not looked through first
-//   suspect   the one that may be tried now (X-56), which takes a place of its lane; `lost` has no suspects
-//   ready, lost, tried   the locked rows, as they are now: what changed meanwhile was looked at again
+//   carrier   the sessions that run executions of the requested project, one index probe each,
+//             starting at a random one (`above`, then `below`); `dead` are those that have ended
+//   spot      a pipeline × lane × project that has entries, found by loose index scans
+//   seen      the first entries of each spot, one more than its project's fair part, without locks
+//   allotted  the number to take from each spot, so that the claim locks only rows that it takes;
+//             if there is only one spot, as usual, the statement skips `seen`
+//   suspect   the one suspect to try now (X-56), which counts against its lane's limit; `lost` has
+//             no suspects
+//   ready, lost, tried   the locked rows in their current state: PostgreSQL rechecks changed rows
 //
-// Preparing for what the dead left takes as long as the rest, and there is seldom any. So CLAIM_READY is without it, and
-// where a dead session left something, it takes nothing and CLAIM follows.
+// Preparing for lost executions takes as long as the rest, and there seldom are any. So CLAIM_READY
+// omits them. If a dead session left executions, CLAIM_READY takes nothing, and CLAIM follows.
 //
-// A claim that knows its spots from an earlier one ($10) reads each from its floor on and does not look for what the
-// dead left: so it passes by entries that an old snapshot keeps in the indexes (ADR 0040, claim-floors.ts).
+// A claim that knows its spots from an earlier one ($10) reads each spot from its floor on, and
+// does not look for lost executions. So it skips index entries that an old snapshot retains (ADR
+// 0040, claim-floors.ts).
 
 import { SUSPECT_FROM, SUSPECT_WAIT } from '../../../execution/decide/suspect.ts';
 import { REPLAY } from '../../../execution/route.ts';
@@ -26,51 +28,55 @@ import { NOW } from './owner-guards.ts';
 
 export interface Outlook {
   readonly is_live: boolean;
-  /** Something is ready and gated. */
+  /** A gated execution is ready. */
   readonly gate: boolean;
   readonly more: boolean;
   readonly overdue: boolean;
-  /** A dead session left something: nothing was taken by a claim of what is ready only. */
+  /** A dead session left executions, so CLAIM_READY took nothing. */
   readonly takes_over: boolean;
   readonly next_in_ms: number | null;
-  /** What the next claim may know, as JSON, if that was asked for. */
+  /** The spots and floors for the next claim as JSON, if the caller requested them. */
   readonly floors: string | null;
 }
 
 export type ClaimedRow = ExecutionRow & { readonly claimed_at: number; readonly was: number };
 export type ClaimRow = Outlook & (ClaimedRow | { readonly id: null });
 
-/** As the statements take it: session, routes, lanes, limits, how many projects share at least, the only one, dice, life. */
+/**
+ * The first parameters of the statements: session, routes, lanes, limits, minimum number of sharing
+ * projects, only project, dice, age of the claimer.
+ */
 export type ClaimValues = readonly (string | number | null)[];
 
-/**
- * `ready`: without what the dead left. It takes nothing where a dead session left something, and says so.
- */
+/** `ready` omits lost executions. If a dead session left any, it takes nothing and reports that. */
 type Scope = 'ready' | 'all';
 
 function ofAll(scope: Scope, text: string, otherwise = ''): string {
   return scope === 'all' ? text : otherwise;
 }
 
-/** Where a spot's entries are found. */
+/** The kinds of index entries in a spot. */
 const READY = 0;
 const GATED = 1;
 const LOST = 2;
 
 const isGated = (source: number): string => (source === GATED ? 'e.gated' : 'not e.gated');
 
-/** X-54: a loss that makes it a suspect, or leaves it one. */
+/** The execution is a suspect after this loss (X-54). */
 const IS_SUSPECT = `e.fruitless + 1 >= ${SUSPECT_FROM} and ${hasRecordedNothing()}`;
 
 function hasRecordedNothing(): string {
   return '(select h.seq from hf.history h where h.execution_id = e.id order by h.seq desc limit 1) <= e.claimed_seq';
 }
 
-/** One claim looks at no more sessions that run something. It starts at a random one, so that later claims see the rest. */
+/**
+ * The most sessions that one claim reads. It starts at a random one, so that later claims read the
+ * others.
+ */
 const CARRIERS_MAX = 1_000;
 const FIRST_CARRIER = `(lpad(to_hex(floor(coalesce($7::float8, 0) * 4294967296)::bigint), 8, '0') || '-0000-0000-0000-000000000000')::uuid`;
 
-/** The next session that runs something: of the only project, if one is asked for. */
+/** Finds the next session that runs an execution, within `$6` if the caller named a project. */
 function nextCarrier(after?: string): string {
   const beyond = after === undefined ? '' : `and e.session_id > ${after}`;
   const first = (within: string): string =>
@@ -78,7 +84,10 @@ function nextCarrier(after?: string): string {
   return `case when $6::text is null then ${first('')} else ${first(`and e.project = $6 and e.project >= ''`)} end`;
 }
 
-/** The first project of a spot, or the one after `above`; when only one is asked for, from that one on. */
+/**
+ * Finds the first project of a spot, or the one after `above`. If the caller named a project, it
+ * starts there.
+ */
 function projectIn(source: number, above?: string): string {
   const beyond =
     above === undefined ? `and e.project >= coalesce($6::text, '')` : `and e.project > ${above}`;
@@ -89,7 +98,7 @@ function projectIn(source: number, above?: string): string {
   return `(select e.project from hf.execution e where ${within} and e.pipeline = s.pipeline and e.lane = s.lane ${beyond} order by e.project limit 1)`;
 }
 
-/** When the first of a spot is or was ready, after `after` if given. */
+/** Finds the ready time of the first execution in a spot, after `after` if given. */
 function firstIn(source: number, after = ''): string {
   return `(select e.ready_at from hf.execution e where e.ready_at is not null and e.hold = 0 and ${isGated(source)} and e.pipeline = s.pipeline and e.lane = s.lane and e.project = s.project and e.ready_at >= s.floor ${after} order by e.ready_at limit 1)`;
 }
@@ -99,7 +108,7 @@ const IS_READY = `e.ready_at is not null and e.ready_at >= s.floor and e.ready_a
 const IS_LEFT = `e.status = 1 and e.session_id = s.left_by and ${IN_SPOT}`;
 const IS_LOST = `${IS_LEFT} and not (${IS_SUSPECT})`;
 
-/** What is in spot `s`, without locks; one more than `most`. */
+/** Reads the entries of spot `s` without locks, one more than `most`. */
 function seenIn(most: string, scope: Scope): string {
   return `(select e.id, e.ready_at as at from hf.execution e where s.source = ${READY} and ${IS_READY} order by e.ready_at, e.id limit ${most} + 1)
            ${ofAll(
@@ -109,35 +118,50 @@ function seenIn(most: string, scope: Scope): string {
            )}`;
 }
 
-/** The chain of carrier `c`, one row for each session on its path; nulls for what is not known any more. */
+/**
+ * The chain of carrier `c`, one row per session on its path. The columns of an unknown session are
+ * null.
+ */
 const CHAIN = `hf.session h cross join lateral unnest(h.path) as p(id) left join hf.session a on ${lookedUp('a.id', 'p.id')} where h.id = c.id`;
 
-/** A session that is not known has ended: sweeps delete no others. */
+/** An unknown session has ended, because sweeps delete only ended ones. */
 const DEAD = `coalesce((select bool_or(a.id is null or a.ended_at is not null) from ${CHAIN}), true)`;
 const OVERDUE = `coalesce((select bool_or(a.expires_at <= (select now.at from now)) and bool_and(a.ended_at is null) from ${CHAIN}), false)`;
 
-/** Of the one spot of a lane: it was filled, or somebody else had rows of it locked. */
+/**
+ * For the only spot of a lane: true if the claim reached its limit, or another transaction had
+ * locked some rows.
+ */
 function leftOver(scope: Scope): string {
   return `case when coalesce(t.n, 0) >= s.n then true
            else (select count(*) from (${seenIn('s.n', scope)}) r) > coalesce(t.n, 0) end`;
 }
 
-/** RE-9: neither pinned nor asked of a release. */
+/** Neither pinned to a release nor a preflight of one (RE-9). */
 const IS_FOR_ALL = `strpos(s.pipeline, chr(31)) = 0 and not starts_with(s.pipeline, '${REPLAY}/')`;
 
 const IS_ANNOUNCED = `(${IS_FOR_ALL} or exists (select from hf.worker_route w where w.session_id = $1 and w.project = s.project and w.route = s.pipeline))`;
 
-/** Of suspect `e` that `d` left: when its owner died at the latest, and how long it waits from then on. */
+/**
+ * For suspect `e` of dead session `d`: the latest time of the owner's death, and the wait from then
+ * on.
+ */
 const LOST_AT = 'greatest(e.claimed_at, coalesce(d.silent_at, e.claimed_at))';
 const WAIT_MS = `least(${SUSPECT_WAIT.maxMs}, greatest(${SUSPECT_WAIT.minMs}, ${SUSPECT_WAIT.times} * (${LOST_AT} - e.claimed_at)))`;
 
-/** This session has one already, which has neither recorded anything nor run as long as the session had lived. */
+/**
+ * This session already tries a suspect, which has recorded nothing and has not run as long as the
+ * session had lived.
+ */
 const TRIES_ONE = `exists (select from hf.execution e where e.status = 1 and ${lookedUp('e.session_id', '$1::uuid')} and e.fruitless >= ${SUSPECT_FROM} and (select now.at from now) - e.claimed_at < least(e.claimed_at - (select me.born_at from me), ${SUSPECT_WAIT.maxMs}) and ${hasRecordedNothing()})`;
 
 const KNOWN =
   'json_to_recordset($10) as k(source integer, pipeline text, lane smallint, project text, floor bigint)';
 
-/** A submit may commit after one that has a later time: so much earlier is looked at all the same. */
+/**
+ * A submit may commit after another one with a later time, so a partial claim starts this much
+ * earlier.
+ */
 const LATE_MS = 250;
 
 const FLOORS = `(select json_agg(json_build_object('source', f.source, 'pipeline', f.pipeline, 'lane', f.lane, 'project', f.project, 'floor', greatest(f.floor, f.first_at - ${LATE_MS})))::text from found f where f.source <> ${LOST})`;
@@ -168,7 +192,13 @@ const SUSPECTS = `suspect as materialized (
      limit 1
   ),`;
 
-/** $1 session, $2 pipelines, $3 lanes, $4 limits, $5 at least so many projects share, $6 the only project, $7 dice, $8 how long the claimer has lived, $9 gates were seen to, $10 known spots, $11 whether floors are asked for. */
+/**
+ * The parameters:
+ *
+ *   $1 session, $2 pipelines, $3 lanes, $4 limits, $5 minimum number of sharing projects,
+ *   $6 only project, $7 dice, $8 age of the claimer, $9 gates were processed, $10 known spots,
+ *   $11 floors are requested
+ */
 const spotsOf = (scope: Scope): string => `
   ${NOW},
   ${liveChain('$1')},
@@ -384,7 +414,7 @@ const claimOf = (scope: Scope): string => `
 export const CLAIM: Statement = statement(claimOf('all'));
 export const CLAIM_READY: Statement = statement(claimOf('ready'));
 
-/** What a claim would look at, with what is gated, in the order in which it would. */
+/** Lists the executions that a claim would read, gated ones included, in the claim's order. */
 export const CANDIDATES: Statement = statement(`
   with recursive ${spotsOf('all')}
   select s.lane, s.project, fair.part, (select count(distinct f.project) from found f where f.lane = s.lane and f.first_at <= (select now.at from now)) as projects, r.id, r.gated, r.at

@@ -24,10 +24,10 @@ import {
 import { admit } from './gates.ts';
 import type { Parts } from './parts.ts';
 
-/** Each round follows a change that somebody made; this many in a row is a bug. */
+/** Each round follows a change that another transaction made. This many in a row is a bug. */
 const ROUNDS_MAX = 100;
 
-/** How often gates are seen to within one call; what is left then is for the next. */
+/** The number of times that one call processes gates. The next call handles the rest. */
 const ADMISSIONS_MAX = 10;
 
 const SHARERS = 4;
@@ -88,12 +88,12 @@ const WHOLE: Looking = { known: null, asksFloors: false };
 
 interface Looked {
   readonly rows: readonly ClaimRow[];
-  /** Only a part was looked at: when the whole is. */
+  /** The time until the next whole claim, if this one was partial. */
   readonly wholeInMs?: number | undefined;
 }
 
 async function look(parts: Parts, asked: ClaimValues, lanes: readonly number[]): Promise<Looked> {
-  // Who asks for nothing asks who is overdue, which only the whole shows.
+  // A claim without lanes asks for overdue sessions, which only a whole claim finds.
   if (lanes.length === 0) return { rows: await run(parts, asked, WHOLE) };
   const { floors } = parts;
   const [session, routes, , , , project] = asked;
@@ -114,7 +114,7 @@ function noteAll({ ledger }: Parts, claims: readonly Claimed[]): void {
   for (const { execution, fence } of claims) ledger.noteClaim(execution.id, fence, execution.seq);
 }
 
-/** What loses a race for a place in history sees the winner the next time. */
+/** A claim that lost a race for a seq in history sees the winner in its next try. */
 async function run(parts: Parts, asked: ClaimValues, view: Looking): Promise<readonly ClaimRow[]> {
   for (let tries = 1; ; tries += 1) {
     try {
@@ -136,7 +136,10 @@ interface Gated {
   readonly view: Looking;
 }
 
-/** first the gates, in the order of the claim; then, in the same transaction, the claim, whose time counts. */
+/**
+ * Processes the gates in the order of the claim, then claims in the same transaction (X-12). The
+ * claim's time counts.
+ */
 async function runGated(parts: Parts, { asked, lanes, view }: Gated): Promise<readonly ClaimRow[]> {
   let sharers = lanes.map(() => 1);
   for (let admissions = 1; ; admissions += 1) {
@@ -147,7 +150,8 @@ async function runGated(parts: Parts, { asked, lanes, view }: Gated): Promise<re
         await settle([]);
         return undefined;
       }
-      // Who was put behind a key counts among those who share, as when the call began.
+      // Projects whose executions were put behind a key still count as sharing, as when the call
+      // began.
       const shared = asked.with(SHARERS, numbers(sharers));
       const values = [...shared, true, view.known, view.asksFloors];
       const claimed = await queries.rows<ClaimRow>(CLAIM, values);
@@ -175,7 +179,10 @@ function soonest(one: number | null, other: number | null): number | null {
   return Math.min(one, other);
 }
 
-/** What the statement does not return is what a claim always makes of it. */
+/**
+ * Fills in the columns that every claim sets to the same values, which the statement does not
+ * return.
+ */
 function toClaimed(row: ClaimedRow, session: SessionId): Claimed {
   const previous = WORDS[row.was] ?? 'none';
   const execution = toExecution({
@@ -192,11 +199,13 @@ function toClaimed(row: ClaimedRow, session: SessionId): Claimed {
   return { execution, fence, previous, claimedAt: row.claimed_at as Instant };
 }
 
-// Why a claim was not answered.
+// The rest of this file explains refused claims.
 
 const HALTED = statement('select m.halted from hf.meta m where m.id = 1');
 
-/** Undefined when the server was another one, or what stood against it is gone: ask again. */
+/**
+ * Returns undefined if the server had changed or the obstacle is gone. The caller then tries again.
+ */
 export async function refuseClaim(
   { database, policy }: Parts,
   session: SessionId,

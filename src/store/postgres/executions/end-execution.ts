@@ -1,4 +1,5 @@
-// All that an end does besides the row itself, whoever brings it about (X-14). The row is locked and saved.
+// The consequences of an end beyond the row itself, for every cause of an end (X-14). The caller
+// has locked and saved the row.
 
 import { CANCELLED_OUTCOME, endAsCancelled } from '../../../execution/decide/command.ts';
 import type { ExecutionRecord, Parent } from '../../../execution/execution.ts';
@@ -31,7 +32,7 @@ type End = Pick<Finish, 'outcome' | 'successor' | 'newsSeen' | 'unread'> & {
   readonly after: ExecutionRecord;
   readonly now: Instant;
   readonly deadLetter?: DeadLetter;
-  /** Unless it is known that there are none, they are looked for (W-9). */
+  /** False only if the execution certainly has no open awaits (W-9). */
   readonly leavesAwaits: boolean;
 };
 
@@ -51,7 +52,7 @@ export async function afterEnd(queries: Queries, before: ExecutionRecord, end: E
     const ended = endAsCancelled(cancelled, { ...next.cancel, now: row.now });
     await endWaiting(queries, cancelled, { ...ended, outcome: CANCELLED_OUTCOME });
   }
-  // A successor tells the parent when it ends.
+  // If there is a successor, its own end will notify the parent.
   const { parent, project } = before;
   if (parent !== undefined && successor === undefined) {
     await tellParent(queries, { parent, project }, outcome);
@@ -67,7 +68,7 @@ const insertSuccessor: InsertSuccessor = ({ hasPlace, gated, key, intent }, subm
       ...(key === undefined ? {} : { key }),
       ...(intent === undefined ? {} : { intent }),
     };
-    // X-63: who takes the place over is no new submit.
+    // A successor that takes over the slot is not a new submit (X-63).
     if (!hasPlace) {
       const book = await lockPlaces(queries, [submit]);
       await saveLimits(queries, book, [submit]);
@@ -75,7 +76,7 @@ const insertSuccessor: InsertSuccessor = ({ hasPlace, gated, key, intent }, subm
     await insertExecutions(queries, [{ submit: keyed, hasPlace, gated }], true);
   });
 
-/** Ends an execution that is queued or waiting. */
+/** Ends a queued or waiting execution. */
 export async function endWaiting(
   queries: Queries,
   before: ExecutionRecord,
@@ -103,7 +104,7 @@ const TELL_PARENT = statement(`
     from told
    cross join now`);
 
-/** X-69: unless the parent has ended, or is of another project. */
+/** Notifies the parent, unless it has ended or belongs to another project (X-69). */
 async function tellParent(
   queries: Queries,
   { parent, project }: { readonly parent: Parent; readonly project: ProjectName },

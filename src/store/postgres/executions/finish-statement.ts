@@ -1,5 +1,5 @@
-// The statements of finish: for executions without a parent, and for those that have one; with dead letters
-// where there are any. What undoes says so for ever (Y-2); what could no longer can.
+// The statements of finish, with and without parents, and with and without dead letters. An
+// execution that compensates stays marked (Y-2). One that was only compensable loses the mark.
 
 import type { Statement } from '../database.ts';
 import { lookedUp } from '../predicates.ts';
@@ -13,8 +13,8 @@ import {
   ownedBy,
 } from './owner-guards.ts';
 
-// Items and their parents in one order, before anything is written. Who is a parent here as well is left
-// for a transaction of its own: a statement writes a row once.
+// Locks items and their parents in one order before anything is written. A statement can write a
+// row only once. So an execution that is also a parent in this flush gets its own transaction.
 const KIN = `
   above as materialized (
     select distinct e.parent_id as id
@@ -28,7 +28,7 @@ const KIN = `
      cross join lateral (select from hf.execution e where e.id = k.id for no key update of e) l
   ),`;
 
-/** What `n` ended children make of the waiting row `p`: woken when that was enough. */
+/** The effect of `n` ended children on the waiting row `p`, including its wakeup. */
 export function wokenBy(n: string): string {
   const wakes = `p.status = 2 and p.wake_after <= ${n}`;
   return `news       = p.news + ${n},
@@ -37,7 +37,8 @@ export function wokenBy(n: string): string {
            ready_at   = case when ${wakes} then least(coalesce(p.ready_at, now.at), now.at) else p.ready_at end`;
 }
 
-// The second lock gives the newest row, whose news count; `told` runs after all of `mail`, which it sums up.
+// The second lock returns the newest row with the current inbox count. `told` runs after all of
+// `mail`, which it aggregates.
 const TELL_PARENTS = `,
   mail as materialized (
     select d.parent_id, d.parent_call, d.outcome, p.news + row_number() over (partition by d.parent_id order by d.nth) as n
@@ -64,7 +65,7 @@ const TELL_PARENTS = `,
       from mail m
   )`;
 
-// Y-10. Columns that most flushes do not have.
+// Columns of dead letters (Y-10), which most flushes do not need.
 const LETTER_COLUMNS = `, $17::text[], $18::text[], $19::text[], $20::text[], $21::integer[]`;
 
 const LETTER = ', e.pipeline, e.status, u.category, u.code, u.reason, u.step, u.attempts';
@@ -78,9 +79,9 @@ const WRITE_LETTERS = `,
   )`;
 
 export interface Finishing {
-  /** Some have a parent. */
+  /** Some executions have a parent. */
   readonly children: boolean;
-  /** Some leave a dead letter. */
+  /** Some executions leave a dead letter. */
   readonly letters: boolean;
 }
 

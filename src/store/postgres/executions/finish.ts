@@ -12,7 +12,7 @@ import { type AnswerRow, answersFrom } from './owner-guards.ts';
 import type { Parts } from './parts.ts';
 import { write } from './write.ts';
 
-/** Children are told apart by what they bring for their parents; who is not is settled alone. */
+/** Recognises a child by the outcome for its parent. A child without one is settled alone. */
 const isChild = ({ outcome }: Finish): boolean => outcome !== undefined;
 
 export function finisher(parts: Parts): {

@@ -1,5 +1,5 @@
-// Admission (X-12): what is ready and gated is let through, put behind its key, or given a later turn,
-// in the order in which a claim would come to it, until that claim has enough.
+// Admission (X-12). It lets ready gated executions through, puts them behind their key, or gives
+// them a later turn. It follows the order of the claim and stops when that claim has enough.
 
 import { decideGate } from '../../../execution/decide/gates.ts';
 import type { ExecutionRecord } from '../../../execution/execution.ts';
@@ -13,7 +13,7 @@ import { CANDIDATES, type ClaimValues } from './claim-statement.ts';
 import { lockPlaces, nameOf, type PlaceBook, savePlaces } from './places.ts';
 import { lockRates, type RateBook, rateNameOf, type Started, saveStarts } from './rates.ts';
 
-/** How many gated executions one round looks at, for each pipeline, lane and project. */
+/** The number of gated executions that one round reads per pipeline, lane and project. */
 const LOOK_AT = 250;
 
 interface Candidate {
@@ -25,7 +25,8 @@ interface Candidate {
   readonly gated: boolean;
 }
 
-// Whoever has one of them locked decides about it; a claim that finds nothing is no proof.
+// Skips rows that another transaction has locked, because that one decides about them. A claim that
+// finds nothing proves nothing.
 const LOCK = statement(`
   select ${EXECUTION_COLUMNS.postgres}, hf_now() as now
     from (select u.id from unnest($1::uuid[]) as u(id) order by u.id) u
@@ -49,18 +50,20 @@ const SAVE = statement(`
    where ${lookedUp('e.id', 'u.id')}`);
 
 interface Admitted {
-  /** How many projects had something ready before the gates were seen to, by lane. */
+  /** The number of projects with ready executions before the gates were processed, by lane. */
   readonly projects: ReadonlyMap<number, number>;
-  /** Somebody could have more, and not all that is gated was looked at. */
+  /** Some spot could give more, and not all gated executions were read. */
   readonly isMore: boolean;
   /**
-   * For the end of the transaction: what was claimed in it has started, and what was let through for a start and
-   * was not claimed has not. Whether there is such.
+   * Call this at the end of the transaction. It counts the starts of claimed executions, and puts
+   * back those that were let through but not claimed. Returns true if there were any of the latter.
    */
   settle(claimed: readonly Started[]): Promise<boolean>;
 }
 
-/** In the transaction of the claim, which must come before others look at the same keys. */
+/**
+ * Runs in the transaction of the claim, so that others cannot read the same keys before it commits.
+ */
 export async function admit(
   queries: Queries,
   asked: ClaimValues,
@@ -95,12 +98,15 @@ interface Gates {
   readonly places: PlaceBook;
   readonly rates: RateBook;
   readonly changed: ExecutionRecord[];
-  /** Those that start with this claim, by the names of their rate keys. */
+  /** The executions that start with this claim, with the names of their rate keys. */
   readonly starting: Map<string, string>;
   readonly now: Instant;
 }
 
-/** As a claim would: in each lane and project until it has its part. Whether more might be found. */
+/**
+ * Walks the candidates in the claim's order, until each lane and project has its part. Returns true
+ * if there may be more.
+ */
 function goThrough(candidates: readonly Candidate[], gates: Gates): boolean {
   const spots = new Map<string, { claimable: number; gated: number; part: number }>();
   for (const { id, lane, project, part, gated } of candidates) {
@@ -115,7 +121,7 @@ function goThrough(candidates: readonly Candidate[], gates: Gates): boolean {
   return [...spots.values()].some((spot) => spot.claimable < spot.part && spot.gated >= LOOK_AT);
 }
 
-/** Whether it may be claimed now. */
+/** Returns true if a claim may take it now. */
 function passGate(execution: ExecutionRecord, gates: Gates): boolean {
   const { places, rates, now } = gates;
   const name = nameOf(execution);

@@ -1,7 +1,9 @@
-// New executions, any number in one statement: by submit, as children, as a successor, as a re-drive.
+// Inserts any number of new executions in one statement: submits, children, successors and
+// re-drives.
 //
-// What is not fresh in the statement's snapshot is left out, and whoever loses a race for an id or a key
-// hits the index: the whole statement is undone, and done again with a newer snapshot.
+// It omits executions whose id or key the statement's snapshot already contains. A lost race for an
+// id or key violates the index: PostgreSQL undoes the whole statement, and the caller repeats it
+// with a newer snapshot.
 
 import { hasFreePlace } from '../../../execution/decide/gates.ts';
 import type { Submit } from '../../contract/execution-store.ts';
@@ -17,10 +19,11 @@ import { longTexts, numbers, sparse, texts, uuids } from './arrays.ts';
 import { type AnswerRow, answersFrom, answersOf, NOW } from './owner-guards.ts';
 import { countHanded, lockPlaces, nameOf, type PlaceBook, saveLimits } from './places.ts';
 
-// A row that has a history from the start was given back, to whoever reads it (Y-20).
+// A row that starts with a history counts as given back, so that its claimer reads the history
+// (Y-20).
 const REPAIR = `, f.redrive_of, coalesce(f.saga, 0), case when f.seq is null then 0 else ${PREVIOUS_CODES['given-back']} end`;
 
-// RE-5: the lines of what is submitted, which stay as they are until this is committed.
+// The rollouts of the submitted pipelines, locked until this commits (RE-5).
 const LINES = `
   line as materialized (
     select l.project, l.pipeline, l.active, l.candidate, l.percent
@@ -28,11 +31,12 @@ const LINES = `
      cross join lateral (select l.* from hf.release_line l where l.project = f.project and l.pipeline = f.pipeline for share of l) l
   )`;
 
-// As `bucketOf` says it.
+// The same hash as `bucketOf`.
 const BUCKET = `('x' || lpad(substr(md5(coalesce(f.key, f.id::text)), 1, 7), 8, '0'))::bit(32)::integer % 100`;
 const PIN = `case when l.candidate is not null and ${BUCKET} < l.percent then l.candidate else l.active end`;
 
-// RE-6: those that are asked for by name and are not retired, which they cannot be before this is committed.
+// The releases that submits name, if they are not retired. The lock keeps them from retiring before
+// this commits (RE-6).
 const CHOSEN = `
   chosen as materialized (
     select r.project, r.pipeline, r.name
@@ -42,8 +46,8 @@ const CHOSEN = `
 const IS_CHOSEN = `
        and (u.release is null or exists (select from chosen c where c.project = u.project and c.pipeline = u.pipeline and c.name = u.release)) -- guard: release`;
 
-// Tags and attributes are read from `about`, so that no column has to be joined to what was fresh. What
-// repairs, or asks for a release, has columns that others do not pay for.
+// Reads tags and attributes from `about`, so that no other column must be joined to `fresh`. Only
+// re-drives and submits that name a release pay for the additional columns.
 function inserting(withRepairs: boolean): string {
   return `
   with ${NOW},${withRepairs ? CHOSEN : ''}
@@ -109,7 +113,7 @@ export interface Insertable {
   readonly hold?: number;
   readonly hasPlace?: boolean;
   readonly gated?: boolean;
-  /** Of a re-drive: its last seq, and what the row says of undoing. */
+  /** For a re-drive: its last seq and its state of compensation. */
   readonly seq?: number;
   readonly saga?: number;
 }
@@ -117,7 +121,7 @@ export interface Insertable {
 const isRepair = ({ submit, seq }: Insertable): boolean =>
   submit.redriveOf !== undefined || submit.release !== undefined || seq !== undefined;
 
-/** True for those that were inserted. Distinct ids and keys. */
+/** Returns true for each inserted execution. The caller passes distinct ids and keys. */
 export async function insertExecutions(
   queries: Queries,
   inserts: readonly Insertable[],
@@ -145,7 +149,8 @@ export async function insertExecutions(
     sparse(submits.map(({ rate }) => rate?.key)),
     sparse(submits.map(({ body }) => body)),
     sparse(submits.map(isLabelled)),
-    // A parent that ends beside a child from elsewhere may not see it: it is looked after in any case.
+    // A parent that ends at the same moment may not see a child that was submitted on its own, so
+    // an errand checks the parent later.
     !byOwner,
     inserts.length,
     ...(areRepairs ? repairColumns(inserts) : []),
@@ -162,7 +167,7 @@ function repairColumns(inserts: readonly Insertable[]): readonly unknown[] {
   ];
 }
 
-/** Y-2: what is undone has none. */
+/** An execution that compensates has no deadline (Y-2). */
 function deadlineOf({ submit, saga }: Insertable): number | undefined {
   return saga === SAGA_CODES.compensating ? undefined : submit.deadlineMs;
 }
@@ -180,7 +185,7 @@ export function hasPlaces(submits: readonly Submit[]): boolean {
   return submits.some(({ concurrency }) => concurrency !== undefined);
 }
 
-/** In a transaction: those whose key is exhausted are held back from the start (X-64). */
+/** Runs in a transaction. Executions whose key is exhausted get a hold from the start (X-64). */
 export async function insertWithPlaces(
   queries: Queries,
   submits: readonly Submit[],
@@ -195,13 +200,13 @@ export async function insertWithPlaces(
       inserts.push({ submit });
       continue;
     }
-    // Whoever waits comes first, by the highest limit so far.
+    // Waiting executions come first, up to the highest limit so far.
     const { limit } = submit.concurrency;
     const before = handed.get(nameOf(submit)) ?? 0;
     const now = Math.max(before, await countHanded(queries, entry, limit));
     handed.set(nameOf(submit), now);
     const isExhausted = !hasFreePlace({ taken: entry.places.taken + now, limit });
-    // Who is not to start yet asks for a place when it is.
+    // A delayed execution asks for a slot when its time comes.
     const isDelayed = (submit.delayMs ?? 0) > 0;
     inserts.push(
       isExhausted && !isDelayed ? { submit, hold: HOLD_BITS['behind-key'] } : { submit },
@@ -216,12 +221,17 @@ export async function insertWithPlaces(
   return inserted;
 }
 
-/** X-13: in the transaction of their parent's write; what is there already is left out. */
+/**
+ * Runs in the transaction of the parent's write, and omits executions that already exist (X-13).
+ */
 export async function insertChildren(queries: Queries, children: readonly Submit[]): Promise<void> {
   for (const batch of withoutTwins(children)) await insertWithPlaces(queries, batch, true);
 }
 
-/** Batches in which no id and no key comes twice: a statement does not see what it inserts itself. */
+/**
+ * Splits submits into batches without duplicate ids or keys, because a statement does not see its
+ * own inserts.
+ */
 function withoutTwins(submits: readonly Submit[]): readonly (readonly Submit[])[] {
   const batches: { readonly names: Set<string>; readonly submits: Submit[] }[] = [];
   for (const submit of submits) {
@@ -237,7 +247,7 @@ function withoutTwins(submits: readonly Submit[]): readonly (readonly Submit[])[
   return batches.map((batch) => batch.submits);
 }
 
-/** What no two executions share. */
+/** The identifiers that no two executions may share. */
 export function namesOf({ id, project, key }: Submit): string | readonly string[] {
   return key === undefined ? id : [id, JSON.stringify([project, key])];
 }

@@ -1,17 +1,17 @@
-// What a flush of owners' writes is made of, as arrays for `unnest`.
+// Converts a flush of owners' writes to arrays for `unnest`.
 
 import type { NewEvent } from '../../../execution/history.ts';
 import type { OwnerWrite } from '../../contract/execution-store.ts';
 import { longTexts, numbers, sparse, texts, uuids } from './arrays.ts';
 
-/** One entry per request. */
+/** Arrays with one entry per request. */
 export interface Owners {
-  /** The distinct sessions, and for each request the place of its own; null when there is one session. */
+  /** The distinct sessions, and the index of each request's session. Null if there is only one. */
   readonly sessions: string;
   readonly sessionOf: string | null;
   readonly ids: string;
   readonly fences: string;
-  /** Seq of the first event. */
+  /** The seq of the first event. */
   readonly firsts: string;
 }
 
@@ -42,8 +42,8 @@ export function eventColumns(
 }
 
 /**
- * How many events, the last one, and those before it as JSON: few writes have any. A column costs the
- * server as much as a look into an index, so one that says the same for all is a single value.
+ * The number of events, the last event, and earlier events as JSON, which few writes have. A column
+ * costs the server as much as an index lookup, so a value that all rows share is passed once.
  */
 export function lastEventColumns(requests: readonly OwnerWrite[]): readonly unknown[] {
   const lasts = requests.map(({ events }) => events.at(-1) as NewEvent);
@@ -65,13 +65,13 @@ function earlierOf({ events }: OwnerWrite): string | null {
   return events.length < 2 ? null : JSON.stringify(events.slice(0, -1));
 }
 
-/** The value that all have, if they all have the same. */
+/** Returns the common value, if all are equal. */
 export function same<Value>(values: readonly Value[]): readonly [Value] | readonly [] {
   const [first] = values;
   return first !== undefined && values.every((value) => value === first) ? [first] : [];
 }
 
-/** Carries nothing but events, of which there is one at least: what a flush can do. */
+/** True if the write contains only events, at least one. A flush can write only these. */
 export function isPlain(request: OwnerWrite): boolean {
   return (
     request.events.length > 0 &&

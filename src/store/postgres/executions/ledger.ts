@@ -4,14 +4,17 @@ import type { OwnerWrite } from '../../contract/execution-store.ts';
 
 interface Entry {
   readonly fence: Fence;
-  /** What comes after what is known to be stored; zero while a write is under way or its fate unknown. */
+  /**
+   * The seq after the last one known to be stored. Zero while a write is under way or its outcome
+   * is unknown.
+   */
   next: number;
 }
 
 /**
- * How far the histories of executions that were claimed here are known to go. A write that follows what is
- * known leaves no gap, so that need not be looked up (X-4); that it takes no other's place is the primary
- * key's to see to. A write that was tried before is never known.
+ * Tracks the last stored seq of executions that this process claimed. A write that follows it
+ * leaves no gap, so the statement skips the lookup (X-4). The primary key still refuses a seq that
+ * is taken. A write that was tried before always needs the lookup.
  */
 export class SeqLedger {
   readonly #entries: Map<ExecutionId, Entry> = new Map();
@@ -20,7 +23,7 @@ export class SeqLedger {
     this.#entries.set(id, { fence, next: seq + 1 });
   }
 
-  /** Before a flush: whether all of it follows what is known. */
+  /** Call this before a flush. Returns true if all writes follow the known seqs. */
   begin(requests: readonly OwnerWrite[]): boolean {
     let areKnown = true;
     for (const { id, fence, seq } of requests) {
@@ -35,7 +38,7 @@ export class SeqLedger {
     return areKnown;
   }
 
-  /** After it, for what was done. */
+  /** Call this after a flush, for each write that succeeded. */
   noteRecord({ id, fence, seq, events }: OwnerWrite): void {
     const entry = this.#entries.get(id);
     if (entry !== undefined && entry.fence === fence) entry.next = seq + events.length;

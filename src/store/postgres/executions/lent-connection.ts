@@ -1,5 +1,6 @@
-// What user code sees of the connection, inside the transaction that appends. One statement at a time, which
-// the extended protocol sees to, and none that ends the transaction or changes the connection for others.
+// The connection as user code sees it, inside the transaction that appends. The extended protocol
+// allows one statement per query. Statements that end the transaction or change the connection for
+// others are refused.
 
 import type { ClientBase, QueryConfig } from 'pg';
 import { Fault, InvalidInput } from '../../../support/fault.ts';
@@ -8,19 +9,19 @@ interface LentConnection {
   query(text: string | object, values?: readonly unknown[]): Promise<unknown>;
 }
 
-/** Ends the transaction, or what the connection knows and others rely on. */
+/** Statements that end the transaction, or change state of the connection that others rely on. */
 const FORBIDDEN: ReadonlySet<string> = new Set([
   ...['begin', 'start', 'commit', 'end', 'abort'],
   ...['deallocate', 'discard', 'reset'],
 ]);
 
-/** The server takes one statement at a time by this protocol. */
+/** With this protocol, the server accepts one statement per query. */
 const ONE_STATEMENT = { queryMode: 'extended' } as const;
 
-/** `set` of these is over when the transaction is. */
+/** A `set` of these ends with the transaction. */
 const LOCAL: readonly (string | undefined)[] = ['local', 'constraints', 'transaction'];
 
-/** Queries, and nothing else, and not after the transaction is over. */
+/** Offers only `query`, and refuses it after the transaction has ended. */
 export function lend(client: ClientBase): { readonly connection: LentConnection; end(): void } {
   let isOver = false;
   const query: LentConnection['query'] = async (text, values) => {
@@ -63,7 +64,7 @@ function singleStatement(asked: string | object, values?: readonly unknown[]): Q
   return { ...config, ...own, ...ONE_STATEMENT };
 }
 
-/** The first three, without what PostgreSQL passes over before and between them. */
+/** Returns the first three words, without the spaces and comments that PostgreSQL ignores. */
 function firstWords(text: string): readonly string[] {
   const words: string[] = [];
   let rest = text;
@@ -79,7 +80,7 @@ function firstWords(text: string): readonly string[] {
 
 const BLANK = /^(?:[\s;]+|--[^\n]*(?:\n|$))/;
 
-/** Spaces, empty statements and comments, which may be inside each other. */
+/** Counts spaces, empty statements and comments, which may be nested. */
 function blankLength(text: string): number {
   let length = 0;
   for (;;) {

@@ -1,4 +1,4 @@
-// An owner lets go of a running execution, which stays open: park and giveBack, many in one statement.
+// An owner ends its claim but the execution stays open: park and giveBack, many in one statement.
 
 import { decideGiveBack, decidePark } from '../../../execution/decide/owner.ts';
 import type { GiveBack, GivenBack, Park, Parked } from '../../contract/execution-store.ts';
@@ -20,8 +20,8 @@ import {
 import type { Parts } from './parts.ts';
 import { write } from './write.ts';
 
-// X-5: who has not seen all news does not park; to giveBack it is a matter only when it says so (`seen`).
-// What is undone stays so (Y-2).
+// An owner with unread messages cannot park. For giveBack this applies only if it passes `seen`
+// (X-5). An execution that compensates keeps doing so (Y-2).
 const LET_GO = bothWays(
   (isKnown) => `
   with ${NOW},
@@ -59,7 +59,7 @@ function holdAsked(request: LetGo): number {
   return request.paused === true ? blocked | HOLD_BITS.paused : blocked;
 }
 
-/** `answer` for each that was let go. */
+/** Returns `answer` for each execution that was let go. */
 async function letGo<Answer>(
   parts: Parts,
   requests: readonly LetGo[],
@@ -106,7 +106,7 @@ export function parker(parts: Parts): {
           answer: () => ({ kind: 'parked' }),
           previous: PREVIOUS_CODES.parked,
         });
-        // What it waits for may have been answered before (W-2), which woke it.
+        // An early answer may have woken the execution at once (W-2).
         if (request.awaits !== undefined && answer.kind === 'parked') parts.bell.ring();
         return answer;
       },
@@ -124,7 +124,7 @@ export function giverBack(parts: Parts): {
     {
       lanes: 1,
       keysOf: ({ id }) => id,
-      // To turn back is to lose the deadline, too, and comes once.
+      // Turning to compensation also clears the deadline. It happens once, so it is not batched.
       fits: (request) => isPlain(request) && request.compensating !== true,
       async flush(requests) {
         const answers = await letGo<GivenBack>(parts, requests, { kind: 'given-back' });

@@ -9,15 +9,15 @@ import { numbers } from './arrays.ts';
 
 const LAST_ID = "'ffffffff-ffff-ffff-ffff-ffffffffffff'::uuid";
 
-// The collation is that of the index for lists; see the migration.
+// The index for lists uses this collation; see the migration.
 const IN_PROJECT = 'e.project collate "POSIX" = $1';
 const PIPELINE = 'e.pipeline collate "POSIX"';
 const OF_PIPELINE = `case when $3::text is null then not starts_with(e.pipeline, '${OWN_PREFIX}') else split_part(e.pipeline, chr(31), 1) = $3 end`;
 const IN_ROUTES = `($3::text is null or (${PIPELINE} > $3 || chr(31) and ${PIPELINE} < $3 || ' '))`;
 
-// One index for all of these: pipelines by a loose scan, statuses one by one, the newest of each; and
-// what runs, by its own. `between` and the order by status leave the planner no other way than the index.
-// $1 project, $2 statuses, $3 pipeline, $4 before, $5 limit
+// One index serves all of these: a loose scan finds pipelines, then the newest of each status.
+// Running executions have their own index. `between` and the order by status leave the planner only
+// this index. The parameters are $1 project, $2 statuses, $3 pipeline, $4 before and $5 limit.
 const LIST = statement(`
   with recursive pipeline as (
     select coalesce($3::text, (select e.pipeline from hf.execution e where ${IN_PROJECT} and e.status <> 1 order by ${PIPELINE} limit 1)) as name
@@ -62,14 +62,14 @@ const LIST = statement(`
 
 const LABELLED = `select l.execution_id from hf.label l where l.project = $1 and l.execution_id < coalesce($4, ${LAST_ID})`;
 
-// $6 is a tag, if asked for, $7 codes of holds.
+// $6 is a tag, if requested, and $7 are codes of holds.
 const FITS = `
          coalesce(e.status = any ($2::smallint[]), false)
      and ${OF_PIPELINE}
      and ($6::text is null or exists (select from hf.label t where t.project = $1 and t.kind = 0 and t.name = '' and t.value = $6 and t.execution_id = e.id))
      and ($7::smallint[] is null or e.hold = any ($7))`;
 
-/** By what `labels` finds, in that order; then by the rest of the filter. */
+/** Lists the executions that `labels` finds, in that order, and applies the rest of the filter. */
 function listBy(labels: string): Statement {
   return statement(`
   select ${EXECUTION_COLUMNS.postgres}
@@ -86,7 +86,7 @@ const BY_NAME = listBy(
   `${LABELLED} and l.kind = any ('{1,3}') and l.name = $8 and l.value is not null union all ${LABELLED} and l.name = $8 and l.number is not null`,
 );
 
-// The newest of each code of holds, as above.
+// Finds the newest executions of each hold code, as above.
 const HELD = statement(`
   with newest as materialized (
     select r.id
@@ -133,13 +133,13 @@ function indexFor({ tag, attribute, hold }: ListExecutions): Index {
     : { by: BY_VALUE, values: [null, null, 0, '', tag] };
 }
 
-/** Equal by value and type; a range is of numbers, both bounds included. */
+/** Equality compares value and type. A range compares numbers and includes both bounds. */
 function attributeIndex(filter: AttributeFilter, checks: readonly unknown[]): Index {
   const { name, equals, min, max } = filter;
   const isRange = min !== undefined || max !== undefined;
   if (equals === undefined && !isRange) return { by: BY_NAME, values: [...checks, name] };
   if (equals !== undefined && typeof equals !== 'number') {
-    // No text and no boolean is within a range of numbers.
+    // No text or boolean is within a range of numbers.
     const kind = isRange ? -1 : typeof equals === 'boolean' ? 3 : 1;
     return { by: BY_VALUE, values: [...checks, kind, name, String(equals)] };
   }

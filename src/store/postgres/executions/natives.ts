@@ -1,4 +1,4 @@
-// Functions that scripts leave to this store, because hot verbs use them, too.
+// This store's functions for scripts. Hot verbs use them too.
 
 import { chainState } from '../../../lease/session.ts';
 import type { Natives } from '../../sql/changes.ts';
@@ -34,7 +34,7 @@ export function sweeper({ database, policy }: Parts): SweepFor {
       const { now, chains } = await loadChains(database, [session]);
       return chainState(chains[0] ?? [], now) === 'ended';
     };
-    // One sweep may have ended several that were found.
+    // An earlier sweep may already have ended this session.
     if (await isEnded()) return true;
     await sweep(database, policy, { limit: SWEEP_MAX });
     return isEnded();

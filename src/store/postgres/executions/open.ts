@@ -1,5 +1,5 @@
-// Executions on PostgreSQL: one file per verb. Verbs of owners and submit gather into flushes
-// (../committer.ts); commands and what a flush did not do are transactions of their own.
+// Executions on PostgreSQL, one file per verb. Verbs of owners and submits are batched
+// (../committer.ts). Commands, and items that a flush did not write, run in their own transactions.
 
 import type { LeasePolicy } from '../../../lease/policy.ts';
 import { systemClock } from '../../../support/clock.ts';
@@ -87,7 +87,7 @@ function othersOf(parts: Parts): Omit<ExecutionStore, Flushing> {
     ...verbsOf(gatewayOf(parts), NATIVES, sweeper(parts)),
     claim: (request) => claim(parts, request),
     submitWithin: (client, request) => submitWithin(parts, client, request),
-    // The server works while this process does, so that more at once is faster.
+    // The server works in parallel to this process, so more concurrency is faster.
     room: () => Number.POSITIVE_INFINITY,
     transact: (request) => transact(parts, request),
     list: (query) => listExecutions(database, query),

@@ -1,4 +1,4 @@
-// The guards of X-1 and X-4, as every statement of an owner has them, and how such a statement answers.
+// The guards of X-1 and X-4 that every statement of an owner contains, and the form of its result.
 
 import { type Statement, statement } from '../database.ts';
 import { lookedUp } from '../predicates.ts';
@@ -7,8 +7,9 @@ import { lookedUp } from '../predicates.ts';
 export const NOW = 'now as materialized (select hf_now() as at)';
 
 /**
- * Which of the sessions in `sessions` have not ended, nor an ancestor of theirs; locked, so that none can
- * be ended before this statement commits. Lapsed and overdue ones still write.
+ * The sessions among `sessions` that have not ended and whose ancestors have not ended. They are
+ * locked, so that none can end before this statement commits. Lapsed and overdue sessions may still
+ * write.
  */
 export function aliveOf(sessions: string): string {
   return `chain as materialized (
@@ -24,7 +25,10 @@ export function aliveOf(sessions: string): string {
   )`;
 }
 
-/** `e` is the execution, `u` the item. Only the primary key fits: `coalesce` keeps other indexes away. */
+/**
+ * `e` is the execution, `u` the item. Only the primary key fits: `coalesce` keeps the planner from
+ * other indexes.
+ */
 export function ownedBy(sessions: string): string {
   return `${lookedUp('e.id', 'u.id')}
          and e.fence = u.fence -- guard: fence
@@ -34,8 +38,8 @@ export function ownedBy(sessions: string): string {
 }
 
 /**
- * X-4: what is appended follows what is there. Whoever is overtaken meanwhile hits the primary key. What
- * is known to follow (ledger.ts) is not looked up.
+ * New events follow the stored ones (X-4). A concurrent writer with the same seq violates the
+ * primary key. If the ledger knows that they follow (ledger.ts), the statement skips this lookup.
  */
 export function follows(isKnown: boolean): string {
   return isKnown ? '' : FOLLOWS;
@@ -45,8 +49,9 @@ const FOLLOWS = `
        and (select h.seq from hf.history h where h.execution_id = u.id order by h.seq desc limit 1) = u.first - 1 -- guard: seq`;
 
 /**
- * Which items of `from` were done, in one row, since a row each would cost more than the work: how many,
- * and their places in the flush only when some are missing; `count` is how many there are.
+ * Returns in one row which items of `from` succeeded, because one row each would cost more than the
+ * work. The row contains their number, and their positions only if some are missing. `count` is the
+ * number of items.
  */
 export function answersOf(from: string, count: string): string {
   return `count(*)::integer as done, case when count(*) < ${count} then string_agg(${from}.nth::text, ',') end as which`;
@@ -54,18 +59,18 @@ export function answersOf(from: string, count: string): string {
 
 export interface AnswerRow {
   readonly done: number;
-  /** Counted from 1. */
+  /** The positions, counted from 1. */
   readonly which: string | null;
 }
 
-/** The same statement for writes that are known to follow, and for all others. */
+/** Prepares the statement twice: for writes that are known to follow, and for all others. */
 export function bothWays(make: (isKnown: boolean) => string): (isKnown: boolean) => Statement {
   const known = statement(make(true));
   const unknown = statement(make(false));
   return (isKnown) => (isKnown ? known : unknown);
 }
 
-/** One answer for each item; undefined for those that were not done. */
+/** Returns one answer per item. Undefined for items that did not succeed. */
 export function answersFrom<Answer>(
   row: AnswerRow | undefined,
   count: number,
@@ -77,7 +82,9 @@ export function answersFrom<Answer>(
   return answers;
 }
 
-/** The events of `done`: the last of each is in its own columns, those before it in JSON. */
+/**
+ * Appends the events of `done`. The last event of each has its own columns; earlier ones are JSON.
+ */
 export const APPEND_DONE = `appended as (
     insert into hf.history (execution_id, seq, at, fence, kind, name, body)
     select d.id, d.seq, (select now.at from now), d.fence, d.kind, d.name, d.body

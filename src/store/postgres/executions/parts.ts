@@ -6,7 +6,7 @@ import type { ClaimFloors } from './claim-floors.ts';
 import type { SeqLedger } from './ledger.ts';
 import type { Strays } from './strays.ts';
 
-/** What every verb of executions works with. */
+/** The objects that every verb of executions uses. */
 export interface Parts {
   readonly database: Database;
   readonly policy: LeasePolicy;
@@ -18,7 +18,9 @@ export interface Parts {
   readonly floors: ClaimFloors;
 }
 
-/** Counts the commits of execution verbs, so that a test can end the process at any of them. */
+/**
+ * Counts the commits of execution verbs, so that a test can end the process at any of them (X-24).
+ */
 export class Boundaries implements Committing {
   readonly #listener: ((phase: 'before' | 'after', n: number) => void) | undefined;
   #count = 0;

@@ -1,5 +1,5 @@
-// The places of concurrency keys (X-63). Whoever changes one has its row locked; several are locked in the
-// order of project and key.
+// The slots of concurrency keys (X-63). A transaction locks the key's row before it changes it, and
+// locks several rows in the order of project and key.
 
 import { letThrough, type Places } from '../../../execution/decide/gates.ts';
 import type { ExecutionRecord, Submission } from '../../../execution/execution.ts';
@@ -49,7 +49,7 @@ export function nameOf({ project, concurrency }: Submission): string {
   return JSON.stringify([project, concurrency?.key]);
 }
 
-/** Of all these submissions that have a concurrency key. */
+/** Locks the concurrency keys of all these submissions. */
 export async function lockPlaces(
   queries: Queries,
   submissions: readonly Submission[],
@@ -68,7 +68,8 @@ export async function lockPlaces(
   for (;;) {
     await queries.rows(MAKE_PLACES, [projects, keys, slots]);
     const rows = await queries.rows<PlaceRow & object>(LOCK_PLACES, [projects, keys]);
-    // One that was there may have been forgotten in between (X-26); what is made now is ours.
+    // Maintenance may have deleted an existing key in between (X-26). The next round inserts and
+    // locks it.
     if (rows.length === wanted.length) return new Map(rows.map(toEntry));
   }
 }
@@ -96,7 +97,8 @@ export async function savePlaces(queries: Queries, book: PlaceBook): Promise<voi
   ]);
 }
 
-// Who waits for a place of this key and for nothing else: interactive first, then the longest.
+// The next execution that waits for a slot of this key and nothing else: interactive first, then
+// the longest waiting.
 const NEXT = statement(`
   select ${EXECUTION_COLUMNS.postgres}
     from hf.execution e
@@ -114,7 +116,7 @@ const COUNT_WAITING = statement(`
 
 const TIME = statement('select hf_now() as now');
 
-/** An execution with a place has ended: the place goes on, unless the limit was lowered. */
+/** Hands on the slot of an ended execution, unless the limit was lowered. */
 export async function freePlace(
   queries: Queries,
   ended: ExecutionRecord,
@@ -127,13 +129,13 @@ export async function freePlace(
   await handOn(queries, { entry, taken: entry.places.taken - 1, now });
 }
 
-/** How many would get a place of a key that is locked, if it had this limit. */
+/** Counts the executions that would get a slot of a locked key if it had this limit. */
 export async function countHanded(
   queries: Queries,
   { places, of }: PlaceEntry,
   limit: number,
 ): Promise<number> {
-  // With the limit it has, nobody waits while a place is free.
+  // With the current limit, no execution waits while a slot is free.
   if (limit <= places.limit) return 0;
   const free = Math.max(0, limit - places.taken);
   const [row] = await queries.rows<{ n: number }>(COUNT_WAITING, [...of, free]);
@@ -141,8 +143,8 @@ export async function countHanded(
 }
 
 /**
- * X-65: with the keys locked, their limit is that of the last of these, also for those who wait. Newcomers come
- * after them.
+ * Sets the limit of locked keys to that of the last submit, also for waiting executions, which come
+ * before these submits (X-65).
  */
 export async function saveLimits(
   queries: Queries,
@@ -178,7 +180,10 @@ interface Handing {
   readonly newcomers?: string;
 }
 
-/** With the key locked: as many are taken, and free ones go to whoever waits. How many do. */
+/**
+ * Stores the number of taken slots of a locked key and hands free ones to waiting executions.
+ * Returns the number of those.
+ */
 export async function handOn(
   queries: Queries,
   { entry, taken: before, now, newcomers = NOBODY }: Handing,

@@ -1,4 +1,4 @@
-// The turns of rate keys (X-66). Whoever gives one out has the key's row locked.
+// The turns of rate keys (X-66). A transaction locks the key's row before it hands out a turn.
 
 import { type RateState, withStarts } from '../../../execution/decide/gates.ts';
 import type { Submission } from '../../../execution/execution.ts';
@@ -7,7 +7,7 @@ import { type Queries, statement } from '../database.ts';
 import { lookedUp } from '../predicates.ts';
 import { numbers, texts, uuids } from './arrays.ts';
 
-// Idle since for ever: the next turn is that of a key that was never used.
+// Time 0 means that the key was never used.
 const MAKE = statement(`
   insert into hf.rate (project, key, last_at, burst_left)
   select u.project, u.key, 0, 0
@@ -50,7 +50,7 @@ export function rateNameOf({ project, rate }: Rated): string {
   return rate === undefined ? '' : JSON.stringify([project, rate.key]);
 }
 
-/** Of all these that have a rate key. */
+/** Locks the rate keys of all these submissions. */
 export async function lockRates(
   queries: Queries,
   submissions: readonly Rated[],
@@ -67,7 +67,8 @@ export async function lockRates(
   for (;;) {
     await queries.rows(MAKE, values);
     const rows = await queries.rows<RateRow & object>(LOCK, values);
-    // One that was there may have been forgotten in between (X-26); what is made now is ours.
+    // Maintenance may have deleted an existing key in between (X-26). The next round inserts and
+    // locks it.
     if (rows.length < wanted.length) continue;
     for (const row of rows) noteState(named, row);
     return named;
@@ -86,7 +87,7 @@ interface RateRow {
 
 function noteState(book: RateBook, row: RateRow): void {
   const { project, key, burst_left: left, per_ms: perMs, late } = row;
-  // Made and never used.
+  // The key was inserted and never used.
   if (row.last_at === 0) return;
   const lastAt = row.last_at as Instant;
   const state = { lastAt, left, perMs, starts: JSON.parse(row.starts), late };
@@ -115,15 +116,15 @@ const PUT_BACK = statement(`
          has_place = true
    where e.id = any ($1::uuid[])`);
 
-/** An execution that was claimed. */
+/** A claimed execution. */
 export interface Started {
   readonly id: string;
   readonly claimed_at: number;
 }
 
 /**
- * X-68: those that were to start, by the names of their rate keys, count by the times that are in history; those that
- * were not claimed have not started. Whether there are such.
+ * Stores the starts of claimed executions under their rate keys, by the times in history (X-68).
+ * Those that were to start but were not claimed have not started. Returns true if there were any.
  */
 export async function saveStarts(
   queries: Queries,
@@ -134,7 +135,7 @@ export async function saveStarts(
     claimed,
   }: {
     readonly rates: RateBook;
-    /** As they were when they were locked. */
+    /** The states at the time of the lock. */
     readonly before: RateBook;
     readonly starting: ReadonlyMap<string, string>;
     readonly claimed: readonly Started[];

@@ -17,7 +17,7 @@ import {
 import type { Parts } from './parts.ts';
 import { write } from './write.ts';
 
-// The row is locked, not written: that is all the fence needs (X-1), and history is what grows (X-13).
+// Locks the row without writing it. The fence needs no more (X-1), and only history grows (X-13).
 const RECORD = bothWays(
   (isKnown) => `
   with ${NOW},
@@ -43,7 +43,7 @@ const RECORD = bothWays(
 
 interface RecordedRow extends AnswerRow {
   readonly at: number;
-  /** Of those that have any: their place, and how many. */
+  /** Positions and message counts of the executions that have messages. */
   readonly news: string | null;
 }
 
@@ -92,7 +92,7 @@ async function settle(parts: Parts, request: OwnerWrite): Promise<Recorded> {
     decide: decideRecord,
     answer: ({ execution, at }) => ({ kind: 'recorded', news: execution.news, at }),
   });
-  // What it started is ready; what it waits for may have a time that is sooner than any.
+  // A child is ready now, and an await may have a time that is sooner than any other.
   const isHeard = request.children !== undefined || request.awaits !== undefined;
   if (isHeard && recorded.kind === 'recorded') parts.bell.ring();
   return recorded;

@@ -12,7 +12,7 @@ import { eventColumns } from './items.ts';
 import type { Parts } from './parts.ts';
 import { lockPlaces, saveLimits } from './places.ts';
 
-/** Bulk jobs ask for many at once: they go together, as submits do. */
+/** Bulk jobs send many re-drives at once. They are batched like submits. */
 export function redriver(parts: Parts): {
   redrive(request: Redrive): Promise<RedriveAnswer>;
   close(): Promise<void>;
@@ -32,7 +32,7 @@ export function redriver(parts: Parts): {
     parts.surroundings,
   );
   return {
-    // Here too: what is decided is decided for all that go together.
+    // Checked here, before batching, because one transaction decides about the whole batch.
     async redrive(request) {
       assert(request.submit.key === undefined, 'Y-20: the key stays with what is driven again');
       return committer.push(request);
@@ -75,16 +75,16 @@ async function insertAll(
   return redriven.map((_, nth) => inserted[nth] === true);
 }
 
-// At the time at which it was submitted, as if all of it had come then.
+// Copied events get the time of the submit.
 const APPEND = statement(`
   insert into hf.history (execution_id, seq, at, kind, name, body)
   select u.id, u.seq, (select h.at from hf.history h where h.execution_id = u.id and h.seq = 1), u.kind, u.name, u.body
     from unnest($1::uuid[], $2::integer[], $3::text[], $4::text[], $5::text[]) as u(id, seq, kind, name, body)`);
 
-/** Bounds how much is sent at once; one execution may have a long history. */
+/** Bounds the size of one statement, because one execution may have a long history. */
 const EVENTS_MAX = 5_000;
 
-/** Y-20: what is reused follows `submitted`. */
+/** The reused events follow `submitted` (Y-20). */
 async function appendReused(queries: Queries, done: readonly Redriven[]): Promise<void> {
   const all = done.flatMap(({ submit, events }) =>
     events.map((event, nth) => ({ id: submit.id, seq: nth + 2, event })),

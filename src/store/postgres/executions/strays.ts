@@ -1,6 +1,7 @@
-// Claims that nobody knows of (X-25): the connection broke, and the statement may have been done all the same,
-// or may yet be, by a server or a proxy that is slow. Its rows are carried by a session that lives, so no
-// other would ever claim them. Whoever claims next with that session is given them, for as long as it lives.
+// Claims whose outcome is unknown (X-25). The connection broke, but the statement may have been
+// applied, or may still be by a slow server or proxy. A live session then carries executions that
+// it does not know of, and no other session can claim them. The session's next claim returns them,
+// for as long as it lives.
 
 import type { SessionId } from '../../../lease/names.ts';
 import type { Clock } from '../../../support/clock.ts';
@@ -10,20 +11,23 @@ import { type Queries, statement } from '../database.ts';
 import { lookedUp } from '../predicates.ts';
 import { uuids } from './arrays.ts';
 
-/** By default longer than the server lets a statement run: so long every claim looks. */
+/**
+ * For this long after a lost claim, every claim looks for strays. By default this is longer than a
+ * statement may run.
+ */
 const SUSPECT_MS = 60_000;
 
-/** After that it would be a wonder, and is looked for this seldom. */
+/** After that, strays are very unlikely, so claims look for them only this often. */
 const LOOK_MS = 20_000;
 
 interface Watch {
-  /** Fences up to here were answered before. */
+  /** Fences up to this one were returned before. */
   readonly floor: number;
-  /** What was answered since, as far as it is carried still. */
+  /** Fences returned since then that the session still carries. */
   readonly known: Set<number>;
-  /** Claims that are under way. */
+  /** The number of claims under way. */
   sent: number;
-  /** A claim was lost; until then every claim looks. */
+  /** Set when a claim was lost. Until then, every claim looks for strays. */
   suspectUntilMs?: number;
   lookedAtMs: number;
 }
@@ -44,7 +48,7 @@ const LOAD = statement(`
      and e.session_id = $1
    order by e.fence`);
 
-// What others claim when it has ended is theirs.
+// Once a session has ended, other sessions may claim its executions.
 const LIVING = statement(`
   select s.id
     from hf.session s
@@ -60,7 +64,7 @@ export class Strays {
     this.#clock = clock;
   }
 
-  /** How much is remembered: of sessions that live, and of what they carry. */
+  /** The number of remembered sessions and claims. */
   get size(): { readonly sessions: number; readonly known: number } {
     const watches = [...this.#watches.values()];
     return {
@@ -69,7 +73,7 @@ export class Strays {
     };
   }
 
-  /** A claim of this session is on its way: what it gets is above all that was answered before. */
+  /** A claim of this session starts. Its fences are greater than all that were returned before. */
   sent(session: SessionId): void {
     const watch = this.#watches.get(session);
     if (watch !== undefined) watch.sent += 1;
@@ -79,7 +83,7 @@ export class Strays {
     }
   }
 
-  /** It was, or was known not to be done. */
+  /** The claim was answered, or certainly not applied. */
   answered(session: SessionId): void {
     const watch = this.#watches.get(session);
     if (watch === undefined) return;
@@ -87,7 +91,7 @@ export class Strays {
     if (watch.sent === 0 && watch.suspectUntilMs === undefined) this.#watches.delete(session);
   }
 
-  /** It was not, and may have been done. */
+  /** The claim was not answered and may have been applied. */
   suspect(session: SessionId): void {
     const watch = this.#watches.get(session);
     if (watch === undefined) return;
@@ -95,7 +99,7 @@ export class Strays {
     watch.suspectUntilMs = this.#clock.monotonicMs() + SUSPECT_MS;
   }
 
-  /** Notes what is answered; leaves out what was answered before, as a stray. */
+  /** Notes the returned claims, and omits those that were already returned as strays. */
   answering(session: SessionId, claims: readonly Claimed[]): readonly Claimed[] {
     for (const { fence } of claims) this.#highest = Math.max(this.#highest, fence);
     const known = this.#watches.get(session)?.known;
@@ -105,7 +109,7 @@ export class Strays {
     return fresh;
   }
 
-  /** What this session carries and was never told. */
+  /** Returns the executions that this session carries and was never given. */
   async find(queries: Queries, session: SessionId): Promise<readonly Claimed[]> {
     const watch = this.#watches.get(session);
     if (watch?.suspectUntilMs === undefined) return [];
@@ -113,7 +117,7 @@ export class Strays {
     if (now > watch.suspectUntilMs && now < watch.lookedAtMs + LOOK_MS) return [];
     const before = [...watch.known];
     const rows = await queries.rows<{ id: string; fence: number }>(CARRIED, [session, watch.floor]);
-    // Only what was asked for and done counts: a server that was away has said nothing.
+    // Only a successful read counts: an unavailable server proves nothing.
     watch.lookedAtMs = now;
     const carried = new Set(rows.map(({ fence }) => fence));
     for (const fence of before) if (!carried.has(fence)) watch.known.delete(fence);

@@ -63,7 +63,7 @@ function insertAll(
 
 const TIME = statement('select hf_now() as now');
 
-/** J-1: of jobs. */
+/** Writes the audit records of started jobs (J-1). */
 async function noteStarts(queries: Queries, started: readonly (Submit & Audited)[]): Promise<void> {
   if (started.length === 0) return;
   const [time] = await queries.rows<{ now: number }>(TIME, []);
@@ -73,7 +73,7 @@ async function noteStarts(queries: Queries, started: readonly (Submit & Audited)
   }
 }
 
-/** who is there with this id or key. */
+/** Finds the execution that has this id or key. */
 async function settle(parts: Parts, request: Submit & Audited): Promise<SubmitAnswer> {
   const settled = await play(parts.database, answerSubmit(request));
   if (settled !== undefined) return settled;
@@ -83,7 +83,7 @@ async function settle(parts: Parts, request: Submit & Audited): Promise<SubmitAn
 
 const NO_TRANSACTION = '25P01';
 
-/** with its savepoint, so that a lost race leaves the caller's transaction as it was. */
+/** Uses a savepoint, so that a lost race leaves the caller's transaction as it was. */
 export async function submitWithin(
   { database }: Parts,
   given: TransactionClient,

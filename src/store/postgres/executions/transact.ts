@@ -14,7 +14,7 @@ import { lend } from './lent-connection.ts';
 import type { Parts } from './parts.ts';
 import { appendEvents, carryOut, type LockedView, lockForOwner } from './write.ts';
 
-/** X-23: the user's work runs on the connection whose transaction appends. */
+/** The user's work runs on the connection whose transaction appends (X-23). */
 export async function transact<Result>(
   parts: Parts,
   request: Transact<Result>,
@@ -42,10 +42,11 @@ interface Run<Result> {
   readonly view: LockedView;
 }
 
-// To lock a row is to have a transaction id; it changes when the work ends the transaction by itself.
+// Locking a row assigns a transaction id. It changes if the work ends the transaction by itself.
 const TRANSACTION = statement('select pg_current_xact_id_if_assigned()::text as id');
 
-// Between two statements of the work; then the server ends the transaction, so that a frozen worker is replaced (P4).
+// Limits the pause between two statements of the work. After it, the server ends the transaction,
+// so that another worker can replace a frozen one (P4).
 const BEGUN = statement(`
   select pg_current_xact_id_if_assigned()::text as id,
          set_config('idle_in_transaction_session_timeout', '${WORK_IDLE_MS_MAX}', true)`);
@@ -64,7 +65,8 @@ async function runWork<Result>(
   try {
     result = await request.work(lent.connection);
     events = historyEvents(request.events(result), { seq, at: now, fence });
-    // Throws, too, when the work caught an error of the server: such a transaction can only be undone.
+    // This also throws if the work caught a server error: such a transaction can only be rolled
+    // back.
     const { rows } = (await lent.connection.query(TRANSACTION.text)) as { rows: typeof begun };
     if (rows[0]?.id !== begun[0]?.id) {
       throw new InvalidInput('The work ended the transaction that it runs in. Leave it open.');

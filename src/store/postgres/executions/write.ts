@@ -1,5 +1,5 @@
-// An owner's write in a transaction of its own: what a flush did not do, and what carries more than
-// events. It locks, reads, lets the pure decision of the verb decide, and does what that says.
+// An owner's write in its own transaction, for items that a flush did not write or that contain
+// more than events. It locks, reads, calls the verb's pure decision and applies it.
 
 import type { OwnerDecision, OwnerView } from '../../../execution/decide/owner.ts';
 import { type ExecutionRecord, isTerminal } from '../../../execution/execution.ts';
@@ -22,7 +22,8 @@ import { eventColumns } from './items.ts';
 import { aliveOf } from './owner-guards.ts';
 import type { Parts } from './parts.ts';
 
-// Sessions first, as in every write of an owner; the end of one waits for this transaction.
+// Locks sessions first, as every write of an owner does. The end of a session waits for this
+// transaction.
 const LOCK = statement(`
   with ${aliveOf('array[$1::uuid]')}
   select ${EXECUTION_COLUMNS.postgres}, e.early, hf_now() as now
@@ -31,7 +32,7 @@ const LOCK = statement(`
      and (select cardinality(a.ids) >= 0 from alive a)
      for no key update of e`);
 
-// A statement of its own: what it sees was committed before the lock was had.
+// A separate statement sees everything committed before the lock.
 const VIEW = statement(`
   select hf_now() as now, ${POSTGRES.lastIssued} as last_issued, ${POSTGRES.chainOf('$2')} as holder,
          coalesce((select h.seq from hf.history h where h.execution_id = $1 order by h.seq desc limit 1), 0) as last_seq,
@@ -53,7 +54,7 @@ interface ViewRow {
 
 export interface LockedView extends OwnerView {
   readonly now: Instant;
-  /** It was answered before it asked (W-9). */
+  /** An answer arrived before its await opened (W-9). */
   readonly isEarly: boolean;
 }
 
@@ -91,9 +92,9 @@ export interface Deed<Request, Answer> {
     now: Instant,
   ): OwnerDecision | { readonly kind: 'refuse'; readonly refusal: NewsRefusal };
   answer(done: { readonly execution: ExecutionRecord; readonly at: Instant }): Answer;
-  /** What else the verb does, in the same transaction. */
+  /** The verb's other writes, in the same transaction. */
   also?(queries: Queries, change: Change): Promise<void>;
-  /** How the claim ends by it. */
+  /** The outcome of the claim, if the write ends it. */
   readonly previous?: number;
 }
 
@@ -122,14 +123,17 @@ export async function write<Request extends OwnerWrite, Answer>(
     await deed.also?.(queries, { before, after: execution, now, isEarly });
     return { keep: true, result: deed.answer({ execution: told, at: now }) };
   }, parts.boundaries);
-  // Refused, or let go, or its next event known to be elsewhere: the row says what comes next.
+  // The write was refused, ended the claim, or left the next seq unknown. Later writes look it up.
   parts.ledger.forget(request);
   const refused = answer as Refused;
   if (refused.kind === 'refused') await haltIfAhead(parts.database, request.fence, refused);
   return answer as Answer;
 }
 
-/** What a write brings besides its events. The execution, as it is then: an await may be answered already. */
+/**
+ * Writes the other contents of a request. Returns the execution afterwards, because an await may
+ * already have its answer.
+ */
 export async function carryOut(
   queries: Queries,
   {
@@ -147,7 +151,7 @@ export async function carryOut(
   if (attachments !== undefined) {
     await saveAttachments(queries, { id: request.id, attachments, at: now });
   }
-  // What has ended waits for nothing.
+  // An ended execution must not have open awaits.
   if (awaits.length === 0 || isTerminal(execution.status)) return execution;
   return play(queries, openAwaits(execution, awaits, now));
 }
@@ -162,7 +166,7 @@ const ATTACH = statement(`
          sealed_by = excluded.sealed_by,
          bytes     = excluded.bytes`);
 
-/** The newest of a name stays. */
+/** A new attachment replaces an older one of the same name. */
 async function saveAttachments(
   queries: Queries,
   given: {

@@ -1,4 +1,4 @@
-// A schema opened for a move: sealed or not.
+// Opens a schema for export or import, sealed or not.
 
 import type { MoveStore, SealStore } from '../../../features/export/port.ts';
 import { resolvePolicy } from '../../../lease/policy.ts';
@@ -30,7 +30,7 @@ export async function openPostgresMove(options: PostgresStoreOptions): Promise<M
   const pg = await loadDriver();
   const pool = poolOf(options, pg);
   const nowSql = options.nowSql ?? STORE_NOW_SQL;
-  // Inserts are made for so many rows as there are: to prepare them would only fill the server.
+  // Inserts differ by their number of rows, so preparing them would only fill the server's memory.
   const settings = settingsOf(options);
   const database = new Database(pool, { schema, nowSql, prepare: false, settings });
   try {
@@ -57,7 +57,10 @@ export async function openPostgresMove(options: PostgresStoreOptions): Promise<M
 
 const SURROUNDINGS = { clock: systemClock, random: systemRandom, timers: systemTimers };
 
-/** Repeated for a while: under load the locks of all tables are seldom had at once, and repeating is safe. */
+/**
+ * Repeats for a while, because under load the locks of all tables are seldom free at once.
+ * Repeating is safe.
+ */
 export function sealsOf(database: Database): SealStore {
   return {
     seal: (request) =>

@@ -1,5 +1,5 @@
-// Rows of a sealed schema that leave it, and rows that come in: how the tables of PostgreSQL differ from what is
-// exported, and how its types become those of an export: numbers, text, bytes, null.
+// Exports the rows of a sealed schema and imports rows. It maps PostgreSQL's tables and types to
+// the exported format: numbers, text, bytes, null.
 
 import type { ClientBase } from 'pg';
 import type { Cell, Dumped, Load, LoadAnswer, MovedRows } from '../../../features/export/port.ts';
@@ -19,13 +19,13 @@ import { liftFences } from '../recover.ts';
 import { lockAll, readSeal, refuseSealed } from './seal.ts';
 
 const DIFFERS: Readonly<Record<string, Differs>> = {
-  // Says something of the last heartbeat, and no session of a sealed store has another.
+  // The column describes the last heartbeat, and a sealed store receives none.
   session: { writes: { rejoined: 'false' } },
-  // Follows from the other and the policy; the units that are free are two (G-4).
+  // The column follows from `until` and the policy: two units are free (G-4).
   flap: { writes: { damped_until: `:until - ${2 * DEFAULT_POLICY.flapUnitMs}` } },
 };
 
-/** Names and types. */
+/** Column names and their types. */
 type Columns = ReadonlyMap<string, string>;
 
 const FOUND = statement(`
@@ -61,7 +61,7 @@ function selecting(table: string, found: Columns, columns: readonly string[]): s
   return `select ${parts.join(', ')} from hf.${table} t`;
 }
 
-/** An insert of so many rows, whose values are numbered row by row in the order of `given`. */
+/** Builds an insert for this many rows. Values are numbered row by row in the order of `given`. */
 function inserting(
   table: string,
   {
@@ -96,10 +96,12 @@ function numbered(expression: string, { found, given, nth }: Numbering): string 
 
 // Export ---------------------------------------------------------------------------------------
 
-// After the seal nothing changes; this is for one that is unsealed while it is read.
+// Nothing changes after the seal. The snapshot protects a reader while another process unseals the
+// store.
 const ONE_MOMENT = statement('set transaction isolation level repeatable read, read only');
 
-// The reader of the rows may be slow. It holds no lock that another process needs, because the store is sealed.
+// The reader of the rows may be slow. It holds no lock that another process needs, because the
+// store is sealed.
 const PATIENTLY = statement(`select set_config('idle_in_transaction_session_timeout', '0', true)`);
 
 const COUNTERS = statement(`
@@ -154,7 +156,7 @@ async function* rowsOf(
 
 // Import ---------------------------------------------------------------------------------------
 
-/** PostgreSQL takes so many in one statement. */
+/** PostgreSQL accepts at most 65,535 parameters per statement. */
 const VALUES_MAX = 60_000;
 
 const NOT_EMPTY = statement(
@@ -163,7 +165,7 @@ const NOT_EMPTY = statement(
   ).join(' union all '),
 );
 
-// Not transactional, and need not be: a load that is undone leaves a gap.
+// `setval` is not transactional and need not be: a rollback leaves a gap.
 const LIFT = statement(`
   select setval('hf.fence', greatest($1::bigint, case when f.is_called then f.last_value else f.last_value - 1 end), true)
     from hf.fence f
@@ -179,7 +181,7 @@ const EVENTS_GO_ON = statement(`
    where m.id = 1
      and (select count(*) from told) >= 0`);
 
-/** One transaction, whatever comes (EX-8). */
+/** Everything happens in one transaction (EX-8). */
 export async function load({ database, schema }: Schema, request: Load): Promise<LoadAnswer> {
   return database.attempt<LoadAnswer>(async (queries) => {
     await refuseSealed(queries);
@@ -212,7 +214,7 @@ function toValue(cell: Cell): unknown {
   return cell instanceof Uint8Array ? Buffer.from(cell) : cell;
 }
 
-/** T-3: above every fence of the store that it was; events go on where they were. */
+/** Continues above every fence of the old store (T-3). Event numbers continue too. */
 async function goOn(queries: Queries, request: Load): Promise<number> {
   const { counters, actor, reason } = request;
   await queries.rows(LIFT, [Math.max(counters.fence, counters.halted ?? 0)]);

@@ -15,20 +15,25 @@ import { liftFences } from '../recover.ts';
 
 const TABLES = sealedTables('postgres');
 
-// EX-2: waits for every transaction that has written and keeps new ones waiting. What was under way is
-// committed before the seal, and so exported, or finds the triggers when it goes on.
+// Waits for every transaction that has written, and keeps new ones waiting (EX-2). A write under
+// way commits before the seal and is exported, or meets the triggers later.
 const LOCK_ALL = statement(
   `lock table ${TABLES.map((name) => `hf.${name}`).join(', ')} in share row exclusive mode`,
 );
 
-/** Others may lock in another order; whoever gives up first lets the others go on. */
+/**
+ * Other transactions may lock in another order. The first one to give up lets the others continue.
+ */
 const GIVE_UP_SOON = statement("set local lock_timeout = '2s'");
 
 export function readSeal(queries: Queries): Promise<Seal | undefined> {
   return play(queries, read());
 }
 
-/** Instead of whatever else would be said: at the start (EX-7), and where a refusal was read from what the seal ended. */
+/**
+ * Throws instead of any other refusal: when a store opens (EX-7), and after a refusal that read
+ * rows which the seal ended.
+ */
 export async function refuseSealed(queries: Queries): Promise<void> {
   const found = await readSeal(queries);
   if (found !== undefined) throw new StoreSealed(describeSeal(found));
@@ -39,7 +44,7 @@ export async function lockAll(queries: Queries): Promise<void> {
   await queries.rows(LOCK_ALL, []);
 }
 
-/** In a transaction of its own. */
+/** Runs in its own transaction. */
 export async function seal(queries: Queries, request: SealRequest): Promise<SealAnswer> {
   const before = await readSeal(queries);
   if (before !== undefined) return { kind: 'already', seal: before };
@@ -49,7 +54,10 @@ export async function seal(queries: Queries, request: SealRequest): Promise<Seal
   return answer;
 }
 
-/** For writers of whatever build, and for those of none. Made now, so that nobody pays for it before. */
+/**
+ * Adds triggers that refuse writes of every build, and of other programs. They are created only
+ * now, so that an open store does not pay for them.
+ */
 async function closeTables(queries: Queries, sentence: string): Promise<void> {
   const text = `'${sentence.replaceAll("'", "''")}'`;
   const body = `begin raise exception using errcode = '${SEALED_STATE}', message = ${text}; end`;
@@ -77,7 +85,7 @@ async function openTables(queries: Queries): Promise<void> {
   await queries.rows(statement('drop function if exists hf.refuse_sealed()'), []);
 }
 
-/** In a transaction of its own. */
+/** Runs in its own transaction. */
 export async function unseal(queries: Queries, request: UnsealRequest): Promise<UnsealAnswer> {
   await lockAll(queries);
   const was = await readSeal(queries);
