@@ -1,4 +1,4 @@
-// The Lua of acquire: who may enter, and the grant. Looks at everything first, then writes.
+// The Lua script of acquire. It reads everything first, then decides and writes the grant.
 
 import { type AcquireView, answerGrant, decideAcquire } from '../../lease/decide/acquire.ts';
 import { toFence } from '../../lease/fence.ts';
@@ -24,7 +24,7 @@ import { toChain, toLease } from './records.ts';
 import { onKnownServer, SAME_SERVER } from './recover.ts';
 import { breakerArguments, breakerLua, MARK_ENDED, RECLAIM } from './sweep.ts';
 
-/** V-5: for whom a yield keeps the key, whether or not the end is in the record yet. */
+/** The reservation after a yield, whether or not the end is in the record yet (V-5). */
 const RESERVATION = `
   local function reservation_after(lease, ended, reservationMs)
     if lease.ended then return lease.reservation end
@@ -33,7 +33,10 @@ const RESERVATION = `
   end
 `;
 
-/** G-4: the owner that lost the term by expiry is charged one unit. Says what src/lease/flap.ts says. */
+/**
+ * Charges one unit to the owner that lost the term by expiry (G-4). It must match
+ * src/lease/flap.ts.
+ */
 const CHARGE = `
   local function charge(key, owner, when)
     local unit = when.flapUnitMs
@@ -45,7 +48,10 @@ const CHARGE = `
   end
 `;
 
-/** The record after a grant: everything the successor learns is captured in this one step (A-1, A-2). */
+/**
+ * Builds the record after a grant. One step captures everything that the successor learns (A-1,
+ * A-2).
+ */
 const GRANT = `
   local function grant(before, asked, when)
     local lease = {
@@ -65,12 +71,12 @@ const GRANT = `
       if ended.exit == 'expired' then charge(asked.key, before.owner, when) end
       redis.call('ZREM', RETIRED, asked.key)
     end
-    -- K-5: the checkpoint that broke its readers is gone.
+    -- Going back discards the newest checkpoint (K-5).
     if asked.goesBack and lease.before then
       redis.call('HDEL', BYTES, asked.key .. NUL .. lease.checkpoint.slot)
       lease.checkpoint, lease.before, lease.losses = lease.before, nil, 0
     end
-    -- T-2: minted here, where nothing else runs.
+    -- Minted here, while no other script runs (T-2).
     lease.fence = digits(redis.call('HINCRBY', META, 'fence', 1))
     redis.call('ZADD', LISTED, 0, asked.key)
     redis.call('ZADD', CARRIED, 0, lease.session .. ':' .. asked.key)
@@ -110,7 +116,7 @@ export const ACQUIRE: Script = script(`
     and has_authority(own, now)     -- guard: alive
     and not halted                  -- guard: halted
 
-  -- E-4: who is overdue and in the way is expired here, by what is stored and not by what was seen.
+  -- Expires overdue sessions that are in the way, after checking the stored records (E-4).
   local overdue = lease and overdue_in(holder, now) or {}
   if isEntitled and #overdue > 0 and not end_of(lease, holder, now) then
     if not is_same_server(seen) then return { 'moved' } end
@@ -143,16 +149,16 @@ export const ACQUIRE: Script = script(`
 
   if isOpen then
     if not is_same_server(seen) then return { 'moved' } end
-    -- E-3: an end that nobody has written down gets its event now.
+    -- If the end of the previous term was not recorded, write it with its event now (E-3).
     if lease and not lease.ended then end_term(lease, ended, when) end
     local asked = { key = key, attempt = attempt, owner = me, goesBack = goesBack }
     asked.tenureMsMax = tonumber(given(ARGV[8]) or '')
     lease, lease_text = grant(lease, asked, when)
     return answer('granted')
   end
-  -- A-3: the same attempt by the same session is answered with the same term.
+  -- The same attempt by the same session gets the same term (A-3).
   if isSameAttempt and not ended and lease.session == session then return answer('replay') end
-  -- A-7: where waiting cannot help nobody is let wait.
+  -- A caller cannot wait where waiting does not help (A-7).
   local helps = mayWait and isEntitled
     and not (isSameAttempt and ended)                                               -- guard: used
     and (not ended or ended.exit ~= 'retired' or reopens)                           -- guard: for-good
@@ -175,7 +181,7 @@ type AcquireReply = readonly [
   halted: Buffer | null,
 ];
 
-/** A-1: one script that answers with everything. */
+/** Acquires in one script and returns everything about the term (A-1). */
 export function acquire(
   database: Database,
   policy: LeasePolicy,
@@ -243,7 +249,7 @@ function viewOf(reply: AcquireReply, policy: LeasePolicy) {
   const hasBytes = ['granted', 'replay'].includes(kind.toString());
   const view: AcquireView = {
     own: toChain(own),
-    // A refusal has no need of them.
+    // A refusal does not need the bytes.
     lease: toLease(hasBytes ? { record, bytes } : { record }),
     holder: toChain(holder),
     ahead,

@@ -1,4 +1,4 @@
-// Options of the Redis store, and how they become a connected client.
+// Options of the Redis store, and the client made from them.
 
 import type { LeasePolicy } from '../../lease/policy.ts';
 import { type Fault, InvalidInput, OutcomeUnknown, StoreUnavailable } from '../../support/fault.ts';
@@ -22,7 +22,7 @@ export interface RedisClient {
   duplicate(): unknown;
 }
 
-/** The connection that hears hints. */
+/** The connection that receives hints. */
 export interface RedisListener {
   connect(): Promise<unknown>;
   subscribe(channel: string, listener: (message: string) => void): Promise<unknown>;
@@ -76,7 +76,7 @@ export function durabilityOf(options: RedisStoreOptions): 'aof' | 'any' {
 
 export interface Connected {
   readonly client: RedisClient;
-  /** Why there is no connection now; undefined where that is not known. */
+  /** Returns the reason why there is no connection, or undefined if it is unknown. */
   whyOffline(): unknown;
   close(): Promise<void>;
 }
@@ -86,7 +86,7 @@ export async function connect(options: RedisStoreOptions): Promise<Connected> {
   if ((url === undefined) === (client === undefined)) {
     throw new InvalidInput('openRedisStore: give either url or client.');
   }
-  // Whoever brought the client closes it.
+  // The caller closes its own client.
   if (client !== undefined) {
     return {
       client: checked(client),
@@ -119,7 +119,8 @@ async function connectTo(url: string, options: RedisStoreOptions): Promise<Conne
   const client = createClient({
     url,
     name: 'holdfast',
-    // A verb that cannot be sent now is known not to have been done; it must not be sent later.
+    // A command that cannot be sent now must fail at once. Sending it later would make its outcome
+    // unknown.
     disableOfflineQueue: true,
     pingInterval: Math.ceil(silenceMs / 3),
     commandOptions: { timeout: 0 },
@@ -130,14 +131,15 @@ async function connectTo(url: string, options: RedisStoreOptions): Promise<Conne
     },
   });
   let offline: unknown;
-  // Commands under way are rejected by themselves; those that come meanwhile are told this.
+  // The client rejects commands under way by itself. New ones fail with this error.
   client.on('error', (error) => {
     offline = error;
   });
   client.on('ready', () => {
     offline = undefined;
   });
-  // The driver limits the time of the connection only, and goes on waiting after an answer that is not Redis's.
+  // The driver limits only the time to connect, and keeps waiting after a reply that is not
+  // Redis's.
   const failed = Promise.withResolvers<never>();
   client.once('error', failed.reject);
   const cancel = systemTimers.after(connectTimeout, () =>
@@ -157,7 +159,7 @@ async function connectTo(url: string, options: RedisStoreOptions): Promise<Conne
     client: client as unknown as RedisClient,
     whyOffline: () => offline,
     close: async () => {
-      // What is under way is waited for, and no longer than a silent connection is.
+      // Waits for commands under way, but no longer than for a silent connection.
       const patience = new AbortController();
       const answered = client.isReady ? client.close().catch(() => undefined) : undefined;
       await Promise.race([answered, systemTimers.pause(silenceMs, patience.signal)]);
@@ -167,7 +169,7 @@ async function connectTo(url: string, options: RedisStoreOptions): Promise<Conne
   };
 }
 
-/** Who has no connection yet has asked for nothing. */
+/** Without a connection, no command was sent. */
 function notConnected(fault: Fault, url: string): Fault {
   const isTimeout = fault.message.includes('Connection timeout');
   if (!(fault instanceof OutcomeUnknown) && !isTimeout) return fault;
@@ -188,7 +190,7 @@ function notConnected(fault: Fault, url: string): Fault {
   );
 }
 
-/** Many clients lose a server at once; they do not come back at once. */
+/** Many clients lose a server at once. The jitter keeps them from reconnecting at once. */
 function pauseBefore(retries: number): number {
   return jittered(systemRandom, Math.min(25 * 2 ** retries, 500), 0.25);
 }

@@ -1,5 +1,5 @@
-// The thin layer over the client: scripts by their digest, and the translation of the client's errors
-// into the three faults a store may throw.
+// A thin layer over the client. It runs scripts by digest, and maps the client's errors to the
+// three faults that a store may throw.
 
 import { Fault, OutcomeUnknown, StoreUnavailable } from '../../support/fault.ts';
 import type { RedisClient } from './connect.ts';
@@ -9,11 +9,11 @@ import { factsOf, type ServerConfig, type ServerFacts, TELL_SERVER } from './ser
 export type Argument = string | number | Uint8Array;
 
 interface DatabaseConfig {
-  /** What all keys begin with, braces included. */
+  /** The prefix of all keys, including the braces. */
   readonly prefix: string;
-  /** Lua for the server's time in whole milliseconds. Tests bring a clock that they can move. */
+  /** Lua for the server's time in whole milliseconds. Tests pass a clock that they can move. */
   readonly nowLua: string;
-  /** Why there is no connection now, as far as the client knows. */
+  /** Returns the reason why there is no connection, as far as the client knows. */
   readonly whyOffline: () => unknown;
 }
 
@@ -21,11 +21,11 @@ const SETTINGS = ['appendfsync', 'no-appendfsync-on-rewrite', 'dir', 'port', 'un
 
 export class Database {
   readonly #client: RedisClient;
-  /** The same client, answering with bytes. */
+  /** The same client, with replies as bytes. */
   readonly #bytes: RedisClient;
   readonly #config: DatabaseConfig;
   readonly #scripts: Map<Script, FilledScript & { readonly keys: string[] }> = new Map();
-  /** Told of every fence that this client gets to know. */
+  /** Called for every fence that this client learns. */
   onFence: (fence: number) => void = () => undefined;
   #seen = 0;
 
@@ -35,7 +35,7 @@ export class Database {
     this.#config = config;
   }
 
-  /** The highest fence that this client was told, or found issued when it came. */
+  /** The highest fence that this client was granted, or found issued when it connected. */
   get seen(): number {
     return this.#seen;
   }
@@ -49,7 +49,10 @@ export class Database {
     return `${this.#config.prefix}:${name}`;
   }
 
-  /** One round trip; two when the server does not know the script yet. Text comes as bytes. */
+  /**
+   * Runs a script in one round trip, or in two if the server does not know it yet. Text arrives as
+   * bytes.
+   */
   async run<Reply>(script: Script, values: readonly Argument[]): Promise<Reply> {
     const { sha, text, keys } = this.#filled(script);
     const options = { keys, arguments: values.map(toArgument) };
@@ -65,7 +68,7 @@ export class Database {
     }
   }
 
-  /** "The client is offline" is not why it is. */
+  /** "The client is offline" does not name the cause, so use the connection's last error. */
   #toFault(cause: unknown): Fault {
     const why = OFFLINE.test(messageOf(cause)) ? this.#config.whyOffline() : undefined;
     return toFault(why ?? cause, why !== undefined);
@@ -76,7 +79,7 @@ export class Database {
     return factsOf(info.join('\n'), await this.#readSettings());
   }
 
-  /** A setting that may not be asked for is not known. */
+  /** A setting that the user may not read counts as unknown. */
   async #readSettings(): Promise<ServerConfig> {
     const pairs = await Promise.all(
       SETTINGS.map(async (name) => {
@@ -98,7 +101,7 @@ export class Database {
   }
 }
 
-/** `RESP_TYPES.BLOB_STRING` of the client, which is the byte that such an answer begins with. */
+/** `RESP_TYPES.BLOB_STRING` of the client: the first byte of such a reply. */
 const BLOB_STRING = 36;
 
 function toArgument(value: Argument): string | Buffer {
@@ -107,12 +110,12 @@ function toArgument(value: Argument): string | Buffer {
   return Buffer.from(value.buffer, value.byteOffset, value.byteLength);
 }
 
-/** The first word of what a script returns. */
+/** Returns the first word of a script's reply. */
 export function kindOf(reply: readonly unknown[]): string {
   return String(reply[0]);
 }
 
-/** An argument that may be left out, as `given` reads it in a script. */
+/** Encodes an optional argument. `given` decodes it in the script. */
 export function optional(value: string | undefined): string {
   return value === undefined ? '' : `=${value}`;
 }
@@ -121,26 +124,29 @@ function messageOf(cause: unknown): string {
   return cause instanceof Error ? cause.message : String(cause);
 }
 
-/** Said by a server that did not begin, or by the first write of a script, before which nothing was. */
+/**
+ * The server returns these before it runs the script, or at the script's first write. In both cases
+ * nothing was written.
+ */
 const FOR_NOW =
   /(?:^|[ -])(LOADING|BUSY|OOM|READONLY|MASTERDOWN|NOREPLICAS|MISCONF|CLUSTERDOWN|TRYAGAIN|MOVED|ASK) /;
 
-/** Waiting does not help: a person must set a password or a right. */
+/** Waiting does not help: an operator must set a password or a right. */
 const DENIED = /(?:^|[ -])(NOAUTH|WRONGPASS|NOPERM) /;
 
-/** What the client says while it has no connection. */
+/** The client's error while it has no connection. */
 const OFFLINE = /^The client is (closed|offline)/;
 
-/** Certificates that Node does not trust, by the codes of its errors. */
+/** Error codes of Node for certificates that it does not trust. */
 const CERTIFICATE = /CERT|^UNABLE_TO_|^SELF_SIGNED/;
 
-/** What a client says of commands that it never put on the wire. */
+/** The client's errors for commands that it never sent. */
 const NEVER_SENT =
   /^(The client is (closed|offline)|The command was aborted|Connection timeout|The queue is full|All the root nodes are unavailable|connect |getaddrinfo )/;
 
 /**
- * What an error of the client means for the caller: was it done, or not, or is that unknown? `unsent`: it
- * is known not to have left.
+ * Maps a client error to a fault: done, not done, or unknown. Pass `unsent` if the command
+ * certainly did not leave.
  */
 export function toFault(cause: unknown, unsent = false): Fault {
   if (cause instanceof Fault) return cause;

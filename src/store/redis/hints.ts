@@ -1,9 +1,9 @@
-// Hints that a key may have become free: the scripts publish them, when a session waits, and one
-// connection listens. A hint may be lost: waiters poll as well.
+// Hints that a key may be free. The scripts publish them if a session waits, and one connection
+// listens. A hint may be lost, so waiters also poll.
 //
-// The same connection is what remembers the epoch when all keys are deleted: each client subscribes to a
-// channel that is named after the epoch it knows, and the script that begins a new store asks the server
-// which of these have a subscriber (T-3).
+// The same connection preserves the epoch if all keys are deleted. Each client subscribes to a
+// channel named after the epoch that it knows. The script that begins a new store asks the server
+// which of these channels have a subscriber (T-3).
 
 import { epochOf } from '../../lease/fence.ts';
 import type { LeaseKey } from '../../lease/names.ts';
@@ -25,7 +25,10 @@ export class Hints {
     this.#epochChannel = keyOf('meta:epoch:');
   }
 
-  /** Resolves when the server knows that this client knows of the epoch of this fence, or cannot be told. */
+  /**
+   * Subscribes to the channel of this fence's epoch. Resolves when the server knows it, or cannot
+   * be reached.
+   */
   async announce(fence: number): Promise<void> {
     const epoch = epochOf(fence);
     if (this.#closed || (epoch <= this.#epoch && this.#listening !== undefined)) return;
@@ -40,7 +43,7 @@ export class Hints {
     return this.#listeners.listen(listener);
   }
 
-  /** Whether or not it is connected yet: with a server that is away it never will be. */
+  /** Closes even if it is not connected yet, because an unavailable server would never connect. */
   close(): void {
     this.#closed = true;
     this.#listeners.clear();
@@ -48,7 +51,7 @@ export class Hints {
     this.#listening = undefined;
   }
 
-  /** A connection that is lost is opened again by the client; until it is, polling goes on. */
+  /** The client reopens a lost connection. Until then, waiters only poll. */
   async #open(): Promise<void> {
     const listening = this.#client.duplicate() as RedisListener;
     this.#listening = listening;
@@ -66,13 +69,13 @@ export class Hints {
     drop(listening);
   }
 
-  /** Nothing is ever published there. */
+  /** No message is ever published on this channel. */
   async #subscribeToEpoch(listening: RedisListener): Promise<void> {
     await listening.subscribe(`${this.#epochChannel}${this.#epoch}`, () => undefined);
   }
 }
 
-/** Some kinds of clients throw when they are told twice, some answer later. */
+/** Some clients throw if they are destroyed twice, some reject later. */
 function drop(listening: RedisListener): void {
   Promise.resolve()
     .then(() => listening.destroy())

@@ -1,29 +1,29 @@
-// A verb is one Lua script: Redis runs nothing beside it, so what it looks at is what it acts on, and
-// the snapshot that a refusal is explained from is the one that refused.
+// Each verb is one Lua script. Redis runs one script at a time, so a script acts on exactly what it
+// reads, and a refusal is explained from the same snapshot.
 //
-// A script names keys of the store in capitals, and is told exactly those that it names. All of them
-// are in one hash slot. It does not undo itself when it fails: every script looks first and writes
-// last, with nothing in between that can fail.
+// A script names the store's keys in capitals and receives exactly those. All of them are in one
+// hash slot. Redis does not undo a script that fails, so every script reads first and writes last,
+// with nothing in between that can fail.
 
 import { createHash } from 'node:crypto';
 import { FENCE_ORIGIN } from '../../lease/fence.ts';
 import { NOTICES_PER_EPOCH } from '../../lease/session.ts';
 
-/** What is kept where. README.md says what is in each. */
+/** The names of the store's keys. README.md describes their contents. */
 const KEY_NAMES: readonly string[] = [
   ...['META', 'SESSIONS', 'LEASES', 'BYTES', 'LISTED', 'KNOWN', 'OPEN', 'LIVING', 'EXTENDED'],
   ...['ENDED', 'EXPIRED', 'SETTLING', 'CARRIED', 'FAMILIES', 'DEADLINES', 'RETIRED'],
   ...['LINE', 'TICKETS', 'FLAPS', 'EVENTS'],
 ];
 
-/** Lua, written with `hf_wall()` for the server's time in whole milliseconds. */
+/** Lua source. `hf_wall()` returns the server's time in whole milliseconds. */
 export interface Script {
   readonly text: string;
-  /** The last parts of the keys' names, in the order of KEYS. */
+  /** The last parts of the key names, in the order of KEYS. */
   readonly keys: readonly string[];
 }
 
-/** A script with its clock filled in, as a server knows it. */
+/** A script with its clock filled in, and its digest on the server. */
 export interface FilledScript {
   readonly text: string;
   readonly sha: string;
@@ -38,7 +38,7 @@ export function script(body: string): Script {
   };
 }
 
-/** The body of the function that reads the server's clock, unless a test brings its own (C-1). */
+/** The body of the function that reads the server's clock. Tests replace it (C-1). */
 export const SERVER_TIME_LUA = `
   local time = redis.call('TIME')
   return time[1] * 1000 + math.floor(time[2] / 1000)`;
@@ -48,12 +48,12 @@ export function fill({ text }: Script, nowLua: string): FilledScript {
   return { text: filled, sha: createHash('sha1').update(filled).digest('hex') };
 }
 
-// Store time of Redis: the clock of the server's host, which people set back and which is another one
-// after a failover, made into one that only goes on.
+// Store time of Redis. The host's clock may be set back, and a failover brings another clock. This
+// makes a time that never goes back.
 //
-//   C-2  While the server's clock is not behind the mark, it is the time. Else time goes on from the
-//        mark at the pace of that clock, by as much as it was found behind. Mark and offset are
-//        stored with every write, so they hold over clients, restarts and failovers.
+//   C-2  While the server's clock is not behind the mark, it is the time. Otherwise time continues
+//        from the mark at the pace of that clock, offset by the difference. Every write stores mark
+//        and offset, so they hold across clients, restarts and failovers.
 
 export const CLOCK = `
   local function read_clock()
@@ -79,8 +79,9 @@ export const CLOCK = `
   end
 `;
 
-// Lua that reads sessions and says what the clock makes of them. A record is JSON; what is absent has
-// no field, since Lua has no null. Fences and seqs are digits: cjson would round them after fourteen.
+// Lua that reads sessions and evaluates their state. A record is JSON. Absent fields are missing,
+// because Lua has no null. Fences and seqs are strings of digits, because cjson rounds numbers
+// after fourteen digits.
 
 export const RECORDS: string = `
   ${CLOCK}
@@ -99,12 +100,13 @@ export const RECORDS: string = `
     return text
   end
 
-  -- What the caller may leave out comes behind a mark, since empty is not absent.
+  -- Optional arguments start with a mark, so that an empty text differs from an absent one.
   local function given(argument)
     if argument ~= '' then return string.sub(argument, 2) end
   end
 
-  -- Members of a sorted set, all of one score, that begin with this text. In UTF-8 nothing follows 255.
+  -- Returns the members that start with this text, from a sorted set with equal scores. No byte of
+  -- UTF-8 is greater than 254.
   local function under(place, prefix, limit)
     return redis.call('ZRANGEBYLEX', place, '[' .. prefix, '(' .. prefix .. string.char(255), 'LIMIT', 0, limit or -1)
   end
@@ -112,7 +114,7 @@ export const RECORDS: string = `
 
 export const CHAINS: string = `
   ${RECORDS}
-  -- Root first; empty when the session is not known. The second answer is the same as text.
+  -- Returns the chain, root first, as records and as text. Empty when the session is unknown.
   local function chain_of(id)
     local self, text = fetch(SESSIONS, id)
     if not self then return {}, {} end
@@ -128,7 +130,7 @@ export const CHAINS: string = `
     return chain, texts
   end
 
-  -- H-1: its time is that of the worst of its chain.
+  -- The chain's worst member decides (H-1).
   local function has_authority(chain, now)
     for _, member in ipairs(chain) do
       if false
@@ -155,7 +157,10 @@ export const CHAINS: string = `
   end
 `;
 
-/** T-4: for scripts that raise the epoch. Whoever lives looks what it still carries. */
+/**
+ * For scripts that raise the epoch. The notices make each live holder check the leases that it
+ * still carries (T-4).
+ */
 export const NOTIFY_ALL = `
   local function notify_all(before, epoch)
     local notices = (epoch - math.floor(math.max(${FENCE_ORIGIN}, before) / 2 ^ 40)) * ${NOTICES_PER_EPOCH}
@@ -167,7 +172,7 @@ export const NOTIFY_ALL = `
   end
 `;
 
-/** For scripts that write sessions: the indexes go with the record. */
+/** For scripts that write sessions. It updates the indexes with the record. */
 export const WRITE_SESSION = `
   local function keep_session(session)
     redis.call('ZREM', session.extended and LIVING or EXTENDED, session.id)
@@ -176,7 +181,8 @@ export const WRITE_SESSION = `
   end
 `;
 
-// Lua that tells: events, in the script that makes them true (O-1), and hints that a key may be free.
+// Lua that appends events, in the script that makes them true (O-1), and publishes hints that a key
+// may be free.
 
 export const TELL = `
   local function tell(event)
@@ -200,24 +206,28 @@ export const TELL = `
   end
 `;
 
-/** Rings only when somebody waits: most keys have no line. A hint may be lost; waiters poll as well. */
+/**
+ * Publishes only if a session waits, because most keys have no queue. A hint may be lost, so
+ * waiters also poll.
+ */
 export const HINTS = `
   local function hint(key)
     if under(LINE, key .. NUL, 1)[1] then redis.call('PUBLISH', META .. ':hints', key) end
   end
 `;
 
-// Lua about those who stand in line for a key (A-7). LINE has the order, TICKETS the rest.
+// Lua for the queue of a key (A-7). LINE holds the order, TICKETS the rest.
 
 export const WAITING = `
-  -- G-4: kept from the key for losing it too often.
+  -- Flap damping keeps this owner from the key (G-4).
   local function is_damped(key, owner, when)
     local untilAt = when.flapUnitMs > 0 and redis.call('ZSCORE', FLAPS, key .. NUL .. owner)
     return untilAt
       and tonumber(untilAt) - when.now > 2 * when.flapUnitMs     -- guard: damped
   end
 
-  -- The waiter has ended or asks no more. One that was given more time keeps its place, for it may count again.
+  -- True if the waiter's session has ended or the waiter no longer asks. A session that got more
+  -- time keeps its ticket, because it may count again.
   local function is_over(ticket, now)
     for _, id in ipairs(ticket.path) do
       if false
@@ -228,7 +238,8 @@ export const WAITING = `
       or ticket.expiresAt <= now                  -- guard: asks
   end
 
-  -- Its session and all above it were heard of within their ttl, and it has asked lately.
+  -- True if the waiter asked recently, and its session and all ancestors sent a heartbeat within
+  -- their ttl.
   local function waits(ticket, now)
     if is_over(ticket, now) then return false end
     for _, id in ipairs(ticket.path) do
@@ -244,7 +255,7 @@ export const WAITING = `
     return fetch(TICKETS, key .. NUL .. string.sub(member, -36))
   end
 
-  -- The living in line before this attempt; all of them when it has no place.
+  -- Counts the waiters before this attempt that count, or all of them if it has no ticket.
   local function count_ahead(key, attempt, when)
     local own = fetch(TICKETS, key .. NUL .. attempt)
     local last = own and '(' .. own.place or '(' .. key .. string.char(1)
@@ -261,7 +272,8 @@ export const WAITING = `
   local function take_place(key, attempt, waiter)
     local name = key .. NUL .. attempt
     local ticket = fetch(TICKETS, name)
-    -- A place is whose it was: another session that shows the same attempt does not get it.
+    -- A ticket belongs to the session that took it. Another session with the same attempt does not
+    -- get it.
     if not ticket then
       local number = redis.call('HINCRBY', META, 'tickets', 1)
       local place = key .. NUL .. string.format('%016.0f', number) .. NUL .. attempt
@@ -281,8 +293,8 @@ export const WAITING = `
   end
 `;
 
-// Lua about terms: how one ended, and writing its end down. Says the same as src/lease/lease.ts and
-// src/lease/decide/term.ts, and the contract suite holds them to it.
+// Lua for terms: how a term ended, and recording its end. It must match src/lease/lease.ts and
+// src/lease/decide/term.ts; the contract suite checks that.
 
 export const TERMS = `
   local function own_deadline(lease)
@@ -291,7 +303,7 @@ export const TERMS = `
     return drain or lease.hardDeadlineAt
   end
 
-  -- Of several ends the earliest counts, and of sessions that ended at once the one nearest the root.
+  -- The earliest end counts. If several sessions ended at once, the one nearest the root counts.
   local function end_of(lease, holder, now)
     if lease.ended then return lease.ended end
     local first
@@ -300,7 +312,7 @@ export const TERMS = `
       local isDrain = lease.drain and lease.drain.deadlineAt == deadline
       first = { at = deadline, exit = 'revoked', cause = (isDrain and 'drain' or 'hard') .. ' deadline passed' }
     end
-    -- E-5: held by a session that nobody knows is over, not immortal.
+    -- A lease held by an unknown session is over, not immortal (E-5).
     if #holder == 0 then return first or { at = now, exit = 'expired', cause = 'session unknown' } end
     for _, member in ipairs(holder) do
       local ended = member.ended
@@ -310,12 +322,15 @@ export const TERMS = `
   end
 `;
 
-/** Needs TERMS, TELL and HINTS. The end of a term has one writer, whoever finds it out (E-3). */
+/**
+ * Needs TERMS, TELL and HINTS. Every script that finds the end of a term records it through this
+ * function (E-3).
+ */
 export const END_TERM = `
   local function end_term(lease, ended, told)
     lease.rev = lease.rev + 1
     lease.ended = ended
-    -- V-5: a yield to a named successor keeps the key for it.
+    -- A yield to a named successor reserves the key for it (V-5).
     if ended.exit == 'yielded' and lease.drain and lease.drain.successor then
       lease.reservation = { owner = lease.drain.successor, endsAt = ended.at + told.reservationMs }
     end

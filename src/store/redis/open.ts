@@ -1,5 +1,6 @@
-// The Redis store (6.2 or newer): leases for any number of processes on one server or cluster. It keeps
-// no executions. See README.md beside this file for what it promises, and what a failover may take back.
+// The Redis store (6.2 or newer): leases for any number of processes on one server or cluster. It
+// keeps no executions. README.md beside this file describes its guarantees, and what a failover may
+// lose.
 
 import { type LeasePolicy, resolvePolicy } from '../../lease/policy.ts';
 import type { KernelStore, LeaseStore, SessionStore } from '../../lease/port.ts';
@@ -75,7 +76,7 @@ export async function openRedisStore(options: RedisStoreOptions): Promise<Kernel
   }
 }
 
-/** A client of the caller's cannot be sent to another thread. */
+/** The caller's client cannot be sent to another thread. */
 function addressOf(options: RedisStoreOptions): Pick<KernelStore, 'address'> {
   if (options.client !== undefined) return {};
   return { address: { module: import.meta.url, open: 'openRedisStore', options } };

@@ -1,4 +1,4 @@
-// Looks at leases, sessions and events. Nothing is written.
+// Reads leases, sessions and events without writing.
 
 import {
   carriedLeases,
@@ -72,7 +72,7 @@ export async function inspectSession(
   return sessionInspection(toChain(texts), now as Instant);
 }
 
-// Members of one score are ordered by their bytes, so a prefix is a range.
+// Redis orders members of equal score by their bytes, so a prefix is a range.
 const LIST_LEASES = script(`
   ${CHAINS}
   local found = {}
@@ -143,7 +143,7 @@ export async function listCarried(
   return carriedLeases(leases, toChain(texts), now as Instant);
 }
 
-// Scripts run one after the other, so there are no gaps to wait for.
+// Scripts run one after the other, so events have no gaps to wait for.
 const READ = script(`
   local deleted = redis.call('HGET', META, 'eventsDeleted') or '0'
   return { deleted, redis.call('XRANGE', EVENTS, '(' .. ARGV[1] .. '-0', '+', 'COUNT', ARGV[2]) }

@@ -1,6 +1,6 @@
-// What scripts answer with ↔ records of the kernel. A record is stored as JSON that scripts can read
-// and write: no nulls, no empty lists, fences and seqs as digits, and no field named as a word of Lua. This is
-// also the only place that checks what was stored: what cannot be read is a StoreCorrupt fault.
+// Converts the replies of scripts to kernel records. A record is JSON that scripts can read and
+// write: no nulls, no empty lists, fences and seqs as digits, and no field named like a Lua
+// keyword. This file also validates stored records: an unreadable one throws StoreCorrupt.
 
 import type { LeaseEvent } from '../../lease/event.ts';
 import { readExit } from '../../lease/exit.ts';
@@ -14,7 +14,7 @@ import { StoreCorrupt } from '../../support/fault.ts';
 type Ended = Omit<TermEnd, 'exit'> & { readonly exit: string };
 
 interface StoredSession extends Omit<SessionRecord, 'metadata' | 'extended' | 'end'> {
-  /** JSON of its own, so that scripts need not understand it. */
+  /** Nested JSON, so that scripts need not parse it. */
   readonly metadata: string;
   readonly extended?: boolean;
   readonly ended?: Ended;
@@ -23,7 +23,7 @@ interface StoredSession extends Omit<SessionRecord, 'metadata' | 'extended' | 'e
 interface StoredCheckpoint extends Omit<Checkpoint, 'bytes' | 'fence' | 'seq'> {
   readonly fence: string;
   readonly seq: string;
-  /** Which of the two places for bytes it has. */
+  /** The slot for its bytes, one of two. */
   readonly slot: 'a' | 'b';
 }
 
@@ -49,7 +49,7 @@ interface StoredLease {
   readonly reservation?: { readonly owner: Owner; readonly endsAt: Instant };
 }
 
-/** A lease as a script answers it: the record, and the bytes of both checkpoints where they are wanted. */
+/** A lease in a script's reply: the record, and the bytes of both checkpoints if requested. */
 export interface LeaseReply {
   readonly record: Buffer | null;
   readonly bytes?: Buffer | null;
@@ -110,7 +110,7 @@ function toCheckpoint(stored: StoredCheckpoint, bytes: Buffer | null | undefined
   };
 }
 
-/** An entry of the stream: its id is the seq, its one field the event. */
+/** An entry of the stream. Its id is the seq, and its one field is the event. */
 export type StreamEntry = readonly [id: Buffer, fields: readonly Buffer[]];
 
 export function toEvent([id, fields]: StreamEntry): LeaseEvent {

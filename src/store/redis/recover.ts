@@ -1,13 +1,13 @@
-// What a restart, a failover or a restore of the server means for us.
+// Handles a restart, a failover or a restore of the Redis server.
 //
-// Redis has no name for a data set that would outlive a restart: a run id is that of one process. So
-// whether a server that was started anew still has everything is concluded: only a lone server that
-// flushes before every answer, in the same place as before, is trusted to (E-6). Every other one may
-// have forgotten grants, and then the epoch rises before anything is granted (T-4), and everybody
-// alive is given notice, so that holders look which of their leases are still there.
+// Redis has no name for a data set that outlives a restart: a run id belongs to one process. So the
+// store infers if a restarted server still has everything. It trusts only a single server that
+// flushes before every reply, in the same place as before (E-6). Any other server may have
+// forgotten grants. Then the store raises the epoch before it grants anything (T-4). It also gives
+// notice to every live session, so that holders check which of their leases still exist.
 //
-// Grants, reclaim, heartbeats and fences that were never issued are what this matters to; their scripts
-// compare the run id themselves, in the same step, and answer "moved".
+// This matters to grants, reclaim, heartbeats and fences that were never issued. Their scripts
+// compare the run id themselves, in the same step, and return "moved".
 
 import { EPOCH_MAX, epochOf, FENCE_ORIGIN } from '../../lease/fence.ts';
 import type { LeasePolicy } from '../../lease/policy.ts';
@@ -19,8 +19,8 @@ import { CHAINS, NOTIFY_ALL, script, TELL, WRITE_SESSION } from './lua.ts';
 import { isTrusted, type ServerFacts } from './server-facts.ts';
 
 /**
- * `seen` is the highest fence that this client knows to have been issued: a store that has issued less than that
- * has gone back, whatever the server says of itself.
+ * `seen` is the highest fence that this client knows to be issued. A store that has issued less has
+ * gone back, whatever the server reports.
  */
 export const SAME_SERVER = `
   local function run_id()
@@ -36,8 +36,8 @@ export const SAME_SERVER = `
   end
 `;
 
-// E-6: at most once per heartbeat received, so that repeated outages cannot extend for ever. Those
-// that were extended are in a set of their own, and not looked at.
+// Extends a session at most once per heartbeat, so that repeated outages cannot extend it for ever
+// (E-6). Extended sessions are in a set of their own and are skipped.
 export const EXTEND_LIVING = `
   local function extend_living(now, graceMs)
     local count = 0
@@ -57,11 +57,14 @@ export const EXTEND_LIVING = `
   end
 `;
 
-/** The highest epoch that a client knows which is connected now (src/store/redis/hints.ts); 0 without one. */
+/**
+ * The highest epoch that a connected client knows (src/store/redis/hints.ts); 0 without such a
+ * client.
+ */
 const KNOWN_EPOCH = `
   local function known_epoch()
     local prefix, highest = META .. ':epoch:', 0
-    -- A user without the right to ask is answered with an error, which has no entries.
+    -- A user without the right to ask gets an error, which has no entries.
     for _, name in ipairs(redis.pcall('PUBSUB', 'CHANNELS', '*:meta:epoch:*')) do
       if string.sub(name, 1, #prefix) == prefix then
         highest = math.max(highest, tonumber(string.sub(name, #prefix + 1)) or 0)
@@ -83,17 +86,18 @@ const ADOPT = script(`
   if run ~= run_id() then return { 'again' } end
   local known = redis.call('HMGET', META, 'run', 'place', 'trusted', 'fence', 'halted')
   if is_same_server(seen) then
-    -- A replica that was seen once may be the one that is started next.
+    -- A replica that was seen once may become the next primary.
     if trusted ~= '1' then redis.call('HSET', META, 'trusted', trusted) end
     return { 'same', known[4] }
   end
   local lived = known[1] and 0 or known_epoch()
   local isNew = not known[1] and tonumber(seen) == 0 and not known[5] and lived == 0
-  -- It was trusted when it was last seen, and is now.
+  -- The server was trusted when it was last seen, and is now.
   local isKept = known[3] == '1' and trusted == '1' and tonumber(known[4] or 0) >= tonumber(seen)
     and known[2] == place -- guard: place
-  -- T-3: a store that lost everything looks new. Its counter begins at the time, in units of four
-  -- milliseconds, which what it forgot has not reached unless it granted 250 a second all its life.
+  -- A store that lost everything looks new. So its counter starts at the current time, in units of
+  -- four milliseconds. The lost store has not reached that, unless it granted 250 leases a second
+  -- all its life (T-3).
   local origin = tonumber(known[4] or 0)
   if isNew then origin = ${FENCE_ORIGIN} + math.floor(hf_wall() / 4) end
   if not isNew and not isKept then
@@ -113,7 +117,7 @@ const ADOPT = script(`
   return { 'adopted', digits(origin) }
 `);
 
-/** Each round follows a restart of the server while we looked at it. */
+/** Each round follows a restart of the server during the previous one. */
 const ROUNDS_MAX = 8;
 
 /** Safe to call at any time, from many processes at once. */
@@ -127,7 +131,8 @@ export async function adoptServer(database: Database, policy: LeasePolicy): Prom
     const kind = String(answer);
     if (kind === 'used-up') throw new AssertionFault(`T-3: epochs are used up (${EPOCH_MAX})`);
     if (kind === 'again') continue;
-    // T-3: from here on it knows where fences were, also when it is never granted anything.
+    // From here on, the client knows the position of the fence counter, even if it is never granted
+    // a lease (T-3).
     database.noteFence(Number(fence));
     return facts;
   }
@@ -135,8 +140,8 @@ export async function adoptServer(database: Database, policy: LeasePolicy): Prom
 }
 
 /**
- * Runs a script until it has been run on a server that is known: `ask` answers undefined when its
- * script said "moved".
+ * Runs a script until it has run on a known server. `ask` returns undefined if its script returned
+ * "moved".
  */
 export async function onKnownServer<Answer>(
   database: Database,
@@ -163,7 +168,7 @@ export async function recover(database: Database, policy: LeasePolicy): Promise<
   return { extended };
 }
 
-// T-3, T-4: above everything issued, shown, or told to this client.
+// Raises the epoch above everything that was issued, shown, or known to this client (T-3, T-4).
 const RAISE = script(`
   ${CHAINS}
   ${TELL}
@@ -187,12 +192,12 @@ export async function raiseEpoch(database: Database, request: RaiseEpoch): Promi
   return { kind: 'raised', epoch: epochOf(origin) };
 }
 
-// Lua that stops grants: somebody showed a fence that was never issued (T-4).
+// Lua that halts grants after a caller showed a fence that was never issued (T-4).
 
-/** Needs TELL. The alarm goes off once; the epoch must rise above the highest fence shown. */
+/** Needs TELL. The alarm is recorded once. The epoch must rise above the highest fence shown. */
 export const HALT: string = `
   local function halt(fence, now)
-    -- No store ever issues one of the last epoch: that one is nonsense and stops nobody.
+    -- No store issues a fence of the last epoch, so such a value is invalid and halts nothing.
     if math.floor(tonumber(fence) / 2 ^ 40) >= ${EPOCH_MAX} then return end
     local halted = redis.call('HGET', META, 'halted')
     if halted and tonumber(halted) >= tonumber(fence) then return end

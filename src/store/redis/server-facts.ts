@@ -1,9 +1,9 @@
-// What the server says of itself, and what that makes a "done" worth.
+// Reads the server's settings, and derives the durability of acknowledged writes.
 
 import { Fault } from '../../support/fault.ts';
 import { type Script, script } from './lua.ts';
 
-/** One script, so that in a cluster it is the node that has our slot who answers. */
+/** One script, so that in a cluster the node that owns the store's hash slot replies. */
 export const TELL_SERVER: Script = script(`
   return {
     redis.call('INFO', 'server'), redis.call('INFO', 'replication'),
@@ -14,21 +14,24 @@ export const TELL_SERVER: Script = script(`
 
 export interface ServerFacts {
   readonly version: string;
-  /** Of this one process: a restart has another. */
+  /** Identifies this one process. It changes with a restart. */
   readonly runId: string;
-  /** What can be told of where the data is; the same after a restart in place. */
+  /** Describes where the data is. It is the same after a restart in place. */
   readonly place: string;
-  /** `always`, `everysec`, `no`; `off` without an append-only file, `unknown` where it may not be asked. */
+  /**
+   * `always`, `everysec` or `no`. `off` without an append-only file, `unknown` if the user may not
+   * read it.
+   */
   readonly flush: 'always' | 'everysec' | 'no' | 'off' | 'unknown';
   readonly hasReplicas: boolean;
-  /** It was a replica before, and may not have received everything. */
+  /** The server was a replica before, and may not have received everything. */
   readonly wasPromoted: boolean;
   readonly isReplica: boolean;
-  /** It drops keys when it is full. */
+  /** The server drops keys when it is full. */
   readonly evicts: boolean;
 }
 
-/** As `CONFIG GET` answers; empty where it is not allowed. */
+/** The reply of `CONFIG GET`. Empty if the user may not read it. */
 export type ServerConfig = Readonly<Record<string, string | undefined>>;
 
 export function factsOf(info: string, config: ServerConfig): ServerFacts {
@@ -50,12 +53,12 @@ function flushOf(hasLog: boolean, config: ServerConfig): ServerFacts['flush'] {
   if (!hasLog) return 'off';
   const flush = config['appendfsync'];
   if (flush !== 'always' && flush !== 'everysec' && flush !== 'no') return 'unknown';
-  // Then nothing is flushed while the file is rewritten, whatever `appendfsync` says.
+  // With this setting, Redis does not flush while it rewrites the file, whatever `appendfsync` is.
   const pauses = config['no-appendfsync-on-rewrite'] === 'yes';
   return flush === 'always' && pauses ? 'everysec' : flush;
 }
 
-/** Whether a start in the same place still has every answer it gave. */
+/** Returns true if a restart in the same place keeps every acknowledged write. */
 export function isTrusted(facts: ServerFacts): boolean {
   return facts.flush === 'always' && !facts.hasReplicas && !facts.wasPromoted;
 }
@@ -69,7 +72,7 @@ const FLUSHED: Readonly<Record<ServerFacts['flush'], string>> = {
   unknown: 'what the settings of the server make it, which it does not tell',
 };
 
-/** Said as it is: a "done" is worth what the server's settings make it. */
+/** Reports durability as the server's settings provide it. */
 export function describeDurability(facts: ServerFacts): string {
   const text = FLUSHED[facts.flush];
   if (!facts.hasReplicas) return text;

@@ -82,14 +82,15 @@ export async function openSession(
     : { kind: 'opened', replayed: true, ...lifeOf(existing, now) };
 }
 
-// One record, whatever the number of leases (S-1).
+// Updates one record, whatever the number of leases (S-1).
 const BEAT = script(`
   ${CHAINS}
   ${TELL}
   ${WRITE_SESSION}
   ${SAME_SERVER}
   local id, owner, asked, seen = ARGV[1], ARGV[2], tonumber(ARGV[3]), ARGV[4]
-  -- T-4: a server that was away gives notice first, and time to everybody (E-6).
+  -- After a restart of the server, adoption gives notice (T-4) and more time to every session (E-6)
+  -- first.
   if not is_same_server(seen) then return { 'moved' } end
   local now = tick()
   local chain, texts = chain_of(id)
@@ -131,7 +132,8 @@ export function heartbeat(
     const now = reply[1] as Instant;
     const chain = toChain(reply[2]);
     if (kindOf(reply) === 'beat') {
-      // T-3: who lives remembers where fences are, also when it is granted nothing.
+      // A live client remembers the position of the fence counter, even if it is granted nothing
+      // (T-3).
       database.noteFence(Number(reply[4]));
       return { kind: 'alive', rejoined: reply[3] === 1, ...lifeOf(chain, now) };
     }
@@ -141,7 +143,7 @@ export function heartbeat(
   });
 }
 
-// L-4: from its expiry on an owner may not say how it ended; an operator may.
+// From its expiry on, an owner may not declare an exit (L-4). An operator may.
 const END = script(`
   ${CHAINS}
   ${TELL}

@@ -1,4 +1,4 @@
-// Lua that ends what is overdue, and sweeps.
+// Lua that expires overdue sessions, and the sweep.
 
 import { toFence } from '../../lease/fence.ts';
 import type { LeaseKey, SessionId } from '../../lease/names.ts';
@@ -8,8 +8,8 @@ import { type Database, kindOf } from './database.ts';
 import { CHAINS, END_TERM, HINTS, script, TELL, TERMS, WAITING, WRITE_SESSION } from './lua.ts';
 import { onKnownServer, SAME_SERVER } from './recover.ts';
 
-// H-1: one write ends every lease of the session and of its descendants; a sweep writes the rest
-// down. The first keys that others wait for are hinted at.
+// One write ends all leases of the session and its descendants (H-1). A sweep records the rest.
+// This publishes hints for the first keys that have waiters.
 export const MARK_ENDED = `
   local function mark_ended(session, ended)
     session.ended = ended
@@ -28,8 +28,8 @@ export const MARK_ENDED = `
 `;
 
 /**
- * Needs TELL, HINTS, WRITE_SESSION and MARK_ENDED. Expires those of the sessions that are overdue,
- * unless the breaker holds them back (E-8). Says what src/lease/reclaim.ts says.
+ * Needs TELL, HINTS, WRITE_SESSION and MARK_ENDED. Expires the overdue sessions, unless the breaker
+ * holds them back (E-8). It must match src/lease/reclaim.ts.
  */
 export const RECLAIM = `
   local function hold_back(crowd, policy)
@@ -53,7 +53,7 @@ export const RECLAIM = `
       and crowd.live + gone >= policy.sessionsMin                                                    -- guard: crowd
       and (crowd.fresh + gone) * 100 > policy.sharePercent * (crowd.live + gone)                     -- guard: share
     if isMass then hold_back(crowd, policy) end
-    -- E-2: who was listed as overdue may have been held back just now.
+    -- The breaker may just have extended a session that was listed as overdue (E-2).
     local expired = {}
     for _, id in ipairs(ids) do
       local session = fetch(SESSIONS, id)
@@ -68,7 +68,7 @@ export const RECLAIM = `
   end
 `;
 
-/** The policy as RECLAIM takes it, in a table that a script makes of its arguments from `first` on. */
+/** The policy for RECLAIM: a table that a script builds from its arguments, starting at `first`. */
 export function breakerLua(first: number): string {
   const names = ['sessionsMin', 'sharePercent', 'windowMs', 'holdMs'];
   const fields = names.map((name, index) => `${name} = tonumber(ARGV[${first + index}])`);
@@ -80,9 +80,12 @@ export function breakerArguments(policy: LeasePolicy): readonly number[] {
   return [breakerSessionsMin, breakerSharePercent, breakerWindowMs, breakerHoldMs];
 }
 
-// The deletions of a sweep: what nobody can refer to any more, after the retention has passed.
+// The deletions of a sweep: records without references, after the retention.
 
-/** L-6: only retired keys, and sessions nothing refers to; the counter of fences is never touched. */
+/**
+ * Deletes only retired keys and sessions without references, and never touches the fence counter
+ * (L-6).
+ */
 export const DELETE_OLD = `
   local function delete_retired(before, limit)
     local keys = redis.call('ZRANGEBYSCORE', RETIRED, '-inf', before, 'LIMIT', 0, limit)
@@ -95,7 +98,7 @@ export const DELETE_OLD = `
     return #keys
   end
 
-  -- It, or one below it, lives, or carries a term whose end is not written down.
+  -- True if the session or a descendant lives, or carries a term without a recorded end.
   local function is_needed(id)
     if under(CARRIED, id .. ':', 1)[1] then return true end
     for _, member in ipairs(under(FAMILIES, id .. ':')) do
@@ -124,7 +127,7 @@ export const DELETE_OLD = `
     return deleted
   end
 
-  -- Time only rises with seq, so the oldest are in front.
+  -- Event times ascend with seq, so the oldest events come first.
   local function delete_events(before, limit)
     local deleted = 0
     if limit == 0 then return 0 end
@@ -147,8 +150,8 @@ export const DELETE_OLD = `
   end
 `;
 
-// Ends that follow from a deadline, or from a session or one above it, are written into the lease's
-// own record. An ended session is looked at until nothing is left below it: it cannot get anything new.
+// Writes ends that follow from a deadline, a session or an ancestor into the lease's own record. An
+// ended session stays listed until nothing is left below it, because it cannot get anything new.
 const WRITE_ENDS = `
   local function write_end(key, written, told)
     local lease = fetch(LEASES, key)
@@ -176,7 +179,7 @@ const WRITE_ENDS = `
     return written
   end
 
-  -- Whoever is overdue for longest comes first, had it its fair chance or not.
+  -- Lists the sessions that are overdue for longest, extended or not.
   local function list_overdue(now, limit)
     local found = {}
     for _, place in ipairs({ LIVING, EXTENDED }) do
@@ -192,7 +195,7 @@ const WRITE_ENDS = `
     return ids, #found > limit
   end
 
-  -- A-7: who waits no more gives up its place.
+  -- Waiters that no longer count lose their ticket (A-7).
   local function clear_line(now)
     for _, member in ipairs(redis.call('ZRANGE', LINE, 0, -1)) do
       local key, attempt = string.sub(member, 1, -55), string.sub(member, -36)

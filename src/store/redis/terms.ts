@@ -1,5 +1,5 @@
-// What a holder does in its term, and operators to it. Each verb is one script: it looks at the term, and
-// changes it or returns the view that its refusal is explained from.
+// Verbs of a holder within its term, and of operators on a term. Each verb is one script. It reads
+// the term, and changes it or returns the view that explains the refusal.
 
 import {
   answerTerm,
@@ -25,7 +25,7 @@ import { CHAINS, END_TERM, HINTS, type Script, script, TELL, TERMS } from './lua
 import { toChain, toLease } from './records.ts';
 import { HALT, onKnownServer, SAME_SERVER } from './recover.ts';
 
-/** The term that a script is about. `refuse` returns what its refusal is explained from. */
+/** Loads the term of a script. `refuse` returns the view that explains the refusal. */
 const LOOK = `
   ${CHAINS}
   ${TELL}
@@ -39,7 +39,7 @@ const LOOK = `
   local function refuse(now)
     local issued = redis.call('HGET', META, 'fence') or '0'
     if tonumber(fence) > tonumber(issued) then
-      -- After a failover it is the server that forgot; then the epoch rises, and it is no alarm.
+      -- After a failover, the server forgot the fence. Then the epoch rises, without an alarm.
       if not is_same_server(seen) then return { 'moved' } end
       halt(fence, now)
     end
@@ -52,7 +52,7 @@ const CHANGE = `
   ${TERMS}
   local now = tick()
 
-  -- T-6: what every write of a holder needs, each on its own.
+  -- The conditions for every write of a holder, each checked separately (T-6).
   local function is_held(session)
     local deadline = lease and own_deadline(lease)
     return lease
@@ -63,14 +63,14 @@ const CHANGE = `
       and has_authority(holder, now)              -- guard: alive
   end
 
-  -- What operators need: it goes on, whether or not its session is overdue.
+  -- The condition for operators: the term has not ended, even if its session is overdue.
   local function goes_on()
     return lease
       and lease.fence == fence                    -- guard: newest
       and not end_of(lease, holder, now)          -- guard: ended
   end
 
-  -- The holder looks at its leases before it trusts the next heartbeat.
+  -- Makes the holder check its leases before it trusts its next heartbeat.
   local function notify()
     local session = holder[#holder]
     session.notices = session.notices + 1
@@ -78,7 +78,7 @@ const CHANGE = `
   end
 `;
 
-// K-5: there are two places for bytes; the new ones take that of the checkpoint before the last.
+// There are two slots for bytes. New bytes replace those of the checkpoint before the last (K-5).
 const SAVE = script(`
   ${CHANGE}
   local seq = ARGV[5]
@@ -95,7 +95,7 @@ const SAVE = script(`
   return { 'done' }
 `);
 
-// K-6: what is about to happen is stored before it may.
+// The intent is stored before the effect may happen (K-6).
 const BEGIN = script(`
   ${CHANGE}
   local effect = ARGV[5]
@@ -149,7 +149,8 @@ const REVOKE = script(`
   return { 'done' }
 `);
 
-// V-1: the holder was promised authority up to its session's expiry and may not have heard of this.
+// The holder was promised authority up to its session's expiry, and may not know of the drain yet
+// (V-1).
 const DRAIN = script(`
   ${CHANGE}
   local isAllowed = goes_on()
@@ -169,7 +170,7 @@ const DRAIN = script(`
   return { 'done', drain.deadlineAt - now }
 `);
 
-// Writes only the halt for a fence that was never issued.
+// Writes nothing except a halt for a fence that was never issued.
 const VERIFY = script(`
   ${LOOK}
   return refuse(peek())
@@ -190,7 +191,8 @@ export function termsOf(database: Database, policy: LeasePolicy): TermVerbs {
         const why = 'checkpoint-too-large';
         return { kind: 'refused', why, bytes: bytes.byteLength, bytesMax };
       }
-      // K-3: what the caller does to its bytes before they are sent cannot reach what is stored.
+      // Copy the bytes, so that a caller that changes its array before they are sent cannot change
+      // the stored value (K-3).
       const values = [session, seq, digest, optional(type), Uint8Array.from(bytes)];
       const decision = await terms.change(
         { script: SAVE, decide: decideCheckpoint },
@@ -264,13 +266,13 @@ export function termsOf(database: Database, policy: LeasePolicy): TermVerbs {
   };
 }
 
-/** A fence of a key that a caller shows. */
+/** A key and the fence that a caller shows for it. */
 interface Shown {
   readonly key: LeaseKey;
   readonly fence: Fence;
 }
 
-/** What a script returns when it changed something, when not, and when the server is another one. */
+/** The reply of a script that changed something, or refused, or found another server. */
 type TermReply =
   | readonly [kind: Buffer, returned: number]
   | readonly [kind: Buffer, now: number, issued: Buffer, lease: Buffer | null, holder: Buffer[]];
