@@ -1,4 +1,4 @@
-// What a grant looks at, and what it writes.
+// Acquires leases: the view that a grant reads, and the keys that it writes.
 
 import {
   type AcquireView,
@@ -41,10 +41,10 @@ interface Entry extends AcquireView {
   readonly line: WaitingLine;
 }
 
-/** Nobody stands in line, as long as nobody was ever seen to. */
+/** The initial view of a queue: empty until a waiter was seen. */
 const NO_LINE: WaitingLine = { own: undefined, ahead: 0, revision: 0 };
 
-/** Everything that decides whether this session may have this key. */
+/** Loads everything that decides if this session may have this key. */
 async function loadEntry(database: Database, tx: Transaction, request: Acquire): Promise<Entry> {
   const { keys } = tx;
   const { key } = request;
@@ -52,7 +52,7 @@ async function loadEntry(database: Database, tx: Transaction, request: Acquire):
     [keys.epoch, keys.halt, keys.cluster],
     [keys.term(key), keys.lease(key)],
   ];
-  // All at once; what each is conditioned on comes with the loads below.
+  // Fetches all keys in one request. The loads below add their guards.
   if (tx.isFresh) await tx.load([...meta, ...record, keys.live(request.session)], 'seen');
   await tx.load(meta);
   await tx.load(record, 'unchanged', true);
@@ -76,7 +76,7 @@ async function loadEntry(database: Database, tx: Transaction, request: Acquire):
   };
 }
 
-/** The record of the new term; its fence is known when the transaction is. */
+/** Builds the record of the new term. Its fence is known once the transaction has committed. */
 async function grantLease(
   database: Database,
   tx: Transaction,
@@ -85,14 +85,15 @@ async function grantLease(
   const { request, entry } = asked;
   const { key } = request;
   const { now, epoch } = entry;
-  // A newcomer does not overtake who came into the line meanwhile; who has a place has it.
+  // A newcomer must not overtake a waiter that joined the queue meanwhile. A waiter with a ticket
+  // keeps its position.
   if (entry.line.own === undefined) tx.guardNoNewcomer(tx.keys.line(key), entry.line.revision);
   else tx.delete(tx.keys.ticket(key, request.attempt));
   const view = withEndRecorded(database, tx, entry);
   const upcoming = lastIssued(tx, epoch) + 1;
   assert(isIssuable(upcoming), 'T-3: epochs are used up');
   const lease = grantedRecord(view, request, { fence: toFence(upcoming), now });
-  // What a deadline of its own leaves the holder is counted from when this was sent.
+  // The holder counts the time to its deadline from the sending of this request.
   if (lease.hardDeadlineAt !== undefined) tx.moveClock();
   await chargeLoser(database, tx, { lease, now });
   saveGrant(tx, { before: view.lease, after: lease, epoch });
@@ -101,7 +102,10 @@ async function grantLease(
   return lease;
 }
 
-/** E-3: an end that nobody has written down gets its event now, as a sweep would have written it. */
+/**
+ * If the end of the previous term was not recorded, this writes it with its event, as a sweep would
+ * (E-3).
+ */
 function withEndRecorded(database: Database, tx: Transaction, entry: Entry): AcquireView {
   const { lease, holder, now } = entry;
   if (lease === undefined || lease.end !== undefined) return entry;
@@ -112,7 +116,7 @@ function withEndRecorded(database: Database, tx: Transaction, entry: Entry): Acq
   return { ...entry, lease: ended };
 }
 
-/** G-4: who lost the term by expiry is charged for it. */
+/** Charges the owner that lost the term by expiry (G-4). */
 async function chargeLoser(
   database: Database,
   tx: Transaction,
@@ -127,17 +131,17 @@ async function chargeLoser(
   if (until !== undefined) tx.put(tx.keys.flap(lease.key, owner), String(until));
 }
 
-/** What a try came to: an answer, or what must be done before the next. */
+/** The result of one try: an answer, or the work to do before the next. */
 type Outcome =
   | { readonly kind: 'answered'; readonly answer: AcquireAnswer }
   | { readonly kind: 'granted'; readonly entry: Entry; readonly lease: LeaseRecord }
   | { readonly kind: 'adopt' }
   | { readonly kind: 'reclaim'; readonly sessions: readonly SessionId[]; readonly holder: Holder };
 
-/** one transaction that answers with everything. */
+/** Acquires in one transaction and returns everything about the term. */
 export async function acquire(database: Database, request: Acquire): Promise<AcquireAnswer> {
   let doubt: EntryRefusal | undefined;
-  // Who waits has found somebody in the way, and what is remembered is most likely not so.
+  // A waiting caller has already met a holder, so its remembered state is probably stale.
   let from: 'memory' | 'etcd' = request.wait === true ? 'etcd' : 'memory';
   for (;;) {
     const asked = { request, doubt };
@@ -149,7 +153,7 @@ export async function acquire(database: Database, request: Acquire): Promise<Acq
       case 'answered':
         return result.answer;
       case 'granted': {
-        // The revision of the transaction is the fence, and what it has read is what is handed over.
+        // The transaction's revision is the fence, and its reads are handed over to the holder.
         const { entry, lease } = result;
         const { keys } = database.connection;
         const fence = fenceOf(entry.epoch, revision);
@@ -166,7 +170,7 @@ export async function acquire(database: Database, request: Acquire): Promise<Acq
         break;
       case 'reclaim': {
         const { doubtedForMs } = await reclaim(database, result.sessions);
-        // It is overdue, and that is not proved yet: the one thing that may be in the way here alone.
+        // The session is overdue, but that is not proved yet. Only etcd has this obstacle.
         const holder = { ...result.holder, freeInMs: doubtedForMs };
         doubt = doubtedForMs > 0 ? { why: 'reclaim-paused', key: request.key, holder } : undefined;
       }
@@ -176,7 +180,7 @@ export async function acquire(database: Database, request: Acquire): Promise<Acq
 
 interface Asked {
   readonly request: Acquire;
-  /** Why what is overdue cannot be reclaimed, when that was tried. */
+  /** The reason why a reclaim could not expire overdue sessions, if it was tried. */
   readonly doubt: EntryRefusal | undefined;
 }
 
@@ -219,14 +223,14 @@ interface Refused {
   readonly mayWait: boolean;
 }
 
-/** who asks to wait gets a place in the line, and by asking again keeps it. */
+/** A caller that asks to wait gets a ticket, and keeps it by asking again. */
 function refuse(database: Database, tx: Transaction, refused: Refused): Outcome {
   const { request, entry, refusal, mayWait } = refused;
   if (!mayWait || request.wait !== true) return answered({ kind: 'refused', ...refusal });
   const { key, session, attempt: id } = request;
   const { ticketMs } = database.policy;
   const { own, revision } = entry.line;
-  // Written only when half of its time is gone, and by whoever the place belongs to.
+  // The store rewrites a ticket only after half of its time, and keeps its owner.
   if (own === undefined || own.expiresAt < entry.now + ticketMs / 2) {
     const expiresAt = laterBy(entry.now, ticketMs);
     const ticket = { key, session: own?.session ?? session, attempt: id, expiresAt };

@@ -1,8 +1,8 @@
-// A thin layer over gRPC: calls to one member of the cluster, the next one when it does not answer,
-// and the translation of what went wrong into the three faults a store may throw.
+// A thin layer over gRPC. It calls one member of the cluster, switches to the next one if there is
+// no reply, and maps errors to the three faults that a store may throw.
 //
-// The member is the leader where it can be found. Others hand writes on to it, which takes longer, and
-// when it dies they wait in vain for what they handed on; from the leader itself, its end is seen at once.
+// The client prefers the leader. Other members forward writes to it, which takes longer, and if the
+// leader dies they wait in vain. A client that talks to the leader notices its end at once.
 
 import type { ChannelCredentials, ChannelOptions, Client, ServiceError } from '@grpc/grpc-js';
 import { systemClock } from '../../support/clock.ts';
@@ -19,7 +19,7 @@ export interface ClientConfig {
   readonly callTimeoutMs: number;
 }
 
-/** A call that goes both ways until one side ends it. */
+/** A bidirectional call, until one side ends it. */
 export interface EtcdStream<Request> {
   send(request: Request): void;
   cancel(): void;
@@ -27,30 +27,30 @@ export interface EtcdStream<Request> {
 
 export interface StreamEnds<Response> {
   message(response: Response): void;
-  /** Called once, for whatever reason. */
+  /** Called once, for any reason. */
   ended(): void;
 }
 
-/** A connection that went silent is noticed by pings; one that was lost is tried again soon. */
+/** Pings detect a silent connection. A lost one is soon retried. */
 const CHANNEL: ChannelOptions = {
   'grpc.keepalive_time_ms': 10_000,
   'grpc.keepalive_timeout_ms': 5_000,
   'grpc.initial_reconnect_backoff_ms': 50,
   'grpc.max_reconnect_backoff_ms': 500,
   'grpc.max_receive_message_length': -1,
-  // Whether a request has left decides what is told of it, so nothing is repeated behind our back.
+  // The fault depends on whether a request has left, so gRPC must not retry by itself.
   'grpc.enable_retries': 0,
 };
 
 export class EtcdClient {
-  /** For whoever wants to know at which revision it was answered. */
+  /** Called with the header of every reply, which contains the revision. */
   onAnswer: (header: Header) => void = () => undefined;
   readonly #driver: Driver;
   readonly #config: ClientConfig;
   readonly #channels: Map<string, Client> = new Map();
   readonly #streams: Set<() => void> = new Set();
   #current: number;
-  /** The term of the leader that was last looked for. */
+  /** The raft term for which the leader was last searched. */
   #term = 0;
   #closed = false;
 
@@ -60,7 +60,7 @@ export class EtcdClient {
     this.#current = Math.floor(systemRandom.next() * config.targets.length);
   }
 
-  /** A call that changes nothing: it is repeated at the next member when there was no answer. */
+  /** A call that changes nothing. Without a reply, it repeats at the next member. */
   read<Request extends object, Response extends { readonly header?: Header }>(
     method: GrpcMethod<Request, Response>,
     request: Request,
@@ -68,7 +68,7 @@ export class EtcdClient {
     return this.#call(method, request, true);
   }
 
-  /** Repeated only while it is known not to have been done. */
+  /** A call that repeats only if it was certainly not done. */
   write<Request extends object, Response extends { readonly header?: Header }>(
     method: GrpcMethod<Request, Response>,
     request: Request,
@@ -94,7 +94,8 @@ export class EtcdClient {
       ends.message(response);
     });
     call.on('error', () => this.#moveOn(from));
-    // Comes once, after whatever else; "close" need not come while this side could still write.
+    // `status` comes once, after all other events. `close` may not come while this side could still
+    // write.
     call.on('status', () => {
       this.#streams.delete(cancel);
       ends.ended();
@@ -102,7 +103,7 @@ export class EtcdClient {
     return { send: (request) => void call.write(request), cancel };
   }
 
-  /** Whoever waits for an answer is told that there will be none. */
+  /** Fails all calls that wait for a reply. */
   close(): void {
     this.#closed = true;
     for (const cancel of this.#streams) cancel();
@@ -158,7 +159,7 @@ export class EtcdClient {
     });
   }
 
-  /** A member that has no leader says so at once, instead of keeping us until it has one. */
+  /** Makes a member without a leader fail at once, instead of waiting until it has one. */
   #metadata(): InstanceType<Driver['Metadata']> {
     const metadata = new this.#driver.Metadata();
     metadata.set('hasleader', 'true');
@@ -176,12 +177,12 @@ export class EtcdClient {
     return channel;
   }
 
-  /** Unless somebody has already. */
+  /** Does nothing if another call already switched. */
   #moveOn(from: number): void {
     if (this.#current === from) this.#current = (from + 1) % this.#config.targets.length;
   }
 
-  /** Every term has a leader of its own. */
+  /** Every raft term has its own leader, so a new term starts a search. */
   #heard(header: Header | undefined): void {
     if (header === undefined) return;
     this.onAnswer(header);
@@ -203,7 +204,7 @@ export class EtcdClient {
   }
 }
 
-// The codes of gRPC that matter here.
+// The gRPC codes that matter here.
 const CANCELLED = 1;
 const UNKNOWN = 2;
 const DEADLINE_EXCEEDED = 4;
@@ -213,7 +214,7 @@ const INTERNAL = 13;
 const UNAVAILABLE = 14;
 const DATA_LOSS = 15;
 
-/** Nothing when the request is known not to have been done and may be sent to another member. */
+/** Returns undefined if the request was certainly not done and may go to another member. */
 export function etcdFault(error: Partial<ServiceError>): Fault | undefined {
   const { code = UNKNOWN, details = error.message ?? '' } = error;
   if (isNeverDone(code, details)) return undefined;
@@ -236,7 +237,7 @@ export function etcdFault(error: Partial<ServiceError>): Fault | undefined {
   });
 }
 
-/** Answers of these kinds say nothing about whether a request that had left was done. */
+/** After these codes, it is unknown if a request that had left was done. */
 const LEAVES_OPEN: ReadonlySet<number> = new Set([
   CANCELLED,
   UNKNOWN,
@@ -248,7 +249,7 @@ const LEAVES_OPEN: ReadonlySet<number> = new Set([
   DATA_LOSS,
 ]);
 
-/** It did not get out of this process, or the member turned it down before it proposed anything. */
+/** The request did not leave this process, or the member refused it before proposing anything. */
 function isNeverDone(code: number, details: string): boolean {
   if (code === DEADLINE_EXCEEDED) return /LB pick|name resolution/i.test(details);
   if (code !== UNAVAILABLE) return false;
@@ -257,7 +258,7 @@ function isNeverDone(code: number, details: string): boolean {
   );
 }
 
-/** A revision was asked for that etcd has compacted. */
+/** The requested revision was compacted. */
 export function isCompacted(fault: unknown): boolean {
   return fault instanceof Fault && fault.message.includes('has been compacted');
 }

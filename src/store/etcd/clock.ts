@@ -1,15 +1,15 @@
 import { type Clock, type Instant, toInstant } from '../../support/clock.ts';
 
-// When this process knew of which revision. Every answer of etcd says at which revision the store was;
-// so by then everything up to that revision had been written. That is how long something has stood
-// unchanged, counted by one clock only: no two clocks are compared.
+// Records when this process learned of which revision. Every reply of etcd contains the store's
+// revision, so everything up to it was written by then. This shows how long a key has stayed
+// unchanged, measured by one clock only.
 
 interface Known {
   readonly revision: number;
   readonly tick: number;
 }
 
-/** Entries nearer to each other than this are not all kept. */
+/** Drops some entries that are closer together than this. */
 const RESOLUTION_MS = 50;
 const ENTRIES_MAX = 2_048;
 
@@ -17,12 +17,14 @@ export class RevisionLog {
   #entries: Known[] = [];
   #newest = 0;
 
-  /** The greatest revision heard of. */
+  /** The greatest known revision. */
   get newest(): number {
     return this.#newest;
   }
 
-  /** Ticks must not go back. Leaving an entry out only makes later ones count for it. */
+  /**
+   * Ticks must not go back. Dropping an entry only makes the next one count for it, which is later.
+   */
   note(revision: number, tick: number): void {
     if (revision <= this.#newest) return;
     this.#newest = revision;
@@ -36,13 +38,13 @@ export class RevisionLog {
     if (entries.length > ENTRIES_MAX) this.#thinOut();
   }
 
-  /** Another history begins: what was known of the last one says nothing about it. */
+  /** Starts another history. Knowledge of the previous one does not apply to it. */
   clear(): void {
     this.#entries = [];
     this.#newest = 0;
   }
 
-  /** Since when it has been known that this revision was written; undefined when it is not known. */
+  /** Returns since when this revision was known to be written, or undefined if it is unknown. */
   knownSince(revision: number): number | undefined {
     let [low, high] = [0, this.#entries.length];
     while (low < high) {
@@ -53,26 +55,27 @@ export class RevisionLog {
     return this.#entries[low]?.tick;
   }
 
-  /** Every second entry of the older half goes. */
+  /** Drops every second entry of the older half. */
   #thinOut(): void {
     const half = ENTRIES_MAX / 2;
     this.#entries = this.#entries.filter((_, index) => index >= half || index % 2 === 1);
   }
 }
 
-// Store time of etcd, which has no clock to ask: a number that is kept in a key and moved on by its
-// clients, never faster than time passes.
+// Store time of etcd, which has no clock of its own. It is a number in a key. Clients advance it,
+// never faster than time passes.
 //
-//   C-10 The key holds the time at which it was written. Whoever has seen it adds what its own monotonic
-//        clock counted since, which is never too much, and may write the sum as the new value, if nobody
-//        has written one meanwhile. So store time never goes back, nobody's wall clock matters, and two
-//        clients differ by no more than it takes to hear of a write.
+//   C-10 The key holds the time at which it was written. A client that has seen it adds the time
+//        that its own monotonic clock counted since, which is never too much. It may write the
+//        sum as the new value if no other client wrote meanwhile. So store time never goes back,
+//        no wall clock matters, and two clients differ by at most the delay of a write.
 //
 // See ADR 0016.
 
 /**
- * Written anew by whoever writes anything when it is older than this. What passes between a write and its
- * being heard of is lost to store time, and whoever wrote last hears of it soonest: it goes first.
+ * Any writer updates the key when it is older than this. Store time loses the delay between a write
+ * and its arrival at other clients. The last writer learns of it first, so it has the shorter
+ * period.
  */
 const TICK_MS = 5_000;
 const TICK_OF_OTHERS_MS = 15_000;
@@ -90,7 +93,7 @@ export class RevisionClock {
     this.#log = log;
   }
 
-  /** Of the key as it was last seen; what is decided by time is conditioned on it. */
+  /** The revision of the key as last seen. Decisions about time are conditioned on it. */
   get revision(): number {
     return this.#revision;
   }
@@ -107,23 +110,23 @@ export class RevisionClock {
     return toInstant(this.#at + Math.floor(this.tick - this.#seenTick));
   }
 
-  /** No later than this, when the key was written by a request that left at `sentTick`. */
+  /** An upper bound of store time, for a key written by a request that left at `sentTick`. */
   latest(sentTick: number): Instant {
     return toInstant(this.#at + Math.ceil(this.tick - sentTick));
   }
 
-  /** For the first client of a new store: people should recognise the time. */
+  /** The first time of a new store, from the wall clock, so that people recognise it. */
   get origin(): Instant {
     return toInstant(this.#clock.wallMs());
   }
 
-  /** Another history begins, with other revisions. */
+  /** Starts another history, with other revisions. */
   clear(): void {
     this.#revision = 0;
     this.#isOwn = false;
   }
 
-  /** The key was written with this value at this revision, which is known since some time. */
+  /** Learns that the key was written with this value at this revision. The log knows since when. */
   learn(at: number, revision: number, isOwn = false): void {
     if (revision < this.#revision) return;
     this.#isOwn = isOwn || (this.#isOwn && revision === this.#revision);

@@ -1,4 +1,4 @@
-// From options to a client.
+// Creates a client from the options.
 
 import type { ChannelCredentials } from '@grpc/grpc-js';
 import { Fault, InvalidInput } from '../../support/fault.ts';
@@ -20,7 +20,10 @@ export async function connect(
   });
 }
 
-/** The port as it was written: a URL does not tell its scheme's own from none. */
+/**
+ * Takes the port from the text, because a parsed URL does not distinguish its scheme's default port
+ * from no port.
+ */
 function targetOf(endpoint: string): string {
   const port = /:(\d+)\/?$/.exec(endpoint)?.[1] ?? '2379';
   return `${new URL(endpoint).hostname}:${port}`;
@@ -66,7 +69,7 @@ function credentialsFor(
   return driver.credentials.createSsl(bytes(tls?.ca), bytes(tls?.key), bytes(tls?.cert));
 }
 
-/** Said as it is: a "done" is on the disks of more than half of the members. */
+/** Reports durability: an acknowledged write is on the disks of more than half of the members. */
 export async function describeDurability(client: EtcdClient): Promise<string> {
   const { version } = await client.read(STATUS, {});
   const [major = 0, minor = 0] = version.split('.').map(Number);

@@ -1,5 +1,5 @@
-// What the store knows of etcd: how to read keys at one moment, when it heard of which revision, what
-// time it is, and what it has last seen of each key.
+// The connection to etcd. It reads keys at one revision, records when it learned of each revision,
+// keeps store time, and caches the last seen value of each key.
 
 import type { Clock } from '../../support/clock.ts';
 import { StoreCorrupt } from '../../support/fault.ts';
@@ -9,7 +9,7 @@ import { afterPrefix, type KeySpace } from './keys.ts';
 import { type Header, type KeyValue, RANGE, type RangeRequest, TXN } from './messages.ts';
 import { lastIssuedIn, toEpoch } from './records.ts';
 
-/** A key and its value at some moment. */
+/** A key and its value at one revision. */
 export interface Kv {
   readonly key: string;
   readonly value: Buffer;
@@ -18,7 +18,7 @@ export interface Kv {
   readonly lease: string;
 }
 
-/** The cluster that answered, and the term of its leader. */
+/** The cluster that replied, and the raft term of its leader. */
 export interface Identity {
   readonly cluster: string;
   readonly term: number;
@@ -30,7 +30,7 @@ export type RangeOptions = Pick<RangeRequest, 'limit' | 'revision' | 'keysOnly'>
 };
 
 const REMEMBERED_MAX = 8_192;
-/** As many operations as etcd takes in one transaction, unless it was told otherwise. */
+/** etcd's default limit of operations per transaction. */
 const OPERATIONS_MAX = 128;
 
 export class Connection {
@@ -38,9 +38,9 @@ export class Connection {
   readonly keys: KeySpace;
   readonly log: RevisionLog = new RevisionLog();
   readonly clock: RevisionClock;
-  /** Called when the store has gone back to an earlier time, with the revision it is at. */
+  /** Called with the current revision when the store has gone back to an earlier one. */
   onGoneBack: (revision: number) => void = () => undefined;
-  /** What was last seen of a key; null: that it is not there. Only ever a guess. */
+  /** The last seen value of each key; null if it did not exist. It may be stale. */
   readonly #remembered: Map<string, Kv | null> = new Map();
   #identity: Identity = NOBODY;
   #seenFence = 0;
@@ -52,12 +52,12 @@ export class Connection {
     client.onAnswer = (header) => this.#heard(header);
   }
 
-  /** The newest that any transaction or read has shown. */
+  /** The newest identity that any transaction or read has shown. */
   get identity(): Identity {
     return this.#identity;
   }
 
-  /** No fence above this is known to this client, by being told it or by the revision it has heard of. */
+  /** The highest fence that this client knows, from grants or from revisions. */
   get seenFence(): number {
     return this.#seenFence;
   }
@@ -84,7 +84,7 @@ export class Connection {
     for (const key of keys) this.#remembered.delete(key);
   }
 
-  /** Who was cut off knows nothing: the store may not be the one that it was. */
+  /** A client that was cut off must forget everything, because the store may have changed. */
   forgetAll(): void {
     const epoch = this.#remembered.get(this.keys.epoch);
     if (epoch) this.noteFence(lastIssuedIn(toEpoch(epoch), this.log.newest));
@@ -92,8 +92,8 @@ export class Connection {
   }
 
   /**
-   * For answers that all members agree on, to what was asked when `newest` had been heard of. One from
-   * before that is of a copy that was restored: nothing that is known of revisions holds for it.
+   * For linearizable replies to requests sent when `newest` was known. An older revision means a
+   * restored copy, for which all knowledge of revisions is void.
    */
   checkGoneBack(header: Header | undefined, newest: number): void {
     if (header === undefined || header.revision >= newest) return;
@@ -105,7 +105,7 @@ export class Connection {
     this.onGoneBack(header.revision);
   }
 
-  /** Keys at one moment: now, or at `revision`. */
+  /** Reads keys at one revision: the newest, or `revision`. */
   async fetch(
     keys: readonly string[],
     revision = 0,
@@ -133,7 +133,7 @@ export class Connection {
     return { revision: at, kvs, identity };
   }
 
-  /** Keys below `prefix`, in order. */
+  /** Lists the keys below `prefix`, in order. */
   async list(
     prefix: string,
     options: RangeOptions = {},
@@ -149,7 +149,7 @@ export class Connection {
     return { revision: answer.header?.revision ?? 0, kvs: answer.kvs.map(toKv) };
   }
 
-  /** What follows `prefix` in the keys below it. */
+  /** Lists the keys below `prefix`, without the prefix. */
   async names<Name extends string>(
     prefix: string,
     options: Omit<RangeOptions, 'keysOnly'> = {},
@@ -158,7 +158,7 @@ export class Connection {
     return kvs.map(({ key }) => key.slice(prefix.length) as Name);
   }
 
-  /** Not conditioned on anything: for what clients tell each other. */
+  /** Writes without a condition, for messages between clients. */
   async put(key: string, value: string): Promise<void> {
     const put = { key: Buffer.from(key), value: Buffer.from(value) };
     await this.client.write(TXN, { compare: [], success: [{ put }], failure: [] });
@@ -170,8 +170,8 @@ export class Connection {
   }
 
   /**
-   * Who answered. Only what all members agree on may be asked: one that lags behind answers watches and
-   * renewals with a term of the past. Answers may overtake each other, so the newest term stays.
+   * Records who replied. Use it only for linearizable requests: a lagging member answers watches
+   * and renewals with an old term. Replies may overtake each other, so the newest term stays.
    */
   identify(header: Header | undefined): Identity {
     if (header === undefined) return NOBODY;
@@ -181,7 +181,10 @@ export class Connection {
     return { cluster, term };
   }
 
-  /** Another cluster, or this one at an earlier time: what was newest before says nothing about it. */
+  /**
+   * The store is another cluster, or this one at an earlier time. The earlier identity does not
+   * apply to it.
+   */
   moved(identity: Identity): void {
     this.#identity = identity;
   }

@@ -1,4 +1,4 @@
-// One try of a verb: what it has read, what must still be so, what it writes.
+// One try of a verb: its reads, its conditions and its writes.
 
 import type { NewLeaseEvent } from '../../lease/event.ts';
 import type { LeasePolicy } from '../../lease/policy.ts';
@@ -22,15 +22,15 @@ import {
 import { type Epoch, fromEvent } from './records.ts';
 
 /**
- * What a read is conditioned on when the transaction writes. `unchanged`: nobody has written the key.
- * `same-life`: it was not deleted; heartbeats of a session do not matter. `seen`: nothing.
+ * The condition of a read when the transaction writes. `unchanged`: the key was not written since.
+ * `same-life`: the key was not deleted; heartbeats may have written it. `seen`: no condition.
  */
 export type Guard = 'unchanged' | 'same-life' | 'seen';
 
 export interface Committed {
-  /** At which it was written, or read when there was nothing to write. */
+  /** The revision at which it was written, or read if there was nothing to write. */
   readonly revision: number;
-  /** What the transaction was asked to read after it had written. */
+  /** The keys that the transaction read after its writes. */
   readonly fetched: ReadonlyMap<string, Kv>;
 }
 
@@ -40,16 +40,20 @@ interface Read {
 }
 
 interface Write {
-  /** Absent: the key is deleted. */
+  /** Absent if the key is deleted. */
   readonly value?: Uint8Array;
   readonly lease?: string;
 }
 
 export class Transaction {
-  /** Read from etcd at one revision; else from what is remembered, as far as it is. */
+  /**
+   * True if it reads from etcd at one revision. Otherwise it reads from the cache where possible.
+   */
   readonly isFresh: boolean;
   readonly keys: KeySpace;
-  /** The greatest that was known before anything was read: the store has issued it, or has gone back. */
+  /**
+   * The greatest known fence before the first read. If the store has issued less, it has gone back.
+   */
   readonly seenFence: number;
   readonly #connection: Connection;
   readonly #read: Map<string, Read> = new Map();
@@ -73,30 +77,32 @@ export class Transaction {
     return this.#writes.size > 0;
   }
 
-  /** At which everything was read; the newest that is known when it was not read. */
+  /** The revision of all reads, or the newest known one before the first read. */
   get revision(): number {
     return this.#revision === 0 ? this.#connection.log.newest : this.#revision;
   }
 
-  /** Who answered its reads; who answered last when it has made none. */
+  /** The identity of the cluster that answered its reads, or the last known one. */
   get identity(): Identity {
     return this.#identity ?? this.#connection.identity;
   }
 
-  /** Store time. The same for the whole try, and looked at after what was read first (C-1). */
+  /** Store time. It is the same for the whole try, and is read after the first reads (C-1). */
   get now(): Instant {
     return this.#moment().now;
   }
 
   /**
-   * The clock is moved on in this transaction: who is promised time by it counts from its sending. To a
-   * later time only by who can prove that it is no earlier.
+   * Advances the clock in this transaction, because a caller that is promised time counts from its
+   * sending. Pass a later time only if it is proved to have passed.
    */
   moveClock(to: Instant = this.now): void {
     this.put(this.keys.clock, String(to));
   }
 
-  /** `guess`: what was never seen is taken to be absent, until the transaction says otherwise. */
+  /**
+   * With `guess`, a key that was never seen counts as absent until the transaction disproves it.
+   */
   async load(keys: readonly string[], guard: Guard = 'unchanged', guess = false): Promise<void> {
     const missing: string[] = [];
     for (const key of keys) {
@@ -121,7 +127,7 @@ export class Transaction {
     return read.kv;
   }
 
-  /** Keys below `prefix`, without a guard, and the revision at which they were so. */
+  /** Lists the keys below `prefix`, without a guard, and the revision of the list. */
   async list(
     prefix: string,
     options: Omit<RangeOptions, 'revision'> = {},
@@ -132,7 +138,7 @@ export class Transaction {
     return { kvs, revision: this.#revision };
   }
 
-  /** What follows `prefix` in the keys below it. */
+  /** Lists the keys below `prefix`, without the prefix. */
   async names<Name extends string>(
     prefix: string,
     options: Omit<RangeOptions, 'revision' | 'keysOnly'> = {},
@@ -141,7 +147,7 @@ export class Transaction {
     return kvs.map(({ key }) => key.slice(prefix.length) as Name);
   }
 
-  /** Below `prefix` no key was written for the first time after this revision. */
+  /** Requires that no key below `prefix` was created after this revision. */
   guardNoNewcomer(prefix: string, revision: number): void {
     this.#ranges.push({
       result: LESS,
@@ -161,7 +167,10 @@ export class Transaction {
     this.#writes.set(key, {});
   }
 
-  /** O-1: in the transaction that makes it true. The revision of that is the fence of a grant. */
+  /**
+   * Appends an event in the transaction that makes it true (O-1). For a grant, the transaction's
+   * revision gives the fence.
+   */
   append(event: NewLeaseEvent, epoch?: Epoch): void {
     const { revision } = this.#moment();
     this.#id ||= systemRandom.uuid();
@@ -170,12 +179,14 @@ export class Transaction {
     this.#events += 1;
   }
 
-  /** Read after the writes, in the same transaction; of a prefix, its first key. */
+  /**
+   * Reads a key after the writes, in the same transaction. For a prefix, it reads the first key.
+   */
   fetch(key: string): void {
     this.#fetches.push(key);
   }
 
-  /** Nothing when something it has read has changed, and nothing was written. */
+  /** Returns undefined if a key that it read has changed. Then nothing was written. */
   async commit(): Promise<Committed | undefined> {
     const { client, clock, log } = this.#connection;
     const { newest } = log;
@@ -212,14 +223,15 @@ export class Transaction {
     return this.#time;
   }
 
-  /** The first read of a fresh try pins the revision, and looks at the clock on its way. */
+  /** The first read of a fresh try fixes the revision, and also reads the clock. */
   async #fetch(keys: readonly string[]): Promise<ReadonlyMap<string, Kv>> {
     const isFirst = this.isFresh && this.#revision === 0;
     const all = isFirst ? [this.keys.clock, ...keys] : keys;
     const { revision, kvs, identity } = await this.#connection
       .fetch(all, this.#revision)
       .catch((fault: unknown) => {
-        // Compacted between two reads: what is there now will do, since whoever writes compares.
+        // The revision was compacted between two reads. Current values are good enough, because a
+        // write compares them.
         if (!isCompacted(fault)) throw fault;
         return this.#connection.fetch(all);
       });
@@ -229,7 +241,10 @@ export class Transaction {
     return kvs;
   }
 
-  /** What it is conditioned on. If it fails, all of that is read again on the same way. */
+  /**
+   * The keys that the commit is conditioned on. If it fails, the same request reads all of them
+   * again.
+   */
   #guarded(): readonly string[] {
     const keys = [...this.#read].filter(([, { guard }]) => guard !== 'seen').map(([key]) => key);
     return [this.keys.clock, ...keys];
@@ -266,7 +281,7 @@ export class Transaction {
     return operations;
   }
 
-  /** Only what verbs read again is worth it. */
+  /** Caches only keys that verbs read again. */
   #rememberWrites(revision: number): void {
     for (const [key, { value, lease = '0' }] of this.#writes) {
       const read = this.#read.get(key);
@@ -295,24 +310,24 @@ function fetchedBy(answer: TxnResponse): ReadonlyMap<string, Kv> {
   return new Map(kvs.map((kv) => [kv.key, kv]));
 }
 
-// Verbs as transactions. A verb reads what it needs, decides, and names what it writes; what it has
-// read is compared with what is there in the transaction that writes. If anything has moved, nothing is
-// written and the verb is asked again. So no read is trusted, and most need not be made: what this
-// client has seen or written last is good enough to try with.
+// Runs verbs as transactions. A verb reads, decides, and names its writes. The transaction that
+// writes compares everything that was read. If anything changed, nothing is written and the verb
+// runs again. So no read needs to be current, and most are not sent: the first try uses the values
+// that this client last saw or wrote.
 
 interface Written<Result> extends Committed {
   readonly result: Result;
 }
 
-/** Each round that fails follows a change that somebody made; this many in a row is a bug. */
+/** Each failed round follows a change by another client. This many in a row is a bug. */
 const ROUNDS_MAX = 200;
-/** A try that fails brings back what it was wrong about, so that the next from memory may be right. */
+/** A failed try returns the current values, so the next try from the cache may succeed. */
 const FROM_MEMORY_MAX = 2;
 
 export class Database {
   readonly connection: Connection;
   readonly policy: LeasePolicy;
-  /** How far sweeps have looked for leases of sessions that nobody knows. */
+  /** The position up to which sweeps have searched for leases of unknown sessions. */
   lookedThrough: string | undefined;
 
   constructor(connection: Connection, policy: LeasePolicy) {
@@ -321,8 +336,8 @@ export class Database {
   }
 
   /**
-   * Runs the verb until what it has read is still so when it writes, or it has nothing to write. The
-   * first try is made from memory, unless it must not be.
+   * Runs the verb until its reads are still valid when it writes, or it has nothing to write. The
+   * first try uses the cache, unless `from` is `etcd`.
    */
   async write<Result>(
     verb: (tx: Transaction) => Promise<Result>,
@@ -343,20 +358,22 @@ export class Database {
         if (committed !== undefined) return { result, ...committed };
       } else {
         if (isFresh) return { result, revision: tx.revision, fetched: new Map() };
-        // A no is never said on the strength of what is remembered.
+        // A refusal is never based on cached values.
         isFresh = true;
       }
     }
     throw new AssertionFault(`A-1: a transaction was in vain ${ROUNDS_MAX} times`);
   }
 
-  /** Everything that the verb reads, it reads at one revision. */
+  /** Reads everything at one revision. */
   async read<Result>(verb: (tx: Transaction) => Promise<Result>): Promise<Result> {
     return verb(new Transaction(this.connection, true));
   }
 }
 
-/** Keys that are remembered from different moments may not go together: then nothing can be said. */
+/**
+ * Cached keys of different revisions may contradict each other. Then the try counts for nothing.
+ */
 async function attempt<Result>(
   verb: (tx: Transaction) => Promise<Result>,
   tx: Transaction,

@@ -1,5 +1,5 @@
-// How a client comes to a store: the keys that every store has are made by the first, the others are
-// listened to, and the time is learned from them.
+// Joins a client to a store. The first client creates the keys that every store has. Later ones
+// listen to the others and learn the time from them.
 
 import { FENCE_ORIGIN } from '../../lease/fence.ts';
 import type { LeaseKey, SessionId } from '../../lease/names.ts';
@@ -13,7 +13,7 @@ import { fromIdentity } from './recover.ts';
 import { type Hints, Watch } from './watch.ts';
 
 export interface Joined {
-  /** The last who knows the time leaves it behind. */
+  /** Writes the time before leaving, so that the last client leaves it behind. */
   leave(): Promise<void>;
 }
 
@@ -22,7 +22,7 @@ export async function joinStore(database: Database, hints: Hints): Promise<Joine
   return joinOthers(database, hints, began);
 }
 
-/** Makes the keys that every store has. True for the one client that did. */
+/** Creates the keys that every store has. Returns true for the one client that did. */
 async function prepare(database: Database): Promise<boolean> {
   const { connection } = database;
   const { result } = await database.write(async (tx) => {
@@ -37,7 +37,7 @@ async function prepare(database: Database): Promise<boolean> {
   return result;
 }
 
-/** Listens to the others, and learns the time from them. */
+/** Listens to other clients, and learns the time from them. */
 async function joinOthers(database: Database, hints: Hints, began: boolean): Promise<Joined> {
   const { connection } = database;
   const { client, keys } = connection;
@@ -77,13 +77,14 @@ async function joinOthers(database: Database, hints: Hints, began: boolean): Pro
   };
 }
 
-// Who knows the time tells it. A client that has just come, or was cut off, has seen the key of the clock
-// and cannot know how long ago it was written. It asks, and somebody who has been there all along writes
-// the time anew. When nobody does, nobody knows: time has stood still, except for what etcd can tell.
+// A client that has just joined, or was cut off, sees the key of the clock but does not know how
+// long ago it was written. It asks, and a client that was there all along writes the current time.
+// If no client replies, none knows the time. Then time has stood still, except for what etcd itself
+// can prove.
 
-/** How long whoever asks waits for somebody who knows. */
+/** The longest wait for a client that knows the time. */
 const ANSWER_MS_MAX = 200;
-/** Several may know; they do not all answer in the same millisecond. */
+/** Several clients may know the time. This spreads their replies. */
 const ANSWER_MS_SPREAD = 10;
 
 export class Timekeeper {
@@ -91,7 +92,7 @@ export class Timekeeper {
   readonly #timers: Timers;
   readonly #id: string = systemRandom.uuid();
   readonly #asking: Set<() => void> = new Set();
-  /** It was there when the key was last written, or has written it. */
+  /** This client was connected when the key was last written, or wrote it. */
   #knows = false;
   #closed = false;
 
@@ -100,12 +101,12 @@ export class Timekeeper {
     this.#timers = timers;
   }
 
-  /** For the client that made the key. */
+  /** Call this in the client that created the key. */
   began(): void {
     this.#knows = true;
   }
 
-  /** Returns when the time is known, or nobody knows it. */
+  /** Resolves when the time is known, or no client knows it. */
   async ask(): Promise<void> {
     const { connection } = this.#database;
     this.#knows = false;
@@ -122,14 +123,14 @@ export class Timekeeper {
     if (!isTold && !this.#closed) await this.#resume();
   }
 
-  /** The key of the clock was written, just now. */
+  /** The key of the clock was written just now. */
   told(kv: Kv): void {
     this.#database.connection.learnClock(kv);
     this.#knows = true;
     for (const answered of [...this.#asking]) answered();
   }
 
-  /** Somebody asks. */
+  /** Another client asks for the time. */
   asked(by: Kv): void {
     if (!this.#knows || by.value.toString() === this.#id) return;
     const { clock } = this.#database.connection;
@@ -140,15 +141,16 @@ export class Timekeeper {
     });
   }
 
-  /** The last who knows leaves it behind. */
+  /** Writes the time before leaving, so that the last client leaves it behind. */
   async close(): Promise<void> {
     this.#closed = true;
     if (this.#knows) await moveClock(this.#database).catch(() => undefined);
   }
 
   /**
-   * Sessions that etcd has given up had all of their time, as etcd counts it; so at least that much has
-   * passed. Others have what they had.
+   * If etcd has ended a session's native lease, the whole time of that session has passed, by
+   * etcd's clock. So store time advances at least to that expiry. Other sessions keep their
+   * remaining time.
    */
   async #resume(): Promise<void> {
     await this.#database.write(async (tx) => {
@@ -163,7 +165,10 @@ export class Timekeeper {
   }
 }
 
-/** Writes the time anew. The answer tells what it is at the latest, counted from when that was sent. */
+/**
+ * Writes the current time. The returned function gives an upper bound of store time, counted from
+ * the sending.
+ */
 export async function moveClock(database: Database): Promise<() => Instant> {
   const { clock } = database.connection;
   const sentTick = clock.tick;

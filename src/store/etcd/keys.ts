@@ -1,5 +1,5 @@
-// Where everything is kept. Keys of one kind share a prefix, so that a list is a range; what others are
-// told by a watch is below one prefix, so that one watch is enough.
+// The layout of keys. Keys of one kind share a prefix, so that a list is a range. Messages between
+// clients share one prefix, so that one watch is enough.
 
 import { createHash } from 'node:crypto';
 import type { AttemptId, LeaseKey, Owner, SessionId } from '../../lease/names.ts';
@@ -30,18 +30,18 @@ export function keysUnder(prefix: string) {
     ...all,
     /** Store time, as it was last written. */
     clock: `${watched}clock`,
-    /** Written by whoever wants to be told the time. */
+    /** Written by a client that asks for the time. */
     ask: `${watched}ask`,
-    /** The last one of each key that was rung for. */
+    /** The last hint of each key. */
     hint: (key: LeaseKey): string => `${watched}hint/${digest(key)}`,
-    /** Goes with the session's native lease. */
+    /** Bound to the session's native lease. */
     pulse: (id: SessionId): string => all.pulses + id,
-    /** The start of the sequence of fences; the revision at which it was written is its zero. */
+    /** The start of the fence sequence. The revision at which it was written is its zero. */
     epoch: `${meta}epoch`,
     halt: `${meta}halt`,
-    /** The cluster and the term of its leader that were last seen. */
+    /** The last seen cluster and raft term. */
     cluster: `${meta}cluster`,
-    /** Written by every reclaim, so that they take turns. */
+    /** Written by every reclaim, so that they run one after the other. */
     reclaim: `${meta}reclaim`,
     eventsDeleted: `${meta}events-deleted`,
     /** A session that has not ended. */
@@ -49,37 +49,37 @@ export function keysUnder(prefix: string) {
     ended: (id: SessionId): string => all.allEnded + id,
     /** Ended sessions by time. */
     gone: (at: number, id: SessionId): string => `${all.allGone}${ordered(at)}/${id}`,
-    /** Sessions that have ended and may still carry terms whose end is not written down. */
+    /** Ended sessions that may still carry terms without a recorded end. */
     ending: (id: SessionId): string => all.allEnding + id,
-    /** Apart from the session, whose revision only its heartbeats may move. */
+    /** Separate from the session, because only heartbeats may change the revision of that key. */
     notices: (id: SessionId): string => `${prefix}notices/${id}`,
-    /** What a grant wrote, at the revision that is its fence. */
+    /** The part of a lease that a grant writes. Its revision is the fence. */
     term: (key: LeaseKey): string => all.allTerms + key,
-    /** What changes during a term. */
+    /** The part of a lease that changes during a term. */
     lease: (key: LeaseKey): string => `${prefix}lease/${key}`,
     bytes: (key: LeaseKey, slot: number): string => `${prefix}bytes${slot}/${key}`,
     carriedBy,
     carried: (id: SessionId, key: LeaseKey): string => carriedBy(id) + key,
-    /** Terms with a deadline of their own, by time. */
+    /** Terms with their own deadline, by time. */
     deadline: (at: number, key: LeaseKey): string => `${all.allDeadlines}${ordered(at)}/${key}`,
     retired: (at: number, key: LeaseKey): string => `${all.allRetired}${ordered(at)}/${key}`,
     line,
     ticket: (key: LeaseKey, attempt: AttemptId): string => line(key) + attempt,
     flap: (key: LeaseKey, owner: Owner): string => `${all.allFlaps}${digest(key)}/${digest(owner)}`,
     /**
-     * Events by the revision of the clock under which they were written. They are ordered by their own
-     * revision, which lies between that one and the next (O-1).
+     * Events, grouped by the clock's revision at the time of writing. Their own revision orders
+     * them, and lies between that one and the clock's next (O-1).
      */
     eventsUnder: (clockRevision: number): string => `${all.allEvents}${ordered(clockRevision)}/`,
   };
 }
 
-/** Whole numbers as text that sorts like them. */
+/** Formats whole numbers as text with the same order. */
 function ordered(value: number): string {
   return String(value).padStart(16, '0');
 }
 
-/** The end of the range of all keys that start with this. */
+/** The end of the range of all keys that start with this prefix. */
 export function afterPrefix(prefix: string): Buffer {
   const end = Buffer.from(prefix);
   const last = end.length - 1;
@@ -87,7 +87,7 @@ export function afterPrefix(prefix: string): Buffer {
   return end;
 }
 
-/** Fixed in length, so that one key's line is never part of another's. */
+/** Has a fixed length, so that the queue of one key is never part of another's. */
 function digest(text: string): string {
   return createHash('sha256').update(text).digest('hex').slice(0, 40);
 }

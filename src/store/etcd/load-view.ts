@@ -1,5 +1,5 @@
-// What decisions look at. In a verb that writes, all of it is compared again by the transaction, except
-// what is loaded as `seen`.
+// Loads the views that decisions need. If a verb writes, its transaction compares all of them
+// again, except those loaded as `seen`.
 
 import type { TermView } from '../../lease/decide/term.ts';
 import { epochOf } from '../../lease/fence.ts';
@@ -30,7 +30,7 @@ import {
   toTicket,
 } from './records.ts';
 
-/** Root first; empty when the session is not known. */
+/** Returns the chain, root first. Empty when the session is unknown. */
 export async function loadChain(
   tx: Transaction,
   id: SessionId | undefined,
@@ -42,7 +42,7 @@ export async function loadChain(
   return [...(await loadSessions(tx, self.path.slice(0, -1), guard)), self];
 }
 
-/** Those that are known, in this order. */
+/** Returns the known sessions, in this order. */
 async function loadSessions(
   tx: Transaction,
   ids: readonly SessionId[],
@@ -54,7 +54,7 @@ async function loadSessions(
     guard,
   );
   const gone = ids.filter((id) => tx.get(keys.live(id)) === undefined);
-  // An end never goes away while anything refers to it, but that there is none may change.
+  // An end stays while anything refers to it, but a missing end may still be written.
   if (gone.length > 0) {
     await tx.load(
       gone.map((id) => keys.ended(id)),
@@ -65,17 +65,17 @@ async function loadSessions(
   return kvs.filter((kv) => kv !== undefined).map((kv) => toSession(kv));
 }
 
-/** All that have not ended, whatever sessions above them have. */
+/** Lists all sessions that have not ended, even if an ancestor has. */
 export async function liveSessions(tx: Transaction): Promise<readonly StoredSession[]> {
   return (await tx.list(tx.keys.allLive)).kvs.map((kv) => toSession(kv));
 }
 
-/** What is remembered of others' heartbeats may be old: the transaction is to read them itself. */
+/** Cached heartbeats of other sessions may be stale, so the transaction must read them itself. */
 export function fetchChain(tx: Transaction, chain: SessionChain): void {
   for (const { id } of chain) tx.fetch(tx.keys.live(id));
 }
 
-/** The chain as the transaction has read it. */
+/** The chain with the values that the transaction read. */
 export function fetchedChain(
   chain: SessionChain,
   fetched: ReadonlyMap<string, Kv>,
@@ -87,7 +87,7 @@ export function fetchedChain(
   });
 }
 
-/** The same with the number of its notices, for whoever is told it. */
+/** Adds the number of notices, for replies to the session. */
 export async function withNotices(
   tx: Transaction,
   chain: readonly StoredSession[],
@@ -107,12 +107,15 @@ export async function loadEpoch(tx: Transaction): Promise<Epoch> {
   return toEpoch(tx.get(tx.keys.epoch));
 }
 
-/** No fence above this was issued: none has a revision that the store has not reached. */
+/** The upper bound of issued fences: none has a revision that the store has not reached. */
 export function lastIssued(tx: Transaction, epoch: Epoch): number {
   return lastIssuedIn(epoch, tx.revision);
 }
 
-/** A lease without the bytes of its checkpoints, who carries it, and the greatest fence issued. */
+/**
+ * Loads a lease without the bytes of its checkpoints, its holder's chain and the greatest issued
+ * fence.
+ */
 export async function loadTerm(
   tx: Transaction,
   key: LeaseKey,
@@ -126,7 +129,7 @@ export async function loadTerm(
   return { lease, holder, lastIssued: lastIssued(tx, epoch) };
 }
 
-/** The lease as it is shown and handed over. */
+/** Adds the bytes of the checkpoints. */
 export async function withBytes(tx: Transaction, lease: LeaseRecord): Promise<LeaseRecord> {
   const { keys } = tx;
   const slots = slotsOf(lease).map((slot) => keys.bytes(lease.key, slot));
@@ -160,14 +163,14 @@ export function filledIn(
   };
 }
 
-// Who stands in line for a key. Places are keys; who was written first is first.
+// The queue of a key. Tickets are keys, ordered by their creation.
 
 export interface WaitingLine {
-  /** The place of this attempt, if it has one. */
+  /** The ticket of this attempt, if it has one. */
   readonly own: Ticket | undefined;
-  /** The living before it; all of them when it has none (A-7). */
+  /** The number of waiters before it that count, or of all if it has no ticket (A-7). */
   readonly ahead: number;
-  /** At which this was so. */
+  /** The revision of this view. */
   readonly revision: number;
 }
 
@@ -183,7 +186,7 @@ export async function loadLine(
   const owners = await waitingOwners(tx, before);
   const flaps = owners.map((owner) => tx.keys.flap(key, owner));
   await tx.load(flaps, 'seen');
-  // G-4: kept from the key for losing it too often, it does not keep others waiting.
+  // An owner that flap damping keeps from the key does not make others wait (G-4).
   const isDamped = (flap: string): boolean => {
     const until = toNumber(tx.get(flap)) as Instant | undefined;
     return dampedForMs(until, database.policy, tx.now) > 0;
@@ -196,7 +199,7 @@ export async function countWaiting(tx: Transaction, key: LeaseKey): Promise<numb
   return (await waitingOwners(tx, tickets)).length;
 }
 
-/** Of those whose place counts. */
+/** Returns the owners of the tickets that count. */
 async function waitingOwners(
   tx: Transaction,
   tickets: readonly Ticket[],
@@ -222,21 +225,24 @@ async function loadTickets(
   return { tickets, revision };
 }
 
-/** A-7: of a place that counts: its session was heard of within its ttl, and it has asked lately. */
+/**
+ * Returns the owner if the ticket counts: the session sent a heartbeat within its ttl, and the
+ * waiter asked recently (A-7).
+ */
 async function waitingOwner(tx: Transaction, ticket: Ticket): Promise<Owner | undefined> {
-  // Never from memory: a heartbeat that we have not heard of would make a living one look dead.
+  // Never use the cache here: a missed heartbeat would make a live session look dead.
   const chain = await loadChain(tx, ticket.session, 'seen');
   const waits = keepsPlace(chain, tx.now) && ticket.expiresAt > tx.now;
   return waits ? chain.at(-1)?.owner : undefined;
 }
 
-/** A-7: a session that was given more time keeps its place, for it may count again. */
+/** A session that got more time keeps its ticket, because it may count again (A-7). */
 export async function isOver(tx: Transaction, ticket: Ticket): Promise<boolean> {
   const chain = await loadChain(tx, ticket.session, 'seen');
   return chainState(chain, tx.now) === 'ended' || ticket.expiresAt <= tx.now;
 }
 
-/** Until when this owner's penalty on this key runs. */
+/** Returns the end of this owner's penalty on this key. */
 export async function loadFlap(
   tx: Transaction,
   key: LeaseKey,

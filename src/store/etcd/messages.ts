@@ -1,5 +1,5 @@
 // The part of etcd's API that the store uses, with the field numbers of etcd's public rpc.proto and
-// kv.proto (3.4, unchanged since). Names are theirs, in our spelling.
+// kv.proto (3.4, unchanged since). Names follow etcd's, in camel case.
 
 import {
   decode,
@@ -12,7 +12,7 @@ import {
 const HEADER = {
   clusterId: { no: 1, kind: 'id' },
   memberId: { no: 2, kind: 'id' },
-  /** Of the whole store, when it answered. */
+  /** The revision of the whole store when it replied. */
   revision: { no: 3, kind: 'int' },
   raftTerm: { no: 4, kind: 'int' },
 } as const;
@@ -24,7 +24,7 @@ const KEY_VALUE = {
   createRevision: { no: 2, kind: 'int' },
   modRevision: { no: 3, kind: 'int' },
   value: { no: 5, kind: 'bytes' },
-  /** The native lease it goes with; '0' for none. */
+  /** The native lease that the key is bound to; '0' for none. */
   lease: { no: 6, kind: 'id' },
 } as const;
 
@@ -32,10 +32,10 @@ export type KeyValue = ReceivedMessage<typeof KEY_VALUE>;
 
 const RANGE_REQUEST = {
   key: { no: 1, kind: 'bytes' },
-  /** All keys from `key` up to this one, without it. */
+  /** The exclusive end of the range that starts at `key`. */
   rangeEnd: { no: 2, kind: 'bytes', optional: true },
   limit: { no: 3, kind: 'int', optional: true },
-  /** As it was then. */
+  /** Reads the keys as of this revision. */
   revision: { no: 4, kind: 'int', optional: true },
   keysOnly: { no: 8, kind: 'bool', optional: true },
 } as const;
@@ -72,10 +72,10 @@ const COMPARE = {
 
 export type Compare = SentMessage<typeof COMPARE>;
 
-/** How a Compare compares. */
+/** The comparisons of a Compare. */
 export const EQUAL = 0;
 export const LESS = 2;
-/** What of a key a Compare looks at; of a key that is not there both are zero. */
+/** The field that a Compare reads. Both are zero for a key that does not exist. */
 export const CREATE_REVISION = 1;
 export const MOD_REVISION = 2;
 
@@ -102,7 +102,7 @@ export type LeaseKeepAliveRequest = SentMessage<typeof KEEP_ALIVE_REQUEST>;
 const LEASE_RESPONSE = {
   header: { no: 1, kind: HEADER },
   id: { no: 2, kind: 'id' },
-  /** Zero when there is no such lease any more. */
+  /** Zero if the lease no longer exists. */
   ttl: { no: 3, kind: 'int' },
 } as const;
 
@@ -124,7 +124,10 @@ export type WatchRequest = SentMessage<typeof WATCH_REQUEST>;
 const WATCH_RESPONSE = {
   header: { no: 1, kind: HEADER },
   canceled: { no: 4, kind: 'bool' },
-  /** Not zero: everything before it was compacted, and the watch asked for something of that. */
+  /**
+   * If not zero, etcd compacted everything before this revision, including part of what the watch
+   * asked for.
+   */
   compactRevision: { no: 5, kind: 'int' },
   events: {
     no: 11,
@@ -139,7 +142,7 @@ export type WatchResponse = ReceivedMessage<typeof WATCH_RESPONSE>;
 const STATUS_RESPONSE = {
   header: { no: 1, kind: HEADER },
   version: { no: 2, kind: 'text' },
-  /** The member that leads, as far as the one that was asked knows. */
+  /** The leader, as far as the queried member knows. */
   leader: { no: 4, kind: 'id' },
 } as const;
 
@@ -148,7 +151,7 @@ const MEMBER_LIST_RESPONSE = {
   members: { no: 2, kind: { id: { no: 1, kind: 'id' } }, many: true },
 } as const;
 
-/** One call of the API: where it goes, and how what goes there and comes back is written. */
+/** One call of the API: its path, and the encoding of its request and response. */
 export interface GrpcMethod<Request extends object, Response> {
   readonly path: string;
   encode(request: Request): Buffer;

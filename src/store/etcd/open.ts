@@ -1,5 +1,5 @@
-// The etcd store (3.4 or newer): any number of processes on one cluster, all keys below one prefix. It
-// keeps sessions and leases; executions are not kept here.
+// The etcd store (3.4 or newer): any number of processes on one cluster, all keys below one prefix.
+// It keeps sessions and leases, but no executions.
 
 import { type LeasePolicy, resolvePolicy } from '../../lease/policy.ts';
 import type { KernelStore, LeaseStore, SessionStore } from '../../lease/port.ts';
@@ -28,7 +28,7 @@ import { sweep } from './sweep.ts';
 import { termsOf } from './terms.ts';
 import { Hints } from './watch.ts';
 
-// No type of the driver's, so that the store's own types do without it.
+// Contains no type of the driver, so that users of the store's types do not need it installed.
 export interface EtcdStoreOptions {
   /** `http://host:2379` or `https://…` of each member; at least one. */
   readonly endpoints: readonly string[];
@@ -75,7 +75,8 @@ export async function openEtcdStore(options: EtcdStoreOptions): Promise<KernelSt
       client.close();
     };
     let closing: Promise<void> | undefined;
-    const { clock: _, ...sendable } = options; // A clock cannot be sent to a thread.
+    // A clock cannot be sent to another thread.
+    const { clock: _, ...sendable } = options;
     return {
       kind: 'etcd',
       policy,
@@ -97,7 +98,7 @@ export async function openEtcdStore(options: EtcdStoreOptions): Promise<KernelSt
   }
 }
 
-/** A request of etcd's has 1.5 MiB at most, unless it was told otherwise. */
+/** etcd limits a request to 1.5 MiB by default. */
 const CHECKPOINT_BYTES_MAX = 1_048_576;
 
 function policyOf(options: EtcdStoreOptions): LeasePolicy {

@@ -1,6 +1,6 @@
-// Native leases. Each session that has not ended has one, and a key that goes with it, its pulse: when
-// etcd has not heard of the session for as long as it was given, the key is gone. That is etcd's own
-// word, by its leader's clock, and may be taken for a proof that so much time has passed (ADR 0016).
+// Native leases of etcd. Each session that has not ended has one, and a key bound to it, its pulse.
+// If etcd has not heard of the session for the granted time, it deletes the key. The leader's clock
+// measured that time, so a missing pulse proves that it has passed (ADR 0016).
 
 import type { Clock } from '../../support/clock.ts';
 import { OutcomeUnknown } from '../../support/fault.ts';
@@ -20,7 +20,7 @@ export interface PulsesConfig {
   readonly leaseSecondsMin: number;
 }
 
-/** Renewals of one stream wait for each other; one that takes longer holds up no more. */
+/** Renewals on one stream wait for each other. After this long, a new stream takes over. */
 const STUCK_MS = 1_000;
 
 interface Waiting {
@@ -45,13 +45,13 @@ export class Pulses {
     this.#config = config;
   }
 
-  /** A lease that lasts for at least so long after each renewal; etcd counts whole seconds. */
+  /** Grants a lease that lasts at least this long after each renewal. etcd counts whole seconds. */
   async grant(ttlMs: number): Promise<string> {
     const ttl = Math.max(Math.ceil(ttlMs / 1_000), this.#config.leaseSecondsMin);
     return (await this.#client.write(LEASE_GRANT, { ttl })).id;
   }
 
-  /** False when the lease is gone. Without an answer it may have been renewed or not. */
+  /** Returns false if the lease is gone. Without a reply, it may or may not have been renewed. */
   renew(id: string): Promise<boolean> {
     const { clock, timers, callTimeoutMs } = this.#config;
     return new Promise((resolve, reject) => {
@@ -97,7 +97,7 @@ export class Pulses {
   }
 }
 
-/** Answers come in the order of the requests, each with its lease. */
+/** Replies come in the order of the requests, each with its lease id. */
 function take(waiting: Waiting[], answer: LeaseKeepAliveResponse): void {
   const index = waiting.findIndex(({ id }) => id === answer.id);
   const [first] = index < 0 ? [] : waiting.splice(index, 1);

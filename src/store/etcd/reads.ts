@@ -1,4 +1,4 @@
-// Looks at leases, sessions and events. Nothing is written.
+// Reads leases, sessions and events without writing.
 
 import {
   carriedLeases,
@@ -52,7 +52,7 @@ export async function listLeases(
   return database.read(async (tx) => {
     const { keys } = tx;
     const prefix = keys.allTerms + (query.prefix ?? '');
-    // The least text that comes after it.
+    // The smallest key after `query.after`.
     const after = query.after === undefined ? '' : `${keys.allTerms}${query.after}\0`;
     const from = Buffer.compare(Buffer.from(after), Buffer.from(prefix)) > 0 ? after : prefix;
     const { kvs } = await tx.list(prefix, { from, limit: query.limit });
@@ -78,13 +78,13 @@ export async function listSessions(
     const prefixes = query.all === true ? [keys.allLive, keys.allEnded] : [keys.allLive];
     const found = await Promise.all(
       prefixes.map((prefix) => {
-        // The least text that comes after it.
+        // The smallest key after `query.after`.
         const from = query.after === undefined ? prefix : `${prefix}${query.after}\0`;
         return tx.names<SessionId>(prefix, { from, limit: query.limit });
       }),
     );
     const ids = found.flat().sort().slice(0, query.limit);
-    // All at once; the loads below then find everything.
+    // Fetches all keys at once. The loads below then find them.
     await tx.load(
       ids.flatMap((id) => [keys.live(id), keys.notices(id)]),
       'seen',
@@ -105,8 +105,8 @@ export async function listCarried(
 ): Promise<readonly CarriedLease[]> {
   const carried = await database.read((tx) => carriedAt(tx, id, () => tx.now));
   if (carried.every(({ deadlineInMs }) => deadlineInMs === undefined)) return carried;
-  // The holder acts on what is left of a deadline. What it is told must not be too much, so the time is
-  // written anew and counted from when that was sent.
+  // The holder acts on the remaining time, so it must not be too long. Write the current time and
+  // count from the sending of that request.
   const latest = await moveClock(database);
   return database.read((tx) => carriedAt(tx, id, latest));
 }
@@ -127,9 +127,9 @@ async function carriedAt(
 }
 
 /**
- * O-1: events have the order of the revisions at which they were written, and whoever reads at a
- * revision sees all up to it: there are no gaps to wait for. They are stored below the revision of the
- * clock under which they were written, so that a reader need not begin with the first.
+ * Events are ordered by their revisions, and a read at one revision sees all events up to it, so
+ * there are no gaps to wait for (O-1). They are grouped by the clock's revision, so that a reader
+ * need not start at the first event.
  */
 export async function readEvents(database: Database, query: ReadEvents): Promise<EventPage> {
   const { after, limit } = query;
@@ -150,11 +150,12 @@ export async function readEvents(database: Database, query: ReadEvents): Promise
   });
 }
 
-/** The key at which a reader that has seen this much begins: nothing it has not seen is before it. */
+/** Returns the key at which a reader that has seen `after` starts. No unseen event is before it. */
 async function firstBucket(database: Database, after: number): Promise<string> {
   const { connection } = database;
   const { keys } = connection;
-  // Whatever was written at this revision or later was written under the clock as it was before it.
+  // An event at this revision or later is grouped under the clock's value just before it, or a
+  // newer one.
   const revision = revisionOf(after) - 1;
   if (revision < 1) return keys.allEvents;
   try {
@@ -167,7 +168,7 @@ async function firstBucket(database: Database, after: number): Promise<string> {
   }
 }
 
-/** Within a bucket keys have no order, so one that does not fit is read to its end. */
+/** Keys within a group have no order, so a group that exceeds the limit is read to its end. */
 async function wholeBuckets(
   tx: Transaction,
   from: string,
@@ -180,7 +181,7 @@ async function wholeBuckets(
   const bucket = last.key.slice(0, last.key.lastIndexOf('/') + 1);
   const whole = kvs.filter(({ key }) => key < bucket);
   const { kvs: rest } = await tx.list(bucket);
-  // After everything below the bucket.
+  // Sorts after every key in the group.
   return { events: inOrder([...whole, ...rest]), next: `${bucket}\u{10ffff}` };
 }
 

@@ -11,15 +11,15 @@ import { markEnded } from './sessions.ts';
 interface Reclaimed {
   readonly expired: readonly SessionId[];
   readonly paused: number;
-  /** How long it may take, at most, until it is proved of all of them that they are over. */
+  /** The longest remaining time until the expiry of all of them is proved. */
   readonly doubtedForMs: number;
 }
 
-/** As many as surely fit into one transaction. */
+/** These numbers certainly fit into one transaction. */
 const EXPIRED_AT_ONCE = 15;
 const HELD_AT_ONCE = 40;
 
-/** Expires those of the sessions that are overdue, unless the breaker holds them back (E-8). */
+/** Expires the overdue sessions among `candidates`, unless the breaker holds them back (E-8). */
 export async function reclaim(
   database: Database,
   candidates: readonly SessionId[],
@@ -43,9 +43,9 @@ async function expire(
   ids: readonly SessionId[],
 ): Promise<Omit<Reclaimed, 'paused'>> {
   const { keys } = tx;
-  // One at a time, so that the breaker counts what the one before it did.
+  // Only one reclaim runs at a time, so that the breaker counts what the previous one did.
   await tx.load([keys.reclaim, ...ids.flatMap((id) => [keys.live(id), keys.pulse(id)])]);
-  // After an outage everybody is given time first (E-6), also when it was only a moment ago.
+  // After an outage, all sessions get more time first (E-6), even if it ended only a moment ago.
   if (!(await isSameCluster(tx))) return { expired: [], doubtedForMs: 0 };
   const held = await whomToHold(database, tx);
   const { now } = tx;
@@ -54,7 +54,7 @@ async function expire(
   for (const id of ids) {
     const kv = tx.get(keys.live(id));
     const session = kv === undefined ? undefined : toSession(kv);
-    // E-2: that it was listed as overdue is no evidence.
+    // A list of overdue sessions is no evidence (E-2).
     if (kv === undefined || session === undefined || session.expiresAt > now) continue;
     if (held.until > now && held.ids.includes(id)) continue;
     const isGivenUp = tx.get(keys.pulse(id)) === undefined;
@@ -69,9 +69,10 @@ async function expire(
 }
 
 /**
- * Store time says that the session is overdue, and store time is its clients' word. Before anybody is let
- * in, one clock must have seen all of the time pass that the session was given: etcd's, which has then
- * given up its pulse; or this process's own, since it has known the session as it is now.
+ * Store time shows that the session is overdue, but store time comes from clients. Before a
+ * successor may enter, one clock must have measured all of the session's time. It can be etcd's
+ * clock, which has then deleted the pulse, or this process's clock, since it learned of the
+ * session's current state.
  */
 function doubtLeftMs(connection: Connection, kv: Kv, session: StoredSession): number {
   const { tick } = connection.clock;
@@ -79,7 +80,10 @@ function doubtLeftMs(connection: Connection, kv: Kv, session: StoredSession): nu
   return Math.max(0, Math.ceil(session.expiresAt - session.setAt - (tick - since)));
 }
 
-/** What the breaker decided last, so that it holds for all whom it was about, however many they are. */
+/**
+ * The last decision of the breaker. It applies to all sessions that it covered, however many there
+ * are.
+ */
 interface Hold {
   readonly at: number;
   readonly until: number;
@@ -87,7 +91,7 @@ interface Hold {
 
 const NO_HOLD: Hold = { at: 0, until: 0 };
 
-/** Gives those whom the breaker holds back their time, and says how many they were. */
+/** Extends the sessions that the breaker holds back, and returns their number. */
 async function holdBack(database: Database): Promise<number> {
   let paused = 0;
   for (;;) {
@@ -123,7 +127,7 @@ async function whomToHold(database: Database, tx: Transaction): Promise<Held> {
   const fresh = live.filter((session) => session.expiresAt <= now && !session.extended);
   const kv = tx.get(keys.reclaim);
   const hold = kv === undefined ? NO_HOLD : fromJson<Hold>(kv);
-  // Those of an earlier decision that whoever made it has not come to.
+  // Sessions of an earlier decision that its process did not reach.
   const left = hold.until > now ? fresh.filter(({ expiresAt }) => expiresAt <= hold.at) : [];
   if (left.length > 0) {
     return { ids: left.map(({ id }) => id), until: hold.until, isNew: false, cause: '' };

@@ -1,6 +1,5 @@
-// Values of keys ↔ records of the kernel, as JSON; the bytes of checkpoints have keys of their own. It is
-// also the only place that checks what was stored: a value that breaks a rule every writer keeps is a
-// StoreCorrupt fault, not a guess.
+// Converts values of keys to kernel records and back, as JSON. The bytes of checkpoints have their
+// own keys. This file also validates stored values: a value that breaks a rule throws StoreCorrupt.
 
 import type { LeaseEvent, NewLeaseEvent } from '../../lease/event.ts';
 import { readExit } from '../../lease/exit.ts';
@@ -12,30 +11,36 @@ import type { Instant } from '../../support/clock.ts';
 import { StoreCorrupt } from '../../support/fault.ts';
 import type { Kv } from './connection.ts';
 
-/** A session as it is stored: its notices are elsewhere. */
+/** A session as it is stored. Its notices have their own key. */
 export interface StoredSession extends SessionRecord {
-  /** When `expiresAt` was set; so long was it given, by a heartbeat or by the store. */
+  /**
+   * When a heartbeat or the store set `expiresAt`. The difference is the time that the session was
+   * given.
+   */
   readonly setAt: Instant;
-  /** Every later epoch is a notice to it (T-4). */
+  /** The epoch in which it opened. Every later epoch counts as notices (T-4). */
   readonly openedIn: number;
-  /** Those after its end are none of its business. */
+  /** The epoch in which it ended. Later epochs do not count. */
   readonly endedIn?: number;
 }
 
-/** A checkpoint without its bytes, and where those are. */
+/** A checkpoint without its bytes, and their slot. */
 export interface StoredCheckpoint extends Checkpoint {
   readonly slot: number;
 }
 
-/** From where the fences of an epoch are counted. */
+/** The zero point of an epoch's fences. */
 export interface Epoch {
   /** The number before the first fence. */
   readonly origin: number;
-  /** The revision at which it was written. A grant at revision r has the fence `origin + r − base`. */
+  /**
+   * The revision at which the epoch was written. A grant at revision r has the fence `origin + r −
+   * base`.
+   */
   readonly base: number;
 }
 
-/** No fence above this was issued when the store was at this revision. */
+/** Returns the upper bound of fences issued up to this revision. */
 export function lastIssuedIn(epoch: Epoch, revision: number): number {
   return epoch.origin + Math.max(0, revision - epoch.base);
 }
@@ -45,11 +50,11 @@ export interface Ticket {
   readonly session: SessionId;
   readonly attempt: string;
   readonly expiresAt: Instant;
-  /** Its place: who was first is first. */
+  /** The revision at which the ticket was created, which orders the queue. */
   readonly place: number;
 }
 
-/** Everything that a grant decides. */
+/** The fields that a grant decides. */
 export interface TermFacts
   extends Pick<LeaseRecord, 'session' | 'owner' | 'attempt' | 'grantedAt' | 'predecessor'> {
   readonly hardDeadlineAt?: Instant;
@@ -78,13 +83,13 @@ export function fromSession(session: StoredSession): string {
   return JSON.stringify(facts);
 }
 
-/** The session as everybody else knows it. */
+/** Removes the fields that only this store uses. */
 export function plainSession(session: SessionRecord): SessionRecord {
   const { setAt: _, openedIn: __, endedIn: ___, ...record } = session as StoredSession;
   return record;
 }
 
-/** Both keys of a lease; it is there only when both are. */
+/** Combines both keys of a lease. A lease exists only if both do. */
 export function toLease(
   key: LeaseKey,
   term: Kv | undefined,
@@ -122,7 +127,9 @@ export function fromLease(lease: LeaseRecord): string {
   return JSON.stringify({ ...facts, checkpoint, checkpointBefore });
 }
 
-/** T-2: the revision of the grant's own transaction, which rises over all keys and is never used again. */
+/**
+ * The revision of the grant's own transaction. Revisions rise over all keys and never repeat (T-2).
+ */
 export function fenceOf({ origin, base }: Epoch, revision: number): Fence {
   return toFence(origin + revision - base);
 }
@@ -136,10 +143,13 @@ export function toTicket(kv: Kv): Ticket {
   return { ...fromJson<Omit<Ticket, 'place'>>(kv), place: kv.createRevision };
 }
 
-/** How many events one transaction may have: as many as etcd lets it have operations. */
+/** The maximum number of events per transaction: etcd's limit of operations. */
 const EVENTS_MAX = 128;
 
-/** What an event carries until it is read, when its revision tells its seq and the fence of a grant. */
+/**
+ * An event without its seq and, for a grant, its fence. Both follow from the revision when it is
+ * read.
+ */
 type StoredEvent = NewLeaseEvent & { readonly nth: number; readonly epoch?: Epoch };
 
 export function fromEvent(event: NewLeaseEvent, nth: number, epoch?: Epoch): string {
@@ -153,7 +163,7 @@ export function toEvent(kv: Kv): LeaseEvent {
   return { seq, ...event, ...fence } as LeaseEvent;
 }
 
-/** The revision at which the event with this seq was written. */
+/** Returns the revision at which the event with this seq was written. */
 export function revisionOf(seq: number): number {
   return Math.floor(seq / EVENTS_MAX);
 }

@@ -9,14 +9,17 @@ import type { Database, Transaction } from './database.ts';
 import { lastIssued, liveSessions, loadEpoch } from './load-view.ts';
 import { fromJson, fromSession, type StoredSession, toSession } from './records.ts';
 
-/** As many as surely fit into one transaction. */
+/** This number certainly fits into one transaction. */
 const AT_ONCE = 50;
 
 export async function recover(database: Database): Promise<Recovered> {
   return { extended: await extendLiving(database) };
 }
 
-/** E-6: at most once per heartbeat received, so that repeated outages cannot extend for ever. */
+/**
+ * Extends a session at most once per heartbeat, so that repeated outages cannot extend it for ever
+ * (E-6).
+ */
 async function extendLiving(database: Database): Promise<number> {
   const { policy } = database;
   const until = ({ ttlMs }: StoredSession, now: Instant): Instant =>
@@ -34,7 +37,7 @@ async function extendLiving(database: Database): Promise<number> {
   return extended;
 }
 
-/** Gives those of the sessions that still need it time until then, and marks them. */
+/** Extends the sessions that still need it, and marks them. */
 export async function extend(
   tx: Transaction,
   ids: readonly SessionId[],
@@ -60,7 +63,7 @@ function isDue(session: StoredSession, expiresAt: Instant): boolean {
   return !session.extended && session.expiresAt < expiresAt;
 }
 
-/** Grants that are made while the epoch is being raised have fences up to here above what was read. */
+/** The number of fences that grants may use while the epoch is being raised. */
 const UNDER_WAY_MAX = 1_000_000;
 
 export async function raiseEpoch(database: Database, request: RaiseEpoch): Promise<EpochRaised> {
@@ -71,7 +74,10 @@ export async function raiseEpoch(database: Database, request: RaiseEpoch): Promi
   return { kind: 'raised', epoch: result };
 }
 
-/** Every grant is conditioned on the key of the epoch, so none is made of the old one afterwards (T-3). */
+/**
+ * Every grant is conditioned on the key of the epoch, so no later grant belongs to the old one
+ * (T-3).
+ */
 async function liftFences(
   tx: Transaction,
   request: RaiseEpoch & { readonly endHalt: boolean },
@@ -93,7 +99,9 @@ async function liftFences(
   return epochOf(origin);
 }
 
-/** Somebody showed a fence that was never issued: stop granting until a person looks (T-4). */
+/**
+ * A caller showed a fence that this store never issued. Halt grants until an operator acts (T-4).
+ */
 export async function haltIfAhead(
   database: Database,
   fence: Fence,
@@ -105,7 +113,7 @@ export async function haltIfAhead(
     await tx.load([halt]);
     if (fence <= lastIssued(tx, await loadEpoch(tx))) return;
     const before = toNumber(tx.get(halt));
-    // The epoch must rise above the highest fence presented, not above the first.
+    // The epoch must rise above the highest fence shown, not above the first.
     if (before !== undefined && before >= fence) return;
     tx.put(halt, String(fence));
     if (before !== undefined) return;
@@ -113,13 +121,13 @@ export async function haltIfAhead(
   }, 'etcd');
 }
 
-// What to do when etcd is not as it was. Every answer says of which cluster it is and in which term of a
-// leader. A new term means that there was an election, and so perhaps nobody to renew with: everybody
-// alive gets the fair chance (E-6). Another cluster, or a term that was over long ago, means that this
-// is a copy that was restored, which may have forgotten grants: the epoch rises (T-4). So does a store
-// that has issued less than this client knows of. Grants, reclaim and heartbeats look first.
+// Handles changes of the etcd cluster. Every reply contains the cluster's id and the raft term. A
+// new term means that there was an election, during which no session could renew, so all live
+// sessions get the fair chance (E-6). Another cluster, or an older term, means a restored copy that
+// may have forgotten grants, so the epoch rises (T-4). The epoch also rises if the store has issued
+// less than this client knows. Grants, reclaims and heartbeats check this first.
 
-/** Whether the cluster that answers is the one last seen, in the same term. Guarded. */
+/** Returns true if the replying cluster is the last seen one, in the same term. Guarded. */
 export async function isSameCluster(tx: Transaction): Promise<boolean> {
   const { cluster } = tx.keys;
   await tx.load([cluster]);
@@ -134,8 +142,8 @@ export async function isSameCluster(tx: Transaction): Promise<boolean> {
 /** Safe to call at any time, from many processes at once. */
 export async function adoptCluster(database: Database): Promise<void> {
   if (await database.read(isSameCluster)) return;
-  // Everybody is given time before anybody can know that it is over; what was begun and not finished is
-  // begun again by whoever comes next, and extends nobody twice.
+  // Extend all sessions first, before any process can treat one as expired. If this process dies in
+  // between, the next one starts again and extends no session twice.
   await extendLiving(database);
   await database.write(async (tx) => {
     if (await isSameCluster(tx)) return;
@@ -150,7 +158,7 @@ export async function adoptCluster(database: Database): Promise<void> {
   }, 'etcd');
 }
 
-/** Whether it has issued less than this client knows of, whatever it says of itself. */
+/** Returns true if the store has issued less than this client knows, whatever it reports. */
 async function hasGoneBack(tx: Transaction): Promise<boolean> {
   return lastIssued(tx, await loadEpoch(tx)) < tx.seenFence;
 }
@@ -159,7 +167,10 @@ export function fromIdentity(identity: Identity): string {
   return JSON.stringify(identity);
 }
 
-/** Terms only rise while a cluster lives, and no member answers with one that is behind what it stores. */
+/**
+ * Terms only rise while a cluster lives, and no member replies with one that is behind its stored
+ * term.
+ */
 function isElsewhere(seen: Identity, now: Identity): boolean {
   return seen.cluster !== now.cluster || seen.term > now.term;
 }

@@ -28,7 +28,7 @@ export async function openSession(
   let lease: string | undefined;
   const { result, fetched } = await database.write(async (tx) => {
     const { keys } = tx;
-    // A new id is new, most of the time.
+    // Guess that the id is new, which is nearly always true.
     const own = [keys.live(request.id), keys.ended(request.id), keys.notices(request.id)];
     await tx.load(own, 'unchanged', true);
     const existing = await withNotices(tx, await loadChain(tx, request.id));
@@ -37,7 +37,8 @@ export async function openSession(
     const decision = decideOpen({ existing, parent, policy }, request, now);
     if (decision.kind === 'open') {
       const { session } = decision;
-      // Before the transaction: the lease lasts for the ttl from the sending of this on, at least.
+      // The native lease starts before the transaction, so it lasts at least for the ttl from the
+      // sending of the transaction.
       lease ??= await pulses.grant(session.ttlMs);
       const openedIn = epochOf((await loadEpoch(tx)).origin);
       tx.put(keys.live(session.id), fromSession({ ...session, setAt: now, openedIn }));
@@ -70,8 +71,8 @@ export async function endSession(database: Database, request: EndSession): Promi
 }
 
 /**
- * One write ends every lease of the session and of its descendants (H-1): all writes below it are
- * conditioned on the key that goes here.
+ * One write ends all leases of the session and its descendants, because all writes below it are
+ * conditioned on the deleted key (H-1).
  */
 export async function markEnded(
   tx: Transaction,
@@ -101,7 +102,7 @@ type Beat =
       readonly identity: Identity;
     };
 
-/** One that takes longer holds up no other. */
+/** A slower heartbeat does not delay the others. */
 const SLOW_MS = 250;
 
 interface Running {
@@ -111,8 +112,9 @@ interface Running {
 }
 
 /**
- * Heartbeats of one session write the same key, and of several at once all but one would be in vain. So
- * those that come while one is under way are one, the next: it is sent after each of them was asked for.
+ * Heartbeats of one session write the same key, so only one of several concurrent ones could
+ * succeed. Those that arrive while one is under way are merged into the next, which is sent after
+ * each of them was requested.
  */
 export class Heartbeats {
   readonly #database: Database;
@@ -147,7 +149,7 @@ export class Heartbeats {
   }
 }
 
-/** One write, whatever the number of leases (S-1), after its native lease was renewed. */
+/** Renews the native lease, then writes one key, whatever the number of leases (S-1). */
 async function heartbeat(
   database: Database,
   pulses: Pulses,
@@ -161,7 +163,7 @@ async function heartbeat(
       const stored = await loadChain(tx, request.id);
       const chain = await withNotices(tx, stored);
       const { now } = tx;
-      // Whoever adopts the cluster gives notice (T-4), and time to everybody (E-6).
+      // Adoption gives notice (T-4) and more time to every session (E-6).
       if (!(await isSameCluster(tx))) return { kind: 'adopt' };
       const decision = decideHeartbeat(chain, request, { policy, now });
       if (decision.kind === 'refuse') return { kind: 'refused', ...decision.refusal };
@@ -176,7 +178,7 @@ async function heartbeat(
       fetchChain(tx, above);
       return { kind: 'alive', rejoined, above, session, now, identity: tx.identity };
     });
-    // A try from memory learns only now who took it.
+    // A try from the cache learns only now which cluster accepted it.
     const isElsewhere =
       result.kind === 'alive' && !isDeepStrictEqual(result.identity, database.connection.identity);
     if (isElsewhere) continue;
@@ -191,9 +193,9 @@ async function heartbeat(
 }
 
 /**
- * Before the session is written: whoever finds its lease gone then knows that all of what was written
- * has passed. A new lease is needed when the old one is gone, which may be so after the store gave the
- * session more time, or is not as long as the ttl is now.
+ * Runs before the session is written. So a process that finds the native lease gone knows that all
+ * of the written time has passed. The session needs a new native lease if the old one is gone,
+ * which can happen after the store extended the session, or if the ttl changed.
  */
 async function keepPulse(
   tx: Transaction,

@@ -22,12 +22,13 @@ export async function sweep(database: Database, request: Sweep): Promise<Swept> 
   const ended = await recordEnds(database, limit);
   await dropDeadTickets(database);
   const deleted = await deleteOld(database, limit);
-  // Who is overdue and cannot be proved to be is not more to do now.
+  // Overdue sessions without proof of expiry do not count as more work: sweeping again now would
+  // not end them.
   const more = (overdue.length > limit && expired.length > 0) || ended.length >= limit;
   return { expired, ended, deleted, paused, more };
 }
 
-/** What is listed is no evidence; reclaim looks again (E-2). */
+/** This list is no evidence. `reclaim` checks again (E-2). */
 async function listOverdue(database: Database): Promise<readonly SessionId[]> {
   return database.read(async (tx) => {
     const live = await liveSessions(tx);
@@ -39,7 +40,7 @@ async function listOverdue(database: Database): Promise<readonly SessionId[]> {
   });
 }
 
-/** As many as surely fit into one transaction. */
+/** This number certainly fits into one transaction. */
 const TICKETS_AT_ONCE = 50;
 
 async function dropDeadTickets(database: Database): Promise<void> {
@@ -56,14 +57,14 @@ async function dropDeadTickets(database: Database): Promise<void> {
   }, 'etcd');
 }
 
-// Ends that follow from a session or a deadline are written into the lease's own key, once (E-3).
+// Writes ends that follow from a session or a deadline into the lease's own key, once (E-3).
 
 interface EndedTerm {
   readonly key: LeaseKey;
   readonly fence: Fence;
 }
 
-/** At most `limit`, of all terms that are over and do not say so. */
+/** Records at most `limit` ends of terms that are over without a record. */
 async function recordEnds(database: Database, limit: number): Promise<readonly EndedTerm[]> {
   const { connection } = database;
   const ended: EndedTerm[] = [];
@@ -82,7 +83,7 @@ async function recordEnds(database: Database, limit: number): Promise<readonly E
   return ended;
 }
 
-/** What was listed is looked at again, in the transaction that writes. */
+/** Checks the listed term again, in the transaction that writes. */
 async function recordEnd(database: Database, key: LeaseKey): Promise<EndedTerm | undefined> {
   const { result } = await database.write(async (tx) => {
     const { lease, holder } = await loadTerm(tx, key);
@@ -97,7 +98,7 @@ async function recordEnd(database: Database, key: LeaseKey): Promise<EndedTerm |
   return result;
 }
 
-/** Sessions that have ended, or below one that has, and may carry something. */
+/** Lists ended sessions, and live ones with an ended ancestor, that may carry leases. */
 async function overCarriers(database: Database): Promise<readonly SessionId[]> {
   return database.read(async (tx) => {
     const { keys } = tx;
@@ -109,10 +110,10 @@ async function overCarriers(database: Database): Promise<readonly SessionId[]> {
   });
 }
 
-/** Each sweep looks through so many of all that is carried, and the next one goes on from there. */
+/** The number of carried keys that one sweep reads. The next sweep continues there. */
 const LOOKED_THROUGH = 500;
 
-/** E-5: sessions that carry something and that nobody knows. */
+/** Lists unknown sessions that carry leases (E-5). */
 async function unknownCarriers(database: Database): Promise<readonly SessionId[]> {
   return database.read(async (tx) => {
     const { keys } = tx;
@@ -123,7 +124,7 @@ async function unknownCarriers(database: Database): Promise<readonly SessionId[]
     database.lookedThrough = kvs.length < LOOKED_THROUGH ? undefined : kvs.at(-1)?.key;
     const sessionIn = (key: string) => key.slice(allCarried.length).split('/')[0] as SessionId;
     const carriers = [...new Set(kvs.map(({ key }) => sessionIn(key)))];
-    // All at once; most of them are there.
+    // Fetches all keys at once; most of them exist.
     await tx.load(
       carriers.map((id) => keys.live(id)),
       'seen',
@@ -136,7 +137,7 @@ async function unknownCarriers(database: Database): Promise<readonly SessionId[]
   });
 }
 
-/** Nothing is carried by it any more, and nothing will be. */
+/** The session carries nothing any more, and cannot get anything new. */
 async function forgetEnding(database: Database, id: SessionId): Promise<void> {
   await database.write(async (tx) => {
     const ending = tx.keys.ending(id);
@@ -157,12 +158,12 @@ async function passedDeadlines(database: Database, limit: number): Promise<reado
   });
 }
 
-// The deletions of a sweep: what nobody can refer to any more, after the retention has passed.
+// The deletions of a sweep: records without references, after the retention.
 
-/** As many as surely fit into one transaction. */
+/** This number certainly fits into one transaction. */
 const AT_ONCE = 20;
 
-/** How many records went; at most `limit`. */
+/** Returns the number of deleted records, at most `limit`. */
 async function deleteOld(database: Database, limit: number): Promise<number> {
   let deleted = 0;
   for (const each of [deleteRetired, deleteSessions, deleteEvents]) {
@@ -175,7 +176,7 @@ async function deleteOld(database: Database, limit: number): Promise<number> {
   return deleted;
 }
 
-/** L-6: only retired keys go. */
+/** A sweep deletes only retired keys (L-6). */
 async function deleteRetired(database: Database, tx: Transaction, limit: number): Promise<number> {
   const { keys } = tx;
   const old = await olderThanRetention(database, tx, { all: keys.allRetired, limit });
@@ -194,7 +195,7 @@ async function deleteRetired(database: Database, tx: Transaction, limit: number)
   return deleted;
 }
 
-/** A session stays while it, or one below it, is not over: lives, or carries a term without an end. */
+/** A session stays while it or a descendant lives, or carries a term without a recorded end. */
 async function deleteSessions(database: Database, tx: Transaction, limit: number): Promise<number> {
   const { keys } = tx;
   const kept = await stillNeeded(tx);
@@ -217,7 +218,10 @@ async function stillNeeded(tx: Transaction): Promise<ReadonlySet<string>> {
   return new Set([...live, ...carrying].flatMap(({ path }) => path));
 }
 
-/** In the order of their seq, and no further than it is told where a reader can go on (O-1). */
+/**
+ * Deletes events in the order of their seq, and stores the position where a reader can continue
+ * (O-1).
+ */
 async function deleteEvents(database: Database, tx: Transaction, limit: number): Promise<number> {
   const { keys } = tx;
   await tx.load([keys.eventsDeleted]);
@@ -248,7 +252,7 @@ async function deleteFlaps(database: Database): Promise<void> {
   }, 'etcd');
 }
 
-/** Entries of an index by time: the key of each, and what it is about. */
+/** Entries of an index by time: the key of each, and the name of its record. */
 async function olderThanRetention(
   database: Database,
   tx: Transaction,

@@ -1,5 +1,5 @@
-// What a holder does in its term, and operators to it. Each verb loads the term, asks the decision of the
-// kernel, and writes what was decided in one transaction that compares what it has read.
+// Verbs of a holder within its term, and of operators on a term. Each verb loads the term, calls
+// the kernel's decision, and writes in one transaction that compares everything it read.
 
 import {
   answerTerm,
@@ -35,7 +35,8 @@ type TermVerbs = Pick<
 export function termsOf(database: Database, hints: Hints): TermVerbs {
   return {
     async checkpoint(request) {
-      // K-3: copied before the first await; what the caller does to its bytes later cannot reach us.
+      // Copy the bytes before the first await, so that a caller that changes its array later cannot
+      // change the stored value (K-3).
       const own = { ...request, bytes: Uint8Array.from(request.bytes) };
       const { decision } = await change(database, own, {
         decide: decideCheckpoint,
@@ -82,7 +83,8 @@ export function termsOf(database: Database, hints: Hints): TermVerbs {
     async requestDrain(request) {
       const { decision, now } = await change(database, request, {
         decide: decideDrain,
-        // V-1: what the holder's session was promised counts, so a heartbeat meanwhile does too.
+        // The drain deadline depends on the expiry of the holder's session, so a concurrent
+        // heartbeat makes the verb run again (V-1).
         holder: 'unchanged',
         async save(tx, { before, after }) {
           saveLease(tx, before, after);
@@ -113,9 +115,9 @@ interface Saved {
 
 interface Verb<Request, Decision> {
   decide(view: TermView, request: Request, context: TermContext): Decision;
-  /** Writes the lease and what goes with it; the lease alone by default. */
+  /** Writes the lease and related keys. By default only the lease. */
   save?(tx: Transaction, saved: Saved): void | Promise<void>;
-  /** How the sessions that carry the lease are guarded. */
+  /** The guard for the sessions that carry the lease. */
   readonly holder?: Guard;
 }
 
@@ -129,7 +131,7 @@ async function change<
 ): Promise<{
   readonly decision: Decision;
   readonly now: Instant;
-  /** A session stands in line for the key that became free. */
+  /** True if a session waits for the key that became free. */
   readonly isAwaited: boolean;
 }> {
   const { policy } = database;
@@ -155,7 +157,7 @@ function saveEnded(tx: Transaction, { before, after }: Saved): void {
   tx.fetch(tx.keys.line(after.key));
 }
 
-/** K-5: not in the place of the one before, which is kept. */
+/** Does not overwrite the previous checkpoint, which is kept (K-5). */
 function inFreeSlot(lease: LeaseRecord): { readonly lease: LeaseRecord; readonly slot: number } {
   const before = lease.checkpointBefore as StoredCheckpoint | undefined;
   const slot = before?.slot === 0 ? 1 : 0;
@@ -164,16 +166,16 @@ function inFreeSlot(lease: LeaseRecord): { readonly lease: LeaseRecord; readonly
   return { lease: { ...lease, checkpoint }, slot };
 }
 
-/** Something happened to a lease of this session that its holder must look at (S-2). */
+/** A lease of this session changed, and its holder must check it (S-2). */
 async function notify(tx: Transaction, session: SessionId): Promise<void> {
   const key = tx.keys.notices(session);
   await tx.load([key]);
   tx.put(key, String((toNumber(tx.get(key)) ?? 0) + 1));
 }
 
-// How a lease is written: its own keys, and those by which it is found.
+// Writes a lease: its own keys, and those of the indexes.
 
-/** A change within a term. */
+/** Writes a change within a term. */
 export function saveLease(tx: Transaction, before: LeaseRecord, after: LeaseRecord): void {
   const { keys } = tx;
   tx.put(keys.lease(after.key), fromLease(after));
@@ -184,7 +186,7 @@ export function saveLease(tx: Transaction, before: LeaseRecord, after: LeaseReco
   if (end.exit === 'retired') tx.put(keys.retired(end.at, after.key), '');
 }
 
-/** A new term. `before` is the record that it replaces, with its end, if there was one. */
+/** Writes a new term. `before` is the record that it replaces, with its end, if there was one. */
 export function saveGrant(
   tx: Transaction,
   grant: {

@@ -1,6 +1,6 @@
-// One watch over everything that clients tell each other. It goes on after the last revision it has
-// heard of, at another member when the one it was at is gone. Where etcd has compacted what it missed, it
-// goes on with what is left and says that something is missing.
+// One watch over all messages between clients. It resumes after the last revision that it saw, at
+// another member if necessary. If etcd has compacted what it missed, it continues with the rest and
+// reports the gap.
 
 import type { LeaseKey, SessionId } from '../../lease/names.ts';
 import { Listeners } from '../../support/listeners.ts';
@@ -16,7 +16,7 @@ export interface Watcher {
   deleted(key: string): void;
   /** The connection to the member was lost. */
   cutOff(): void;
-  /** Something may have been missed: the watch was broken, or what it missed was compacted. */
+  /** Events may be missing: the watch was broken, or etcd compacted them. */
   missed(): void;
 }
 
@@ -46,7 +46,7 @@ export class Watch {
     this.#start();
   }
 
-  /** The store is another one, at this revision: what it missed before that is not to be had. */
+  /** The store is another one, at this revision. Earlier events are not available. */
   goOnAfter(revision: number): void {
     this.#next = revision + 1;
     this.#isBroken = true;
@@ -84,7 +84,8 @@ export class Watch {
   #take(response: WatchResponse, stream: EtcdStream<WatchRequest>): void {
     if (this.#closed) return;
     if (response.canceled) {
-      // The stream of a watch that etcd gave up stays open for others; we have none.
+      // etcd keeps the stream of a cancelled watch open for other watches, but this stream has
+      // none.
       if (response.compactRevision > 0) this.#next = response.compactRevision;
       this.#isBroken = true;
       stream.cancel();
@@ -102,9 +103,10 @@ export class Watch {
   }
 }
 
-// Hints that a key may have become free. In this process they are direct; to others they go by a key
-// that all of them watch, after the transaction and only when somebody waits. That a session has ended,
-// or etcd has given it up, is a hint for all that it carries. A hint may be lost: whoever waits polls too.
+// Hints that a key may be free. Within this process they are direct calls. Other clients get them
+// through a key that they watch, after the transaction and only if a session waits. The end of a
+// session, or of its native lease, is a hint for all keys that it carries. A hint may be lost, so
+// waiters also poll.
 
 export class Hints {
   readonly #connection: Connection;
@@ -118,25 +120,25 @@ export class Hints {
     return this.#listeners.listen(listener);
   }
 
-  /** After a commit that ended a term somebody waits for. Never fails the caller. */
+  /** Call this after a commit that ended a term with waiters. It never fails the caller. */
   async ring(key: LeaseKey): Promise<void> {
     this.call(key);
     await this.#connection.put(this.#connection.keys.hint(key), key).catch(() => undefined);
   }
 
-  /** Somebody has rung, here or elsewhere. */
+  /** Calls the listeners of this process. */
   call(key: LeaseKey): void {
     this.#listeners.call(key);
   }
 
-  /** The pulse of a session is gone: whatever it carries may be free soon, or is. */
+  /** The pulse of a session is gone, so its keys are free or may soon be. */
   async callCarried(id: SessionId): Promise<void> {
     if (this.#listeners.size === 0) return;
     const prefix = this.#connection.keys.carriedBy(id);
     for (const key of await this.#connection.names<LeaseKey>(prefix)) this.call(key);
   }
 
-  /** Some may have been missed: everything that somebody waits for is worth asking for. */
+  /** Hints may be missing, so wake the waiters of all keys. */
   async callAwaited(): Promise<void> {
     if (this.#listeners.size === 0) return;
     const { kvs } = await this.#connection.list(this.#connection.keys.allLines);
