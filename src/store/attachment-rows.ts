@@ -1,4 +1,4 @@
-// Rows of attachments ↔ attachments, for both SQL stores.
+// Converts rows to attachments, for both SQL stores.
 
 import type { Attachment } from './contract/execution-store.ts';
 
@@ -12,7 +12,7 @@ export interface AttachmentRow {
 
 export function toAttachment(row: AttachmentRow): Attachment {
   const { name, type, size, sealed_by: by } = row;
-  // The driver's own kind of bytes stays inside.
+  // Callers must not see the driver's own byte type, such as a Buffer.
   const bytes = new Uint8Array(row.bytes);
   return { name, type, bytes, ...(by === null ? {} : { sealed: { by, size } }) };
 }

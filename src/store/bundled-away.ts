@@ -1,6 +1,6 @@
 import { InvalidInput } from '../support/fault.ts';
 
-/** Throws what a bundler that left the SQL files out has to be told. */
+/** Throws the fix for a bundle that lacks the SQL files. */
 export function bundledAway(cause: NodeJS.ErrnoException): never {
   if (cause.code !== 'ENOENT') throw cause;
   throw new InvalidInput(

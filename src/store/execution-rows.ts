@@ -1,6 +1,6 @@
-// How the SQL stores write executions: one shape of row for both. Codes are small because every claim
-// and every end writes them; what nobody filters by is one JSON text, `about`, null when there is nothing
-// to say.
+// The row format of executions, shared by both SQL stores. Codes are small because every claim and
+// every end writes them. Fields that no query filters by share one JSON column, `about`, which is
+// null when they are all absent.
 
 import type { ExecutionRecord, Hold, Lane, Status, Submission } from '../execution/execution.ts';
 import type { HistoryEvent, InboxMessage } from '../execution/history.ts';
@@ -23,7 +23,7 @@ export const STATUS_CODES: Readonly<Record<Status, number>> = {
   compensated: 14,
 };
 
-/** Codes from here on are terminal. */
+/** Codes from this one on are terminal. */
 export const TERMINAL_FROM = 10;
 
 const STATUSES: ReadonlyMap<number, Status> = new Map(
@@ -42,22 +42,25 @@ export function laneOf(code: number): Lane {
   return code === LANE_CODES.interactive ? 'interactive' : 'batch';
 }
 
-/** A bit each. */
+/** Each hold is one bit, so that a row can have several. */
 export const HOLD_BITS: Readonly<Record<Hold, number>> = { paused: 1, blocked: 2, 'behind-key': 4 };
 
 export function holdsOf({ holds }: Pick<ExecutionRecord, 'holds'>): number {
   return holds.reduce((bits, hold) => bits | HOLD_BITS[hold], 0);
 }
 
-/** As they are stored, with whatever other holds there are. */
+/** Returns every stored value of `hold` that includes this hold. */
 export function codesWith(hold: Hold): readonly number[] {
   return [1, 2, 3, 4, 5, 6, 7].filter((bits) => (bits & HOLD_BITS[hold]) !== 0);
 }
 
-/** How the last claim ended, as the next one is told. Lost is not stored: it follows from the session. */
+/**
+ * The outcome of the last claim. The next claim returns it to its worker. A lost claim has no code:
+ * it follows from the ended session.
+ */
 export const PREVIOUS_CODES = { none: 0, parked: 1, 'given-back': 2 } as const;
 
-/** What the row says of undoing (Y-2, Y-3). */
+/** The state of compensation, as the row stores it (Y-2, Y-3). */
 export const SAGA_CODES = { none: 0, compensable: 1, compensating: 2 } as const;
 
 export function sagaOf({
@@ -71,7 +74,7 @@ export function sagaOf({
 export interface ExecutionRow {
   readonly id: string;
   readonly project: string;
-  /** With the release it is pinned to, if it is (route.ts). */
+  /** The pipeline, followed by the release if the execution is pinned to one (see route.ts). */
   readonly pipeline: string;
   readonly lane: number;
   readonly status: number;
@@ -82,7 +85,7 @@ export interface ExecutionRow {
   readonly fence: number | null;
   readonly session_id: string | null;
   readonly claimed_at: number | null;
-  /** Seq of the `claimed` event of the newest claim. */
+  /** The seq of the newest `claimed` event. */
   readonly claimed_seq: number;
   readonly previous: number;
   readonly saga: number;
@@ -105,7 +108,7 @@ export interface ExecutionRow {
   readonly progress: string | null;
 }
 
-/** The part of a submission that only people and the engine read. */
+/** The fields of a submission that no query filters by. */
 type About = Pick<
   Submission,
   'template' | 'submittedBy' | 'scheduled' | 'concurrency' | 'rate' | 'deadlineMs' | 'traceparent'
@@ -139,10 +142,13 @@ const NOTHING: readonly string[] = Object.freeze([]);
 const NO_HOLDS: readonly Hold[] = Object.freeze([]);
 const NO_ATTRIBUTES: Submission['attributes'] = Object.freeze({});
 
-/** As it is being put together. */
+/** A record under construction. */
 type Making = { -readonly [Part in keyof ExecutionRecord]: ExecutionRecord[Part] };
 
-/** Parts that are missing are left out one by one, for every claim does this: a spread for each took twice as long. */
+/**
+ * Sets optional fields one by one. Every claim calls this, and a spread per field took twice as
+ * long.
+ */
 export function toExecution(row: ExecutionRow): ExecutionRecord {
   const id = row.id as ExecutionId;
   const isPinned = row.pipeline.includes(ROUTE_MARK);
@@ -186,7 +192,8 @@ export function toExecution(row: ExecutionRow): ExecutionRecord {
   if (row.progress !== null) {
     execution.progress = row.progress as NonNullable<ExecutionRecord['progress']>;
   }
-  // `lineage`, `tags` and `attributes` are there when they are not what they are here already.
+  // `about` contains `lineage`, `tags` and `attributes` only where they differ from the defaults
+  // above.
   return row.about === null
     ? execution
     : { ...execution, ...(JSON.parse(row.about) as Partial<About>) };
@@ -197,7 +204,10 @@ function toHolds(bits: number): readonly Hold[] {
   return (Object.keys(HOLD_BITS) as Hold[]).filter((hold) => (bits & HOLD_BITS[hold]) !== 0);
 }
 
-/** What a submit becomes, but for what only the store knows: whether its key is exhausted. */
+/**
+ * Builds the row of a submit. The store adds what only it knows, such as whether the concurrency
+ * key has a free slot.
+ */
 export function fromSubmit(
   request: Submit,
   now: Instant,
@@ -272,12 +282,12 @@ export function toInboxMessage(row: InboxRow): InboxMessage {
   };
 }
 
-/** As the event of the claim says. */
+/** Reads the field `previous` of the `claimed` event. */
 export function previousIn(said: string | null | undefined): Claimed['previous'] {
   return (JSON.parse(said ?? '{}') as Partial<Claimed>).previous ?? 'none';
 }
 
-/** As people name it, without the release. */
+/** Replaces the route by the pipeline's name, without the release. */
 export function ofPipeline<About extends { readonly pipeline?: PipelineName }>(
   about: About,
 ): About {

@@ -3,14 +3,14 @@ import { epochOf, type Fence } from '../lease/fence.ts';
 import { dateOf, type Instant } from '../support/clock.ts';
 import type { StoreFact } from './contract/store-report.ts';
 
-/** The last event that raised it, if it is kept. */
+/** The last event that raised the epoch, if the store still has it. */
 export interface EpochRise {
   readonly at: number;
-  /** JSON of who did it, and why. */
+  /** JSON with the actor and the cause. */
   readonly detail: string;
 }
 
-/** For who has restored a copy: whether the epoch rose since. */
+/** Reports the epoch. After you restore a copy, it shows whether the epoch has risen since. */
 export function epochFact(fence: number, rise: EpochRise | undefined): StoreFact {
   const epoch = String(epochOf(fence as Fence));
   if (rise === undefined) return { name: 'epoch', found: epoch };
@@ -19,9 +19,9 @@ export function epochFact(fence: number, rise: EpochRise | undefined): StoreFact
   return { name: 'epoch', found: `${epoch}, raised at ${when} by ${actor}: ${cause}` };
 }
 
-// What is said of a seal by whoever looks at a store without opening it.
+// The two functions below describe a store to a caller that inspects it without opening it.
 
-/** `sealed` is the column of that name; nothing is said of a store that is open. */
+/** `sealed` is the column of that name. A store that is open adds no fact. */
 export function sealFacts(sealed: unknown): readonly StoreFact[] {
   if (typeof sealed !== 'string') return [];
   const change = describeSeal(JSON.parse(sealed) as Seal);

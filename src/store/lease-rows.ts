@@ -1,6 +1,6 @@
-// Rows of the SQL stores ↔ records of the kernel. The two SQL stores name their columns alike, so
-// this is written once. It is also the only place that checks what was stored: a row that breaks a
-// rule every writer keeps is a StoreCorrupt fault, not a guess.
+// Converts rows of the SQL stores to kernel records and back. Both stores use the same column
+// names, so one file serves them. It also validates stored rows: a row that breaks a rule throws
+// StoreCorrupt.
 
 import type { Alarm, LeaseEvent, NewLeaseEvent } from '../lease/event.ts';
 import { readExit } from '../lease/exit.ts';
@@ -11,15 +11,17 @@ import type { SessionChain, SessionEnd, SessionRecord } from '../lease/session.t
 import type { Instant } from '../support/clock.ts';
 import { StoreCorrupt } from '../support/fault.ts';
 
-/** Whole numbers as numbers, JSON as text, bytes as bytes; an adapter's driver is set up for that. */
+/**
+ * Each store configures its driver to return integers as numbers, JSON as text and bytes as bytes.
+ */
 export interface SessionRow {
   readonly id: string;
   readonly owner: string;
-  /** JSON array of session ids, root first, as text or parsed. */
+  /** A JSON array of session ids, root first, as text or parsed. */
   readonly path: string | readonly string[];
   readonly ttl_ms: number;
   readonly grace_ms: number;
-  /** JSON object of strings, as text or parsed. */
+  /** A JSON object of strings, as text or parsed. */
   readonly metadata: string | object;
   readonly opened_at: number;
   readonly beat_at: number;
@@ -71,7 +73,7 @@ export interface LeaseRow {
   readonly before_at: number | null;
   readonly before_type: string | null;
   readonly losses_since_checkpoint: number;
-  /** JSON array of intents as in IntentRow. */
+  /** A JSON array of `IntentRow`. */
   readonly intents: string;
   readonly reserved_for: string | null;
   readonly reserved_until: number | null;
@@ -94,7 +96,7 @@ export interface EventRow {
   readonly rev: number | null;
   readonly session_id: string | null;
   readonly owner: string | null;
-  /** JSON object: whatever else the kind carries. */
+  /** A JSON object with the remaining fields of this event kind. */
   readonly detail: string;
 }
 
@@ -124,7 +126,7 @@ export function toSession(row: SessionRow): SessionRecord {
   };
 }
 
-/** Root first. `rows` are those of a session and all above it, as JSON or parsed. */
+/** Returns the chain, root first. `rows` are a session and its ancestors, as JSON or parsed. */
 export function toChain(rows: string | readonly SessionRow[] | null | undefined): SessionChain {
   const parsed = fromJson<readonly SessionRow[]>(rows ?? [], 'chain of sessions');
   return parsed.map(toSession).sort((a, b) => a.path.length - b.path.length);
@@ -221,7 +223,7 @@ function toEnd(row: LeaseRow): TermEnd | undefined {
   };
 }
 
-/** What of an event goes into which column. Written by `toEvent` in reverse. */
+/** Splits an event into its columns. `toEvent` is the inverse. */
 export function fromEvent(event: NewLeaseEvent): Omit<EventRow, 'seq'> {
   const { kind, at, ...rest } = event;
   const { key, fence, rev, session, owner, ...detail } = rest as {
@@ -243,7 +245,7 @@ export function fromEvent(event: NewLeaseEvent): Omit<EventRow, 'seq'> {
   };
 }
 
-/** Detail columns: exit, cause, actor, alarm, deadlineAt; nulls in the JSON mean absent. */
+/** The detail column holds exit, cause, actor, alarm and deadlineAt. A null in it means absent. */
 export function toEvent(row: EventRow): LeaseEvent {
   const detail = fromJson<EventDetail>(row.detail, 'event.detail');
   const known = {

@@ -1,6 +1,6 @@
 import { Fault } from '../support/fault.ts';
 
-/** The driver of a store, which is installed beside Holdfast by those who use the store. */
+/** Loads the driver of a store. Users install it themselves, beside Holdfast. */
 export async function loadPackage<Driver>(
   store: string,
   name: string,

@@ -1,23 +1,23 @@
-// Store time of SQLite, on a file or in memory: the host's clock, which people set back, made into one that only
-// goes on.
+// The clock of the SQLite and memory stores. It reads the host's clock and never runs backwards,
+// even when an operator sets the host's clock back.
 //
-//   C-2  now = max(high-water mark in the file, host's wall clock, last answer + monotonic elapsed).
-//        The mark is read and written in each write transaction, so it holds over processes and
-//        restarts; the monotonic part keeps time moving in a process whose wall clock went back.
-//   C-8  A mark that went back was set back by an operator: all processes follow.
-//   C-9  A wall clock that is further than the machine's own time since its start explains is followed only when it
-//        has stayed there for two minutes: a clock that was wrong for a moment leaves nothing behind (ADR 0041).
+//   C-2  now = max(high-water mark in the file, host's wall clock, last reading + monotonic time since).
+//        Each write transaction reads and writes the mark, so it holds across processes and
+//        restarts. The monotonic part keeps time moving when the wall clock goes back.
+//   C-8  If the mark went back, an operator set it back. All processes follow it.
+//   C-9  A wall clock can be further ahead than the machine's uptime explains. The store follows it
+//        only after it has stayed there for two minutes, so a brief jump has no effect (ADR 0041).
 
 import { type Clock, type Instant, toInstant } from '../support/clock.ts';
 
-/** Corrections that are smaller are followed at once. */
+/** The clock follows smaller corrections at once. */
 const JUMP_MS = 10_000;
 const HOLD_MS = 120_000;
 
-/** How often the two times are read together. */
+/** The minimum time between two samples of store time and uptime. */
 const SEE_MS = 1_000;
 
-/** Store time, and the machine's time since its start, of one moment. */
+/** Store time and the machine's uptime at the same moment. */
 interface Seen {
   readonly at: number;
   readonly boot: string;
@@ -26,8 +26,8 @@ interface Seen {
 
 export class StoreClock {
   readonly #clock: Clock;
-  // Store time and monotonic time of the same moment. Moved only when the others are ahead: adding
-  // up many small steps would add up their rounding.
+  // Store time and monotonic time at the same moment. The anchor moves only when another source is
+  // ahead: adding up many small steps would add up their rounding errors.
   #anchorAt = Number.NEGATIVE_INFINITY;
   #anchorTick = 0;
   #highWater = 0;
@@ -39,7 +39,7 @@ export class StoreClock {
     this.#clock = clock;
   }
 
-  /** `kept` is what the process that wrote the mark kept with it. */
+  /** `kept` is the sample that the writer of the mark stored with it. */
   read(highWater: number, kept: string | null = null): Instant {
     const tick = this.#clock.monotonicMs();
     if (highWater < this.#highWater) this.#begin();
@@ -54,12 +54,15 @@ export class StoreClock {
     return toInstant(now);
   }
 
-  /** To be kept with the mark. */
+  /** The sample to store with the mark. */
   get kept(): string | null {
     return this.#seen === undefined ? null : JSON.stringify(this.#seen);
   }
 
-  /** By how much store time is ahead of the host's clock; below zero while a jump is not followed. */
+  /**
+   * Milliseconds by which store time is ahead of the host's clock. Negative while the store holds
+   * back a jump.
+   */
   get leadMs(): number {
     const now = this.#anchorAt + (this.#clock.monotonicMs() - this.#anchorTick);
     return Math.trunc(now - this.#clock.wallMs());
@@ -84,7 +87,10 @@ export class StoreClock {
     return Math.max(expected, least);
   }
 
-  /** By the machine's time since its start; undefined where that was another start, or is not known. */
+  /**
+   * The store time that the machine's uptime predicts. Undefined after a reboot, or where the host
+   * does not report its uptime.
+   */
   #expected(kept: string | null): number | undefined {
     const seen = this.#seen ?? (kept === null ? undefined : (JSON.parse(kept) as Seen));
     const started = seen && this.#clock.sinceBoot?.();
