@@ -1,4 +1,5 @@
-// Acquire, as a user has it: fail-fast by default, waiting on request, safe when answers get lost.
+// Acquire for callers: it fails fast by default, waits on request, and stays safe when replies are
+// lost.
 
 import { InvalidInput } from '../support/fault.ts';
 import { rejectUnknownOptions, shown, wholeNumber } from '../support/options.ts';
@@ -52,17 +53,19 @@ export const ACQUIRE_OPTION_NAMES: readonly (keyof AcquireOptions)[] = [
 ];
 
 const POLL_MS_DEFAULT = 500;
-/** Where hints reach everybody, the poll is for hints that got lost and for holders that died. */
+/** Where hints reach all processes, polls only cover lost hints and dead holders. */
 const POLL_MS_HINTED = 5_000;
 const RETRY_MS = 50;
-/** Without a time limit of the caller's: how long an unanswered acquire is asked again. */
+/**
+ * The longest time for which an acquire without a reply repeats, if the caller sets no time limit.
+ */
 const UNANSWERED_MS_MAX = 5_000;
 const DAY_MS = 86_400_000;
 
 interface Wanted {
   readonly key: string;
   readonly options: AcquireOptions;
-  /** The session is over. */
+  /** Aborts when the session is over. */
   readonly over: AbortSignal;
 }
 
@@ -89,7 +92,7 @@ export async function acquireLease(core: SessionCore, wanted: Wanted): Promise<A
   try {
     return await askUntilDecided(core, started);
   } catch (fault) {
-    // It is not known what the store did: a place in line may be left, or a grant.
+    // The outcome is unknown: the store may have a ticket or a grant of this attempt.
     core.disowned.watch(started.request, momentOf(core.config.clock));
     core.disowned.givenUp(started.request);
     throw fault;
@@ -118,12 +121,12 @@ async function askUntilDecided(core: SessionCore, started: Attempt): Promise<Acq
         core.disowned.givenUp(started.request);
         return answer;
       }
-      // Waiting goes on through a lapse: the keeper is rejoining, and the place in the queue is kept.
+      // Keep waiting through a lapse: the heartbeat loop is rejoining, and the ticket stays valid.
       await core.config.timers.pause(jittered(core.config.random, RETRY_MS, 0.5), cancelled);
       continue;
     }
     if (isUnanswered(answer)) {
-      // Whatever this try still does, now or after the term it may have got has ended, is looked after.
+      // Watch this try: it may still take effect, even after its own term has ended.
       core.disowned.watch(started.request, sentAt);
       if (isOverdue(core, started)) return giveUp(core, started, answer);
       await core.config.timers.pause(jittered(core.config.random, RETRY_MS, 0.5), cancelled);
@@ -134,7 +137,7 @@ async function askUntilDecided(core: SessionCore, started: Attempt): Promise<Acq
   }
 }
 
-/** a lease that is nearly over when it arrives is not handed out. */
+/** Does not return a lease that is nearly over when it arrives. */
 async function takeGrant(
   core: SessionCore,
   attempt: Attempt,
@@ -147,18 +150,18 @@ async function takeGrant(
   const handle = new LeaseHandle(core, granted.answer, granted.sentAt);
   core.carry(handle);
   core.disowned.taken(attempt.request, handle.fence);
-  // A notice that was looked at while the answer was on its way may have been about this lease.
+  // A notice that was processed while the reply was on its way may concern this lease.
   const isKnown = core.notices === granted.notices || (await lookUp(core, [handle]));
   const least = attempt.options.authorityMsMin ?? Math.floor(core.config.ttlMs / 10);
   if (isKnown && handle.remainingMs() >= least && !attempt.cancelled.aborted) {
     return { kind: 'acquired', lease: handle };
   }
-  // Whatever is left: also a grant that met a lapse is carried by the session until it is given back.
+  // Give back the lease in any case: after a lapse, the session still carries it.
   await handle.release('abandoned', { cause: 'granted too late' });
   return attempt.cancelled.aborted ? { kind: 'cancelled' } : { kind: 'granted-too-late' };
 }
 
-/** Hints shorten the wait; the jittered poll is what can be relied on. */
+/** Hints shorten the wait, but only the jittered poll is reliable. */
 async function untilWorthAsking(
   core: SessionCore,
   attempt: Attempt,
@@ -169,7 +172,7 @@ async function untilWorthAsking(
   const unhint = store.onHint((key) => {
     if (key === attempt.request.key) hinted.abort();
   });
-  // Asking is also what keeps the place in the line.
+  // Polling also keeps the ticket alive.
   const often = store.hintsReach === 'all-processes' ? POLL_MS_HINTED : POLL_MS_DEFAULT;
   const pollMs = Math.min(attempt.options.pollMs ?? often, store.policy.ticketMs / 3);
   const poll = jittered(random, pollMs, 0.25);
@@ -186,14 +189,14 @@ async function untilWorthAsking(
 function freeIn(refusal: EntryRefusal): number {
   if (refusal.why === 'held' || refusal.why === 'reclaim-paused')
     return refusal.holder.freeInMs + 1;
-  // P4: the key is free for whoever is ahead. Soon it is held, and only then is it known for how long.
+  // The key is free for a waiter ahead. Once that one holds it, a refusal shows for how long (P4).
   if (refusal.why === 'behind-others') return POLL_MS_DEFAULT;
   return refusal.why === 'reserved' ? refusal.freeInMs + 1 : Number.POSITIVE_INFINITY;
 }
 
 /**
- * Leaves nothing behind: the place in the queue is given up, and when it is unknown whether the key
- * was granted, the attempt is disowned: whatever it got, or gets later, is given back (U-1).
+ * Leaves the queue. If the outcome of the attempt is unknown, it also disowns the attempt: the
+ * client gives back whatever it got or gets later (U-1).
  */
 async function giveUp(
   core: SessionCore,

@@ -1,10 +1,10 @@
 // Authority: how long a holder may act, by its own clocks.
 //
-// The store grants a stretch of time; the holder counts it from *before* the request that was
-// answered left (C-3), on whichever of its two clocks ran further (C-4): the monotonic one stands
-// still while the machine is suspended and the wall clock may be set, and the larger of the two
-// errs only towards giving up early. Checking is synchronous (C-5): after a pause the first line of
-// code that runs can ask, and no timer has to have fired before.
+// The store grants a duration. The holder counts it from *before* its request left (C-3), on the
+// clock that ran further (C-4). The monotonic clock stands still during a suspend, and the wall
+// clock may be set back. The larger of the two can only make the holder stop too early. The check
+// is synchronous (C-5): after a pause, the first line of code can check, and no timer needs to have
+// fired.
 
 import type { Clock } from '../support/clock.ts';
 
@@ -22,14 +22,14 @@ export function elapsedMs(since: Moment, now: Moment): number {
   return Math.max(now.monotonicMs - since.monotonicMs, now.wallMs - since.wallMs);
 }
 
-/** How far clock rates may differ, and what is kept back for what the model does not see. */
+/** The allowance for clock rates, and a guard for errors outside this model. */
 export interface Caution {
   /** Parts per million by which the holder's clock rate may differ from the store's. */
   readonly driftPpm: number;
   readonly guardMs: number;
 }
 
-/** Usual bound on how fast a disciplined clock is slewed. */
+/** The usual limit of clock slewing. */
 export const DRIFT_PPM_DEFAULT = 500;
 
 export class Authority {
@@ -37,7 +37,7 @@ export class Authority {
   readonly #sentAt: Moment;
   readonly #usableMs: number;
 
-  /** `grantedMs`, as the store said it, counted from `sentAt`, less drift and guard. */
+  /** Counts `grantedMs`, as the store granted it, from `sentAt`, less drift and guard. */
   constructor(
     clock: Clock,
     grant: { readonly sentAt: Moment; readonly grantedMs: number },
@@ -49,7 +49,7 @@ export class Authority {
     this.#usableMs = (grant.grantedMs * (1 - rho)) / (1 + rho) - caution.guardMs;
   }
 
-  /** What is left; zero or less when it is over. Never grows between two calls. */
+  /** The remaining time; zero or less when it is over. It never grows between two calls. */
   remainingMs(): number {
     return this.#usableMs - elapsedMs(this.#sentAt, momentOf(this.#clock));
   }

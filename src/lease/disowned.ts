@@ -1,10 +1,10 @@
-// A session that lives and renews keeps every term and every place in line that the store has of it, also
-// those that no caller knows of: terms whose release was not answered, met a lapse or was taken back by a
-// failover, and whatever an attempt gets of which a try was not answered, perhaps much later. The keeper
-// gives them back beside its heartbeats (U-1).
+// Terms and tickets that no caller knows of. A session that renews keeps everything that the store
+// has for it. This includes terms whose release got no reply, met a lapse or was undone by a
+// failover. It also includes late results of attempts with an unanswered try. The heartbeat loop
+// gives them back (U-1).
 //
-// An attempt is `wanted` while its caller asks: what it gets is the caller's. Once it was `taken`, any
-// other term of it is disowned; once it was `given-up`, every term of it is, and its place in line.
+// An attempt is `wanted` while its caller asks: its result belongs to the caller. Once it is taken,
+// any other term of it is disowned. Once it is `given-up`, all its terms and its ticket are.
 
 import { elapsedMs, type Moment, momentOf } from './authority.ts';
 import type { Fence } from './fence.ts';
@@ -13,58 +13,60 @@ import type { Acquire, CarriedLease, LeaseInspection, Released, ReleaseLease } f
 import type { SessionCore } from './session-core.ts';
 import { callStore, isUnanswered } from './store-call.ts';
 
-/** Longer than any store goes on with a request whose caller is gone. */
+/** Longer than any store continues with a request whose caller is gone. */
 const WATCHED_MS = 60_000;
 
 interface Attempt {
-  /** When a try was last not answered. Without one, nothing is left to watch once the fate is decided. */
+  /**
+   * When a try last got no reply. Without one, there is nothing to watch after the fate is decided.
+   */
   readonly since?: Moment;
   readonly fate: 'wanted' | 'given-up' | Fence;
 }
 
 export class Disowned {
   readonly #attempts: Map<Acquire, Attempt> = new Map();
-  /** Terms that a caller has, lapsed ones and those being released among them. */
+  /** Terms that a caller has, including lapsed ones and those being released. */
   readonly #owned: Set<Fence> = new Set();
   readonly #terms: Map<Fence, ReleaseLease> = new Map();
   #settling: Promise<void> | undefined;
 
-  /** A caller begins to ask. */
+  /** A caller starts to acquire. */
   ask(request: Acquire): void {
     this.#attempts.set(request, { fate: 'wanted' });
   }
 
-  /** A try of this attempt, or its withdrawal, was not answered. */
+  /** A try of this attempt, or its withdrawal, got no reply. */
   watch(request: Acquire, since: Moment): void {
     const fate = this.#attempts.get(request)?.fate ?? 'wanted';
     this.#attempts.set(request, { since, fate });
   }
 
-  /** The caller has what it wanted, under this fence. */
+  /** The caller has the lease, under this fence. */
   taken(request: Acquire, fence: Fence): void {
     this.#owned.add(fence);
     this.#decide(request, fence);
   }
 
-  /** The caller no longer wants it. */
+  /** The caller no longer wants the lease. */
   givenUp(request: Acquire): void {
     this.#decide(request, 'given-up');
   }
 
-  /** A term to release as soon as that can be done. The exit that was declared first stays. */
+  /** Adds a term to release as soon as possible. The first declared exit stays. */
   addTerm(request: ReleaseLease): void {
     if (!this.#terms.has(request.fence)) this.#terms.set(request.fence, request);
   }
 
-  /** The store has answered that this term is over. */
+  /** The store has confirmed that this term is over. */
   ended(fence: Fence): void {
     this.#owned.delete(fence);
     this.#terms.delete(fence);
   }
 
   /**
-   * Gives back what the store says is carried and no caller has: a failover or a restore took back the
-   * release (T-4). False when the store did not answer.
+   * Gives back terms that the store lists for the session and that no caller has: a failover or a
+   * restore undid their release (T-4). Returns false if the store did not reply.
    */
   async disownUnknown(core: SessionCore, carried: readonly CarriedLease[]): Promise<boolean> {
     const unknown = carried.filter(({ fence }) => !this.#owned.has(fence));
@@ -77,7 +79,10 @@ export class Disowned {
     return !known.includes(undefined);
   }
 
-  /** Beside whatever the caller does, one at a time: what hangs here holds up no heartbeat (R-5). */
+  /**
+   * Runs in parallel to the caller, one at a time, so a call that hangs here delays no heartbeat
+   * (R-5).
+   */
   settle(core: SessionCore): Promise<void> {
     this.#settling ??= this.#settle(core).finally(() => {
       this.#settling = undefined;
@@ -91,7 +96,7 @@ export class Disowned {
     else this.#attempts.set(request, { since, fate });
   }
 
-  /** Whether an acquire is about to be answered with this term; undefined when that is not known. */
+  /** Returns true if an acquire under way will get this term. Undefined if that is unknown. */
   async #isUnderWay(core: SessionCore, { key, fence }: CarriedLease): Promise<boolean | undefined> {
     const asking = [...this.#attempts]
       .filter(([request, { fate }]) => fate === 'wanted' && request.key === key)
@@ -103,7 +108,7 @@ export class Disowned {
     return record !== undefined && record.fence === fence && asking.includes(record.attempt);
   }
 
-  /** Never rejects: what cannot be done now is tried with the next heartbeat. */
+  /** Never rejects. Work that fails now repeats with the next heartbeat. */
   async #settle(core: SessionCore): Promise<void> {
     const attempts = [...this.#attempts].map(([request, attempt]) =>
       this.#lookAt(core, request, attempt),
@@ -133,7 +138,7 @@ export class Disowned {
   }
 }
 
-/** True when it was answered. */
+/** Returns true if the store replied. */
 async function withdraw(core: SessionCore, { key, attempt }: Acquire): Promise<boolean> {
   const answer = await core
     .call('withdraw', { key, call: () => core.leases.withdraw({ key, attempt }) })
@@ -141,7 +146,7 @@ async function withdraw(core: SessionCore, { key, attempt }: Acquire): Promise<b
   return answer !== undefined && !isUnanswered(answer);
 }
 
-/** True when it was answered for good. */
+/** Returns true if the store gave a final reply. */
 async function release(core: SessionCore, request: ReleaseLease): Promise<boolean> {
   const { key, fence } = request;
   const answer = await core
@@ -151,14 +156,14 @@ async function release(core: SessionCore, request: ReleaseLease): Promise<boolea
 }
 
 /**
- * What met a lapse or an expiry is carried on if the session is: it may rejoin, and after an outage the
- * store may give it more time (E-6). If it is not, nobody asks any more.
+ * After a lapse or an expiry, the session may still carry the term: it may rejoin, or the store may
+ * extend it after an outage (E-6). If the session ends instead, these calls stop too.
  */
 export function isFinal(answer: Released): boolean {
   return answer.kind === 'released' || (answer.why !== 'lapsed' && answer.why !== 'expired');
 }
 
-/** Undefined when the store did not answer. */
+/** Returns undefined if the store did not reply. */
 async function inspect(core: SessionCore, key: LeaseKey): Promise<LeaseInspection | undefined> {
   const { ttlMs, timers } = core.config;
   const found = await callStore(

@@ -1,6 +1,6 @@
-// What a store tells watchers. Events are written in the transaction that makes them true, have one
-// order per store and can be read again from any point (O-1). Heartbeats and checkpoints are not
-// events: they are the hot path.
+// Events of a store. The transaction that makes an event true writes it. Events have one order per
+// store, and a reader can start at any point (O-1). Heartbeats and checkpoints are not events,
+// because they are the hot path.
 
 import type { Instant } from '../support/clock.ts';
 import type { Exit } from './exit.ts';
@@ -69,14 +69,14 @@ export type Alarm = 'fence-ahead' | 'mass-expiry' | 'clock-set-back';
 
 export type EventKind = LeaseEvent['kind'];
 
-/** What a store appends; it adds the seq itself. */
+/** An event before the store adds its seq. */
 export type NewLeaseEvent = LeaseEvent extends infer Each
   ? Each extends LeaseEvent
     ? Omit<Each, 'seq'>
     : never
   : never;
 
-/** The one event of the end of a term (E-3). */
+/** The one event for the end of a term (E-3). */
 export function endedEvent(lease: Term, end: TermEnd, at: Instant): NewLeaseEvent {
   return { kind: 'ended', at, ...termOf(lease), ...howItEnded(end) };
 }

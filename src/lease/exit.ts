@@ -1,4 +1,5 @@
-// How a term ended. A boolean "clean" is not enough: each exit tells the successor something else.
+// The ways in which a term ends. A boolean "clean" is not enough, because each exit has another
+// meaning for the successor.
 
 export type Exit =
   | 'none'
@@ -36,7 +37,7 @@ export const EXIT_ADVICE: Readonly<Record<Exit, string>> = {
   retired: 'Done for good: do not do it again.',
 };
 
-/** A stored exit that this build does not know is read as the most careful one (A-2). */
+/** Reads a stored exit that this build does not know as `expired`, the most careful one (A-2). */
 export function readExit(stored: string): Exit {
   return Object.hasOwn(EXIT_ADVICE, stored) ? (stored as Exit) : 'expired';
 }

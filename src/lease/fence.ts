@@ -1,13 +1,13 @@
 // Fences
 //
-// A fence is the number of one grant: epoch · 2^40 + counter. One sequence per store hands them
-// out, so they are ordered over all keys and over all time. An epoch stands for the continuity of
-// the store: it rises when the store may have forgotten grants, so that a fence issued after a
-// restore is greater than every fence issued before it, known or forgotten.
+// A fence is the number of one grant: epoch · 2^40 + counter. One sequence per store issues them,
+// so they are ordered over all keys and all time. An epoch stands for the continuity of the store.
+// It rises when the store may have forgotten grants, so a fence issued after a restore is greater
+// than every earlier one.
 //
-//   T-1  A fence is a branded safe integer; it is made here and nowhere else.
-//   T-2  It is minted inside the atomic acquire, after the row is locked. Gaps are harmless.
-//   T-3  It is never issued twice.
+//   T-1  A fence is a branded safe integer; only this file makes one.
+//   T-2  The atomic acquire mints it after it has locked the row. Gaps are harmless.
+//   T-3  A store never issues a fence twice.
 
 import { assert, type Brand } from '../support/assert.ts';
 import { InvalidInput } from '../support/fault.ts';
@@ -18,11 +18,12 @@ export type Fence = Brand<number, 'Fence'>;
 export const COUNTERS_PER_EPOCH: number = 2 ** 40;
 export const EPOCH_MAX: number = 2 ** 13 - 1;
 
-/** What a new store's sequence starts from: epoch 1, nothing issued yet. */
+/** The start of a new store's sequence: epoch 1, nothing issued yet. */
 export const FENCE_ORIGIN: number = COUNTERS_PER_EPOCH;
 
 export function toFence(value: number): Fence {
-  // The sentence is made for whom it is for: a number as text costs more than the rest of a claim's record.
+  // Build the message only on failure: formatting a number costs more than the rest of a claim's
+  // record.
   if (!Number.isSafeInteger(value) || value <= 0) {
     assert(false, `T-1: a fence is a safe integer, got ${value}`);
   }
@@ -53,15 +54,18 @@ export function formatFence(fence: Fence): string {
   return `${epochOf(fence)}.${counterOf(fence)}`;
 }
 
-/** A fence of the last epoch or beyond cannot be outrun by a new epoch, so no store ever issues one. */
+/** No later epoch could exceed a fence of the last one, so no store issues such a fence. */
 export function isIssuable(fence: number): boolean {
   return epochOf(fence) < EPOCH_MAX;
 }
 
-/** EX-6: how far above itself an unsealed store goes on. An import went on one epoch above, and may have risen since. */
+/**
+ * The number of epochs by which an unsealed store rises. An import rises by one epoch, and may have
+ * risen further since (EX-6).
+ */
 export const UNSEALED_EPOCHS = 16;
 
-/** Where the sequence stands after the epoch was raised above everything issued or presented. */
+/** The start of the sequence after the epoch rose above everything issued or shown. */
 export function raisedOrigin(lastIssued: number, presented: number = 0, by: number = 1): number {
   const epoch = Math.max(epochOf(lastIssued), epochOf(presented)) + by;
   assert(epoch <= EPOCH_MAX, `T-3: epochs are used up (${epoch} of ${EPOCH_MAX})`);

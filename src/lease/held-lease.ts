@@ -1,6 +1,6 @@
-// A lease as its holder has it. Authority is checked synchronously with `assertHeld`; the signal is
-// a courtesy for code that waits. Once authority was withdrawn a handle is finished (C-6): `rejoin`
-// answers with a new one for the same term, when nobody has taken over.
+// A lease as its holder sees it. `assertHeld` checks authority synchronously; the signal is a
+// courtesy for code that waits. Once authority ends, a handle is finished (C-6). `rejoin` returns a
+// new handle for the same term, if no successor has taken over.
 
 import type { DeclaredExit } from './exit.ts';
 import type { Fence } from './fence.ts';

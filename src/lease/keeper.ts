@@ -1,12 +1,13 @@
-// The keeper: sends the session's heartbeats and turns their answers into authority.
+// The heartbeat loop: sends the session's heartbeats and turns their answers into authority.
 //
-//   R-3  An answer renews, says the session is lost, or is unknown. Unknown neither extends nor
-//        ends anything; the deadline does that by itself.
-//   R-4  About every third of the ttl, jittered, the first one early so that fleets spread out.
-//   R-5  A heartbeat that hangs does not hold up the next one. If its answer comes late it still
-//        counts from when it was sent, and only if that is any good (C-6).
-//   V-1  When the store has a notice for this session, its leases are looked at *before* authority
-//        is extended, so that nobody is promised time that a drain has taken away.
+//   R-3  An answer renews the session, reports its loss, or is unknown. Unknown neither extends nor
+//        ends anything; the deadline ends authority by itself.
+//   R-4  Heartbeats come about every third of the ttl, jittered. The first one is early, so that
+//        fleets spread out.
+//   R-5  A heartbeat that hangs does not delay the next one. A late answer counts from when its
+//        request was sent, and only if that still helps (C-6).
+//   V-1  If the store has a notice for this session, the loop checks its leases *before* it extends
+//        authority. So no holder is promised time that a drain has taken away.
 
 import { jittered } from '../support/random.ts';
 import { Authority, type Moment, momentOf } from './authority.ts';
@@ -17,26 +18,26 @@ import { BEATS_PER_TTL, RETRIES_PER_TTL } from './session.ts';
 import type { SessionCore } from './session-core.ts';
 import { isUnanswered, type Unanswered } from './store-call.ts';
 
-/** Somebody else who sends the heartbeats, such as a thread that a busy event loop cannot hold up. */
+/** Another sender of heartbeats, such as a thread that a busy event loop cannot delay. */
 export interface HeartbeatSource {
   start(listener: HeartbeatListener): void;
-  /** What it knows to be left although it was not delivered yet, if that notice is still the last. */
+  /** The authority that it knows of but has not delivered yet, if this notice is still the last. */
   remainingMs(notices: number): number;
   stop(): Promise<void>;
 }
 
-/** What a source tells, each from the event loop. */
+/** Callbacks of a source, each called from the event loop. */
 export interface HeartbeatListener {
-  /** Every answer, with the moment at which its request left. */
+  /** Called for every answer, with the moment at which its request left. */
   answered(answer: HeartbeatAnswer, sentAt: Moment): void;
-  /** A heartbeat failed in a way no store should; the source goes on. */
+  /** A heartbeat failed in a way that no store should cause. The source continues. */
   troubled(cause: string): void;
-  /** It has ended without being stopped, and sends nothing more. */
+  /** The source ended without being stopped, and sends nothing more. */
   ended(cause: string): void;
 }
 
 const JITTER = 0.1;
-/** How often leases granted during a look at the others make it look again. */
+/** The most rounds of checks caused by leases that were granted during a check. */
 const LOOKS_MAX = 5;
 
 export class Keeper {
@@ -61,7 +62,7 @@ export class Keeper {
     core.changedAbove = () => this.#lookAbove();
   }
 
-  /** The first answer about this session's time, counted from when it was asked. */
+  /** Starts with the first answer about the session's time, counted from when it was requested. */
   start(grantedMs: number, sentAt: Moment): void {
     this.#extend(grantedMs, sentAt);
     if (!this.#core.relay.idle) this.#core.lag.start();
@@ -83,7 +84,7 @@ export class Keeper {
     });
   }
 
-  /** Without its source the session is kept like any other, by its own event loop. */
+  /** Without its source, the event loop of this process sends the heartbeats. */
   #takeOver(cause: string): void {
     if (this.#stop.signal.aborted) return;
     this.#core.undelivered = () => 0;
@@ -96,15 +97,18 @@ export class Keeper {
     await this.stopBeating();
   }
 
-  /** No more heartbeats; what was promised runs out by itself, and the lapse is still announced. */
+  /**
+   * Stops the heartbeats. The granted time runs out by itself, and the lapse is still announced.
+   */
   async stopBeating(): Promise<void> {
     this.#stop.abort();
     const { lag, config } = this.#core;
-    // Not before the heartbeat that found the session lost was reported, with the pause that lost it.
+    // Stop only after the report of the heartbeat that found the session lost, with the pause that
+    // caused it.
     config.timers.soon(() => lag.stop());
     this.#core.undelivered = () => 0;
     await this.#source?.stop();
-    // L-8: nobody waits for a heartbeat that is under way; its answer is dropped.
+    // Do not wait for a heartbeat under way; its answer is dropped (L-8).
     if (!this.#beating) await this.#running;
   }
 
@@ -120,7 +124,7 @@ export class Keeper {
     }
   }
 
-  /** A fault that is neither "unavailable" nor "unknown" ends nothing either; the deadline does. */
+  /** An unexpected fault ends nothing either. The deadline ends authority. */
   async #beatSafely(): Promise<boolean> {
     try {
       const answer = await this.beat();
@@ -128,18 +132,21 @@ export class Keeper {
       this.#lookAfterDisowned();
       return true;
     } catch {
-      // Told by the call itself.
+      // The call itself has reported the fault.
       return false;
     }
   }
 
-  /** Beside the heartbeats, never before the next one. */
+  /** Runs in parallel to the heartbeats and never delays the next one. */
   #lookAfterDisowned(): void {
     const { disowned } = this.#core;
     disowned.settle(this.#core).catch((fault: unknown) => this.#core.trouble(causeOf(fault)));
   }
 
-  /** One heartbeat now. Also for tests and for whoever wants fresh authority before a long effect. */
+  /**
+   * Sends one heartbeat now, for tests and for callers that want fresh authority before a long
+   * effect.
+   */
   async beat(): Promise<HeartbeatAnswer | Unanswered> {
     const { config, id, sessions } = this.#core;
     const sentAt = momentOf(config.clock);
@@ -148,7 +155,7 @@ export class Keeper {
       attempt: this.#attempt,
       call: async () => {
         const answer = await sessions.heartbeat({ id, owner: config.owner });
-        // Inside the call, not after it: an answer that comes after the time-out still counts.
+        // Process the answer inside the call, so that an answer after the time-out still counts.
         await this.#take(answer, sentAt);
         return answer;
       },
@@ -169,7 +176,7 @@ export class Keeper {
     if (!this.#stop.signal.aborted) this.#extend(answer.authorityMs, sentAt);
   }
 
-  /** Looks at every lease the session carries, those that were granted meanwhile too. */
+  /** Checks every lease that the session carries, including those granted meanwhile. */
   async #reconcile(notices: number): Promise<boolean> {
     const { handles } = this.#core;
     for (let round = 1; round <= LOOKS_MAX; round += 1) {
@@ -195,7 +202,7 @@ export class Keeper {
     this.#regain();
   }
 
-  /** Authority was extended, here or above. */
+  /** Authority was extended, for this session or an ancestor. */
   #regain(): void {
     if (this.#hasLapsed && this.#core.remainingMs() > 0) {
       this.#hasLapsed = false;
@@ -210,12 +217,12 @@ export class Keeper {
     if (authority === undefined || above === undefined) return;
     if (above.remainingMs() <= 0) this.#lapse();
     else if (this.#core.ownRemainingMs() > 0) this.#regain();
-    // G-3: there was no authority to have before; now there may be.
+    // Without the ancestor's authority there was none to get. Now there may be (G-3).
     else if (!this.#stop.signal.aborted) void this.#beatSafely();
   }
 
   #lapse(): void {
-    // Timers may be early by a millisecond; the clocks decide.
+    // Timers may fire a millisecond early, so the clocks decide.
     const remaining = this.#core.remainingMs();
     if (remaining > 0) {
       const againMs = Math.max(1, remaining);
@@ -226,7 +233,7 @@ export class Keeper {
     this.#hasLapsed = true;
     for (const handle of [...this.#core.handles.values()]) handle.withdraw('lapsed');
     for (const child of [...this.#core.below]) child.changedAbove();
-    // Orphaned: it never comes back, and whoever is above it may live long.
+    // The session is orphaned and never comes back, but its parent may live long. Remove it there.
     if (this.#stop.signal.aborted) this.#core.above?.below.delete(this.#core);
   }
 

@@ -1,4 +1,4 @@
-// The handle behind a HeldLease: what it is asked, it asks of the store, under its authority.
+// The handle behind a HeldLease. It sends the holder's calls to the store, under its authority.
 
 import { digestOf } from '../support/digest.ts';
 import { InvalidInput } from '../support/fault.ts';
@@ -28,7 +28,7 @@ function repeated(answer: Released | NotHeld | Unanswered): Released | NotHeld |
   return answer.kind === 'released' ? { ...answer, replayed: true } : answer;
 }
 
-/** A copy; anything else would be stored as nothing, and answered as saved. */
+/** Copies the bytes. A value of another type would be stored as empty and reported as saved. */
 function bytesOf(bytes: Uint8Array | string): Uint8Array {
   if (typeof bytes === 'string') return Buffer.from(bytes);
   if (bytes instanceof Uint8Array) return Uint8Array.from(bytes);
@@ -49,12 +49,12 @@ export class LeaseHandle implements HeldLease {
   #restored: Checkpoint | undefined;
   #drain: Drain | undefined;
   #deadline: Authority | undefined;
-  /** What becomes of the term is no longer this handle's business: rejoined, or being released. */
+  /** The handle no longer decides about the term: it was rejoined, or is being released. */
   #goesOn = false;
   #releasing: Promise<Released | NotHeld | Unanswered> | undefined;
   #rejoining: Promise<RejoinOutcome> | undefined;
   #successor: RejoinOutcome | undefined;
-  /** The last checkpoint under way; the next one waits for it. */
+  /** The last checkpoint under way. The next one waits for it. */
   #saving: Promise<unknown> = Promise.resolve();
 
   constructor(core: SessionCore, grant: Grant, sentAt: Moment) {
@@ -87,7 +87,7 @@ export class LeaseHandle implements HeldLease {
   #authorityMs(): number {
     const own = this.#deadline?.remainingMs() ?? Number.POSITIVE_INFINITY;
     const remaining = Math.min(own, this.#core.remainingMs());
-    // C-5: whoever looks first finds out; no timer has to have fired.
+    // The first caller that checks finds out. No timer needs to have fired (C-5).
     const { over } = this.#core;
     if (over !== undefined) this.withdraw(over.by, over.detail);
     else if (own <= 0) this.withdraw('deadline', this.#askedToStop());
@@ -95,7 +95,7 @@ export class LeaseHandle implements HeldLease {
     return remaining;
   }
 
-  /** Whose drain it was, if it was one. */
+  /** The operator of the drain, if there was one. */
   #askedToStop(): EndedBy | undefined {
     if (this.#drain === undefined) return undefined;
     return { exit: 'revoked', actor: this.#drain.by, cause: this.#drain.reason };
@@ -173,9 +173,9 @@ export class LeaseHandle implements HeldLease {
     const cause = options.cause === undefined ? {} : { cause: parseText('cause', options.cause) };
     this.remainingMs();
     const reason: LeaseNotHeld | undefined = this.signal.reason;
-    // A lapsed term is still carried by the session: unless it is given up, nobody else gets the key.
+    // The session still carries a lapsed term. Until it is released, no other session gets the key.
     const lapsed = reason?.by === 'lapsed' && !this.#goesOn;
-    // L-2: released again, as in a `finally`, it is released.
+    // A second release, as in a `finally`, succeeds (L-2).
     if (this.#releasing !== undefined) return repeated(await this.#releasing);
     if (reason !== undefined && !lapsed) return { kind: 'not-held', reason };
     this.#goesOn = true;
@@ -202,7 +202,7 @@ export class LeaseHandle implements HeldLease {
     return this.#rejoining;
   }
 
-  /** After every wait: a release that came meanwhile has the last word. */
+  /** Checks after every await: a release in between wins. */
   async #rejoin(reason: LeaseNotHeld): Promise<RejoinOutcome> {
     if (this.#goesOn) return this.#successor ?? this.#notAgain(reason);
     await this.#core.aliveAgain();
@@ -218,7 +218,7 @@ export class LeaseHandle implements HeldLease {
     if (this.#goesOn) return this.#notAgain(reason);
     if (answer.kind !== 'current') return answer;
     const lease = this.#again(sentAt);
-    // Carried first: whatever notice comes from now on is about this handle too.
+    // Register the new handle first, so that later notices also concern it.
     this.#core.carry(lease);
     const known = await lookUp(this.#core, [lease]);
     if (this.#goesOn || !known || lease.signal.aborted) {
@@ -230,7 +230,7 @@ export class LeaseHandle implements HeldLease {
     return this.#successor;
   }
 
-  /** A lapse may be tried again; when the session is over there is nothing to try. */
+  /** After a lapse, the caller may try again. If the session is over, it cannot. */
   #notAgain(lapsed: LeaseNotHeld): NotHeld {
     const { over } = this.#core;
     const reason = over === undefined ? lapsed : notHeld(this.key, over.by, over.detail);
@@ -249,7 +249,7 @@ export class LeaseHandle implements HeldLease {
     this.#core.relay.report({ kind: 'overrun', ...term, overrunMs, ...still });
   }
 
-  /** For the session that carries this lease: authority has ended. Idempotent. */
+  /** Called by the session when authority has ended. Idempotent. */
   withdraw(by: WithdrawnBy, told?: string | EndedBy): void {
     if (this.#abort.signal.aborted) return;
     this.#core.drop(this);
@@ -257,13 +257,15 @@ export class LeaseHandle implements HeldLease {
     this.#abort.abort(notHeld(this.key, by, told));
   }
 
-  /** For the session: the store told of a deadline, of a drain or of the greatest tenure. */
+  /**
+   * Called by the session when the store reports a deadline: of a drain, or of the greatest tenure.
+   */
   setDeadline(deadlineInMs: number, sentAt: Moment): void {
     const { clock, caution } = this.#core.config;
     this.#deadline = new Authority(clock, { sentAt, grantedMs: deadlineInMs }, caution);
   }
 
-  /** For the session: a drain was requested. */
+  /** Called by the session when a drain was requested. */
   noteDrain(drain: Drain): void {
     if (this.#drain !== undefined) return;
     this.#drain = drain;
@@ -297,7 +299,9 @@ export class LeaseHandle implements HeldLease {
     return { key: this.key, fence: this.fence, session: this.#core.id };
   }
 
-  /** Repeats while the outcome is unknown and authority lasts; each call is safe to repeat (U-1). */
+  /**
+   * Repeats while the outcome is unknown and authority lasts. Each call is safe to repeat (U-1).
+   */
   async #untilAnswered<Answer extends { readonly kind: string }>(
     operation: LeaseOperation,
     told: Pick<StoreCall<Answer>, 'bytes' | 'saves'>,
@@ -305,7 +309,7 @@ export class LeaseHandle implements HeldLease {
   ): Promise<Answer | NotHeld | Unanswered> {
     let last: Unanswered | undefined;
     for (;;) {
-      // L-7: a release that was called meanwhile waits for this write, which came before it.
+      // A release in between waits for this write, which came first (L-7).
       const { aborted, reason } = this.signal;
       const ended = aborted && reason.by !== 'released';
       if (ended || this.#authorityMs() <= 0) {

@@ -1,7 +1,7 @@
 // Leases
 //
-// A lease is the right to act for one key, carried by a session. It has no TTL of its own: it is
-// valid while its fence is the newest of its key, it has not ended, no deadline of its own has
+// A lease is the right to act for one key, carried by a session. It has no ttl of its own. It is
+// valid while its fence is the newest of its key, it has not ended, none of its deadlines has
 // passed, and its session and all ancestors live.
 //
 //   free ── acquire ──▶ held ── drain ──▶ draining ── deadline ──▶ free (revoked)
@@ -9,8 +9,8 @@
 //    │                   │                        └─ expires ─▶ expired ── reclaim ─▶ free
 //    └──── release ──────┘          release as retired ─▶ retired (kept until swept)
 //
-//   T-6  Every write of a holder is conditioned on key, fence and session, each on its own.
-//   A-2  The predecessor's exit is captured in the acquire that replaces it.
+//   T-6  Every write of a holder is conditioned on key, fence and session, each separately.
+//   A-2  The acquire that replaces a term captures its exit as the predecessor's.
 //   E-3  Every term has exactly one end event.
 
 import type { Instant } from '../support/clock.ts';
@@ -87,7 +87,7 @@ export interface Drain {
   readonly successor?: Owner;
 }
 
-/** After a yield to a named successor nobody else may enter for a short while (V-5). */
+/** After a yield to a named successor, no other owner may enter for a short while (V-5). */
 export interface Reservation {
   readonly for: Owner;
   readonly until: Instant;
@@ -96,8 +96,8 @@ export interface Reservation {
 export type LeaseState = 'free' | 'held' | 'draining' | 'lapsed' | 'expired' | 'retired';
 
 /**
- * How the term ended, whether that is written in its own row or follows from a deadline or from its
- * session. Of several ends the earliest counts, so what is told does not change as time goes on.
+ * Returns how the term ended. The end is in its own row, or follows from a deadline or from its
+ * session. The earliest end counts, so the result does not change with time.
  */
 export function termEnd(
   lease: LeaseRecord,
@@ -106,7 +106,7 @@ export function termEnd(
 ): TermEnd | undefined {
   if (lease.end !== undefined) return lease.end;
   let first = deadlineEnd(lease, now);
-  // A record that claims to be held by nobody is stale, not immortal (E-5).
+  // A record held by an unknown session is over, not immortal (E-5).
   const ofSession: TermEnd | undefined =
     holder.length === 0 ? { at: now, exit: 'expired', cause: 'session unknown' } : chainEnd(holder);
   if (ofSession !== undefined && (first === undefined || ofSession.at < first.at)) {
@@ -123,7 +123,7 @@ function deadlineEnd(lease: LeaseRecord, now: Instant): TermEnd | undefined {
     : { at, exit: 'revoked', cause: 'hard deadline passed' };
 }
 
-/** What a reader is told. An expired lease is never shown as held (E-1). */
+/** Returns the state for readers. An expired lease is never shown as held (E-1). */
 export function leaseState(
   lease: LeaseRecord | undefined,
   holder: SessionChain,
@@ -138,7 +138,7 @@ export function leaseState(
   return lease.drain === undefined ? 'held' : 'draining';
 }
 
-/** The nearest deadline of the lease's own, if it has one. */
+/** The nearest deadline of the lease itself, if it has one. */
 export function ownDeadline(lease: LeaseRecord): Instant | undefined {
   const drain = lease.drain?.deadlineAt;
   const hard = lease.hardDeadlineAt;

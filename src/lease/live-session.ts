@@ -1,5 +1,6 @@
-// A session as its process has it: opened once, kept alive by its keeper, carrying any number of
-// leases, ended once. `signal` aborts when it is over for good; a lapse is not that.
+// A session in its process. It is opened once, its heartbeat loop keeps it alive, it carries any
+// number of leases, and it ends once. `signal` aborts when it is over for good, but not for a
+// lapse.
 
 import { Fault, InvalidInput, StoreSealed, StoreUnavailable } from '../support/fault.ts';
 import { type AcquireOptions, type AcquireOutcome, acquireLease } from './acquire-lease.ts';
@@ -69,7 +70,10 @@ export async function openSession(options: SessionOptions): Promise<Session> {
   return openUnder({}, options);
 }
 
-/** What an opened session, and those below it, are kept alive by, when not by their own event loop. */
+/**
+ * Provides the heartbeat source of an opened session and its descendants, if not their own event
+ * loop.
+ */
 export type SourceOf = (opened: {
   readonly id: SessionId;
   readonly ttlMs: number;
@@ -126,7 +130,7 @@ class LiveSession implements Session {
     this.#keeper.start(opened.authorityMs, sentAt);
     core.endedAbove = (detail) => this.#loseWithParent(detail);
     core.above?.below.add(core);
-    // It may have been closed while this one was being opened.
+    // The parent may have been closed while this session was being opened.
     if (core.above !== undefined && core.above.authority === undefined) {
       this.#loseWithParent('It was closed.');
     }
@@ -207,7 +211,7 @@ class LiveSession implements Session {
       });
     } catch (fault) {
       if (!isSealed(fault)) throw fault;
-      // EX-1: the seal has ended it, and takes nothing that could be said of it.
+      // The seal has already ended this session, and refuses any further write (EX-1).
       return { kind: 'unavailable', fault: new StoreUnavailable(fault.message, { cause: fault }) };
     }
   }
@@ -229,7 +233,10 @@ class LiveSession implements Session {
     void this.#keeper.stop();
   }
 
-  /** S-2: once for the session, then for each lease it carried; H-2: and for everything below it. */
+  /**
+   * Reports the loss once for the session, then for each lease (S-2), and for everything below it
+   * (H-2).
+   */
   #end(by: 'lost' | 'released', detail: string): void {
     const { above, below } = this.#core;
     this.#core.authority = undefined;

@@ -1,6 +1,6 @@
-// What the store says of leases that a session believes it carries. Needed whenever a notice may have
-// been about them: before authority is extended under it, before a grant that was under way meanwhile
-// is handed out, and before a term is rejoined (V-1).
+// Compares the leases that a session believes it carries with the store. This is needed whenever a
+// notice may concern them: before authority is extended, before a concurrent grant is returned, and
+// before a term is rejoined (V-1).
 
 import { momentOf } from './authority.ts';
 import type { LeaseHandle } from './lease-handle.ts';
@@ -10,13 +10,13 @@ import { callStore, isUnanswered } from './store-call.ts';
 
 const PARTS_OF_TTL = 3;
 const PARTS_OF_TTL_WHY = 20;
-/** When a whole prefix was revoked at once, the store is not asked about every key of it. */
+/** If a whole prefix was revoked at once, the client does not query every key. */
 const EXPLAINED_MAX = 16;
 const UNEXPLAINED = 'It was ended by somebody else.';
 
 /**
- * What is missing is lost; what drains has a deadline; what no caller has is given back. False when the
- * store did not answer.
+ * Withdraws missing leases, sets the deadlines of draining ones, and gives back terms that no
+ * caller has. Returns false if the store did not reply.
  */
 export async function lookUp(core: SessionCore, handles: readonly LeaseHandle[]): Promise<boolean> {
   const { config, id, sessions } = core;
@@ -47,7 +47,10 @@ export async function lookUp(core: SessionCore, handles: readonly LeaseHandle[])
   return core.disowned.disownUnknown(core, carried.leases);
 }
 
-/** O-5: who ended it, and why. Asked once and not for long: to stop is worth more than to know why. */
+/**
+ * Returns who ended the term, and why (O-5). It asks once and briefly, because stopping matters
+ * more than the reason.
+ */
 async function howEnded(
   core: SessionCore,
   { key, fence }: LeaseHandle,

@@ -1,5 +1,5 @@
-// What leases, sessions and their owners are called. Each is a brand, made by the parse function
-// that checks it, so that nothing unchecked reaches a store (A-8).
+// Names of leases, sessions and owners. Each is a brand that only its parse function makes, so that
+// no unchecked value reaches a store (A-8).
 
 import type { Brand } from '../support/assert.ts';
 import { InvalidInput } from '../support/fault.ts';
@@ -11,9 +11,9 @@ export type LeaseKey = Brand<string, 'LeaseKey'>;
 export type Owner = Brand<string, 'Owner'>;
 /** One life of one process. Never reused: it is what an owner's name is not. */
 export type SessionId = Brand<string, 'SessionId'>;
-/** One try to acquire. Repeating a call with the same one is safe. */
+/** One try to acquire. Repeating a call with the same id is safe. */
 export type AttemptId = Brand<string, 'AttemptId'>;
-/** One external effect, named by the caller: `charge:order-17`. */
+/** One external effect, named by the caller, such as `charge:order-17`. */
 export type EffectId = Brand<string, 'EffectId'>;
 /** One act of an operator. Repeating it with the same one is safe. */
 export type RequestId = Brand<string, 'RequestId'>;

@@ -1,6 +1,6 @@
-// What the library tells whoever watches it. The interface has no dependency; adapters for metrics
-// and traces live elsewhere. Observers cannot throw into, delay or re-enter the kernel (O-4): they
-// are called after the current turn, from a bounded buffer that drops, and says how many it dropped.
+// Reports of the library to an observer. The interface has no dependency; adapters for metrics and
+// traces are elsewhere. Observers cannot throw into, delay or re-enter the kernel (O-4). They are
+// called after the current turn, from a bounded buffer that counts the reports it drops.
 
 import type { Clock } from '../support/clock.ts';
 import type { Timers } from '../support/timer.ts';
@@ -15,7 +15,7 @@ export const LEASE_OPERATIONS = [
 
 export type LeaseOperation = (typeof LEASE_OPERATIONS)[number];
 
-/** What any outcome amounts to. */
+/** The classes of all outcomes. */
 export const OUTCOME_CLASSES = [
   ...(['ok', 'contended', 'fenced', 'expired', 'revoked', 'refused'] as const),
   ...(['unknown', 'unavailable'] as const),
@@ -28,23 +28,23 @@ export interface OperationReport {
   readonly operation: LeaseOperation;
   readonly outcome: OutcomeClass;
   readonly latencyMs: number;
-  /** What was left of the session's authority when the request left and when the answer came. */
+  /** The session's authority when the request left, and when the reply came. */
   readonly remainingAtSendMs: number;
   readonly remainingAtReplyMs: number;
   readonly session: SessionId;
-  /** The longest that the event loop was late since the report before this one. */
+  /** The longest delay of the event loop since the previous report. */
   readonly loopLagMs: number;
   /** By how much the wall clock outran the monotonic one since then: a suspend, or a set clock. */
   readonly suspendedMs: number;
-  /** Which try of this renewal it was; 1 when the one before succeeded. */
+  /** The number of this try; 1 if the previous heartbeat succeeded. */
   readonly attempt?: number;
   readonly key?: LeaseKey;
   readonly fence?: Fence;
   readonly bytes?: number;
   readonly cause?: string;
-  /** Of a checkpoint: what was saved, and how long after the one before it, or after the grant. */
+  /** For a checkpoint: what was saved, and the time since the previous one or the grant. */
   readonly saved?: SavedCheckpoint;
-  /** Of a grant: what the successor learned. */
+  /** For a grant: what the successor learned. */
   readonly granted?: GrantReport;
 }
 
@@ -56,12 +56,12 @@ export interface SavedCheckpoint {
 
 export interface GrantReport {
   readonly predecessor: { readonly exit: Exit; readonly fence?: Fence };
-  /** It asked to go back to the checkpoint before the last (K-5). */
+  /** The acquire asked for the checkpoint before the last (K-5). */
   readonly wentBack?: true;
   readonly restored?: { readonly seq: number; readonly digest: string; readonly fence: Fence };
 }
 
-/** What a session lives by, told once when it was opened and again when the store changed it. */
+/** The settings of a session, reported when it opens and when the store changes them. */
 export interface SettingsReport {
   readonly kind: 'settings';
   readonly session: SessionId;
@@ -72,14 +72,17 @@ export interface SettingsReport {
   readonly driftPpm: number;
   readonly heartbeatMs: number;
   readonly retryMs: number;
-  /** How finely the event loop is watched: a lag may have been this much longer than reported. */
+  /**
+   * The interval at which the event loop is measured. A lag may have been this much longer than
+   * reported.
+   */
   readonly lagEveryMs: number;
 }
 
 export interface LossReport {
   /**
-   * `troubled`: something failed in a way it should not: a call to the store, or code of the user's
-   * that was called back. It ends nothing; authority runs on until its end.
+   * `troubled`: a call to the store, or a callback of the user's, failed unexpectedly. It ends
+   * nothing; authority lasts until its end.
    */
   readonly kind: 'lapsed' | 'rejoined' | 'lost' | 'troubled';
   readonly session: SessionId;
@@ -88,8 +91,9 @@ export interface LossReport {
 }
 
 /**
- * Authority had ended and the work went on for this long: told by whoever runs the work, when it has
- * stopped, and before that, with `stillRunning`, when waiting for it has ended.
+ * The work continued for this long after authority had ended. The code that runs the work reports
+ * it when the work has stopped. If the wait for it ends first, it also reports that, with
+ * `stillRunning`.
  */
 export interface OverrunReport {
   readonly kind: 'overrun';
@@ -100,7 +104,7 @@ export interface OverrunReport {
   readonly stillRunning?: true;
 }
 
-/** The observer was too slow, and this many reports before this one were not kept for it. */
+/** The observer was too slow, so this many earlier reports were dropped. */
 export interface DroppedReport {
   readonly kind: 'dropped';
   readonly count: number;
@@ -122,10 +126,10 @@ export interface LeaseObserver {
 
 const CAUSE_CHARACTERS_MAX = 500;
 
-/** What went wrong, as text that every store takes; code of others may throw anything. */
+/** Describes an error as text that every store accepts. User code may throw anything. */
 export function causeOf(error: unknown): string {
   const text = wordsOf(error).replaceAll('\0', '').slice(0, CAUSE_CHARACTERS_MAX);
-  // After the cut: it may go through the middle of a character.
+  // After the cut, which may split a character.
   return text.toWellFormed() || 'no message';
 }
 
@@ -138,8 +142,8 @@ function wordsOf(error: unknown): string {
 }
 
 /**
- * Calls code that is not ours. What it throws, now or, if it answers with a promise, later, goes to
- * `trouble` and nowhere else (O-4): nobody's lease is held up or lost over a callback.
+ * Calls user code. Anything that it throws, now or later through a promise, goes only to `trouble`
+ * (O-4). So a callback never delays or loses a lease.
  */
 export function callSafely<Result>(
   call: () => Result,
@@ -171,7 +175,7 @@ export class ObserverRelay {
     this.#timers = timers;
   }
 
-  /** Nobody watches: whatever is only measured to be told need not be. */
+  /** True without an observer. Values that only reports need are then not measured. */
   get idle(): boolean {
     return this.#observer === undefined;
   }
@@ -202,7 +206,7 @@ export class ObserverRelay {
   }
 
   #tell(report: LeaseReport): void {
-    // An observer's fault is its own; the lease is not worth losing over a metric.
+    // An observer's error must not affect the lease.
     callSafely(
       () => this.#observer?.report(report),
       () => undefined,

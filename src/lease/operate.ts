@@ -1,5 +1,5 @@
-// What operators do to somebody else's term, with their input checked before anything is sent. Both are
-// safe to repeat with the same request id.
+// Operations on another holder's term. They check the input before sending anything, and are safe
+// to repeat with the same request id.
 
 import { rejectUnknownOptions, wholeNumber } from '../support/options.ts';
 import { systemRandom } from '../support/random.ts';

@@ -1,5 +1,5 @@
-// What a store allows. One policy per store, checked when it is opened; every process that opens
-// the same store should use the same one.
+// The limits of a store. Each store has one policy, which is checked when the store opens. Every
+// process that opens the same store should use the same policy.
 
 import { InvalidInput } from '../support/fault.ts';
 import { rejectUnknownOptions, wholeNumber } from '../support/options.ts';

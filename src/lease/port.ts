@@ -1,7 +1,7 @@
 // The two ports of the kernel: sessions and leases. Every store implements both and passes the
-// contract suite in `holdfast/testing`. Each verb is a whole transition in one transaction; the
-// guard is in its predicate. A store answers with unions and throws only StoreUnavailable (known
-// not applied), OutcomeUnknown (may have been applied) and StoreCorrupt.
+// contract suite in `holdfast/testing`. Each verb is one transition in one transaction, with its
+// guard in the predicate. A store returns unions and throws only StoreUnavailable (not applied),
+// OutcomeUnknown (may have been applied) and StoreCorrupt.
 
 import type { Instant } from '../support/clock.ts';
 import type { EventSeq, LeaseEvent } from './event.ts';
@@ -32,7 +32,10 @@ export interface KernelStore {
   close(): Promise<void>;
 }
 
-/** What a session asks of its store. Without `leases` it carries claims of executions and acquires nothing. */
+/**
+ * The store interface that a session needs. Without `leases`, the session carries claims of
+ * executions and acquires no leases.
+ */
 export interface SessionHost
   extends Pick<KernelStore, 'kind' | 'policy' | 'address' | 'hintsReach' | 'onHint'> {
   readonly sessions: Pick<SessionStore, 'open' | 'heartbeat' | 'end' | 'leases'>;
@@ -94,21 +97,24 @@ export type SessionOpened =
   | ({ readonly kind: 'opened'; readonly replayed: boolean } & SessionLife)
   | Refused<SessionRefusal>;
 
-/** What a living session is told about its time. Durations, counted from the store's answer (C-7). */
+/** The remaining time of a live session. Durations count from the store's reply (C-7). */
 export interface SessionLife {
   readonly ttlMs: number;
   readonly graceMs: number;
-  /** How long its leases have authority: the least over it and its ancestors (H-2). */
+  /**
+   * The time for which its leases have authority: the least over the session and its ancestors
+   * (H-2).
+   */
   readonly authorityMs: number;
   readonly remainingMs: number;
-  /** When this differs from the last answer, look at `leases(id)` before extending. */
+  /** If this differs from the last reply, check `leases(id)` before extending authority. */
   readonly notices: number;
 }
 
 export interface Heartbeat {
   readonly id: SessionId;
   readonly owner: Owner;
-  /** A new ttl from now on; it may not end the session sooner than it would. */
+  /** A new ttl from now on. It may not end the session sooner. */
   readonly ttlMs?: number;
 }
 
@@ -118,7 +124,7 @@ export type HeartbeatAnswer =
 
 export interface EndSession {
   readonly id: SessionId;
-  /** The owner says how it ended; an operator is named and gives a reason. */
+  /** An owner declares its exit. An operator gives a name and a reason. */
   readonly by:
     | { readonly kind: 'owner'; readonly owner: Owner; readonly exit: DeclaredExit }
     | { readonly kind: 'operator'; readonly actor: string; readonly reason: string };
@@ -139,14 +145,14 @@ export interface CarriedLease {
   readonly key: LeaseKey;
   readonly fence: Fence;
   readonly drain?: Drain;
-  /** What is left of the lease's own deadline: of a drain, or of its greatest tenure. */
+  /** The remaining time to the lease's own deadline: of a drain, or of its greatest tenure. */
   readonly deadlineInMs?: number;
 }
 
 export interface ListSessions {
   readonly after?: SessionId;
   readonly limit: number;
-  /** Ended ones too. */
+  /** Includes ended sessions. */
   readonly all?: boolean;
 }
 
@@ -159,7 +165,7 @@ export interface Swept {
   /** Terms whose end was recorded. */
   readonly ended: readonly { readonly key: LeaseKey; readonly fence: Fence }[];
   readonly deleted: number;
-  /** Sessions the mass-expiry breaker gave more time to. */
+  /** Sessions that the mass-expiry breaker extended. */
   readonly paused: number;
   readonly more: boolean;
 }
@@ -178,11 +184,11 @@ export interface Acquire {
   readonly key: LeaseKey;
   readonly session: SessionId;
   readonly attempt: AttemptId;
-  /** Join the queue when it cannot be had now. */
+  /** Joins the queue if the key is not available now. */
   readonly wait?: boolean;
-  /** Take a retired key again. */
+  /** Takes a retired key again. */
   readonly reopen?: boolean;
-  /** Go back to the checkpoint before the last, in the same step. */
+  /** Goes back to the checkpoint before the last, in the same step. */
   readonly fromCheckpointBefore?: boolean;
   readonly tenureMsMax?: number;
 }
@@ -197,9 +203,12 @@ export interface Grant {
   readonly key: LeaseKey;
   readonly fence: Fence;
   readonly grantedAt: Instant;
-  /** Session and own deadline taken together, counted from the store's answer. */
+  /**
+   * The least of the session's authority and the lease's own deadline, counted from the store's
+   * reply.
+   */
   readonly authorityMs: number;
-  /** What is left of the lease's own deadline, if it has one. */
+  /** The remaining time to the lease's own deadline, if it has one. */
   readonly deadlineInMs?: number;
   readonly checkpoint?: Checkpoint;
   readonly intents: readonly Intent[];
@@ -217,7 +226,7 @@ export interface Withdrawn {
   readonly wasQueued: boolean;
 }
 
-/** What every write of a holder carries. */
+/** The part that all writes of a holder share. */
 export interface Tenure {
   readonly key: LeaseKey;
   readonly fence: Fence;
@@ -269,7 +278,7 @@ export interface RequestDrain {
   readonly request: RequestId;
   readonly by: string;
   readonly reason: string;
-  /** Never before what the holder has been promised already (V-1). */
+  /** Never before the time that the holder was already promised (V-1). */
   readonly deadlineMs: number;
   readonly successor?: Owner;
 }
@@ -294,14 +303,17 @@ export type Revoked =
 export interface LeaseInspection {
   readonly key: LeaseKey;
   readonly state: LeaseState;
-  /** How long until it could be taken at most, when nobody renews; zero when it is free. */
+  /**
+   * The longest time until the key can be taken, if its holder does not renew; zero when it is
+   * free.
+   */
   readonly freeInMs: number;
   readonly waiting: number;
   readonly record?: LeaseRecord;
 }
 
 export interface ListLeases {
-  /** Only keys that start with this. */
+  /** Lists only keys that start with this. */
   readonly prefix?: string;
   readonly after?: LeaseKey;
   readonly limit: number;
@@ -315,7 +327,7 @@ export interface ListedLease {
   readonly owner: Owner;
   readonly since: Instant;
   readonly freeInMs: number;
-  /** How the last term ended, when it has. */
+  /** The exit of the last term, if it has ended. */
   readonly exit?: Exit;
 }
 
@@ -335,7 +347,7 @@ export interface ReadEvents {
 
 export type EventPage =
   | { readonly kind: 'events'; readonly events: readonly LeaseEvent[]; readonly next: EventSeq }
-  /** Events after `after` were deleted by retention: read the state anew, go on from `oldest`. */
+  /** Retention deleted events after `after`. Read the state again, then continue from `oldest`. */
   | { readonly kind: 'truncated'; readonly oldest: EventSeq };
 
 export interface RaiseEpoch {

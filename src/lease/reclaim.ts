@@ -1,26 +1,26 @@
-// Who may be declared expired. Pure. Everything that ends a session for being overdue asks here
-// first, so that one rule protects against mass expiry (E-8): when most sessions stop at once, it
-// is more likely the network or the store than all of them.
+// Decides which sessions may expire. Pure. All code that expires overdue sessions calls it first,
+// so that one rule protects against mass expiry (E-8). If most sessions stop at once, the network
+// or the store is the more likely cause.
 
 import { type Instant, laterBy } from '../support/clock.ts';
 import type { LeasePolicy } from './policy.ts';
 
-/** Of the sessions of one project, or of those of none: a project does not decide for another. */
+/** Counts for the sessions of one project, or of none, because no project decides for another. */
 export interface Census {
-  /** Sessions not ended, the overdue ones among them. */
+  /** Sessions that have not ended, including overdue ones. */
   readonly live: number;
-  /** Overdue sessions that have not had their fair chance since their last heartbeat. */
+  /** Overdue sessions without a fair chance since their last heartbeat. */
   readonly overdueFresh: number;
-  /** Sessions that were expired within the window. */
+  /** Sessions that expired within the window. */
   readonly expiredInWindow: number;
 }
 
 export type ReclaimDecision =
-  /** Expire everything that is overdue. */
+  /** Expire all overdue sessions. */
   | { readonly kind: 'expire' }
   /**
-   * Expire only the overdue that had their chance; give the others until `until`. Each session is
-   * held back at most once per heartbeat, so the breaker always lets go.
+   * Expire only overdue sessions that had their chance, and extend the others to `until`. Each
+   * session is held back at most once per heartbeat, so the breaker always lets go.
    */
   | { readonly kind: 'hold'; readonly until: Instant };
 
@@ -32,7 +32,7 @@ export function decideReclaim(census: Census, policy: LeasePolicy, now: Instant)
   return { kind: 'hold', until: laterBy(now, policy.breakerHoldMs) };
 }
 
-/** What the alarm says of those that are held back. */
+/** The cause in the alarm about sessions that were held back. */
 export function causeOfHold(
   project: string | undefined,
   { overdueFresh, live }: Pick<Census, 'overdueFresh' | 'live'>,
@@ -41,7 +41,7 @@ export function causeOfHold(
   return `${overdueFresh} of ${live} sessions${whose}`;
 }
 
-/** E-6: how far the fair chance after an outage reaches for a session with this ttl. */
+/** The end of the fair chance after an outage, for a session with this ttl (E-6). */
 export function fairChanceUntil(ttlMs: number, policy: LeasePolicy, now: Instant): Instant {
   return laterBy(now, Math.min(ttlMs, policy.recoveryGraceMs));
 }

@@ -1,5 +1,5 @@
-// Refusals: every expected no of the kernel, with what its reader needs to act on it. They are
-// values. `describeRefusal` turns one into a sentence that says what, why, and what to do next.
+// Refusals: every expected negative reply of the kernel, as a value that its reader can act on.
+// `describeRefusal` turns one into a sentence: what happened, why, and what to do next.
 
 import { unreachable } from '../support/assert.ts';
 import { formatInstant, type Instant } from '../support/clock.ts';

@@ -1,5 +1,5 @@
-// What a session and the leases it carries share: the calls to the store, with their time limits
-// and reports, the session's authority, and the list of handles. It has no loop of its own.
+// The state that a session and its leases share: calls to the store with time limits and reports,
+// the session's authority, and the list of handles. It has no loop of its own.
 
 import { type Instant, toInstant } from '../support/clock.ts';
 import { EventLoopLag } from '../support/event-loop-lag.ts';
@@ -43,20 +43,20 @@ export interface StoreCall<Answer> {
   readonly key?: LeaseKey;
   readonly fence?: Fence;
   readonly bytes?: number;
-  /** Of a heartbeat: which try of this renewal it is. */
+  /** For a heartbeat: the number of this try. */
   readonly attempt?: number;
-  /** Of a checkpoint: what it saves. */
+  /** For a checkpoint: the data that it saves. */
   readonly saves?: { readonly seq: number; readonly digest: string };
 }
 
-/** How finely the event loop is watched: fine enough for a ttl, coarse enough to cost nothing. */
+/** The event loop is measured often enough for a ttl, and rarely enough to cost nothing. */
 const LAG_LOOKS_PER_TTL = 50;
 const LAG_LOOK_MS = { min: 20, max: 1_000 } as const;
 
-/** A try is given up, and counts as unknown, after half of what is left; never sooner than this. */
+/** A try counts as unknown after half of the remaining time, but never sooner than this. */
 const TRY_MS_MIN = 25;
 const RETRY_MS = 50;
-/** How long a release is tried before the answer is that nobody knows. */
+/** The longest time for which a release repeats before its outcome counts as unknown. */
 const RELEASE_MS_MAX = 5_000;
 
 export class SessionCore {
@@ -66,27 +66,29 @@ export class SessionCore {
   readonly relay: ObserverRelay;
   readonly lag: EventLoopLag;
   readonly disowned: Disowned = new Disowned();
-  /** The session it was opened under in this process, if any, and those opened under it. */
+  /** The parent session in this process, if any, and the child sessions. */
   readonly above: SessionCore | undefined;
   readonly below: Set<SessionCore> = new Set();
-  /** The last notice of the store that was looked at. */
+  /** The last notice of the store that was processed. */
   notices = 0;
-  /** The session's authority as last answered; absent before the first answer and after the end. */
+  /**
+   * The session's authority from the last answer. Absent before the first answer and after the end.
+   */
   authority: Authority | undefined;
   /** How it ended, once it has. */
   over: { readonly by: WithdrawnBy; readonly detail: string } | undefined;
-  /** Authority that another thread has obtained and this one has not been told of yet. */
+  /** Authority that another thread has obtained and not delivered to this one yet. */
   undelivered: () => number = () => 0;
-  /** For the session: an answer, to whatever call, says that it is over for good. */
+  /** Called when any answer shows that the session is over for good. */
   lost: (why: SessionRefusal | StoreSealed) => void = () => undefined;
-  /** For the session: one above it is over, and it with it (H-1). */
+  /** Called when an ancestor is over, which also ends this session (H-1). */
   endedAbove: (detail: string) => void = () => undefined;
-  /** For the keeper: authority above it has lapsed or come back (H-2). */
+  /** Called when the authority of an ancestor has lapsed or come back (H-2). */
   changedAbove: () => void = () => undefined;
-  /** Set when the session is closed here: what the store says to that. */
+  /** The store's reply to closing this session, once it is being closed. */
   closing: Promise<SessionEnded | Unanswered> | undefined;
   #waiting: (() => void)[] = [];
-  /** Keys that are being acquired with their checkpoint before the last (K-5), for the report. */
+  /** Keys that are being acquired with the checkpoint before the last (K-5), for the report. */
   readonly #goingBack: string[] = [];
   /** When each key was granted or last saved, for the report of its next checkpoint. */
   readonly #savedAt: Map<LeaseKey, Moment> = new Map();
@@ -116,7 +118,7 @@ export class SessionCore {
     return leases;
   }
 
-  /** H-2: nobody has authority for longer than whoever is above it. */
+  /** A session never has authority for longer than its ancestors (H-2). */
   remainingMs(): number {
     return Math.min(this.ownRemainingMs(), this.above?.remainingMs() ?? Number.POSITIVE_INFINITY);
   }
@@ -126,12 +128,12 @@ export class SessionCore {
     return Math.max(this.authority.remainingMs(), this.undelivered());
   }
 
-  /** The end that was sent for it, or for the nearest above it. */
+  /** The end that was sent for this session or its nearest ancestor. */
   get ending(): Promise<SessionEnded | Unanswered> | undefined {
     return this.closing ?? this.above?.ending;
   }
 
-  /** The holder's idea of the time, for display only; nothing is compared with it (C-1). */
+  /** The holder's view of the time, for display only. Nothing is compared with it (C-1). */
   storeTime(): Instant {
     return toInstant(this.config.clock.wallMs());
   }
@@ -159,7 +161,7 @@ export class SessionCore {
     for (const resolve of waiting) resolve();
   }
 
-  /** Releases a term; what cannot be released now is left to the keeper (U-1). */
+  /** Releases a term. If that fails now, the heartbeat loop does it later (U-1). */
   async giveBack(
     request: ReleaseLease,
     lapsed: LeaseNotHeld | undefined,
@@ -175,7 +177,7 @@ export class SessionCore {
       withinMs: RELEASE_MS_MAX,
       call: () => this.leases.release(request),
     }).catch((fault: unknown) => {
-      // Whatever it was: as long as the session lives, nobody else gets the key unless it is released.
+      // In any case, no other session gets the key until this term is released.
       this.disowned.addTerm(request);
       throw fault;
     });
@@ -184,12 +186,12 @@ export class SessionCore {
     return answer;
   }
 
-  /** Something failed in a way it should not; nothing ends because of it. */
+  /** Reports an unexpected failure. Nothing ends because of it. */
   trouble(cause: string): void {
     this.relay.report({ kind: 'troubled', session: this.id, leases: this.handles.size, cause });
   }
 
-  /** One bounded, reported call. */
+  /** Makes one call with a time limit and a report. */
   async call<Answer extends { readonly kind: string }>(
     operation: LeaseOperation,
     request: StoreCall<Answer>,
@@ -210,7 +212,7 @@ export class SessionCore {
     return answer;
   }
 
-  /** A grant of this key, as long as this goes on, is reported as one that went back. */
+  /** Reports a grant of this key, while this runs, as one that went back. */
   async whileGoingBack<Outcome>(key: string, acquire: () => Promise<Outcome>): Promise<Outcome> {
     const named = String(key).normalize();
     this.#goingBack.push(named);
@@ -277,12 +279,12 @@ export class SessionCore {
     if (saves === undefined || key === undefined) return undefined;
     const last = this.#savedAt.get(key);
     const now = savedAt ?? momentOf(this.config.clock);
-    // Nothing is kept for a key that was released while this was under way.
+    // Keep nothing for a key that was released while this call was under way.
     if (savedAt !== undefined && this.handles.has(key)) this.#savedAt.set(key, savedAt);
     return { ...saves, ...(last === undefined ? {} : { sinceLastMs: elapsedMs(last, now) }) };
   }
 
-  /** Repeats a call that is safe to repeat until it is answered or the time is up. */
+  /** Repeats a call that is safe to repeat, until it gets a reply or the time is up. */
   async retry<Answer extends { readonly kind: string }>(
     operation: LeaseOperation,
     request: StoreCall<Answer> & { readonly withinMs: number },
@@ -297,7 +299,7 @@ export class SessionCore {
     }
   }
 
-  /** Before a call that was not answered is repeated. */
+  /** Waits before an unanswered call is repeated. */
   pauseBriefly(): Promise<void> {
     const { timers, random } = this.config;
     return timers.pause(jittered(random, RETRY_MS, 0.5));
@@ -311,8 +313,8 @@ function isGrant(answer: { readonly kind: string }): answer is Granted {
 }
 
 /**
- * S-3: stored facts, which do not change back. Overdue is none: after an outage the store may still give
- * it time (E-6), and the keeper is the one who finds out.
+ * Stored facts, which never change back (S-3). Overdue is not one of them: after an outage the
+ * store may extend the session (E-6), and the heartbeat loop finds out.
  */
 const SESSION_OVER: ReadonlySet<string> = new Set(['session-unknown', 'session-ended']);
 

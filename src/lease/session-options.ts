@@ -1,4 +1,4 @@
-// What a person writes to open a session, and what the inner code sees.
+// The options that a user passes to open a session, and the resolved form.
 
 import { type Clock, systemClock } from '../support/clock.ts';
 import { InvalidInput } from '../support/fault.ts';
@@ -30,7 +30,7 @@ export interface SessionOptions {
   readonly random?: Random;
 }
 
-/** Of a session inside this package, whose store may have no leases. */
+/** Options of a session within this package, whose store may have no leases. */
 export interface HostedSessionOptions extends Omit<SessionOptions, 'store'> {
   readonly store: SessionHost;
 }
@@ -64,7 +64,7 @@ export const SESSION_OPTION_NAMES: readonly (keyof SessionOptions)[] = [
 
 export const TTL_MS_DEFAULT = 15_000;
 
-/** Something that opens no session itself needs an opened store too. */
+/** Functions that open no session need an open store too. */
 export function requireStore(what: string, store: unknown): asserts store is KernelStore {
   const { policy, sessions } = (store ?? {}) as Partial<KernelStore>;
   if (policy !== undefined && sessions !== undefined) return;
@@ -75,7 +75,7 @@ export function requireStore(what: string, store: unknown): asserts store is Ker
   );
 }
 
-/** `what`: the function that the person called, which its messages name. */
+/** `what` is the function that the user called. Error messages name it. */
 export function resolveSessionOptions(
   options: HostedSessionOptions,
   what = 'openSession',

@@ -1,15 +1,15 @@
 // Sessions
 //
 // A session is a lease on being alive: one process, one heartbeat, any number of leases. It ends
-// by expiry, by its owner, or by an operator, and ends once. While a parent is not alive, none of
-// its descendants is, so ending a parent is one write (H-1).
+// once: by expiry, by its owner, or by an operator. While a parent is not alive, none of its
+// descendants is, so ending a parent is one write (H-1).
 //
 //          heartbeat                 heartbeat = rejoin
 //          ┌───────┐                 ┌──────────────┐
 //   open ─▶│ alive │── lapse ──▶ lapsed ── expiry ──▶ overdue ── reclaim ──▶ ended
-//          └───────┘  authority ends   nobody enters   still nobody enters
+//          └───────┘  authority ends   no successor    still no successor
 //
-// Overdue is what the clock says; ended is a stored fact. Only the stored fact lets a successor
+// Overdue is a reading of the clock; ended is a stored fact. Only the stored fact lets a successor
 // in, because a fact cannot race with a heartbeat and a comparison of clocks can (S-3).
 
 import type { Instant } from '../support/clock.ts';
@@ -17,9 +17,9 @@ import type { Exit } from './exit.ts';
 import { epochOf } from './fence.ts';
 import type { Owner, SessionId } from './names.ts';
 
-/** heartbeats come every third of the ttl. */
+/** Heartbeats come every third of the ttl. */
 export const BEATS_PER_TTL = 3;
-/** A heartbeat without an answer is tried again this soon. */
+/** The number of retries per ttl while a heartbeat has no answer. */
 export const RETRIES_PER_TTL = 20;
 
 export interface SessionRecord {
@@ -42,27 +42,30 @@ export interface SessionRecord {
 }
 
 /**
- * T-4: when the epoch rises, the notices of everybody alive rise by this for each epoch that is passed: more
- * than the store can have forgotten, so that no holder takes the number for one that it has been told before.
- * A store that was put back forgets raises too, and the next one passes over them all.
+ * When the epoch rises, the notices of all live sessions rise by this number for each epoch. It is
+ * more than the store can have forgotten, so no holder mistakes the new number for one that it
+ * knows. A restored store may also forget raises; the next raise exceeds them all (T-4).
  */
 export const NOTICES_PER_EPOCH = 1_000_000;
 
-/** What is added to the notices of everybody alive when the fences are lifted. */
+/** The increase of notices when the fences are raised. */
 export function noticesOfRaise(lastIssued: number, origin: number): number {
   return (epochOf(origin) - epochOf(lastIssued)) * NOTICES_PER_EPOCH;
 }
 
 export type SessionMetadata = Readonly<Record<string, string>>;
 
-/** Under this name a coordinator stores whose session it is; each project has a breaker of its own (E-8). */
+/**
+ * A coordinator stores the session's project under this name. Each project has its own breaker
+ * (E-8).
+ */
 export const PROJECT_METADATA = 'holdfast.project';
 
 export interface SessionEnd {
   readonly at: Instant;
   readonly exit: Exit;
   readonly cause?: string;
-  /** The operator who forced it; absent when the owner or the clock ended it. */
+  /** The operator who forced the end. Absent if the owner or the clock ended it. */
   readonly actor?: string;
 }
 
@@ -84,8 +87,8 @@ export function chainState(chain: SessionChain, now: Instant): SessionState {
 }
 
 /**
- * A place in line counts until this is false. More time given by the store is a chance to come back,
- * not a sign of life, so it does not count (A-7).
+ * A place in the queue counts until this is false. An extension by the store is a chance to come
+ * back, not a sign of life, so it does not count (A-7).
  */
 export function keepsPlace(chain: SessionChain, now: Instant): boolean {
   return (
@@ -94,7 +97,7 @@ export function keepsPlace(chain: SessionChain, now: Instant): boolean {
   );
 }
 
-/** How long the chain has authority, at most; zero or less when it has none (H-2). */
+/** How long the chain has authority, at most; zero or less if it has none (H-2). */
 export function authorityMs(chain: SessionChain, now: Instant): number {
   return Math.min(...chain.map((session) => lapsesAt(session) - now));
 }
@@ -104,7 +107,10 @@ export function remainingMs(chain: SessionChain, now: Instant): number {
   return Math.min(...chain.map((session) => session.expiresAt - now));
 }
 
-/** The end that counts for the whole chain: the earliest, and of equals the one nearest the root. */
+/**
+ * The end that counts for the whole chain: the earliest one, or among equals the one nearest the
+ * root.
+ */
 export function chainEnd(chain: SessionChain): SessionEnd | undefined {
   let first: SessionEnd | undefined;
   for (const { end } of chain) {

@@ -1,6 +1,6 @@
-// One call to a store, bounded in time. Faults become values here, once: `unavailable` is known not
-// to have been done, `unknown` may have been. A call that hangs is answered `unknown` and goes on
-// by itself; it never blocks the next one (R-5).
+// One call to a store with a time limit. It turns faults into values: `unavailable` was not done,
+// `unknown` may have been. A call that hangs returns `unknown` and continues in the background; it
+// never blocks the next one (R-5).
 
 import { OutcomeUnknown, StoreSealed, StoreUnavailable } from '../support/fault.ts';
 import type { Timers } from '../support/timer.ts';
@@ -42,12 +42,12 @@ async function answer<Answer>(call: () => Promise<Answer>): Promise<Answer | Una
   }
 }
 
-/** The store was moved elsewhere: what it carried has ended there. */
+/** The store was exported to another one, and its sessions and leases have ended. */
 export function isSealed(fault: unknown): fault is StoreSealed {
   return fault instanceof StoreSealed;
 }
 
-/** The store is away: expected now and then, waited out. */
+/** The store is unavailable. This happens from time to time, and callers wait it out. */
 export function isOutage(fault: unknown): fault is StoreUnavailable | OutcomeUnknown {
   return fault instanceof StoreUnavailable || fault instanceof OutcomeUnknown;
 }

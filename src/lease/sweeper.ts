@@ -1,6 +1,6 @@
-// The sweeper announces what the clock has already decided: it expires overdue sessions, records the
-// ends that follow, and deletes what is old. Takeover does not depend on it; any acquire reclaims
-// what it needs. Any number may run on one store.
+// The sweeper records what the clock has already decided. It expires overdue sessions, records the
+// ends that follow, and deletes old rows. Takeovers do not depend on it, because any acquire
+// reclaims what it needs. Any number of sweepers may run on one store.
 
 import { type Clock, systemClock } from '../support/clock.ts';
 import { optionalFunctions, rejectUnknownOptions, wholeNumber } from '../support/options.ts';
@@ -58,8 +58,8 @@ export function startSweeper(options: SweeperOptions): Sweeper {
       const pauseMs = jittered(random, everyMs, 0.1);
       const from = momentOf(clock);
       await timers.pause(pauseMs, stop.signal);
-      // E-7: after a stall of its own it does not trust its view; holders were stalled with it and
-      // get one more interval.
+      // After its own stall, the sweeper does not trust its view (E-7). Holders may have stalled
+      // with it, so they get one more interval.
       const stalled = elapsedMs(from, momentOf(clock)) > pauseMs + everyMs;
       if (stop.signal.aborted || stalled) continue;
       sweeping = true;
@@ -72,7 +72,7 @@ export function startSweeper(options: SweeperOptions): Sweeper {
     tick,
     stop: async () => {
       stop.abort();
-      // A sweep that is under way ends by itself, within its time limit.
+      // A sweep under way ends by itself, within its time limit.
       if (!sweeping) await running;
     },
   };

@@ -1,5 +1,5 @@
-// Watching a store: its events in order, from any point, without missing one (O-1). It polls; hints
-// only make it look sooner.
+// Watches a store: its events in order, from any point, without missing one (O-1). It polls; hints
+// only make it poll sooner.
 
 import type { OutcomeUnknown, StoreUnavailable } from '../support/fault.ts';
 import { optionalFunctions, rejectUnknownOptions, wholeNumber } from '../support/options.ts';
@@ -74,7 +74,10 @@ async function* watch(
   }
 }
 
-/** Undefined when the store could not be reached; looking changes nothing, so it is done again. */
+/**
+ * Returns undefined if the store was unavailable. Reading changes nothing, so the caller polls
+ * again.
+ */
 async function look(
   store: KernelStore,
   after: EventSeq,

@@ -1,5 +1,5 @@
-// May this session have this key now? Pure. The model acts on the answer; the SQL stores decide by
-// their predicate and come here only to say why not.
+// Decides if a session may have a key now. Pure. The model acts on the decision. The SQL stores
+// decide by their predicate, and use this only to explain a refusal.
 
 import { type Instant, laterBy } from '../../support/clock.ts';
 import type { Fence } from '../fence.ts';
@@ -17,13 +17,13 @@ import { reservationAfter } from './term.ts';
 export interface AcquireView {
   readonly own: SessionChain;
   readonly lease: LeaseRecord | undefined;
-  /** The chain of the session that carries the lease; empty when there is none. */
+  /** The chain of the session that carries the lease; empty if there is none. */
   readonly holder: SessionChain;
-  /** Live tickets of others before this one: all of them when it has none. */
+  /** Tickets of others that count, before this one; all of them if it has none. */
   readonly ahead: number;
-  /** Until when this owner's penalty on this key runs. */
+  /** The end of this owner's penalty on this key. */
   readonly flapUntil: Instant | undefined;
-  /** The fence nobody issued that halted grants. */
+  /** The fence that was never issued and halted grants. */
   readonly halted: Fence | undefined;
   readonly policy: LeasePolicy;
 }
@@ -31,7 +31,7 @@ export interface AcquireView {
 export type AcquireDecision =
   | { readonly kind: 'grant' }
   | { readonly kind: 'replay'; readonly lease: LeaseRecord }
-  /** Held by sessions that are overdue: they must be expired, by compare-and-set, first. */
+  /** Overdue sessions hold the key. Expire them first, by compare-and-set. */
   | { readonly kind: 'reclaim'; readonly sessions: readonly SessionId[]; readonly holder: Holder }
   | { readonly kind: 'refuse'; readonly refusal: EntryRefusal; readonly mayWait: boolean }
   | { readonly kind: 'refuse-session'; readonly refusal: SessionRefusal };
@@ -42,8 +42,8 @@ export function decideAcquire(view: AcquireView, request: Acquire, now: Instant)
 
   const { lease } = view;
   if (lease !== undefined && isReplay(view, request, now)) return { kind: 'replay', lease };
-  // U-2: an attempt that was granted and has ended is used up. A copy of it that was delayed on its
-  // way would otherwise be granted to a caller who is long gone.
+  // An attempt that was granted and has ended is used up (U-2). Otherwise the store would grant a
+  // delayed copy of it to a caller that is long gone.
   if (lease !== undefined && lease.attempt === request.attempt && isOver(view, now)) {
     const refusal = { why: 'attempt-used', key: request.key, fence: lease.fence } as const;
     return { kind: 'refuse', refusal, mayWait: false };
@@ -58,7 +58,7 @@ export function decideAcquire(view: AcquireView, request: Acquire, now: Instant)
   return decideTurn(view, request, now);
 }
 
-/** A-3: the same attempt by the same session is answered with the same term. */
+/** The same attempt by the same session gets the same term (A-3). */
 function isReplay(view: AcquireView, request: Acquire, now: Instant): boolean {
   const { lease } = view;
   return (
@@ -95,12 +95,12 @@ function decideOccupied(
     const overdue = view.holder.filter((session) => session.expiresAt <= now);
     return { kind: 'reclaim', sessions: overdue.map((session) => session.id), holder };
   }
-  // Its time was extended by the store and it has not been heard of since: say so, not "held".
+  // The store extended the holder, and no heartbeat has come since. Report that instead of `held`.
   const why = view.holder.some((session) => session.extended) ? 'reclaim-paused' : 'held';
   return { kind: 'refuse', refusal: { why, key, holder }, mayWait: true };
 }
 
-/** The key is free; is it this owner's turn? */
+/** The key is free. Decides if it is this owner's turn. */
 function decideTurn(view: AcquireView, request: Acquire, now: Instant): AcquireDecision {
   const { key } = request;
   const owner = view.own.at(-1)?.owner;
@@ -139,7 +139,9 @@ function reservationOf(view: AcquireView, now: Instant): Reservation | undefined
   return reservationAfter(lease, end, policy);
 }
 
-/** The record after a grant. Everything the successor learns is captured in this one step (A-1). */
+/**
+ * Builds the record after a grant. One step captures everything that the successor learns (A-1).
+ */
 export function leaseAfterGrant(
   view: AcquireView,
   request: Acquire,
@@ -210,7 +212,7 @@ export function holderOf(lease: LeaseRecord, chain: SessionChain, now: Instant):
   };
 }
 
-/** When nobody renews, the key can be taken after this long at most. */
+/** The longest time until the key can be taken, if the holder does not renew. */
 export function freeInMs(lease: LeaseRecord, chain: SessionChain, now: Instant): number {
   if (termEnd(lease, chain, now) !== undefined) return 0;
   const deadline = ownDeadline(lease);

@@ -1,4 +1,4 @@
-// What a look at leases and sessions returns. Pure.
+// Builds the results of inspections of leases and sessions. Pure.
 
 import type { Instant } from '../../support/clock.ts';
 import { type LeaseRecord, leaseState, ownDeadline, termEnd } from '../lease.ts';
@@ -26,7 +26,7 @@ export function leaseInspection(
   };
 }
 
-/** Nothing of a session that is not known. */
+/** Returns undefined for an unknown session. */
 export function sessionInspection(
   chain: SessionChain,
   now: Instant,
@@ -48,7 +48,7 @@ export function sessionInspections(
   return chains.map((chain) => sessionInspection(chain, now)).filter((each) => each !== undefined);
 }
 
-/** Those of the leases whose terms go on, by key. */
+/** Returns the leases whose terms have not ended, by key. */
 export function carriedLeases(
   leases: readonly LeaseRecord[],
   holder: SessionChain,
@@ -68,7 +68,7 @@ export function carriedLeases(
     .sort((a, b) => (a.key < b.key ? -1 : 1));
 }
 
-/** One line of a list. */
+/** One entry of a list. */
 export function listedLease(lease: LeaseRecord, chain: SessionChain, now: Instant): ListedLease {
   const { since, ...holder } = holderOf(lease, chain, now);
   const end = termEnd(lease, chain, now);

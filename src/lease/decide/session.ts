@@ -1,4 +1,4 @@
-// What may happen to a session. Pure: the caller brings the records and the time.
+// Decides changes of a session. Pure: the caller passes the records and the time.
 
 import { type Instant, laterBy } from '../../support/clock.ts';
 import type { SessionId } from '../names.ts';
@@ -83,13 +83,14 @@ export function decideHeartbeat(
     };
     return { kind: 'refuse', refusal };
   }
-  // S-3: overdue is not ended, and until it is nobody else can have entered.
+  // Overdue is not ended, and until the end is stored no successor can have entered (S-3).
   if (chainState(chain, now) === 'ended') {
     return { kind: 'refuse', refusal: deadRefusal(chain, self.id) };
   }
   const ttlMs = clampTtl(policy, request.ttlMs ?? self.ttlMs);
   const expiresAt = laterBy(now, ttlMs);
-  // a heartbeat extends or leaves alone; asking for less than is left is a mistake to name.
+  // A heartbeat never shortens a session. A request for less time is refused, with the remaining
+  // time.
   if (request.ttlMs !== undefined && expiresAt < self.expiresAt) {
     const remaining = self.expiresAt - now;
     return {
@@ -105,7 +106,7 @@ export function decideHeartbeat(
     expiresAt: laterBy(now, Math.max(ttlMs, self.expiresAt - now)),
     extended: false,
   };
-  // Only its own lapse is over: while an ancestor is lapsed, the answer's authority says so.
+  // Only its own lapse is over. While an ancestor is lapsed, the authority in the answer shows it.
   return { kind: 'beat', session, rejoined: lapsesAt(self) <= now };
 }
 
@@ -130,7 +131,7 @@ export function decideEnd(chain: SessionChain, request: EndSession, now: Instant
       ? { kind: 'replay' }
       : { kind: 'refuse', refusal: deadRefusal(chain, id) };
   }
-  // L-4: who is overdue may not declare how it ended. An operator may still end it.
+  // An overdue owner may not declare its exit. An operator may still end the session (L-4).
   if (by.kind === 'owner') {
     const state = chainState(chain, now);
     if (state === 'ended' || state === 'overdue') {
@@ -140,14 +141,14 @@ export function decideEnd(chain: SessionChain, request: EndSession, now: Instant
   return { kind: 'end', end };
 }
 
-/** How a session ends that its owner or an operator ends. */
+/** The end of a session by its owner or by an operator. */
 export function endBy(by: EndSession['by'], now: Instant): SessionEnd {
   return by.kind === 'owner'
     ? { at: now, exit: by.exit }
     : { at: now, exit: 'revoked', cause: by.reason, actor: by.actor };
 }
 
-/** For acts that need authority: alive, not lapsed. */
+/** For operations that need authority: the session is alive, not lapsed. */
 export function refuseUnlessAlive(
   chain: SessionChain,
   session: SessionId,
@@ -170,7 +171,7 @@ export function lifeOf(chain: SessionChain, now: Instant): SessionLife {
   };
 }
 
-/** The grace is part of the ttl, so it is always shorter: some authority must be left. */
+/** The grace is part of the ttl and always shorter, so that some authority is left. */
 export function graceWithin(graceMs: number, ttlMs: number): number {
   return Math.min(graceMs, Math.floor(ttlMs / 2));
 }

@@ -1,5 +1,6 @@
-// What a holder may do in its term, and operators to it. Pure. Every write of a holder needs the newest
-// fence, the session that was granted it, and authority now; which of them is missing is what the refusal says.
+// Decides the writes of a holder within its term, and of operators on a term. Pure. Every write of
+// a holder needs the newest fence, the session of that grant, and authority now. The refusal names
+// the missing one.
 
 import { type Instant, laterBy } from '../../support/clock.ts';
 import type { Fence } from '../fence.ts';
@@ -22,7 +23,7 @@ import { authorityMs, chainState, type SessionChain } from '../session.ts';
 export interface TermView {
   readonly lease: LeaseRecord | undefined;
   readonly holder: SessionChain;
-  /** The greatest fence this store has issued. */
+  /** The greatest fence that this store has issued. */
   readonly lastIssued: number;
 }
 
@@ -41,7 +42,7 @@ type Replay<Extra = object> = { readonly kind: 'replay' } & Extra;
 
 export type TermDecision = Change | Replay | Refuse;
 
-/** What the verb returns: `done` tells whether an earlier call had done it. */
+/** Builds the verb's answer. `done` receives true if an earlier call had already done it. */
 export function answerTerm<Why extends object, Done>(
   decision: { readonly kind: 'apply' | 'replay' } | Refuse<Why>,
   done: (replayed: boolean) => Done,
@@ -86,7 +87,7 @@ export function decideCheckpoint(
   return { kind: 'apply', lease };
 }
 
-/** K-2: the same write again is done already; anything else with an old seq never goes back. */
+/** The same write again is already done. Any other write with an old seq is refused (K-2). */
 function decideRepeatedSeq(lease: LeaseRecord, request: SaveCheckpoint): Replay | Refuse {
   const stored = lease.checkpoint;
   if (stored === undefined || request.seq < stored.seq) {
@@ -145,8 +146,8 @@ export function decideRelease(
   context: TermContext,
 ): Change | Replay | RefuseTerm {
   const { policy, now } = context;
-  // L-2: repeating a release that was done succeeds and changes nothing, also when it was the end
-  // of the session that did it and no sweep has written that down yet.
+  // Repeating a release succeeds and changes nothing, even if the end of the session did it and no
+  // sweep has recorded that yet (L-2).
   const { lease } = view;
   if (isTermOf(lease, request) && termEnd(lease, view.holder, now)?.exit === request.exit) {
     return { kind: 'replay' };
@@ -191,8 +192,8 @@ export function decideDrain(
     const deadlineInMs = lease.drain.deadlineAt - now;
     return { kind: 'refuse', refusal: { why: 'already-draining', key, deadlineInMs } };
   }
-  // V-1: the holder was promised authority up to its session's expiry and may not have heard of
-  // this yet; a deadline before that would let two act at once.
+  // The holder was promised authority up to its session's expiry, and may not know of the drain
+  // yet. With an earlier deadline, two holders could act at once (V-1).
   const promised = view.holder.at(-1)?.expiresAt ?? now;
   const drain: Drain = {
     request: request.request,
@@ -227,7 +228,7 @@ export function decideRevoke(
   return { kind: 'apply', lease: endedLease(lease, revoked, policy) };
 }
 
-/** The record once its term has ended; a yield to a named successor leaves a reservation. */
+/** The record after the end of its term. A yield to a named successor leaves a reservation. */
 export function endedLease(lease: LeaseRecord, end: TermEnd, policy: LeasePolicy): LeaseRecord {
   const reservation = reservationAfter(lease, end, policy);
   return {
@@ -238,7 +239,7 @@ export function endedLease(lease: LeaseRecord, end: TermEnd, policy: LeasePolicy
   };
 }
 
-/** V-5: for whom a yield keeps the key, whether or not the end is in the lease's own row yet. */
+/** The reservation after a yield, whether or not the end is in the lease's own row yet (V-5). */
 export function reservationAfter(
   lease: LeaseRecord,
   end: TermEnd,
@@ -250,7 +251,10 @@ export function reservationAfter(
   return { for: successor, until: laterBy(end.at, policy.reservationMs) };
 }
 
-/** Newest fence, right session (when one is given), not ended, not expired, not lapsed. */
+/**
+ * Requires the newest fence, the right session if given, and a term that is not ended, expired or
+ * lapsed.
+ */
 export function requireHeld(
   view: TermView,
   request: { readonly key: LeaseKey; readonly fence: Fence; readonly session?: SessionId },
@@ -271,7 +275,7 @@ export function requireHeld(
   return { kind: 'refuse', refusal: { why, key, fence } };
 }
 
-/** The fence is that of the newest grant; whether it still holds is another question. */
+/** Requires the fence of the newest grant. The term may have ended all the same. */
 export function requireNewest(
   view: TermView,
   request: { readonly key: LeaseKey; readonly fence: Fence },
