@@ -1,9 +1,9 @@
 // The fence at a file: appends and replacements by processes of one host that all use this guard.
 //
-// A file has no transactions, so a SQLite file beside it (`<file>.fence`) gives one: it keeps the
-// mark, and its write lock is held while the file is written. The system releases that lock when a
-// process dies, however it dies, and keeps it while a process is merely frozen: a successor then
-// waits, instead of breaking in on somebody who would wake up in the middle of a write.
+// A file has no transactions, so the guard uses a SQLite file beside it (`<file>.fence`). This file
+// keeps the mark, and the guard holds its write lock while it writes the file. The operating system
+// releases the lock when a process dies. A frozen process keeps it, so a successor waits instead of
+// entering while that process could wake up in the middle of a write.
 
 import { AsyncLocalStorage } from 'node:async_hooks';
 import { constants, lstatSync, readlinkSync, realpathSync, statSync } from 'node:fs';
@@ -42,18 +42,18 @@ export type FileAnswer<Result> =
 
 const SQL = markStatements('FileGuard', {}, QUESTION);
 
-/** SQLite's result code for a lock that somebody else has. */
+/** SQLite's result code for a lock that another connection holds. */
 const SQLITE_BUSY = 5;
 const RETRY_MS_MAX = 20;
 
-/** An effect at work, and the one around it. */
+/** An effect under way, and the one around it. */
 interface Stay {
   readonly path: string;
   readonly around: Stay | undefined;
   isOver: boolean;
 }
 
-/** Which effects the calling code is part of. */
+/** The effects that the calling code is part of. */
 const stays: AsyncLocalStorage<Stay> = new AsyncLocalStorage();
 
 export class FileGuard {
@@ -71,9 +71,9 @@ export class FileGuard {
     this.#patienceMs = wholeNumber('patienceMs', options.patienceMs ?? PATIENCE_MS, range);
     this.#timers = options.timers ?? systemTimers;
     this.path = trueFile(path);
-    // Zero: a wait inside SQLite would stop the event loop, heartbeats included.
+    // A timeout would wait for locks inside SQLite and block the event loop, heartbeats included.
     this.#database = new DatabaseSync(`${this.path}.fence`, { timeout: 0 });
-    // A raised mark must survive a power failure; with a rollback journal that takes EXTRA.
+    // A raised mark must survive a power failure. With a rollback journal, that takes EXTRA.
     this.#database.exec('pragma synchronous = extra');
   }
 
@@ -98,7 +98,7 @@ export class FileGuard {
     return await this.within(fenced, async () => {
       const mode = await assertOneName(this.path);
       const folder = dirname(this.path);
-      // One name is enough: nobody else is inside. What a crash left is in the way.
+      // One name is enough, because no other writer is inside. Remove what a crash left.
       const draft = join(folder, `.${basename(this.path)}.draft`);
       await rm(draft, { force: true });
       await writeFlushed(draft, { flags: DRAFT, bytes, mode });
@@ -161,8 +161,8 @@ export class FileGuard {
         const mark = this.#readMark(key);
         if (mark > fence) return staleAt({ key, fence }, mark);
         if (mark === fence) return { kind: 'written', result: await this.#perform(effect) };
-        // On the disk before the effect, and so in a transaction of its own: a crash in the middle
-        // of the effect must not lower the mark again.
+        // Commit the raise on its own, before the effect: a crash during the effect must not lower
+        // the mark again.
         this.#database.prepare(SQL.raise).get(key, fence);
         this.#database.exec('commit');
       } finally {
@@ -202,7 +202,9 @@ export class FileGuard {
   }
 }
 
-/** One for all waits of a call: for its turn in this process, then for other processes. */
+/**
+ * One time limit for all waits of a call: for its turn in this process, then for other processes.
+ */
 class Patience {
   isOver: boolean;
   readonly over: Promise<void>;
@@ -225,13 +227,13 @@ function checkBytes(bytes: Uint8Array | string, method: 'append' | 'replace'): v
   refuse(bytes, { what, pass: `guard.${method}(lease, 'one line\\n')` });
 }
 
-/** The lower byte is the code; the others only say more about it. */
+/** The lower byte is the code; the others only refine it. */
 function isBusy(error: unknown): boolean {
   if (!(error instanceof Error) || !('errcode' in error)) return false;
   return typeof error.errcode === 'number' && (error.errcode & 0xff) === SQLITE_BUSY;
 }
 
-/** A link that appears at the last moment is not followed. */
+/** Does not follow a symbolic link that appears at the last moment. */
 const WRITE = constants.O_WRONLY | constants.O_CREAT | constants.O_NOFOLLOW;
 const APPEND = WRITE | constants.O_APPEND;
 const DRAFT = WRITE | constants.O_EXCL;
@@ -239,12 +241,12 @@ const DRAFT = WRITE | constants.O_EXCL;
 interface Write {
   readonly flags: number;
   readonly bytes: Uint8Array | string;
-  /** The permissions that the file is to have; those of a new file by default. */
+  /** The permissions of the file. By default those of a new file. */
   readonly mode?: number | undefined;
 }
 
 async function writeFlushed(path: string, { flags, bytes, mode }: Write): Promise<void> {
-  // Never more open than it will be, not even before it is.
+  // Start with restricted permissions, so that the file is never more open than it will be.
   const file = await open(path, flags, mode === undefined ? 0o666 : mode & 0o600);
   try {
     if (mode !== undefined) await file.chmod(mode);
@@ -255,7 +257,7 @@ async function writeFlushed(path: string, { flags, bytes, mode }: Write): Promis
   }
 }
 
-/** The new name is as durable as its content only once the folder is flushed. */
+/** The new name is durable only once the folder is flushed. */
 async function flushFolder(folder: string): Promise<void> {
   const handle = await open(folder, 'r');
   try {
@@ -265,12 +267,16 @@ async function flushFolder(folder: string): Promise<void> {
   }
 }
 
-// Which file a path means. The mark belongs to the file, so every path to it must lead to one mark.
+// Resolves the file that a path leads to. The mark belongs to the file, so every path to it must
+// lead to one mark.
 
-/** As many as Linux follows. */
+/** The number of links that Linux follows. */
 const LINKS_MAX = 40;
 
-/** The path without symbolic links, also when the file does not exist yet. Its folder has to. */
+/**
+ * Returns the path without symbolic links, even if the file does not exist yet. Its folder must
+ * exist.
+ */
 function trueFile(path: string): string {
   if (typeof path !== 'string' || path === '') {
     const what = 'FileGuard needs the path of the file that it guards';
@@ -296,7 +302,10 @@ function trueFolder(folder: string): string {
   );
 }
 
-/** The permissions of the file, or undefined without one. A file with several names is refused. */
+/**
+ * Returns the permissions of the file, or undefined if there is none. Refuses a file with several
+ * names.
+ */
 async function assertOneName(path: string): Promise<number | undefined> {
   const found = await lstat(path).catch((error: unknown) => {
     if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return undefined;

@@ -1,4 +1,4 @@
-// The pair of headers that carries a fence: which resource, and which grant of it.
+// The two headers that carry a fence: the resource, and the grant.
 
 import { parseFence } from '../lease/fence.ts';
 import { StoreUnavailable } from '../support/fault.ts';
@@ -18,7 +18,7 @@ import type { Busy } from './marks.ts';
 export const RESOURCE_HEADER = 'Holdfast-Resource';
 export const FENCE_HEADER = 'Holdfast-Fence';
 
-/** A header that was sent twice arrives as one, "a, a", which must not pass as another key. */
+/** A header that was sent twice arrives as one, "a, a". This pattern refuses it. */
 const ENCODED = /^(?:[\w.~!'()*-]|%[\da-f]{2})+$/i;
 
 /** Headers of a fetch Request, or the plain object that Node, Express and Fastify have. */
@@ -64,7 +64,7 @@ export function readFenced(headers: HeadersLike): Presented {
 function headerOf(headers: HeadersLike, name: string): string | undefined {
   if (isHeaders(headers)) return headers.get(name) ?? undefined;
   const value = headers[name.toLowerCase()];
-  // One that was sent twice is no fence, and must not pass as one of the two.
+  // Joins a header that was sent twice, so that it does not pass as one of the two values.
   return typeof value === 'object' ? value.join(', ') : value;
 }
 

@@ -1,4 +1,4 @@
-// What a guarded server does with a request, whatever framework it came through.
+// Checks the fence of a request, independent of the server framework.
 
 import { formatFence } from '../lease/fence.ts';
 import { rejectUnknownOptions } from '../support/options.ts';
@@ -126,7 +126,7 @@ function refused(code: ProblemCode, detail: string, about: About = {}): Verdict 
   return { kind: 'refused', problem: problemOf(code, detail, about) };
 }
 
-/** Instead of the answer of a request that was no longer alone when it was done. */
+/** The problem that replaces the response of a request whose permit was lost. */
 export function placeLost({ resource = '' }: Passed): Problem {
   const detail =
     `What kept later holders of "${resource}" out broke while this request was at work. Its effect ` +
@@ -139,7 +139,7 @@ function problemOf(code: ProblemCode, detail: string, about: About): Problem {
   return { type, title: TITLES[code], status: STATUS[code], code, detail, ...about };
 }
 
-/** What goes with a problem: 503 says when to come back. */
+/** Returns the headers of a problem. A 503 includes when to retry. */
 export function problemHeaders(problem: Problem): Record<string, string> {
   const retry = problem.status === 503 ? { 'retry-after': '1' } : {};
   return { 'content-type': PROBLEM_TYPE, ...retry };

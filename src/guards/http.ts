@@ -1,8 +1,9 @@
-// The fence at an HTTP server: middleware and a wrapper for Express, a hook for Fastify, a wrapper
-// for handlers that turn a Request into a Response. Nothing is imported from either framework.
+// The fence at an HTTP server: middleware and a wrapper for Express, a hook for Fastify, and a
+// wrapper for handlers that turn a Request into a Response. It imports nothing from either
+// framework.
 //
-// A request counts as at work until its handler is done, also when its client is gone by then. As
-// long as it is, no later holder is let in: the pause between the check and the effect is covered.
+// A request is under way until its handler is done, even if its client has disconnected. No later
+// holder enters while it is, so a pause between the check and the effect is safe.
 
 import { finished, type Readable } from 'node:stream';
 import type { HeadersLike } from './http-headers.ts';
@@ -67,7 +68,7 @@ export function fencedHandler(
     try {
       response = await handler(request);
     } catch (error) {
-      // The handler's own error is the one to show.
+      // Report the handler's own error.
       await verdict.leave().catch(() => undefined);
       throw error;
     }
@@ -145,7 +146,7 @@ export function fastifyFence<Incoming extends { readonly headers: HeadersLike }>
 ): (route: { handler: unknown }) => void {
   checkOptions('fastifyFence', options);
   return (route) => {
-    // Any other hook would leave the routes unguarded, without a word.
+    // With any other hook, the routes would silently stay unguarded.
     const what = 'fastifyFence guards routes as they are added, and needs to be told of them';
     needMethod(route, 'handler', {
       what,
@@ -173,7 +174,10 @@ interface FastifyReply {
   send(body: string): unknown;
 }
 
-/** A handler that answers by itself is done when it has; one that returns an answer is done then. */
+/**
+ * A handler that sends the response itself is done when it has sent it. One that returns a value is
+ * done then.
+ */
 async function settled(
   handle: () => unknown,
   reply: FastifyReply,
@@ -195,23 +199,25 @@ async function handedOver(
 ): Promise<unknown> {
   try {
     const returned = handle();
-    // A reply is not awaited: it counts as sent when its client is merely gone.
+    // Do not await the reply object: it counts as sent when the client disconnects.
     return returned === undefined || returned === reply ? BY_ITSELF : await returned;
   } catch (error) {
-    // The handler's own error is the one to show.
+    // Report the handler's own error.
     await place.leave().catch(() => undefined);
     throw error;
   }
 }
 
-/** Undefined comes from a handler that called reply.send; a stream is at work while it is read. */
+/**
+ * A handler that called reply.send returns undefined. A stream is under way until it has been read.
+ */
 function isWhole(value: unknown): boolean {
   if (value === undefined || value === BY_ITSELF || value instanceof Response) return false;
   return typeof value !== 'object' || value === null || !('pipe' in value || 'getReader' in value);
 }
 
-// When a handler that answers through Node's response object is done, and what becomes of an answer
-// whose place was lost.
+// Detects when a handler that uses Node's response object is done, and replaces the response if the
+// permit was lost.
 
 /** Of Node's ServerResponse, what a refusal needs, and what tells that a handler is done. */
 export interface OutgoingResponse {
@@ -234,12 +240,14 @@ function answer(response: OutgoingResponse, problem: Problem): void {
   response.end(JSON.stringify(problem));
 }
 
-/** Leaves when the handler has answered. Before the handler is called: it may answer at once. */
+/**
+ * Leaves when the handler has responded. Call this before the handler, which may respond at once.
+ */
 function leaveWhenAnswered(response: OutgoingResponse, place: Passed): void {
   void answered(response, place).then(() => leaveOrBreak(response, place));
 }
 
-/** Too late for another answer: a broken connection is what can still be noticed. */
+/** It is too late for another response. Only a broken connection can still signal the problem. */
 async function leaveOrBreak(response: OutgoingResponse, place: Passed): Promise<void> {
   await place.leave().catch(() => {
     if (!isFailure(response)) response.destroy();
@@ -251,8 +259,8 @@ function isFailure({ statusCode }: OutgoingResponse): boolean {
 }
 
 /**
- * Resolves when the response is ended, by whomever, or when nobody is left who would end it. That
- * its client is gone does not mean that: the handler is still at work, and ends it later.
+ * Resolves when the response has ended, or when no code is left that would end it. A disconnected
+ * client alone is not enough: the handler is still at work and ends the response later.
  */
 async function answered(response: OutgoingResponse, place: Passed): Promise<void> {
   return await new Promise((resolve) => {
@@ -271,10 +279,13 @@ function onEnd(response: OutgoingResponse, place: Passed, callback: () => void):
   };
 }
 
-/** Headers of the answer that is not given. */
+/** Headers that describe the body of the discarded response. */
 const ABOUT_THE_BODY: readonly string[] = ['content-length', 'content-encoding', 'etag'];
 
-/** The effect is done, but perhaps beside those of a later holder: no answer may call that a success. */
+/**
+ * The effect is done, but perhaps beside those of a later holder. The response must not report
+ * success.
+ */
 function answerLost(response: OutgoingResponse, place: Passed): unknown {
   if (response.headersSent) return response.destroy();
   for (const name of ABOUT_THE_BODY) response.removeHeader(name);
@@ -283,8 +294,8 @@ function answerLost(response: OutgoingResponse, place: Passed): unknown {
 }
 
 /**
- * A handler that pipes a stream into its response leaves it to the stream to end it, and a stream
- * does not end a response that was closed. So the handler is done when those streams are over.
+ * A handler that pipes a stream into its response lets the stream end it, and a stream does not end
+ * a closed response. So the handler is done when those streams are over.
  */
 function onAbandoned(response: OutgoingResponse, callback: () => void): void {
   const feeding = new Set<Readable>();
@@ -309,9 +320,9 @@ function onAbandoned(response: OutgoingResponse, callback: () => void): void {
   });
 }
 
-/** `pipeline` destroys its streams; `pipe` leaves one standing that nobody will ever read on. */
+/** `pipeline` destroys its streams. `pipe` leaves a stream that nothing will ever read. */
 async function destroyUnread(source: Readable): Promise<void> {
-  // Until the listeners of the pipe itself are gone.
+  // Wait until the pipe's own listeners are gone.
   await undefined;
   const readers = source.listenerCount('data') + source.listenerCount('readable');
   if (readers === 0 && source.readableFlowing === false) source.destroy();

@@ -1,12 +1,13 @@
-// What every guard does with a fence.
+// The rules that every guard applies to a fence.
 //
-// A guard keeps one number per resource, its mark: the highest fence that it was shown. A lower
-// fence is refused, an equal one passes (one term, many writes), a higher one passes and raises the
-// mark. A guard validates and never grants: nothing but a higher fence changes a mark, so a holder
-// that was replaced can neither lower it nor begin it anew. A resource without a mark has the mark 0.
+// A guard keeps one number per resource, its mark: the highest fence that it was shown. It refuses
+// a lower fence. An equal one passes (one term, many writes). A higher one passes and raises the
+// mark. A guard validates and never grants: only a higher fence changes a mark, so a replaced
+// holder can neither lower nor reset it. A resource without a mark has the mark 0.
 //
-// The mark must rise when a successor is granted, not at its first write (T-7): a new holder calls
-// `admit` before it reads or writes the resource. From then on everything that it sees is final.
+// The mark must rise when a successor is granted, not at its first write (T-7). So a new holder
+// calls `admit` before it reads or writes the resource. From then on, everything that it reads is
+// final.
 
 import { type Fence, formatFence, isIssuable, parseFence } from '../lease/fence.ts';
 import { parseLeaseKey } from '../lease/names.ts';
@@ -54,26 +55,26 @@ export function requireCurrent(answer: GuardAnswer): void {
   if (answer.kind === 'stale') throw new StaleFence(answer);
 }
 
-/** Checks what a caller presents, before anything is sent. */
+/** Checks the caller's input before anything is sent. */
 export function parseFenced(fenced: Fenced): Fenced {
   if (!isObject(fenced) || !('key' in fenced || 'fence' in fenced)) {
     const what = 'A guard is shown the key and the fence of a grant';
     refuse(fenced, { what, pass: "a held lease, or { key: 'ledger', fence: lease.fence }" });
   }
   const fence = parseFence(fenced.fence);
-  // Such a fence could never be outrun, and a mark as high would close the resource for good.
+  // No later fence could exceed this one, so such a mark would close the resource for good.
   if (!isIssuable(fence)) {
     throw new InvalidInput(`No store issues fence ${formatFence(fence)}; it was not made by one.`);
   }
   return { key: parseLeaseKey(fenced.key), fence };
 }
 
-/** `mark`: the higher one that was found. */
+/** `mark` is the higher mark that was found. */
 export function staleAt({ key, fence }: Fenced, mark: unknown): Stale {
   return { kind: 'stale', resource: key, presented: fence, newest: parseMark(key, mark) };
 }
 
-/** A mark as it is kept: a number, or the decimal digits that drivers make of a bigint. */
+/** Parses a stored mark: a number, or the decimal digits that drivers return for a bigint. */
 export function parseMark(resource: string, value: unknown): Fence {
   try {
     return parseFence(typeof value === 'bigint' ? value.toString() : value);
@@ -86,13 +87,13 @@ export function parseMark(resource: string, value: unknown): Fence {
   }
 }
 
-// What a caller passes is checked where it is passed: a guard that is made wrongly would otherwise
-// fail at its first request, in words that are not about the mistake.
+// Arguments are checked when they are passed. Otherwise a misconfigured guard would fail at its
+// first request, with a message that does not name the mistake.
 
 interface Need {
-  /** What is needed, and by whom: "expressFence: `marks` keeps the highest fence". */
+  /** The need and its owner, such as "expressFence: `marks` keeps the highest fence". */
   readonly what: string;
-  /** As code: `expressFence({ marks: memoryMarks() })`. */
+  /** The correct call as code, such as `expressFence({ marks: memoryMarks() })`. */
   readonly pass: string;
 }
 
@@ -104,7 +105,7 @@ export function needFunction(value: unknown, need: Need): void {
   if (typeof value !== 'function') refuse(value, need);
 }
 
-/** Of an object of somebody else's, what is going to be called. */
+/** Checks that a caller's object has the method that the guard will call. */
 export function needMethod(value: unknown, method: string, need: Need): void {
   if (!isObject(value) || typeof value[method] !== 'function') refuse(value, need);
 }
@@ -113,7 +114,7 @@ export function isObject(value: unknown): value is Readonly<Record<string, unkno
   return typeof value === 'object' && value !== null;
 }
 
-/** Never the content of objects: connections have passwords, and loops. */
+/** Never prints the content of objects: connections contain passwords and cycles. */
 function received(value: unknown): string {
   if (typeof value === 'function') return 'a function';
   if (!isObject(value)) return shown(value);

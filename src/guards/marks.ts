@@ -1,6 +1,7 @@
 // Marks for resources that are written while a request is handled, where no transaction joins the
-// check and the write. A request enters under its fence and leaves when its effect is done; a higher
-// fence raises the mark at once, which refuses all lower ones, and enters once those inside have left.
+// check and the write. A request enters with its fence and leaves when its effect is done. A higher
+// fence raises the mark at once, which refuses all lower ones, and enters once the requests inside
+// have left.
 
 import type { Fence } from '../lease/fence.ts';
 import { assert } from '../support/assert.ts';
@@ -87,7 +88,7 @@ type Config = MemoryMarksOptions & { readonly patienceMs: number; readonly timer
 
 class MemoryMarks implements Marks {
   readonly #config: Config;
-  /** Never forgotten: a mark that is gone would let every stale fence pass. */
+  /** Entries are never removed: without its mark, a resource would accept every stale fence. */
   readonly #entrances: Map<string, Entrance> = new Map();
 
   constructor(config: Config) {
@@ -101,7 +102,8 @@ class MemoryMarks implements Marks {
     const isFree = entrance.raise(fence) && (await this.#untilFree(entrance, fence));
     if (fence < entrance.newest) return staleAt(presented, entrance.newest);
     if (!isFree) return { kind: 'busy', resource: key };
-    // Inside before the mark is kept: a higher fence that comes meanwhile waits for this one.
+    // Enter before the mark is stored, so that a higher fence which arrives meanwhile waits for
+    // this request.
     const leave = entrance.step(fence);
     try {
       const refusal = await this.#keep(presented, entrance);
@@ -159,13 +161,13 @@ class MemoryMarks implements Marks {
   }
 }
 
-/** Who is inside one resource, and the highest fence that has asked. */
+/** The requests inside one resource, and the highest fence that was shown. */
 class Entrance {
   newest = 0;
   readonly #inside: Map<Fence, number> = new Map();
   readonly #listeners: Set<() => void> = new Set();
 
-  /** False when a higher fence was shown before. */
+  /** Returns false if a higher fence was shown before. */
   raise(fence: Fence): boolean {
     if (fence < this.newest) return false;
     this.newest = fence;
@@ -176,7 +178,7 @@ class Entrance {
     return [...this.#inside.keys()].some((other) => other < fence);
   }
 
-  /** The answer ends the stay; ending it twice is harmless. */
+  /** The returned function ends the stay. A second call is harmless. */
   step(fence: Fence): () => void {
     this.#inside.set(fence, (this.#inside.get(fence) ?? 0) + 1);
     let isInside = true;

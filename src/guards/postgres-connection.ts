@@ -1,4 +1,4 @@
-// What the guards need of a PostgreSQL driver. `pg` has it; nothing is imported from it.
+// The part of a PostgreSQL driver that the guards need. `pg` has it; nothing is imported from it.
 
 import { InvalidInput, StoreUnavailable } from '../support/fault.ts';
 import type { Timers } from '../support/timer.ts';
@@ -28,13 +28,13 @@ export interface PostgresPoolClient extends PostgresConnection {
   off(event: 'error', listener: (error: Error) => void): unknown;
 }
 
-/** `call` is how it should read: `guard.admit(pool, lease)`. */
+/** `call` is the correct call, such as `guard.admit(pool, lease)`. */
 export function checkConnection(connection: PostgresConnection, call: string): void {
   const what = 'The first argument is a pool or a client of pg';
   needMethod(connection, 'query', { what, pass: call });
 }
 
-/** A client can connect too, but only once. */
+/** A client also has `connect`, but can connect only once. */
 export function checkPool(what: string, pool: PostgresPool): void {
   const need = {
     what: `${what} takes a connection for each request, and so a pool of pg`,
@@ -44,7 +44,7 @@ export function checkPool(what: string, pool: PostgresPool): void {
   if (isObject(pool) && 'escapeIdentifier' in pool) refuse(pool, need);
 }
 
-/** Without one, the mark is free again before the write is made, and the check says nothing. */
+/** Without a transaction, the mark is unlocked before the write, and the check proves nothing. */
 export function assertTransaction(connection: PostgresConnection, call: string): void {
   checkConnection(connection, call);
   const isPool = 'totalCount' in connection;
@@ -60,21 +60,21 @@ export function assertTransaction(connection: PostgresConnection, call: string):
   );
 }
 
-/** The `fence` of the first row; null without one. */
+/** Returns the `fence` of the first row; null without a row. */
 export function fenceIn([row]: readonly unknown[]): unknown {
   return typeof row === 'object' && row !== null && 'fence' in row ? row.fence : null;
 }
 
-// The place of one request inside a resource: a connection with an open transaction, whose row lock
-// lasts exactly as long as the connection does. When the server ends the connection the place is
-// gone, whatever the request is doing; all that is left then is to say so, loudly.
+// The permit of one request inside a resource. It is a connection with an open transaction, whose
+// row lock lasts as long as the connection. If the server ends the connection, the permit is lost,
+// whatever the request is doing. The guard can then only report it.
 
 export class HeldPlace {
   readonly client: PostgresPoolClient;
   readonly #resource: string;
   readonly #lost: AbortController = new AbortController();
   #left: Promise<void> | undefined;
-  /** Also keeps a connection that breaks while nobody queries it from ending the process. */
+  /** Also keeps a connection that breaks outside a query from ending the process. */
   readonly #onError = (error: Error): void => {
     this.#lost.abort(new PlaceLost(this.#resource, { cause: error }));
   };
@@ -98,11 +98,11 @@ export class HeldPlace {
     this.client.release(destroy || this.#lost.signal.aborted);
   }
 
-  /** Rejects when the place did not last until now: a later holder may have been inside. */
+  /** Rejects if the permit was lost earlier: a later holder may have been inside. */
   async #leave(): Promise<void> {
     try {
       this.#lost.signal.throwIfAborted();
-      // Nothing was written; the transaction only held a lock.
+      // The transaction wrote nothing; it only held a lock.
       await this.client.query('rollback', []);
     } catch (error) {
       if (!this.#lost.signal.aborted) {
@@ -115,7 +115,7 @@ export class HeldPlace {
   }
 }
 
-/** A pool without a free connection must not make a new holder wait longer than it said. */
+/** A pool without a free connection must not make a new holder wait beyond its limit. */
 export async function connectWithin(
   pool: PostgresPool,
   limitMs: number,

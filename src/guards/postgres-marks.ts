@@ -1,16 +1,17 @@
 // Marks for an HTTP server of several processes: two rows per resource.
 //
-// `wanted` is the mark: the highest fence that has asked. It is raised and committed at once, and
-// nobody ever holds a lock on it, so from then on every lower fence is refused.
-// `entered` is the highest fence before which all have left. A request holds it with FOR SHARE until
-// it leaves: requests of one term are inside side by side, and the raise of `entered`, by whichever
-// process, waits for those of the terms before. Since `wanted` is up by then, no new ones join them.
+// `wanted` is the mark: the highest fence that was shown. It is raised and committed at once, and
+// no transaction ever holds a lock on it. From then on, every lower fence is refused. `entered` is
+// the highest fence before which all requests have left. A request holds it with FOR SHARE until it
+// leaves. So requests of one term are inside side by side, and raising `entered`, by any process,
+// waits for those of earlier terms. `wanted` is already higher by then, so no new ones join them.
 //
-// Who raises `entered` waits for its row, so only one at a time may try: a second request of the same
-// term would wait for the first one, which is inside by then, instead of joining it.
+// A process that raises `entered` waits for its row, so only one at a time may try. Otherwise a
+// second request of the same term would wait for the first, which is inside by then, instead of
+// joining it.
 //
-// A request looks at `wanted` again once it has its lock. Either it sees a later holder and goes, or
-// that holder raised `wanted` afterwards, and so will wait for this lock.
+// A request reads `wanted` again once it has its lock. Either it sees a later holder and leaves, or
+// that holder raised `wanted` afterwards and will wait for this lock.
 
 import { type Clock, systemClock } from '../support/clock.ts';
 import { StoreUnavailable } from '../support/fault.ts';
@@ -44,9 +45,9 @@ export interface PostgresMarks extends Marks {
 
 const OPTIONS: readonly string[] = ['table', 'patienceMs', 'timers', 'clock'];
 
-/** SQLSTATE of a wait that `lock_timeout` or `statement_timeout` ended. */
+/** The SQLSTATEs after `lock_timeout` or `statement_timeout`. */
 const TIMEOUTS: ReadonlySet<unknown> = new Set(['55P03', '57014']);
-/** For work beside the waiting: of a statement, or to open a connection. */
+/** The time limit for work other than waiting: running a statement, or opening a connection. */
 const WORK_MS = 2_000;
 
 /** Takes one connection of the pool for each request that is inside. */
@@ -120,7 +121,7 @@ on conflict (resource, part) do nothing`,
 update ${table} set fence = $2
  where resource = $1 and part = 'entered' and fence < $2`,
     hold: `select fence from ${table} where resource = $1 and part = 'entered' for share`,
-    // The limit was for the waiting; what the request does afterwards takes as long as it takes.
+    // The limit applied to the wait. The request itself may take any time.
     lookAgain: `
 select fence, set_config('statement_timeout', '0', true)
   from ${table} where resource = $1 and part = 'wanted'`,
@@ -131,13 +132,13 @@ interface Visit {
   readonly client: PostgresConnection;
   readonly presented: Fenced;
   readonly sql: Statements;
-  /** Of the patience, for all waits together. */
+  /** The rest of the time limit, for all waits together. */
   remainingMs(): number;
-  /** The answer is known all the same, but the connection is of no more use. */
+  /** The answer is known, but the connection is unusable. */
   isBroken: boolean;
 }
 
-/** Every turn ends it or raises something that is never lowered; the next turn finds it raised. */
+/** Every round returns or raises a value that is never lowered. The next round finds it raised. */
 async function enterWith(
   visit: Visit,
 ): Promise<Exclude<EnterAnswer, { kind: 'entered' }> | 'entered'> {
@@ -169,7 +170,7 @@ interface Seen {
   readonly entered: number;
 }
 
-/** Nobody holds a lock on `wanted`, so this is not what patience is for. */
+/** No transaction holds a lock on `wanted`, so this has its own short time limit. */
 async function announce(visit: Visit): Promise<void> {
   const { client, presented, sql } = visit;
   const isRaised = await committed(visit, WORK_MS, async () => {
@@ -182,7 +183,7 @@ async function announce(visit: Visit): Promise<void> {
   );
 }
 
-/** Waits until all requests under lower fences have left. False when patience ended. */
+/** Waits until all requests with lower fences have left. Returns false after the time limit. */
 async function clear(visit: Visit): Promise<boolean> {
   const { client, presented, sql } = visit;
   const { key, fence } = presented;
@@ -194,7 +195,7 @@ async function clear(visit: Visit): Promise<boolean> {
   });
 }
 
-/** False when the time was over. A raise that found a higher mark is seen by the next look at it. */
+/** Returns false after the time limit. If the raise found a higher mark, the next read shows it. */
 async function committed(
   visit: Visit,
   waitMs: number,
@@ -242,7 +243,8 @@ async function unlessTimedOut<Result>(
     return await work();
   } catch (error) {
     if (!isTimeout(error)) throw error;
-    // A transaction that failed has the connection's own limits again, and may not live to see this.
+    // A failed transaction has the connection's own limits again, so the server may end it before
+    // this rollback.
     await visit.client.query('rollback', []).catch(() => {
       visit.isBroken = true;
     });
@@ -255,8 +257,8 @@ function isTimeout(error: unknown): boolean {
 }
 
 /**
- * One message, so that no limit of the connection's own can end the transaction in between: a place
- * is held for as long as its request is at work. A raised mark must survive a crash.
+ * One message, so that no limit of the connection can end the transaction in between: a permit
+ * lasts as long as its request. A raised mark must survive a crash.
  */
 function begin(waitMs: number): string {
   return `
@@ -269,7 +271,10 @@ select set_config('synchronous_commit', 'on', true)
 ${limits(waitMs)}`;
 }
 
-/** `lock_timeout` counts each wait of a statement by itself; `statement_timeout` counts them together. */
+/**
+ * `lock_timeout` applies to each wait of a statement; `statement_timeout` applies to all of them
+ * together.
+ */
 function limits(waitMs: number): string {
   return `
 set local lock_timeout = ${waitMs};

@@ -1,9 +1,9 @@
 // The fence in the user's own PostgreSQL transaction, on the user's own connection.
 //
 // Safe at every isolation level. The statement that checks also locks the mark (or the user's row)
-// until the user's commit, so a successor's `admit` waits for the transaction that passed before it,
-// and a transaction that comes later sees the raised mark. READ COMMITTED re-reads a row that it
-// waited for; REPEATABLE READ and SERIALIZABLE fail with 40001 instead, and the retry is refused.
+// until the user's commit. So a successor's `admit` waits for the transaction that passed before
+// it, and a later transaction sees the raised mark. READ COMMITTED reads a row again after waiting
+// for it. REPEATABLE READ and SERIALIZABLE fail with 40001 instead, and the retry is refused.
 
 import {
   CURRENT,
@@ -90,7 +90,8 @@ export class PostgresGuard {
     try {
       const raised = await connection.query(raise, [key, fence]);
       if (raised.rows.length > 0) return CURRENT;
-      // A statement of its own: it sees what the first one waited for, which its snapshot may not.
+      // A separate statement sees the row that the first one waited for, which its snapshot may not
+      // contain.
       return staleAt(presented, fenceIn((await connection.query(read, [key])).rows));
     } catch (error) {
       throw withNextStep(error, { table, owner: 'guard' });

@@ -1,7 +1,7 @@
-// The fence in Redis: one script compares, raises and writes, and nothing runs beside a script.
+// The fence in Redis. One script compares, raises and writes, and Redis runs one script at a time.
 //
-// Lua numbers are doubles, and every fence is below 2^53, so they compare exactly. The mark is kept
-// as the digits that came: no number is ever printed by Lua, which rounds after 14 of them.
+// Lua numbers are doubles, and every fence is below 2^53, so they compare exactly. The guard stores
+// the digits that it received, because Lua prints numbers rounded to 14 digits.
 
 import { InvalidInput, StoreCorrupt } from '../support/fault.ts';
 import { rejectUnknownOptions, shown } from '../support/options.ts';
@@ -42,8 +42,8 @@ export interface RedisGuardOptions {
 }
 
 /**
- * KEYS: mark, then the keys written. ARGV: fence, then for each command its length and its words.
- * Whatever the commands did, and where they failed, the mark is as it has to be at the end.
+ * KEYS: the mark, then the written keys. ARGV: the fence, then each command as its length and its
+ * words. The script restores the mark at its end, in case a command changed it or failed.
  */
 const SCRIPT = `
 local mark = redis.call('get', KEYS[1])
@@ -71,7 +71,7 @@ return answer
 `;
 
 const MARK_PREFIX = 'holdfast:fence:';
-/** Lua puts the words of a command on a stack of 8,000. */
+/** Lua's stack for the words of a command has 8,000 entries. */
 const WORDS_MAX = 7_000;
 
 export class RedisGuard {
@@ -158,7 +158,7 @@ function assertCommand(command: RedisCommand): void {
   }
 }
 
-/** Some clients are set to answer with buffers. */
+/** Some clients return buffers. */
 function text(value: unknown): unknown {
   return value instanceof Uint8Array ? Buffer.from(value).toString() : value;
 }

@@ -1,11 +1,11 @@
-// The statements that the guards of PostgreSQL and SQLite share. Both databases lock what the
-// statement touched until the caller's transaction ends; that is what makes check and write one.
+// The statements that the guards of PostgreSQL and SQLite share. Both databases lock the affected
+// rows until the caller's transaction ends, so check and write are one.
 
 import { InvalidInput, StoreUnavailable } from '../support/fault.ts';
 import { rejectUnknownOptions, shown } from '../support/options.ts';
 import { type Fenced, isObject, refuse, type Stale, staleAt } from './mark.ts';
 
-/** A name as it is written in SQL: plain or in double quotes, with or without a schema. */
+/** A name as written in SQL: plain or in double quotes, with or without a schema. */
 const IDENTIFIER = /^(?:[a-z_]\w*|"[^"]+")$/i;
 const QUALIFIED = /^(?:(?:[a-z_]\w*|"[^"]+")\.)?(?:[a-z_]\w*|"[^"]+")$/i;
 
@@ -21,19 +21,19 @@ function columnName(value: string): string {
   throw new InvalidInput(`A column is named as in SQL, such as paid_at; got ${shown(value)}.`);
 }
 
-/** Names that differ only in quotes or case may be one column, and are taken for one. */
+/** Names that differ only in quotes or case may be one column, so they are treated as one. */
 function bareName(column: string): string {
   return column.replaceAll('"', '').toLowerCase();
 }
 
-/** How a dialect writes its n-th parameter. */
+/** Formats the n-th parameter of a dialect. */
 type Placeholder = (position: number) => string;
 
 export const DOLLAR: Placeholder = (position) => `$${position}`;
 export const QUESTION: Placeholder = (position) => `?${position}`;
 
 export interface MarkTableOptions {
-  /** Where marks are kept, as written in SQL. Default `holdfast_fence`. */
+  /** The table of the marks, as written in SQL. Default `holdfast_fence`. */
   readonly table?: string;
 }
 
@@ -59,7 +59,7 @@ create table if not exists ${name} (
   resource text primary key,
   fence    bigint not null
 )`,
-    // One statement locks, compares and raises. No row comes back exactly when the fence is stale.
+    // One statement locks, compares and raises. It returns no row exactly when the fence is stale.
     raise: `
 insert into ${name} as kept (resource, fence)
 values (${placeholder(1)}, ${placeholder(2)})
@@ -71,10 +71,10 @@ returning fence`,
   };
 }
 
-/** SQLSTATE of a table that is not there. */
+/** The SQLSTATE of a missing table. */
 const UNDEFINED_TABLE = '42P01';
 
-/** What to throw instead of an error about a mark table: the next step, if the table is missing. */
+/** Returns the error to throw: if the mark table is missing, one that names the next step. */
 export function withNextStep(
   error: unknown,
   { table, owner }: { readonly table: string; readonly owner: 'guard' | 'marks' },
@@ -123,7 +123,7 @@ export interface RowChange<Value> {
   readonly where: Where<Value>;
 }
 
-/** That `set` and `where` are there, and nothing else is. What is in them is for the statements. */
+/** Checks that only `set` and `where` are given. The statements check their contents. */
 export function checkChange(what: string, change: RowChange<unknown>): void {
   rejectUnknownOptions(what, change, ['set', 'where']);
   if (isObject(change.set)) return;
@@ -131,7 +131,7 @@ export function checkChange(what: string, change: RowChange<unknown>): void {
   refuse(change.set, { what: need, pass: "{ set: { state: 'paid' }, where: { id } }" });
 }
 
-/** `update invoice set state = $1, fence = $2 where id = $3 and fence <= $2` */
+/** Builds `update invoice set state = $1, fence = $2 where id = $3 and fence <= $2`. */
 export function rowUpdate<Value>(
   { table, column: mark }: RowGuardConfig,
   placeholder: Placeholder,
@@ -155,7 +155,7 @@ export function rowUpdate<Value>(
   return { text, values };
 }
 
-/** The highest mark of the rows, and none when there are no rows. */
+/** Reads the highest mark of the rows. Null if there are no rows. */
 export function rowMark<Value>(
   { table, column }: RowGuardConfig,
   placeholder: Placeholder,
@@ -190,7 +190,10 @@ export type RowAnswer =
   | { readonly kind: 'missing' }
   | Stale;
 
-/** What became of an update that changed nothing. `mark`: the highest of the rows, null without rows. */
+/**
+ * Explains an update that changed nothing. `mark` is the highest mark of the rows, or null without
+ * rows.
+ */
 export function unchanged(presented: Fenced, mark: unknown): RowAnswer {
   if (mark === null || Number(mark) <= presented.fence) return { kind: 'missing' };
   return staleAt(presented, mark);

@@ -1,8 +1,9 @@
 // The fence in the user's own SQLite transaction, on the user's own connection.
 //
-// SQLite lets one transaction write at a time. The statement that checks is a write, so from then on
-// until the user's commit nobody else writes the file, marks included. A transaction that began with
-// a read and whose snapshot is out of date fails with SQLITE_BUSY instead: roll back and begin again.
+// SQLite lets one transaction write at a time. The statement that checks is a write. So until the
+// user's commit, no other transaction writes the file, marks included. A transaction that began
+// with a read and has an outdated snapshot fails with SQLITE_BUSY instead: roll back and begin
+// again.
 
 import type { DatabaseSync, SQLInputValue } from 'node:sqlite';
 import { InvalidInput } from '../support/fault.ts';
@@ -83,7 +84,7 @@ export class SqliteGuard {
   }
 }
 
-/** `call` is how it should read: `guard.admit(database, lease)`. */
+/** `call` is the correct call, such as `guard.admit(database, lease)`. */
 function checkDatabase(database: DatabaseSync, call: string): void {
   const what = 'The first argument is a DatabaseSync of node:sqlite';
   needMethod(database, 'prepare', { what, pass: call });
