@@ -1,6 +1,6 @@
-// elect: leader election. Candidates stand in line; the first leads, its work is awaited before the
-// lead is given up, and when it dies the next one leads within the ttl. A candidate that loses its
-// session opens another and stands again, until it is stopped.
+// Leader election. Candidates wait in a queue, and the first one leads. The recipe awaits the
+// leader's work before it gives up the lead. If the leader dies, the next one leads within the ttl.
+// A candidate that loses its session opens another and stands again, until you stop it.
 
 import type { HeldLease } from '../lease/held-lease.ts';
 import type { Session } from '../lease/live-session.ts';
@@ -52,7 +52,9 @@ export interface Election {
 
 const RETRY_MS_DEFAULT = 1_000;
 
-/** How one try to lead ended: as it should, with a fault, for good, or with work that does not stop. */
+/**
+ * The result of one try to lead: normal, with a fault, for good, or with work that does not stop.
+ */
 type Round = 'over' | 'faulty' | 'hopeless' | 'still-running';
 
 export function elect(options: ElectOptions, work: (term: Term) => Promise<void>): Election {
@@ -105,7 +107,7 @@ class Candidate implements Election {
     await this.#running;
   }
 
-  /** Never rejects: nobody waits for it before `stop` is called. */
+  /** Never rejects, because no code awaits it before `stop`. */
   async #run(): Promise<void> {
     const { timers = systemTimers, random = systemRandom } = this.#options;
     const { signal } = this.#stop;
@@ -119,7 +121,8 @@ class Candidate implements Election {
       const pauseMs = jittered(random, this.#options.retryMs ?? RETRY_MS_DEFAULT, 0.5);
       await timers.pause(pauseMs, signal);
     }
-    // Work that did not stop may still act: its lease must expire by itself, not be handed on (L-7).
+    // Work that did not stop may still act. Its lease must expire by itself, not pass to another
+    // candidate (L-7).
     if (round === 'still-running') await this.#standing.orphan();
     else await this.#standing.close('yielded');
     this.#become(round === 'hopeless' ? 'failed' : 'stopped');
@@ -134,7 +137,8 @@ class Candidate implements Election {
       this.#become('standby');
       if (isHopeless(fault) || !isOutage(fault)) this.#fault(fault);
       if (isHopeless(fault)) return 'hopeless';
-      // Nobody knows what this session still has, a place in the line or a grant: the next one has nothing.
+      // The session may still have a place in the queue or a grant. The next session starts with
+      // nothing.
       await this.#standing.close('abandoned');
       return 'faulty';
     }
@@ -153,7 +157,7 @@ class Candidate implements Election {
     this.#lease = undefined;
     if (outcome.kind === 'threw') this.#fault(outcome.error);
     if (outcome.kind === 'still-running') {
-      // Whoever stands again while its old work runs could lead twice at once.
+      // A candidate that stands again while its old work runs could lead twice at once.
       await Promise.race([outcome.over, whenAborted(signal)]);
       if (signal.aborted) return 'still-running';
     }

@@ -1,4 +1,4 @@
-// The recipes: what most people want from leases, ready made. Explicit exports only.
+// The recipes: ready-made solutions for common uses of leases. Explicit exports only.
 
 export { type Election, type ElectionState, type ElectOptions, elect } from './elect.ts';
 export type { PoolOptions } from './pool.ts';

@@ -1,6 +1,6 @@
-// The thread of a proved session: opens the store for itself and sends the heartbeats of that session
-// and of those below it, as long as the main thread proves that it makes progress. Nothing that goes
-// wrong with one heartbeat ends it. Started by proved-session.ts, never imported.
+// The thread of a watchdog session. It opens the store for itself and sends the heartbeats of that
+// session and its descendants, while the main thread proves that it makes progress. A failed
+// heartbeat never ends the thread. proved-session.ts starts this file; nothing imports it.
 
 import { parentPort, workerData } from 'node:worker_threads';
 import { momentOf } from '../lease/authority.ts';
@@ -33,7 +33,9 @@ async function keep(store: KernelStore, order: Keep, dropped: AbortSignal): Prom
   }
 }
 
-/** The last resort of a proved session: its main thread can neither stop its work nor be asked to. */
+/**
+ * The last resort of a watchdog session: its main thread can neither stop its work nor be asked to.
+ */
 async function endIfWedged(order: Keep, afterMs: number, dropped: AbortSignal): Promise<void> {
   const pulse = new ThreadPulse(order.memory);
   const wedge = new Wedge(afterMs);
@@ -45,7 +47,7 @@ async function endIfWedged(order: Keep, afterMs: number, dropped: AbortSignal): 
   }
 }
 
-/** False when it should be tried again soon: no answer, no proof of progress, or a fault. */
+/** Returns false if it should be tried again soon: no reply, no proof of progress, or a fault. */
 async function beatSafely(store: KernelStore, order: Keep, pulse: ThreadPulse): Promise<boolean> {
   try {
     return await beatIfProved(store, order, pulse);

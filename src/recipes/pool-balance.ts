@@ -1,10 +1,11 @@
-// Who of a pool should hold how many keys. The same for every member that sees the same members, so
-// that nobody has to be asked; and what becomes of keys that whoever should take does not.
+// Computes how many keys each member of a pool should hold. All members that see the same members
+// get the same result, so they need no coordination. It also handles keys that the designated
+// member does not take.
 
 import type { Exit } from '../lease/exit.ts';
 import type { Clock } from '../support/clock.ts';
 
-/** Shares differ by one at most; the members first in order have the larger ones. */
+/** Shares differ by at most one. The first members in order have the larger ones. */
 export function shareOf(member: string, members: readonly string[], keys: number): number {
   const order = [...members].sort();
   const rank = order.indexOf(member);
@@ -13,7 +14,7 @@ export function shareOf(member: string, members: readonly string[], keys: number
   return rank < keys % order.length ? least + 1 : least;
 }
 
-/** The keys a member tries first, so that members do not all try the same one. */
+/** Rotates the keys, so that members do not all try the same one first. */
 export function rotated<Item>(items: readonly Item[], by: number): readonly Item[] {
   if (items.length === 0) return [];
   const start = ((by % items.length) + items.length) % items.length;
@@ -22,13 +23,16 @@ export function rotated<Item>(items: readonly Item[], by: number): readonly Item
 
 interface FreeKey {
   readonly key: string;
-  /** How its last term ended, if it had one. */
+  /** The exit of its last term, if it had one. */
   readonly exit: Exit | undefined;
 }
 
-/** After an expiry every member looks at once: whoever has not taken the key by now does not. */
+/**
+ * After an expiry, every member checks at once. A member that has not taken the key by now does
+ * not.
+ */
 const EXPIRED_LEFT_MS = 1_000;
-/** A key that was given up is for a member that looks only when its turn comes. */
+/** A released key is meant for a member that checks only when its turn comes. */
 const LOOKS_UNTIL_LEFT = 2;
 
 interface Extra {
@@ -37,10 +41,10 @@ interface Extra {
 }
 
 /**
- * P4: a member may have a share and be unable to take a certain key, because it lost it too often
- * (G-4), was not told of it, or is slow. The others would wait for it. So any member may take a key
- * that stays free. A member that takes it beyond its share offers it again after a few looks, and each
- * time that the key stays free again after twice as long, up to the time that damping lasts.
+ * A member may have room in its share but be unable to take a key: it lost the key too often (G-4),
+ * does not know it, or is slow. The others would wait for it (P4). So any member may take a key
+ * that stays free. If the key is beyond its share, it offers the key again after a few checks. Each
+ * time the key stays free again, it waits twice as long, up to the duration of damping.
  */
 export class Leftovers {
   readonly #clock: Clock;
@@ -57,7 +61,10 @@ export class Leftovers {
     this.#keepMsMax = Math.max(2 * flapUnitMs, this.#keepMsMin);
   }
 
-  /** What is free now. What was not free in between begins anew. */
+  /**
+   * Notes the keys that are free now. For a key that was not free in between, the wait starts
+   * again.
+   */
   look(free: readonly FreeKey[]): void {
     const now = this.#clock.monotonicMs();
     const seen = new Set(free.map(({ key }) => key));
@@ -73,7 +80,10 @@ export class Leftovers {
     return (this.#leftAt.get(key) ?? Number.POSITIVE_INFINITY) <= this.#clock.monotonicMs();
   }
 
-  /** How long until a key that nobody has taken by then is anybody's; never so short as to spin. */
+  /**
+   * The time until any member may take a key that is still free. It is never so short that the
+   * caller spins.
+   */
   dueInMs(): number {
     const now = this.#clock.monotonicMs();
     const due = [...this.#leftAt.values()].filter((leftAt) => leftAt > now);
@@ -86,7 +96,7 @@ export class Leftovers {
     this.#extras.set(key, { until: this.#clock.monotonicMs() + keepMs, keptMs: keepMs });
   }
 
-  /** How many of these keys are held beyond the share for good reason. */
+  /** The number of these keys that are justifiably held beyond the share. */
   extra(held: readonly string[]): number {
     const now = this.#clock.monotonicMs();
     for (const [key, { until }] of this.#extras) {

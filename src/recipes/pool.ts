@@ -1,7 +1,7 @@
-// pool: a set of keys shared out over the processes that work on it, one holder per key, shares equal
-// within one. Nobody steals: who has too many stops the work of some, at a safe point, and gives them
-// up; who has too few takes what is free. Few keys move at a time, and a dead member's keys are taken
-// over within the ttl.
+// Shares a set of keys among the processes that work on it: one holder per key, and shares that
+// differ by at most one. Members do not steal keys. A member with too many stops some work at a
+// safe point and releases those keys. A member with too few takes free keys. Few keys move at a
+// time, and other members take over a dead member's keys within the ttl.
 
 import type { HeldLease } from '../lease/held-lease.ts';
 import type { Session } from '../lease/live-session.ts';
@@ -73,7 +73,7 @@ interface Running {
 }
 
 const RETRY_FAILED_MS = 1_000;
-/** After a member should have expired: no sooner than this, and spread out. */
+/** The delay after a member's expected expiry before the next check, which is jittered. */
 const EXPIRY_LOOK_MS = 50;
 
 class Member implements Pool {
@@ -83,9 +83,9 @@ class Member implements Pool {
   readonly #stop: AbortController = new AbortController();
   readonly #running: Map<string, Running> = new Map();
   readonly #dropped: Set<string> = new Set();
-  /** Keys that failed here, and how to forget that. */
+  /** Keys that failed here, each with a function that cancels its pause. */
   readonly #resting: Map<string, () => void> = new Map();
-  /** Keys whose work was told to stop and has not. */
+  /** Keys whose work was asked to stop and has not. */
   readonly #stuck: Set<string> = new Set();
   readonly #leftovers: Leftovers;
   readonly #everyMs: number;
@@ -145,7 +145,7 @@ class Member implements Pool {
     if (this.#state === 'running') this.#state = 'stopped';
   }
 
-  /** Never rejects. A store that cannot be reached now is asked again at the next look. */
+  /** Never rejects. If the store is unavailable now, the next round tries again. */
   async #run(): Promise<void> {
     const { timers = systemTimers, random = systemRandom } = this.#options;
     while (!this.#stop.signal.aborted && this.#state === 'running') {
@@ -180,8 +180,9 @@ class Member implements Pool {
   }
 
   /**
-   * Who shares. A member that is overdue does not: nobody need have marked it as ended yet, and those
-   * who have their share already would never touch its keys, which is how it gets marked.
+   * Lists the members that share the keys. An overdue member does not count: its end may not be
+   * recorded yet. If it counted, members with a full share would never touch its keys, which is
+   * what records its end.
    */
   async #members(session: Session): Promise<readonly string[]> {
     const { store, random = systemRandom } = this.#options;
@@ -193,7 +194,7 @@ class Member implements Pool {
     return members.map((member) => member.session.id);
   }
 
-  /** The last ones taken go first: they have done the least. */
+  /** Releases the keys taken last, because they have done the least work. */
   #giveUp(surplus: number): void {
     const going = [...this.#running.values()].filter(({ stop }) => stop.signal.aborted).length;
     const moves = Math.min(surplus, this.#options.movesMax ?? 1) - going;
@@ -201,7 +202,7 @@ class Member implements Pool {
     for (const { stop } of last.slice(0, Math.max(0, moves))) stop.abort();
   }
 
-  /** Up to the share, and beyond it what nobody else takes. */
+  /** Takes keys up to the share, and beyond it those that no other member takes. */
   async #take(session: Session, candidates: readonly string[], share: number): Promise<void> {
     for (const key of candidates) {
       if (this.#stop.signal.aborted) return;
@@ -218,7 +219,7 @@ class Member implements Pool {
 
   #start(key: string, lease: HeldLease): void {
     const stop = new AbortController();
-    // Also when the pool was stopped while this key was being acquired.
+    // The pool may have been stopped while this key was being acquired.
     const told = AbortSignal.any([stop.signal, this.#stop.signal]);
     const done = this.#workOn(key, lease, told)
       .catch((fault: unknown) => this.#fault(undefined, fault))
@@ -230,7 +231,8 @@ class Member implements Pool {
     const options = { ...this.#options, stop, trouble: this.#trouble };
     const outcome = await runTerm(lease, (term) => this.#work({ ...term, key }), options);
     if (outcome.kind === 'still-running') {
-      // Its key must not be handed on while it runs; if the pool stops first, it expires by itself.
+      // The key must not pass on while its work runs. If the pool stops first, the lease expires by
+      // itself.
       this.#stuck.add(key);
       const over = outcome.over.then(() => this.#stuck.delete(key));
       if (!(await Promise.race([over, whenAborted(this.#stop.signal)]))) return;
@@ -257,7 +259,7 @@ class Member implements Pool {
     this.#standing.present?.reportTrouble(causeOf(error));
   };
 
-  /** A key that failed is left to others first. */
+  /** Leaves a key that failed to other members first. */
   #rest(key: string): void {
     const { timers = systemTimers, random = systemRandom } = this.#options;
     const rested = timers.after(jittered(random, RETRY_FAILED_MS, 0.5), () => {
@@ -267,7 +269,7 @@ class Member implements Pool {
   }
 }
 
-// What a person writes to join a pool, and what is refused.
+// The options for joining a pool, and their validation.
 
 export interface PoolOptions extends StandingOptions, Omit<TermOptions, 'clock' | 'timers'> {
   /** All members of one pool use the same name. */
@@ -310,8 +312,8 @@ function checkPoolOptions(options: PoolOptions): void {
   requireStore('pool', options.store);
 }
 
-// The keys of a pool as the store has them: one read for all, so that nobody has to try each key to
-// find out that it is taken, and everybody learns of the keys that were retired.
+// The keys of a pool in the store. One read lists all of them, so members need not try each key to
+// find out that it is taken, and all learn of retired keys.
 
 const PAGE = 500;
 
@@ -319,7 +321,7 @@ function leaseKeyOf(pool: string, key: string): string {
   return `${pool}/${key}`;
 }
 
-/** By key as the pool's users say it; keys that nobody has ever held are not in it. */
+/** Returns states by the user's own key. A key that was never held is missing. */
 async function keyStates(
   store: KernelStore,
   pool: string,
@@ -336,7 +338,7 @@ async function keyStates(
   }
 }
 
-/** Worth an acquire: an `expired` term is ended by whoever asks for its key. */
+/** Returns true if an acquire is worthwhile. An acquire also ends an `expired` term. */
 function isTakeable(lease: ListedLease | undefined): boolean {
   return lease === undefined || lease.state === 'free' || lease.state === 'expired';
 }
@@ -346,7 +348,7 @@ function listOf(what: string, keys: unknown): readonly string[] {
   throw new InvalidInput(`${what}: keys must be a list of strings; got ${shown(keys)}.`);
 }
 
-/** Each key once, as the store will spell it: texts that are one key there are one here. */
+/** Returns each key once, in the store's spelling: texts that are one key there are one here. */
 function normalKeys(pool: string, keys: readonly string[]): readonly string[] {
   const prefix = leaseKeyOf(pool, '');
   const stored = keys.map((key) => parseLeaseKey(leaseKeyOf(pool, key)));

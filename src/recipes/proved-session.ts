@@ -1,6 +1,6 @@
-// A session whose heartbeats prove progress (R-7). They come from a thread, so a busy event loop does
-// not lose its leases; but they go out only while the main thread has turned lately, or is within a
-// busy section that it announced with a bound. A wedged process does lose them.
+// A watchdog session, whose heartbeats prove progress (R-7). A thread sends them, so a busy event
+// loop does not lose its leases. It sends them only while the main thread has turned recently, or
+// is within a busy section that it announced with a limit. A wedged process loses its leases.
 
 import { Worker } from 'node:worker_threads';
 import { type Moment, momentOf } from '../lease/authority.ts';
@@ -60,7 +60,7 @@ export async function openProvedSession(options: ProvedSessionOptions): Promise<
   return Object.assign(session, {
     busy<Result>(ms: number, work: () => Result): Result {
       wholeNumber('ms', ms, { min: 1, max: 86_400_000 });
-      // A section inside another one does not take the rest of the outer one away.
+      // A nested section must not shorten the outer one.
       const outerUntil = announcedUntil;
       announcedUntil = Math.max(outerUntil, systemClock.monotonicMs() + ms);
       pulse.busyUntil(announcedUntil);
@@ -76,8 +76,8 @@ export async function openProvedSession(options: ProvedSessionOptions): Promise<
 }
 
 /**
- * A thread takes a while to load, longer than a short ttl on a busy machine: until its first heartbeat
- * was answered the event loop sends them. A thread that cannot do its work is found out here.
+ * A thread may take longer to load than a short ttl on a busy machine. Until its first heartbeat
+ * gets a reply, the event loop sends them. A thread that cannot work is detected here.
  */
 async function untilHeard(session: Session, thread: KeeperThread): Promise<void> {
   const heard = new AbortController();
@@ -101,19 +101,19 @@ async function untilHeard(session: Session, thread: KeeperThread): Promise<void>
   }
 }
 
-// The main thread's side of the thread that sends heartbeats: one thread for a proved session and for
-// everything that is opened below it, so that what keeps the parent through a busy section keeps its
-// children too (R-7). Each session has its own authority; the proof of progress is the process's.
+// The main thread's side of the heartbeat thread. One thread serves a watchdog session and its
+// descendants, so that a busy section which keeps the parent also keeps its children (R-7). Each
+// session has its own authority; the proof of progress belongs to the process.
 
-/** What the thread is started with. */
+/** The data that the thread starts with. */
 export interface ThreadOrders {
   readonly address: StoreAddress;
   readonly stallMs: number;
-  /** Where the main thread shows that it makes progress. */
+  /** The memory in which the main thread shows its progress. */
   readonly memory: SharedArrayBuffer;
 }
 
-/** One session to send heartbeats for, or to leave alone from now on. */
+/** A session to send heartbeats for, or to stop sending them for. */
 export type ThreadOrder =
   | {
       readonly kind: 'keep';
@@ -122,9 +122,9 @@ export type ThreadOrder =
       readonly ttlMs: number;
       readonly driftPpm: number;
       readonly guardMs: number;
-      /** End the process when the main thread still stands still this long after authority ended. */
+      /** Ends the process if the main thread still blocks this long after authority ended. */
       readonly exitAfterMs?: number;
-      /** Where the authority of this session is published. */
+      /** The memory in which the thread publishes this session's authority. */
       readonly memory: SharedArrayBuffer;
     }
   | { readonly kind: 'drop'; readonly id: string };
@@ -138,11 +138,14 @@ export type ThreadNews =
     }
   | { readonly kind: 'troubled'; readonly id: SessionId; readonly cause: string };
 
-/** How often the event loop shows that it turns, for each stretch it may stand still. */
+/** The event loop shows its progress this many times within an allowed stall. */
 const TURNS_PER_STALL = 4;
 
 class KeeperThread {
-  /** Of the first session; the main thread's proof of progress is in it, for all of them. */
+  /**
+   * The memory of the first session. It also holds the main thread's proof of progress for all
+   * sessions.
+   */
   readonly pulse: ThreadPulse = new ThreadPulse();
   readonly #orders: ThreadOrders;
   readonly #exitOnOverrun: boolean;
@@ -159,12 +162,12 @@ class KeeperThread {
     this.#heard.promise.catch(() => undefined);
   }
 
-  /** Settles with the first answer that came through the thread, or with what went wrong before. */
+  /** Settles with the first reply that came through the thread, or with an earlier error. */
   get heard(): Promise<void> {
     return this.#heard.promise;
   }
 
-  /** Undefined for a session that lives by a clock of its own, which no thread can read. */
+  /** Returns undefined for a session with its own clock, which no thread can read. */
   sourceOf(opened: Parameters<SourceOf>[0]): HeartbeatSource | undefined {
     const { id, ttlMs, config } = opened;
     if (config.clock !== systemClock || this.#over) return undefined;
@@ -172,7 +175,7 @@ class KeeperThread {
     this.#root ??= id;
     const pulse = isRoot ? this.pulse : new ThreadPulse();
     const { owner, caution } = config;
-    // G-1: as the store cuts it. What is below the first session ends with it.
+    // The grace as the store cuts it (G-1). Descendants end with the first session.
     const graceMs = Math.min(config.graceMs, Math.floor(ttlMs / 2));
     const exit = isRoot && this.#exitOnOverrun ? { exitAfterMs: graceMs } : {};
     return {
@@ -209,12 +212,12 @@ class KeeperThread {
       this.#heard.resolve();
     } else {
       listener?.troubled(`heartbeat: ${news.cause}`);
-      // A thread that cannot do its work is found out before it is relied on.
+      // Detect a thread that cannot work before anything relies on it.
       this.#heard.reject(new Error(news.cause));
     }
   }
 
-  /** Whoever it kept has to keep itself from now on. */
+  /** The sessions of this thread must send their own heartbeats from now on. */
   #end(why: string): void {
     this.#over = true;
     this.#cancelTurn();
@@ -224,7 +227,7 @@ class KeeperThread {
     for (const listener of listeners) listener.ended(why);
   }
 
-  /** The thread ends with the session it was started for; what was below that one has ended too. */
+  /** The thread ends with its first session. The descendants have ended too. */
   async #stop(id: SessionId): Promise<void> {
     this.#listeners.delete(id);
     if (id !== this.#root) {

@@ -1,11 +1,11 @@
-// What a session's thread and the main thread tell each other without waiting for each other: one
-// small piece of shared memory.
+// Shared memory through which the heartbeat thread and the main thread exchange data without
+// waiting.
 //
-//   main → thread   when its event loop last turned; until when it said it would be busy
-//   thread → main   until when there is authority, on both clocks, and under which notice
+//   main → thread   when its event loop last turned; the end of an announced busy section
+//   thread → main   the end of authority, on both clocks, and the notice that it applies to
 //
-// The four numbers of the thread are written together under a version that is odd while they change,
-// so that a reader never mixes two answers.
+// The thread writes its numbers together, under a version that is odd while they change, so that a
+// reader never mixes two updates.
 
 import type { Moment } from '../lease/authority.ts';
 
@@ -28,17 +28,17 @@ export class ThreadPulse {
     this.#version = new Int32Array(memory, VERSION_AT, 1);
   }
 
-  /** The event loop turned. */
+  /** Notes that the event loop turned. */
   turn(monotonicMs: number): void {
     this.#numbers[TURNED_AT] = monotonicMs;
   }
 
-  /** The main thread is about to be busy, and says for how long at most. */
+  /** Announces that the main thread will be busy until this time at most. */
   busyUntil(monotonicMs: number): void {
     this.#numbers[BUSY_UNTIL] = monotonicMs;
   }
 
-  /** the main thread has turned lately, or is within the time that it asked for. */
+  /** Returns true if the main thread has turned recently, or is within its announced time. */
   isProved(monotonicMs: number, stallMs: number): boolean {
     const turnedAt = this.#numbers[TURNED_AT] ?? 0;
     const busyUntil = this.#numbers[BUSY_UNTIL] ?? 0;
@@ -53,7 +53,9 @@ export class ThreadPulse {
     Atomics.add(this.#version, 0, 1);
   }
 
-  /** For how long there has been no authority; undefined before there was any, less than zero while there is. */
+  /**
+   * The time since authority ended. Undefined before there was any, negative while there is some.
+   */
   overForMs(now: Moment): number | undefined {
     if (Atomics.load(this.#version, 0) === 0) return undefined;
     const byMonotonic = now.monotonicMs - (this.#numbers[UNTIL_MONOTONIC] ?? 0);
@@ -61,7 +63,7 @@ export class ThreadPulse {
     return Math.max(byMonotonic, byWall);
   }
 
-  /** What is left of the authority published under this notice; nothing under any other. */
+  /** The rest of the authority published with this notice; zero for any other notice. */
   remainingMs(now: Moment, notices: number): number {
     const before = Atomics.load(this.#version, 0);
     const byMonotonic = (this.#numbers[UNTIL_MONOTONIC] ?? 0) - now.monotonicMs;

@@ -1,6 +1,6 @@
-// registry: who is alive. A member is a session with a service in its metadata; its heartbeat is the
-// session's. Members that are late are suspect before they are gone, and when most go silent at once
-// the store's breaker keeps them suspect for a bounded while: self-preservation that always ends.
+// A registry of live members. A member is a session with a service in its metadata, and its
+// heartbeat is the session's. A late member is suspect before it is gone. If most members go silent
+// at once, the store's breaker keeps them suspect for a bounded time.
 
 import { openSession, type Session } from '../lease/live-session.ts';
 import { type Owner, parseText, type SessionId } from '../lease/names.ts';
@@ -16,7 +16,7 @@ import { optionalBooleans, rejectUnknownOptions, wholeNumber } from '../support/
 import { jittered, type Random, systemRandom } from '../support/random.ts';
 import { systemTimers, type Timers } from '../support/timer.ts';
 
-/** How many sessions one look of a watcher ends at most. */
+/** The most sessions that one poll of a watcher ends. */
 const SWEEP_LIMIT = 100;
 const POLL_MS_DEFAULT = 1_000;
 const REGISTER_NAMES = SESSION_OPTION_NAMES.filter((name) => name !== 'store');
@@ -108,7 +108,7 @@ async function* watch(
   let known: ReadonlyMap<SessionId, Member> | undefined;
   while (watching.signal?.aborted !== true) {
     const members = await look(list, options.store).catch((fault: unknown) => {
-      // Whether its sweep was done or not is seen at the next look.
+      // The next poll shows if the sweep was done.
       if (known === undefined || !isOutage(fault)) throw fault;
       return [...known.values()];
     });
@@ -119,7 +119,7 @@ async function* watch(
   }
 }
 
-/** E-4: members whose time is up are ended here, so that no sweeper is needed for them to be gone. */
+/** Ends members whose time is up, so that the registry needs no sweeper (E-4). */
 async function look(list: Registry['list'], store: KernelStore): Promise<readonly Member[]> {
   const members = await list();
   if (members.every(({ remainingMs }) => remainingMs > 0)) return members;
@@ -127,7 +127,7 @@ async function look(list: Registry['list'], store: KernelStore): Promise<readonl
   return list();
 }
 
-/** What happened between two lists. A member that is no longer listed has ended. */
+/** Yields the changes between two lists. A member that is no longer listed has ended. */
 function* changesBetween(
   before: ReadonlyMap<SessionId, Member>,
   after: ReadonlyMap<SessionId, Member>,
@@ -161,15 +161,15 @@ function memberState({ session, state }: SessionInspection): MemberState {
   return state === 'alive' && !session.extended ? 'live' : 'suspect';
 }
 
-// Sessions as members of something: a pool, a service. What they belong to is in their metadata, under
-// a name that users' own metadata does not have.
+// Sessions as members of a pool or a service. Their metadata names it, under a name that users' own
+// metadata cannot have.
 
 export const POOL_METADATA = 'holdfast.pool';
 const SERVICE_METADATA = 'holdfast.service';
 
 const PAGE = 500;
 
-/** All sessions whose metadata has this name and value, ended ones too when asked. */
+/** Lists all sessions whose metadata has this name and value, ended ones too with `all`. */
 export async function sessionsWith(
   store: KernelStore,
   wanted: { readonly name: string; readonly value: string; readonly all?: boolean },

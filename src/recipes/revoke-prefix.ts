@@ -1,6 +1,6 @@
-// Revoking everything under a prefix: pages, with progress, that can be taken up again where it stopped,
-// instead of one giant transaction (H-3). A forced end is not waited for by its holders; `drain` gives
-// them time.
+// Revokes all leases under a prefix, page by page and with progress, instead of in one large
+// transaction. You can continue after the last reported key (H-3). A forced end does not wait for
+// the holders; `drainMs` gives them time.
 
 import { type LeaseKey, parseLeaseKey, parseRequestId, parseText } from '../lease/names.ts';
 import type { KernelStore, ListedLease } from '../lease/port.ts';

@@ -1,6 +1,7 @@
-// One term of work under a lease: run the work, tell it when to stop, wait until it really has, and
-// only then give the lease back (L-7). How long work went on after its authority had ended is the
-// overrun; it is measured, reported, and can be made to end the process.
+// One term of work under a lease. It runs the work, signals when to stop, waits until the work has
+// stopped, and only then returns, so that the caller can release the lease (L-7). The overrun is
+// the time for which work continued after its authority ended. It is measured and reported, and can
+// end the process.
 
 import { elapsedMs, momentOf } from '../lease/authority.ts';
 import type { DeclaredExit } from '../lease/exit.ts';
@@ -40,7 +41,7 @@ export interface TermOptions {
 export const TERM_OPTION_NAMES = ['settleMs', 'exitOnOverrun', 'onOverrun'] as const;
 const SETTLE_MS_MAX = 86_400_000;
 
-/** `what`: the recipe that was called. */
+/** `what` is the recipe that the user called. */
 export function checkTerm(what: string, options: TermOptions, work: unknown): void {
   const { settleMs, exitOnOverrun, onOverrun } = options;
   requireFunction(`${what}: the work`, work);
@@ -59,22 +60,22 @@ export interface Overrun {
 type TermOutcome<Value> =
   | { readonly kind: 'returned'; readonly value: Value }
   | { readonly kind: 'threw'; readonly error: unknown }
-  /** It was told to stop and did not, within `settleMs`. `over` resolves when it does. */
+  /** The work did not stop within `settleMs` after the signal. `over` resolves when it does. */
   | { readonly kind: 'still-running'; readonly over: Promise<void> };
 
 const SETTLE_MS_DEFAULT = 5_000;
 
-/** What the recipe adds to what its user said. */
+/** Additions of the recipe to the user's options. */
 interface TermSeam {
-  /** Tells the work to stop. */
+  /** Signals the work to stop. */
   readonly stop?: AbortSignal;
-  /** Told what a callback of the user's threw. */
+  /** Receives errors of the user's callbacks. */
   readonly trouble: (error: unknown) => void;
 }
 
 /**
- * Runs the work to its end, or to the end of patience. Does not release the lease. Never throws:
- * whoever called it has a lease to give back.
+ * Runs the work to its end, or until the time limit. It does not release the lease. It never
+ * throws, because its caller must release the lease.
  */
 export async function runTerm<Value>(
   lease: HeldLease,
@@ -90,7 +91,7 @@ export async function runTerm<Value>(
   const overrun = measureOverrun(lease, options);
 
   const working = settled(() => work({ lease, signal }));
-  // Work that is over needs no patience: a timer left behind would keep the process alive.
+  // Cancel the timer when the work is over: it would keep the process alive.
   const decided = new AbortController();
   const told = whenAborted(AbortSignal.any([signal, decided.signal]));
   const patience = told.then(() => timers.pause(settleMs, decided.signal));
@@ -116,8 +117,8 @@ async function settled<Value>(run: () => Promise<Value>): Promise<TermOutcome<Va
 }
 
 /**
- * Starts counting when authority ends; the function it returns is called when the work is over, or
- * waiting for it is, and then again when the work is.
+ * Starts counting when authority ends. Call the returned function when the work, or the wait for
+ * it, is over, and in the second case again when the work is.
  */
 function measureOverrun(
   lease: HeldLease,
@@ -140,27 +141,28 @@ function measureOverrun(
 }
 
 export function lostAuthority(lease: HeldLease): boolean {
-  // C-5: whoever looks first finds out; work that held up the event loop is over before any timer.
+  // The first caller that checks finds out. Work that blocked the event loop is over before any
+  // timer fires (C-5).
   lease.remainingMs();
   const { aborted, reason } = lease.signal;
   return aborted && reason instanceof LeaseNotHeld && reason.by !== 'released';
 }
 
-/** How a term that ended by itself is told to the successor. */
+/** The exit of a term that ended by itself, for the successor. */
 export function exitOf(
   lease: HeldLease,
   outcome: TermOutcome<unknown>,
   stopped: boolean,
 ): { readonly exit: DeclaredExit; readonly cause?: string } {
-  // It stopped because it had to, wherever it was: neither finished nor at a safe point.
+  // It had to stop wherever it was: neither finished nor at a safe point.
   if (lostAuthority(lease)) return { exit: 'abandoned', cause: 'authority ended before the work' };
   if (outcome.kind === 'threw') return { exit: 'failed', cause: causeOf(outcome.error) };
   return { exit: stopped ? 'yielded' : 'finished' };
 }
 
-// Whether a main thread is wedged for good: it has shown no progress at several looks in a row, and
-// authority has been over for as long as the grace. One look is not enough: after the whole process
-// was frozen, its threads wake together, and the main one is given the chance to turn.
+// Decides if a main thread is wedged for good: it showed no progress in several checks in a row,
+// and authority has been over for as long as the grace. One check is not enough. After the whole
+// process was frozen, its threads wake together, and the main thread must get a chance to turn.
 
 const LOOKS_MIN = 3;
 
@@ -172,18 +174,18 @@ export class Wedge {
     this.#afterMs = afterMs;
   }
 
-  /** `overForMs`: for how long there has been no authority; undefined when there never was any. */
+  /** `overForMs` is the time since authority ended; undefined if there never was any. */
   look(isProved: boolean, overForMs: number | undefined): boolean {
     this.#looks = isProved ? 0 : this.#looks + 1;
     return this.#looks >= LOOKS_MIN && overForMs !== undefined && overForMs >= this.#afterMs;
   }
 }
 
-// The last resort: a process that cannot stop its work in time ends itself, at once, so that the work
-// ends with it. Nothing is flushed and no handler runs; that is the point.
+// The last resort: a process that cannot stop its work in time kills itself at once, and the work
+// with it. On purpose, it flushes nothing and runs no handler.
 
 export function hardExit(): never {
   process.kill(process.pid, 'SIGKILL');
-  // The signal is delivered before this returns on every platform we know; do not go on if not.
+  // Known platforms deliver the signal before this returns. If not, do not continue.
   for (;;);
 }

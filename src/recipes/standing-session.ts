@@ -1,4 +1,4 @@
-// A session that is opened again whenever it was lost: what long-running recipes stand on.
+// A session that reopens after a loss, for long-running recipes.
 
 import type { DeclaredExit } from '../lease/exit.ts';
 import { openSession, type Session, SessionRefused } from '../lease/live-session.ts';
@@ -28,12 +28,12 @@ export const STANDING_OPTION_NAMES: readonly (keyof StandingOptions)[] = [
 const BACKOFF_MS_MIN = 100;
 const BACKOFF_MS_MAX = 5_000;
 
-/** Trying again cannot help. */
+/** Returns true if trying again cannot help. */
 export function isHopeless(fault: unknown): boolean {
   return fault instanceof InvalidInput || fault instanceof SessionRefused;
 }
 
-/** Waits longer each time, until something has worked. */
+/** Waits longer each time, until `reset`. */
 export class Backoff {
   readonly #options: SessionOptions;
   #nextMs = BACKOFF_MS_MIN;
@@ -62,8 +62,8 @@ export class StandingSession {
   #opening: Promise<Session | undefined> | undefined;
 
   /**
-   * Options that cannot be meant are refused here and now, not in the background later. `trouble` is
-   * told of every fault that is not an outage; the session is then tried again. `what`: the recipe.
+   * Throws for invalid options at once, not later in the background. `trouble` receives every fault
+   * that is not an outage; the session is then tried again. `what` is the recipe.
    */
   constructor(what: string, options: StandingOptions, trouble: (fault: unknown) => void) {
     const { open = openSession, ...session } = options;
@@ -73,14 +73,14 @@ export class StandingSession {
     this.#trouble = trouble;
   }
 
-  /** The session there is, without opening one. */
+  /** The current session, without opening one. */
   get present(): Session | undefined {
     return this.#session?.signal.aborted === true ? undefined : this.#session;
   }
 
   /**
-   * A live session; waits for the store to come back if need be. Undefined when `stop` aborts. Rejects
-   * only with what trying again cannot help.
+   * Returns a live session, and waits for the store if necessary. Undefined if `stop` aborts.
+   * Rejects only with faults that trying again cannot help.
    */
   current(stop: AbortSignal): Promise<Session | undefined> {
     const { present } = this;
@@ -91,7 +91,7 @@ export class StandingSession {
     return this.#opening;
   }
 
-  /** Ends what there is. When that fails it is not renewed any more, and expires by itself. */
+  /** Ends the current session. If that fails, it is not renewed any more and expires by itself. */
   async close(exit: DeclaredExit): Promise<void> {
     await this.#end((session) => session.close(exit));
   }

@@ -1,5 +1,6 @@
-// withLease: exclusive work with checkpointed handoff. The work gets the predecessor's exit, its last
-// checkpoint and its unsettled intents with the lease; what it leaves is the next one's start.
+// withLease: exclusive work with checkpoints. With the lease, the work gets the predecessor's exit,
+// its last checkpoint and its unsettled intents. The state that it leaves is the start of the next
+// term.
 
 import {
   ACQUIRE_OPTION_NAMES,
@@ -61,7 +62,7 @@ export async function withLease<Value>(
   const trouble = (error: unknown): void => session.reportTrouble(`onOverrun: ${causeOf(error)}`);
   const outcome = await runTerm(lease, work, { ...options, trouble });
   if (lostAuthority(lease)) {
-    // After a lapse the session still carries the lease: it must be given up for others to get it.
+    // After a lapse, the session still carries the lease. Release it, so that others can get it.
     if (outcome.kind !== 'still-running') await lease.release('abandoned', { cause: 'lapsed' });
     return {
       kind: 'lost',
@@ -116,7 +117,7 @@ function checkExit(exit: DeclaredExit): DeclaredExit {
   throw new InvalidInput(`exit must be one of ${DECLARED_EXITS.join(', ')}; got ${causeOf(exit)}.`);
 }
 
-/** Throws what went wrong, whatever becomes of the release: it is tried until the session ends. */
+/** Throws the work's error even if the release fails: it repeats until the session ends. */
 async function fail(lease: HeldLease, error: unknown): Promise<never> {
   await lease.release('failed', { cause: causeOf(error) }).catch(() => undefined);
   throw error;
