@@ -1,4 +1,5 @@
-// An archive in a folder: a file for each document, written beside its place and moved there when it is whole.
+// An archive in a folder. It writes each document to a temporary file beside its place, and renames
+// it when it is complete.
 
 import { mkdir, open, readFile, rename, rm } from 'node:fs/promises';
 import { dirname, join, resolve } from 'node:path';
@@ -27,7 +28,7 @@ export function openFolderArchive(given: FolderArchiveOptions): Archive {
   };
 }
 
-/** P3 for files: what is there after the answer is there after a power cut. */
+/** A document that was acknowledged survives a power cut (P3). */
 async function put(root: string, { path, bytes }: ArchiveDocument): Promise<void> {
   const file = join(root, checked(path));
   const made = await mkdir(dirname(file), { recursive: true, mode: 0o700 });
@@ -40,7 +41,7 @@ async function put(root: string, { path, bytes }: ArchiveDocument): Promise<void
     throw cause;
   }
   await sync(dirname(file));
-  // Of folders that were made, each has to be known to the one above it.
+  // For each created folder, flush its parent too.
   for (let at = dirname(file); made !== undefined && at.length >= made.length; at = dirname(at)) {
     await sync(dirname(at));
   }

@@ -1,4 +1,4 @@
-// The port of an archive: documents under paths, written once, read for ever.
+// The port of an archive: documents under paths, written once and read for ever.
 
 import { Fault } from '../support/fault.ts';
 
@@ -30,7 +30,7 @@ export class ArchiveUnavailable extends Fault {
 
 const PATH = /^[A-Za-z0-9_-][A-Za-z0-9._-]*(\/[A-Za-z0-9_-][A-Za-z0-9._-]*)*$/;
 
-/** Nothing that names a place outside of the archive. */
+/** Returns true for a path that stays inside the archive. */
 export function isArchivePath(path: string): boolean {
   return PATH.test(path);
 }

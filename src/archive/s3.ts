@@ -1,5 +1,5 @@
-// An archive in S3-compatible storage: an object for each document. Requests are signed by aws4fetch, an
-// optional dependency; an object is whole or not there, which is what the port asks for.
+// An archive in S3-compatible storage, with one object per document. aws4fetch, an optional
+// dependency, signs the requests. An object is complete or does not exist, as the port requires.
 
 import { digestOf } from '../support/digest.ts';
 import { Fault, InvalidInput } from '../support/fault.ts';
@@ -85,7 +85,7 @@ function readS3Options(given: S3ArchiveOptions): S3ArchiveOptions {
   }
   for (const name of ['accessKeyId', 'secretAccessKey', 'sessionToken'] as const) {
     const isLeftOut = name === 'sessionToken' && options[name] === undefined;
-    // Never shown, whatever it is.
+    // Secrets: never print these values.
     if (!isLeftOut && (typeof options[name] !== 'string' || options[name] === '')) {
       throw new InvalidInput(`${what}: ${name} is missing, or is no text.`);
     }
@@ -122,7 +122,7 @@ interface Answered {
   text(): string;
 }
 
-/** The whole answer within the time. */
+/** Returns the whole response within the time limit. */
 async function ask(at: Bucket, path: string, init: RequestInit): Promise<Answered> {
   if (!isArchivePath(path)) {
     throw new InvalidInput(`${JSON.stringify(path)} is no path of an archive.`);
@@ -133,7 +133,8 @@ async function ask(at: Bucket, path: string, init: RequestInit): Promise<Answere
   );
   try {
     const signed = await at.client.sign(`${at.root}/${path}`, init);
-    // `fetch` keeps this signal. It would not keep one inside `signed`: garbage collection cuts that link.
+    // `fetch` keeps this signal. It would not keep one inside `signed`: garbage collection cuts
+    // that link.
     const response = await fetch(signed, { signal: aborter.signal });
     const bytes = new Uint8Array(await response.arrayBuffer());
     return { status: response.status, bytes, text: () => Buffer.from(bytes).toString() };
@@ -142,7 +143,7 @@ async function ask(at: Bucket, path: string, init: RequestInit): Promise<Answere
     if (!aborter.signal.aborted && !isOfNetwork(cause)) {
       throw new Fault('archive-refused', `${path} cannot be sent: ${thrownText(cause)}`, { cause });
     }
-    // What `fetch` throws says only that it failed.
+    // The error of `fetch` itself names no cause.
     const why = thrownText((reason as { readonly cause?: unknown }).cause ?? reason);
     throw new ArchiveUnavailable(
       `The archive at ${at.root} did not answer: ${why}. Check the URL and that the storage runs.`,
@@ -155,17 +156,20 @@ async function ask(at: Bucket, path: string, init: RequestInit): Promise<Answere
 
 const SAID_MAX = 300;
 
-/** Workers choose the types of attachments; a header takes only some characters. */
+/** Workers choose the types of attachments, and a header allows only some characters. */
 function headerType(type: string): string {
   return /^[ -~]+$/.test(type) ? type : 'application/octet-stream';
 }
 
-/** What never left says something of this document only; `fetch` names the cause of what did. */
+/** A request that never left concerns only this document. For others, `fetch` sets a cause. */
 function isOfNetwork(fault: unknown): boolean {
   return (fault as { readonly cause?: unknown } | undefined)?.cause !== undefined;
 }
 
-/** Statuses that say something of the storage, not of one document: others are tried all the same. */
+/**
+ * Statuses that concern the storage, not one document. With others, the archive still tries the
+ * next documents.
+ */
 function isAwayBy(status: number): boolean {
   return status >= 500 || [401, 403, 404, 408, 429].includes(status);
 }
