@@ -1,5 +1,6 @@
-// holdfast/observe: recording what leases do, checking such records, and advice from them. Adapters for
-// metrics and traces have entry points of their own, so that nobody needs a package they do not use.
+// holdfast/observe: records what leases do, checks such records, and gives advice from them.
+// Adapters for metrics and traces have their own entry points, so that you install only the
+// packages you use.
 
 export type { MissingEvidence } from './advisor/advise.ts';
 export {

@@ -1,5 +1,5 @@
 // The metrics of leases: one table for both adapters, the guide and the dashboard. Labels have few
-// values; keys and sessions are never among them, since there is no end of those.
+// values. Keys and sessions are never labels, because their number is unlimited.
 
 import type { LeaseReport, OperationReport } from '../lease/observer.ts';
 
@@ -105,14 +105,14 @@ export const METRICS = {
 
 export type MetricName = keyof typeof METRICS;
 
-/** Adds to a counter, sets a gauge, or is one more value of a histogram. */
+/** Adds to a counter, sets a gauge, or adds a value to a histogram. */
 export type Measure = (
   name: MetricName,
   value: number,
   labels?: Readonly<Record<string, string>>,
 ) => void;
 
-/** All that a report changes. */
+/** Applies all changes of a report to the metrics. */
 export function measureReport(report: LeaseReport, measure: Measure): void {
   switch (report.kind) {
     case 'operation':

@@ -1,5 +1,5 @@
-// Several observers where one is asked for. Each is told everything; what one throws does not reach
-// the others, nor the library (O-4).
+// Combines several observers into one. Each gets every report. An error of one reaches neither the
+// others nor the library (O-4).
 
 import { callSafely, type LeaseObserver, type LeaseReport } from '../lease/observer.ts';
 import { InvalidInput } from '../support/fault.ts';

@@ -1,6 +1,6 @@
-// holdfast/observe/opentelemetry: what the library reports, as metrics of a meter and, when a tracer is
-// given, one span for each call to the store. Names are those of the Prometheus adapter without their
-// suffixes, with dots: `holdfast.lease.operations`.
+// holdfast/observe/opentelemetry: turns the library's reports into metrics of a meter. With a
+// tracer, it also creates one span per call to the store. Names are those of the Prometheus adapter
+// without their suffixes, with dots: `holdfast.lease.operations`.
 
 import {
   type Attributes,
@@ -75,7 +75,7 @@ function instrument(
 
 const NOT_WELL: ReadonlySet<string> = new Set(['unknown', 'unavailable']);
 
-/** Reports come after the fact, so that the span is made whole, with the times it had. */
+/** Reports come after the fact, so the span is created complete, with its original times. */
 function operationSpan(
   tracer: Tracer | undefined,
   report: OperationReport & { readonly at: number },
@@ -102,9 +102,9 @@ function operationSpan(
   span.end(report.at);
 }
 
-// What the engine reports of executions, as spans and metrics: a span for each attempt of a step and one for each
-// claim, both in the trace that the execution was submitted in. Reports come after the fact, so that a span is
-// made whole, with the times it had.
+// Turns the engine's reports of executions into spans and metrics: one span per attempt of a step
+// and one per claim, both in the trace of the submit. Reports come after the fact, so a span is
+// created complete, with its original times.
 
 export interface ExecutionTelemetryOptions {
   readonly meter: Meter;
@@ -195,7 +195,7 @@ function executionSpan(
 
 const TRACEPARENT = /^[0-9a-f]{2}-([0-9a-f]{32})-([0-9a-f]{16})-([0-9a-f]{2})/;
 
-/** A trace of its own where there is none. */
+/** Starts a new trace if there is none. */
 function contextOf(traceparent: string | undefined): Context {
   const [, traceId, spanId, flags = '00'] = TRACEPARENT.exec(traceparent ?? '') ?? [];
   if (traceId === undefined || spanId === undefined) return ROOT_CONTEXT;

@@ -1,5 +1,6 @@
-// holdfast/observe/prometheus: what the library reports, as metrics in a registry of prom-client. The
-// names are stable; docs/guide/observe.md lists them and the Grafana dashboard uses exactly these.
+// holdfast/observe/prometheus: turns the library's reports into metrics in a prom-client registry.
+// The names are stable; docs/guide/observe.md lists them and the Grafana dashboard uses exactly
+// these.
 
 import { Counter, Gauge, Histogram, type Registry } from 'prom-client';
 import { type ExecutionObserver, howLeft, isLeaving } from '../execution/report.ts';
@@ -59,7 +60,7 @@ function registryOf(what: string, options: PrometheusOptions): Registry {
   throw new InvalidInput(`${what}: registry is missing; pass a Registry of prom-client.`);
 }
 
-// What a worker does with executions, as metrics in a registry of prom-client.
+// Metrics of a worker's executions, in a prom-client registry.
 
 const EXECUTION_BUCKETS = [0.001, 0.005, 0.025, 0.1, 0.5, 1, 5, 30, 60, 300, 1_800, 3_600];
 

@@ -1,5 +1,5 @@
-// The advisor: from what was recorded and what is wanted to ttl, heartbeat, grace and checkpoint
-// interval, with what they would lead to and how sure that is; or what is missing to say so.
+// The advisor. From recorded logs and goals, it derives ttl, heartbeat, grace and checkpoint
+// interval. It adds the predicted results and their confidence, or reports the missing evidence.
 
 import { BEATS_PER_TTL } from '../../lease/session.ts';
 import { type Candidate, type Constraint, type Found, judge, search } from './candidate.ts';
@@ -55,7 +55,7 @@ export function advise(observations: Observations, wanted: Goals): Advice {
   return adviseOn({ model: modelOf(observations), current: observations.current, goals });
 }
 
-/** On what is known, wherever it is known from. */
+/** Advises on a model, whatever its source. */
 function adviseOn({
   model,
   current,
@@ -111,7 +111,7 @@ function recommend(choice: Choice): Recommendation {
   };
 }
 
-/** A tenth cheaper, and cheaper at both ends of what is uncertain. */
+/** Returns true if the change is a tenth cheaper, and cheaper at both ends of the uncertainty. */
 function isWorthwhile({ model, goals, current, found }: Choice, gainShare: number): boolean {
   if (gainShare <= REGRET_MAX || sameSettings(current.settings, found.best.settings)) return false;
   return (['low', 'high'] as const).every((end) => {
@@ -129,7 +129,7 @@ function atEnd(model: LeaseModel, end: 'low' | 'high'): LeaseModel {
   return { ...model, failure: at(model.failure), crashesPerHour: at(model.crashesPerHour) };
 }
 
-/** So far below its limit that it does not matter how far. */
+/** So far below its limit that the exact value does not matter. */
 const NEGLIGIBLE_SHARE = 0.01;
 
 function confidenceIn({ model, goals }: Choice, chosen: Candidate): 'high' | 'medium' {
@@ -139,8 +139,8 @@ function confidenceIn({ model, goals }: Choice, chosen: Candidate): 'high' | 'me
   return isKnown && spreadOf(model.crashesPerHour) <= SPREAD_MAX ? 'high' : 'medium';
 }
 
-// A world that somebody describes instead of having recorded it: rates that are taken as they are given, so that
-// nothing is uncertain but whether they are right.
+// A described world instead of a recorded one. The rates are taken as given, so the only
+// uncertainty is their correctness.
 
 export interface Assumptions {
   /** What sessions are opened with now. */
@@ -161,7 +161,7 @@ export interface Assumptions {
 const HOURS_PER_DAY = 24;
 const HOURS_PER_MONTH = 730;
 const DRIFT_PPM = 500;
-/** Where a normal law has its 99.9th percentile, in standard deviations. */
+/** The 99.9th percentile of a normal distribution, in standard deviations. */
 const TAIL_DEVIATIONS = 3.09;
 
 export function adviseAssuming(assumed: Assumptions, wanted: Goals): Advice {
@@ -181,7 +181,7 @@ export function assumedModel(assumed: Assumptions): LeaseModel {
     roundTripMs,
     roundTripTailMs,
     roundTripVarianceMs2: ((roundTripTailMs - roundTripMs) / TAIL_DEVIATIONS) ** 2,
-    // A try that has no answer ends with its time limit, which grows with the ttl.
+    // A try without an answer ends at its time limit, which grows with the ttl.
     failedTripMs: (wanted) => Math.max(roundTripMs, (roundTripTailMs * wanted) / ttlMs),
     pauses: new AssumedPauses(assumed.pausesPerDay / HOURS_PER_DAY, assumed.pauseMs),
     crashes: Number.POSITIVE_INFINITY,
@@ -195,7 +195,7 @@ export function assumedModel(assumed: Assumptions): LeaseModel {
   };
 }
 
-/** Exponential: the law that knows a mean and nothing else. */
+/** Exponential: the distribution that assumes only a mean. */
 class AssumedPauses implements PauseRates {
   readonly count: number = Number.POSITIVE_INFINITY;
   readonly tail: PauseRates['tail'];
@@ -222,9 +222,9 @@ class AssumedPauses implements PauseRates {
   }
 }
 
-// Is there enough to advise on? A number whose interval is wide is only a gap when the advice depends
-// on it: the choice is made again at both ends, and what the choice at hand would cost there is
-// compared with the best that could be had.
+// Decides if there is enough evidence. A wide interval matters only if the advice depends on it. So
+// the choice is made again at both ends, and the cost of the current choice there is compared with
+// the best one.
 
 export interface MissingEvidence {
   readonly what: 'settings' | 'renewals' | 'crashes' | 'pauses' | 'checkpoints';
@@ -235,10 +235,10 @@ export interface MissingEvidence {
 }
 
 const RENEWALS_MIN = 500;
-/** A choice that costs no more than this above the best is as good as it. */
+/** A choice that costs no more than this above the best counts as equally good. */
 const REGRET_MAX = 0.1;
 
-/** Without these nothing can be said. */
+/** The evidence without which no advice is possible. */
 function missingAtAll(model: LeaseModel, hasSettings: boolean): readonly MissingEvidence[] {
   const missing: MissingEvidence[] = [];
   if (!hasSettings) {
@@ -267,7 +267,7 @@ function missingAtAll(model: LeaseModel, hasSettings: boolean): readonly Missing
   return missing;
 }
 
-/** What is known too vaguely for this choice; `model` at either end of what is uncertain. */
+/** The evidence that is too vague for this choice, judged at both ends of the uncertainty. */
 function missingFor(
   model: LeaseModel,
   goals: Goals,
@@ -276,14 +276,14 @@ function missingFor(
   return [...missingCrashes(model, goals, chosen), ...missingPauses(model, goals, chosen)];
 }
 
-/** Whether goals that seem to conflict do so only because of pauses that nobody has seen. */
+/** Checks if goals conflict only because of pauses that were never observed. */
 function missingInConflict(model: LeaseModel, goals: Goals): readonly MissingEvidence[] {
   if (model.pauses.count >= TAIL_MIN) return [];
   const found = search({ ...model, pauses: model.pauses.atLeast() }, goals);
   return found.kind === 'found' ? [pausesNeeded(model, goals)] : [];
 }
 
-/** Too few pauses for a law: then only the time watched says that longer ones are rare enough. */
+/** With too few pauses for a distribution, only the observed time bounds the longer ones. */
 function missingPauses(
   model: LeaseModel,
   goals: Goals,
@@ -330,7 +330,7 @@ function missingCrashes(
   ];
 }
 
-/** By how much this choice is dearer than the best, if the world is like this model. */
+/** The additional cost of this choice over the best one, under this model. */
 function regretOf(model: LeaseModel, goals: Goals, chosen: LeaseSettings): number {
   const found = search(model, goals);
   if (found.kind === 'conflict') return 0;

@@ -1,4 +1,4 @@
-// One choice of settings with what it costs and which limits it breaks.
+// One choice of settings, with its cost and the limits that it breaks.
 
 import { RETRIES_PER_TTL } from '../../lease/session.ts';
 import type { Goals } from './goals.ts';
@@ -27,7 +27,7 @@ const ATTEMPTS_MIN = 3;
 const PAUSE_SHARE = 1e-4;
 const CHECKPOINT_MS = { min: 100, max: HOUR_MS } as const;
 
-/** The settings that go with a ttl: the rest follows from it in closed form. */
+/** Derives the settings for a ttl. The others follow from it in closed form. */
 function candidate(
   model: LeaseModel,
   goals: Goals,
@@ -45,8 +45,8 @@ function candidate(
 }
 
 /**
- * Long enough for work to stop after the lapse and for one rejoin to come through, and no longer: what
- * goes into the grace is taken from the authority.
+ * Long enough for work to stop after the lapse and for one rejoin to succeed, and no longer: the
+ * grace reduces the authority.
  */
 function graceFor(model: LeaseModel, ttlMs: number): number {
   const rejoin = ttlMs / RETRIES_PER_TTL + 2 * model.roundTripTailMs;
@@ -54,7 +54,7 @@ function graceFor(model: LeaseModel, ttlMs: number): number {
   return Math.round(Math.min(needed, ttlMs / 2));
 }
 
-/** Losses count however they come about: crashes and false ones alike. */
+/** All losses count alike, crashes and false ones. */
 function checkpointFor(
   model: LeaseModel,
   goals: Goals,
@@ -67,7 +67,7 @@ function checkpointFor(
     predicted.falseLossesPer1000LeaseDays.mean + predicted.crashesPer1000LeaseDays.mean;
   const lossesPerMs = per1000Days / (24_000 * HOUR_MS);
   const { storeWrite, reworkSecond } = goals.prices;
-  // Saving costs the holder its time, at the price of work, and the store one write.
+  // A checkpoint costs the holder time, at the price of work, and the store one write.
   const costMs = checkpointCostMs + (1_000 * storeWrite) / reworkSecond;
   const interval = dalyInterval(costMs, lossesPerMs);
   return Math.round(Math.min(Math.max(interval, CHECKPOINT_MS.min), CHECKPOINT_MS.max));
@@ -123,17 +123,17 @@ function brokenBy(
   return broken;
 }
 
-// The cheapest settings that keep every limit, by looking at all of them: a few hundred candidates.
+// Finds the cheapest settings that keep every limit by trying all candidates, a few hundred.
 
 export type Found =
   | {
       readonly kind: 'found';
       readonly best: Candidate;
-      /** The limit without which something cheaper could be had; absent when the prices decide. */
+      /** The limit without which a cheaper choice would exist. Absent if the prices decide. */
       readonly binding: Constraint | undefined;
       readonly all: readonly Candidate[];
     }
-  /** No settings keep all limits: the longest ttl breaks some, every shorter one others. */
+  /** No settings keep all limits: the longest ttl breaks some, every shorter one breaks others. */
   | {
       readonly kind: 'conflict';
       readonly between: readonly Constraint[];
@@ -151,7 +151,10 @@ export function search(model: LeaseModel, goals: Goals): Found {
   return { kind: 'found', best, binding: bindingOf(all, best), all };
 }
 
-/** From least to most in steps of eight percent, each rounded to two digits. */
+/**
+ * Builds the grid from the least to the greatest ttl in steps of eight percent, each rounded to two
+ * digits.
+ */
 function ttlGrid({ ttlMsMin, ttlMsMax }: Goals): readonly number[] {
   const grid = new Set<number>();
   for (let ttlMs = ttlMsMin; ttlMs < ttlMsMax; ttlMs *= TTL_STEP) {
@@ -167,7 +170,7 @@ function cheapest(candidates: readonly Candidate[]): Candidate | undefined {
   return best;
 }
 
-/** Which one limit, if it were lifted, would let the most be saved. */
+/** Returns the one limit whose removal would save the most. */
 function bindingOf(all: readonly Candidate[], best: Candidate): Constraint | undefined {
   const saving = new Map<Constraint, number>();
   for (const { broken, cost } of all) {
@@ -179,7 +182,7 @@ function bindingOf(all: readonly Candidate[], best: Candidate): Constraint | und
   return most?.[0];
 }
 
-/** The limits broken by the candidates that break the fewest. */
+/** Returns the limits that the candidates with the fewest violations break. */
 function conflictOf(all: readonly Candidate[]): readonly Constraint[] {
   const fewest = Math.min(...all.map(({ broken }) => broken.length));
   return [

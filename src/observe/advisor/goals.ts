@@ -1,5 +1,5 @@
-// What somebody wants from their leases: prices for what goes wrong, and limits that no price buys.
-// The presets are a start; every number can be replaced.
+// The user's goals: prices for failures, and limits that no price can buy off. The presets are a
+// start; you can replace every number.
 
 import { InvalidInput } from '../../support/fault.ts';
 import { nearestName, rejectUnknownOptions, shown } from '../../support/options.ts';
@@ -75,7 +75,7 @@ export function goalsOf(preset: string, changes: Partial<Goals> = {}): Goals {
   return checkedGoals({ ...goals, ...changes });
 }
 
-/** Goals that cannot be meant are refused with their name; a search for them would not end, or lie. */
+/** Refuses impossible goals by name. A search for them would not end, or return a wrong result. */
 export function checkedGoals(goals: Goals): Goals {
   rejectUnknownOptions('goals', goals, Object.keys(PRESETS.batch));
   rejectUnknownOptions('prices', goals.prices, Object.keys(PRESETS.batch.prices));
@@ -93,12 +93,12 @@ export function checkedGoals(goals: Goals): Goals {
   if (!Array.isArray(goals.beatsPerTtl) || goals.beatsPerTtl.length === 0) {
     throw new InvalidInput('beatsPerTtl must be a list of at least one number.');
   }
-  // One a ttl comes too late, and more than are tried again after a failure make no sense.
+  // One heartbeat per ttl comes too late. More than the number of retries makes no sense.
   for (const beats of goals.beatsPerTtl) within('beatsPerTtl', beats, { above: 1, max: 20 });
   return goals;
 }
 
-/** What a store may be set to at all. */
+/** The range that a store allows. */
 const TTL_MS = { min: 10, max: 604_800_000 } as const;
 
 function within(

@@ -1,5 +1,5 @@
-// Lengths of time by size, in buckets that grow by two percent: any quantile within one percent of
-// its value, in bounded space, and two of them can be added up.
+// A histogram of durations, in buckets that grow by two percent. Any quantile is within one percent
+// of its value, the space is bounded, and two histograms can be merged.
 
 const GROWTH = 1.02;
 const SMALLEST = 0.001;

@@ -1,4 +1,4 @@
-// The numbers that predictions are made from: measured, each with how sure it is.
+// The measured numbers behind predictions, each with its uncertainty.
 
 import { Histogram } from './histogram.ts';
 import type { Observations, RecordedSession } from './observations.ts';
@@ -33,7 +33,7 @@ export function modelOf(observations: Observations): LeaseModel {
   const failed = merged(sessions, (session) => session.failedLatency);
   const answered = total(sessions, (session) => session.answered);
   const rows = sessions.flatMap((session) => session.failures);
-  // The first try of each renewal counts: in an outage the others fail because the first did.
+  // Only the first try of each renewal counts: in an outage, the others fail because the first did.
   const failure = capped(estimateRate(rows.length, Math.max(1, answered)));
   const outage = outageTries(failure.mean, answered);
   const outages = rows.filter((row) => row.tries >= outage).map((row) => row.lastedMs);
@@ -68,7 +68,7 @@ export function modelOf(observations: Observations): LeaseModel {
   };
 }
 
-/** A row of failures this long is not chance in so many renewals: the store was away. */
+/** So many failures in a row are not chance among this many renewals: the store was unavailable. */
 function outageTries(failure: number, renewals: number): number {
   const chance = 0.01 / Math.max(1, renewals);
   return Math.max(3, Math.ceil(Math.log(chance) / Math.log(failure)));
@@ -99,7 +99,7 @@ function merged(
   return all;
 }
 
-// What can be set, and what follows from it the way this library counts.
+// The settings, and the values that the library derives from them.
 
 /** What a session lives by. `checkpointMs` is the work between two checkpoints. */
 export interface LeaseSettings {
@@ -114,7 +114,10 @@ export function defaultGuardMs(ttlMs: number): number {
   return Math.max(5, Math.floor(ttlMs / 100));
 }
 
-/** How long the holder may act after a renewal left: grace, drift and guard taken off (C-3, G-1). */
+/**
+ * The time for which the holder may act after it sent a renewal: the ttl less grace, drift and
+ * guard (C-3, G-1).
+ */
 export function authorityUnder(settings: LeaseSettings, driftPpm: number): number {
   const rho = driftPpm / 1_000_000;
   const granted = settings.ttlMs - settings.graceMs;

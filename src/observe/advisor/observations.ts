@@ -1,5 +1,5 @@
-// What lease logs say about how a fleet lives: renewals, pauses, losses, takeovers, checkpoints.
-// Reports of one session are looked at together; the store's events say how each of them ended.
+// Statistics of a fleet from its lease logs: renewals, pauses, losses, takeovers, checkpoints.
+// Reports are grouped by session, and the store's events show how each session ended.
 
 import type { LeaseEvent } from '../../lease/event.ts';
 import type { LeaseReport, OperationReport, SettingsReport } from '../../lease/observer.ts';
@@ -68,7 +68,7 @@ export class ObservationCollector {
 
   add(entry: LogEntry): void {
     if (entry.kind === 'report') this.#addReport(entry.report);
-    // How what was open then ended, and when, is not known.
+    // The ends of the open terms are unknown after a gap.
     if (entry.kind === 'missed') {
       this.#terms.clear();
       this.#expiredAt.clear();
@@ -133,8 +133,8 @@ export class ObservationCollector {
       0,
     );
     const takeoverDelay = new Histogram();
-    // Whoever came later says nothing about how soon the key could be had. Logs come in any order, so
-    // that who waited is known only now.
+    // A later acquire does not show how soon the key was available. Logs come in any order, so the
+    // waiters are known only now.
     for (const { waiter, delayMs } of this.#takeovers) {
       if (this.#waitedFor.has(waiter)) takeoverDelay.add(delayMs);
     }
@@ -177,7 +177,7 @@ export class ObservationCollector {
   }
 }
 
-/** The settings that most of the recorded time was lived under. */
+/** The settings under which sessions spent most of the recorded time. */
 function currentSettings(
   sessions: readonly RecordedSession[],
   sinceCheckpoint: Histogram,
@@ -199,8 +199,8 @@ function currentSettings(
   return { ttlMs, heartbeatMs, graceMs, guardMs, driftPpm, ...present({ checkpointMs }) };
 }
 
-// One session's reports, added up. Renewals are looked at as gaps: from the sending of one that was
-// answered to the answer of the next, whatever came in between.
+// Aggregates the reports of one session. A renewal is a gap: from sending one answered heartbeat to
+// the answer of the next, whatever came in between.
 
 export interface Renewal {
   /** From the sending of the last good heartbeat to the answer of this one. */
@@ -244,7 +244,7 @@ export interface RecordedSession {
   readonly savedAt: number | undefined;
 }
 
-/** Less than this is the ordinary unevenness of timers. */
+/** Shorter pauses are normal timer jitter. */
 export const PAUSE_MS_MIN = 20;
 
 type Adding<Record> = {
@@ -290,7 +290,8 @@ class SessionTally {
   #addPause(report: OperationReport): void {
     const seen = report.loopLagMs + report.suspendedMs;
     if (seen < PAUSE_MS_MIN) return;
-    // A pause begins between two looks at the loop: half of that was not seen.
+    // A pause starts between two measurements of the loop, so on average half an interval of it is
+    // missing.
     const pause = seen + (this.recorded.settings?.lagEveryMs ?? 0) / 2;
     this.recorded.pauses.push(pause);
     this.#pauseMs = Math.max(this.#pauseMs, pause);

@@ -1,19 +1,20 @@
-// How often a holder stops for longer than x: busy loops, stopped processes, suspended machines,
-// stores that are away. Up to what was seen often the counts speak; beyond that a generalised Pareto
-// tail is fitted above a high threshold, and when there is too little for that, the one-sided
-// Chebyshev (Cantelli) bound takes its place, which holds for every law with that mean and variance.
-// A few pauses say little about their variance, and none says nothing: then it is taken to be that of
-// pauses as long as could be overlooked, and the interval stays as wide as the time watched makes it.
+// The rate at which a holder pauses for longer than x: busy loops, stopped processes, suspended
+// machines, unavailable stores. For frequent lengths it uses the counts. Beyond that, it fits a
+// generalised Pareto tail above a high threshold. With too few pauses for a fit, it uses the
+// one-sided Chebyshev (Cantelli) bound, which holds for every distribution with that mean and
+// variance. A few pauses show little about their variance, and none show nothing. Then it assumes
+// the variance of the longest pauses that could be overlooked, and the interval stays as wide as
+// the observed time makes it.
 
 import { PAUSE_MS_MIN } from './observations.ts';
 import { type Estimate, estimateRate, exactly } from './rate.ts';
 
 const TAIL_SHARE = 0.05;
-/** With fewer than these, what is longer than all of them is a guess. */
+/** With fewer pauses than this, anything longer than all of them is a guess. */
 export const TAIL_MIN = 20;
-/** So many longer ones were seen that no law is needed. */
+/** With this many longer pauses, the counts suffice without a distribution. */
 const COUNT_ENOUGH = 10;
-/** With few points the shape is pulled towards this: a little heavier than exponential. */
+/** With few points, the shape is pulled towards this value, a little heavier than exponential. */
 const USUAL_SHAPE = { value: 0.1, weight: 20 } as const;
 
 export interface Tail {
@@ -65,7 +66,8 @@ export class PauseLaw implements PauseRates {
     if (x <= tail.threshold || seen >= COUNT_ENOUGH) return counted;
     const above = estimateRate(this.#countAbove(tail.threshold), this.observedHours);
     const share = tail.survival(x) / Math.max(tail.survival(tail.threshold), Number.MIN_VALUE);
-    // What was never seen in all that time bounds it from above as well; without a law nothing else does.
+    // The counts also give an upper bound, because longer pauses never occurred in that time.
+    // Without a distribution, it is the only one.
     const fitted = above.high * (tail.survivalMost?.(x) ?? Number.POSITIVE_INFINITY) * 2;
     return {
       mean: above.mean * share,
@@ -127,7 +129,7 @@ export function fitTail(sorted: readonly number[]): Tail {
   return pareto(threshold, excess) ?? cantelli(sorted);
 }
 
-/** By probability-weighted moments (Hosking and Wallis), which stay calm with few points. */
+/** Fits by probability-weighted moments (Hosking and Wallis), which stay stable with few points. */
 function pareto(threshold: number, excess: readonly number[]): Tail | undefined {
   const count = excess.length;
   const first = excess.reduce((total, value) => total + value, 0) / count;
@@ -144,7 +146,7 @@ function pareto(threshold: number, excess: readonly number[]): Tail | undefined 
     if (Math.abs(shape) < 1e-6) return Math.exp(-y);
     return Math.max(0, 1 + shape * y) ** (-1 / shape);
   };
-  // A law that was fitted with an end does not prove that there is one.
+  // A fitted distribution with an upper end does not prove that there is one.
   const survivalMost = (x: number): number =>
     Math.max(survival(x), Math.exp(-Math.max(0, x - threshold) / first));
   return { kind: 'pareto', threshold, survival, survivalMost };
@@ -155,7 +157,7 @@ function cantelli(sorted: readonly number[]): Tail {
   const spread =
     sorted.reduce((total, value) => total + (value - mean) ** 2, 0) /
     Math.max(1, sorted.length - 1);
-  // Pauses that happen to be alike do not make a longer one impossible.
+  // Pauses that happen to be equal do not make a longer one impossible.
   const variance = Math.max(spread, mean ** 2 / sorted.length);
   return {
     kind: 'cantelli',

@@ -1,4 +1,4 @@
-// What would happen under given settings, from what was measured.
+// Predicts the results of given settings from measurements.
 
 import { RETRIES_PER_TTL } from '../../lease/session.ts';
 import { authorityUnder, type LeaseModel, type LeaseSettings } from './model.ts';
@@ -55,7 +55,7 @@ export function predict(
   };
 }
 
-/** Losses of a live holder per hour that a lease is held. */
+/** Losses of a live holder, per hour that a lease is held. */
 function lossesPerHour(model: LeaseModel, holding: Renewing): Estimate {
   return sum(lossesByLostHeartbeats(holding, model.failure), lossesByPauses(holding, model.pauses));
 }
@@ -70,27 +70,30 @@ export function renewing(model: LeaseModel, settings: LeaseSettings, lastsMs: nu
   };
 }
 
-/** The share of an hour's pauses that a heartbeat period may meet: for the constraint on pauses. */
+/**
+ * The length of the pause that affects this share of heartbeat periods, for the constraint on
+ * pauses.
+ */
 export function pauseAt(model: LeaseModel, settings: LeaseSettings, share: number): number {
   const perHour = (share * HOUR_MS) / (settings.heartbeatMs + model.roundTripMs);
   return model.pauses.lengthAt(perHour);
 }
 
-// How long a key of a dead holder stays without one. A holder dies at any moment between two
-// heartbeats, so its session has between ttl − heartbeat and ttl left; then a waiter has to notice
-// and to ask. Waiters of this library are told when the key will be free and ask at that moment;
-// `pollMs` is for those that only look every so often.
+// The time for which a dead holder's key has no holder. A holder dies at any moment between two
+// heartbeats, so its session has between ttl − heartbeat and ttl left. Then a waiter has to notice
+// and acquire. Waiters of this library know when the key will be free and acquire at that moment.
+// `pollMs` is for waiters that only poll.
 
 interface DetectionInput {
   readonly ttlMs: number;
-  /** From one renewal reaching the store to the next. */
+  /** The time between two renewals that reach the store. */
   readonly periodMs: number;
   readonly pollMs: number;
-  /** From the first try after the expiry to the grant. */
+  /** The time from the first try after the expiry to the grant. */
   readonly delayMs: number;
 }
 
-/** `share` of all takeovers are done after this long. */
+/** The time within which `share` of all takeovers are done. */
 export function takeoverQuantile(input: DetectionInput, share: number): number {
   const { ttlMs, periodMs, pollMs, delayMs } = input;
   return ttlMs - periodMs + delayMs + uniformSumQuantile(periodMs, pollMs, share);
@@ -110,22 +113,22 @@ export function uniformSumQuantile(a: number, b: number, share: number): number 
   return long * share + short / 2;
 }
 
-// How often a holder that is alive and well loses its lease: because its heartbeats got lost, or
-// because it stood still for longer than its slack.
+// The rate at which a healthy holder loses its lease: its heartbeats got lost, or it paused for
+// longer than its slack.
 
 interface Renewing {
-  /** How long one renewal lasts: authority for a lapse, the ttl for a loss. */
+  /** The duration of one renewal: authority for a lapse, the ttl for a loss. */
   readonly lastsMs: number;
   /** From an answer to the next heartbeat. */
   readonly heartbeatMs: number;
-  /** From a try that failed to the next one. */
+  /** From a failed try to the next one. */
   readonly retryMs: number;
-  /** From a request to its answer, and to knowing that there will be none. */
+  /** From a request to its answer, and to the knowledge that there will be none. */
   readonly roundTripMs: number;
   readonly failedTripMs: number;
 }
 
-/** How many tries of one renewal can be answered in time. */
+/** The number of tries of one renewal that can get an answer in time. */
 export function attemptsThatFit(renewing: Renewing): number {
   const { lastsMs, heartbeatMs, retryMs, roundTripMs, failedTripMs } = renewing;
   const afterFirst = lastsMs - heartbeatMs - roundTripMs;
@@ -133,7 +136,7 @@ export function attemptsThatFit(renewing: Renewing): number {
   return 1 + Math.floor(afterFirst / (retryMs + failedTripMs));
 }
 
-/** Mean time between losses when each try fails on its own with this probability. */
+/** The mean time between losses if each try fails independently with this probability. */
 export function meanTimeBetweenLosses(renewing: Renewing, failure: number): number {
   const { heartbeatMs, retryMs, failedTripMs } = renewing;
   const attempts = attemptsThatFit(renewing);
@@ -148,7 +151,10 @@ export function meanTimeBetweenLosses(renewing: Renewing, failure: number): numb
 const JITTER = 0.1;
 const JITTER_POINTS = 41;
 
-/** The same per hour, averaged over the jitter of the heartbeat, which decides how many tries fit. */
+/**
+ * The same rate per hour, averaged over the jitter of the heartbeat, which decides how many tries
+ * fit.
+ */
 function lossesByLostHeartbeats(renewing: Renewing, failure: Estimate): Estimate {
   const at = (probability: number): number => {
     let total = 0;
@@ -165,8 +171,8 @@ function lossesByLostHeartbeats(renewing: Renewing, failure: Estimate): Estimate
 const SLACK_POINTS = 33;
 
 /**
- * A pause begins at any moment between two renewals, so its slack is uniform between what is left just
- * before the next one is sent and what is left just after one was answered.
+ * A pause starts at any moment between two renewals. So its slack is uniform between the time left
+ * just before the next renewal is sent and just after one was answered.
  */
 export function lossesByPauses(renewing: Renewing, pauses: Pick<PauseRates, 'perHour'>): Estimate {
   const { lastsMs, heartbeatMs, roundTripMs } = renewing;
@@ -185,9 +191,9 @@ export function lossesByPauses(renewing: Renewing, pauses: Pick<PauseRates, 'per
   return scaled(total, 1 / SLACK_POINTS);
 }
 
-// The longest heartbeat that reaches a quality of detection, after Chen, Toueg and Aguilera: given a
-// bound on the detection time, a least time between mistakes, a most length of a mistake, the share of
-// heartbeats that get lost and the variance of their delay.
+// The longest heartbeat that reaches a quality of detection, after Chen, Toueg and Aguilera. The
+// inputs are a bound on the detection time, the least time between mistakes, the greatest length of
+// a mistake, the share of lost heartbeats and the variance of their delay.
 
 interface Quality {
   readonly detectionMs: number;
@@ -197,12 +203,12 @@ interface Quality {
   readonly delayVarianceMs2: number;
 }
 
-/** Zero when no heartbeat is frequent enough. */
+/** Returns zero if no heartbeat is frequent enough. */
 export function longestHeartbeat(quality: Quality): number {
   const { detectionMs, mistakeMs, lossProbability, delayVarianceMs2, betweenMistakesMs } = quality;
   const gamma = ((1 - lossProbability) * detectionMs ** 2) / (delayVarianceMs2 + detectionMs ** 2);
   const most = Math.min(gamma * mistakeMs, detectionMs);
-  // It is not monotonic at the places where one heartbeat less fits: walk down in small steps.
+  // The function is not monotonic where one heartbeat less fits, so walk down in small steps.
   const step = most / 2_000;
   for (let heartbeat = most; heartbeat > step; heartbeat -= step) {
     if (betweenMistakes(quality, heartbeat) >= betweenMistakesMs) return heartbeat;
@@ -222,8 +228,8 @@ export function betweenMistakes(quality: Quality, heartbeatMs: number): number {
   return product;
 }
 
-// How much work to do between two checkpoints: saving costs time, and what was not saved is done
-// again after a loss. Young's rule, Daly's refinement, and both for work that comes in steps.
+// The amount of work between two checkpoints: saving costs time, and unsaved work is done again
+// after a loss. Young's rule, Daly's refinement, and both for work in steps.
 
 /** √(2·C/λ), with what a second of saving and of work done twice are worth. */
 export function youngInterval(
@@ -259,8 +265,8 @@ export function shouldCheckpoint(sinceLastMs: number, intervalMs: number): boole
   return sinceLastMs >= intervalMs;
 }
 
-// A recorded log under other settings: every renewal that was recorded is lived through again, with the
-// pause and the failures it had, and asked whether the lease would have lapsed or been lost.
+// Replays a recorded log under other settings. Each recorded renewal happens again, with its pause
+// and its failures. The replay decides if the lease would have lapsed or been lost.
 
 export interface Replay {
   readonly renewals: number;
@@ -303,13 +309,13 @@ export function replay(observations: Observations, settings: LeaseSettings): Rep
   };
 }
 
-/** The gap lies anywhere between these with the same chance. */
+/** The gap is uniformly distributed between these two values. */
 interface Gap {
   readonly from: number;
   readonly to: number;
 }
 
-/** That many failures in a row are one outage, which lasts as long as it lasts. */
+/** This many failures in a row are one outage, whose length does not depend on the settings. */
 const OUTAGE_TRIES = 3;
 
 function gapUnder(settings: LeaseSettings, renewal: Renewal, wasHeartbeatMs: number): Gap {
@@ -321,7 +327,7 @@ function gapUnder(settings: LeaseSettings, renewal: Renewal, wasHeartbeatMs: num
   if (pauseMs === 0) return { from: least, to: least };
   const begunAt = gapMs - pauseMs - failingMs;
   if (begunAt <= wasHeartbeatMs) {
-    // It held the renewal up, so that when it had begun is known, as a share of the heartbeat.
+    // The pause delayed the renewal, so its start is known, as a share of the heartbeat.
     const share = Math.max(0, begunAt / wasHeartbeatMs);
     const gap = Math.max(least, share * heartbeatMs + pauseMs + failing);
     return { from: gap, to: gap };

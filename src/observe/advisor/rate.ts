@@ -1,5 +1,5 @@
-// A rate that was seen k times in t hours. With few events the number itself says little, so it
-// travels with the interval that it lies in nine times out of ten: the gamma posterior of k + ½.
+// A rate from k events in t hours. With few events, the number alone means little. So it comes with
+// its 90 % interval: the gamma posterior of k + ½.
 
 import { assert } from '../../support/assert.ts';
 
@@ -23,7 +23,7 @@ interface Interval {
 }
 
 const REMEMBERED_MAX = 1_000;
-/** A search asks for the same few numbers of events thousands of times. */
+/** A search asks for the same few event counts thousands of times. */
 const remembered: Map<number, Interval> = new Map();
 
 function intervalOf(events: number): Interval {
@@ -36,20 +36,20 @@ function intervalOf(events: number): Interval {
   return interval;
 }
 
-/** Wilson and Hilferty: the cube root of a gamma variable is nearly normal when there are many. */
+/** Wilson and Hilferty: with many events, the cube root of a gamma variable is nearly normal. */
 function cubeRoot(shape: number, side: 1 | -1): number {
   const spread = 1 / (9 * shape);
   return shape * (1 - spread + side * 1.6448536269514722 * Math.sqrt(spread)) ** 3;
 }
 
-/** Beyond this factor between the ends of an interval a number is no evidence. */
+/** If the ends of an interval differ by more than this factor, the number is no evidence. */
 export const SPREAD_MAX = 4;
 
 export function spreadOf({ low, high }: Estimate): number {
   return high === low ? 1 : high / low;
 }
 
-/** Events needed before the interval is narrow enough. */
+/** The number of events after which the interval is narrow enough. */
 export const EVENTS_ENOUGH = 6;
 
 export function exactly(value: number): Estimate {
@@ -68,7 +68,7 @@ export function sum(a: Estimate, b: Estimate): Estimate {
   return { mean: a.mean + b.mean, low: a.low + b.low, high: a.high + b.high };
 }
 
-// The gamma function and what belongs to it, as far as rates with few events need them.
+// The gamma function and related ones, as far as rates with few events need them.
 
 const LANCZOS: readonly number[] = [
   0.99999999999980993, 676.5203681218851, -1259.1392167224028, 771.32342877765313,
@@ -76,7 +76,7 @@ const LANCZOS: readonly number[] = [
   1.5056327351493116e-7,
 ];
 
-/** ln Γ(x) for x > 0; Lanczos' approximation, good to about 15 digits. */
+/** ln Γ(x) for x > 0: Lanczos' approximation, accurate to about 15 digits. */
 export function lnGamma(x: number): number {
   assert(x > 0, `lnGamma is for positive numbers, got ${x}`);
   if (x < 0.5) return Math.log(Math.PI / Math.sin(Math.PI * x)) - lnGamma(1 - x);
@@ -92,7 +92,7 @@ export function lnGamma(x: number): number {
 const STEPS_MAX = 1_000;
 const PRECISION = 1e-15;
 
-/** P(a, x): the share of a gamma distribution of shape a and scale 1 that lies below x. */
+/** P(a, x): the share of a gamma distribution with shape a and scale 1 that is below x. */
 export function gammaBelow(a: number, x: number): number {
   if (x <= 0) return 0;
   const front = Math.exp(a * Math.log(x) - x - lnGamma(a));

@@ -1,5 +1,5 @@
-// The trade-off as a picture: how fast keys are taken over against how often live holders lose theirs,
-// for every ttl that was looked at, with where one is and where one should be. One file, no script.
+// Draws the trade-off: takeover time against losses of live holders, for every considered ttl. It
+// marks the current and the recommended settings. The result is one SVG file without scripts.
 
 import type { Recommendation } from './advise.ts';
 import type { Candidate } from './candidate.ts';
@@ -12,7 +12,7 @@ const LEFT = 84;
 const RIGHT = 24;
 const TOP = 56;
 const BOTTOM = 64;
-/** Nobody has to tell one in a million lease-days from one in a billion. */
+/** Smaller loss rates are all drawn alike, because their difference does not matter. */
 const LOSSES_MIN = 0.01;
 
 interface Axis {
@@ -133,7 +133,7 @@ function mark(
   const y = style.y.at(losses(predicted));
   const anchor = x > (LEFT + WIDTH - RIGHT) / 2 ? 'end' : 'start';
   const textX = anchor === 'end' ? x - 10 : x + 10;
-  // One above the other, so that they can be read also where the points are close.
+  // Place the labels one above the other, so that they stay readable if the points are close.
   const textY = Math.max(y - 10 - 16 * style.row, TOP + 12 + 16 * style.row);
   return (
     `<circle cx="${x.toFixed(1)}" cy="${y.toFixed(1)}" r="6" fill="${style.colour}"/>` +

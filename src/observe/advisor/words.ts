@@ -1,4 +1,4 @@
-// The advice in sentences: what it follows from, what it trades, and what stands in the way.
+// Formats the advice as sentences: its basis, its trade-offs and its obstacles.
 
 import type { Candidate, Constraint } from './candidate.ts';
 import type { Goals } from './goals.ts';
@@ -80,7 +80,10 @@ function tailWords(model: LeaseModel): string {
     : 'bounded by Cantelli’s inequality, for want of more of them';
 }
 
-/** What the theory of failure detectors says about the heartbeat, for whoever sends them one by one. */
+/**
+ * The result of failure-detector theory for the heartbeat, for users that send heartbeats
+ * themselves.
+ */
 function heartbeatWords(advice: {
   readonly model: LeaseModel;
   readonly goals: Goals;

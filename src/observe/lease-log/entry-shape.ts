@@ -1,13 +1,13 @@
-// What each kind of entry must hold. A log comes from a disk that others can write to: nothing in it
-// is believed before it was looked at here.
+// Validates each kind of entry. Other programs can write to the disk that holds a log, so nothing
+// in it is trusted before this check.
 
 import { EXIT_ADVICE } from '../../lease/exit.ts';
 import { LEASE_OPERATIONS, OUTCOME_CLASSES } from '../../lease/observer.ts';
 import { shown } from '../../support/options.ts';
 import { LOG_VERSION, type LogEntry } from './entry.ts';
 
-// A small checker for what a log line holds. It says which field is wrong and why, in the words of
-// the log; what passes has the shape of its type.
+// A small checker for the content of a log line. Its errors name the wrong field and the reason. A
+// value that passes has the shape of its type.
 
 type Check = (value: unknown, path: string) => string | undefined;
 
@@ -39,7 +39,7 @@ function optional(check: Check): Check {
 
 type Shape = Readonly<Record<string, Check>>;
 
-/** Every field checked, none unknown. */
+/** Checks every field and refuses unknown ones. */
 function object(shape: Shape): Check {
   return (value, path) => {
     if (!isRecord(value)) return `${path} must be an object; got ${shown(value)}`;
@@ -52,7 +52,7 @@ function object(shape: Shape): Check {
   };
 }
 
-/** The shape is chosen by the field `kind`. */
+/** The field `kind` selects the shape. */
 function tagged(shapes: Readonly<Record<string, Shape>>): Check {
   return (value, path) => {
     const tag = isRecord(value) ? value['kind'] : undefined;
@@ -69,7 +69,7 @@ function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
-// Entries, by kind.
+// The shapes of entries, by kind.
 
 const yes: Check = (value, path) => (value === true ? undefined : `${path} must be true`);
 const exit = oneOf(Object.keys(EXIT_ADVICE));

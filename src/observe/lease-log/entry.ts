@@ -1,11 +1,11 @@
-// The lease log: one JSON object per line. A log holds what one process reported, what a store
-// recorded, or both; `verify-log` and `advise` read any number of them together.
+// The lease log: one JSON object per line. A log contains the reports of one process, the events of
+// a store, or both. `verify-log` and `advise` read any number of logs together.
 //
-//   {"kind":"header", …}   every file, and every time a process goes on writing to one, starts so
-//   {"kind":"report", …}   what the library told its observer
-//   {"kind":"event", …}    what the store recorded, in the store's order
-//   {"kind":"dropped", …}  this many entries before this line could not be kept
-//   {"kind":"missed", …}   these events of the store were gone before they could be recorded
+//   {"kind":"header", …}   the first line of a file, and of each run that appends to it
+//   {"kind":"report", …}   a report of the library to its observer
+//   {"kind":"event", …}    an event of the store, in the store's order
+//   {"kind":"dropped", …}  the number of entries before this line that were dropped
+//   {"kind":"missed", …}   events of the store that were deleted before they could be recorded
 
 import type { LeaseEvent } from '../../lease/event.ts';
 import type { LeaseReport } from '../../lease/observer.ts';

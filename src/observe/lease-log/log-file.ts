@@ -1,5 +1,5 @@
-// The file a log is written to: appended in batches, one write at a time, so that whoever reports
-// never waits for a disk. What comes faster than the disk takes it is dropped and counted.
+// The file of a log. It is written in batches, one write at a time, so that a report never waits
+// for the disk. Entries that arrive faster than the disk accepts them are dropped and counted.
 
 import { open, rename, stat } from 'node:fs/promises';
 import { callSafely } from '../../lease/observer.ts';
@@ -7,16 +7,19 @@ import type { LogEntry } from './entry.ts';
 
 export interface LogFileOptions {
   readonly file: string;
-  /** Starts a new file, and keeps the old one as `<file>.1`, beyond this size; never by default. */
+  /**
+   * The size in bytes beyond which a new file starts and the old one becomes `<file>.1`. By default
+   * never.
+   */
   readonly bytesMax?: number;
-  /** How many old files are kept. Default 4. */
+  /** The number of old files to keep. Default 4. */
   readonly filesMax?: number;
-  /** Told once, of the write that failed; nothing is written after it. */
+  /** Called once, with the error of the write that failed. Nothing is written after it. */
   readonly onError?: (error: unknown) => void;
 }
 
 const WAITING_MAX = 10_000;
-/** What can be had again later waits before it takes the place of what cannot. */
+/** Entries that can be read again later must leave room for those that cannot. */
 const OFFERED_MAX = 5_000;
 const FILES_MAX_DEFAULT = 4;
 
@@ -35,7 +38,7 @@ export class LogFile {
   constructor(
     options: LogFileOptions,
     writer: {
-      /** What a file begins with. */
+      /** The first entries of a file. */
       readonly head: (part: number) => readonly LogEntry[];
       readonly wallMs: () => number;
     },
@@ -49,7 +52,7 @@ export class LogFile {
     return this.#dropped;
   }
 
-  /** The first write that failed, if one did; nothing is written after it. */
+  /** The error of the first failed write, if any. Nothing is written after it. */
   get failure(): unknown {
     return this.#failure;
   }
@@ -63,7 +66,10 @@ export class LogFile {
     this.#push(entry);
   }
 
-  /** False when there is no room for it now: offer it again after `flush`. It does not count as dropped. */
+  /**
+   * Returns false if there is no room now: offer the entry again after `flush`. It does not count
+   * as dropped.
+   */
   offer(entry: LogEntry): boolean {
     if (this.#failure !== undefined || this.#waiting.length >= OFFERED_MAX) return false;
     this.#push(entry);
@@ -75,7 +81,7 @@ export class LogFile {
     this.#writing ??= this.#write();
   }
 
-  /** Resolves when everything appended so far is in the file. Rejects when it could not be. */
+  /** Resolves when everything appended so far is in the file. Rejects if a write failed. */
   async flush(): Promise<void> {
     while (this.#writing !== undefined) await this.#writing;
     if (this.#failure !== undefined) throw this.#failure;
@@ -121,7 +127,7 @@ export class LogFile {
     }
   }
 
-  /** A header; after a line that a killed process left unfinished it starts on a line of its own. */
+  /** Builds the header. It starts on a new line if a killed process left an unfinished one. */
   async #opening(): Promise<string> {
     const head = this.#head(this.#parts);
     const header = head.map((entry) => `${JSON.stringify(entry)}\n`).join('');

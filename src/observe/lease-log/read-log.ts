@@ -1,6 +1,6 @@
-// Reading a log, strictly: it begins with a header, and every line is an entry or is named with what is
-// wrong with it. The one thing forgiven is a last line that a killed process could not finish, at the
-// end of the file or just before the header of whoever went on with it.
+// Reads a log strictly. It must start with a header, and every line is an entry or is reported with
+// its error. The only exception is a last line that a killed process could not finish, at the end
+// of the file or just before the header of the next run.
 
 import { createReadStream } from 'node:fs';
 import { realpath } from 'node:fs/promises';
@@ -52,7 +52,7 @@ function lineOf(number: number, text: string, isFirst: boolean): Line {
   return { number, parsed: { kind: 'malformed', problem }, isHeader, isFirst };
 }
 
-/** A line that is not even JSON, where a writer may have been killed. */
+/** A line that is not valid JSON, where a writer may have been killed. */
 function isTorn(line: Line, writerEndedHere: boolean): boolean {
   const { parsed, isFirst } = line;
   if (!writerEndedHere || isFirst) return false;
@@ -66,7 +66,7 @@ function located(log: string, { number, parsed }: Line): LocatedEntry | Malforme
     : { kind: 'malformed', place, problem: parsed.problem };
 }
 
-// Rotated logs in the order they were written, each once, however a shell lists them.
+// Sorts rotated logs in the order in which they were written, each once.
 
 /** By when each was begun. For whoever reads the logs of one session one after the other. */
 export async function orderLeaseLogs(files: readonly string[]): Promise<readonly string[]> {

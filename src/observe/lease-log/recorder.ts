@@ -1,5 +1,5 @@
-// The recorder: an observer that keeps what it is told in a lease log, and with it, if asked, what
-// the store recorded. One per process and file; several processes write several files.
+// An observer that writes reports to a lease log and, on request, the store's events. Use one per
+// process and file; several processes write several files.
 
 import { closeSync, openSync } from 'node:fs';
 import type { EventSeq, LeaseEvent } from '../../lease/event.ts';
@@ -62,7 +62,7 @@ export function recordLeases(options: RecorderOptions): LeaseRecorder {
   return new Recorder(options);
 }
 
-/** Found out now, not when the recording is over and nothing of it is there. */
+/** Detect this now, not at the end of a recording that wrote nothing. */
 function openOnce(file: string): void {
   try {
     closeSync(openSync(file, 'a', 0o600));
@@ -85,7 +85,7 @@ class Recorder implements LeaseRecorder {
   readonly #wallMs: () => number;
   readonly #stop: AbortController = new AbortController();
   readonly #followed: Followed[] = [];
-  /** Of sessions that are open, with when they were last heard of: told again in every new file. */
+  /** The settings of open sessions, with their last report. They are repeated in every new file. */
   readonly #settings: Map<SessionId, SettingsReport & { at: number }> = new Map();
 
   constructor(options: RecorderOptions) {
@@ -111,7 +111,10 @@ class Recorder implements LeaseRecorder {
     this.#file.append({ kind: 'report', report });
   }
 
-  /** Old files are let go of, and with them what a long session lives by. */
+  /**
+   * Old files are deleted, and the settings of long sessions with them. So each new file repeats
+   * them.
+   */
   #stillOpen(): readonly LogEntry[] {
     return [...this.#settings.values()].map((report) => ({ kind: 'report', report }));
   }
@@ -164,25 +167,28 @@ class Recorder implements LeaseRecorder {
           else await this.#keep(followed, event);
         }
       } catch {
-        // The store is out of reach for now. Events wait in it; the log goes on where it stopped.
+        // The store is unavailable for now. Its events stay there, and the log continues where it
+        // stopped.
         await this.#timers.pause(pollMs ?? 1_000, this.#stop.signal);
       }
     }
   }
 
-  /** Once each: following and catching up may meet the same event. */
+  /** Writes each event once: following and catching up may both see it. */
   async #keep(followed: Followed, event: LeaseEvent): Promise<void> {
     await this.#keepUpTo(followed, event.seq, () => ({ kind: 'event', event }));
   }
 
-  /** Retention was faster than the recorder: what happened up to here is not in the log. */
+  /** Retention deleted events before they were recorded. The log notes the gap. */
   async #skip(followed: Followed, until: EventSeq): Promise<void> {
     await this.#keepUpTo(followed, until, () => {
       return { kind: 'missed', at: this.#wallMs(), after: followed.after, until };
     });
   }
 
-  /** An event stays in the store: one that the disk has no room for now is waited with, not dropped. */
+  /**
+   * An event stays in the store, so the recorder waits until there is room instead of dropping it.
+   */
   async #keepUpTo(followed: Followed, seq: EventSeq, entry: () => LogEntry): Promise<void> {
     while (seq > followed.after) {
       if (this.#file.offer(entry())) followed.after = seq;

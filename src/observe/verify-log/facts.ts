@@ -1,5 +1,5 @@
-// The facts of one or more logs, in the order that counts: events as the store numbered them, reports
-// as the process that made them wrote them. Everything keeps its place.
+// The facts of one or more logs, in their authoritative order: events by the store's numbers,
+// reports as their process wrote them. Each keeps its position.
 
 import type { LeaseEvent } from '../../lease/event.ts';
 import type { Fence } from '../../lease/fence.ts';
@@ -11,7 +11,7 @@ type Located<Fact> = Fact & { readonly place: Place };
 export type EventOf<Kind extends LeaseEvent['kind']> = Located<Extract<LeaseEvent, { kind: Kind }>>;
 export type LoggedOperation = Located<OperationReport & { readonly at: number }>;
 
-/** A grant as its holder was told of it. */
+/** A grant as its holder received it. */
 export type ToldGrant = LoggedOperation & {
   readonly key: LeaseKey;
   readonly fence: Fence;
@@ -22,7 +22,7 @@ export type ToldGrant = LoggedOperation & {
 export interface RecordedTerm {
   readonly granted: EventOf<'acquired'>;
   readonly ended: EventOf<'ended'> | undefined;
-  /** Absent too when events between the two were missed. */
+  /** Also absent if events between the two are missing. */
   readonly predecessor: EventOf<'acquired'> | undefined;
   readonly successor: EventOf<'acquired'> | undefined;
 }
@@ -30,24 +30,24 @@ export interface RecordedTerm {
 export interface Facts {
   readonly events: readonly Located<LeaseEvent>[];
   readonly operations: readonly LoggedOperation[];
-  /** Terms of each key in the order of their grants. */
+  /** The terms of each key in the order of their grants. */
   readonly terms: ReadonlyMap<string, readonly RecordedTerm[]>;
   readonly termOf: ReadonlyMap<Fence, RecordedTerm>;
   readonly told: readonly ToldGrant[];
-  /** The first that was told of each fence. */
+  /** The first reported grant of each fence. */
   readonly toldOf: ReadonlyMap<Fence, ToldGrant>;
   readonly conflicts: readonly Violation[];
-  /** The log starts after the store's first event: what was before is not known. */
+  /** The log starts after the store's first event, so earlier events are unknown. */
   readonly startsLate: boolean;
-  /** Events up to and with these, each after the one before it, may be missing from the record. */
+  /** The ends of gaps: events up to and including each of these may be missing. */
   readonly missedUntil: readonly number[];
-  /** Entries that the recorder could not keep. */
+  /** The number of entries that the recorder dropped. */
   readonly dropped: number;
-  /** Up to this time of the store nothing can be missing from its record. */
+  /** Up to this store time, the record is complete. */
   readonly completeUntil: number;
 }
 
-/** How often events were missed before this one. What was known before that is no longer sure. */
+/** The number of gaps before this event. Knowledge from before a gap is not certain after it. */
 export function missesBefore({ missedUntil }: Pick<Facts, 'missedUntil'>, seq: number): number {
   return missedUntil.filter((until) => until < seq).length;
 }
@@ -74,7 +74,7 @@ export class FactCollector {
     }
   }
 
-  /** Two recordings may hold the same event; they may not disagree about it. */
+  /** Two recordings may contain the same event, but must agree about it. */
   #addEvent(event: Located<LeaseEvent>): void {
     const known = this.#events.get(event.seq);
     if (known === undefined) {
@@ -92,12 +92,12 @@ export class FactCollector {
 
   facts(): Facts {
     const events = [...this.#events.values()].sort((a, b) => a.seq - b.seq);
-    // Whoever has the last one that another recorder missed has recorded what came before it.
+    // A recorder that has the last event of another's gap has recorded everything before it.
     const missedUntil = [...this.#missedUntil].filter((until) => !this.#events.has(until));
     const terms = termsOf(events, missedUntil);
     const termOf = new Map<Fence, RecordedTerm>();
     for (const term of [...terms.values()].flat()) {
-      // Of a fence that was issued twice the first is the one that others are held against.
+      // If a fence was issued twice, the first grant is the reference.
       const known = termOf.get(term.granted.fence)?.granted.seq ?? Number.POSITIVE_INFINITY;
       if (term.granted.seq < known) termOf.set(term.granted.fence, term);
     }
@@ -134,7 +134,10 @@ function latest(events: readonly Located<LeaseEvent>[]): number {
   return at;
 }
 
-/** Grants of each key with the first end recorded for them; wrong ends are found elsewhere. */
+/**
+ * Pairs the grants of each key with the first end recorded for them. Another check finds wrong
+ * ends.
+ */
 function termsOf(
   events: readonly Located<LeaseEvent>[],
   missedUntil: readonly number[],
@@ -169,10 +172,11 @@ function withoutPlace({ place: _, ...event }: Located<LeaseEvent>): string {
   return JSON.stringify(Object.entries(event).sort(([a], [b]) => (a < b ? -1 : 1)));
 }
 
-// Which run of which writer an entry belongs to. Logs are given in any order, as rotated files or as
-// copies: what was read already is not read twice, and what one writer wrote is put back in its order.
+// Assigns entries to the runs of their writers. Logs come in any order, as rotated files or as
+// copies. So entries that were read before are skipped, and each writer's entries are put back in
+// order.
 
-/** From one header to the next. */
+/** The entries from one header to the next. */
 interface Segment {
   /** The same for all segments of one writer. */
   readonly writer: number;
@@ -180,18 +184,18 @@ interface Segment {
 }
 
 interface Known extends Segment {
-  /** Lines after the header that were read. */
+  /** The numbers of the lines after the header that were read. */
   readonly lines: Set<number>;
 }
 
 class Segments {
   readonly #known: Map<string, Known> = new Map();
   readonly #writers: Map<string, number> = new Map();
-  /** Where each file is now. */
+  /** The current position in each file. */
   readonly #current: Map<string, { readonly segment: Known; readonly headerLine: number }> =
     new Map();
 
-  /** Undefined when this line, or its copy, was read before. */
+  /** Returns undefined if this line or its copy was read before. */
   segmentOf(entry: LocatedEntry): Segment | undefined {
     const { place } = entry;
     if (entry.kind === 'header') this.#begin(entry, place);
@@ -231,7 +235,7 @@ function inWritingOrder<Item>(
   return [...items].sort((a, b) => order(a.segment, b.segment)).map(({ item }) => item);
 }
 
-// What a check found: which rule a log shows broken, where, and what was seen there.
+// The result of a check: the violated rule, the position, and the observation.
 
 export type ViolatedRule =
   /** Two terms of one key were open at once. */

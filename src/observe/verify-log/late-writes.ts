@@ -1,7 +1,7 @@
-// What holders report, against what the store recorded: a write that was sent after its term had ended
-// must not have been accepted, nor one under a fence that was somebody else's; a session must not be
-// renewed after its end, and no holder may have believed in its authority when somebody else was let in.
-// Holders and store have different clocks; only what is out by more than `skewMs` counts.
+// Compares the reports of holders with the store's record. The store must not accept a write that
+// was sent after its term had ended, or with the fence of another holder. A session must not be
+// renewed after its end. No holder may believe in its authority when another one was granted the
+// key. Holders and store have different clocks, so only differences above `skewMs` count.
 
 import { DECLARED_EXITS, type Exit } from '../../lease/exit.ts';
 import { type Fence, formatFence } from '../../lease/fence.ts';
@@ -73,7 +73,7 @@ function staleWrite(write: Write, facts: Facts, skewMs: number): readonly Violat
   ];
 }
 
-/** The end of the term, unless it is the one that this write declared and may repeat (L-2). */
+/** The end of the term, unless this write declared it and may repeat it (L-2). */
 function endFor(write: Write, term: RecordedTerm | undefined): EventOf<'ended'> | undefined {
   const ended = term?.ended;
   const isOwn = write.operation === 'release' && ended !== undefined && isDeclared(ended.exit);
@@ -84,7 +84,10 @@ function isDeclared(exit: Exit): boolean {
   return (DECLARED_EXITS as readonly Exit[]).includes(exit);
 }
 
-/** T-6: whose fence it is, by what the store recorded or, failing that, by what holders were told. */
+/**
+ * Finds the owner of a fence in the store's record or, without one, in the reports of holders
+ * (T-6).
+ */
 function foreignWrite(write: Write, facts: Facts, skewMs: number): readonly Violation[] {
   const { fence, key, session, place } = write;
   const granted = facts.termOf.get(fence)?.granted ?? facts.toldOf.get(fence);
@@ -126,7 +129,7 @@ function renewedAfter(
   ];
 }
 
-/** Of terms that ended without their holder's doing: forced ends are not waited for, expiry is. */
+/** Checks terms that expired. A forced end does not wait for the holder, but an expiry does. */
 function authorityOverlaps(facts: Facts, skewMs: number): readonly Violation[] {
   const bySession = new Map<string, LoggedOperation[]>();
   for (const operation of facts.operations) {

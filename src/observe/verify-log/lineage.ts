@@ -1,7 +1,7 @@
-// Checkpoint lineage: within a term the sequence rises, from what was handed over; a successor is handed
-// the last that was accepted, or the one before it when it asked to go back; and what it is told of its
-// predecessor is what the store recorded. A killed holder may have saved more than it could still report,
-// so finding something newer than its last report is no violation; finding something older is.
+// Checks the lineage of checkpoints. Within a term the sequence rises, starting from the restored
+// checkpoint. A successor gets the last accepted checkpoint, or the previous one if it asked to go
+// back. Its predecessor must match the store's record. A killed holder may have saved more than it
+// reported. So a checkpoint newer than its last report is not a violation, but an older one is.
 
 import { type Fence, formatFence } from '../../lease/fence.ts';
 import type { SavedCheckpoint } from '../../lease/observer.ts';
@@ -53,7 +53,7 @@ function risesWithinTerm(
   return violations;
 }
 
-/** What a grant restored, against what the terms before it are known to have saved. */
+/** Compares the restored checkpoint with those that earlier terms are known to have saved. */
 function handedOver(
   { grant, last, before, isSure }: KeyHistory,
   facts: Facts,
@@ -71,7 +71,8 @@ function handedOver(
     restored !== undefined &&
     last !== undefined &&
     (restored.fence > last.fence || (restored.fence === last.fence && restored.seq > last.seq));
-  // K-5: it asked for the one before the last; so may one in between that kept no log have done.
+  // The holder asked for the checkpoint before the last (K-5). A term in between without a log may
+  // have done so too.
   const mayGoBack = wentBack === true || !isSure;
   const isOlder = mayGoBack && (is(before) || (before === undefined && wentBack === true));
   const isFresh = restored === undefined && mayBeForgotten(grant, last, facts);
@@ -97,7 +98,7 @@ function handedOver(
   ];
 }
 
-/** L-6: a key that was retired is forgotten after the retention, its checkpoint with it. */
+/** The store deletes a retired key after the retention, with its checkpoint (L-6). */
 function mayBeForgotten(grant: ToldGrant, last: Kept | undefined, facts: Facts): boolean {
   if (grant.granted.predecessor.exit !== 'none') return false;
   const before = facts.termOf.get(grant.fence)?.predecessor;
@@ -137,8 +138,8 @@ function predecessorTold(grant: ToldGrant, facts: Facts): readonly Violation[] {
   ];
 }
 
-// What each key had saved when each of its grants was given, as far as holders reported it: the last
-// checkpoint and the one before it, lived through term by term as a store does (K-1, K-5).
+// The checkpoints of each key at each of its grants, from the reports of holders: the last one and
+// the previous one, computed term by term as a store does (K-1, K-5).
 
 interface Kept {
   readonly seq: number;
@@ -150,9 +151,9 @@ interface Kept {
 interface KeyHistory {
   readonly grant: ToldGrant;
   readonly last: Kept | undefined;
-  /** Absent when there was none, or when it is not known. */
+  /** Absent if there was none, or if it is unknown. */
   readonly before: Kept | undefined;
-  /** Every term since the last one that is known has told of its grant and dropped no report. */
+  /** Every term since the last known one has reported its grant and dropped no report. */
   readonly isSure: boolean;
 }
 

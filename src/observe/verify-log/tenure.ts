@@ -1,5 +1,5 @@
-// Exclusive tenure, and exactly one end for each term and one life for each session, from the store's own
-// record. Where events were missed, what was open before that may have ended and is forgotten.
+// Checks exclusive tenure, one end per term and one life per session, from the store's own record.
+// Terms that were open before a gap may have ended in it, so they are dropped.
 
 import { type Fence, formatFence } from '../../lease/fence.ts';
 import { type EventOf, type Facts, missesBefore, type ToldGrant, type Violation } from './facts.ts';
@@ -48,7 +48,7 @@ function endProblems(
   seen: {
     readonly granted: ReadonlySet<Fence>;
     readonly ended: ReadonlyMap<Fence, EventOf<'ended'>>;
-    /** It may have been granted before what is recorded. */
+    /** The term may have been granted before the record starts. */
     readonly mayBeOlder: boolean;
   },
 ): readonly Violation[] {
@@ -65,7 +65,7 @@ function endProblems(
   return [];
 }
 
-/** S-4: a session is opened once and ends once, and is granted nothing after that. */
+/** A session opens once and ends once, and gets no grant after that (S-4). */
 function sessionLives(facts: Facts): readonly Violation[] {
   const violations: Violation[] = [];
   const opened = new Map<string, EventOf<'session-opened' | 'session-rejoined'>>();
@@ -108,12 +108,12 @@ function grantedAfter(event: EventOf<'acquired'>, end: EventOf<'session-ended'>)
   return { rule: 'granted-after-end', what, place, against: end.place, key, fence, session };
 }
 
-// Fences rise. Within a key in every case; over all keys no fence is issued twice, and of two grants
-// that were clearly one after the other the later has the greater one. Grants of different keys at the
-// same moment may be recorded in either order. What the store recorded is held against what holders were
-// told: a store that has lost a grant has no event of it.
+// Checks that fences rise: always within a key. Over all keys, no fence is issued twice, and of two
+// grants that are clearly one after the other, the later has the greater fence. Concurrent grants
+// of different keys may be recorded in either order. The check also compares the store's record
+// with the reports of holders, because a store that lost a grant has no event for it.
 
-/** Two grants further apart than this cannot have been under way at the same time. */
+/** Two grants further apart than this cannot have been concurrent. */
 const APART_MS = 60_000;
 
 type Granted = EventOf<'acquired'> | ToldGrant;
@@ -150,7 +150,8 @@ function toldProblems(
 ): readonly Violation[] {
   const { key, fence, place } = told;
   const known = seen.issued.get(fence);
-  // The same grant may be told twice: an attempt is repeated until it is answered.
+  // A holder may report the same grant twice, because it repeats an attempt until it gets an answer
+  //
   if (known !== undefined && (known.key !== key || known.session !== told.session)) {
     return [reissued(told, known)];
   }
@@ -193,7 +194,7 @@ function isEvent(grant: Granted): boolean {
   return grant.kind === 'acquired';
 }
 
-/** By fence, the time of the grants may go back only by as long as a grant can take. */
+/** In the order of fences, grant times may go back only by the duration of a grant. */
 function overall(
   grants: readonly Granted[],
   known: readonly Violation[],
@@ -208,7 +209,7 @@ function overall(
     const isKnown = known.some(
       ({ place, against }) => place === latest?.place && against === grant.place,
     );
-    // Of one key, the store's own order has been looked at already.
+    // For one key, another check already covers the store's own order.
     const isSeen = bothRecorded && grant.key === latest?.key;
     if (latest !== undefined && goesBack && !isKnown && !isSeen) {
       violations.push(backwards(grant, latest));

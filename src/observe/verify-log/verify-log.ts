@@ -1,5 +1,5 @@
-// Checks recorded lease logs after the fact: exclusive tenure, fence order, one end for each term,
-// checkpoint lineage, the chain of predecessors, and that nothing was accepted from the replaced.
+// Checks recorded lease logs: exclusive tenure, fence order, one end per term, checkpoint lineage,
+// the chain of predecessors, and that the store accepted nothing from replaced holders.
 
 import { rejectUnknownOptions, wholeNumber } from '../../support/options.ts';
 import type { LocatedEntry, MalformedLine } from '../lease-log/entry.ts';
