@@ -55,7 +55,7 @@ export interface WorkerConfig {
    * Time for the code to make the call that history has next. After it the engine reports drift.
    */
   readonly driftGraceMs: number;
-  /** Claims in a row without progress before the store quarantines an execution. */
+  /** Claims in a row without progress before a worker quarantines an execution. */
   readonly fruitlessClaimsMax: number;
 }
 

@@ -15,7 +15,7 @@ import { OUTPUT } from './values/place.ts';
 
 const POLL_MS = 1_000;
 const BATCH = 1_000;
-/** With more waiting callers than this, one query answers all wakeups of a pause. */
+/** Above this many waiting callers, all wakeups within a pause share one query. */
 const FEW = 100;
 const MANY_PAUSE_MS = 100;
 

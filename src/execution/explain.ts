@@ -55,7 +55,6 @@ export interface ExplainFacts {
     readonly assignee?: string;
   }[];
   readonly openChildren: number;
-  /** The first open child. */
   readonly child?: OpenChild;
   /** The pause command, if it was running when it was paused. */
   readonly pause?: Payload;

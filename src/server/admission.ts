@@ -107,7 +107,6 @@ interface Counted {
 export interface Visit {
   readonly route: Pick<Route, 'allows' | 'needs'>;
   readonly knock: Omit<Knock, 'mayLookUp' | 'opened'>;
-  /** The caller's address. */
   readonly ip: string;
 }
 

@@ -15,7 +15,6 @@ import { configSchema } from './config-schema.ts';
 
 export type Config = Static<typeof configSchema>;
 
-/** One setting. */
 export interface SettingName {
   /** The name in the file: `limits.openMax`. */
   readonly name: string;

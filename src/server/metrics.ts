@@ -26,7 +26,6 @@ export interface ServerMetrics {
   readonly countsOf: CountsOf;
   /** The number of ready and running executions. Readers share one query per second. */
   depthFrom(read: ReadDepth, clock: Clock): void;
-  /** Counts an answered request. */
   answered(route: string, status: number, tookMs: number): void;
   /** The number of requests held open now. */
   held(count: number): void;

@@ -20,7 +20,6 @@ let isLessened = false;
 /** The current walk found something that JSON cannot express. */
 let isTagged = false;
 
-/** The JSON text of a value. */
 interface Text {
   readonly json: string;
   /** Objects with one property that begins with `$` are tags. */

@@ -28,8 +28,8 @@ function ask(what: 'settle' | 'refund', guest: string): Promise<boolean> {
 const COOKING_MS = 800;
 
 /**
- * Blocks the process. A worker frozen in it has its result as soon as it resumes, and writes it before its timers
- * fire and tell it that its lease lapsed.
+ * Blocks the process. A worker frozen in it has its result as soon as it resumes. It writes the
+ * result before its timers fire and show that its lease lapsed.
  */
 async function cooks(execution: string): Promise<void> {
   const message: FromCook = { kind: 'cooks', execution };

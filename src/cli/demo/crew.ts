@@ -226,7 +226,7 @@ export async function playAsk(crew: Crew): Promise<void> {
 
 const ANSWER_LOOK_MS = 300;
 
-/** Waits without a limit. Tells nothing if the answer came before the first look. */
+/** Waits without a limit. Adds nothing to the story if the answer came before the first look. */
 export async function tellAnswer(crew: Crew, id: ExecutionRecord['id']): Promise<void> {
   const isSettled = async (): Promise<boolean> =>
     (await crew.holdfast.history(id, { limit: 1_000 })).some(
@@ -248,7 +248,7 @@ export async function playFreeze(crew: Crew): Promise<void> {
   }
 }
 
-/** Whether a late write was refused. */
+/** True if the store refused a late write. */
 async function freezeOnce(crew: Crew): Promise<boolean> {
   const cooking = await frozenWhileCooking(crew);
   if (cooking === undefined) return false;

@@ -87,7 +87,6 @@ interface Node {
   readonly name: string;
   mark: Mark;
   note: string;
-  /** The number of attempts. */
   tries: number;
   readonly below: Node[];
 }

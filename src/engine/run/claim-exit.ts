@@ -134,14 +134,16 @@ export class ClaimExit {
     // The overall deadline stays the same.
     const deadlineMs = deadlineAt && Math.max(1, Math.ceil(deadlineAt - this.run.storeNow()));
     const successor: Submit = {
-      // Retention keeps the successor and its predecessors for the same time, by this link (F-2).
+      // Retention keeps the successor as long as its predecessor exists, and finds it by this link
+      // (F-2).
       body: JSON.stringify({ continues }) as Payload,
       // The successor runs new steps with new idempotency keys, so it begins a new lineage.
       ...{ id, project, pipeline, lane, input, lineage: id, tags, attributes },
       ...present({ deadlineMs, key, intent, parent }),
       ...present({ concurrency, rate, template, submittedBy, scheduled, traceparent }),
     };
-    // The same write marks the messages that this code received.
+    // Read at the time of the write, which also has the events of all messages that this code
+    // received.
     let news: Pick<Finish, 'newsSeen' | 'unread'> | undefined;
     this.#end({ status: 'completed', body: JSON.stringify({ continuedAs: id }) }, () => {
       const { inbox, ledger } = this.run;

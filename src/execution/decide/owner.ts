@@ -26,7 +26,6 @@ export interface OwnerView {
   readonly holder: SessionChain;
   /** The greatest fence this store has issued. */
   readonly lastIssued: number;
-  /** Seq of the last event in history. */
   readonly lastSeq: number;
   /** The stored events from the request's seq on, at least as many as the request has. */
   readonly stored: readonly HistoryEvent[];

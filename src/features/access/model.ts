@@ -111,7 +111,6 @@ export type CountedQuota = 'executions' | 'sessions' | 'bytes';
 
 export type QuotaName = CountedQuota | 'schedules' | 'keys';
 
-/** The limits of a project. */
 export type Quotas = Readonly<Record<QuotaName, number>>;
 
 interface Quota {

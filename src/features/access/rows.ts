@@ -44,7 +44,6 @@ export function fromAddKey(request: AddKey) {
   };
 }
 
-/** The times of creation and expiry. */
 export function keyTimes(
   row: Pick<AccessKeyRow, 'created_at' | 'expires_at'>,
 ): Pick<AccessKey, 'createdAt' | 'expiresAt'> {

@@ -88,7 +88,6 @@ export const REFUSED_WRITES_MAX = 10_000;
 /** All refused writes of one verb, of one execution, under one fence. */
 export interface RefusedWriteKey {
   readonly execution: ExecutionId;
-  /** The fence of the refused write. */
   readonly fence: Fence;
   readonly verb: OwnerVerb;
 }

@@ -11,7 +11,6 @@ import { StoreUnavailable } from '../../support/fault.ts';
 import type { Timers } from '../../support/timer.ts';
 import { REFUSED_WRITES_MAX, type RefusedWriteKey, type RefusedWrites } from './model.ts';
 
-/** One refused write. */
 type Refused = Omit<RefusedWrites, 'count' | 'firstAgoMs' | 'lastAgoMs'>;
 
 interface Line extends Refused {

@@ -17,7 +17,6 @@ import {
 } from '../../protocol/messages/words.ts';
 import { TEN_YEARS_MS } from '../../support/options.ts';
 
-/** Ten years. */
 const laterMs = Type.Integer({ minimum: 1, maximum: TEN_YEARS_MS });
 
 const UNIT_STATUSES = ['open', 'answered', 'timed-out', 'cancelled'];

@@ -18,7 +18,7 @@ export interface MoveStore {
   readonly kind: SqlStore;
   /** The names of the applied migrations. */
   readonly schema: readonly string[];
-  /** A sealed store opens only for an export (EX-7). */
+  /** A sealed store opens only through this port (EX-7). */
   readonly seals: SealStore;
   /** The store's time. */
   now(): Promise<Instant>;

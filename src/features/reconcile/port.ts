@@ -11,7 +11,6 @@ export interface Reconcile {
   readonly part: ReconcilePart;
   /** The end of the page before. */
   readonly after?: string;
-  /** The number of rows to check. */
   readonly limit: number;
   /** Reports and changes nothing. */
   readonly dryRun?: boolean;

@@ -219,7 +219,6 @@ interface ArchivedStep {
   readonly part: number;
   readonly name?: string;
   readonly outcome: 'completed' | 'failed' | 'open';
-  /** The number of failed attempts. */
   readonly failures: number;
   readonly firstAt: string;
   readonly lastAt: string;

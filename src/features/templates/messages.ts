@@ -15,7 +15,6 @@ import {
   value,
 } from '../../protocol/messages/words.ts';
 
-/** The version of a template. */
 export const version = Type.Integer({ minimum: 1, maximum: 1_000_000_000 });
 
 /** Options that place a submission in the queue. */

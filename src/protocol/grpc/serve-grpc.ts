@@ -16,7 +16,6 @@ type Driver = typeof import('@grpc/grpc-js');
 export interface Knocking {
   readonly authorization: string | undefined;
   readonly project: string | undefined;
-  /** The caller's address. */
   readonly ip: string;
 }
 

@@ -58,7 +58,6 @@ export const seq = Type.Integer({ minimum: 0, maximum: SEQ_MAX });
 
 export const limit = Type.Integer({ minimum: 1, maximum: 1_000, default: 100 });
 
-/** A page of a list. */
 export function pageOf<Item extends TSchema>(item: Item) {
   return closed({
     items: Type.Array(item),
@@ -70,7 +69,6 @@ export function pageOf<Item extends TSchema>(item: Item) {
   });
 }
 
-/** Selects a page. */
 export function paging<Cursor extends TSchema>(cursor: Cursor) {
   return { cursor: Type.Optional(cursor), limit: Type.Optional(limit) };
 }

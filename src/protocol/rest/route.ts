@@ -99,7 +99,6 @@ export function actingFor(caller: Caller): { readonly project: ProjectName; read
   return { project: caller.project, by: actorOf(caller) };
 }
 
-/** An operation and its handler. */
 export interface Route extends Operation {
   /** The id of the operation. */
   readonly name: string;
@@ -135,7 +134,6 @@ export class ProblemReply extends Error {
   /** The store's refusal, for programs. */
   refusal: unknown;
 
-  /** Seconds until the caller may try again. */
   retryAfterS: number | undefined;
 
   constructor(status: number, code: string, detail: string) {

@@ -49,7 +49,6 @@ export interface WorkCall<Body> {
   readonly signal: AbortSignal;
 }
 
-/** Nothing, an object, or bytes. */
 export type WorkAnswer = object | Uint8Array | undefined;
 
 export type WorkAnswers = {
