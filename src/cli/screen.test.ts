@@ -19,7 +19,7 @@ test('JSON stays what it was', () => {
   assert.doesNotMatch(printed, /[\u0080-\u009f\u202a-\u202e]/);
 });
 
-/** Each with what it writes: its own escapes, numbers, or bytes that were asked for. */
+/** Each file with the reason why it may write: its own escapes, numbers, or requested bytes. */
 const WRITERS: Readonly<Record<string, string>> = {
   'screen.ts': 'the one place for all others',
   'move/shared.ts': 'how many rows, of which of our tables',
@@ -33,7 +33,7 @@ test('everything that the command line prints goes through one place', () => {
   const writing = files.filter(
     (file) =>
       /(?<!\.test)\.ts$/.test(file) &&
-      // What `init` writes is the user's own.
+      // `init` writes files for the user.
       !file.startsWith('init') &&
       /\b(stdout|stderr)\.write\(|\bconsole\.\w+\(/.test(
         readFileSync(join(import.meta.dirname, file), 'utf8'),

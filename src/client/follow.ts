@@ -47,7 +47,7 @@ export async function* followed(client: Sends, asked: Followed): AsyncGenerator<
       // The coordinator is stopping; another one or its successor continues.
       hasBegun = true;
     } catch (error) {
-      // A coordinator that never answered may not exist, and a refusal would be repeated.
+      // A coordinator that never answered probably does not exist, and a refusal would be repeated.
       if (!hasBegun || error instanceof CallRefused || isOver()) throw error;
       onCut?.({ error, againInMs });
     }

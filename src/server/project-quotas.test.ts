@@ -9,7 +9,7 @@ import { ProjectQuotas } from './project-quotas.ts';
 const A = parseProject('a');
 const OVER = { status: 429, code: 'over-quota' };
 
-/** A store in which `found` is used, and how often it was looked at. */
+/** A store with `found` as its usage, and the number of counts. */
 function counting(clock: ManualClock, tookMs = 0) {
   const { access } = openMemoryStore({ clock });
   const seen = { found: 0, looks: 0 };
@@ -22,7 +22,7 @@ function counting(clock: ManualClock, tookMs = 0) {
   return { seen, access: { ...access, usage } };
 }
 
-/** A write of something new; it returns when `written` does. */
+/** Writes something new; returns when `written` resolves. */
 async function add(
   quotas: ProjectQuotas,
   quota: CountedQuota,

@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import { setImmediate as turn } from 'node:timers/promises';
 import { FairShares, Turns } from './turns.ts';
 
-/** What is asked for by its name ends when it is told to. */
+/** Operations by name; each ends when the test ends it. */
 class Acts {
   readonly began: string[] = [];
   readonly #turns: Turns;
@@ -58,7 +58,7 @@ test('as many of a project as there are places are under way at once, whatever i
   assert.equal((await Promise.all(all)).length, 1_000);
 });
 
-/** Three at a time beside another name, five alone; a clock and an event loop that the test turns. */
+/** Three at a time beside another name, five alone. The test drives clock and event loop. */
 class Requests {
   readonly began: string[] = [];
   readonly clock = { nowMs: 0, monotonicMs: (): number => this.clock.nowMs };
@@ -75,7 +75,7 @@ class Requests {
     await turn();
   }
 
-  /** What begins in the next turn of the event loop. */
+  /** The requests that begin in the next turn of the event loop. */
   async nextTurn(): Promise<readonly string[]> {
     const before = this.began.length;
     for (const callback of this.#turns.splice(0)) callback();

@@ -27,8 +27,8 @@ export interface Call {
   /** The event that the call waits for; set only while no part of the call runs in this process. */
   readonly waits: Wait | undefined;
   /**
-   * For calls that another execution or a message settles: checks again whether the execution can
-   * park.
+   * For calls that wait for other events: checks whether those are already there. The call may then
+   * settle at once.
    */
   look?(): void;
   /** For calls with effects: resolves once the call has settled, either way. Never rejects. */
@@ -74,7 +74,9 @@ export abstract class PromisedCall<Plan extends CallPlan, Result> implements Cal
 
   abstract settle(settlement: Settlement): void | Promise<void>;
 
-  /** The code may not await the promise, and an unhandled rejection would stop the process. */
+  /**
+   * User code may leave the promise unawaited, and an unhandled rejection would stop the process.
+   */
   reject(error: Error): void {
     this.stopWaiting?.();
     this.promised.promise.catch(noteRejection);

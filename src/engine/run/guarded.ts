@@ -7,7 +7,9 @@ import type { Run } from './run.ts';
 /** Errors with which calls of `ctx` rejected. */
 const rejections: WeakSet<object> = new WeakSet();
 
-/** User code may not await a promise of the engine. Its rejection must not stop the process. */
+/**
+ * User code may leave a promise of the engine unawaited. Its rejection must not stop the process.
+ */
 export function guarded<Value>(promise: Promise<Value>): Promise<Value> {
   promise.catch(noteRejection);
   return promise;

@@ -4,7 +4,7 @@ import type { CallKey } from '../../execution/names.ts';
 import type { Instant } from '../../support/clock.ts';
 import { Ledger } from './ledger.ts';
 
-/** Calls that are under way, and how often one of them was looked at. */
+/** Pending calls, and the number of reads of one of them. */
 class UnderWay extends Map<CallKey, unknown> {
   looks = 0;
 
@@ -25,7 +25,7 @@ class UnderWay extends Map<CallKey, unknown> {
 interface Asking {
   readonly calls: UnderWay;
   ask(name: string): void;
-  /** An attempt of it ends, and another follows. */
+  /** An attempt fails, and another follows. */
   fail(name: string): unknown;
   end(name: string): unknown;
 }

@@ -96,7 +96,7 @@ export class Payloads {
     return this.#last;
   }
 
-  /** Checks the caller's argument, which may not be a payload. */
+  /** Checks the caller's argument, which can be anything. */
   async decodeGiven(payload: unknown, options: { readonly project?: string }): Promise<unknown> {
     const { project } = readOptions('decode', options, ['project']);
     const own = this.of(project === undefined ? DEFAULT_PROJECT : parseProject(project));

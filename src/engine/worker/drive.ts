@@ -316,7 +316,7 @@ export class Drive implements RunEvents, ClaimExitEvents {
     this.left();
   }
 
-  /** A bug in the engine: the worker goes on, and the execution is blocked for an operator. */
+  /** A bug in the engine: the worker continues, and the execution is blocked for an operator. */
   troubled(error: unknown): void {
     const cause = stackOf(error);
     tell(this.#config.observer, { kind: 'trouble', what: 'An execution could not be run', cause });

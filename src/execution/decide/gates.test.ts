@@ -57,7 +57,7 @@ test('X-12: a limit that was lowered counts at once', () => {
   assert.equal(hasFreePlace({ taken: 2, limit: 1 }), false);
 });
 
-/** Claims that come when they like, as late as they like, and take what is ready. */
+/** Claims that arrive at random times, however late, and take everything that is ready. */
 function startsOf(rate: RateKey, count: number, looks: () => number): number[] {
   let state: RateState | undefined;
   let waiting = Array.from({ length: count }, (_, nth) => queuedWith(rate, nth));

@@ -90,7 +90,7 @@ test('P-3: what is stored says nothing of the secret, and is of its letters, not
   const { secret, digest } = newKey(() => new Uint8Array(32));
   assert.match(digest, /^[0-9a-f]{64}$/);
   assert.equal(secret, 'A'.repeat(43));
-  // The last letter has two bits that no byte needs: decoded, these would be the same.
+  // The last letter has two unused bits, so these texts would decode to the same bytes.
   assert.deepEqual(
     Buffer.from(secret, 'base64url'),
     Buffer.from(`${'A'.repeat(42)}B`, 'base64url'),

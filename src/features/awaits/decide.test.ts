@@ -52,7 +52,7 @@ function answering(item: number, value: string = 'yes', verified: boolean = fals
   return { project, id: idOf(item), place, value: text, digest: text, verified };
 }
 
-/** The rows of one unit, changed as a store would. */
+/** The rows of one unit, changed as a store changes them. */
 class Rows {
   unit: AwaitUnit | undefined;
   readonly interactions: Map<InteractionId, Interaction> = new Map();
@@ -118,7 +118,7 @@ class Rows {
   }
 }
 
-/** Every order of some things. */
+/** Every permutation of the things. */
 function orders<Thing>(things: readonly Thing[]): readonly (readonly Thing[])[] {
   if (things.length <= 1) return [things];
   return things.flatMap((first, nth) =>
@@ -201,7 +201,7 @@ test('W-6: of several reminders the last that is due is started; the next time i
     ['r20'],
   );
   assert.equal(rows.unit?.nextAt, 150);
-  // Time and reminder at once: nobody is reminded of what is over.
+  // Timeout and reminder fall due together: a settled await sends no reminder.
   assert.deepEqual(rows.expire(toInstant(190)), []);
   assert.deepEqual([rows.unit?.status, rows.unit?.nextAt], ['timed-out', undefined]);
 });

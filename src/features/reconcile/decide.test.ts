@@ -17,7 +17,7 @@ const ABOUT = {
   pipeline: 'orders' as PipelineName,
 };
 
-/** It waits for an answer that nobody can give. */
+/** An execution that waits for an answer, without an open await. */
 function waiting(facts: Partial<WaitingFacts> = {}): WaitingFacts {
   return {
     ...ABOUT,

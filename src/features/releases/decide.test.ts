@@ -52,7 +52,7 @@ const ROWS: readonly Row[] = [
   [active, { act: 'promote' }, 'no-candidate'],
   [shared, { act: 'promote' }, 'active=v2 previous=v1'],
   [shared, { act: 'roll-back' }, 'active=v1'],
-  // Once: what it went back from is no place to go back to.
+  // Only once: the release that was rolled back is no longer a target.
   [back, { act: 'roll-back' }, 'active=v1'],
   [active, { act: 'roll-back' }, 'nothing-before'],
   [fresh, { act: 'deactivate' }, 'no-change'],
@@ -67,7 +67,7 @@ const ROWS: readonly Row[] = [
   [active, { act: 'percentage', name: 'less', percent: 5 }, 'release-breaks'],
   [{ version: 3, active: 'less', previous: 'v1' }, { act: 'roll-back' }, 'active=v1'],
   [{ version: 3, active: 'v1', previous: 'less' }, { act: 'roll-back' }, 'active=less'],
-  // Nothing is active: it is still what an activation is compared with.
+  // Nothing is active, so the next activation is still compared with this release.
   [off, { act: 'retire', name: 'v1' }, 'previous=v1'],
   [{ version: 5, previous: 'old' }, { act: 'activate', name: 'less' }, 'release-breaks'],
   [{ version: 5, previous: 'old' }, { act: 'roll-back' }, 'release-retired'],

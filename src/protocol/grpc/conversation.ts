@@ -90,7 +90,7 @@ export class Conversation {
     this.#send({ reply, ring: false });
     this.#underWay -= 1;
     this.#pace();
-    // A caller without a valid key may not continue.
+    // End the stream of a caller without a valid key.
     if (isIn !== undefined || reply.problem?.status === UNAUTHENTICATED) this.#end();
   }
 

@@ -4,7 +4,7 @@ import { pushSettingsOf } from '../push/push-options.ts';
 import { signingKeys } from '../sqs/sqs-options.ts';
 
 const SECRET = 'SUPERSECRET-0123456789-0123456789-0123456789';
-/** No id of a key, for its "!". */
+/** Not a valid key id, because of the "!". */
 const ODD = `${SECRET}!`;
 
 const asKeys: Readonly<Record<string, unknown>> = {

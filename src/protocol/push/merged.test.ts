@@ -18,7 +18,7 @@ test('M-15: records go with the finish that follows them; what may be refused fo
     ['record', 3, 2],
     ['park', 5, 1],
   ]);
-  // A gap is for the store to refuse.
+  // The store refuses the gap.
   assert.deepEqual(told(write('record', 3), write('finish', 9)), [
     ['record', 3, 1],
     ['finish', 9, 1],

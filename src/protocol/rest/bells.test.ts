@@ -38,7 +38,7 @@ test('a ring wakes few of a project that has thousands of requests open, and all
   }
   await clock.advance(NEXT_MS * (Math.ceil(2_000 / WOKEN_AT_ONCE) + 1));
   assert.equal(woken.size, 2_000);
-  // The first few by the first ring, and again by one that came after it.
+  // The first few wake by the first wakeup, and again by a later one.
   assert.equal(Math.max(...woken.values()), 2);
   assert.equal([...woken.values()].filter((times) => times === 2).length, WOKEN_AT_ONCE);
   assert.equal(clock.waiting, 0);
@@ -85,7 +85,7 @@ test('who comes back learns whether anything changed, and not how much: that may
   assert.equal(new Set(ids).size, ids.length);
   assert.ok(ids.slice(0, -1).every((id) => hints.isBehind(id) === true));
   assert.equal(hints.isBehind('of another life.7'), undefined);
-  // The count is in none of them, and cannot be found by trying: the same count is told otherwise each time.
+  // No id contains the count, and guessing cannot find it: the same count has another id each time.
   for (const id of ids) assert.match(id, /^life\.[0-9a-f]{16}$/);
   assert.notEqual(other.id, hints.id);
 });

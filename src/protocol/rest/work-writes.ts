@@ -314,7 +314,7 @@ async function rotatedFrom(
 }
 
 /**
- * Logs the refusal here, because a reader of the coordinator's log may not have the worker's
+ * Logs the refusal here, because readers of the coordinator's log often do not have the worker's
  * (RE-9).
  */
 export function noteRefused(

@@ -31,7 +31,7 @@ import type { RunContext } from '../run-context.ts';
 
 type Outcome = AwaitOutcome<unknown> | ItemsOutcome<unknown>;
 
-/** The body of an `await-settled` event. The store sent all fields but the first three (W-3). */
+/** The body of an `await-settled` event. The store sent `status`, `answers` and `default` (W-3). */
 interface SettledBody extends Omit<CallBody, 'status'> {
   readonly items: number;
   readonly settledAt: Instant;
@@ -316,7 +316,7 @@ async function itemsOutcome(
   return { kind: 'answered', values, answers, ...byDefault };
 }
 
-/** The argument may not be a question, and reading it may even throw. */
+/** The argument can be anything, and reading it may even throw. */
 function nameOf(asked: unknown): string {
   try {
     return (asked as { readonly name: string } | null)?.name as string;

@@ -68,14 +68,14 @@ interface Race {
 /** The listeners of one promise. */
 class Listeners {
   readonly races: Set<Race> = new Set();
-  /** A listener that is not a race. */
+  /** Something other than a race listens. */
   isHeard = false;
   /**
    * Something read `constructor` and has not called `then` since: an `await`, or the start of a
    * race.
    */
   isLookedAt = false;
-  /** This file itself reads `constructor`. */
+  /** True while this file itself reads `constructor`. */
   isOurs = false;
   readonly onListener: () => void;
 

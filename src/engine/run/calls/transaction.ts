@@ -46,7 +46,9 @@ export class TransactionCall<Output> extends PromisedCall<TransactionPlan<Output
     run.active(-1);
   }
 
-  /** The user's transaction is synchronous, so the output must fit into the row itself. */
+  /**
+   * Runs inside the user's transaction and cannot wait, so the output must fit into the row itself.
+   */
   #body(output: Output): Payload {
     const { run } = this;
     const { key, name } = this.plan;
