@@ -1,0 +1,24 @@
+import type { ProjectFile } from './project-files.ts';
+import { proseOfMarkdown, sentencesOf } from './prose.ts';
+
+/** Phrases that readers have to decode, each with the way out. */
+const BANNED: readonly (readonly [phrase: RegExp, instead: string])[] = [
+  [/^(?:What|Who|Whoever|Whatever|Of|That)\s(?!is why\b)[^?]*$/, 'begin with the actor'],
+  [/\b(?:nobody|somebody|whoever|whomever)\b/i, 'name the worker, client or caller'],
+  [/\bunless (?:it is )?said\b/i, 'write "by default"'],
+  [/\b(?:is|are|was|were|be) (?:said|told|heard)\b/i, 'programs return, throw, log or send'],
+  [/\b(?:for so long|so often|goes on being)\b/i, 'state the duration, the count or the state'],
+];
+
+/** The sentences of Markdown pages with a banned phrase. */
+export function bannedPhrases(pages: readonly ProjectFile[]): readonly string[] {
+  return pages.flatMap(({ path, text }) =>
+    sentencesOf(proseOfMarkdown(text)).flatMap((sentence) => problemsOf(path, sentence)),
+  );
+}
+
+function problemsOf(path: string, sentence: string): readonly string[] {
+  return BANNED.filter(([phrase]) => phrase.test(sentence)).map(
+    ([, instead]) => `${path}: ${instead}: ${sentence}`,
+  );
+}
