@@ -186,7 +186,7 @@ export class ClaimLoop implements DriveEvents {
    * enough.
    */
   #pauseFor(free: number): number {
-    if (free > 0) return free < this.#batch ? FILL_MS : 0;
+    if (free > 0) return Math.max(free < this.#batch ? FILL_MS : 0, this.#settings.claimEveryMs);
     // A claim for zero executions still reports overdue sessions. Their executions get the next
     // free slot (P4).
     return this.#settings.pollMs;

@@ -40,6 +40,8 @@ type Defaulted = 'owner' | 'concurrency' | 'pollMs' | 'stopGraceMs' | 'reconcile
 /** The checked options, completed with defaults. */
 export interface WorkerSettings extends Required<Pick<WorkerOptions, Defaulted>> {
   readonly pipelines: ReadonlyMap<PipelineName, AnyPipeline>;
+  /** The shortest time between two claims, however often it is woken. */
+  readonly claimEveryMs: number;
   readonly ttlMs: number | undefined;
   readonly release: WorkerRelease | undefined;
   readonly probeMs: number | undefined;
@@ -68,12 +70,16 @@ export function resolveWorkerOptions(given: WorkerOptions): WorkerSettings {
   if (pipelines.size === 0) {
     throw new InvalidInput('worker: pipelines must have at least one pipeline.');
   }
-  return { pipelines, ...resolveRest(options) };
+  return { pipelines, claimEveryMs: 0, ...resolveRest(options) };
 }
+
+/** A process that only tends claims bulk jobs, of all projects. Wakeups are about other work, nearly always. */
+const TEND_CLAIM_EVERY_MS = 100;
 
 export function resolveTendOptions(given: TendOptions): WorkerSettings {
   const names = NAMES.filter((name) => name !== 'pipelines' && name !== 'release');
-  return { pipelines: new Map(), ...resolveRest(readOptions('tend', given, names)) };
+  const rest = resolveRest(readOptions('tend', given, names));
+  return { pipelines: new Map(), claimEveryMs: TEND_CLAIM_EVERY_MS, ...rest };
 }
 
 function checkedRelease(given: WorkerRelease): WorkerRelease {
@@ -86,7 +92,9 @@ function checkedRelease(given: WorkerRelease): WorkerRelease {
 
 const DIGEST_BYTES_MAX = 256;
 
-function resolveRest(options: Omit<WorkerOptions, 'pipelines'>): Omit<WorkerSettings, 'pipelines'> {
+function resolveRest(
+  options: Omit<WorkerOptions, 'pipelines'>,
+): Omit<WorkerSettings, 'pipelines' | 'claimEveryMs'> {
   const { owner, ttlMs, concurrency = 100, pollMs = 1_700, stopGraceMs = 10_000 } = options;
   const { reconcileMs = 30_000, probeMs, release } = options;
   return {
