@@ -1,8 +1,9 @@
-// X-90: a claim costs the same beside the dead sessions of another project. A tenant can open any number of sessions,
-// let each take an execution, and let it die.
+// X-90: a claim has a bounded cost. A tenant can open any number of sessions, let each take an execution, and let it
+// die: that slows neither the claims of other projects nor, beyond a bound, each of its own, which all projects wait for.
 
 import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
+import type { Someone } from '../../contract/lease/someone.ts';
 import { Counters } from './cost/counters.ts';
 
 const DEAD = 300;
@@ -40,4 +41,39 @@ test('X-90: a claim costs the same beside the dead sessions of another project',
   }
   const beside = await costOfClaim();
   assert.ok(beside < 1.5 * before, `${beside} blocks ran, ${before} without those sessions`);
+});
+
+test('X-90: a claim costs the same beside 300 and 900 dead sessions of its own project', async (t) => {
+  const store = openMemoryStore();
+  t.after(() => store.close());
+  const dieWithSuspects = async (count: number): Promise<void> => {
+    const first = await worker(store, `first of ${count}`);
+    for (let nth = 0; nth < count; nth += 1) await mustSubmit(store);
+    await claimOnce(store, claiming(first, count, { project: PROJECT }));
+    const seconds: Someone[] = [];
+    await endSessionOf(store, first);
+    for (let nth = 0; nth < count; nth += 1) {
+      const second = await worker(store, `second ${nth} of ${count}`);
+      // One claim looks at a part of the sessions only.
+      for (let isFound = false, dice = 0; !isFound; dice = (dice + 0.07) % 1) {
+        const request = claiming(second, 1, { project: PROJECT, dice });
+        isFound = (await claimOnce(store, request)).claims[0]?.previous === 'lost';
+      }
+      seconds.push(second);
+    }
+    for (const second of seconds) await endSessionOf(store, second);
+  };
+  const costOfClaim = async (name: string): Promise<number> => {
+    const who = await worker(store, name);
+    // Old enough to try a suspect.
+    const request = claiming(who, 1, { project: PROJECT, livedMs: 60_000 });
+    await counters.of(async () => undefined);
+    return (await counters.of(() => claimOnce(store, request))).blocks;
+  };
+  await dieWithSuspects(300);
+  await costOfClaim('ann');
+  const few = await costOfClaim('bob');
+  await dieWithSuspects(600);
+  const many = await costOfClaim('cleo');
+  assert.ok(many < 1.5 * few, `${many} blocks ran with 900 dead sessions, ${few} with 300`);
 });

@@ -1,6 +1,7 @@
 // What dead workers leave behind (X-7).
 
 import assert from 'node:assert/strict';
+import { CLAIM_LOOKS } from '../../../src/execution/decide/suspect.ts';
 import type { ExecutionId } from '../../../src/execution/names.ts';
 import type { Someone } from '../../lease/someone.ts';
 import type { ExecutionCase, ExecutionHarness } from '../contract-case.ts';
@@ -240,6 +241,27 @@ export const lostCases: readonly ExecutionCase[] = [
       },
     }),
   ),
+  {
+    upholds: 'X-7, X-90',
+    name: 'a claim that saw a part of the dead sessions, and took something, asks for another claim',
+    async run({ store }) {
+      const left: ExecutionId[] = [];
+      const dead: Someone[] = [];
+      for (let nth = 0; nth < CLAIM_LOOKS.sessions + 5; nth += 1) {
+        const who = await worker(store, `worker ${nth}`);
+        left.push((await running(store, who)).id);
+        dead.push(who);
+      }
+      for (const who of dead) await endSessionOf(store, who);
+      const bob = await worker(store, 'bob');
+      const first = await claimOnce(store, claiming(bob, 500, { project: PROJECT }));
+      assert.deepEqual([first.claims.length, first.more], [CLAIM_LOOKS.sessions, true]);
+      const second = await claimOnce(store, claiming(bob, 500, { project: PROJECT }));
+      const taken = [...first.claims, ...second.claims].map(({ execution }) => execution.id);
+      assert.deepEqual(taken.toSorted(), left.toSorted());
+      assert.equal(second.more, false);
+    },
+  },
   {
     upholds: 'X-11',
     name: 'a claim of nothing takes nothing, and says whether somebody is overdue',

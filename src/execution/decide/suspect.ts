@@ -10,6 +10,12 @@ export const SUSPECT_FROM = 2;
 /** A suspect waits for a multiple of the time that its last claim lasted, within these bounds. */
 export const SUSPECT_WAIT = { times: 4, minMs: 1_000, maxMs: 300_000 } as const;
 
+/**
+ * The most that one claim looks at: sessions that run something, executions that dead sessions left,
+ * and suspects among these. It starts at a random one, so later claims look at the others (X-90).
+ */
+export const CLAIM_LOOKS = { sessions: 200, left: 500, suspects: 20 } as const;
+
 /** The session that claims, and since when its process lives. */
 export interface Claimer {
   readonly bornAt: Instant;
@@ -37,6 +43,11 @@ interface LostClaim {
 /** Counts this loss. */
 export function isSuspect(lost: Pick<LostClaim, 'fruitlessClaims' | 'hasRecorded'>): boolean {
   return !lost.hasRecorded && lost.fruitlessClaims + 1 >= SUSPECT_FROM;
+}
+
+/** Every suspect waits for at least this long, so a younger session tries none. */
+export function mayTryAny(self: Claimer, now: Instant): boolean {
+  return now - self.bornAt >= SUSPECT_WAIT.minMs;
 }
 
 /**

@@ -18,7 +18,7 @@
 // does not look for lost executions. So it skips index entries that an old snapshot retains (ADR
 // 0040, claim-floors.ts).
 
-import { SUSPECT_FROM, SUSPECT_WAIT } from '../../../execution/decide/suspect.ts';
+import { CLAIM_LOOKS, SUSPECT_FROM, SUSPECT_WAIT } from '../../../execution/decide/suspect.ts';
 import { REPLAY } from '../../../execution/route.ts';
 import { BEATS_PER_TTL } from '../../../lease/session.ts';
 import type { ExecutionRow } from '../../execution-rows.ts';
@@ -69,11 +69,7 @@ function hasRecordedNothing(): string {
   return '(select h.seq from hf.history h where h.execution_id = e.id order by h.seq desc limit 1) <= e.claimed_seq';
 }
 
-/**
- * The most sessions that one claim reads. It starts at a random one, so that later claims read the
- * others.
- */
-const CARRIERS_MAX = 1_000;
+/** The session id after which a claim begins to look. */
 const FIRST_CARRIER = `(lpad(to_hex(floor(coalesce($7::float8, 0) * 4294967296)::bigint), 8, '0') || '-0000-0000-0000-000000000000')::uuid`;
 
 /** Finds the next session that runs an execution, within `$6` if the caller named a project. */
@@ -175,10 +171,8 @@ const SUSPECTS = `suspect as materialized (
      cross join dead d
      cross join lateral (
            select e.id, e.lane, e.pipeline, e.project, e.claimed_at, d.id as left_by
-             from hf.execution e
-            where e.status = 1
-              and ${lookedUp('e.session_id', 'd.id')}
-              and e.pipeline = any ($2::text[]) -- guard: suspect-pipeline
+             from (select e.* from hf.execution e where e.status = 1 and ${lookedUp('e.session_id', 'd.id')} limit ${CLAIM_LOOKS.left}) e
+            where e.pipeline = any ($2::text[]) -- guard: suspect-pipeline
               and e.lane = any ($3::smallint[]) -- guard: suspect-lane
               and ($6::text is null or e.project = $6) -- guard: suspect-project
               and ${IS_SUSPECT} -- guard: suspect-lost
@@ -217,7 +211,7 @@ const spotsOf = (scope: Scope): string => `
     select ${nextCarrier('c.id')}, c.nth + 1
       from above c
      where c.id is not null
-       and c.nth < ${CARRIERS_MAX}
+       and c.nth < ${CLAIM_LOOKS.sessions}
   ),
   below as (
     select ${nextCarrier()} as id, (select max(a.nth) from above a) as nth
@@ -226,7 +220,7 @@ const spotsOf = (scope: Scope): string => `
     select ${nextCarrier('c.id')}, c.nth + 1
       from below c
      where c.id <= ${FIRST_CARRIER}
-       and c.nth < ${CARRIERS_MAX}
+       and c.nth < ${CLAIM_LOOKS.sessions}
   ),
   carrier as materialized (
     select a.id from above a where a.id is not null
@@ -399,7 +393,8 @@ const claimOf = (scope: Scope): string => `
     select (select count(*) from me) > 0 as is_live,
            (select g.waits from gate g) as gate,
            (select count(*) from seen) > (select coalesce(sum(t.n), 0) from took t join fair f on f.lane = t.lane where not f.is_one)
-           or exists (select from allotted s join fair f on f.lane = s.lane left join took t on t.lane = s.lane where f.is_one and ${leftOver(scope)}) as more,
+           or exists (select from allotted s join fair f on f.lane = s.lane left join took t on t.lane = s.lane where f.is_one and ${leftOver(scope)})
+           ${ofAll(scope, `or (select count(*) from carrier) >= ${CLAIM_LOOKS.sessions} and exists (select from lost)`)} as more,
            (select coalesce(bool_or(${OVERDUE}), false) from carrier c) as overdue,
            (select min(case s.source when ${READY} then ${firstIn(READY, 'and e.ready_at > (select now.at from now)')} else s.first_at end)
               from found s

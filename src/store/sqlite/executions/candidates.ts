@@ -154,15 +154,24 @@ function isLetThrough(tx: Transaction, row: ChangingRow): boolean {
   return true;
 }
 
+interface Looked {
+  readonly chosen: readonly ClaimCandidate[];
+  /** Dead sessions may have left more than this claim looked at. */
+  readonly isPart: boolean;
+}
+
 /** Returns what the claimer can wait for after this claim. */
 export function outlook(
   tx: Transaction,
   wanted: readonly Wanted[],
-  taken: readonly ClaimCandidate[],
+  { chosen, isPart }: Looked,
 ): { readonly more: boolean; readonly nextReadyInMs?: number } {
   const heads = wanted.flatMap((each) => loadHeads(tx, each));
-  const takenIds = new Set(taken.flatMap(({ row, isLost }) => (isLost ? [row.row_id] : [])));
-  const isLostLeft = wanted.some((each) => lostIn(each).some(({ rowId }) => !takenIds.has(rowId)));
+  const taken = new Set(chosen.flatMap(({ row, isLost }) => (isLost ? [row.row_id] : [])));
+  // A claim that saw only a part, and took something, claims again at once to see the rest.
+  const isLostLeft =
+    (isPart && taken.size > 0) ||
+    wanted.some((each) => lostIn(each).some(({ rowId }) => !taken.has(rowId)));
   if (heads.length === 0) return { more: isLostLeft };
   // There is one head per project and pipeline, and there may be any number of them, so spreading
   // them into `Math.min` could overflow the stack.

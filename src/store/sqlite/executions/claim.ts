@@ -1,5 +1,5 @@
 import { refuseClaims } from '../../../execution/decide/claim.ts';
-import { claimerOf } from '../../../execution/decide/suspect.ts';
+import { CLAIM_LOOKS, claimerOf } from '../../../execution/decide/suspect.ts';
 import { isForAnnounced, routesAsked } from '../../../execution/route.ts';
 import { toFence } from '../../../lease/fence.ts';
 import type { SessionId } from '../../../lease/names.ts';
@@ -23,10 +23,11 @@ export function claim(tx: Transaction, request: Claim): ClaimAnswer {
   const self = own.at(-1);
   assert(self !== undefined, 'X-6: a session that is alive is stored');
   const { project, dice } = request;
-  const { dead, isOverdue } = runningSessions(tx, { project, dice });
+  const { dead, isOverdue, isCut } = runningSessions(tx, { project, dice });
   const pipelines: readonly string[] = routesAsked(request);
   const announced = pipelines.some(isForAnnounced) ? announcedBy(tx, request.session) : NOTHING;
-  const left = leftByDead(tx, dead, dice).filter(
+  const all = leftByDead(tx, dead, dice);
+  const left = all.filter(
     (each) =>
       (project === undefined || each.project === project) &&
       pipelines.includes(each.pipeline) &&
@@ -39,7 +40,7 @@ export function claim(tx: Transaction, request: Claim): ClaimAnswer {
       left: left.filter((each) => each.lane === LANE_CODES[lane]),
     }));
   const claimer = claimerOf(self, request.livedMs, tx.now);
-  const [suspect] = chooseSuspect(tx, wanted, { id: self.id, claimer });
+  const [suspect] = chooseSuspect(tx, wanted, { id: self.id, claimer, dice });
   const others = wanted.flatMap((each) => {
     // The suspect counts against the limit of its lane.
     const limit = suspect?.row.lane === each.lane ? each.limit - 1 : each.limit;
@@ -47,7 +48,13 @@ export function claim(tx: Transaction, request: Claim): ClaimAnswer {
   });
   const chosen = suspect === undefined ? others : [suspect, ...others];
   const claims = takeAll(tx, chosen, self);
-  return { kind: 'claimed', claims, ...outlook(tx, wanted, chosen), overdue: isOverdue };
+  const isPart = isCut || all.length === CLAIM_LOOKS.left;
+  return {
+    kind: 'claimed',
+    claims,
+    ...outlook(tx, wanted, { chosen, isPart }),
+    overdue: isOverdue,
+  };
 }
 
 const ROUTES = 'select project, route from worker_route where session_id = :session';

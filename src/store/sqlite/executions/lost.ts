@@ -4,10 +4,12 @@
 // rest.
 
 import {
+  CLAIM_LOOKS,
   type Claimer,
   isSuspect,
   isTried,
   mayTry,
+  mayTryAny,
   SUSPECT_FROM,
 } from '../../../execution/decide/suspect.ts';
 import type { SessionId } from '../../../lease/names.ts';
@@ -92,11 +94,9 @@ export interface RunningSessions {
   readonly dead: readonly SessionId[];
   /** One of the other sessions is overdue. A sweep would end it. */
   readonly isOverdue: boolean;
+  /** The claim stopped at its bound, so it may have missed some. */
+  readonly isCut: boolean;
 }
-
-/** The most sessions, and the most executions of dead sessions, that one claim reads. */
-export const CARRIERS_MAX = 1_000;
-export const LEFT_MAX = 2_000;
 
 /** One project, or all. `dice` is the start position, between 0 and 1. */
 interface Range {
@@ -107,11 +107,13 @@ interface Range {
 export function runningSessions(tx: Transaction, range: Range): RunningSessions {
   const dead: SessionId[] = [];
   let isOverdue = false;
+  let looks = 0;
   for (const id of carriers(tx, range)) {
+    looks += 1;
     if (!tx.isOpen(id)) dead.push(id);
     else isOverdue ||= tx.arrays(IS_OVERDUE).get(id, tx.now) !== undefined;
   }
-  return { dead, isOverdue };
+  return { dead, isOverdue, isCut: looks === CLAIM_LOOKS.sessions };
 }
 
 /** Yields the sessions after a random id, then those before it. */
@@ -130,7 +132,7 @@ function* carriers(tx: Transaction, { project, dice = 0 }: Range): Generator<Ses
       id = nextCarrier(tx, project, id)
     ) {
       looks += 1;
-      if (looks > CARRIERS_MAX || (upTo !== undefined && id > upTo)) return;
+      if (looks > CLAIM_LOOKS.sessions || (upTo !== undefined && id > upTo)) return;
       yield id;
     }
   }
@@ -168,7 +170,7 @@ export function leftByDead(
 ): readonly Left[] {
   const left: Left[] = [];
   for (const session of dead) {
-    for (const values of leftBy(tx, session, { limit: LEFT_MAX - left.length, dice })) {
+    for (const values of leftBy(tx, session, { limit: CLAIM_LOOKS.left - left.length, dice })) {
       const [rowId, id, project, pipeline, lane, claimedAt, claimedSeq, fruitlessClaims] = values;
       const hasRecorded = fruitlessClaims === 0 || lastSeqOf(tx, id) > claimedSeq;
       left.push({
@@ -176,7 +178,7 @@ export function leftByDead(
         isSuspect: isSuspect({ fruitlessClaims, hasRecorded }),
       });
     }
-    if (left.length >= LEFT_MAX) break;
+    if (left.length >= CLAIM_LOOKS.left) break;
   }
   return left.sort(byClaim);
 }
@@ -199,15 +201,24 @@ function leftBy(
   return [...window, ...rows.slice(0, limit - window.length)];
 }
 
+interface Trying {
+  readonly id: SessionId;
+  readonly claimer: Claimer;
+  readonly dice: number | undefined;
+}
+
 /** Returns the one suspect that this session may try now. */
 export function suspectAmong(
   tx: Transaction,
   left: readonly Left[],
-  { id, claimer }: { readonly id: SessionId; readonly claimer: Claimer },
+  { id, claimer, dice = 0 }: Trying,
 ): Left | undefined {
+  if (!mayTryAny(claimer, tx.now)) return undefined;
   const suspects = left.filter((each) => each.isSuspect).sort(byClaim);
   if (suspects.length === 0 || triesOne(tx, id, claimer)) return undefined;
-  return suspects.find(({ claimedAt, session }) => {
+  const unseen = Math.max(0, suspects.length - CLAIM_LOOKS.suspects);
+  const first = Math.floor(dice * (unseen + 1));
+  return suspects.slice(first, first + CLAIM_LOOKS.suspects).find(({ claimedAt, session }) => {
     const holder = loadChain(tx, session).at(-1);
     return mayTry({ claimedAt, holder }, claimer, tx.now);
   });
