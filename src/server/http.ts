@@ -10,6 +10,7 @@ import {
   ProblemReply,
   type Reply,
   type Route,
+  weightOf,
 } from '../protocol/rest/route.ts';
 import { ROUTES } from '../protocol/rest/routes.ts';
 import { type Checks, checksOf, withoutTags } from '../protocol/rest/validators.ts';
@@ -122,6 +123,7 @@ interface OpenParts extends HttpParts {
 
 function addRoute(app: FastifyInstance, parts: OpenParts, route: Route): void {
   const checks = checksOf(route);
+  const weight = weightOf(route.name, route);
   app.route({
     method: route.method,
     url: route.path,
@@ -131,21 +133,11 @@ function addRoute(app: FastifyInstance, parts: OpenParts, route: Route): void {
       await parts.admission.admit(route, request);
       if (route.allows === 'public') return;
       const { project } = parts.admission.caller(request);
-      await parts.coordinator.shares.begin(project, weightOf(route));
+      await parts.coordinator.shares.begin(project, weight);
       requireCaller(reply);
     },
     handler: (request, reply) => answer(parts, { route, checks }, { request, reply }),
   });
-}
-
-/** A page of a list, or a large body of bytes, costs as much as several small requests. */
-const PAGE_WEIGHT = 4;
-const BYTES_WEIGHT = 8;
-
-function weightOf({ query, takesBytes }: Route): number {
-  if (takesBytes === true) return BYTES_WEIGHT;
-  const { properties = {} } = (query ?? {}) as { readonly properties?: object };
-  return 'limit' in properties ? PAGE_WEIGHT : 1;
 }
 
 /**

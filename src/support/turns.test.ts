@@ -65,7 +65,16 @@ class Requests {
   readonly #turns: (() => void)[] = [];
   readonly #shares = new FairShares(
     { alone: 5, beside: 3 },
-    { clock: this.clock, timers: { soon: (callback) => void this.#turns.push(callback) } },
+    {
+      clock: this.clock,
+      timers: {
+        soon: (callback) => void this.#turns.push(callback),
+        after: (_, callback) => {
+          this.#turns.push(callback);
+          return () => undefined;
+        },
+      },
+    },
   );
 
   async begin(project: string, names: readonly string[], weight = 1): Promise<void> {
@@ -114,13 +123,18 @@ test('a name counts as active for a second after it asked', async () => {
   assert.deepEqual(await requests.nextTurn(), ['x4', 'x5', 'x6', 'x7', 'x8']);
 });
 
-test('a heavy request takes more of a share, and begins alone where it is heavier than that', async () => {
+test('a heavy request takes more of a share, and a heavier one the share of later turns too', async () => {
   const requests = new Requests();
   await requests.begin('healthy', ['h1']);
   await requests.begin('hostile', ['x1', 'x2'], 2);
   await requests.begin('hostile', ['x3'], 9);
+  await requests.begin('hostile', ['x4']);
   assert.deepEqual(requests.began, ['h1', 'x1']);
   assert.deepEqual(await requests.nextTurn(), ['x2']);
   assert.deepEqual(await requests.nextTurn(), ['x3']);
+  await requests.begin('healthy', ['h2']);
+  assert.equal(requests.began.at(-1), 'h2', 'the heavy request of another name delays nothing');
   assert.deepEqual(await requests.nextTurn(), []);
+  assert.deepEqual(await requests.nextTurn(), []);
+  assert.deepEqual(await requests.nextTurn(), ['x4']);
 });

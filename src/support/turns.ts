@@ -94,7 +94,11 @@ export class SharedLook<Found> {
 /** A name counts as active for this long after its last request. */
 const ACTIVE_MS = 1_000;
 
+/** While two names are active, a turn lasts at least this long, so that begun requests can end. */
+const TURN_MS = 1;
+
 interface Begun {
+  /** The weight begun in this turn, and the excess of earlier turns. */
   weight: number;
   readonly waiting: { readonly weight: number; readonly begin: () => void }[];
 }
@@ -102,14 +106,14 @@ interface Begun {
 /**
  * Fair shares of the event loop. In one turn, a name may begin requests of a bounded weight, and
  * fewer while another name is active. So a name with many requests leaves as much to others as a
- * name with few. The rest waits for the next turns, in order. Nothing is held, so the duration of a
- * request and a vanished caller do not matter.
+ * name with few. A request heavier than a share takes the share of the next turns too. The rest
+ * waits for later turns, in order. Nothing is held, so the duration of a request and a vanished
+ * caller do not matter.
  */
 export class FairShares {
   readonly #share: { readonly alone: number; readonly beside: number };
   readonly #clock: Pick<Clock, 'monotonicMs'>;
-  readonly #timers: Pick<Timers, 'soon'>;
-  /** The weight that each name began in this turn, and its waiting requests. */
+  readonly #timers: Pick<Timers, 'after' | 'soon'>;
   readonly #names: Map<string, Begun> = new Map();
   /** The last two names that asked, the newest first. */
   #newest = { name: '', atMs: Number.NEGATIVE_INFINITY };
@@ -117,7 +121,10 @@ export class FairShares {
 
   constructor(
     share: { readonly alone: number; readonly beside: number },
-    { clock, timers }: { clock: Pick<Clock, 'monotonicMs'>; timers: Pick<Timers, 'soon'> },
+    {
+      clock,
+      timers,
+    }: { clock: Pick<Clock, 'monotonicMs'>; timers: Pick<Timers, 'after' | 'soon'> },
   ) {
     this.#share = share;
     this.#clock = clock;
@@ -128,16 +135,22 @@ export class FairShares {
   async begin(name: string, weight = 1): Promise<void> {
     this.#noteActive(name);
     const begun = this.#names.get(name) ?? { weight: 0, waiting: [] };
-    if (this.#names.size === 0) this.#timers.soon(() => this.#nextTurn());
+    if (this.#names.size === 0) this.#awaitTurn();
     this.#names.set(name, begun);
     if (begun.waiting.length === 0 && this.#hasRoom(name, begun, weight)) begun.weight += weight;
     else await new Promise<void>((begin) => begun.waiting.push({ weight, begin }));
   }
 
+  #awaitTurn(): void {
+    const turn = (): void => this.#nextTurn();
+    if (this.#isContended(this.#newest.name)) this.#timers.after(TURN_MS, turn);
+    else this.#timers.soon(turn);
+  }
+
   #nextTurn(): void {
     for (const [name, begun] of this.#names) {
-      begun.weight = 0;
-      if (begun.waiting.length === 0) this.#names.delete(name);
+      begun.weight = Math.max(0, begun.weight - this.#shareOf(name));
+      if (begun.waiting.length === 0 && begun.weight === 0) this.#names.delete(name);
       for (let next = begun.waiting[0]; next !== undefined; next = begun.waiting[0]) {
         if (!this.#hasRoom(name, begun, next.weight)) break;
         begun.waiting.shift();
@@ -145,15 +158,16 @@ export class FairShares {
         next.begin();
       }
     }
-    if (this.#names.size > 0) this.#timers.soon(() => this.#nextTurn());
+    if (this.#names.size > 0) this.#awaitTurn();
   }
 
   /** The first request of a turn begins, however heavy it is. */
   #hasRoom(name: string, begun: Begun, weight: number): boolean {
-    const { alone, beside } = this.#share;
-    return (
-      begun.weight === 0 || begun.weight + weight <= (this.#isContended(name) ? beside : alone)
-    );
+    return begun.weight === 0 || begun.weight + weight <= this.#shareOf(name);
+  }
+
+  #shareOf(name: string): number {
+    return this.#isContended(name) ? this.#share.beside : this.#share.alone;
   }
 
   #isContended(name: string): boolean {

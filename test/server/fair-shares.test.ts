@@ -25,6 +25,12 @@ class Stand {
       ...systemTimers,
       soon: (callback: () => void) =>
         this.isHeld ? void this.#held.push(callback) : systemTimers.soon(callback),
+      // Turns last a millisecond; no other timer is that short.
+      after: (ms: number, callback: () => void) => {
+        if (ms > 1 || !this.isHeld) return systemTimers.after(ms, callback);
+        this.#held.push(callback);
+        return () => undefined;
+      },
     };
     // Time stands still: no project falls silent on a busy machine.
     const clock = { ...systemClock, monotonicMs: () => 0 };

@@ -110,6 +110,22 @@ export interface Route extends Operation {
   ) => Promise<Reply>;
 }
 
+/** A page of a list, a claim or a large body costs as much as many small requests. */
+const PAGE_WEIGHT = 4;
+const CLAIM_WEIGHT = 8;
+const BYTES_WEIGHT = 32;
+
+/** How much of its project's share a request takes. */
+export function weightOf(
+  name: string,
+  { query, takesBytes }: { readonly query?: object; readonly takesBytes?: boolean },
+): number {
+  if (takesBytes === true) return BYTES_WEIGHT;
+  if (name === 'claimExecutions') return CLAIM_WEIGHT;
+  const { properties = {} } = (query ?? {}) as { readonly properties?: object };
+  return 'limit' in properties ? PAGE_WEIGHT : 1;
+}
+
 /** The schemas type the arguments of a handler. */
 export type Handler<Of extends Operation> = (
   coordinator: Coordinator,

@@ -16,7 +16,7 @@ import {
 } from '../messages/envelope.ts';
 import { isWorkKind, WORK_KINDS, type WorkKind, workMessage } from '../messages/work-messages.ts';
 import { problemFrom } from '../rest/problems.ts';
-import { type Caller, type Coordinator, ProblemReply } from '../rest/route.ts';
+import { type Caller, type Coordinator, ProblemReply, weightOf } from '../rest/route.ts';
 import { bodyCheckOf } from '../rest/validators.ts';
 import { type WorkAnswer, workAnswers } from '../rest/work-answers.ts';
 
@@ -46,7 +46,10 @@ export function dispatchOf({ coordinator, onFault }: DispatchParts): Dispatch {
       ) => Promise<WorkAnswer>;
       const said = CHECKS[kind](body);
       const call = { body: said, caller, signal, ...(bytes === undefined ? {} : { bytes }) };
-      await coordinator.shares.begin(caller.project);
+      await coordinator.shares.begin(
+        caller.project,
+        weightOf(kind, { takesBytes: bytes !== undefined }),
+      );
       return { v: WORK_VERSION, id, ...contentOf(await handle(coordinator, call)) };
     } catch (error) {
       const { status, code, detail, isFault } = problemFrom(error);
