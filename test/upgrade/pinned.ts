@@ -20,10 +20,10 @@ import {
 } from '../../contract/execution/worker.ts';
 import type { CoordinatorStore } from '../../src/store/contract/execution-store.ts';
 import { openAddressed, type StorePlace } from '../load/place.ts';
-import { previousBuild } from './previous-build.ts';
+import { packedBuild } from './packed-build.ts';
 
 async function openByPrevious(place: StorePlace): Promise<CoordinatorStore> {
-  const { cli } = await previousBuild();
+  const { cli } = await packedBuild('0d29afd');
   const file = join(dirname(cli), `../store/${place.kind}/open.js`);
   const { openPostgresStore, openSqliteStore } = await import(file);
   const { kind, ...options } = place;

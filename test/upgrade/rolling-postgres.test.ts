@@ -7,7 +7,7 @@ import { type Build, PRESENT_BUILD } from '../server/build.ts';
 import { Deployment } from '../server/deployment.ts';
 import { postgresForTests } from '../services/postgres.ts';
 import { migrateFurther } from './newer-schema.ts';
-import { previousBuild } from './previous-build.ts';
+import { packedBuild } from './packed-build.ts';
 
 const database = postgresForTests();
 after(async () => (await database).release());
@@ -21,7 +21,7 @@ async function placed(schema: string): Promise<{ readonly url: string; readonly 
 }
 
 test('coordinators and workers are replaced one by one, workers first: nothing is lost or doubled, no call finds a fault', async (t) => {
-  const previous = await previousBuild();
+  const previous = await packedBuild('previous');
   t.diagnostic(`the build before is ${previous.commit}`);
   const place = { kind: 'postgres', ...(await placed('upgrade')) } as const;
   const nodes = await Deployment.open(() => place, SHAPE);
@@ -61,7 +61,7 @@ test('a schema that says that older builds must not run lets neither in, and bot
   const place = await placed('too_new');
   await (await openPostgresStore(place)).close();
   await migrateFurther({ ...place, olderBuildsMayRun: false });
-  const previous = await previousBuild();
+  const previous = await packedBuild('previous');
   const nodes = await Deployment.open(() => ({ kind: 'postgres', ...place }), SHAPE);
   try {
     for (const build of [previous, PRESENT_BUILD]) {

@@ -1,7 +1,7 @@
-// Packs a commit as the build that test/upgrade runs beside the present one: its compiled JavaScript without
+// Packs a commit as a build that test/upgrade runs beside the present one: its compiled JavaScript without
 // comments and its SQL, as far as a coordinator and a worker need them.
 //
-//   node scripts/previous-build.ts 24b4ebe
+//   node scripts/pack-build.ts previous HEAD
 
 import { execFileSync } from 'node:child_process';
 import {
@@ -16,10 +16,10 @@ import {
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { brotliCompressSync, constants } from 'node:zlib';
-import type { PackedBuild } from '../test/upgrade/previous-build.ts';
+import type { PackedBuild } from '../test/upgrade/packed-build.ts';
 
 const ROOT = join(import.meta.dirname, '..');
-const TARGET = join(ROOT, 'test/upgrade/previous-build.json.br');
+const BUILDS = join(ROOT, 'test/upgrade/builds');
 
 /** What no coordinator and no worker loads. */
 const LEFT_OUT = /^(testing|recipes|guards|observe|store\/(redis|etcd)|cli\/demo)\//;
@@ -34,9 +34,9 @@ function git(...args: readonly string[]): Buffer {
   return execFileSync('git', args, { cwd: ROOT, maxBuffer: 2 ** 28 });
 }
 
-const [name] = process.argv.slice(2);
-if (name === undefined) throw new Error('usage: node scripts/previous-build.ts <commit>');
-const commit = git('rev-parse', `${name}^{commit}`).toString().trim();
+const [name, revision] = process.argv.slice(2);
+if (revision === undefined) throw new Error('usage: node scripts/pack-build.ts <name> <commit>');
+const commit = git('rev-parse', `${revision}^{commit}`).toString().trim();
 const folder = mkdtempSync(join(tmpdir(), 'holdfast-previous-'));
 try {
   const sources = git(
@@ -70,7 +70,7 @@ try {
     [constants.BROTLI_PARAM_LGWIN]: constants.BROTLI_MAX_WINDOW_BITS,
   };
   const bytes = brotliCompressSync(JSON.stringify(packed), { params });
-  writeFileSync(TARGET, bytes);
+  writeFileSync(join(BUILDS, `${name}.json.br`), bytes);
   console.log(`${commit}: ${paths.length} files, ${Math.ceil(bytes.length / 1024)} KiB`);
 } finally {
   rmSync(folder, { recursive: true, force: true });

@@ -1,4 +1,4 @@
-// The build that came before this one, as scripts/previous-build.ts packed it (ADR 0022).
+// Earlier builds, as scripts/pack-build.ts packed them (ADR 0022).
 
 import { createHash } from 'node:crypto';
 import { mkdir, mkdtemp, readFile, rename, rm, writeFile } from 'node:fs/promises';
@@ -17,11 +17,14 @@ export interface PackedBuild {
 /** Below the project, whose packages it finds there. */
 const CACHE = join(import.meta.dirname, '../../.cache');
 
-export async function previousBuild(): Promise<Build & { readonly commit: string }> {
-  const bytes = await readFile(join(import.meta.dirname, 'previous-build.json.br'));
+/** `previous` takes turns with this build; `0d29afd` is the oldest whose stores this build opens. */
+export type PackedName = 'previous' | '0d29afd';
+
+export async function packedBuild(name: PackedName): Promise<Build & { readonly commit: string }> {
+  const bytes = await readFile(join(import.meta.dirname, `builds/${name}.json.br`));
   const { commit, files } = JSON.parse(brotliDecompressSync(bytes).toString()) as PackedBuild;
   const digest = createHash('sha256').update(bytes).digest('hex').slice(0, 16);
-  const folder = join(CACHE, `previous-build-${digest}`);
+  const folder = join(CACHE, `packed-build-${digest}`);
   if (!(await exists(folder))) await unpack(files, folder);
   return {
     commit,
@@ -34,7 +37,7 @@ export async function previousBuild(): Promise<Build & { readonly commit: string
 /** Takes its name when it is complete: another process may do the same at the same time. */
 async function unpack(files: PackedBuild['files'], folder: string): Promise<void> {
   await mkdir(CACHE, { recursive: true });
-  const draft = await mkdtemp(join(CACHE, 'previous-build.draft-'));
+  const draft = await mkdtemp(join(CACHE, 'packed-build.draft-'));
   for (const [path, text] of Object.entries(files)) {
     await mkdir(dirname(join(draft, path)), { recursive: true });
     await writeFile(join(draft, path), text);
