@@ -1,10 +1,12 @@
-// npm run prose [-- path…]: sentence figures of the project's texts beside those of documentation that reads well.
-// It fails on nothing. With paths, it prints a line for each file; `--all` does so for every file.
+// npm run prose [-- path…]: sentence figures of the project's texts beside those of documentation
+// that reads well. It fails on nothing. With paths, it prints a line for each path and each of its
+// files; `--all` does so for every file. `--sentences` also prints the sentences to look at.
 
 import { isTestFile, type ProjectFile, projectFiles } from '../test/tidy/project-files.ts';
 import {
   measureProse,
   type ProseFigures,
+  proseFlaws,
   proseOfComments,
   proseOfMarkdown,
   sentencesOf,
@@ -52,8 +54,10 @@ const TEXTS: readonly (readonly [name: string, ...patterns: string[]])[] = [
   ['comments in console', 'console/src/**/*.{ts,tsx}'],
 ];
 
-const paths = process.argv.slice(2);
-print(paths.length > 0 ? fileRows(paths) : textRows());
+const given = process.argv.slice(2);
+const paths = given.filter((each) => each !== '--sentences');
+print(paths.length > 0 ? [...pathRows(paths), ...fileRows(paths)] : textRows());
+if (given.includes('--sentences')) printFlaws(paths);
 
 function textRows(): readonly Row[] {
   return TEXTS.map(([name, ...patterns]) => {
@@ -62,15 +66,38 @@ function textRows(): readonly Row[] {
   });
 }
 
+/** One row for all files of each path. */
+function pathRows(wanted: readonly string[]): readonly Row[] {
+  return wanted
+    .filter((path) => path !== '--all')
+    .map((path) => ({
+      name: path,
+      figures: measureProse(filesIn([path]).flatMap(sentencesIn)),
+    }));
+}
+
 /** The files with the most passives, headless sentences and nobodies first. */
 function fileRows(wanted: readonly string[]): readonly Row[] {
-  const patterns = wanted.includes('--all')
-    ? TEXTS.flatMap(([, ...all]) => all)
-    : wanted.flatMap((path) => [path, `${path}/**/*.{md,ts,tsx}`]);
-  return projectFiles(...patterns)
+  return filesIn(wanted)
     .map((file) => ({ name: file.path, figures: measureProse(sentencesIn(file)) }))
     .filter(({ figures }) => figures.sentences > 0)
     .sort((a, b) => weight(b.figures) - weight(a.figures));
+}
+
+function filesIn(wanted: readonly string[]): readonly ProjectFile[] {
+  const patterns = wanted.includes('--all')
+    ? TEXTS.flatMap(([, ...all]) => all)
+    : wanted.flatMap((path) => [path, `${path}/**/*.{md,ts,tsx}`]);
+  return projectFiles(...patterns).filter(({ path }) => wanted.includes(path) || !isTestFile(path));
+}
+
+function printFlaws(wanted: readonly string[]): void {
+  for (const file of filesIn(wanted.length > 0 ? wanted : ['--all'])) {
+    for (const sentence of sentencesIn(file)) {
+      const flaws = proseFlaws(sentence);
+      if (flaws.length > 0) console.log(`${file.path} (${flaws.join(', ')}): ${sentence}`);
+    }
+  }
 }
 
 function weight({

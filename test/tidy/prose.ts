@@ -84,6 +84,18 @@ export function measureProse(sentences: readonly string[]): ProseFigures {
   };
 }
 
+/** The reasons to look at a sentence. */
+export function proseFlaws(sentence: string): readonly string[] {
+  const flaws: readonly (readonly [name: string, isThere: boolean])[] = [
+    ['long', wordsIn(sentence) > LONG_WORDS],
+    ['passive', countOf(PASSIVE, sentence) > 0],
+    ['headless', HEADLESS.test(sentence)],
+    ['nobody', countOf(NOBODY, sentence) > 0],
+    ['say', countOf(SAY, sentence) > 0],
+  ];
+  return flaws.flatMap(([name, isThere]) => (isThere ? [name] : []));
+}
+
 function wordsIn(text: string): number {
   return countOf(/[\p{L}\p{N}][\p{L}\p{N}'’.-]*/gu, text);
 }
