@@ -1,4 +1,5 @@
-// H-2, within one process: what is above a session ends before anybody else can be let in.
+// Within one process, an ancestor's lapse ends its descendants' authority before a successor can
+// enter (H-2).
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
@@ -20,7 +21,7 @@ interface Family {
   readonly reports: LeaseReport[];
   readonly parent: Session;
   readonly child: Session;
-  /** One lease of the child, one of the child's child. */
+  /** One lease of the child, and one of the child's child. */
   readonly leases: readonly HeldLease[];
   open(owner: string): Promise<Session>;
 }
@@ -96,7 +97,7 @@ test('H-2: a child that was renewed meanwhile stops when its parent lapses', asy
   const { parent, child, leases, clock, faulty, reports } = await raise();
   await parent.orphan();
   await clock.advance(3_000);
-  // As if the answer to the parent's heartbeat had got lost.
+  // Simulates a lost answer to the parent's heartbeat.
   await faulty.store.sessions.heartbeat({ id: parent.id, owner: parent.owner });
   await child.heartbeat();
   await clock.advance(2_999);

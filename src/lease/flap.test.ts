@@ -6,7 +6,7 @@ import { resolvePolicy } from './policy.ts';
 
 const policy = resolvePolicy({ flapUnitMs: 1_000 });
 
-/** The penalty after losses at these times. */
+/** Returns the penalty after losses at these times. */
 function afterLosses(...times: readonly number[]): Instant | undefined {
   let until: Instant | undefined;
   for (const time of times) until = chargeFlap(until, policy, toInstant(time));

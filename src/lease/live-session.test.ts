@@ -1,5 +1,5 @@
-// Sessions and leases as a process has them, over a store that can be made to misbehave, in time
-// that stands still until moved.
+// Sessions and leases in a process, on a store that can be made to fail, with a clock that the test
+// moves.
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';

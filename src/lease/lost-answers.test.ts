@@ -1,5 +1,5 @@
-// Answers that are lost, late or overtaken. Each of these once let two holders believe at the same time,
-// or kept a key from everybody (docs/bugs.md).
+// Answers that are lost, late or overtaken. Each of these once let two holders believe in their
+// authority at the same time, or kept a key from all sessions (docs/bugs.md).
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
@@ -40,7 +40,7 @@ function makeWorld(ttlMs = 10_000): World {
   return { clock, base, faulty, open };
 }
 
-/** The base store with another way to acquire. */
+/** The base store with another `acquire`. */
 function acquiring(world: World, acquire: LeaseStore['acquire']): KernelStore {
   return { ...world.base, leases: { ...world.base.leases, acquire } };
 }
@@ -58,7 +58,7 @@ async function mustAcquire(session: Session): Promise<HeldLease> {
   return got.lease;
 }
 
-/** Ann holds the key and lapses, the store comes back, and she has not rejoined yet. */
+/** Ann holds the key and lapses. The store comes back, and she has not rejoined yet. */
 async function lapsed(world: World): Promise<HeldLease> {
   const lease = await mustAcquire(await world.open('ann'));
   await world.clock.advance(2_000);
@@ -75,7 +75,7 @@ test('U-1: a term whose first answer was lost is not given back while its second
     tries += 1;
     const answer = await world.base.leases.acquire(request);
     if (tries === 1) throw new OutcomeUnknown('connection reset');
-    // Shorter than a try may take, and long enough for the first heartbeat to fall into it.
+    // Shorter than the time limit of a try, and long enough for the first heartbeat.
     await world.clock.timers.pause(2_500);
     return answer;
   });
@@ -202,7 +202,7 @@ test('U-1, E-6: a release that was refused as expired is done when its session w
   world.faulty.failAll('unavailable');
   const releasing = lease.release('finished');
   await world.clock.advance(3_000);
-  // The store is back and has not noticed that it was away; the release gets there before a heartbeat.
+  // The store is back and has not noticed its outage. The release arrives before a heartbeat.
   world.faulty.failBy((verb) => (verb === 'leases.release' ? undefined : 'unavailable'));
   await world.clock.advance(100);
   const answer = await releasing;
@@ -228,7 +228,7 @@ test('G-3: rejoining says that the session is lost when it is, and not that it l
   }
 });
 
-/** Ann holds the key, and bob's wait for it times out while the store is away. */
+/** Ann holds the key, and Bob's wait for it times out while the store is unavailable. */
 async function waitedInVain(world: World): Promise<HeldLease> {
   const held = await mustAcquire(await world.open('ann', world.base));
   const bob = await world.open('bob');
@@ -280,7 +280,10 @@ test('A-7: a waiter that is refused for good leaves no place behind', async () =
   assert.equal((await carol.acquire(KEY, { reopen: true })).kind, 'acquired');
 });
 
-/** Releases are answered and not done, as on a server whose standby takes over without them. */
+/**
+ * The store confirms releases and forgets them, as after a failover to a standby that did not
+ * receive them.
+ */
 function forgettingReleases(world: World): { readonly store: KernelStore; stop(): void } {
   let forgets = true;
   const release: LeaseStore['release'] = async (request) =>

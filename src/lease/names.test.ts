@@ -29,7 +29,7 @@ test('A-8: the limits count bytes of UTF-8, after normalisation', () => {
   assert.throws(() => parseLeaseKey('k'.repeat(KEY_BYTES_MAX + 1)), /512 bytes of UTF-8; got 513/);
   assert.throws(() => parseOwner('é'.repeat(NAME_BYTES_MAX / 2 + 1)), InvalidInput);
   assert.throws(() => parseText('a cause', 'c'.repeat(TEXT_BYTES_MAX + 1)), /a cause/);
-  // Decomposed it would be too long; as a key it is not.
+  // The decomposed text would be too long, but the key is normalised.
   assert.equal(parseLeaseKey('e\u0301'.repeat(KEY_BYTES_MAX / 2)).length, KEY_BYTES_MAX / 2);
 });
 

@@ -14,7 +14,7 @@ const effect = parseEffectId('charge:17');
 const since = toInstant(Date.UTC(2030, 0, 1));
 const holder: Holder = { owner, session, fence, since, state: 'held', freeInMs: 7_000 };
 
-/** One of each; the type makes sure that a new refusal is added here. */
+/** One sample per refusal. The type requires a sample for each new refusal. */
 const samples: { readonly [Why in Refusal['why']]: Extract<Refusal, { readonly why: Why }> } = {
   'session-duplicate': { why: 'session-duplicate', session },
   'session-unknown': { why: 'session-unknown', session },
@@ -47,7 +47,7 @@ const samples: { readonly [Why in Refusal['why']]: Extract<Refusal, { readonly w
   'already-draining': { why: 'already-draining', key, deadlineInMs: 15_000 },
 };
 
-/** What a reader is told to do; `goes on` is said where there is nothing to do. */
+/** Every text must contain advice. `was dropped` counts, because there is nothing to do then. */
 const ADVICE =
   /\b(?:Open|Use|Send|Stop|Wait|Acquire|Try|Look|Check|Find out|Rejoin|Settle|Store|Continue|send a heartbeat|raise the epoch|until the epoch is raised|was dropped)\b/;
 

@@ -1,4 +1,4 @@
-// O-5, for the holder itself: who ended its term, and why.
+// The holder learns who ended its term, and why (O-5).
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';

@@ -1,4 +1,4 @@
-// Every recipe refuses what cannot be meant by the name that was called, before anything is acquired.
+// Every recipe refuses invalid options, names the called function, and acquires nothing.
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
@@ -17,7 +17,7 @@ import { withLease } from './with-lease.ts';
 
 const work = (): Promise<void> => Promise.resolve();
 
-/** What somebody types who has no type checker. */
+/** Passes a value as a caller without a type checker would. */
 function untyped<Wanted>(value: unknown): Wanted {
   return value as Wanted;
 }

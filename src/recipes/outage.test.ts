@@ -1,5 +1,5 @@
-// Every recipe after an outage of the store that is longer than the ttl: each works again within the ttl
-// and two seconds of the store's return, without a restart.
+// Every recipe after an outage of the store that is longer than the ttl. Each works again within
+// the ttl and two seconds of the store's return, without a restart.
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
@@ -66,7 +66,10 @@ async function outage(world: World, fault: StoreFault): Promise<void> {
   world.faulty.unhang();
 }
 
-/** `unavailable`: the server is down. `hung-before`: it stands still, and does it all when it goes on. */
+/**
+ * `unavailable`: the server is down. `hung-before`: it is frozen, and runs all requests when it
+ * continues.
+ */
 const FAULTS: readonly StoreFault[] = ['unavailable', 'hung-before'];
 
 for (const fault of FAULTS) {

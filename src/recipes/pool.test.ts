@@ -14,7 +14,7 @@ const KEYS = Array.from({ length: 10 }, (_, number) => `partition-${number}`);
 interface World {
   readonly clock: ManualClock;
   readonly faulty: FaultyStore;
-  /** Every key's workers at this moment; two of one key would be the end of the world. */
+  /** The number of workers per key at this moment. Two on one key are a violation. */
   readonly working: Map<string, number>;
   readonly overlaps: string[];
   join(owner: string, work?: (term: PoolTerm) => Promise<void>): Pool;
@@ -132,7 +132,7 @@ test('L-7: of two keys whose work does not stop, the one that still does not is 
   const ann = world.join('ann', ({ key }) => new Promise((resolve) => finish.set(key, resolve)));
   await world.clock.advance(1_000);
   ann.setKeys(KEYS.slice(2));
-  // A look that tells them to stop, and the patience with them.
+  // Covers the check that stops them, and the time limit for stopping.
   await world.clock.advance(10_000);
   finish.get('partition-0')?.();
   for (const key of KEYS.slice(2)) finish.get(key)?.();

@@ -1,5 +1,5 @@
-// Code of the user's that is called back may throw anything at any time: the lease is given back all
-// the same, the process lives, and the observer is told.
+// The user's callbacks may throw anything at any time. The lease is released all the same, the
+// process continues, and the observer gets a report.
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
@@ -18,7 +18,7 @@ import { withLease } from './with-lease.ts';
 
 const KEY = parseLeaseKey('k');
 const TTL_MS = 9_000;
-/** Cut where a cause is cut, this would leave half a character. */
+/** Cutting this text at the limit of a cause would split a character. */
 const CUT_IN_TWO = `${'x'.repeat(492)}😀`;
 const UNSHOWABLE: unknown = Object.create(null);
 
@@ -177,7 +177,7 @@ test('an onOverrun that throws does not keep what the session still carries afte
   await stopping;
 });
 
-/** Away for longer than the authority and for less than the ttl. */
+/** An outage that is longer than the authority and shorter than the ttl. */
 async function lapse(world: World): Promise<void> {
   world.faulty.failAll('unavailable');
   await world.clock.advance(TTL_MS - 1_000);

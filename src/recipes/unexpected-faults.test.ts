@@ -1,5 +1,5 @@
-// A fault that no store should have: whoever stands for long tells of it and tries again, and ends only
-// for what trying again cannot help.
+// A fault that no store should throw. Long-running recipes report it and try again. They end only
+// for faults that trying again cannot help.
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
@@ -23,7 +23,7 @@ interface World {
   readonly told: unknown[];
   readonly reports: LeaseReport[];
   readonly options: Parameters<typeof openSession>[0];
-  /** The next calls of these verbs fail. */
+  /** The number of next calls that fail, by verb. */
   readonly failing: Map<string, number>;
 }
 
@@ -81,7 +81,7 @@ for (const verb of ['sessions.open', 'leases.acquire', 'sessions.heartbeat']) {
     const election = elect({ ...world.options, name: 'led', onError }, untilTold);
     await world.clock.advance(30_000);
     assert.equal(election.state, 'leading');
-    // A heartbeat that failed has cost nothing yet: only the observer is told.
+    // A failed heartbeat has no effect yet, so only the observer gets a report.
     assert.equal(world.told.length, verb === 'sessions.heartbeat' ? 0 : 3);
     const troubled = world.reports.filter(({ kind }) => kind === 'troubled');
     assert.equal(troubled.length, 3);

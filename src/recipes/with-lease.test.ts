@@ -14,7 +14,7 @@ const TTL_MS = 10_000;
 interface World {
   readonly clock: ManualClock;
   readonly faulty: FaultyStore;
-  /** What the observer was told. */
+  /** The kinds of the observer's reports. */
   readonly kinds: readonly string[];
   open(owner: string): Promise<Session>;
 }

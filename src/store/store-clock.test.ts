@@ -63,7 +63,7 @@ test('C-2: the high-water mark of another process or an earlier life is the leas
   assert.equal(clock.read(9_000), 9_000);
 });
 
-/** A host that knows how long it has run; `minutes` pass on all of its clocks. */
+/** A host that reports its uptime. `pass` advances all of its clocks. */
 function bootedHost(wallMs: number) {
   const host = { ...hostClock(wallMs), bootMs: 0 };
   const sinceBoot = () => ({ boot: 'first', ms: host.bootMs });

@@ -12,7 +12,7 @@ interface Item {
   readonly value: string;
 }
 
-/** Pauses take no time, but the clock goes on by what was asked for. */
+/** Pauses take no real time, but advance the clock. */
 function surroundings(): Surroundings {
   let nowMs = 0;
   return {

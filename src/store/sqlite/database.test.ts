@@ -45,7 +45,7 @@ async function openDatabase(busyTimeoutMs: number = CONFIG.busyTimeoutMs): Promi
   return { file, connection, database };
 }
 
-/** A second connection, as another process would have one, that holds the write lock. */
+/** A second connection that holds the write lock, as another process could. */
 function lockFile(file: string): Connection {
   const other = new Connection(file);
   other.execute('begin immediate');
@@ -146,7 +146,7 @@ test('a lock held by another connection is waited for without blocking the event
   const written = database.write(charge('late')).finally(() => {
     answered = true;
   });
-  // A wait inside SQLite would let the loop turn only after the lock was let go, or given up on.
+  // If SQLite itself waited, the loop would turn only after the lock was released or timed out.
   for (let turn = 0; turn < 200; turn += 1) {
     await new Promise<void>((resolve) => systemTimers.soon(resolve));
   }
@@ -190,7 +190,7 @@ test('a commit that the disk has no room for is known not applied, and says why'
   assert.deepEqual(await owners(database), []);
 });
 
-/** As SQLite does it: busy keeps the transaction open, a failing disk undoes it. */
+/** Fails like SQLite: busy keeps the transaction open, a failing disk undoes it. */
 function failNextCommit(
   connection: Connection,
   how: { readonly undone: boolean; readonly as?: string; readonly errcode?: number },

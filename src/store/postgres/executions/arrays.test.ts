@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { longTexts } from './arrays.ts';
 
-/** As the server reads it: an array of one dimension, of texts. */
+/** Parses the bytes as the server does: a one-dimensional array of texts. */
 function read(bytes: Buffer): readonly (string | null)[] {
   const [dimensions, nulls, type, count, first] = [0, 4, 8, 12, 16].map((at) =>
     bytes.readInt32BE(at),

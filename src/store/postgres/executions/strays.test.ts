@@ -15,7 +15,7 @@ function idOf(fence: number): string {
   return `01900000-0000-7000-8000-${fence.toString().padStart(12, '0')}`;
 }
 
-/** A server on which sessions carry executions, by fence, and that can be away. */
+/** A server whose sessions carry executions by fence. The test can make it unavailable. */
 class Server implements Queries {
   readonly carried: Map<SessionId, Set<number>> = new Map();
   readonly ended: Set<string> = new Set();

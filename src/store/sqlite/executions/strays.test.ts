@@ -1,5 +1,5 @@
-// Claims whose commit was done and not answered: their executions are carried by a session that lives, so
-// nobody but that session can ever have them.
+// Claims whose commit succeeded without an answer. A live session carries their executions, so no
+// other session can have them.
 
 import assert from 'node:assert/strict';
 import { mkdtemp, rm } from 'node:fs/promises';
@@ -33,7 +33,7 @@ async function opened(t: TestContext): Promise<CoordinatorStore> {
   return store;
 }
 
-/** The next commits say that the disk has failed, and no transaction is open then. */
+/** Makes the next commits fail with a disk error and no open transaction. */
 function failCommits(t: TestContext, outcomes: readonly ('done' | 'undone')[]): void {
   const left = [...outcomes];
   const run = Connection.prototype.run;
