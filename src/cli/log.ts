@@ -46,7 +46,7 @@ function asText({ time, level, message, ...about }: Record<string, unknown>): st
 const READ_CHARS_MAX = 65_536;
 const DESCRIBED_CHARS_MAX = 8_192;
 
-/** Removes secrets before cutting, so that a cut secret cannot slip through. */
+/** Removes secrets before cutting, so that a cut secret does not stay in the text. */
 export function described(error: unknown): string {
   const text = withoutSecrets(wholeOf(error).slice(0, READ_CHARS_MAX));
   return text.length > DESCRIBED_CHARS_MAX ? `${text.slice(0, DESCRIBED_CHARS_MAX)}…` : text;

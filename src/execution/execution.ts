@@ -148,7 +148,7 @@ export interface ExecutionRecord extends Submission {
   readonly fruitlessClaims: number;
   /** Seq of the last event when the row was last written; exact unless running. */
   readonly seq: number;
-  /** How many messages its inbox has had. */
+  /** The number of messages that its inbox has had. */
   readonly news: number;
   /** While waiting: how many children must end before it wakes. Zero: the next arrival wakes it. */
   readonly wakeAfter: number;

@@ -10,7 +10,7 @@ export interface ReportAbout {
   readonly execution: ExecutionId;
   readonly pipeline: PipelineName;
   readonly fence: Fence;
-  /** As it was submitted with, if it was. */
+  /** The trace context of the submission, if it had one. */
   readonly traceparent?: string;
 }
 
@@ -27,17 +27,20 @@ export type ExecutionReport =
       readonly attempt: number;
       readonly tookMs: number;
       readonly failure?: Failure;
-      /** It may have run before: an owner was lost while it could have been running. */
+      /** The step may have run before, because an earlier owner was lost while it could run. */
       readonly mayHaveRun: boolean;
     })
   | (ReportAbout & { readonly kind: 'parked' | 'given-back' | 'blocked'; readonly why?: string })
   | (ReportAbout & { readonly kind: 'ended'; readonly status: Status; readonly failure?: Failure })
-  /** The claim is over without the engine having ended it; whatever it still does is refused. */
+  /** The claim ended, but not through this engine. The store refuses its further writes. */
   | (ReportAbout & { readonly kind: 'lost'; readonly why: string })
   | (ReportAbout & { readonly kind: 'log'; readonly message: string; readonly data?: unknown })
-  /** Something stored cannot be as it is, or nobody sees to it; repaired, when that was provable. */
+  /**
+   * A row breaks an invariant, or an execution is neglected. The reconciler has made the provable
+   * repairs.
+   */
   | ({ readonly kind: 'stale' } & Told)
-  /** What has ended was let go of: so many, of which so many are in the archive. */
+  /** Retention removed ended executions; `archived` of them are in the archive. */
   | {
       readonly kind: 'removed';
       readonly removed: number;
@@ -45,7 +48,9 @@ export type ExecutionReport =
       readonly failed: number;
     }
   | { readonly kind: 'trouble'; readonly what: string; readonly cause: string }
-  /** The coordinator does not let this worker in: its key has ended or expired, or does not allow this. */
+  /**
+   * The coordinator denies this worker access: its key was revoked, has expired, or lacks the role.
+   */
   | { readonly kind: 'denied'; readonly code: string; readonly why: string };
 
 /** The content of a report, without the claim. */

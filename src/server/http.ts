@@ -211,7 +211,10 @@ function bufferOf({ buffer, byteOffset, byteLength }: Uint8Array): Buffer {
   return Buffer.from(buffer, byteOffset, byteLength);
 }
 
-/** Callers without a key must learn nothing about the store, neither its place nor its move. */
+/**
+ * Callers without a key must learn nothing about the store, neither where it is nor where it was
+ * moved.
+ */
 function sendProblem(
   parts: HttpParts,
   reply: FastifyReply,

@@ -97,7 +97,7 @@ export function fromItemAnswer(
   };
 }
 
-/** The answer that was kept, as whoever repeats the item is given it. */
+/** Parses the kept response, for a repeated item. */
 export function toItemAnswer<Answer extends ItemAnswer>(kept: string): Answer {
   const answer = JSON.parse(kept) as Answer;
   return answer.kind === 'submitted' ? { ...answer, existing: true } : answer;

@@ -80,7 +80,9 @@ export interface RouteCall<Params, Query, Body> {
 
 export interface Reply {
   readonly status: number;
-  /** Nothing happened, as in a long poll without news. By default the server does not log it. */
+  /**
+   * Nothing happened, as in a long poll without a wakeup. By default the server does not log it.
+   */
   readonly isIdle?: boolean;
   readonly body?: unknown;
   readonly headers?: Readonly<Record<string, string>>;
