@@ -4,6 +4,7 @@ import { type Static, Type } from 'typebox';
 import { ADMIN, type Operations } from '../../protocol/messages/operation.ts';
 import {
   closed,
+  documented,
   durationMs,
   instant,
   name,
@@ -14,17 +15,37 @@ import { KEEP_NAMES, type KeepMs } from '../retention/model.ts';
 import { QUOTA_NAMES, QUOTAS, type Quotas, ROLES } from './model.ts';
 
 /** Restricted, because headers and paths contain it. */
-const projectName = Type.String({ pattern: '^[A-Za-z0-9][A-Za-z0-9._-]{0,127}$' });
-const keyId = Type.String({ pattern: '^[a-z2-7]{16}$' });
+const projectName = Type.String({
+  pattern: '^[A-Za-z0-9][A-Za-z0-9._-]{0,127}$',
+  description: 'Name of a project.',
+  examples: ['shop'],
+});
+const keyId = Type.String({
+  pattern: '^[a-z2-7]{16}$',
+  description: 'Id of an access key: the 16 characters after `hf_`. It is not secret.',
+  examples: ['a2b3c4d5e6f7a2b3'],
+});
 
 const keepMs = Type.Unsafe<KeepMs>(
   closed(
     Object.fromEntries(
-      KEEP_NAMES.map((name) => [name, Type.Optional(Type.Union([durationMs, Type.Null()]))]),
+      KEEP_NAMES.map((name) => [
+        name,
+        Type.Optional(
+          Type.Union([durationMs, Type.Null()], {
+            description:
+              name === 'deadLetter'
+                ? 'Milliseconds to keep ended executions while their dead letter is open; null: for ever.'
+                : `Milliseconds to keep ${name} executions after their end; null: for ever.`,
+          }),
+        ),
+      ]),
     ),
     {
+      title: 'KeepMs',
       description:
-        'How long the ended are kept, by how they ended, and while their dead letter is open; null: for ever. Where nothing is said, as the coordinator was told.',
+        'Retention of ended executions, by how they ended. Where a value is absent, the setting of the coordinator applies.',
+      examples: [{ completed: 2_592_000_000, failed: null }],
     },
   ),
 );
@@ -34,168 +55,324 @@ const quotas = Type.Unsafe<Partial<Quotas>>(
     Object.fromEntries(
       QUOTA_NAMES.map((name) => [
         name,
-        Type.Optional(Type.Integer({ minimum: 0, maximum: QUOTAS[name].max })),
+        Type.Optional(
+          Type.Integer({
+            minimum: 0,
+            maximum: QUOTAS[name].max,
+            description: `Most ${QUOTAS[name].of} of the project. Default: the quota of the coordinator, ${QUOTAS[name].default} unless configured.`,
+          }),
+        ),
       ]),
     ),
     {
-      description:
-        'How much the project may have, where that differs from the quotas of the coordinator.',
+      title: 'Quotas',
+      description: 'Limits of the project that differ from the quotas of the coordinator.',
+      examples: [{ executions: 50_000 }],
     },
   ),
 );
 
-const projectBody = closed({
-  title: Type.Optional(name),
-  keepMs: Type.Optional(keepMs),
-  quotas: Type.Optional(quotas),
-});
+const title = documented(name, 'Name for people.', 'Web shop');
+
+const projectBody = closed(
+  {
+    title: Type.Optional(title),
+    keepMs: Type.Optional(keepMs),
+    quotas: Type.Optional(quotas),
+  },
+  {
+    title: 'ProjectBody',
+    examples: [{ title: 'Web shop', keepMs: { completed: 2_592_000_000 } }],
+  },
+);
 
 export type ProjectBody = Static<typeof projectBody>;
 
 const projectParams = closed({ name: projectName });
 
-export const project = closed({
-  name: Type.String(),
-  createdAt: instant,
-  title: Type.Optional(Type.String()),
-  keepMs: Type.Optional(keepMs),
-  quotas: Type.Optional(quotas),
-});
+export const project = closed(
+  {
+    name: Type.String({ description: 'Name of the project.' }),
+    createdAt: documented(instant, 'When it was created.'),
+    title: Type.Optional(Type.String({ description: 'Name for people.' })),
+    keepMs: Type.Optional(keepMs),
+    quotas: Type.Optional(quotas),
+  },
+  {
+    title: 'Project',
+    examples: [{ name: 'shop', createdAt: '2026-11-01T10:00:00.000Z', title: 'Web shop' }],
+  },
+);
 
 export type ProjectMessage = Static<typeof project>;
 
-const role = Type.Enum([...ROLES]);
-const roles = Type.Array(role, { minItems: 1, maxItems: ROLES.length });
-
-const keyBody = closed({
-  name,
-  roles,
-  project: Type.Union([projectName, Type.Null()], { description: 'null: of all projects.' }),
-  expiresInMs: Type.Optional(Type.Integer({ minimum: 1, maximum: 100 * 366 * 86_400_000 })),
+const role = Type.Enum([...ROLES], {
+  title: 'Role',
+  description: 'What a key allows. Roles do not inherit from each other.',
 });
+const roles = Type.Array(role, {
+  minItems: 1,
+  maxItems: ROLES.length,
+  description: 'Roles of the key.',
+});
+
+const keyBody = closed(
+  {
+    name: documented(name, 'Name for people. Audit records show it.', 'shop backend'),
+    roles,
+    project: Type.Union([projectName, Type.Null()], {
+      description: 'The project that the key opens; null: all projects.',
+    }),
+    expiresInMs: Type.Optional(
+      Type.Integer({
+        minimum: 1,
+        maximum: 100 * 366 * 86_400_000,
+        description: 'Lifetime in milliseconds. Default: it does not expire.',
+      }),
+    ),
+  },
+  {
+    title: 'KeyBody',
+    examples: [{ name: 'shop backend', roles: ['submit'], project: 'shop' }],
+  },
+);
 
 export type KeyBody = Static<typeof keyBody>;
 
 const keyParams = closed({ id: keyId });
 
-const accessKey = closed({
-  id: keyId,
-  name: Type.String(),
-  roles: Type.Array(role),
-  project: Type.Union([Type.String(), Type.Null()]),
-  createdAt: instant,
-  createdBy: Type.Optional(Type.String()),
-  expiresAt: Type.Optional(instant),
-  endedAt: Type.Optional(instant),
-});
+const accessKey = closed(
+  {
+    id: keyId,
+    name: Type.String({ description: 'Name for people.' }),
+    roles: Type.Array(role, { description: 'Roles of the key.' }),
+    project: Type.Union([Type.String(), Type.Null()], {
+      description: 'The project that the key opens; null: all projects.',
+    }),
+    createdAt: documented(instant, 'When it was created.'),
+    createdBy: Type.Optional(
+      Type.String({ description: 'Name and id of the key that created it.' }),
+    ),
+    expiresAt: Type.Optional(documented(instant, 'When it expires.')),
+    endedAt: Type.Optional(documented(instant, 'When it was revoked or replaced, or will be.')),
+  },
+  {
+    title: 'AccessKey',
+    examples: [
+      {
+        id: 'a2b3c4d5e6f7a2b3',
+        name: 'shop backend',
+        roles: ['submit'],
+        project: 'shop',
+        createdAt: '2026-11-17T09:30:00.000Z',
+        createdBy: 'ann (b3c4d5e6f7a2b3c4)',
+      },
+    ],
+  },
+);
 
 export type KeyMessage = Static<typeof accessKey>;
 
 const madeKey = closed({
   id: keyId,
-  key: Type.String({ description: 'Shown this once; only its digest is kept.' }),
+  key: Type.String({
+    description: 'The key. The coordinator returns it once and stores only its digest.',
+    examples: ['hf_a2b3c4d5e6f7a2b3_…'],
+  }),
 });
 
 export type MadeKey = Static<typeof madeKey>;
 
-const endKeyBody = closed({
-  inMs: Type.Optional(Type.Integer({ minimum: 0, maximum: 366 * 86_400_000, default: 0 })),
-  made: Type.Optional(
-    Type.Boolean({
-      default: false,
-      description: 'End the keys that it made too, and those that they made.',
-    }),
-  ),
-});
+const endKeyBody = closed(
+  {
+    inMs: Type.Optional(
+      Type.Integer({
+        minimum: 0,
+        maximum: 366 * 86_400_000,
+        default: 0,
+        description: 'Time until the key stops working, in milliseconds. Default: 0.',
+      }),
+    ),
+    made: Type.Optional(
+      Type.Boolean({
+        default: false,
+        description: 'Also revoke the keys that this key created, and those that they created.',
+      }),
+    ),
+  },
+  { examples: [{ made: true }] },
+);
 
 export type EndKeyBody = Static<typeof endKeyBody>;
 
-const endedKey = closed({
-  endedAt: instant,
-  changed: Type.Boolean(),
-  made: Type.Optional(
-    Type.Array(keyId, { description: 'With `made`: the other keys that ended with it.' }),
-  ),
-});
+const endedKey = closed(
+  {
+    endedAt: documented(instant, 'When the key stops working.'),
+    changed: Type.Boolean({ description: 'False if it was to end by then already.' }),
+    made: Type.Optional(
+      Type.Array(keyId, { description: 'With `made`: the other keys that were revoked.' }),
+    ),
+  },
+  {
+    examples: [{ endedAt: '2026-11-17T09:30:00.000Z', changed: true, made: ['b3c4d5e6f7a2b3c4'] }],
+  },
+);
 
 export type EndedKey = Static<typeof endedKey>;
 
-const rotatedKey = closed({ ...madeKey.properties, oldEndsAt: instant });
+const rotatedKey = closed({
+  ...madeKey.properties,
+  oldEndsAt: documented(instant, 'When the old key stops working.'),
+});
+
+const NO_KEY = {
+  404: {
+    what: 'There is no such key, or this caller may not manage it.',
+    codes: ['key-unknown'],
+  },
+} as const;
+
+const OTHER_PROJECT = {
+  403: {
+    what: 'The caller lacks role `admin`, or its key manages another project only.',
+    codes: ['role-missing', 'project-denied'],
+  },
+} as const;
 
 export const accessOperations = {
   putProject: {
     at: 'PUT /v1/projects/:name',
-    summary: 'Makes a project, or gives it these settings whole: what is left out is taken away.',
+    tag: 'Projects and keys',
+    summary: 'Create or change a project',
+    description:
+      'Writes the project with exactly these settings, and an audit record. Settings that you leave out are removed. Repeating it changes nothing. Needs a key for all projects.',
     ...ADMIN,
     params: projectParams,
     body: projectBody,
-    answers: { 200: { what: 'It is there.', schema: closed({ existing: Type.Boolean() }) } },
+    answers: {
+      200: {
+        what: 'The project is stored.',
+        schema: closed({
+          existing: Type.Boolean({ description: 'True if the project existed before.' }),
+        }),
+      },
+      403: {
+        what: 'The caller lacks role `admin`, or its key is not for all projects.',
+        codes: ['role-missing', 'project-denied'],
+      },
+    },
   },
   listProjects: {
     at: 'GET /v1/projects',
-    summary: 'Projects by name: all of them, or the one that the key is of.',
+    tag: 'Projects and keys',
+    summary: 'List projects',
+    description: 'Returns all projects by name. A key for one project sees only that project.',
     ...ADMIN,
     query: closed(paging(name)),
-    answers: { 200: { what: 'A page.', schema: pageOf(project) } },
+    answers: { 200: { what: 'One page of projects.', schema: pageOf(project) } },
   },
   readProject: {
     at: 'GET /v1/projects/:name',
-    summary: 'One project and its settings.',
+    tag: 'Projects and keys',
+    summary: 'Read a project',
+    description: 'Returns one project with its settings.',
     ...ADMIN,
     params: projectParams,
-    answers: { 200: { what: 'As it is now.', schema: project } },
+    answers: { 200: { what: 'The project.', schema: project } },
   },
   makeKey: {
     at: 'POST /v1/keys',
-    summary: 'Makes a key. It is shown in this answer, and never again.',
+    tag: 'Projects and keys',
+    summary: 'Create an access key',
+    description:
+      'Writes a new key and an audit record. The response shows the key once; store it safely. A key for one project can create keys for that project only, and none that outlive it. Each request creates another key.',
     ...ADMIN,
     body: keyBody,
-    answers: { 201: { what: 'The key.', schema: madeKey } },
+    answers: {
+      201: { what: 'The new key.', schema: madeKey },
+      ...OTHER_PROJECT,
+      404: { what: 'The project does not exist.', codes: ['project-unknown'] },
+      409: {
+        what: 'The key of the caller has ended. Nothing was written.',
+        codes: ['key-ended'],
+      },
+    },
   },
   listKeys: {
     at: 'GET /v1/keys',
-    summary: 'Keys, newest first, without what opens.',
+    tag: 'Projects and keys',
+    summary: 'List access keys',
+    description:
+      'Returns keys without their secrets, newest first. A key for one project sees the keys of that project.',
     ...ADMIN,
     query: closed({
-      project: Type.Optional(projectName),
-      all: Type.Optional(Type.Boolean({ description: 'Ended and expired ones too.' })),
-      ...paging(Type.String({ pattern: '^[0-9]{1,15}:[a-z2-7]{16}$' })),
-    }),
-    answers: { 200: { what: 'A page.', schema: pageOf(accessKey) } },
-  },
-  readKey: {
-    at: 'GET /v1/keys/:id',
-    summary: 'One key, without what opens.',
-    ...ADMIN,
-    params: keyParams,
-    answers: { 200: { what: 'As it is now.', schema: accessKey } },
-  },
-  endKey: {
-    at: 'POST /v1/keys/:id/end',
-    summary: 'From now, or from then on, it opens nothing. An end is never put off.',
-    ...ADMIN,
-    params: keyParams,
-    body: endKeyBody,
-    answers: { 200: { what: 'When it ends.', schema: endedKey } },
-  },
-  rotateKey: {
-    at: 'POST /v1/keys/:id/rotate',
-    summary: 'A new key that allows the same; the old one is good for a while yet.',
-    ...ADMIN,
-    params: keyParams,
-    body: closed({
-      endsInMs: Type.Optional(
-        Type.Integer({
-          minimum: 0,
-          maximum: 366 * 86_400_000,
-          default: 3_600_000,
-          description: 'How long the old one is still good.',
+      project: Type.Optional(documented(projectName, 'Only keys of this project. Default: all.')),
+      all: Type.Optional(
+        Type.Boolean({
+          description: 'Also list revoked and expired keys. Default: false.',
+          examples: [true],
+        }),
+      ),
+      ...paging(
+        Type.String({
+          pattern: '^[0-9]{1,15}:[a-z2-7]{16}$',
+          examples: ['1794907800000:a2b3c4d5e6f7a2b3'],
         }),
       ),
     }),
     answers: {
-      201: { what: 'The new key, shown this once.', schema: rotatedKey },
-      409: { what: 'The old one opens nothing any more.' },
+      200: { what: 'One page of keys.', schema: pageOf(accessKey) },
+      ...OTHER_PROJECT,
+    },
+  },
+  readKey: {
+    at: 'GET /v1/keys/:id',
+    tag: 'Projects and keys',
+    summary: 'Read an access key',
+    description: 'Returns one key without its secret.',
+    ...ADMIN,
+    params: keyParams,
+    answers: { 200: { what: 'The key.', schema: accessKey }, ...NO_KEY },
+  },
+  endKey: {
+    at: 'POST /v1/keys/:id/end',
+    tag: 'Projects and keys',
+    summary: 'Revoke an access key',
+    description:
+      'Ends the key now or after `inMs`, and writes an audit record. Coordinators notice within 5 s. A later request can only bring the end forward. Repeating it changes nothing.',
+    ...ADMIN,
+    params: keyParams,
+    body: endKeyBody,
+    answers: { 200: { what: 'The key ends at this time.', schema: endedKey }, ...NO_KEY },
+  },
+  rotateKey: {
+    at: 'POST /v1/keys/:id/rotate',
+    tag: 'Projects and keys',
+    summary: 'Rotate an access key',
+    description:
+      'Creates a key with the same roles, project and lifetime, then ends the old one after `endsInMs`. Writes two audit records. If the request is cut off in between, both keys work. Each request creates another key.',
+    ...ADMIN,
+    params: keyParams,
+    body: closed(
+      {
+        endsInMs: Type.Optional(
+          Type.Integer({
+            minimum: 0,
+            maximum: 366 * 86_400_000,
+            default: 3_600_000,
+            description: 'How long the old key still works, in milliseconds. Default: one hour.',
+          }),
+        ),
+      },
+      { examples: [{ endsInMs: 3_600_000 }] },
+    ),
+    answers: {
+      201: { what: 'The new key.', schema: rotatedKey },
+      ...NO_KEY,
+      409: {
+        what: 'The old key, or the key of the caller, has ended. Nothing was written.',
+        codes: ['key-ended'],
+      },
     },
   },
 } as const satisfies Operations;

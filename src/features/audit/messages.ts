@@ -1,4 +1,4 @@
-// Messages of the audit and of refused writes.
+// Audit records, and writes that the store refused to replaced workers.
 
 import { type Static, Type } from 'typebox';
 import { idParams } from '../../protocol/messages/execution.ts';
@@ -6,6 +6,7 @@ import type { Operations } from '../../protocol/messages/operation.ts';
 import {
   closed,
   count,
+  documented,
   executionId,
   fence,
   instant,
@@ -16,72 +17,154 @@ import {
 } from '../../protocol/messages/words.ts';
 import { ACTOR_BYTES_MAX, AUDIT_ACTS, AUDIT_TARGETS, OWNER_VERBS } from './model.ts';
 
-const facts = Type.Record(Type.String(), Type.Unknown());
+const target = Type.Enum([...AUDIT_TARGETS], { description: 'Kind of the resource.' });
+const action = Type.Enum([...AUDIT_ACTS], { description: 'What was done.' });
 
-const auditRecord = closed({
-  id: Type.String(),
-  at: instant,
-  actor: Type.String(),
-  act: Type.Enum([...AUDIT_ACTS]),
-  target: closed({ kind: Type.Enum([...AUDIT_TARGETS]), id: Type.String() }),
-  reason: Type.String(),
-  before: Type.Optional(facts),
-  after: Type.Optional(facts),
-});
+const auditRecord = closed(
+  {
+    id: Type.String({ description: 'Id of the record.' }),
+    at: documented(instant, 'When it was written.'),
+    actor: Type.String({ description: 'Name and id of the key that was used.' }),
+    act: action,
+    target: closed(
+      {
+        kind: target,
+        id: Type.String({ description: 'Id of the resource.' }),
+      },
+      { description: 'The resource that was acted on.' },
+    ),
+    reason: Type.String({ description: 'Reason that the caller gave. Empty if none.' }),
+    before: Type.Optional(
+      Type.Record(Type.String(), Type.Unknown(), { description: 'Facts before the change.' }),
+    ),
+    after: Type.Optional(
+      Type.Record(Type.String(), Type.Unknown(), { description: 'Facts after the change.' }),
+    ),
+  },
+  {
+    title: 'AuditRecord',
+    examples: [
+      {
+        id: '01890a5d-b1c2-7e4f-8a90-5d1f2b3c4d5e',
+        at: '2026-11-17T09:30:00.000Z',
+        actor: 'ann (a2b3c4d5e6f7a2b3)',
+        act: 'cancel',
+        target: { kind: 'execution', id: '01890a5d-ac96-774b-bcce-b302099a8057' },
+        reason: 'Customer cancelled the order.',
+        before: { status: 'queued' },
+        after: { status: 'cancelled' },
+      },
+    ],
+  },
+);
 
 export type AuditMessage = Static<typeof auditRecord>;
 
 const auditQuery = closed(
   {
-    target: Type.Optional(Type.Enum([...AUDIT_TARGETS])),
-    targetId: Type.Optional(name),
-    actor: Type.Optional(Type.String({ minLength: 1, maxLength: ACTOR_BYTES_MAX })),
-    act: Type.Optional(Type.Enum([...AUDIT_ACTS])),
+    target: Type.Optional(
+      documented(target, 'Only records about resources of this kind. Needs `targetId`.'),
+    ),
+    targetId: Type.Optional(
+      documented(
+        name,
+        'Only records about this resource. Needs `target`.',
+        '01890a5d-ac96-774b-bcce-b302099a8057',
+      ),
+    ),
+    actor: Type.Optional(
+      Type.String({
+        minLength: 1,
+        maxLength: ACTOR_BYTES_MAX,
+        description: 'Only records of this actor, as records name it.',
+        examples: ['ann (a2b3c4d5e6f7a2b3)'],
+      }),
+    ),
+    act: Type.Optional(documented(action, 'Only records of this action.')),
     ...paging(name),
   },
   { description: '`target` and `targetId` go together.' },
 );
 
-const refusedWrite = closed({
-  execution: executionId,
-  verb: Type.Enum([...OWNER_VERBS]),
-  fence,
-  newest: Type.Optional(fence),
-  why: Type.String(),
-  owner: Type.String(),
-  session: Type.String(),
-  count,
-  firstAt: instant,
-  lastAt: instant,
-});
+const refusedWrite = closed(
+  {
+    execution: executionId,
+    verb: Type.Enum([...OWNER_VERBS], { description: 'Kind of write.' }),
+    fence: documented(fence, 'Fence that the write carried.'),
+    newest: Type.Optional(documented(fence, 'Newest fence of the execution at that time.')),
+    why: Type.String({ description: 'Code of the refusal.' }),
+    owner: Type.String({ description: 'Name of the worker that sent it.' }),
+    session: Type.String({ description: 'Session of that worker.' }),
+    count: documented(count, 'Number of refused writes of this kind under this fence.'),
+    firstAt: documented(instant, 'When the first one was refused.'),
+    lastAt: documented(instant, 'When the last one was refused.'),
+  },
+  {
+    title: 'RefusedWrite',
+    examples: [
+      {
+        execution: '01890a5d-ac96-774b-bcce-b302099a8057',
+        verb: 'record',
+        fence: 1_099_511_627_777,
+        newest: 1_099_511_627_778,
+        why: 'superseded',
+        owner: 'worker-1',
+        session: '01890a5d-b1c2-7e4f-8a90-5d1f2b3c4d5e',
+        count: 2,
+        firstAt: '2026-11-17T09:31:00.000Z',
+        lastAt: '2026-11-17T09:31:00.500Z',
+      },
+    ],
+  },
+);
 
 export type RefusedWriteMessage = Static<typeof refusedWrite>;
 
 export const recordOperations = {
   listAudit: {
     at: 'GET /v1/audit',
-    summary: 'Who did what, to what, why, and what that changed; newest first.',
+    tag: 'Audit',
+    summary: 'List audit records',
+    description:
+      "Returns the project's audit records that match all filters, newest first: actor, action, resource, reason, and the facts before and after.",
     allows: ['operate'],
     query: auditQuery,
-    answers: { 200: { what: 'A page.', schema: pageOf(auditRecord) } },
+    answers: { 200: { what: 'One page of audit records.', schema: pageOf(auditRecord) } },
   },
   noteExecution: {
     at: 'POST /v1/executions/:id/notes',
-    summary: 'A note of an operator, kept with the audit; nothing of the execution changes.',
+    tag: 'Control',
+    summary: 'Add a note to an execution',
+    description:
+      'Writes an audit record with your text. The execution does not change. Each request adds a note.',
     allows: ['operate'],
     params: idParams,
-    body: closed({ text: Type.String({ minLength: 1, maxLength: REASON_MAX }) }),
-    answers: { 204: { what: 'It is on record.' } },
+    body: closed(
+      {
+        text: Type.String({
+          minLength: 1,
+          maxLength: REASON_MAX,
+          description: 'Text of the note.',
+        }),
+      },
+      { examples: [{ text: 'The bank confirmed the payment.' }] },
+    ),
+    answers: {
+      204: { what: 'The note is stored.' },
+      404: { what: 'The project has no such execution.', codes: ['execution-unknown'] },
+    },
   },
   listRefusedWrites: {
     at: 'GET /v1/refused-writes',
-    summary:
-      'Writes that were refused to workers whose claim was over, counted; the last seen first.',
+    tag: 'Audit',
+    summary: 'List refused writes of replaced workers',
+    description:
+      'Returns writes that the store refused because their claim was over, counted by execution, kind and fence, newest first. Many of them point to paused or overloaded workers.',
     allows: ['operate'],
     query: closed({
-      execution: Type.Optional(executionId),
+      execution: Type.Optional(documented(executionId, 'Only writes to this execution.')),
       ...paging(name),
     }),
-    answers: { 200: { what: 'A page.', schema: pageOf(refusedWrite) } },
+    answers: { 200: { what: 'One page of refused writes.', schema: pageOf(refusedWrite) } },
   },
 } as const satisfies Operations;

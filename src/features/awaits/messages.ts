@@ -5,6 +5,7 @@ import { type Operations, READERS } from '../../protocol/messages/operation.ts';
 import {
   closed,
   count,
+  documented,
   executionId,
   instant,
   name,
@@ -13,135 +14,261 @@ import {
   sealed,
   seq,
   tagged,
-  value,
 } from '../../protocol/messages/words.ts';
 import { TEN_YEARS_MS } from '../../support/options.ts';
-
-const laterMs = Type.Integer({ minimum: 1, maximum: TEN_YEARS_MS });
 
 const UNIT_STATUSES = ['open', 'answered', 'timed-out', 'cancelled'];
 const STATUSES = ['open', 'early', 'answered', 'closed'];
 
 const interactionId = Type.String({
+  title: 'InteractionId',
   pattern: '^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$',
-  description: 'Of one item of one await of one execution.',
+  description: 'Id of one question: one item of one await of one execution.',
+  examples: ['01890a5d-c3d4-7a5b-9c6d-7e8f90a1b2c3'],
+});
+
+const status = Type.Enum(STATUSES, {
+  description:
+    '`open`: it can be answered. `early`: it was answered before the code asked. `closed`: it needs no answer any more.',
+});
+
+const request = Type.Unknown({
+  description: 'What the code shows to the answerer: any JSON value.',
 });
 
 const answerSchema = Type.Unknown({
-  description:
-    'What an answer is like, as JSON Schema, where the code can say it; not in lists. For forms.',
+  description: 'JSON Schema of the answer, if the pipeline declares one. Absent in lists.',
 });
 
-const answer = closed({
-  value: Type.Optional(value),
-  sealed: Type.Optional(sealed),
-  by: Type.Optional(Type.String()),
-  at: instant,
-});
+const answerValue = Type.Unknown({ description: 'The answer: any JSON value.' });
 
-const unit = closed({
-  name: Type.String(),
-  pipeline: Type.String(),
-  status: Type.Enum(UNIT_STATUSES),
-  items: count,
-  needed: count,
-  answered: count,
-  signed: Type.Boolean({ description: 'It takes answers by signed link only.' }),
-  checked: Type.Boolean({ description: 'A worker that has the pipeline checks its answers.' }),
-  openedAt: instant,
-  dueAt: Type.Optional(instant),
-  settledAt: Type.Optional(instant),
-});
+const answer = closed(
+  {
+    value: Type.Optional(answerValue),
+    sealed: Type.Optional(sealed),
+    by: Type.Optional(Type.String({ description: 'Who answered: a key or a link.' })),
+    at: documented(instant, 'When the answer was stored.'),
+  },
+  { description: 'The answer that won.' },
+);
 
-export const interaction = closed({
-  id: interactionId,
-  execution: executionId,
-  call: Type.String(),
-  item: count,
-  status: Type.Enum(STATUSES),
-  request: Type.Optional(value),
-  sealed: Type.Optional(sealed),
-  assignee: Type.Optional(Type.String()),
-  answer: Type.Optional(answer),
-  late: Type.Integer({ minimum: 0, description: 'How many answers came too late.' }),
-  answerSchema: Type.Optional(answerSchema),
-  unit: Type.Optional(unit),
-});
+const unit = closed(
+  {
+    name: Type.String({ description: 'Name that the code awaits.' }),
+    pipeline: Type.String({ description: 'Pipeline of the execution.' }),
+    status: Type.Enum(UNIT_STATUSES, { description: 'State of the whole await.' }),
+    items: documented(count, 'Number of questions in the await.'),
+    needed: documented(count, 'Number of answers that settle it.'),
+    answered: documented(count, 'Number of answers so far.'),
+    signed: Type.Boolean({ description: 'True if it takes answers by signed link only.' }),
+    checked: Type.Boolean({
+      description: 'True if a worker that has the pipeline checks each answer.',
+    }),
+    openedAt: documented(instant, 'When the code asked.'),
+    dueAt: Type.Optional(documented(instant, 'When it times out.')),
+    settledAt: Type.Optional(documented(instant, 'When it was answered, timed out or cancelled.')),
+  },
+  { description: 'The await that the question belongs to. Absent before the code asks.' },
+);
+
+export const interaction = closed(
+  {
+    id: interactionId,
+    execution: executionId,
+    call: Type.String({
+      description: 'Key of the call in the history, such as `await:approval#1`.',
+    }),
+    item: documented(count, 'Position in the await, from 0.'),
+    status,
+    request: Type.Optional(request),
+    sealed: Type.Optional(sealed),
+    assignee: Type.Optional(Type.String({ description: 'Who is asked to answer.' })),
+    answer: Type.Optional(answer),
+    late: Type.Integer({ minimum: 0, description: 'Number of answers that came too late.' }),
+    answerSchema: Type.Optional(answerSchema),
+    unit: Type.Optional(unit),
+  },
+  {
+    title: 'Interaction',
+    examples: [
+      {
+        id: '01890a5d-c3d4-7a5b-9c6d-7e8f90a1b2c3',
+        execution: '01890a5d-ac96-774b-bcce-b302099a8057',
+        call: 'await:approval#1',
+        item: 0,
+        status: 'open',
+        request: { who: 'ann', amount: 120 },
+        assignee: 'finance',
+        late: 0,
+        unit: {
+          ...{ name: 'approval', pipeline: 'expense', status: 'open' },
+          ...{ items: 1, needed: 1, answered: 0, signed: false, checked: false },
+          ...{ openedAt: '2026-11-17T09:30:00.000Z', dueAt: '2026-12-01T09:30:00.000Z' },
+        },
+      },
+    ],
+  },
+);
 
 export type InteractionMessage = Static<typeof interaction>;
 
 const interactionQuery = closed({
   open: Type.Optional(
-    Type.Boolean({ default: true, description: 'Those that can be answered, or those not.' }),
+    Type.Boolean({
+      default: true,
+      description: 'True: questions that can be answered. False: the others. Default: true.',
+    }),
   ),
-  execution: Type.Optional(executionId),
-  name: Type.Optional(name),
-  assignee: Type.Optional(name),
+  execution: Type.Optional(documented(executionId, 'Only questions of this execution.')),
+  name: Type.Optional(documented(name, 'Only questions of this name.', 'approval')),
+  assignee: Type.Optional(documented(name, 'Only questions for this assignee.', 'finance')),
   ...paging(interactionId),
 });
 
 const interactionParams = closed({ id: interactionId });
 
-const answerBody = closed({ value: Type.Optional(value), tagged });
+const answerBody = closed(
+  { value: Type.Optional(answerValue), tagged },
+  { title: 'AnswerBody', examples: [{ value: { ok: true } }] },
+);
 
-export const answered = closed({
-  kind: Type.Enum(['answered', 'kept', 'existing']),
-  settled: Type.Boolean({ description: 'The await goes on with it.' }),
-});
+export const answered = closed(
+  {
+    kind: Type.Enum(['answered', 'kept', 'existing'], {
+      description:
+        '`answered`: the answer won. `kept`: the code has not asked yet. `existing`: the same answer was stored before.',
+    }),
+    settled: Type.Boolean({ description: 'True if the execution continues with it.' }),
+  },
+  { title: 'Answered', examples: [{ kind: 'answered', settled: true }] },
+);
 
 export const link = closed({
-  token: Type.String(),
-  path: Type.String({ description: 'Where it is answered, without any key.' }),
-  page: Type.String({ description: 'The same, for people.' }),
+  token: Type.String({ description: 'The signed token.', examples: ['eyJr…'] }),
+  path: Type.String({
+    description: 'Path of the API that reads and answers the question without a key.',
+    examples: ['/v1/answers/eyJr…'],
+  }),
+  page: Type.String({
+    description: 'Path of the console page for people.',
+    examples: ['/console/answer/eyJr…'],
+  }),
 });
 
-const linkParams = closed({ link: Type.String({ minLength: 1, maxLength: 4_096 }) });
-
-/** The view for the holder of a link. */
-const linkedInteraction = closed({
-  status: Type.Enum(STATUSES),
-  answerSchema: Type.Optional(answerSchema),
-  name: Type.Optional(Type.String()),
-  request: Type.Optional(value),
-  sealed: Type.Optional(sealed),
-  dueAt: Type.Optional(instant),
+const linkParams = closed({
+  link: Type.String({
+    minLength: 1,
+    maxLength: 4_096,
+    description: 'The signed token of the link.',
+    examples: ['eyJr…'],
+  }),
 });
 
-/** Without the submit role: a caller must not approve its own request. */
+/** What the holder of a link sees. */
+const linkedInteraction = closed(
+  {
+    status,
+    answerSchema: Type.Optional(answerSchema),
+    name: Type.Optional(Type.String({ description: 'Name that the code awaits.' })),
+    request: Type.Optional(request),
+    sealed: Type.Optional(sealed),
+    dueAt: Type.Optional(documented(instant, 'When it times out.')),
+  },
+  { examples: [{ status: 'open', name: 'approval', request: { who: 'ann', amount: 120 } }] },
+);
+
+/** Not `submit`: a caller must not approve its own request. */
 const ANSWERERS = ['operate'] as const;
+
+const LATE = {
+  what: 'Another answer won, the await has settled, or a check failed. A late answer is kept and changes nothing.',
+  codes: [
+    ...(['answer-conflict', 'answer-late', 'answer-too-early'] as const),
+    ...(['answer-check-failed', 'question-unknown'] as const),
+  ],
+} as const;
+
+const NO_CHECK = {
+  what: 'A worker must check the answer, and none did so in time, or the store is unavailable. Nothing was written.',
+  codes: ['no-worker', 'store-unavailable'],
+} as const;
+
+const NO_AWAIT = {
+  404: { what: 'The project has no such question.', codes: ['await-unknown'] },
+} as const;
 
 const ANSWERS = {
   200: {
-    what: 'It won, or the same was there, or it is kept until it is asked.',
+    what: 'The answer won, the same answer was stored before, or it is kept until the code asks.',
     schema: answered,
   },
-  409: { what: 'Somebody else was first, or it is too late.' },
-  503: { what: 'No worker could check it.' },
+  403: {
+    what: 'The caller lacks role `operate`, or the question takes answers by signed link only.',
+    codes: ['role-missing', 'link-required'],
+  },
+  ...NO_AWAIT,
+  409: LATE,
+  503: NO_CHECK,
 } as const;
 
 const DONE = {
-  200: { what: 'Done.', schema: closed({ kind: Type.Literal('done') }) },
-  409: { what: 'It has settled.' },
+  200: {
+    what: 'The await changed.',
+    schema: closed({ kind: Type.Literal('done', { description: 'Always `done`.' }) }),
+  },
+  ...NO_AWAIT,
+  409: {
+    what: 'The await has settled. Nothing was written.',
+    codes: ['await-settled'],
+  },
 } as const;
+
+const UNSIGNED = {
+  403: {
+    what: 'The link was not signed by this coordinator, or its signing key was removed.',
+    codes: ['link-invalid'],
+  },
+  404: {
+    what: 'The question does not exist any more, or this coordinator has no link keys.',
+    codes: ['await-unknown', 'links-off'],
+  },
+  410: { what: 'The link has expired.', codes: ['link-expired'] },
+} as const;
+
+const laterMs = Type.Integer({
+  minimum: 1,
+  maximum: TEN_YEARS_MS,
+  description: 'Milliseconds from now.',
+  examples: [259_200_000],
+});
 
 export const awaitOperations = {
   listAwaits: {
     at: 'GET /v1/awaits',
-    summary: 'What can be answered, of the newest executions first.',
+    tag: 'Awaits',
+    summary: 'List open questions',
+    description:
+      "Returns questions that the project's executions ask, those of the newest executions first. The response has an `ETag` for `If-None-Match`.",
     allows: READERS,
     query: interactionQuery,
-    answers: { 200: { what: 'A page.', schema: pageOf(interaction) } },
+    answers: { 200: { what: 'One page of questions.', schema: pageOf(interaction) } },
   },
   readAwait: {
     at: 'GET /v1/awaits/:id',
-    summary: 'One interaction: what is asked, of whom, until when, and its answer.',
+    tag: 'Awaits',
+    summary: 'Read a question',
+    description:
+      'Returns one question: request, assignee, due time, JSON Schema of the answer, and the answer if there is one.',
     allows: READERS,
     params: interactionParams,
-    answers: { 200: { what: 'As it is now.', schema: interaction } },
+    answers: { 200: { what: 'The question.', schema: interaction } },
   },
   answerAwait: {
     at: 'POST /v1/awaits/:id/answer',
-    summary: 'Answers it. The first answer wins; the same again is fine.',
+    tag: 'Awaits',
+    summary: 'Answer a question',
+    description:
+      'Stores the answer, an audit record and, if the await settles, a message to the execution. The first answer wins. Repeating the same answer is safe. If the pipeline declares a check, a worker runs it first.',
     allows: ANSWERERS,
     params: interactionParams,
     body: answerBody,
@@ -150,79 +277,122 @@ export const awaitOperations = {
   },
   answerPlace: {
     at: 'POST /v1/executions/:id/awaits/:name/answer',
-    summary: 'As answerAwait, by where it stands: also before it is asked.',
+    tag: 'Awaits',
+    summary: 'Answer a question by its name',
+    description:
+      'Answers the question that this execution asks, or will ask, under this name. An answer that comes before the question is kept for it. The first answer wins. Repeating the same answer is safe.',
     allows: ANSWERERS,
-    params: closed({ id: executionId, name }),
-    body: closed({
-      value: Type.Optional(value),
-      tagged,
-      occurrence: Type.Optional(Type.Integer({ minimum: 1, maximum: Number.MAX_SAFE_INTEGER })),
-      item: Type.Optional(seq),
+    params: closed({
+      id: executionId,
+      name: documented(name, 'Name that the code awaits.', 'approval'),
     }),
+    body: closed(
+      {
+        value: Type.Optional(answerValue),
+        tagged,
+        occurrence: Type.Optional(
+          Type.Integer({
+            minimum: 1,
+            maximum: Number.MAX_SAFE_INTEGER,
+            description: 'Which await of this name, in the order of the code. Default: 1.',
+          }),
+        ),
+        item: Type.Optional(documented(seq, 'Position in the await, from 0. Default: 0.')),
+      },
+      { examples: [{ value: { ok: true } }] },
+    ),
     takesValues: true,
     answers: ANSWERS,
   },
   extendAwait: {
     at: 'POST /v1/awaits/:id/extend',
-    summary: 'Gives it another time.',
+    tag: 'Awaits',
+    summary: 'Change the timeout of an await',
+    description:
+      'Sets a new timeout from now for the whole await, and writes an audit record. Repeating it sets the timeout again.',
     allows: ['operate'],
     params: interactionParams,
     body: closed({
       timeoutMs: Type.Union([laterMs, Type.Null()], {
-        description: 'From now; null: for as long as it takes.',
+        description: 'Timeout from now, in milliseconds; null: no timeout.',
       }),
     }),
     answers: DONE,
   },
   assignAwait: {
     at: 'POST /v1/awaits/:id/assign',
-    summary: 'Says who is to answer it.',
+    tag: 'Awaits',
+    summary: 'Assign a question',
+    description:
+      'Sets or removes the assignee of one question, and writes an audit record. The assignee is a label for lists and grants no rights. Repeating it is safe.',
     allows: ['operate'],
     params: interactionParams,
-    body: closed({ assignee: Type.Union([name, Type.Null()], { description: 'null: nobody.' }) }),
+    body: closed(
+      {
+        assignee: Type.Union([name, Type.Null()], {
+          description: 'Who is asked to answer; null: no assignee.',
+        }),
+      },
+      { examples: [{ assignee: 'finance' }] },
+    ),
     answers: DONE,
   },
   cancelAwait: {
     at: 'POST /v1/awaits/:id/cancel',
-    summary: 'Nobody will answer it: the code is told so, and goes on.',
+    tag: 'Awaits',
+    summary: 'Cancel an await',
+    description:
+      'Settles the whole await as cancelled, sends this to the execution, and writes an audit record. The code continues with the outcome `cancelled`. Repeating it is refused with `await-settled`.',
     allows: ['operate'],
     params: interactionParams,
     answers: DONE,
   },
   linkAwait: {
     at: 'POST /v1/awaits/:id/link',
-    summary: 'A link that answers this interaction, once, without any other right.',
+    tag: 'Awaits',
+    summary: 'Create a signed answer link',
+    description:
+      'Returns a link that reads and answers this question, without a key and without any other right. Writes an audit record. Each request creates another link.',
     allows: ['operate'],
     params: interactionParams,
-    body: closed({ expiresInMs: laterMs }),
+    body: closed({
+      expiresInMs: documented(laterMs, 'Lifetime of the link, in milliseconds.'),
+    }),
     answers: {
-      200: { what: 'To be sent to whoever answers.', schema: link },
-      404: { what: 'There is no such await, or this coordinator has no link keys.' },
+      200: { what: 'The link. Send it to the answerer.', schema: link },
+      404: {
+        what: 'The project has no such question, or this coordinator has no link keys.',
+        codes: ['not-found', 'links-off'],
+      },
     },
   },
   readLink: {
     at: 'GET /v1/answers/:link',
-    summary: 'What is asked of whoever has this link.',
+    tag: 'Answer links',
+    summary: 'Read the question of a link',
+    description: 'Returns what the link asks: status, request and JSON Schema of the answer.',
     allows: 'public',
     params: linkParams,
-    answers: {
-      200: { what: 'The question.', schema: linkedInteraction },
-      403: { what: 'It was not made here.' },
-      410: { what: 'It has expired.' },
-    },
+    answers: { 200: { what: 'The question.', schema: linkedInteraction }, ...UNSIGNED },
   },
   answerByLink: {
     at: 'POST /v1/answers/:link',
-    summary: 'Answers what the link is for.',
+    tag: 'Answer links',
+    summary: 'Answer the question of a link',
+    description:
+      'Stores the answer with the id of the link as its author. The first answer wins. Repeating the same answer is safe. One link allows 20 requests a minute.',
     allows: 'public',
     params: linkParams,
     body: answerBody,
     answers: {
-      200: { what: 'It won, or the same was there.', schema: answered },
-      403: { what: 'It was not made here.' },
-      409: { what: 'Somebody else was first, or it is too late.' },
-      410: { what: 'It has expired.' },
-      429: { what: 'This link was tried too often within a minute.' },
+      200: { what: 'The answer won, or the same answer was stored before.', schema: answered },
+      ...UNSIGNED,
+      409: LATE,
+      429: {
+        what: 'The link, or the address of the caller, sent too many requests within a minute. Nothing was written.',
+        codes: ['over-rate'],
+      },
+      503: NO_CHECK,
     },
   },
 } as const satisfies Operations;

@@ -1,4 +1,4 @@
-// Releases, rollouts and preflights.
+// Releases: builds of a pipeline, their rollout, and what a release would break.
 
 import { type Static, Type } from 'typebox';
 import { idParams } from '../../protocol/messages/execution.ts';
@@ -6,11 +6,13 @@ import { ADMIN, type Operations } from '../../protocol/messages/operation.ts';
 import {
   closed,
   count,
+  documented,
   executionId,
   instant,
   name,
   pageOf,
   paging,
+  pipelineName,
   reason,
   releaseName,
   seq,
@@ -18,263 +20,552 @@ import {
 import { bulkMoveBody, MADE } from '../repair/messages.ts';
 import { LINE_ACTS } from './model.ts';
 
-const digest = Type.String({ minLength: 1, maxLength: 256 });
-const percent = Type.Integer({ minimum: 0, maximum: 99 });
-
-const pipelineParams = closed({ pipeline: name });
-const releaseParams = closed({ pipeline: name, name: releaseName });
-
-const registerBody = closed({
-  name: releaseName,
-  artifact: name,
-  digest,
-  contract: Type.Record(Type.String(), Type.Unknown(), {
-    description: 'As `holdfast contract build` made it.',
-  }),
+const digest = Type.String({
+  minLength: 1,
+  maxLength: 256,
+  description: 'Digest of the artifact.',
+  examples: ['sha256:7d41c2'],
 });
+const percent = Type.Integer({
+  minimum: 0,
+  maximum: 99,
+  description: 'Percent of new executions that go to the canary.',
+  examples: [10],
+});
+
+const pipelineParams = closed({ pipeline: pipelineName });
+const releaseParams = closed({ pipeline: pipelineName, name: releaseName });
+
+const registerBody = closed(
+  {
+    name: releaseName,
+    artifact: documented(name, 'What was built: an image, a package or a bundle.', 'shop/orders'),
+    digest,
+    contract: Type.Record(Type.String(), Type.Unknown(), {
+      description: 'Contract of the pipeline, as `holdfast contract build` writes it.',
+    }),
+  },
+  {
+    title: 'RegisterBody',
+    examples: [
+      {
+        name: 'v2',
+        artifact: 'shop/orders',
+        digest: 'sha256:7d41c2',
+        contract: { pipeline: 'order' },
+      },
+    ],
+  },
+);
 
 export type RegisterBody = Static<typeof registerBody>;
 
 export const registered = closed({
-  existing: Type.Boolean({ description: 'The same was registered before.' }),
+  existing: Type.Boolean({ description: 'True if the same release was registered before.' }),
 });
 
-const change = closed({
-  part: Type.String(),
-  path: Type.String(),
-  breaking: Type.Boolean(),
-  what: Type.String(),
-});
+const change = closed(
+  {
+    part: Type.String({ description: 'Part of the contract, such as `input` or `await:approve`.' }),
+    path: Type.String({ description: 'Path inside that part. Empty: all of it.' }),
+    breaking: Type.Boolean({ description: 'True if existing callers or executions would break.' }),
+    what: Type.String({ description: 'The change, for people.' }),
+  },
+  {
+    title: 'ContractChange',
+    examples: [
+      { part: 'input', path: '/currency', breaking: true, what: 'The property is required now.' },
+    ],
+  },
+);
 
-const broken = closed({
-  execution: executionId,
-  release: Type.Optional(Type.String()),
-  seq: Type.Optional(count),
-  why: Type.String(),
-});
+const broken = closed(
+  {
+    execution: executionId,
+    release: Type.Optional(Type.String({ description: 'Release that it is pinned to.' })),
+    seq: Type.Optional(documented(count, 'Event in its history where the new code differs.')),
+    why: Type.String({ description: 'What history has and what the code did, for people.' }),
+  },
+  { title: 'BrokenReplay' },
+);
 
 const FOUND = {
-  against: Type.Optional(Type.String()),
-  changes: Type.Array(change),
-  open: count,
-  looked: count,
-  broken: Type.Array(broken),
-  brokenCount: count,
+  against: Type.Optional(
+    Type.String({ description: 'Release that the contract was compared with, if there was one.' }),
+  ),
+  changes: Type.Array(change, { description: 'Changes of the contract.' }),
+  open: documented(count, 'Number of open executions.'),
+  looked: documented(count, 'Number of open executions that a worker replayed.'),
+  broken: Type.Array(broken, {
+    description: 'Executions whose replay failed: the first 100.',
+  }),
+  brokenCount: documented(count, 'Number of executions whose replay failed.'),
 };
 
-const preflightBody = closed({
-  sample: Type.Optional(Type.Integer({ minimum: 1, maximum: 10_000_000 })),
-  waitMs: Type.Optional(Type.Integer({ minimum: 1, maximum: 60_000 })),
-});
+const preflightBody = closed(
+  {
+    sample: Type.Optional(
+      Type.Integer({
+        minimum: 1,
+        maximum: 10_000_000,
+        description: 'Number of open executions to replay, spread over all. Default: all.',
+      }),
+    ),
+    waitMs: Type.Optional(
+      Type.Integer({
+        minimum: 1,
+        maximum: 60_000,
+        description: 'Time that workers have for each hundred, in milliseconds. Default: 30000.',
+      }),
+    ),
+  },
+  { examples: [{ sample: 1_000 }] },
+);
 
 export type PreflightBody = Static<typeof preflightBody>;
 
-const preflightFound = closed({ breaking: Type.Boolean(), ...FOUND });
+const FOUND_EXAMPLE = {
+  against: 'v1',
+  changes: [],
+  open: 120,
+  looked: 120,
+  broken: [],
+  brokenCount: 0,
+};
+
+const preflightFound = closed(
+  {
+    breaking: Type.Boolean({
+      description: 'True if the contract or at least one open execution would break.',
+    }),
+    ...FOUND,
+  },
+  { title: 'PreflightFound', examples: [{ breaking: false, ...FOUND_EXAMPLE }] },
+);
 
 export type PreflightMessage = Static<typeof preflightFound>;
 
-const release = closed({
-  pipeline: Type.String(),
-  name: releaseName,
-  state: Type.Enum(['registered', 'candidate', 'active', 'draining', 'drained', 'retired']),
-  pinned: count,
-  artifact: Type.String(),
-  digest,
-  contractVersion: Type.String(),
-  createdAt: instant,
-  createdBy: Type.String(),
-  preflight: Type.Optional(closed({ at: instant, ...FOUND })),
-  retiredAt: Type.Optional(instant),
-});
+const release = closed(
+  {
+    pipeline: Type.String({ description: 'Name of the pipeline.' }),
+    name: releaseName,
+    state: Type.Enum(['registered', 'candidate', 'active', 'draining', 'drained', 'retired'], {
+      description:
+        '`draining`: not active any more, but open executions are pinned to it. `drained`: none are.',
+    }),
+    pinned: documented(count, 'Number of open executions that are pinned to it.'),
+    artifact: Type.String({ description: 'What was built.' }),
+    digest,
+    contractVersion: Type.String({ description: 'Digest of its contract.' }),
+    createdAt: documented(instant, 'When it was registered.'),
+    createdBy: Type.String({ description: 'Who registered it.' }),
+    preflight: Type.Optional(
+      closed(
+        { at: documented(instant, 'When it ran.'), ...FOUND },
+        { description: 'Result of its last preflight.' },
+      ),
+    ),
+    retiredAt: Type.Optional(documented(instant, 'When it was retired.')),
+  },
+  {
+    title: 'Release',
+    examples: [
+      {
+        pipeline: 'order',
+        name: 'v2',
+        state: 'active',
+        pinned: 42,
+        artifact: 'shop/orders',
+        digest: 'sha256:7d41c2',
+        contractVersion: '9f86d081884c7d65',
+        createdAt: '2026-11-17T09:00:00.000Z',
+        createdBy: 'ci (a2b3c4d5e6f7a2b3)',
+        preflight: { at: '2026-11-17T09:05:00.000Z', ...FOUND_EXAMPLE },
+      },
+    ],
+  },
+);
 
 export type ReleaseMessage = Static<typeof release>;
 
 const LINE = {
-  active: Type.Optional(Type.String()),
-  previous: Type.Optional(Type.String()),
-  candidate: Type.Optional(Type.String()),
+  active: Type.Optional(Type.String({ description: 'Release that new executions go to.' })),
+  previous: Type.Optional(Type.String({ description: 'Release that was active before.' })),
+  candidate: Type.Optional(Type.String({ description: 'Release that gets `percent` of them.' })),
   percent: Type.Optional(percent),
 };
 
-export const line = closed({ version: count, ...LINE });
+const lineVersion = documented(count, 'Rises by one with each change. 0: nothing was changed yet.');
+
+const LINE_EXAMPLE = { version: 3, active: 'v1', candidate: 'v2', percent: 10 };
+
+export const line = closed(
+  { version: lineVersion, ...LINE },
+  { title: 'Line', examples: [LINE_EXAMPLE] },
+);
 
 export type LineMessage = Static<typeof line>;
 
-const linePage = pageOf(closed({ pipeline: Type.String(), version: count, ...LINE }));
+const linePage = pageOf(
+  closed(
+    {
+      pipeline: Type.String({ description: 'Name of the pipeline.' }),
+      version: lineVersion,
+      ...LINE,
+    },
+    { title: 'LineOfPipeline', examples: [{ pipeline: 'order', ...LINE_EXAMPLE }] },
+  ),
+);
 
 export type LineOfMessage = Static<typeof linePage>['items'][number];
 
-const compared = closed({
-  against: Type.Optional(
-    Type.String({ description: 'Absent where there is nothing to compare with.' }),
-  ),
-  breaking: Type.Boolean(),
-  changes: Type.Array(change),
-});
+const compared = closed(
+  {
+    against: Type.Optional(
+      Type.String({
+        description: 'Release that it was compared with. Absent if there was none.',
+      }),
+    ),
+    breaking: Type.Boolean({ description: 'True if at least one change breaks something.' }),
+    changes: Type.Array(change, { description: 'All changes.' }),
+  },
+  { examples: [{ against: 'v1', breaking: false, changes: [] }] },
+);
 
 export type ComparedMessage = Static<typeof compared>;
 
+const lineAct = Type.Enum([...LINE_ACTS], {
+  description:
+    '`percentage` makes a canary of a release, `promote` activates the canary, `deactivate` stops pinning new executions.',
+});
+
 const lineBody = closed(
   {
-    act: Type.Enum([...LINE_ACTS]),
-    name: Type.Optional(releaseName),
-    percent: Type.Optional(percent),
-    expected: Type.Optional(count),
-    force: Type.Optional(Type.Boolean()),
+    act: lineAct,
+    name: Type.Optional(
+      documented(releaseName, 'Release to activate, to make the canary, or to retire.'),
+    ),
+    percent: Type.Optional(
+      documented(percent, 'Percent of new executions, for `percentage`. 0 removes the canary.'),
+    ),
+    expected: Type.Optional(
+      documented(count, 'Version that you saw. The change is refused if it differs.'),
+    ),
+    force: Type.Optional(
+      Type.Boolean({
+        description: 'Change it although something would break. Needs a `reason`. Default: false.',
+      }),
+    ),
     reason: Type.Optional(reason),
   },
-  { description: '`name` for activate, percentage and retire.' },
+  {
+    title: 'LineBody',
+    description: 'Pass `name` for `activate`, `percentage` and `retire`.',
+    examples: [{ act: 'percentage', name: 'v2', percent: 10, expected: 2 }],
+  },
 );
 
 export type LineBody = Static<typeof lineBody>;
 
-const lineChanged = closed({ kind: Type.Enum(['changed', 'no-change']), line });
+const lineChanged = closed(
+  {
+    kind: Type.Enum(['changed', 'no-change'], {
+      description: '`no-change`: the rollout was like this already.',
+    }),
+    line,
+  },
+  { examples: [{ kind: 'changed', line: LINE_EXAMPLE }] },
+);
 
 const activationList = closed({
   items: Type.Array(
-    closed({
-      version: count,
-      at: instant,
-      act: Type.Enum([...LINE_ACTS]),
-      name: Type.String(),
-      actor: Type.String(),
-      reason: Type.String(),
-      forced: Type.Boolean(),
-      before: closed(LINE),
-      after: closed(LINE),
-    }),
+    closed(
+      {
+        version: documented(count, 'Version of the rollout that it made.'),
+        at: documented(instant, 'When it was changed.'),
+        act: lineAct,
+        name: Type.String({ description: 'Release that it was about.' }),
+        actor: Type.String({ description: 'Who changed it.' }),
+        reason: Type.String({ description: 'Reason that the caller gave. Empty if none.' }),
+        forced: Type.Boolean({ description: 'True if it was forced.' }),
+        before: closed(LINE, { description: 'The rollout before the change.' }),
+        after: closed(LINE, { description: 'The rollout after the change.' }),
+      },
+      {
+        title: 'Activation',
+        examples: [
+          {
+            version: 3,
+            at: '2026-11-17T09:10:00.000Z',
+            act: 'percentage',
+            name: 'v2',
+            actor: 'ann (a2b3c4d5e6f7a2b3)',
+            reason: '',
+            forced: false,
+            before: { active: 'v1' },
+            after: { active: 'v1', candidate: 'v2', percent: 10 },
+          },
+        ],
+      },
+    ),
+    { description: 'Changes, newest first, at most 1,000.' },
   ),
 });
 
 export type ActivationMessage = Static<typeof activationList>['items'][number];
 
-const moveBody = closed({
-  to: releaseName,
-  from: Type.Optional(Type.Union([releaseName, Type.Null()])),
-  force: Type.Optional(Type.Boolean()),
-  reason: Type.Optional(reason),
-});
+const moveBody = closed(
+  {
+    to: documented(releaseName, 'Release to pin it to.'),
+    from: Type.Optional(
+      Type.Union([releaseName, Type.Null()], {
+        description: 'Release that it must be pinned to now; null: none. Default: any.',
+      }),
+    ),
+    force: Type.Optional(
+      Type.Boolean({
+        description: 'Repin it without a replay. Needs a `reason`. Default: false.',
+      }),
+    ),
+    reason: Type.Optional(reason),
+  },
+  { title: 'MoveBody', examples: [{ to: 'v2', from: 'v1', reason: 'v1 is to be retired.' }] },
+);
 
 export type MoveBody = Static<typeof moveBody>;
 
 /** The release that a worker announces, with the contracts of its code. */
-export const announcedRelease = closed({
-  name: releaseName,
-  digest,
-  contracts: Type.Record(Type.String(), Type.String({ maxLength: 256 }), {
-    maxProperties: 1_000,
-  }),
-});
+export const announcedRelease = closed(
+  {
+    name: releaseName,
+    digest,
+    contracts: Type.Record(Type.String(), Type.String({ maxLength: 256 }), {
+      maxProperties: 1_000,
+      description: 'Digest of the contract of each pipeline, as the code of the worker has it.',
+    }),
+  },
+  { description: 'Release that the worker runs. Absent: none.' },
+);
 
-/** The announcement from a worker's claim loop. */
-export const announceBody = closed({
-  session: Type.String({ pattern: '^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$' }),
-  pipelines: Type.Array(name, { maxItems: 1_000 }),
-  release: Type.Optional(announcedRelease),
-  state: Type.Enum(['starting', 'ready', 'draining']),
-  everyMs: Type.Integer({ minimum: 1, maximum: 86_400_000 }),
-  room: seq,
-});
+/** The loop of a worker that claims sends it. */
+export const announceBody = closed(
+  {
+    session: Type.String({
+      pattern: '^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$',
+      description: 'Session of the worker.',
+    }),
+    pipelines: Type.Array(name, { maxItems: 1_000, description: 'Pipelines that it runs.' }),
+    release: Type.Optional(announcedRelease),
+    state: Type.Enum(['starting', 'ready', 'draining'], {
+      description: '`starting`: before its first claim. `draining`: it takes no new work.',
+    }),
+    everyMs: Type.Integer({
+      minimum: 1,
+      maximum: 86_400_000,
+      description: 'Interval of its announcements, in milliseconds.',
+    }),
+    room: documented(seq, 'Number of executions that it could take now.'),
+  },
+  {
+    examples: [
+      {
+        session: '01890a5d-b1c2-7e4f-8a90-5d1f2b3c4d5e',
+        pipelines: ['order'],
+        release: { name: 'v2', digest: 'sha256:7d41c2', contracts: { order: '9f86d081884c7d65' } },
+        state: 'ready',
+        everyMs: 5_000,
+        room: 8,
+      },
+    ],
+  },
+);
 
 const READERS = ['submit', 'operate', 'admin'] as const;
 
-const NO = { 409: { what: 'Refused, and why.' } } as const;
+const NO_RELEASE = {
+  404: { what: 'The pipeline has no such release.', codes: ['release-unknown'] },
+} as const;
 
 export const releaseOperations = {
   registerRelease: {
     at: 'POST /v1/pipelines/:pipeline/releases',
-    summary: 'A build of a pipeline. The same again is fine.',
+    tag: 'Releases',
+    summary: 'Register a release',
+    description:
+      'Writes a release: name, artifact, digest and contract. A release never changes: repeating the same content writes nothing, and other content is refused. New executions do not use it until you activate it.',
     ...ADMIN,
     params: pipelineParams,
     body: registerBody,
-    answers: { 200: { what: 'It is there.', schema: registered }, ...NO },
+    answers: {
+      200: { what: 'The release is stored.', schema: registered },
+      409: {
+        what: 'The name is taken by another build, or by a retired release. Nothing was written.',
+        codes: ['release-differs', 'release-retired'],
+      },
+    },
   },
   listReleases: {
     at: 'GET /v1/pipelines/:pipeline/releases',
-    summary: 'Releases of a pipeline, newest first, with what is pinned to each.',
+    tag: 'Releases',
+    summary: 'List the releases of a pipeline',
+    description:
+      'Returns the last 1,000 releases of a pipeline, newest first, with state and number of pinned executions.',
     allows: READERS,
     params: pipelineParams,
     answers: {
-      200: { what: 'The last thousand.', schema: closed({ items: Type.Array(release) }) },
+      200: {
+        what: 'The releases.',
+        schema: closed({ items: Type.Array(release, { description: 'The releases.' }) }),
+      },
     },
   },
   listLines: {
     at: 'GET /v1/pipelines',
-    summary: 'Pipelines that have releases, by name, and where new executions of each go.',
+    tag: 'Releases',
+    summary: 'List the rollouts of all pipelines',
+    description:
+      'Returns each pipeline that has releases, by name, and where its new executions go.',
     allows: READERS,
-    query: closed(paging(name)),
-    answers: { 200: { what: 'A page.', schema: linePage } },
+    query: closed(paging(pipelineName)),
+    answers: { 200: { what: 'One page of rollouts.', schema: linePage } },
   },
   compareRelease: {
     at: 'GET /v1/pipelines/:pipeline/releases/:name/changes',
-    summary: 'What the contract of a release changes, against what is active or against another.',
+    tag: 'Releases',
+    summary: 'Compare the contracts of two releases',
+    description:
+      'Returns how the contract of a release differs from the active release, or from the one that you name.',
     allows: READERS,
     params: releaseParams,
-    query: closed({ against: Type.Optional(releaseName) }),
-    answers: { 200: { what: 'Each change, and whether it breaks.', schema: compared } },
+    query: closed({
+      against: Type.Optional(
+        documented(releaseName, 'Release to compare with. Default: the active one.', 'v1'),
+      ),
+    }),
+    answers: {
+      200: { what: 'The changes, and whether they break something.', schema: compared },
+      ...NO_RELEASE,
+    },
   },
   readLine: {
     at: 'GET /v1/pipelines/:pipeline/line',
-    summary: 'Where new executions of a pipeline go.',
+    tag: 'Releases',
+    summary: 'Read the rollout of a pipeline',
+    description:
+      'Returns where new executions of a pipeline go: the active release, and the canary with its percentage.',
     allows: READERS,
     params: pipelineParams,
-    answers: { 200: { what: 'As it is now; version 0 before the first act.', schema: line } },
+    answers: { 200: { what: 'The rollout.', schema: line } },
   },
   listActivations: {
     at: 'GET /v1/pipelines/:pipeline/activations',
-    summary: 'Who changed where new executions go, when and why; newest first.',
+    tag: 'Releases',
+    summary: 'List the changes of a rollout',
+    description:
+      'Returns who changed the rollout of a pipeline, when and why: the last 1,000 changes, newest first.',
     allows: READERS,
     params: pipelineParams,
-    answers: { 200: { what: 'The last thousand.', schema: activationList } },
+    answers: { 200: { what: 'The changes.', schema: activationList } },
   },
   changeLine: {
     at: 'POST /v1/pipelines/:pipeline/line',
-    summary: 'Activates a release, gives it a share, promotes, rolls back, deactivates or retires.',
+    tag: 'Releases',
+    summary: 'Change the rollout of a pipeline',
+    description:
+      'Activates a release, sets a canary, promotes it, rolls back, deactivates or retires. Writes the new rollout and one entry in its log, in one transaction. Send `expected` to make retries safe. A release that would break something is refused unless you force it.',
     ...ADMIN,
     params: pipelineParams,
     body: lineBody,
-    answers: { 200: { what: 'As it is now.', schema: lineChanged }, ...NO },
+    answers: {
+      200: { what: 'The rollout as it is now.', schema: lineChanged },
+      ...NO_RELEASE,
+      409: {
+        what: 'The rollout does not allow this change. Nothing was written.',
+        codes: [
+          ...(['release-breaks', 'release-in-use', 'release-pinned', 'release-retired'] as const),
+          ...(['line-changed', 'no-candidate', 'already-active', 'nothing-before'] as const),
+          ...(['nothing-active', 'force-without-reason'] as const),
+        ],
+      },
+    },
   },
   preflightRelease: {
     at: 'POST /v1/pipelines/:pipeline/releases/:name/preflight',
-    summary:
-      'What a release would break: its contract, and open executions replayed by a worker of it.',
+    tag: 'Releases',
+    summary: 'Check what a release would break',
+    description:
+      'Compares the contract, and lets workers of this release replay open executions with recorded results only. Stores the result with the release; executions do not change. Repeating it replaces the result.',
     ...ADMIN,
     isLong: true,
     params: releaseParams,
     body: preflightBody,
     answers: {
-      200: { what: 'What was found; it stays with the release.', schema: preflightFound },
-      503: { what: 'No worker of that release did it in time.' },
+      200: { what: 'What would break.', schema: preflightFound },
+      ...NO_RELEASE,
+      503: {
+        what: 'No worker of that release replayed the executions in time, or the store is unavailable.',
+        codes: ['no-worker', 'store-unavailable'],
+      },
     },
   },
   moveExecution: {
     at: 'POST /v1/executions/:id/move',
-    summary:
-      'Gives an open execution that nobody runs another release, when a worker of it finds that its history fits.',
+    tag: 'Releases',
+    summary: 'Repin an execution to another release',
+    description:
+      'Pins an open execution that no worker runs to another release, after a worker of that release has replayed it. Writes a history event and an audit record. Repeating it changes nothing.',
     ...ADMIN,
     isLong: true,
     params: idParams,
     body: moveBody,
     answers: {
       200: {
-        what: 'It is pinned there now.',
-        schema: closed({
-          kind: Type.Enum(['moved', 'no-change']),
-          id: executionId,
-          release: Type.String(),
-        }),
+        what: 'The execution is pinned to that release.',
+        schema: closed(
+          {
+            kind: Type.Enum(['moved', 'no-change'], {
+              description: '`no-change`: it was pinned there already.',
+            }),
+            id: executionId,
+            release: Type.String({ description: 'Release that it is pinned to.' }),
+          },
+          {
+            examples: [
+              { kind: 'moved', id: '01890a5d-ac96-774b-bcce-b302099a8057', release: 'v2' },
+            ],
+          },
+        ),
       },
-      ...NO,
+      404: {
+        what: 'The project has no such execution, or the pipeline no such release.',
+        codes: ['execution-unknown', 'release-unknown'],
+      },
+      409: {
+        what: 'The execution cannot be repinned now. Nothing was written.',
+        codes: [
+          ...(['already-ended', 'move-while-running', 'pinned-elsewhere', 'move-breaks'] as const),
+          ...(['move-unchecked', 'execution-went-on', 'release-retired'] as const),
+          'force-without-reason',
+        ],
+      },
     },
   },
   moveMany: {
     at: 'POST /v1/pipelines/:pipeline/move',
-    summary:
-      'Gives all that is open and pinned to a release another one, where a worker of it finds that its history fits: a job.',
+    tag: 'Jobs',
+    summary: 'Repin many executions to another release',
+    description:
+      'Starts a job that repins every open execution of a release, each after a worker has replayed it. Writes an audit record, unless it is a dry run. To make retries safe, send a `key`.',
     ...ADMIN,
     params: pipelineParams,
     body: bulkMoveBody,
-    answers: { ...MADE, 409: { what: 'Refused, and why.' } },
+    answers: {
+      ...MADE,
+      ...NO_RELEASE,
+      409: {
+        what: 'The release is retired, or the key belongs to a job with other content. Nothing was written.',
+        codes: ['release-retired', 'key-conflict'],
+      },
+    },
   },
 } as const satisfies Operations;

@@ -1,130 +1,239 @@
-// The archive: its index, the documents of one execution, verification, and archiving now.
+// Archived executions: the index, their documents, verification, and archiving now.
 
 import { type Static, Type } from 'typebox';
 import { TERMINAL, type TerminalStatus } from '../../execution/execution.ts';
 import { idParams } from '../../protocol/messages/execution.ts';
-import type { Operations } from '../../protocol/messages/operation.ts';
+import { DOWNLOAD, type Operations, READERS } from '../../protocol/messages/operation.ts';
 import {
   closed,
   count,
+  documented,
   executionId,
   instant,
   name,
   pageOf,
   paging,
+  pipelineName,
 } from '../../protocol/messages/words.ts';
 
-const status = Type.Enum([...TERMINAL] as TerminalStatus[]);
-const digest = Type.String({ description: 'SHA-256, as hex.' });
-
-const archived = closed({
-  id: executionId,
-  pipeline: Type.String(),
-  status,
-  submittedAt: instant,
-  endedAt: instant,
-  archivedAt: instant,
-  key: Type.Optional(Type.String()),
-  tags: Type.Array(Type.String()),
-  parent: Type.Optional(executionId),
-  redriveOf: Type.Optional(executionId),
-  place: Type.String({ description: 'Where its documents are in the archive.' }),
-  digest,
+const status = Type.Enum([...TERMINAL] as TerminalStatus[], {
+  title: 'FinalStatus',
+  description: 'How the execution ended.',
 });
+const digest = Type.String({
+  description: 'SHA-256 digest in hexadecimal.',
+  examples: ['9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08'],
+});
+
+const ARCHIVED_EXAMPLE = {
+  id: '01890a5d-ac96-774b-bcce-b302099a8057',
+  pipeline: 'order',
+  status: 'completed',
+  submittedAt: '2026-11-17T09:30:00.000Z',
+  endedAt: '2026-11-17T09:30:04.200Z',
+  archivedAt: '2026-12-17T10:00:00.000Z',
+  key: 'order/17',
+  tags: ['eu'],
+  place: 'default/2026/11/17/01890a5d-ac96-774b-bcce-b302099a8057',
+  digest: '9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08',
+};
+
+const archived = closed(
+  {
+    id: executionId,
+    pipeline: Type.String({ description: 'Name of the pipeline.' }),
+    status,
+    submittedAt: documented(instant, 'When it was submitted.'),
+    endedAt: documented(instant, 'When it ended.'),
+    archivedAt: documented(instant, 'When it was archived.'),
+    key: Type.Optional(Type.String({ description: 'Idempotency key of its submit.' })),
+    tags: Type.Array(Type.String(), { description: 'Labels of the execution.' }),
+    parent: Type.Optional(documented(executionId, 'Execution that spawned it.')),
+    redriveOf: Type.Optional(documented(executionId, 'Execution that it re-drives.')),
+    place: Type.String({ description: 'Where its documents are in the archive.' }),
+    digest: documented(digest, 'SHA-256 digest of the manifest that lists its documents.'),
+  },
+  { title: 'ArchivedExecution', examples: [ARCHIVED_EXAMPLE] },
+);
 
 export type ArchivedMessage = Static<typeof archived>;
 
-const archiveQuery = closed(
-  {
-    pipeline: Type.Optional(name),
-    status: Type.Optional(status),
-    tag: Type.Optional(name),
-    text: Type.Optional(
-      Type.String({
-        minLength: 1,
-        maxLength: 256,
-        description: 'Words of the key; all of them must be there.',
-      }),
-    ),
-    from: Type.Optional(instant),
-    to: Type.Optional(instant),
-    ...paging(Type.String({ pattern: '^[0-9]{1,15}:[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$' })),
-  },
-  { description: '`from` is the first moment of their end, `to` the first after it.' },
-);
-
-const archivedInFull = closed({
-  ...archived.properties,
-  documents: Type.Array(
-    closed({
-      name: Type.String(),
-      type: Type.String(),
-      bytes: count,
-      sha256: digest,
-      title: Type.Optional(Type.String({ description: 'What it was called.' })),
+const archiveQuery = closed({
+  pipeline: Type.Optional(documented(pipelineName, 'Only this pipeline.')),
+  status: Type.Optional(documented(status, 'Only executions that ended like this.')),
+  tag: Type.Optional(documented(name, 'Only executions with this tag.', 'eu')),
+  text: Type.Optional(
+    Type.String({
+      minLength: 1,
+      maxLength: 256,
+      description: 'Only executions whose key contains all these words.',
+      examples: ['order 17'],
+    }),
+  ),
+  from: Type.Optional(documented(instant, 'Only executions that ended at this time or later.')),
+  to: Type.Optional(documented(instant, 'Only executions that ended before this time.')),
+  ...paging(
+    Type.String({
+      pattern: '^[0-9]{1,15}:[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$',
+      examples: ['1794907804200:01890a5d-ac96-774b-bcce-b302099a8057'],
     }),
   ),
 });
 
+const archivedInFull = closed(
+  {
+    ...archived.properties,
+    documents: Type.Array(
+      closed({
+        name: Type.String({ description: 'Name of the document in the archive.' }),
+        type: Type.String({ description: 'Media type.' }),
+        bytes: documented(count, 'Size in bytes.'),
+        sha256: digest,
+        title: Type.Optional(
+          Type.String({ description: 'Name that the code gave to an attachment.' }),
+        ),
+      }),
+      { description: 'Documents of the execution.' },
+    ),
+  },
+  {
+    title: 'ArchivedExecutionInFull',
+    examples: [
+      {
+        ...ARCHIVED_EXAMPLE,
+        documents: [
+          {
+            ...{ name: 'history.json', type: 'application/json', bytes: 1_840 },
+            sha256: '60303ae22b998861bce3b28f33eec1be758a213c86c93c076dbe9f558c11c752',
+          },
+        ],
+      },
+    ],
+  },
+);
+
 export type ArchivedInFullMessage = Static<typeof archivedInFull>;
 
-const verified = Type.Union([
-  closed({ kind: Type.Literal('intact'), documents: count }),
-  closed({
-    kind: Type.Literal('damaged'),
-    damages: Type.Array(
-      closed({ document: Type.String(), why: Type.Enum(['missing', 'changed']) }),
-    ),
-  }),
-]);
+const verified = Type.Union(
+  [
+    closed({
+      kind: Type.Literal('intact', { description: 'All documents match.' }),
+      documents: documented(count, 'Number of documents that were read.'),
+    }),
+    closed({
+      kind: Type.Literal('damaged', { description: 'At least one document does not match.' }),
+      damages: Type.Array(
+        closed({
+          document: Type.String({ description: 'Name of the document.' }),
+          why: Type.Enum(['missing', 'changed'], { description: 'What is wrong with it.' }),
+        }),
+        { description: 'The documents that do not match.' },
+      ),
+    }),
+  ],
+  { examples: [{ kind: 'intact', documents: 3 }] },
+);
 
 export type VerifiedMessage = Static<typeof verified>;
 
-const archiveRun = closed({
-  due: count,
-  archived: count,
-  removed: count,
-  failed: count,
-  cursor: Type.Optional(Type.String({ description: 'For the next page; absent on the last.' })),
-});
+const archiveRun = closed(
+  {
+    due: documented(count, 'Number of executions in this page whose retention is over.'),
+    archived: documented(count, 'Number of executions that were written to the archive.'),
+    removed: documented(count, 'Number of executions whose rows were deleted.'),
+    failed: documented(count, 'Number of executions that could not be archived.'),
+    cursor: Type.Optional(
+      Type.String({ description: 'Pass it to run the next page. Absent on the last page.' }),
+    ),
+  },
+  { examples: [{ due: 100, archived: 100, removed: 100, failed: 0 }] },
+);
 
 export type ArchiveRunMessage = Static<typeof archiveRun>;
+
+const NO_ARCHIVE = {
+  409: {
+    what: 'This coordinator has no archive, or the archived documents are damaged.',
+    codes: ['archive-missing', 'archive-damaged'],
+  },
+  503: {
+    what: 'The coordinator cannot reach the archive or its store.',
+    codes: ['archive-unavailable', 'store-unavailable'],
+  },
+} as const;
 
 export const archiveOperations = {
   listArchive: {
     at: 'GET /v1/archive',
-    summary: 'Executions whose rows are gone, the last ended first.',
-    allows: ['submit', 'operate'],
+    tag: 'Archive',
+    summary: 'List archived executions',
+    description:
+      "Returns the project's archived executions that match all filters, the last ended first.",
+    allows: READERS,
     query: archiveQuery,
-    answers: { 200: { what: 'A page.', schema: pageOf(archived) } },
+    answers: { 200: { what: 'One page of archived executions.', schema: pageOf(archived) } },
   },
   readArchived: {
     at: 'GET /v1/archive/:id',
-    summary: 'One archived execution, and what documents there are of it.',
-    allows: ['submit', 'operate'],
+    tag: 'Archive',
+    summary: 'Read an archived execution',
+    description: 'Returns the index entry of one archived execution and the list of its documents.',
+    allows: READERS,
     params: idParams,
-    answers: { 200: { what: 'As it was archived.', schema: archivedInFull } },
+    answers: {
+      200: { what: 'The archived execution.', schema: archivedInFull },
+      ...NO_ARCHIVE,
+    },
   },
   readArchivedDocument: {
     at: 'GET /v1/archive/:id/document',
-    summary: 'The content of one document, as a download.',
-    allows: ['submit', 'operate'],
+    tag: 'Archive',
+    summary: 'Download a document of an archived execution',
+    description:
+      'Returns the content of one document as a download of type `application/octet-stream`.',
+    allows: READERS,
     params: idParams,
-    query: closed({ name }),
-    answers: { 200: { what: 'Its bytes.' } },
+    query: closed({
+      name: documented(name, 'Name of the document in the archive.', 'history.json'),
+    }),
+    answers: { 200: { what: 'The bytes of the document.', text: DOWNLOAD }, ...NO_ARCHIVE },
   },
   verifyArchived: {
     at: 'GET /v1/archive/:id/verification',
-    summary: 'Reads every document of one, and compares it with its digest.',
+    tag: 'Archive',
+    summary: 'Verify an archived execution',
+    description: 'Reads every document of one archived execution and compares it with its digest.',
     allows: ['operate'],
     params: idParams,
-    answers: { 200: { what: 'Whether they are what was archived.', schema: verified } },
+    answers: {
+      200: { what: 'Whether the documents are intact.', schema: verified },
+      ...NO_ARCHIVE,
+    },
   },
   runArchive: {
     at: 'POST /v1/archive/run',
-    summary: 'Archives and removes what is due in this project, now: one page.',
+    tag: 'Archive',
+    summary: 'Archive ended executions now',
+    description:
+      "Archives one page of the project's ended executions whose retention is over, then deletes their rows. If the coordinator has retention but no archive, it only deletes. Writes an audit record. Repeating it is safe.",
     allows: ['operate'],
-    body: closed(paging(executionId)),
-    answers: { 200: { what: 'What became of the page.', schema: archiveRun } },
+    body: closed(
+      {
+        ...paging(executionId),
+        limit: Type.Optional(
+          Type.Integer({
+            minimum: 1,
+            maximum: 1_000,
+            default: 500,
+            description: 'Largest number of executions in the page. Default: 500.',
+          }),
+        ),
+      },
+      { examples: [{ limit: 500 }] },
+    ),
+    answers: {
+      200: { what: 'What became of the page.', schema: archiveRun },
+      ...NO_ARCHIVE,
+    },
   },
 } as const satisfies Operations;

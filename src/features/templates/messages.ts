@@ -1,86 +1,145 @@
-// Templates: stored submissions.
+// Templates: versioned submissions.
 
 import { type Static, Type } from 'typebox';
 import { concurrency, rate, tags } from '../../protocol/messages/execution.ts';
 import { type Operations, READERS } from '../../protocol/messages/operation.ts';
 import {
   closed,
+  documented,
   durationMs,
   instant,
   lane,
   name,
   pageOf,
   paging,
+  pipelineName,
   tagged,
-  value,
 } from '../../protocol/messages/words.ts';
 
-export const version = Type.Integer({ minimum: 1, maximum: 1_000_000_000 });
+export const version = Type.Integer({
+  minimum: 1,
+  maximum: 1_000_000_000,
+  description: 'Version of the template, from 1.',
+});
 
-/** Options that place a submission in the queue. */
+const templateId = documented(name, 'Id of the template.', 'invoice');
+
+/** Queueing options of the executions that are submitted. */
 export const PLACING = {
   lane: Type.Optional(lane),
   tags: Type.Optional(tags),
-  deadlineMs: Type.Optional(durationMs),
+  deadlineMs: Type.Optional(
+    documented(
+      durationMs,
+      'Time from its submit after which an execution fails, in milliseconds. Default: no deadline.',
+    ),
+  ),
   concurrency: Type.Optional(concurrency),
   rate: Type.Optional(rate),
 };
 
-const templateBody = closed({
-  pipeline: name,
-  defaults: Type.Optional(value),
-  tagged,
-  ...PLACING,
+const defaults = Type.Unknown({
+  description:
+    'Default input: any JSON value. Properties of the submitted input replace its properties.',
 });
+
+const CONTENT_EXAMPLE = {
+  pipeline: 'send-invoice',
+  defaults: { currency: 'CHF', days: 30 },
+  lane: 'batch',
+  tags: ['billing'],
+};
+
+const templateBody = closed(
+  {
+    pipeline: documented(pipelineName, 'Pipeline to run.', 'send-invoice'),
+    defaults: Type.Optional(defaults),
+    tagged,
+    ...PLACING,
+  },
+  { title: 'TemplateBody', examples: [CONTENT_EXAMPLE] },
+);
 
 export type TemplateBody = Static<typeof templateBody>;
 
-const template = closed({
-  id: Type.String(),
-  version,
-  pipeline: Type.String(),
-  defaults: Type.Optional(value),
-  createdAt: instant,
-  by: Type.Optional(Type.String()),
-  ...PLACING,
-});
+const template = closed(
+  {
+    id: Type.String({ description: 'Id of the template.' }),
+    version,
+    pipeline: Type.String({ description: 'Pipeline to run.' }),
+    defaults: Type.Optional(defaults),
+    createdAt: documented(instant, 'When this version was written.'),
+    by: Type.Optional(Type.String({ description: 'Who wrote this version.' })),
+    ...PLACING,
+  },
+  {
+    title: 'Template',
+    examples: [
+      {
+        ...{ id: 'invoice', version: 1, ...CONTENT_EXAMPLE },
+        ...{ createdAt: '2026-11-17T09:30:00.000Z', by: 'ann (a2b3c4d5e6f7a2b3)' },
+      },
+    ],
+  },
+);
 
 export type TemplateMessage = Static<typeof template>;
 
 export const templateOperations = {
   putTemplate: {
     at: 'PUT /v1/templates/:id/versions/:version',
-    summary: 'Writes a version, once; the same again is fine.',
+    tag: 'Templates',
+    summary: 'Write a version of a template',
+    description:
+      'Writes one version and an audit record. A version never changes: repeating the same content writes nothing, and other content is refused.',
     allows: ['operate'],
-    // The template decides what is submitted.
+    // A template decides what others submit.
     needs: ['submit'],
-    params: closed({ id: name, version }),
+    params: closed({ id: templateId, version }),
     body: templateBody,
     takesValues: true,
     answers: {
       200: {
-        what: 'It is there.',
-        schema: closed({ existing: Type.Boolean({ description: 'The same content was there.' }) }),
+        what: 'The version is stored.',
+        schema: closed({
+          existing: Type.Boolean({ description: 'True if it had this content already.' }),
+        }),
       },
-      409: { what: 'This version has other content.' },
+      409: {
+        what: 'The version exists with other content. Nothing was written.',
+        codes: ['template-conflict'],
+      },
     },
   },
   readTemplate: {
     at: 'GET /v1/templates/:id',
-    summary: 'A version of a template, or its newest.',
+    tag: 'Templates',
+    summary: 'Read a template',
+    description:
+      'Returns one version of a template, by default the newest, with its default input.',
     allows: READERS,
-    params: closed({ id: name }),
-    query: closed({ version: Type.Optional(version) }),
-    answers: { 200: { what: 'With its default parameters.', schema: template } },
+    params: closed({ id: templateId }),
+    query: closed({
+      version: Type.Optional(documented(version, 'Version to read. Default: the newest.', 1)),
+    }),
+    answers: {
+      200: { what: 'The template.', schema: template },
+      404: {
+        what: 'The project has no such template or version.',
+        codes: ['template-unknown'],
+      },
+    },
   },
   listTemplates: {
     at: 'GET /v1/templates',
-    summary: 'Templates by id; the newest version of each first.',
+    tag: 'Templates',
+    summary: 'List templates',
+    description: "Returns the project's templates by id, and the versions of each from new to old.",
     allows: READERS,
     query: closed({
-      id: Type.Optional(name),
+      id: Type.Optional(documented(name, 'Only versions of this template.', 'invoice')),
       ...paging(Type.String({ minLength: 1, maxLength: 512 })),
     }),
-    answers: { 200: { what: 'A page.', schema: pageOf(template) } },
+    answers: { 200: { what: 'One page of versions.', schema: pageOf(template) } },
   },
 } as const satisfies Operations;

@@ -1,105 +1,198 @@
-// Advice on a ttl: the goals, the measured or assumed behaviour of sessions, and the
-// recommendation.
+// Advice on ttl and grace: goals, assumptions about sessions, and the recommendation.
 
 import { type Static, Type } from 'typebox';
-import { closed } from './words.ts';
+import { closed, documented } from './words.ts';
 
-const ms = Type.Number({ minimum: 0, maximum: 604_800_000 });
+const ms = Type.Number({ minimum: 0, maximum: 604_800_000, description: 'Milliseconds.' });
 const rate = Type.Number({ minimum: 0, maximum: 1_000_000 });
 
 /** In the order in which forms ask for them. */
 const ASSUMED = {
-  ttlMs: Type.Number({ minimum: 10, maximum: 604_800_000 }),
-  graceMs: ms,
+  ttlMs: Type.Number({
+    minimum: 10,
+    maximum: 604_800_000,
+    description: 'Current ttl, in milliseconds.',
+    examples: [15_000],
+  }),
+  graceMs: documented(ms, 'Current grace, in milliseconds.', 5_000),
   roundTripMs: Type.Number({
     minimum: 0,
     maximum: 600_000,
-    description: 'Of a heartbeat, usually.',
+    description: 'Usual round trip of a heartbeat, in milliseconds.',
+    examples: [4],
   }),
-  roundTripTailMs: Type.Number({ minimum: 0, maximum: 600_000, description: 'One in a thousand.' }),
+  roundTripTailMs: Type.Number({
+    minimum: 0,
+    maximum: 600_000,
+    description: 'Slowest round trip in a thousand, in milliseconds.',
+    examples: [120],
+  }),
   failuresPer1000: Type.Number({
     minimum: 0,
     maximum: 990,
-    description: 'Heartbeats without an answer.',
+    description: 'Heartbeats without a response, in a thousand.',
+    examples: [1],
   }),
-  pausesPerDay: rate,
-  pauseMs: Type.Number({ minimum: 1, maximum: 604_800_000, description: 'On average.' }),
-  crashesPerMonth: rate,
+  pausesPerDay: documented(rate, 'Pauses of a process per day.', 2),
+  pauseMs: Type.Number({
+    minimum: 1,
+    maximum: 604_800_000,
+    description: 'Mean length of a pause, in milliseconds.',
+    examples: [800],
+  }),
+  crashesPerMonth: documented(rate, 'Crashes of a process per month.', 1),
 };
 
-const assumptions = closed(ASSUMED);
+const assumptions = closed(ASSUMED, {
+  title: 'Assumptions',
+  description: 'What the advice is based on.',
+});
 
 export type AssumptionsMessage = Static<typeof assumptions>;
 
 export const adviceQuery = closed(
   {
-    preset: Type.Optional(Type.Enum(['batch', 'interactive', 'money'])),
-    takeoverMs: Type.Optional(Type.Number({ minimum: 1, maximum: 604_800_000 })),
+    preset: Type.Optional(
+      Type.Enum(['batch', 'interactive', 'money'], {
+        description: 'Goals for a kind of work. Goals that you name replace those of the preset.',
+      }),
+    ),
+    takeoverMs: Type.Optional(
+      Type.Number({
+        minimum: 1,
+        maximum: 604_800_000,
+        description: 'Longest takeover after a crash that you accept, in milliseconds.',
+        examples: [30_000],
+      }),
+    ),
     falseLosses: Type.Optional(
       Type.Number({
         exclusiveMinimum: 0,
         maximum: 1_000_000,
-        description: 'Per 1,000 lease-days, at most.',
+        description: 'Most leases that live processes may lose, per 1,000 lease-days.',
+        examples: [1],
       }),
     ),
-    effectMs: Type.Optional(ms),
+    effectMs: Type.Optional(
+      documented(ms, 'Longest external effect of the work, in milliseconds.', 2_000),
+    ),
     ...Type.Partial(assumptions).properties,
   },
-  { description: 'What is not said is measured here, or assumed.' },
+  { description: 'Values that you leave out are measured by this coordinator, or assumed.' },
 );
 
 export type AdviceQuery = Static<typeof adviceQuery>;
 
-const predicted = closed({
-  takeoverP50Ms: Type.Number(),
-  takeoverP99Ms: Type.Number(),
-  falseLosses: Type.Number({ description: 'Per 1,000 lease-days.' }),
-  storeWritesPerSecond: Type.Number(),
+const takeoverP50Ms = Type.Number({ description: 'Median takeover time, in milliseconds.' });
+const falseLosses = Type.Number({
+  description: 'Leases that live processes lose, per 1,000 lease-days.',
 });
+
+const predicted = closed(
+  {
+    takeoverP50Ms,
+    takeoverP99Ms: Type.Number({ description: '99th percentile of takeover, in milliseconds.' }),
+    falseLosses,
+    storeWritesPerSecond: Type.Number({
+      description: 'Heartbeats that the store writes per second.',
+    }),
+  },
+  { title: 'Predicted', description: 'What to expect of these settings.' },
+);
 
 export type PredictedMessage = Static<typeof predicted>;
 
-const point = closed({
-  ttlMs: Type.Number(),
-  takeoverP50Ms: Type.Number(),
-  falseLosses: Type.Number(),
-  keeps: Type.Boolean({ description: 'All limits.' }),
-});
+const point = closed(
+  {
+    ttlMs: Type.Number({ description: 'Ttl, in milliseconds.' }),
+    takeoverP50Ms,
+    falseLosses,
+    keeps: Type.Boolean({ description: 'True if it meets all goals.' }),
+  },
+  { title: 'AdvicePoint' },
+);
 
-export const advised = closed({
-  assumed: assumptions,
-  measured: Type.Array(Type.String(), {
-    description:
-      'Which of them this coordinator has seen itself; the others were said or are guesses.',
-  }),
-  heartbeats: Type.Integer({
-    minimum: 0,
-    description: 'So many were seen here; told to keys of all projects, 0 to others.',
-  }),
-  sessions: Type.Integer({
-    minimum: 0,
-    description: 'So many live now, as far as it was looked.',
-  }),
-  advice: Type.Union([
-    closed({
-      kind: Type.Literal('recommendation'),
-      verdict: Type.Enum(['change', 'keep']),
-      ttlMs: Type.Number(),
-      heartbeatMs: Type.Number(),
-      graceMs: Type.Number(),
-      predicted,
-      current: predicted,
-      binding: Type.Optional(Type.String()),
-      reasons: Type.Array(Type.String()),
-      points: Type.Array(point),
+const reasons = Type.Array(Type.String(), { description: 'Why, for people.' });
+
+export const advised = closed(
+  {
+    assumed: assumptions,
+    measured: Type.Array(Type.String(), {
+      description:
+        'Assumptions that this coordinator measured itself. You passed the others, or they are guesses.',
     }),
-    closed({
-      kind: Type.Literal('goals-conflict'),
-      between: Type.Array(Type.String()),
-      reasons: Type.Array(Type.String()),
+    heartbeats: Type.Integer({
+      minimum: 0,
+      description: 'Number of heartbeats that it measured. 0 for keys for one project.',
     }),
-  ]),
-});
+    sessions: Type.Integer({ minimum: 0, description: 'Number of live sessions, at most 500.' }),
+    advice: Type.Union(
+      [
+        closed(
+          {
+            kind: Type.Literal('recommendation', { description: 'The goals can be met.' }),
+            verdict: Type.Enum(['change', 'keep'], {
+              description: '`keep`: the current settings meet the goals.',
+            }),
+            ttlMs: Type.Number({ description: 'Recommended ttl, in milliseconds.' }),
+            heartbeatMs: Type.Number({
+              description: 'Recommended interval of heartbeats, in milliseconds.',
+            }),
+            graceMs: Type.Number({ description: 'Recommended grace, in milliseconds.' }),
+            predicted: documented(predicted, 'What to expect of the recommended settings.'),
+            current: documented(predicted, 'What to expect of the current settings.'),
+            binding: Type.Optional(
+              Type.String({ description: 'The goal that allows no better settings.' }),
+            ),
+            reasons,
+            points: Type.Array(point, { description: 'All settings that were compared.' }),
+          },
+          { title: 'Recommendation' },
+        ),
+        closed(
+          {
+            kind: Type.Literal('goals-conflict', { description: 'No settings meet all goals.' }),
+            between: Type.Array(Type.String(), { description: 'The goals that conflict.' }),
+            reasons,
+          },
+          { title: 'GoalsConflict' },
+        ),
+      ],
+      { description: 'A recommendation, or why there is none.' },
+    ),
+  },
+  {
+    title: 'Advised',
+    examples: [
+      {
+        assumed: {
+          ...{ ttlMs: 15_000, graceMs: 5_000, roundTripMs: 4, roundTripTailMs: 120 },
+          ...{ failuresPer1000: 1, pausesPerDay: 2, pauseMs: 800, crashesPerMonth: 1 },
+        },
+        measured: ['roundTripMs'],
+        heartbeats: 12_000,
+        sessions: 8,
+        advice: {
+          kind: 'recommendation',
+          verdict: 'keep',
+          ttlMs: 15_000,
+          heartbeatMs: 5_000,
+          graceMs: 5_000,
+          predicted: {
+            ...{ takeoverP50Ms: 12_500, takeoverP99Ms: 15_000 },
+            ...{ falseLosses: 0.2, storeWritesPerSecond: 1.6 },
+          },
+          current: {
+            ...{ takeoverP50Ms: 12_500, takeoverP99Ms: 15_000 },
+            ...{ falseLosses: 0.2, storeWritesPerSecond: 1.6 },
+          },
+          reasons: ['The current settings meet all goals.'],
+          points: [{ ttlMs: 15_000, takeoverP50Ms: 12_500, falseLosses: 0.2, keeps: true }],
+        },
+      },
+    ],
+  },
+);
 
 export type AdvisedMessage = Static<typeof advised>;
 

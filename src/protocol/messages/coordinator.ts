@@ -1,111 +1,210 @@
-// The caller's identity and rights, for a console that shows only what the caller can do.
+// Operations of the coordinator itself: who is calling, sign-in, health, metrics, demo.
 
 import { type Static, Type } from 'typebox';
 import { ROLES } from '../../features/access/model.ts';
 import type { Operations } from './operation.ts';
-import { closed, executionId, instant } from './words.ts';
+import { closed, documented, executionId, instant } from './words.ts';
 
-export const caller = closed({
-  name: Type.String({ description: 'As history and audit name it.' }),
-  project: Type.String(),
-  isOfAll: Type.Boolean({ description: 'The key opens all projects.' }),
-  projects: Type.Optional(
-    Type.Array(Type.String(), {
-      description: 'For a key of all projects: the first of them, by name.',
+export const caller = closed(
+  {
+    name: Type.String({ description: 'Name of the key, as history and audit show it.' }),
+    project: Type.String({ description: 'Project of this request.' }),
+    isOfAll: Type.Boolean({ description: 'True if the key opens all projects.' }),
+    projects: Type.Optional(
+      Type.Array(Type.String(), {
+        description: 'For a key for all projects: the first 100 projects, by name.',
+      }),
+    ),
+    roles: Type.Array(Type.Enum([...ROLES]), { description: 'Roles of the key.' }),
+    auth: Type.Enum(['keys', 'off'], {
+      description: '`off`: this coordinator requires no keys.',
     }),
-  ),
-  roles: Type.Array(Type.Enum([...ROLES])),
-  auth: Type.Enum(['keys', 'off']),
-  store: closed({ kind: Type.String(), survives: Type.String() }),
-  hasDemo: Type.Boolean({ description: 'It is `holdfast dev`.' }),
-  hasLinks: Type.Boolean({ description: 'Answer links can be made here.' }),
-  hasArchive: Type.Boolean({ description: 'What has ended can be archived from here.' }),
-  hasAdmin: Type.Boolean({ description: 'The routes of `admin` are at this address.' }),
-});
+    store: closed(
+      {
+        kind: Type.String({ description: 'Kind of the store, such as `sqlite`.' }),
+        survives: Type.String({ description: 'What an acknowledged write survives.' }),
+      },
+      { description: 'The store of the coordinator.' },
+    ),
+    hasDemo: Type.Boolean({ description: 'True if this is `holdfast dev` with its demo.' }),
+    hasLinks: Type.Boolean({ description: 'True if it can sign answer links.' }),
+    hasArchive: Type.Boolean({ description: 'True if it has an archive.' }),
+    hasAdmin: Type.Boolean({ description: 'True if this listener serves the admin routes.' }),
+  },
+  {
+    title: 'Caller',
+    examples: [
+      {
+        name: 'ann',
+        project: 'default',
+        isOfAll: false,
+        roles: ['submit', 'operate'],
+        auth: 'keys',
+        store: { kind: 'sqlite', survives: 'process' },
+        hasDemo: false,
+        hasLinks: true,
+        hasArchive: false,
+        hasAdmin: false,
+      },
+    ],
+  },
+);
 
 export type CallerMessage = Static<typeof caller>;
 
-// The demo of `holdfast dev`, for its console.
+// The demo of `holdfast dev`, as its console shows it.
 
 const SCENES = ['ask', 'freeze', 'fail-payment'] as const;
 
 export type Scene = (typeof SCENES)[number];
 
-export const demo = closed({
-  workers: Type.Array(
-    closed({ name: Type.String(), pid: Type.Integer(), isFrozen: Type.Boolean() }),
-  ),
-  isPlaying: Type.Boolean(),
-  story: Type.Array(
-    closed({ at: instant, text: Type.String(), execution: Type.Optional(executionId) }),
-    { description: 'What happened so far, the newest last.' },
-  ),
-});
+export const demo = closed(
+  {
+    workers: Type.Array(
+      closed({
+        name: Type.String({ description: 'Name of the worker.' }),
+        pid: Type.Integer({ description: 'Its process id.' }),
+        isFrozen: Type.Boolean({ description: 'True while the demo has stopped the process.' }),
+      }),
+      { description: 'Worker processes of the demo.' },
+    ),
+    isPlaying: Type.Boolean({ description: 'True while a scene runs.' }),
+    story: Type.Array(
+      closed({
+        at: documented(instant, 'When it happened.'),
+        text: Type.String({ description: 'What happened, for people.' }),
+        execution: Type.Optional(documented(executionId, 'Execution that it is about.')),
+      }),
+      { description: 'What happened so far, the newest last.' },
+    ),
+  },
+  {
+    title: 'Demo',
+    examples: [
+      {
+        workers: [{ name: 'worker-1', pid: 4711, isFrozen: true }],
+        isPlaying: true,
+        story: [
+          {
+            at: '2026-11-17T09:30:00.000Z',
+            text: 'worker-1 is frozen in the middle of its work.',
+            execution: '01890a5d-ac96-774b-bcce-b302099a8057',
+          },
+        ],
+      },
+    ],
+  },
+);
 
 export type DemoMessage = Static<typeof demo>;
 
-const ok = closed({ status: Type.Literal('ok') });
-const NONE = { 404: { what: 'There is no demo here.' } } as const;
+const ok = closed({ status: Type.Literal('ok', { description: 'Always `ok`.' }) });
+const NONE = {
+  404: { what: 'This coordinator has no demo; `holdfast dev` has one.', codes: ['demo-off'] },
+} as const;
 
-/** Excludes keys of workers, which belong to programs. */
+/** Not `work`: programs use such a key, people do not. */
 const PEOPLE = ['submit', 'operate', 'admin'] as const;
 
 export const coordinatorOperations = {
   readCaller: {
     at: 'GET /v1/caller',
-    summary: 'Who is calling, for which project, and what that allows.',
+    tag: 'Coordinator',
+    summary: 'Read who is calling',
+    description:
+      'Returns name, project and roles of the key, and what this coordinator supports. Consoles use it to decide what to show.',
     allows: PEOPLE,
-    answers: { 200: { what: 'As the key says.', schema: caller } },
+    answers: { 200: { what: 'The caller.', schema: caller } },
   },
   signIn: {
     at: 'POST /v1/sign-in',
-    summary: 'Puts the key of this request into a cookie, for browsers.',
+    tag: 'Coordinator',
+    summary: 'Sign a browser in',
+    description:
+      'Sets a cookie with the key of this request, which scripts cannot read. Writes nothing to the store. The browser keeps the cookie until it is closed. Repeating it is safe.',
     allows: PEOPLE,
-    answers: { 204: { what: 'The cookie opens what the key opens, until the browser is closed.' } },
+    answers: { 204: { what: 'The response sets the cookie.' } },
   },
   signOut: {
     at: 'POST /v1/sign-out',
-    summary: 'Takes the cookie away. The key stays what it was.',
-    // Public, because the holder of a revoked key could otherwise not remove its cookie.
+    tag: 'Coordinator',
+    summary: 'Sign a browser out',
+    description:
+      'Removes the cookie. The key itself stays valid. Writes nothing to the store. Repeating it is safe.',
+    // Public, so that a browser can drop the cookie of a key that was revoked.
     allows: 'public',
-    answers: { 204: { what: 'It is gone.' }, 403: { what: 'A page of somebody else asks.' } },
+    answers: {
+      204: { what: 'The response removes the cookie.' },
+      403: { what: 'A page of another origin sent the request.', codes: ['foreign-page'] },
+    },
   },
   readDemo: {
     at: 'GET /v1/demo',
-    summary: 'The workers of the demo, and what happened to them.',
+    tag: 'Demo',
+    summary: 'Read the state of the demo',
+    description: 'Returns the worker processes of `holdfast dev` and what happened to them.',
     allows: ['operate'],
-    answers: { 200: { what: 'As it is now.', schema: demo }, ...NONE },
+    answers: { 200: { what: 'The demo.', schema: demo }, ...NONE },
   },
   playDemo: {
     at: 'POST /v1/demo/:scene',
-    summary:
-      'Plays a scene: an order asks for approval, a worker is frozen in its work, or a payment fails.',
+    tag: 'Demo',
+    summary: 'Play a scene of the demo',
+    description:
+      'Submits an order and, by scene, lets it ask for an approval, freezes its worker, or fails its payment. One scene plays at a time. Each request plays the scene again.',
     allows: ['operate'],
-    params: closed({ scene: Type.Enum([...SCENES]) }),
+    params: closed({
+      scene: Type.Enum([...SCENES], { description: 'Scene to play.' }),
+    }),
     answers: {
-      202: { what: 'It is under way.', schema: demo },
+      202: { what: 'The scene has started.', schema: demo },
       ...NONE,
-      409: { what: 'A scene is being played.' },
+      409: { what: 'Another scene is playing. Nothing was done.', codes: ['demo-busy'] },
     },
   },
   checkHealth: {
     at: 'GET /healthz',
-    summary: 'The process answers.',
+    tag: 'Coordinator',
+    summary: 'Check that the process is alive',
+    description: 'Returns status 200 while the process responds. It does not ask the store.',
     allows: 'public',
-    answers: { 200: { what: 'It does.', schema: ok } },
+    answers: { 200: { what: 'The process is alive.', schema: ok } },
   },
   checkReadiness: {
     at: 'GET /readyz',
-    summary:
-      'The store answers within a second and is not sealed, and the coordinator is not stopping.',
+    tag: 'Coordinator',
+    summary: 'Check that the coordinator is ready',
+    description:
+      'Returns status 200 if the store responds within 1 s and is not sealed, and the coordinator is not shutting down.',
     allows: 'public',
-    answers: { 200: { what: 'Send requests.', schema: ok }, 503: { what: 'Send them elsewhere.' } },
+    answers: {
+      200: { what: 'The coordinator is ready for requests.', schema: ok },
+      503: {
+        what: 'The coordinator is not ready. Send requests to another one.',
+        codes: ['not-ready', 'store-sealed'],
+      },
+    },
   },
   readMetrics: {
     at: 'GET /metrics',
-    summary:
-      'What is counted here, as Prometheus reads it: for a key of one project only what is of that project.',
+    tag: 'Coordinator',
+    summary: 'Read metrics for Prometheus',
+    description:
+      'Returns the metrics of this process in the text format of Prometheus. A key for one project gets the metrics of that project only. With the setting `publicMetrics`, no key is required.',
     allows: ['operate'],
-    answers: { 200: { what: 'Text.' }, 404: { what: 'prom-client is not installed.' } },
+    answers: {
+      200: {
+        what: 'The metrics.',
+        text: {
+          type: 'text/plain',
+          example:
+            '# TYPE holdfast_lease_grants_total counter\nholdfast_lease_grants_total{predecessor="none"} 17\n',
+        },
+      },
+      404: {
+        what: 'The package `prom-client` is not installed beside `holdfast`.',
+        codes: ['metrics-off'],
+      },
+    },
   },
 } as const satisfies Operations;

@@ -2,10 +2,11 @@
 
 import { type Static, Type } from 'typebox';
 import { HOLDS } from '../../execution/execution.ts';
-import { type Operations, READERS } from './operation.ts';
+import { DOWNLOAD, type Operations, READERS } from './operation.ts';
 import {
   closed,
   count,
+  documented,
   durationMs,
   executionId,
   fence,
@@ -15,327 +16,673 @@ import {
   name,
   pageOf,
   paging,
+  pipelineName,
   reason,
+  sealed,
   seq,
   status,
   tagged,
-  value,
   waitMs,
 } from './words.ts';
 
 const label = Type.Union([Type.String({ maxLength: 256 }), Type.Number(), Type.Boolean()]);
-export const attributes = Type.Record(Type.String(), label, { maxProperties: 100 });
-export const tags = Type.Array(name, { maxItems: 100 });
-
-export const concurrency = closed({
-  key: name,
-  limit: Type.Integer({ minimum: 1, maximum: 1_000_000 }),
+export const attributes = Type.Record(Type.String(), label, {
+  maxProperties: 100,
+  description: 'Searchable values by name: text, numbers and booleans.',
+  examples: [{ customer: 'c-81', amount: 4200 }],
+});
+export const tags = Type.Array(name, {
+  maxItems: 100,
+  description: 'Labels to filter by.',
+  examples: [['eu']],
 });
 
-export const rate = closed({
-  key: name,
-  limit: Type.Integer({ minimum: 1, maximum: 1_000_000 }),
-  perMs: Type.Integer({ minimum: 1, maximum: 86_400_000 }),
-});
+export const concurrency = closed(
+  {
+    key: documented(name, 'Executions with the same key share the limit.', 'customer/c-81'),
+    limit: Type.Integer({
+      minimum: 1,
+      maximum: 1_000_000,
+      description: 'Most executions of this key that have started and not ended.',
+    }),
+  },
+  {
+    title: 'Concurrency',
+    description: 'Limit on how many executions of a key run at once, within the project.',
+    examples: [{ key: 'customer/c-81', limit: 2 }],
+  },
+);
+
+export const rate = closed(
+  {
+    key: documented(name, 'Executions with the same key share the limit.', 'payment-api'),
+    limit: Type.Integer({
+      minimum: 1,
+      maximum: 1_000_000,
+      description: 'Most executions of this key that start within `perMs`.',
+    }),
+    perMs: Type.Integer({
+      minimum: 1,
+      maximum: 86_400_000,
+      description: 'Length of the window, in milliseconds.',
+    }),
+  },
+  {
+    title: 'Rate',
+    description:
+      'Limit on how many executions of a key start in a time window, within the project.',
+    examples: [{ key: 'payment-api', limit: 10, perMs: 1_000 }],
+  },
+);
 
 const submitBody = closed(
   {
-    pipeline: Type.Optional(name),
+    pipeline: Type.Optional(documented(pipelineName, 'Pipeline to run. Pass this or `template`.')),
     template: Type.Optional(
-      closed({ id: name, version: Type.Optional(Type.Integer({ minimum: 1 })) }),
+      closed(
+        {
+          id: documented(name, 'Id of the template.', 'nightly-report'),
+          version: Type.Optional(
+            Type.Integer({ minimum: 1, description: 'Version. Default: the newest.' }),
+          ),
+        },
+        { description: 'Template to submit. Pass this or `pipeline`.' },
+      ),
     ),
-    input: Type.Optional(value),
+    input: Type.Optional(
+      Type.Unknown({ description: 'Input of the pipeline: any JSON value. Default: none.' }),
+    ),
     tagged,
-    key: Type.Optional(name),
+    key: Type.Optional(
+      documented(
+        name,
+        'Idempotency key, unique in the project. A second submit with the same key and content returns the first execution. Default: the header `idempotency-key`, if any.',
+        'order/17',
+      ),
+    ),
     lane: Type.Optional(lane),
     tags: Type.Optional(tags),
     attributes: Type.Optional(attributes),
     concurrency: Type.Optional(concurrency),
     rate: Type.Optional(rate),
-    delayMs: Type.Optional(durationMs),
-    deadlineMs: Type.Optional(durationMs),
-    release: Type.Optional(name),
-    ifNoWorker: Type.Optional(Type.Enum(['wait', 'refuse'])),
+    delayMs: Type.Optional(
+      documented(durationMs, 'Time before a worker may claim it, in milliseconds. Default: 0.'),
+    ),
+    deadlineMs: Type.Optional(
+      documented(
+        durationMs,
+        'Time from now after which it fails unless it has ended, in milliseconds. Default: no deadline.',
+      ),
+    ),
+    release: Type.Optional(
+      documented(name, 'Release to pin it to. Default: the rollout of the pipeline decides.', 'v2'),
+    ),
+    ifNoWorker: Type.Optional(
+      Type.Enum(['wait', 'refuse'], {
+        description:
+          'With `refuse`, the coordinator refuses with `no-worker-for` if no live worker runs the pipeline. Default: `wait`.',
+      }),
+    ),
   },
-  { description: 'One of `pipeline` and `template`.' },
+  {
+    title: 'SubmitBody',
+    description: 'Pass exactly one of `pipeline` and `template`.',
+    examples: [{ pipeline: 'order', input: { id: 17, amount: 4200 }, key: 'order/17' }],
+  },
 );
 
 export type SubmitBody = Static<typeof submitBody>;
 
 const submitted = closed({
   id: executionId,
-  existing: Type.Boolean({ description: 'It was submitted before, with the same intent.' }),
+  existing: Type.Boolean({
+    description: 'True if an earlier submit with the same key and content created it.',
+  }),
   warning: Type.Optional(
     closed(
-      { code: Type.Enum(['pipeline-unknown']), detail: Type.String() },
-      { description: 'It was submitted, and no worker has announced its pipeline.' },
+      {
+        code: Type.Enum(['pipeline-unknown'], { description: 'Stable code.' }),
+        detail: Type.String({ description: 'Cause and fix, for people.' }),
+      },
+      { description: 'It was submitted, but no worker has announced its pipeline.' },
     ),
   ),
 });
 
 export type SubmitWarning = NonNullable<Static<typeof submitted>['warning']>;
 
-const hold = Type.Enum([...HOLDS]);
+const hold = Type.Enum([...HOLDS], {
+  title: 'Hold',
+  description:
+    'Why workers do not get a ready execution: an operator paused it, drift blocked it, or its concurrency limit is reached.',
+});
 
 const location = Type.String({
-  description: 'File and line of the code that threw, such as order.ts:16.',
+  description: 'File and line of the code that threw.',
+  examples: ['order.ts:16'],
 });
 
-export const execution = closed({
-  id: executionId,
-  project: name,
-  pipeline: name,
-  lane,
-  status,
-  holds: Type.Array(hold),
-  compensating: Type.Boolean(),
-  submittedAt: instant,
-  submittedBy: Type.Optional(Type.String()),
-  readyAt: Type.Optional(instant),
-  claimedAt: Type.Optional(instant),
-  endedAt: Type.Optional(instant),
-  deadlineAt: Type.Optional(instant),
-  key: Type.Optional(Type.String()),
-  release: Type.Optional(Type.String({ description: 'That it is pinned to.' })),
-  template: Type.Optional(Type.Object({ id: Type.String(), version: Type.Integer() })),
-  parent: Type.Optional(executionId),
-  redriveOf: Type.Optional(executionId),
-  lineage: executionId,
-  fence: Type.Optional(fence),
-  session: Type.Optional(Type.String()),
-  tags,
-  attributes: Type.Record(Type.String(), label),
-  seq: count,
-  failure: Type.Optional(
-    closed(
-      { code: Type.String(), message: Type.String(), location: Type.Optional(location) },
-      { description: 'In lists: why it ended badly, in short.' },
+const EXECUTION_EXAMPLE = {
+  id: '01890a5d-ac96-774b-bcce-b302099a8057',
+  project: 'default',
+  pipeline: 'order',
+  lane: 'interactive',
+  status: 'running',
+  holds: [],
+  compensating: false,
+  submittedAt: '2026-11-17T09:30:00.000Z',
+  submittedBy: 'shop (a2b3c4d5e6f7a2b3)',
+  claimedAt: '2026-11-17T09:30:00.012Z',
+  key: 'order/17',
+  release: 'v2',
+  lineage: '01890a5d-ac96-774b-bcce-b302099a8057',
+  fence: 1_099_511_627_777,
+  session: '01890a5d-b1c2-7e4f-8a90-5d1f2b3c4d5e',
+  tags: ['eu'],
+  attributes: { customer: 'c-81', amount: 4200 },
+  seq: 3,
+};
+
+export const execution = closed(
+  {
+    id: executionId,
+    project: documented(name, 'Project that it belongs to.'),
+    pipeline: pipelineName,
+    lane,
+    status,
+    holds: Type.Array(hold, { description: 'What keeps it from workers. Empty if nothing does.' }),
+    compensating: Type.Boolean({ description: 'True while it undoes its steps.' }),
+    submittedAt: documented(instant, 'When it was submitted.'),
+    submittedBy: Type.Optional(
+      Type.String({ description: 'Name and id of the key that submitted it, or the schedule.' }),
     ),
-  ),
-});
+    readyAt: Type.Optional(documented(instant, 'When a worker may claim it.')),
+    claimedAt: Type.Optional(documented(instant, 'When a worker claimed it last.')),
+    endedAt: Type.Optional(documented(instant, 'When it ended.')),
+    deadlineAt: Type.Optional(documented(instant, 'When it fails unless it has ended.')),
+    key: Type.Optional(Type.String({ description: 'Idempotency key of its submit.' })),
+    release: Type.Optional(Type.String({ description: 'Release that it is pinned to.' })),
+    template: Type.Optional(
+      Type.Object(
+        {
+          id: Type.String({ description: 'Id of the template.' }),
+          version: Type.Integer({ description: 'Version of the template.' }),
+        },
+        { description: 'Template that it was submitted from.' },
+      ),
+    ),
+    parent: Type.Optional(documented(executionId, 'Execution that spawned it.')),
+    redriveOf: Type.Optional(documented(executionId, 'Execution that it re-drives.')),
+    lineage: documented(
+      executionId,
+      'First execution of its chain of re-drives. Idempotency keys of its steps begin with this id.',
+    ),
+    fence: Type.Optional(documented(fence, 'Fence of its newest claim.')),
+    session: Type.Optional(Type.String({ description: 'Session of the worker that runs it.' })),
+    tags,
+    attributes: Type.Record(Type.String(), label, {
+      description: 'Searchable values by name.',
+    }),
+    seq: documented(count, 'Number of events in its history.'),
+    failure: Type.Optional(
+      closed(
+        {
+          code: Type.String({ description: 'Stable code of the failure.' }),
+          message: Type.String({ description: 'Message of the error, at most 200 characters.' }),
+          location: Type.Optional(location),
+        },
+        { description: 'In lists: why it ended badly.' },
+      ),
+    ),
+  },
+  { title: 'Execution', examples: [EXECUTION_EXAMPLE] },
+);
 
 export type ExecutionMessage = Static<typeof execution>;
 
 /** One execution, with the values that a list leaves out. */
-export const executionInFull = closed({
-  ...execution.properties,
-  input: Type.Optional(value),
-  progress: Type.Optional(value),
-  sealed: Type.Optional(
-    Type.Boolean({
-      description: 'Values went through a codec that this coordinator does not have.',
-    }),
-  ),
-});
+export const executionInFull = closed(
+  {
+    ...execution.properties,
+    input: Type.Optional(Type.Unknown({ description: 'Its input: any JSON value.' })),
+    progress: Type.Optional(
+      Type.Unknown({ description: 'Progress that its code reported last: any JSON value.' }),
+    ),
+    sealed: Type.Optional(sealed),
+  },
+  {
+    title: 'ExecutionInFull',
+    examples: [{ ...EXECUTION_EXAMPLE, input: { id: 17, amount: 4200 }, progress: { charged: 1 } }],
+  },
+);
 
 export type ExecutionInFull = Static<typeof executionInFull>;
 
 export const listQuery = closed({
-  status: Type.Optional(Type.Array(status, { maxItems: 8 })),
-  pipeline: Type.Optional(name),
-  tag: Type.Optional(name),
-  hold: Type.Optional(hold),
-  attribute: Type.Optional(name),
-  equals: Type.Optional(Type.String({ maxLength: 256 })),
-  min: Type.Optional(Type.Number()),
-  max: Type.Optional(Type.Number()),
+  status: Type.Optional(
+    Type.Array(status, {
+      maxItems: 8,
+      description: 'Only these states. Repeat the parameter to pass several. Default: all.',
+      examples: [['failed', 'quarantined']],
+    }),
+  ),
+  pipeline: Type.Optional(documented(pipelineName, 'Only this pipeline.')),
+  tag: Type.Optional(documented(name, 'Only executions with this tag.', 'eu')),
+  hold: Type.Optional(documented(hold, 'Only executions with this hold.')),
+  attribute: Type.Optional(
+    documented(name, 'Attribute that `equals`, `min` and `max` compare.', 'amount'),
+  ),
+  equals: Type.Optional(
+    Type.String({
+      maxLength: 256,
+      description:
+        'Only executions whose attribute has this value: a number, `true`, `false` or text. Quote text that looks like a number.',
+      examples: ['4200'],
+    }),
+  ),
+  min: Type.Optional(
+    Type.Number({
+      description: 'Only executions whose attribute is at least this.',
+      examples: [100],
+    }),
+  ),
+  max: Type.Optional(
+    Type.Number({
+      description: 'Only executions whose attribute is at most this.',
+      examples: [5000],
+    }),
+  ),
   ...paging(executionId),
 });
 
-const result = closed({
-  id: executionId,
-  status,
-  output: Type.Optional(value),
-  failure: Type.Optional(
-    Type.Object({
-      category: Type.Enum(['retryable', 'permanent', 'denied', 'unknown']),
-      code: Type.String(),
-      message: Type.String(),
-      at: Type.Optional(Type.String()),
-      location: Type.Optional(location),
-    }),
-  ),
-  sealed: Type.Optional(Type.Boolean()),
-});
+const result = closed(
+  {
+    id: documented(
+      executionId,
+      'The execution that ended: the last one of a chain of continuations.',
+    ),
+    status,
+    output: Type.Optional(
+      Type.Unknown({
+        description: 'Return value of the pipeline, if it completed: any JSON value.',
+      }),
+    ),
+    failure: Type.Optional(
+      Type.Object(
+        {
+          category: Type.Enum(['retryable', 'permanent', 'denied', 'unknown'], {
+            description: 'Whether a retry may help.',
+          }),
+          code: Type.String({ description: 'Stable code of the failure.' }),
+          message: Type.String({ description: 'Message of the error.' }),
+          at: Type.Optional(Type.String({ description: 'Call that failed.' })),
+          location: Type.Optional(location),
+        },
+        { description: 'Why it failed.' },
+      ),
+    ),
+    sealed: Type.Optional(sealed),
+  },
+  {
+    title: 'Result',
+    examples: [
+      {
+        id: '01890a5d-ac96-774b-bcce-b302099a8057',
+        status: 'completed',
+        output: { receipt: 'r-17' },
+      },
+    ],
+  },
+);
 
 export type ResultMessage = Static<typeof result>;
 
-const historyEvent = closed({
-  seq: count,
-  at: instant,
-  kind: Type.String(),
-  name: Type.Optional(Type.String()),
-  fence: Type.Optional(fence),
-  body: Type.Optional(value),
-});
+const historyEvent = closed(
+  {
+    seq: documented(count, 'Position in the history, from 1.'),
+    at: documented(instant, 'When the store wrote it.'),
+    kind: Type.String({ description: 'Kind of the event, such as `step-completed`.' }),
+    name: Type.Optional(
+      Type.String({ description: 'Name of the step, timer, child, signal or document.' }),
+    ),
+    fence: Type.Optional(
+      documented(fence, 'Fence of the claim that wrote it. Absent if no worker did.'),
+    ),
+    body: Type.Optional(
+      Type.Unknown({ description: 'Details, by kind. `out` is a value of your code.' }),
+    ),
+  },
+  {
+    title: 'HistoryEvent',
+    examples: [
+      {
+        seq: 3,
+        at: '2026-11-17T09:30:00.120Z',
+        kind: 'step-completed',
+        name: 'charge',
+        fence: 1_099_511_627_777,
+        body: { key: 'step:charge#1', out: { receipt: 'r-17' }, attempt: 1 },
+      },
+    ],
+  },
+);
 
 export type HistoryMessage = Static<typeof historyEvent>;
 
 export const storeProblem = closed(
-  { sentence: Type.String(), advice: Type.String() },
   {
+    sentence: Type.String({ description: 'The problem, for people.' }),
+    advice: Type.String({ description: 'What to do about it.' }),
+  },
+  {
+    title: 'StoreProblem',
     description:
-      'What claims or times suffer from: a database transaction that stays open, or a clock that was ahead. Only keys of all projects see it.',
+      'A problem of the store that delays claims or timers: a long database transaction, or a clock that was ahead. Only keys for all projects see it.',
   },
 );
 
 export type StoreProblemMessage = Static<typeof storeProblem>;
 
-export const actBody = closed({ reason: Type.Optional(reason) });
+export const actBody = closed(
+  { reason: Type.Optional(reason) },
+  { examples: [{ reason: 'Customer cancelled the order.' }] },
+);
 
-export const commandAnswer = closed({
-  kind: Type.Enum(['done', 'passed-on', 'no-change']),
-  status,
-});
+export const commandAnswer = closed(
+  {
+    kind: Type.Enum(['done', 'passed-on', 'no-change'], {
+      description:
+        '`done`: the execution changed. `passed-on`: its worker gets the message. `no-change`: it was so already.',
+    }),
+    status,
+  },
+  { title: 'CommandAnswer', examples: [{ kind: 'done', status: 'cancelled' }] },
+);
 
 export const idParams = closed({ id: executionId });
+
+const attachments = closed({
+  items: Type.Array(
+    closed({
+      name: Type.String({ description: 'Name of the document.', examples: ['invoice.pdf'] }),
+      type: Type.String({
+        description: 'Media type, as the code declared it.',
+        examples: ['application/pdf'],
+      }),
+      bytes: documented(count, 'Size in bytes.', 18_204),
+      at: documented(instant, 'When the code attached it.'),
+    }),
+    { description: 'All documents, without their content.' },
+  ),
+});
+
+const explanation = closed(
+  {
+    code: Type.String({ description: 'Stable code of the state, such as `waiting-for-answer`.' }),
+    sentence: Type.String({ description: 'What it waits for, for people.' }),
+    advice: Type.Optional(Type.String({ description: 'What you can do, if anything helps.' })),
+    until: Type.Optional(documented(instant, 'When it continues by itself, if known.')),
+    storeProblem: Type.Optional(storeProblem),
+  },
+  {
+    examples: [
+      {
+        code: 'waiting-for-answer',
+        sentence: 'Waits for an answer to "approval", until 2026-11-18T09:30:00.000Z.',
+        advice: 'Answer it: holdfast answer.',
+        until: '2026-11-18T09:30:00.000Z',
+      },
+    ],
+  },
+);
+
+const NO_EXECUTION = {
+  404: {
+    what: 'The project has no such execution.',
+    codes: ['execution-unknown'],
+  },
+  410: {
+    what: 'The execution was archived. Read it with `GET /v1/archive/{id}`.',
+    codes: ['execution-archived'],
+  },
+} as const;
 
 export const executionOperations = {
   submitExecution: {
     at: 'POST /v1/executions',
-    summary: 'Submits an execution; done when it is answered, whatever happens afterwards.',
+    tag: 'Executions',
+    summary: 'Submit an execution',
+    description:
+      'Writes one execution and its first history event in one transaction. Once the response arrives, the execution is durable and a worker will run it. To make retries safe, send a `key`: the same key with the same content returns the first execution and writes nothing.',
     allows: ['submit'],
     body: submitBody,
     takesValues: true,
     answers: {
-      202: { what: 'It will run.', schema: submitted },
-      409: { what: 'The key was used with another intent.' },
+      202: { what: 'The execution is stored.', schema: submitted },
+      404: {
+        what: 'The template or the release does not exist in this project.',
+        codes: ['template-unknown', 'release-unknown'],
+      },
+      409: {
+        what: 'The key belongs to an execution with other content, or the release is retired. Nothing was written.',
+        codes: ['key-conflict', 'release-retired'],
+      },
+      503: {
+        what: 'You passed `ifNoWorker: "refuse"` and no live worker runs the pipeline, or the store is unavailable. Nothing was written.',
+        codes: ['no-worker-for', 'store-unavailable'],
+      },
     },
   },
   listExecutions: {
     at: 'GET /v1/executions',
-    summary: 'Executions, newest first.',
+    tag: 'Executions',
+    summary: 'List executions',
+    description:
+      "Returns the project's executions that match all filters, newest first, without their inputs. The response has an `ETag` for `If-None-Match`.",
     allows: READERS,
     query: listQuery,
-    answers: { 200: { what: 'A page.', schema: pageOf(execution) } },
+    answers: { 200: { what: 'One page of executions.', schema: pageOf(execution) } },
   },
   readExecution: {
     at: 'GET /v1/executions/:id',
-    summary: 'One execution, with its input and progress.',
+    tag: 'Executions',
+    summary: 'Read an execution',
+    description:
+      'Returns the current state of one execution with its input and progress. The response has an `ETag` for `If-None-Match`.',
     allows: READERS,
     params: idParams,
     answers: {
-      200: { what: 'As it is now.', schema: executionInFull },
-      410: { what: 'It was archived: look there.' },
+      200: { what: 'The execution.', schema: executionInFull },
+      ...NO_EXECUTION,
     },
   },
   readHistory: {
     at: 'GET /v1/executions/:id/history',
-    summary: 'What happened, in order; goes on after `after`.',
+    tag: 'Executions',
+    summary: 'Read the history of an execution',
+    description:
+      'Returns the events of one execution in the order in which the store wrote them. To continue, pass the `seq` of the last event as `after`.',
     allows: READERS,
     params: idParams,
-    query: closed({ after: Type.Optional(seq), limit: Type.Optional(limit) }),
+    query: closed({
+      after: Type.Optional(
+        documented(seq, 'Return events after this `seq`. Default: 0, the start.', 3),
+      ),
+      limit: Type.Optional(limit),
+    }),
     answers: {
       200: {
-        what: 'A page of events; `more` when it ended early.',
+        what: 'One page of events.',
         schema: closed({
-          items: Type.Array(historyEvent),
+          items: Type.Array(historyEvent, { description: 'The events of this page.' }),
           more: Type.Optional(
             Type.Literal(true, {
-              description: 'It has fewer than `limit` for their size: ask again, after the last.',
+              description:
+                'The page reached its size limit before `limit`. Ask again after its last event.',
             }),
           ),
         }),
       },
+      ...NO_EXECUTION,
     },
   },
   explainExecution: {
     at: 'GET /v1/executions/:id/explain',
-    summary: 'Why it is not moving, and what can be done.',
+    tag: 'Executions',
+    summary: 'Explain why an execution does not progress',
+    description:
+      'Returns what the execution waits for, in one sentence, and what you can do about it.',
     allows: READERS,
     params: idParams,
     answers: {
-      200: {
-        what: 'In words.',
-        schema: closed({
-          code: Type.String(),
-          sentence: Type.String(),
-          advice: Type.Optional(Type.String()),
-          until: Type.Optional(instant),
-          storeProblem: Type.Optional(storeProblem),
-        }),
-      },
+      200: { what: 'The explanation.', schema: explanation },
+      ...NO_EXECUTION,
     },
   },
   listChildren: {
     at: 'GET /v1/executions/:id/children',
-    summary: 'What it spawned, oldest first; goes on after `after`.',
+    tag: 'Executions',
+    summary: 'List the children of an execution',
+    description:
+      'Returns the executions that this one spawned, oldest first, at most 1,000. To continue, pass the last `id` as `after`.',
     allows: READERS,
     params: idParams,
-    query: closed({ after: Type.Optional(executionId) }),
+    query: closed({
+      after: Type.Optional(
+        documented(executionId, 'Return children after this id. Default: the first ones.'),
+      ),
+    }),
     answers: {
       200: {
-        what: 'A page of at most 1,000.',
+        what: 'One page of children.',
         schema: Type.Object({
-          items: Type.Array(Type.Pick(execution, ['id', 'pipeline', 'status'])),
+          items: Type.Array(Type.Pick(execution, ['id', 'pipeline', 'status']), {
+            description: 'The children of this page.',
+          }),
         }),
       },
+      ...NO_EXECUTION,
     },
   },
   listAttachments: {
     at: 'GET /v1/executions/:id/attachments',
-    summary: 'The documents of an execution.',
+    tag: 'Executions',
+    summary: 'List the documents of an execution',
+    description:
+      'Returns name, media type and size of every document that the code attached, without the content.',
     allows: READERS,
     params: idParams,
     answers: {
-      200: {
-        what: 'All of them, without their content.',
-        schema: closed({
-          items: Type.Array(
-            closed({ name: Type.String(), type: Type.String(), bytes: count, at: instant }),
-          ),
-        }),
-      },
+      200: { what: 'All documents.', schema: attachments },
+      ...NO_EXECUTION,
     },
   },
   readAttachment: {
     at: 'GET /v1/executions/:id/attachments/:name',
-    summary: 'The content of one document, as a download.',
+    tag: 'Executions',
+    summary: 'Download a document of an execution',
+    description:
+      'Returns the content of one document as a download of type `application/octet-stream`, whatever type the code declared.',
     allows: READERS,
-    params: closed({ id: executionId, name }),
-    answers: { 200: { what: 'Its bytes.' } },
+    params: closed({
+      id: executionId,
+      name: documented(name, 'Name of the document.', 'invoice.pdf'),
+    }),
+    answers: {
+      200: { what: 'The bytes of the document.', text: DOWNLOAD },
+      ...NO_EXECUTION,
+      404: {
+        what: 'The project has no such execution, or the execution has no such document.',
+        codes: ['execution-unknown', 'not-found'],
+      },
+    },
   },
   readResult: {
     at: 'GET /v1/executions/:id/result',
-    summary: 'How it ended, and its output; waits for it up to `waitMs`.',
+    tag: 'Executions',
+    summary: 'Wait for the result of an execution',
+    description:
+      'Returns status, output or failure once the execution has ended. Holds the request open for up to `waitMs`. If the execution continued as a new one, follows it to the last one.',
     allows: READERS,
     isLong: true,
     params: idParams,
     query: closed({ waitMs: Type.Optional(waitMs) }),
     answers: {
-      200: { what: 'It has ended.', schema: result },
-      202: { what: 'It has not; ask again.', schema: result },
+      200: { what: 'The execution has ended.', schema: result },
+      202: { what: 'The execution is still open. Ask again.', schema: result },
+      ...NO_EXECUTION,
+      409: {
+        what: 'The chain of continuations leads back to itself.',
+        codes: ['continued-in-circle'],
+      },
     },
   },
 } as const satisfies Operations;
 
+const SSE = 'text/event-stream';
+
 export const eventOperations = {
   streamExecution: {
     at: 'GET /v1/executions/:id/events',
-    summary: 'Its history as it happens (SSE); goes on after `Last-Event-ID` or `after`.',
+    tag: 'Live updates',
+    summary: 'Stream the history of an execution',
+    description:
+      'Sends each history event as a server-sent event: `event` is its kind, `id` its `seq`, `data` the event as JSON. Sends `end` last, and a comment every 15 s. To resume, send `Last-Event-ID` or `after`.',
     allows: READERS,
     isLong: true,
     params: idParams,
     query: closed({
-      after: Type.Optional(seq),
+      after: Type.Optional(
+        documented(
+          seq,
+          'Send events after this `seq`. The header `Last-Event-ID` wins. Default: 0.',
+          3,
+        ),
+      ),
       progress: Type.Optional(
-        Type.Boolean({ description: 'With `progress` between the events, when there is some.' }),
+        Type.Boolean({
+          description:
+            'Also send `progress` events, without an id, when progress changes. Default: false.',
+          examples: [true],
+        }),
       ),
     }),
     answers: {
       200: {
-        what: 'Events named by their kind, with their seq as id; `progress` without one, if asked for; `end` is the last.',
+        what: 'Server-sent events until the execution ends.',
+        text: {
+          type: SSE,
+          example:
+            'id: 1\nevent: submitted\ndata: {"seq":1,"at":"2026-11-17T09:30:00.000Z","kind":"submitted"}\n\nevent: end\ndata: {"status":"completed"}\n\n',
+        },
       },
+      ...NO_EXECUTION,
     },
   },
   streamHints: {
     at: 'GET /v1/events',
-    summary: 'Says when lists may have changed (SSE): read them again then.',
+    tag: 'Live updates',
+    summary: 'Stream hints that lists changed',
+    description:
+      'Sends `changed` when a list may have changed, and `reset` when the coordinator cannot know what you missed. Read your lists again after either. Hints carry no data and can come for changes in other projects.',
     allows: READERS,
     isLong: true,
-    query: closed({ after: Type.Optional(Type.String({ minLength: 1, maxLength: 128 })) }),
+    query: closed({
+      after: Type.Optional(
+        Type.String({
+          minLength: 1,
+          maxLength: 128,
+          description:
+            'Id of the last hint that you received. The header `Last-Event-ID` wins. Default: now.',
+          examples: ['x7Qp.9f2c41d0'],
+        }),
+      ),
+    }),
     answers: {
-      200: { what: '`changed`, and `reset` when it is not known what was missed.' },
+      200: {
+        what: 'Server-sent events until one side closes the connection.',
+        text: { type: SSE, example: 'id: x7Qp.51be77aa\nevent: changed\ndata: {}\n\n' },
+      },
     },
   },
 } as const satisfies Operations;
@@ -343,36 +690,79 @@ export const eventOperations = {
 const OPERATORS = ['operate'] as const;
 
 const ANSWERS = {
-  200: { what: 'Done, passed on to its owner, or nothing to change.', schema: commandAnswer },
-  409: { what: 'It has ended.' },
+  200: {
+    what: 'The execution changed, its worker gets the message, or nothing had to change.',
+    schema: commandAnswer,
+  },
+  404: { what: 'The project has no such execution.', codes: ['execution-unknown'] },
+  409: {
+    what: 'The execution has ended. Nothing was written.',
+    codes: ['already-ended'],
+  },
 } as const;
 
-function act<Verb extends string, Who>(verb: Verb, allows: Who, summary: string) {
+interface Act<Verb extends string, Who> {
+  readonly verb: Verb;
+  readonly allows: Who;
+  readonly summary: string;
+  readonly description: string;
+}
+
+function act<Verb extends string, Who>({ verb, ...said }: Act<Verb, Who>) {
   return {
     at: `POST /v1/executions/:id/${verb}`,
-    ...{ summary, allows, params: idParams, body: actBody, answers: ANSWERS },
+    tag: 'Control',
+    ...{ ...said, params: idParams, body: actBody, answers: ANSWERS },
   } as const;
 }
 
 export const commandOperations = {
-  cancelExecution: act(
-    'cancel',
-    READERS,
-    'Cancels it; a running one stops when its owner takes notice.',
-  ),
-  pauseExecution: act('pause', OPERATORS, 'Holds it back from workers until it is resumed.'),
-  resumeExecution: act(
-    'resume',
-    OPERATORS,
-    'Lets it go on: one that is paused, or that drift has blocked.',
-  ),
+  cancelExecution: act({
+    verb: 'cancel',
+    allows: READERS,
+    summary: 'Cancel an execution',
+    description:
+      'Cancels a queued or waiting execution at once. A running one gets a message and ends when its worker reads it. Writes a history event and an audit record. Repeating it changes nothing.',
+  }),
+  pauseExecution: act({
+    verb: 'pause',
+    allows: OPERATORS,
+    summary: 'Pause an execution',
+    description:
+      'Keeps the execution from workers until you resume it. A running one stops at its next recorded call. Writes a history event and an audit record. Repeating it changes nothing.',
+  }),
+  resumeExecution: act({
+    verb: 'resume',
+    allows: OPERATORS,
+    summary: 'Resume a paused or blocked execution',
+    description:
+      'Removes the holds `paused` and `blocked`, so that a worker can claim the execution. Writes a history event and an audit record. Repeating it changes nothing.',
+  }),
   signalExecution: {
     at: 'POST /v1/executions/:id/signals',
-    summary: 'A named message to its code; kept until the code asks for it.',
+    tag: 'Control',
+    summary: 'Send a signal to an execution',
+    description:
+      'Appends a named message to the inbox of the execution. It stays there until the code reads it. Each request adds a message: repeating it sends the signal twice.',
     allows: READERS,
     params: idParams,
-    body: closed({ name, value: Type.Optional(value), tagged }),
+    body: closed(
+      {
+        name: documented(name, 'Name of the signal that the code waits for.', 'payment-received'),
+        value: Type.Optional(
+          Type.Unknown({ description: 'Value of the signal: any JSON value. Default: none.' }),
+        ),
+        tagged,
+      },
+      { examples: [{ name: 'payment-received', value: { amount: 4200 } }] },
+    ),
     takesValues: true,
-    answers: ANSWERS,
+    answers: {
+      ...ANSWERS,
+      409: {
+        what: 'The execution has ended, or its deadline has passed. Nothing was written.',
+        codes: ['already-ended', 'deadline-passed'],
+      },
+    },
   },
 } as const satisfies Operations;

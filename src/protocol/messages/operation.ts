@@ -1,6 +1,7 @@
-// An operation of the API as data: its address, its roles, and its schemas. The server registers,
-// checks and describes operations from their tables alone, and tests walk over them. Callers name
-// an operation by its address and get the types of its schemas without loading a table (ADR 0045).
+// An operation of the API as data: its address, roles, schemas and documentation. The server
+// registers, checks and describes operations from their tables alone, and tests walk over them.
+// Callers name an operation by its address and get the types of its schemas without loading a table
+// (ADR 0045).
 
 import type { Static, TSchema } from 'typebox';
 import type { Role } from '../../features/access/model.ts';
@@ -9,11 +10,56 @@ export type Method = 'GET' | 'POST' | 'PUT' | 'DELETE';
 
 export type Listener = 'main' | 'admin';
 
+/** Groups of operations in the API description, by task. */
+export const TAGS = {
+  Executions: 'Submit executions, and read their state, history, documents and results.',
+  Control: 'Cancel, pause, resume, signal and annotate executions.',
+  'Live updates': 'Follow an execution or a list with server-sent events.',
+  Awaits: 'List the questions that executions ask, and answer, extend, assign or cancel them.',
+  'Answer links': 'Read and answer one question with a signed link and without an access key.',
+  Repair: 'Inspect dead letters, re-drive ended executions and repair compensations.',
+  Jobs: 'Start and control jobs that act on many executions.',
+  Audit: 'Read who did what, and which writes of replaced workers the store refused.',
+  Archive: 'Search, read and verify archived executions, and archive now.',
+  Templates: 'Store versioned submissions and read them.',
+  Schedules: 'Submit executions at fixed intervals or by cron.',
+  Releases: 'Register builds of a pipeline, roll them out, and repin open executions.',
+  'Workers and sessions': 'List workers and sessions, measure the load, and end a session.',
+  Leases: 'Inspect, drain and revoke leases.',
+  'Projects and keys': 'Create projects and access keys, and revoke or rotate keys.',
+  Coordinator: 'Check health, read metrics, and sign a browser in or out.',
+  Demo: 'Control the demo of `holdfast dev`.',
+  'Worker protocol':
+    'The messages of a worker: session, heartbeat, claims, writes, inbox and large values.',
+} as const;
+
+export type Tag = keyof typeof TAGS;
+
+export interface DocumentedResponse {
+  /** One sentence. */
+  readonly what: string;
+  readonly schema?: TSchema;
+  /** For a body that is not JSON. */
+  readonly text?: { readonly type: string; readonly example: string };
+  /** For a problem: the codes that this operation returns with this status. */
+  readonly codes?: readonly string[];
+}
+
+/** A download. */
+export const DOWNLOAD = { type: 'application/octet-stream', example: '%PDF-1.7 …' } as const;
+
 export interface Operation {
   /** With `:name` for parameters. */
   readonly at: `${Method} /${string}`;
+  /** Imperative, without a full stop. */
   readonly summary: string;
-  /** The caller needs one of these roles. `public`: no key is needed. */
+  /**
+   * What it does and writes, when it refuses, and whether repeating it is safe. The description of
+   * the API adds roles and codes, which are in this table.
+   */
+  readonly description: string;
+  readonly tag: Tag;
+  /** One of these roles; `public`: no access key. */
   readonly allows: readonly Role[] | 'public';
   /** The caller also needs all of these. */
   readonly needs?: readonly Role[];
@@ -27,7 +73,7 @@ export interface Operation {
   /** The body has users' values, which may be large. Other bodies are short. */
   readonly takesValues?: boolean;
   /** By status. */
-  readonly answers: Readonly<Record<number, { readonly what: string; readonly schema?: TSchema }>>;
+  readonly answers: Readonly<Record<number, DocumentedResponse>>;
   /** The server may hold the request open for long. */
   readonly isLong?: boolean;
 }
@@ -42,6 +88,6 @@ export type Part<Of, Name extends 'params' | 'query' | 'body'> = Of extends {
   ? Static<Schema>
   : undefined;
 
-/** The roles that may read a project's data. */
+/** Roles that may read a project's executions. */
 export const READERS = ['submit', 'operate'] as const;
 export const ADMIN = { allows: ['admin'], listener: 'admin' } as const;

@@ -1,17 +1,26 @@
-// The response to a failed request (RFC 9457). `code` is stable and meant for programs.
+// Problems: the bodies of refusals and faults (RFC 9457). `code` is stable and meant for programs.
 
 import { type Static, Type } from 'typebox';
 import { AccessDenied, Fault, OutcomeUnknown, StoreUnavailable } from '../../support/fault.ts';
 
-export const problem = Type.Object({
-  type: Type.String({ description: 'A URI that names the kind of problem.' }),
-  title: Type.String(),
-  status: Type.Integer(),
-  code: Type.String({ description: 'Stable; for programs.' }),
-  detail: Type.String({ description: 'What happened, why, and what to do next; for people.' }),
-  /** For a refusal: the facts that its reader needs. */
-  refusal: Type.Optional(Type.Unknown()),
-});
+export const problem = Type.Object(
+  {
+    type: Type.String({
+      description: 'URI of the kind of problem: `urn:holdfast:problem:<code>`.',
+    }),
+    title: Type.String({ description: 'Short text for the status.' }),
+    status: Type.Integer({ description: 'HTTP status.' }),
+    code: Type.String({ description: 'Stable code, for programs.' }),
+    detail: Type.String({ description: 'Cause, effect on state, and what to do, for people.' }),
+    refusal: Type.Optional(
+      Type.Unknown({
+        description:
+          'Facts of a refusal, for programs. Its `why` equals `code`; other fields depend on it.',
+      }),
+    ),
+  },
+  { title: 'Problem', description: 'Why the request was not done (RFC 9457).' },
+);
 
 export type ProblemMessage = Static<typeof problem>;
 

@@ -4,7 +4,7 @@ import { type TObject, type TObjectOptions, type TProperties, type TSchema, Type
 import { LANES, STATUSES } from '../../execution/execution.ts';
 import { SEQ_MAX } from '../../execution/history.ts';
 
-/** Rejects unknown fields, so that a misspelt field is an error and not a default. */
+/** Rejects fields that are not named, so that a misspelt field is an error and not a default. */
 export function closed<Properties extends TProperties>(
   properties: Properties,
   options: TObjectOptions = {},
@@ -12,63 +12,138 @@ export function closed<Properties extends TProperties>(
   return Type.Object(properties, { additionalProperties: false, ...options });
 }
 
+/**
+ * The same schema, with a description and examples for one of its uses. Validators ignore both.
+ * TypeBox keeps the kind of a schema in hidden properties, which a spread would lose.
+ */
+export function documented<Schema extends TSchema>(
+  schema: Schema,
+  description: string,
+  ...examples: readonly unknown[]
+): Schema {
+  const added = { description, ...(examples.length > 0 && { examples }) };
+  const properties = {
+    ...Object.getOwnPropertyDescriptors(schema),
+    ...Object.getOwnPropertyDescriptors(added),
+    [BASE]: { value: (schema as { [BASE]?: TSchema })[BASE] ?? schema },
+  };
+  return Object.defineProperties({}, properties) as Schema;
+}
+
+/** The schema that one use describes. Hidden from JSON, as the marks of TypeBox are. */
+export const BASE = '~base';
+
 export const NAME_MAX = 256;
 export const REASON_MAX = 4_096;
 
 export const executionId = Type.String({
+  title: 'ExecutionId',
   pattern: '^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$',
-  description: 'A UUID of version 7; ids that were made later sort later.',
+  description: 'Id of an execution: a UUID of version 7. Later ids sort after earlier ones.',
+  examples: ['01890a5d-ac96-774b-bcce-b302099a8057'],
 });
 
-export const uuid = Type.String({ pattern: '^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$' });
+export const uuid = Type.String({
+  pattern: '^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$',
+  examples: ['01890a5d-b1c2-7e4f-8a90-5d1f2b3c4d5e'],
+});
 
 export const name = Type.String({ minLength: 1, maxLength: NAME_MAX });
-export const releaseName = Type.String({ pattern: '^[\\w.+:-]+$', minLength: 1, maxLength: 128 });
-export const reason = Type.String({ maxLength: REASON_MAX });
-
-export const instant = Type.String({
-  format: 'date-time',
-  description: 'UTC, with milliseconds.',
+export const pipelineName = documented(name, 'Name of the pipeline.', 'order');
+export const releaseName = Type.String({
+  pattern: '^[\\w.+:-]+$',
+  minLength: 1,
+  maxLength: 128,
+  description: 'Name of a release.',
+  examples: ['v2'],
+});
+export const reason = Type.String({
+  maxLength: REASON_MAX,
+  description: 'Why the caller does this. Stored in the audit record. Default: empty.',
+  examples: ['Customer cancelled the order.'],
 });
 
-export const status = Type.Enum([...STATUSES]);
-export const lane = Type.Enum([...LANES]);
-export const durationMs = Type.Integer({ minimum: 0, maximum: 100 * 366 * 86_400_000 });
+export const instant = Type.String({
+  title: 'Instant',
+  format: 'date-time',
+  description: 'UTC, with milliseconds.',
+  examples: ['2026-11-17T09:30:00.000Z'],
+});
+
+export const status = Type.Enum([...STATUSES], {
+  title: 'Status',
+  description:
+    'State of an execution. `queued`, `running` and `waiting` are open; the others are final.',
+});
+export const lane = Type.Enum([...LANES], {
+  title: 'Lane',
+  description:
+    'Priority class. Workers take `interactive` executions first and never starve `batch`.',
+});
+export const durationMs = Type.Integer({
+  minimum: 0,
+  maximum: 100 * 366 * 86_400_000,
+  description: 'Milliseconds.',
+  examples: [60_000],
+});
 
 /** The longest time to hold a long poll. */
-export const waitMs = Type.Integer({ minimum: 0, maximum: 60_000 });
+export const waitMs = Type.Integer({
+  minimum: 0,
+  maximum: 60_000,
+  description: 'Longest time to wait for the response, in milliseconds. Default: 0.',
+  examples: [30_000],
+});
 
-export const value = Type.Unknown({ description: 'Any JSON.' });
+export const value = Type.Unknown({ description: 'Any JSON value.', examples: [{ amount: 4200 }] });
 
 export const tagged = Type.Optional(
   Type.Boolean({
     description:
-      'The value has tags for what JSON has not: `{"$date":"…"}`, `{"$bigint":"…"}`, `{"$map":[[key,value],…]}`, `{"$set":[…]}`, `{"$bytes":[class,base64]}`, `{"$undefined":true}`; an object of the caller’s that looks like a tag is `{"$object":{…}}`.',
+      'Whether values in this body use tags for types that JSON lacks. Default: false. Tags: `{"$date":"…"}`, `{"$bigint":"…"}`, `{"$map":[[key,value],…]}`, `{"$set":[…]}`, `{"$bytes":[class,base64]}`, `{"$undefined":true}`. To send an object that looks like a tag, wrap it: `{"$object":{…}}`.',
   }),
 );
 
 export const sealed = Type.Boolean({
-  description: 'A value went through a codec that this coordinator does not have.',
+  description:
+    'True if a codec that this coordinator lacks encoded a value. The value is then absent.',
 });
 
-export const fence = Type.Integer({ minimum: 1, maximum: Number.MAX_SAFE_INTEGER });
+export const fence = Type.Integer({
+  title: 'Fence',
+  minimum: 1,
+  maximum: Number.MAX_SAFE_INTEGER,
+  description: 'Ordered number of one grant or claim. A store never issues a number twice.',
+  examples: [1_099_511_627_777],
+});
 export const count = Type.Integer({ minimum: 0, maximum: Number.MAX_SAFE_INTEGER });
 /** A position in a history or an inbox, or a count within one row. */
 export const seq = Type.Integer({ minimum: 0, maximum: SEQ_MAX });
 
-export const limit = Type.Integer({ minimum: 1, maximum: 1_000, default: 100 });
+export const limit = Type.Integer({
+  minimum: 1,
+  maximum: 1_000,
+  default: 100,
+  description: 'Largest number of items in the page. Default: 100.',
+});
 
 export function pageOf<Item extends TSchema>(item: Item) {
   return closed({
-    items: Type.Array(item),
+    items: Type.Array(item, { description: 'The items of this page.' }),
     cursor: Type.Optional(
       Type.String({
-        description: 'For the next page, which may be empty; absent when there is none.',
+        description: 'Pass it to read the next page, which may be empty. Absent on the last page.',
       }),
     ),
   });
 }
 
 export function paging<Cursor extends TSchema>(cursor: Cursor) {
-  return { cursor: Type.Optional(cursor), limit: Type.Optional(limit) };
+  const { examples = ['next-page'] } = cursor as { readonly examples?: readonly unknown[] };
+  return {
+    cursor: Type.Optional(
+      documented(cursor, 'The `cursor` of the page before. Default: the first page.', ...examples),
+    ),
+    limit: Type.Optional(limit),
+  };
 }

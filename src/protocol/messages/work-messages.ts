@@ -8,14 +8,16 @@ import { type TObject, type TProperties, type TSchema, type TUnion, Type } from 
 import { EVENT_KINDS } from '../../execution/history.ts';
 import { announceBody } from '../../features/releases/messages.ts';
 import { DECLARED_EXITS } from '../../lease/exit.ts';
-import type { Method } from './operation.ts';
+import type { DocumentedResponse, Method } from './operation.ts';
 import {
   closed,
   count,
+  documented,
   executionId,
   fence,
   lane,
   name,
+  pipelineName,
   releaseName,
   seq,
   status,
@@ -30,7 +32,12 @@ interface Spec {
    * the query of a GET.
    */
   readonly at: `${Method} /${string}`;
+  /** Imperative, without a full stop. */
   readonly summary: string;
+  /** What it does and writes, when it refuses, and whether repeating it is safe. */
+  readonly description: string;
+  /** Problems beside those that any operation may return, by status. */
+  readonly problems?: Readonly<Record<number, DocumentedResponse>>;
   /** All fields in one object. */
   readonly body: TObject;
   /** Absent: an empty reply, or bytes. */
@@ -60,220 +67,502 @@ function message<const Of extends Spec>(spec: Of): Of & Pick<WorkMessage, 'metho
  * long.
  */
 const HELD_MS_MAX = 600_000;
-const ttlMs = Type.Integer({ minimum: 1, maximum: HELD_MS_MAX });
+const ttlMs = Type.Integer({
+  minimum: 1,
+  maximum: HELD_MS_MAX,
+  description: 'Lifetime after a heartbeat, in milliseconds.',
+  examples: [15_000],
+});
 
 const ms = Type.Integer({ description: 'Milliseconds.' });
-const at = Type.Integer({ description: 'Store time, in milliseconds since 1970.' });
+const at = Type.Integer({
+  description: 'Store time, in milliseconds since 1970.',
+  examples: [1_794_907_800_000],
+});
 const payload = Type.String({
   description:
-    'JSON text of a stored value: {"v":…}, or {} for nothing, or {"ref":digest} for one that getBlob returns.',
+    'JSON text of a stored value: `{"v":…}`, `{}` for no value, or `{"ref":digest}` for a value that `getBlob` returns.',
+  examples: ['{"v":17}'],
 });
-const object = Type.String({ description: 'JSON text of an object.' });
-const digest = Type.String({ pattern: '^[0-9a-f]{64}$' });
+const object = Type.String({ description: 'JSON text of an object.', examples: ['{}'] });
+const digest = Type.String({
+  pattern: '^[0-9a-f]{64}$',
+  description: 'SHA-256 digest of the bytes, in hexadecimal.',
+  examples: ['9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08'],
+});
+const sessionId = documented(uuid, 'Id of the session.');
+const owner = documented(name, 'Name of the worker process.', 'worker-1');
 
 const refused = Type.Object(
-  { kind: Type.Literal('refused'), why: Type.String() },
-  { description: 'Nothing was done. Other fields depend on `why`.' },
+  {
+    kind: Type.Literal('refused', { description: 'The store refused it.' }),
+    why: Type.String({ description: 'Code of the refusal.', examples: ['superseded'] }),
+  },
+  {
+    title: 'StoreRefusal',
+    description: 'Nothing was written. Other fields depend on `why`.',
+  },
 );
 
 function answer(kind: string, more: TProperties): TUnion {
-  return Type.Union([Type.Object({ kind: Type.Literal(kind), ...more }), refused]);
+  const done = Type.Literal(kind, { description: 'The store did it.' });
+  return Type.Union([Type.Object({ kind: done, ...more }), refused]);
 }
 
-const life = { ttlMs: ms, graceMs: ms, authorityMs: ms, remainingMs: ms, notices: count };
+const life = {
+  ttlMs: documented(ms, 'Lifetime after a heartbeat, in milliseconds.', 15_000),
+  graceMs: documented(ms, 'Last part of `ttlMs`, in which it may rejoin but not act.', 5_000),
+  authorityMs: documented(
+    ms,
+    'How long the worker may act from when it sent this request, in milliseconds.',
+    10_000,
+  ),
+  remainingMs: documented(ms, 'Time until the session is overdue, in milliseconds.', 15_000),
+  notices: documented(
+    count,
+    'Number of notices to the session. If it has grown, read the inboxes of its executions.',
+  ),
+};
 
-const storedExecution = Type.Object({
-  ...{ id: executionId, project: name, pipeline: name, lane, status, input: payload },
-  lineage: Type.String({ description: 'Idempotency keys begin with it.' }),
-  seq: Type.Integer({ description: 'Of the last event; the first write has the next one.' }),
-  news: Type.Integer({ description: 'How many messages its inbox has had.' }),
-  progress: Type.Optional(payload),
-  fence: Type.Optional(fence),
-  session: Type.Optional(uuid),
-  deadlineAt: Type.Optional(at),
-});
+const storedExecution = Type.Object(
+  {
+    id: executionId,
+    project: documented(name, 'Project that it belongs to.', 'default'),
+    ...{ pipeline: pipelineName, lane, status },
+    input: documented(payload, 'Its input, as a stored value.'),
+    lineage: Type.String({
+      description: 'First execution of its chain of re-drives. Idempotency keys begin with it.',
+      examples: ['01890a5d-ac96-774b-bcce-b302099a8057'],
+    }),
+    seq: Type.Integer({
+      description: 'Position of the last event. The first write uses the next one.',
+      examples: [2],
+    }),
+    news: Type.Integer({ description: 'Number of messages that its inbox has had.' }),
+    progress: Type.Optional(documented(payload, 'Its progress, as a stored value.')),
+    fence: Type.Optional(documented(fence, 'Fence of its newest claim.')),
+    session: Type.Optional(documented(uuid, 'Session of its newest claim.')),
+    deadlineAt: Type.Optional(
+      documented(at, 'When it fails unless it has ended, in milliseconds since 1970.'),
+    ),
+  },
+  { title: 'StoredExecution', description: 'An execution as the store keeps it.' },
+);
 
-const claimed = Type.Object({
-  execution: storedExecution,
-  fence,
-  previous: Type.Enum(['none', 'parked', 'given-back', 'lost']),
-  claimedAt: at,
-});
+const claimed = Type.Object(
+  {
+    execution: storedExecution,
+    fence: documented(fence, 'Fence of this claim. Every write carries it.'),
+    previous: Type.Enum(['none', 'parked', 'given-back', 'lost'], {
+      description:
+        'How the claim before ended. `lost`: its session ended, so an unrecorded step may have run.',
+    }),
+    claimedAt: documented(at, 'When it was claimed, in milliseconds since 1970.'),
+  },
+  { title: 'Claimed', description: 'A claim: the right to write to one execution.' },
+);
 
-const event = Type.Object({
-  ...{ seq, at, kind: Type.Enum([...EVENT_KINDS]) },
-  fence: Type.Optional(fence),
-  name: Type.Optional(Type.String()),
-  body: Type.Optional(object),
-});
+const event = Type.Object(
+  {
+    seq: documented(seq, 'Position in the history, from 1.'),
+    at,
+    kind: Type.Enum([...EVENT_KINDS], { description: 'Kind of the event.' }),
+    fence: Type.Optional(documented(fence, 'Fence of the claim that wrote it.')),
+    name: Type.Optional(
+      Type.String({ description: 'Name of the step, timer, child, signal or document.' }),
+    ),
+    body: Type.Optional(documented(object, 'Details: JSON text of an object.')),
+  },
+  {
+    title: 'StoredEvent',
+    examples: [
+      {
+        seq: 3,
+        at: 1_794_907_800_120,
+        kind: 'step-completed',
+        fence: 1_099_511_627_777,
+        name: 'charge',
+        body: '{"key":"step:charge#1","out":{"v":{"receipt":"r-17"}},"attempt":1}',
+      },
+    ],
+  },
+);
 
-const inboxMessage = Type.Object({
-  n: Type.Integer({ description: 'From 1, without gaps.' }),
-  kind: Type.Enum(['child-ended', 'signal', 'cancel', 'pause', 'resume', 'await-settled']),
-  name: Type.Optional(Type.String()),
-  body: Type.Optional(object),
-  at,
-});
+const inboxMessage = Type.Object(
+  {
+    n: Type.Integer({ description: 'Number of the message, from 1, without gaps.' }),
+    kind: Type.Enum(['child-ended', 'signal', 'cancel', 'pause', 'resume', 'await-settled'], {
+      description: 'Kind of the message.',
+    }),
+    name: Type.Optional(Type.String({ description: 'Name of the signal or await.' })),
+    body: Type.Optional(documented(object, 'Details: JSON text of an object.')),
+    at,
+  },
+  {
+    title: 'InboxMessage',
+    examples: [
+      {
+        n: 1,
+        kind: 'signal',
+        name: 'payment-received',
+        body: '{"out":{"v":{"amount":4200}}}',
+        at: 1_794_907_800_000,
+      },
+    ],
+  },
+);
 
 const written = Type.Object(
   {
-    kind: Type.Enum(['recorded', 'finished', 'parked', 'given-back', 'refused', 'fault']),
-    news: Type.Optional(Type.Integer({ description: 'Read the inbox if it has grown.' })),
-    at: Type.Optional(at),
-    why: Type.Optional(Type.String({ description: 'Of a refusal.' })),
-    code: Type.Optional(Type.String({ description: 'Of a fault.' })),
+    kind: Type.Enum(['recorded', 'finished', 'parked', 'given-back', 'refused', 'fault'], {
+      description:
+        'What became of the write. After `fault`, it may have happened: send the same again.',
+    }),
+    news: Type.Optional(
+      Type.Integer({
+        description: 'Number of messages that the inbox has had. Read the inbox if it has grown.',
+      }),
+    ),
+    at: Type.Optional(documented(at, 'When it was written, in milliseconds since 1970.')),
+    why: Type.Optional(Type.String({ description: 'Code of a refusal.' })),
+    code: Type.Optional(Type.String({ description: 'Code of a fault.' })),
   },
-  { description: '`fault`: it is not known whether it was done. Send the same again.' },
+  {
+    title: 'Written',
+    examples: [{ kind: 'recorded', news: 0, at: 1_794_907_800_120 }],
+  },
 );
 
 function pageOf(item: TSchema): TObject {
-  const more = Type.Boolean({ description: 'The page ended early: ask again after it.' });
-  return Type.Object({ items: Type.Array(item), more: Type.Optional(more) });
+  const more = Type.Boolean({
+    description: 'True if the page ended early: ask again after its last item.',
+  });
+  return Type.Object({
+    items: Type.Array(item, { description: 'The items of this page.' }),
+    more: Type.Optional(more),
+  });
 }
 
 const page = {
   isRead: true,
   body: closed({
     id: executionId,
-    after: Type.Optional(seq),
-    limit: Type.Optional(Type.Integer({ minimum: 1, maximum: 10_000 })),
+    after: Type.Optional(documented(seq, 'Return items after this number. Default: 0.', 3)),
+    limit: Type.Optional(
+      Type.Integer({
+        minimum: 1,
+        maximum: 10_000,
+        description: 'Largest number of items. Default: 1,000.',
+        examples: [1_000],
+      }),
+    ),
   }),
+} as const;
+
+const NO_SESSION = {
+  404: {
+    what: 'The session was not opened with this key in this project. Open a new one.',
+    codes: ['session-unknown'],
+  },
+} as const;
+
+const NO_EXECUTION = {
+  404: { what: 'The project has no such execution.', codes: ['execution-unknown'] },
+  410: { what: 'The execution was archived.', codes: ['execution-archived'] },
 } as const;
 
 export const WORK_MESSAGES = {
   greet: message({
     at: 'GET /v1/work',
-    summary: 'What a worker must know of this coordinator before it opens its session.',
+    summary: 'Read what a worker must know of this coordinator',
+    description:
+      'Returns project, store, limits of the store and protocol version. Send it before you open a session.',
     isRead: true,
     body: closed({
       version: Type.Optional(
-        Type.Integer({ minimum: 1, description: 'The newest that the worker speaks. Default 1.' }),
+        Type.Integer({
+          minimum: 1,
+          description: 'Newest protocol version that the worker supports. Default: 1.',
+        }),
       ),
     }),
-    reply: Type.Object({
-      ...{ project: name, store: Type.String(), durability: Type.String() },
-      policy: Type.Object({}),
-      version: Type.Integer({ description: 'Of the protocol, as both sides know it.' }),
-    }),
+    reply: Type.Object(
+      {
+        project: documented(name, 'Project of the key.'),
+        store: Type.String({ description: 'Kind of the store.' }),
+        durability: Type.String({ description: 'What an acknowledged write survives.' }),
+        policy: Type.Object({}, { description: 'Limits and times of the store.' }),
+        version: Type.Integer({ description: 'Protocol version that both sides support.' }),
+      },
+      {
+        examples: [
+          { project: 'default', store: 'sqlite', durability: 'process', policy: {}, version: 1 },
+        ],
+      },
+    ),
   }),
   openSession: message({
     at: 'POST /v1/work/sessions',
-    summary: 'A worker process begins: one session, one heartbeat for all that it claims.',
-    body: closed({
-      id: uuid,
-      owner: name,
-      ttlMs,
-      graceMs: Type.Integer({ minimum: 0, maximum: HELD_MS_MAX }),
-      pipelines: Type.Optional(Type.Array(name, { maxItems: 1_000 })),
+    summary: 'Open the session of a worker',
+    description:
+      'Writes a session that belongs to this key. A process needs one session, whose heartbeat covers everything that it claims. Repeating it with the same content is safe; other content under the same id is refused with `session-duplicate`.',
+    body: closed(
+      {
+        id: documented(uuid, 'Id of the session: a UUID that the worker makes.'),
+        owner,
+        ttlMs,
+        graceMs: Type.Integer({
+          minimum: 0,
+          maximum: HELD_MS_MAX,
+          description: 'Last part of `ttlMs`, in which it may rejoin but not act.',
+        }),
+        pipelines: Type.Optional(
+          Type.Array(name, { maxItems: 1_000, description: 'Pipelines that the worker runs.' }),
+        ),
+      },
+      {
+        examples: [
+          {
+            id: '01890a5d-b1c2-7e4f-8a90-5d1f2b3c4d5e',
+            owner: 'worker-1',
+            ttlMs: 15_000,
+            graceMs: 5_000,
+            pipelines: ['order'],
+          },
+        ],
+      },
+    ),
+    reply: answer('opened', {
+      replayed: Type.Boolean({ description: 'True if an earlier request had opened it.' }),
+      ...life,
     }),
-    reply: answer('opened', { replayed: Type.Boolean(), ...life }),
+    problems: NO_SESSION,
   }),
   heartbeat: message({
     at: 'POST /v1/work/sessions/:id/heartbeat',
-    summary: 'The worker lives. Refused and without effect when it comes too late.',
-    body: closed({ id: uuid, owner: name, ttlMs: Type.Optional(ttlMs) }),
-    reply: answer('alive', { rejoined: Type.Boolean(), ...life }),
+    summary: 'Extend the session of a worker',
+    description:
+      'Extends the session by its ttl. Send it every third of the ttl. If it is refused, stop all work and open another session: other workers may run your executions. Repeating it is safe.',
+    body: closed({
+      id: sessionId,
+      owner,
+      ttlMs: Type.Optional(
+        documented(ttlMs, 'New ttl, in milliseconds. Default: the ttl stays as it is.'),
+      ),
+    }),
+    reply: answer('alive', {
+      rejoined: Type.Boolean({ description: 'True if the session had lapsed and came back.' }),
+      ...life,
+    }),
+    problems: NO_SESSION,
   }),
   endSession: message({
     at: 'POST /v1/work/sessions/:id/end',
-    summary: 'The worker leaves; what it still had is claimed by others at once.',
-    body: closed({ id: uuid, owner: name, exit: Type.Enum([...DECLARED_EXITS]) }),
-    reply: answer('ended', { replayed: Type.Boolean() }),
+    summary: 'End the session of a worker',
+    description:
+      'Ends the session. Other workers can claim its executions at once. Send it when the process stops. Repeating it is safe.',
+    body: closed({
+      id: sessionId,
+      owner,
+      exit: Type.Enum([...DECLARED_EXITS], { description: 'How the worker ends.' }),
+    }),
+    reply: answer('ended', {
+      replayed: Type.Boolean({ description: 'True if an earlier request had ended it.' }),
+    }),
+    problems: NO_SESSION,
   }),
   waitForBell: message({
     at: 'GET /v1/work/bell',
-    summary:
-      'Answered when something may have become ready, or after `waitMs`. A hint: claim, then ask again.',
+    summary: 'Wait for a hint that work is ready',
+    description:
+      'Holds the request open until an execution may have become ready, or until `waitMs` is over. The wakeup is a hint: claim, then wait again.',
     isRead: true,
     isLong: true,
     body: closed({ waitMs: Type.Optional(waitMs) }),
-    reply: Type.Object({ rang: Type.Boolean() }),
+    reply: Type.Object({
+      rang: Type.Boolean({ description: 'False if only the time was over.', examples: [true] }),
+    }),
   }),
   claimExecutions: message({
     at: 'POST /v1/work/claims',
-    summary: 'Takes what is ready for these pipelines, each under a fence of its own.',
-    body: closed({
-      session: uuid,
-      pipelines: Type.Array(name, { minItems: 1, maxItems: 1_000 }),
-      shares: Type.Array(closed({ lane, limit: Type.Integer({ minimum: 0, maximum: 1_000 }) }), {
-        maxItems: 2,
-      }),
-      release: Type.Optional(releaseName),
-      dice: Type.Optional(Type.Number({ minimum: 0, exclusiveMaximum: 1 })),
-    }),
+    summary: 'Claim executions that are ready',
+    description:
+      'Claims ready executions of these pipelines for the session, each under a new fence. Each claim lets the worker write until it ends the claim or the session ends. If the response is lost, read the claims with `listClaims`.',
+    body: closed(
+      {
+        session: sessionId,
+        pipelines: Type.Array(name, {
+          minItems: 1,
+          maxItems: 1_000,
+          description: 'Pipelines to claim for.',
+        }),
+        shares: Type.Array(
+          closed({
+            lane,
+            limit: Type.Integer({
+              minimum: 0,
+              maximum: 1_000,
+              description: 'Most claims of this lane. One response has at most 250.',
+            }),
+          }),
+          { maxItems: 2, description: 'How many executions to claim, by lane.' },
+        ),
+        release: Type.Optional(
+          documented(
+            releaseName,
+            'Release that the worker announced. Default: only executions without a pin.',
+          ),
+        ),
+        dice: Type.Optional(
+          Type.Number({
+            minimum: 0,
+            exclusiveMaximum: 1,
+            description:
+              'Random number that decides which project comes first. Default: the longest ready.',
+          }),
+        ),
+      },
+      {
+        examples: [
+          {
+            session: '01890a5d-b1c2-7e4f-8a90-5d1f2b3c4d5e',
+            pipelines: ['order'],
+            shares: [{ lane: 'interactive', limit: 4 }],
+          },
+        ],
+      },
+    ),
     reply: answer('claimed', {
-      claims: Type.Array(claimed),
-      more: Type.Boolean({ description: 'Claim again at once.' }),
-      overdue: Type.Boolean(),
-      nextReadyInMs: Type.Optional(Type.Number()),
+      claims: Type.Array(claimed, { description: 'The claims.' }),
+      more: Type.Boolean({ description: 'True if more may be ready: claim again at once.' }),
+      overdue: Type.Boolean({ description: 'True if sessions of other workers are overdue.' }),
+      nextReadyInMs: Type.Optional(
+        Type.Number({
+          description: 'Time until the next execution becomes ready, in milliseconds, if known.',
+        }),
+      ),
     }),
+    problems: NO_SESSION,
   }),
   announceWorker: message({
     at: 'POST /v1/work/announcements',
-    summary: 'What a worker has and that it takes work, said by the loop that takes it.',
+    summary: 'Announce what a worker runs',
+    description:
+      'Writes pipelines, release and state of the worker. The loop that claims sends it at the start and then every `everyMs`, so a silent loop shows as `stuck`. A release that is unknown, retired or different is refused. Repeating it is safe.',
     body: announceBody,
     reply: answer('announced', {}),
+    problems: NO_SESSION,
   }),
   listClaims: message({
     at: 'GET /v1/work/sessions/:id/claims',
-    summary:
-      'What a session carries, by fence, after `after`: for a worker that has lost the answer to a claim.',
+    summary: 'List the claims of a session',
+    description:
+      'Returns the claims that a session carries, by fence. Use it when the response to a claim was lost.',
     isRead: true,
-    /** `after` is the last fence of the previous page. */
-    body: closed({ id: uuid, after: Type.Optional(fence) }),
+    body: closed({
+      id: sessionId,
+      after: Type.Optional(documented(fence, 'Return claims after this fence. Default: all.')),
+    }),
     reply: pageOf(claimed),
+    problems: NO_SESSION,
   }),
   writeAsOwner: message({
     at: 'POST /v1/work/writes',
-    summary: 'What owners record, finish, park and give back: each for itself, under its fence.',
+    summary: 'Write to claimed executions',
+    description:
+      'Records events, finishes, parks or gives back executions. Each write is checked against its fence and done on its own; the response has one result for each. The same write again is done once. `superseded` and `claim-ended` mean that another worker has the execution.',
     takesValues: true,
-    body: closed({ writes: Type.Array(writeMessage, { minItems: 1, maxItems: 1_000 }) }),
+    body: closed({
+      writes: Type.Array(writeMessage, {
+        minItems: 1,
+        maxItems: 1_000,
+        description: 'The writes.',
+      }),
+    }),
     reply: Type.Object({
       answers: Type.Array(written, { description: 'One for each write, in order.' }),
     }),
+    problems: {
+      403: {
+        what: 'A write reaches into another project or execution. Nothing was written.',
+        codes: ['project-denied', 'name-reserved', 'role-missing'],
+      },
+      ...NO_SESSION,
+    },
   }),
   readInbox: message({
     at: 'GET /v1/work/executions/:id/inbox',
-    summary: 'Messages for an execution, after `after`.',
+    summary: 'Read the inbox of an execution',
+    description:
+      'Returns messages to an execution in order: signals, ended children, settled awaits, and commands of operators.',
     ...page,
     reply: pageOf(inboxMessage),
+    problems: NO_EXECUTION,
   }),
   readStoredHistory: message({
     at: 'GET /v1/work/executions/:id/history',
-    summary: 'What happened to an execution, as it is stored, after `after`.',
+    summary: 'Read the stored history of an execution',
+    description: 'Returns the events of an execution with their bodies as stored, for replay.',
     ...page,
     reply: pageOf(event),
+    problems: NO_EXECUTION,
   }),
   readStoredExecution: message({
     at: 'GET /v1/work/executions/:id',
-    summary:
-      'What became of an execution: its status and newest fence decide what became of a claim.',
+    summary: 'Read a stored execution',
+    description:
+      'Returns an execution as stored. Its status and newest fence show whether a claim still holds.',
     isRead: true,
     body: closed({ id: executionId }),
     reply: storedExecution,
+    problems: NO_EXECUTION,
   }),
   readStoredAwait: message({
     at: 'GET /v1/work/awaits/:id',
-    summary: 'An await of an execution, as it is stored.',
+    summary: 'Read a stored await',
+    description: 'Returns one question of an execution and its await as stored.',
     isRead: true,
-    body: closed({ id: name }),
-    reply: Type.Object({ interaction: Type.Object({ id: Type.String() }) }),
+    body: closed({
+      id: documented(name, 'Id of the question.', '01890a5d-c3d4-7a5b-9c6d-7e8f90a1b2c3'),
+    }),
+    reply: Type.Object({
+      interaction: Type.Object(
+        {
+          id: Type.String({
+            description: 'Id of the question.',
+            examples: ['01890a5d-c3d4-7a5b-9c6d-7e8f90a1b2c3'],
+          }),
+        },
+        { description: 'The question, with all its stored fields.' },
+      ),
+    }),
   }),
   expireAwaits: message({
     at: 'POST /v1/work/executions/:id/expire-awaits',
-    summary: 'Settles awaits of an execution that have passed their time.',
+    summary: 'Settle awaits that have timed out',
+    description:
+      'Settles due awaits of an execution as timed out, starts due reminders, and sends messages to the execution. At most 1,000 at a time. Repeating it is safe.',
     body: closed({ id: executionId }),
-    reply: Type.Object({ settled: count, started: count, more: Type.Boolean() }),
+    reply: Type.Object({
+      settled: documented(count, 'Number of awaits that were settled.', 1),
+      started: documented(count, 'Number of reminders that were started.'),
+      more: Type.Boolean({ description: 'True if more are due: send it again.' }),
+    }),
+    problems: NO_EXECUTION,
   }),
   putBlob: message({
     at: 'PUT /v1/work/blobs/:digest',
-    summary: 'A value that is too large for a row, under its digest; before anything refers to it.',
+    summary: 'Store a large value',
+    description:
+      'Stores bytes under their SHA-256 digest, for values that are too large for a row. Send them before a write refers to them. Repeating it is safe.',
     bytes: 'sent',
     body: closed({ digest }),
   }),
   getBlob: message({
     at: 'GET /v1/work/blobs/:digest',
-    summary: 'A large value, by its digest, which nobody knows who has not seen it.',
+    summary: 'Read a large value',
+    description:
+      'Returns the bytes under a digest. A project can read only values that it stored or that its executions refer to.',
     isRead: true,
     bytes: 'answered',
     body: closed({ digest }),

@@ -12,6 +12,7 @@ import type { Claimed } from '../../store/contract/execution-store.ts';
 import { digestOf } from '../../support/digest.ts';
 import { bodyChars, readWithin } from '../../support/page-size.ts';
 import { OLDEST_WORK_VERSION, WORK_VERSION } from '../messages/envelope.ts';
+import { DOWNLOAD } from '../messages/operation.ts';
 import { closed } from '../messages/words.ts';
 import {
   WORK_KINDS,
@@ -205,27 +206,30 @@ function textsIn(
 
 // Over HTTP, each message is a route.
 
-const ANSWERED = 'What the store answered, refusals too.';
+const ANSWERED = 'The result from the store. A refusal is a result too, with `kind: "refused"`.';
 const BYTES = {
-  sent: { 204: { what: 'It is stored.' } },
-  answered: { 200: { what: 'Its bytes.' } },
+  sent: { 204: { what: 'The bytes are stored.' } },
+  answered: { 200: { what: 'The bytes.', text: DOWNLOAD } },
 } as const;
 
 export const workRoutes: readonly Route[] = WORK_KINDS.map((name) => {
-  const { at, method, path, summary, body, reply, bytes, ...spec } = workMessage(name);
-  const { isLong = false, takesValues = false } = spec;
+  const { at, method, path, summary, description, body, reply, bytes, ...spec } = workMessage(name);
+  const { isLong = false, takesValues = false, problems = {} } = spec;
   const inPath = new Set([...path.matchAll(/:(\w+)/g)].map(([, param]) => param));
   const params = pickedOf(body, (each) => inPath.has(each));
   const rest = pickedOf(body, (each) => !inPath.has(each));
   return {
-    ...{ name, at, method, path, summary, allows: ['work'], isLong, takesValues },
+    ...{ name, at, method, path, summary, description, allows: ['work'], isLong, takesValues },
+    tag: 'Worker protocol',
     ...(params && { params }),
     ...(rest && (method === 'GET' ? { query: rest } : { body: rest })),
     takesBytes: bytes === 'sent',
-    answers:
-      bytes === undefined
+    answers: {
+      ...(bytes === undefined
         ? { 200: { what: ANSWERED, ...(reply && { schema: reply }) } }
-        : BYTES[bytes],
+        : BYTES[bytes]),
+      ...problems,
+    },
     async handle(coordinator, call) {
       const answer = await answerTo(name, coordinator, call);
       return { ...replyWith(answer), isIdle: IDLE[name]?.(answer as never) ?? false };
@@ -233,12 +237,14 @@ export const workRoutes: readonly Route[] = WORK_KINDS.map((name) => {
   };
 });
 
-function pickedOf(
-  { properties }: TObject,
-  isPicked: (name: string) => boolean,
-): TObject | undefined {
-  const picked = Object.entries(properties).filter(([name]) => isPicked(name));
-  return picked.length === 0 ? undefined : closed(Object.fromEntries(picked));
+function pickedOf(body: TObject, isPicked: (name: string) => boolean): TObject | undefined {
+  const picked = Object.entries(body.properties).filter(([name]) => isPicked(name));
+  if (picked.length === 0) return undefined;
+  const { examples = [] } = body as { readonly examples?: readonly object[] };
+  const parts = examples.map((each) =>
+    Object.fromEntries(Object.entries(each).filter(([name]) => isPicked(name))),
+  );
+  return closed(Object.fromEntries(picked), parts.length === 0 ? {} : { examples: parts });
 }
 
 /** Requests that a worker without work sends all the time. */
