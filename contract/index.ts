@@ -1,12 +1,12 @@
 // holdfast/testing: time that tests move, a store that misbehaves on request, and the contracts that
 // every store keeps.
 
-export {
-  type CarrierFault,
-  type FaultyCarrier,
-  faultyCarrier,
-} from '../src/testing/faulty-carrier.ts';
 export { type FaultyStore, faultyStore, type StoreFault } from '../src/testing/faulty-store.ts';
+export {
+  type FaultyTransport,
+  faultyTransport,
+  type TransportFault,
+} from '../src/testing/faulty-transport.ts';
 export { ManualClock } from '../src/testing/manual-clock.ts';
 export {
   openTestHoldfast,

@@ -1,4 +1,4 @@
-// The suite of transports: what one message costs over each carrier, and the same executions by a worker over each,
+// The suite of transports: what one message costs over each transport, and the same executions by a worker over each,
 // in alternating rounds on one coordinator.
 
 import { join } from 'node:path';
@@ -16,10 +16,10 @@ const IN_FLIGHT = 64;
 
 export const transportsSuite: Suite = {
   name: 'transports',
-  summary: 'the worker protocol over each of its carriers, in one process, on SQLite',
+  summary: 'the worker protocol over each of its transports, in one process, on SQLite',
   legend: [
     'message: a greeting and its reply, one at a time.',
-    `end to end: submit, three durable steps by a worker over this carrier, result; ${IN_FLIGHT} in flight.`,
+    `end to end: submit, three durable steps by a worker over this transport, result; ${IN_FLIGHT} in flight.`,
     'of in-process: rates, to those of a worker that is called in the process of its coordinator.',
     'SQS is fauxqs on loopback, in the same process: its latency is not that of AWS.',
     'push: all three steps in one call; without a way back they are durable when it is answered.',
@@ -51,11 +51,11 @@ function paceOf(plan: Plan) {
     : { rounds: 7, roundMs: 1_000, warmUpMs: 1_000 };
 }
 
-async function messages(plan: Plan, { carriers }: Ways): Promise<readonly Result[]> {
-  const names = Object.keys(carriers);
-  const opened = await Promise.all(Object.values(carriers).map((open) => open()));
+async function messages(plan: Plan, { transports }: Ways): Promise<readonly Result[]> {
+  const names = Object.keys(transports);
+  const opened = await Promise.all(Object.values(transports).map((open) => open()));
   const rounds = await alternate(
-    opened.map((carrier) => ({ inFlight: 1, operation: () => carrier.ask({ kind: 'greet' }) })),
+    opened.map((transport) => ({ inFlight: 1, operation: () => transport.ask({ kind: 'greet' }) })),
     paceOf(plan),
   );
   await Promise.all(opened.map((each) => each.close()));
@@ -65,9 +65,9 @@ async function messages(plan: Plan, { carriers }: Ways): Promise<readonly Result
 async function endToEnd(plan: Plan, ways: Ways, holdfast: Holdfast): Promise<readonly Result[]> {
   const workers: Worker[] = [];
   const subjects: [string, Pipeline<number, string>][] = [];
-  for (const [name, open] of Object.entries(ways.carriers)) {
+  for (const [name, open] of Object.entries(ways.transports)) {
     const three = threeSteps(name.replace(/\W+/g, '-'));
-    workers.push(await openWorker({ carrier: await open(), pipelines: [three] }));
+    workers.push(await openWorker({ transport: await open(), pipelines: [three] }));
     subjects.push([name, three]);
   }
   subjects.push(['push', ways.pushed]);

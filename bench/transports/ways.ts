@@ -7,20 +7,20 @@ import { SQSClient } from '@aws-sdk/client-sqs';
 import { startFauxqs } from 'fauxqs';
 import { handlerAnywhere } from '../../contract/transport/call-desk.ts';
 import { type Pipeline, pipeline } from '../../src/engine/pipeline.ts';
-import type { Carrier } from '../../src/protocol/messages/envelope.ts';
+import type { Transport } from '../../src/protocol/messages/envelope.ts';
 import { openServer } from '../../src/server/serve.ts';
 import type { CoordinatorStore } from '../../src/store/contract/execution-store.ts';
 import { systemTimers } from '../../src/support/timer.ts';
-import { grpcCarrier } from '../../src/worker/grpc-carrier.ts';
-import { httpCarrier } from '../../src/worker/http-carrier.ts';
-import { sqsCarrier } from '../../src/worker/sqs-carrier.ts';
+import { grpcTransport } from '../../src/worker/grpc-transport.ts';
+import { httpTransport } from '../../src/worker/http-transport.ts';
+import { sqsTransport } from '../../src/worker/sqs-transport.ts';
 
 const SECRET = 'a secret for nobody, of 32 bytes or more';
 const SIGNING = { keys: { k: SECRET }, current: 'k' };
 
 export interface Ways {
   /** By name; a new one each time. */
-  readonly carriers: Readonly<Record<string, () => Promise<Carrier>>>;
+  readonly transports: Readonly<Record<string, () => Promise<Transport>>>;
   readonly pushed: Pipeline<number, string>;
   close(): Promise<void>;
 }
@@ -63,15 +63,15 @@ export async function openWays(store: CoordinatorStore): Promise<Ways> {
   let queues = 0;
   return {
     pushed,
-    carriers: {
-      'in-process': async () => server.carrier(),
-      REST: async () => httpCarrier({ url, timers: systemTimers }),
-      'gRPC, stream': () => grpcCarrier({ address }),
-      'gRPC, unary': () => grpcCarrier({ address, mode: 'unary' }),
+    transports: {
+      'in-process': async () => server.transport(),
+      REST: async () => httpTransport({ url, timers: systemTimers }),
+      'gRPC, stream': () => grpcTransport({ address }),
+      'gRPC, unary': () => grpcTransport({ address, mode: 'unary' }),
       SQS: () => {
         queues += 1;
         const replyQueueUrl = queue(`reply-${queues}`);
-        return sqsCarrier({ client, requestQueueUrl, replyQueueUrl, signing: SIGNING });
+        return sqsTransport({ client, requestQueueUrl, replyQueueUrl, signing: SIGNING });
       },
     },
     async close() {

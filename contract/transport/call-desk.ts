@@ -10,7 +10,7 @@ import {
   type SigningOptions,
 } from '../../src/protocol/messages/signing.ts';
 import { systemClock } from '../../src/support/clock.ts';
-import type { CarrierFault } from '../../src/testing/faulty-carrier.ts';
+import type { TransportFault } from '../../src/testing/faulty-transport.ts';
 import {
   type PushHandler,
   type PushHandlerOptions,
@@ -28,7 +28,7 @@ export interface OpenCall {
 }
 
 /** What happens to the nth call. */
-export type CallPlan = (nth: number) => CarrierFault | undefined;
+export type CallPlan = (nth: number) => TransportFault | undefined;
 
 /** A handler that works at the desk. */
 export interface Employed {

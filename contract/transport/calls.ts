@@ -215,8 +215,8 @@ const between: readonly TransportCase[] = [
       const given = await called(harness);
       const { desk, call, id } = given;
       const record = { verb: 'record', ...writing(heldBy(call)) };
-      const carrier = await harness.carrier();
-      await carrier.ask({ kind: 'writeAsOwner', body: { writes: [record] } });
+      const transport = await harness.transport();
+      await transport.ask({ kind: 'writeAsOwner', body: { writes: [record] } });
       const finish = { verb: 'finish', ...finishing(later(heldBy(call))) };
       call.answer(new Response(desk.signed({ ...call.about, writes: [finish] as never })));
       await ended(harness, id);

@@ -1,8 +1,8 @@
-// What every carrier of the worker protocol keeps, as data: a case says which rules of docs/spec/transport.md it
-// upholds and how to find out. The coordinator is a real one, on a store that the case can look into.
+// The rules of every transport of the worker protocol, as data: a case names the rules of docs/spec/transport.md that it
+// upholds and runs the check. It has a real coordinator, on a store that it can read.
 
 import assert from 'node:assert/strict';
-import type { Ask, Carrier, ReplyEnvelope } from '../../src/protocol/messages/envelope.ts';
+import type { Ask, ReplyEnvelope, Transport } from '../../src/protocol/messages/envelope.ts';
 import type { CoordinatorStore } from '../../src/store/contract/execution-store.ts';
 import { checkEverything } from '../execution/check.ts';
 import type { CallDesk } from './call-desk.ts';
@@ -13,7 +13,10 @@ import type { CallDesk } from './call-desk.ts';
  */
 export type TransportOffer = 'envelopes' | 'limit' | 'signed' | 'calls';
 
-/** What a carrier has unless it says that it lacks it. `asking`: workers claim. `references`: they read large values. */
+/**
+ * A transport has each of these unless its backend lists it under `lacks`. `asking`: workers claim.
+ * `references`: they read large values.
+ */
 export type TransportHabit = 'asking' | 'references';
 
 export type TransportNeed = TransportOffer | TransportHabit;
@@ -27,7 +30,7 @@ export interface TransportCase {
   run(harness: TransportHarness): Promise<void>;
 }
 
-/** As whom a carrier speaks: for the project, for another one, with a key that nobody knows. */
+/** Whose access key a transport uses: the project's, another project's, or one that does not exist. */
 export type Speaker = 'worker' | 'stranger' | 'nobody';
 
 /** What is done to a message that is signed, before it is delivered. */
@@ -48,13 +51,13 @@ export interface TransportHarness {
   readonly isSilent?: boolean;
   /** What the coordinator keeps. */
   readonly store: CoordinatorStore;
-  /** Where workers are called: all calls come here. `carrier` is their way back. */
+  /** Where workers are called: all calls come here. `transport` is their way back. */
   readonly desk?: CallDesk;
   /** Where workers are called: handlers have no way back, and all that they record is in their answers. */
   readonly answersOnly?: boolean;
   /** A new one; closed with the harness. */
-  carrier(as?: Speaker): Promise<Carrier>;
-  /** Delivers the same message twice by the carrier's own means, and answers with both replies. */
+  transport(as?: Speaker): Promise<Transport>;
+  /** Delivers the same message twice by the transport's own means, and answers with both replies. */
   twice(ask: Ask): Promise<readonly [unknown, unknown]>;
   /** Delivers this envelope as it is. */
   deliver(envelope: unknown): Promise<ReplyEnvelope>;
@@ -95,7 +98,7 @@ export function transportSkipReason(
   return isThere ? undefined : `${name} ${WITHOUT[needs]}`;
 }
 
-/** Runs one case on a coordinator of its own; rejects when the carrier breaks the contract. */
+/** Runs one case on a coordinator of its own; rejects when the transport breaks the contract. */
 export async function runTransportCase(
   transportCase: TransportCase,
   backend: TransportBackend,

@@ -62,7 +62,7 @@ export const doubledCases: readonly TransportCase[] = [
     upholds: 'M-1',
     name: 'openSession, delivered twice, opens one session',
     async run(harness) {
-      const ann = new Peer(await harness.carrier(), 'ann');
+      const ann = new Peer(await harness.transport(), 'ann');
       const answers = await twice(harness, 'openSession', ann.opening);
       for (const answer of answers) assertKind(answer, 'opened');
       assertKind(await ann.heartbeat(), 'alive');

@@ -78,9 +78,9 @@ const control: readonly TransportCase[] = [
     upholds: 'M-5',
     name: 'both sides agree on a version at the greeting',
     async run(harness) {
-      const carrier = await harness.carrier();
+      const transport = await harness.transport();
       for (const version of [1, 99]) {
-        const told = await carrier.ask<{ readonly version: number }>({
+        const told = await transport.ask<{ readonly version: number }>({
           kind: 'greet',
           body: { version },
         });
@@ -143,22 +143,22 @@ export const envelopeCases: readonly TransportCase[] = [
     upholds: 'M-6',
     name: 'bytes of every value come back as they were put',
     async run(harness) {
-      const carrier = await harness.carrier();
+      const transport = await harness.transport();
       const bytes = Uint8Array.from({ length: 256 }, (_, index) => index);
       const body = { digest: digestOf(bytes) };
-      await carrier.ask({ kind: 'putBlob', body, bytes });
-      assert.deepEqual(new Uint8Array(await carrier.ask({ kind: 'getBlob', body })), bytes);
+      await transport.ask({ kind: 'putBlob', body, bytes });
+      assert.deepEqual(new Uint8Array(await transport.ask({ kind: 'getBlob', body })), bytes);
     },
   },
   {
     upholds: 'M-6',
     name: 'bytes that do not have their digest are refused',
     async run(harness) {
-      const carrier = await harness.carrier();
+      const transport = await harness.transport();
       const body = { digest: digestOf(new Uint8Array([1])) };
-      const asked = carrier.ask({ kind: 'putBlob', body, bytes: new Uint8Array([2]) });
+      const asked = transport.ask({ kind: 'putBlob', body, bytes: new Uint8Array([2]) });
       await refusedWith(asked, 'invalid-input');
-      await refusedWith(carrier.ask({ kind: 'getBlob', body }), 'not-found');
+      await refusedWith(transport.ask({ kind: 'getBlob', body }), 'not-found');
     },
   },
   {

@@ -1,7 +1,7 @@
 // Who sends it is known for every message; nothing is there for anybody else.
 
 import assert from 'node:assert/strict';
-import type { Carrier } from '../../src/protocol/messages/envelope.ts';
+import type { Transport } from '../../src/protocol/messages/envelope.ts';
 import { WORK_KINDS, type WorkKind } from '../../src/protocol/messages/work-messages.ts';
 import { digestOf } from '../../src/support/digest.ts';
 import type { Fault } from '../../src/support/fault.ts';
@@ -59,11 +59,11 @@ function refusedToNobody(kind: WorkKind): TransportCase {
     async run(harness) {
       const { ann, id } = await owner(harness);
       const before = await harness.store.executions.read(id);
-      const carrier = await harness.carrier('nobody');
+      const transport = await harness.transport('nobody');
       const body = bodyOf(kind, ann, id);
       const bytes = kind === 'putBlob' ? { bytes: BYTES } : {};
       const codes = harness.isSilent === true ? SILENCE : ['key-required'];
-      await refusedWith(carrier.ask({ kind, body, ...bytes }), ...codes);
+      await refusedWith(transport.ask({ kind, body, ...bytes }), ...codes);
       assert.deepEqual(await harness.store.executions.read(id), before);
       const value = { project: PROJECT, digest: digestOf(BYTES) };
       assert.equal(await harness.store.executions.getBlob(value), undefined);
@@ -79,8 +79,8 @@ function notThereForStrangers(kind: WorkKind, code: string): TransportCase {
     async run(harness) {
       const { ann, id } = await owner(harness);
       const before = await harness.store.executions.read(id);
-      const carrier = await harness.carrier('stranger');
-      await refusedWith(carrier.ask({ kind, body: bodyOf(kind, ann, id) }), code);
+      const transport = await harness.transport('stranger');
+      await refusedWith(transport.ask({ kind, body: bodyOf(kind, ann, id) }), code);
       assert.deepEqual(await harness.store.executions.read(id), before);
       assert.equal((await ann.heartbeat()).kind, 'alive');
     },
@@ -124,9 +124,9 @@ export const identityCases: readonly TransportCase[] = [
     name: 'who knows the digest of a value in another project is told what is told of one that nobody has put',
     async run(harness) {
       const value = { digest: digestOf(BYTES) };
-      const ann = await harness.carrier();
+      const ann = await harness.transport();
       await ann.ask({ kind: 'putBlob', body: value, bytes: BYTES });
-      const eve = await harness.carrier('stranger');
+      const eve = await harness.transport('stranger');
       const absent = { digest: 'f'.repeat(64) };
       const told = await Promise.all([value, absent].map((body) => faultOf(eve, body)));
       assert.deepEqual(
@@ -146,7 +146,7 @@ export const identityCases: readonly TransportCase[] = [
     name: 'a write that refers to what its project has not put is refused, whoever has it; once it is put, it is taken',
     async run(harness) {
       const { ann, held } = await owner(harness);
-      const eve = await harness.carrier('stranger');
+      const eve = await harness.transport('stranger');
       const value = { digest: digestOf(BYTES) };
       await eve.ask({ kind: 'putBlob', body: value, bytes: BYTES });
       const writing = async (digest: string): Promise<{ readonly code?: string }> => {
@@ -162,7 +162,7 @@ export const identityCases: readonly TransportCase[] = [
         ['invalid-input', 'invalid-input'],
       );
       const before = await kindsOf(harness.store, held.id);
-      await (await harness.carrier()).ask({ kind: 'putBlob', body: value, bytes: BYTES });
+      await (await harness.transport()).ask({ kind: 'putBlob', body: value, bytes: BYTES });
       assert.equal((await writing(value.digest)).code, undefined);
       assert.deepEqual(await kindsOf(harness.store, held.id), [...before, 'step-completed']);
     },
@@ -192,7 +192,7 @@ export const identityCases: readonly TransportCase[] = [
     upholds: 'M-4, M-9',
     name: 'the greeting says of which project the worker is',
     async run(harness) {
-      const told = await (await harness.carrier()).ask<{ readonly project: string }>({
+      const told = await (await harness.transport()).ask<{ readonly project: string }>({
         kind: 'greet',
       });
       assert.equal(told.project, 'default');
@@ -215,11 +215,11 @@ interface Answers {
 }
 
 async function faultOf(
-  carrier: Carrier,
+  transport: Transport,
   body: object,
 ): Promise<{ readonly code: string; readonly message: string } | undefined> {
   try {
-    await carrier.ask({ kind: 'getBlob', body });
+    await transport.ask({ kind: 'getBlob', body });
   } catch (fault) {
     const { code, message } = fault as Fault;
     return { code, message };

@@ -135,8 +135,8 @@ export const inFlightCases: readonly TransportCase[] = [
     upholds: 'M-11',
     name: 'a bell that does not ring is answered in its time',
     async run(harness) {
-      const carrier = await harness.carrier();
-      const told = await carrier.ask({ kind: 'waitForBell', body: { waitMs: 0 } });
+      const transport = await harness.transport();
+      const told = await transport.ask({ kind: 'waitForBell', body: { waitMs: 0 } });
       assert.deepEqual(told, { rang: false });
     },
   },
@@ -154,14 +154,14 @@ export const inFlightCases: readonly TransportCase[] = [
     upholds: 'M-11',
     name: 'a bell that is waited for rings when something is submitted',
     async run(harness) {
-      const carrier = await harness.carrier();
+      const transport = await harness.transport();
       // Where messages come by queues, whoever has said nothing is not known of.
-      await carrier.ask({ kind: 'greet' });
-      const { onRing } = carrier;
+      await transport.ask({ kind: 'greet' });
+      const { onRing } = transport;
       const rang =
         onRing === undefined
-          ? carrier.ask({ kind: 'waitForBell', body: { waitMs: 20_000 }, timeoutMs: 30_000 })
-          : new Promise<void>((resolve) => onRing.call(carrier, resolve));
+          ? transport.ask({ kind: 'waitForBell', body: { waitMs: 20_000 }, timeoutMs: 30_000 })
+          : new Promise<void>((resolve) => onRing.call(transport, resolve));
       const submitting = new AbortController();
       const submits = (async () => {
         while (!submitting.signal.aborted) {

@@ -1,4 +1,4 @@
-// What every carrier of the worker protocol keeps. Register every case with your test runner:
+// The rules of every transport of the worker protocol. Register every case with your test runner:
 //
 //   for (const each of transportContract)
 //     test(`${each.upholds}: ${each.name}`, () => runTransportCase(each, backend));

@@ -1,7 +1,7 @@
 // What comes late changes nothing that has happened since.
 
 import assert from 'node:assert/strict';
-import { faultyCarrier } from '../../src/testing/faulty-carrier.ts';
+import { faultyTransport } from '../../src/testing/faulty-transport.ts';
 import {
   commanding,
   kindsOf,
@@ -56,15 +56,15 @@ export const lateCases: readonly TransportCase[] = [
     name: 'a result that was held up on the way while somebody took over is refused when it arrives',
     async run(harness) {
       const { ann, held } = await owner(harness);
-      const carrier = faultyCarrier(ann.carrier);
-      const slow = Object.assign(new Peer(carrier, ann.owner), { id: ann.id });
-      carrier.next('writeAsOwner', 'held');
+      const transport = faultyTransport(ann.transport);
+      const slow = Object.assign(new Peer(transport, ann.owner), { id: ann.id });
+      transport.next('writeAsOwner', 'held');
       const late = slow.finish(held);
       const by = { kind: 'operator', actor: 'olga', reason: 'too slow' } as const;
       await harness.store.sessions.end({ id: ann.id, by });
       const bob = await peer(harness, 'bob');
       const his = await bob.mustClaim();
-      carrier.release();
+      transport.release();
       assertWhy(await late, 'superseded');
       assertKind(await bob.finish(his), 'finished');
     },
@@ -131,7 +131,7 @@ export const lateCases: readonly TransportCase[] = [
     name: 'a heartbeat of another owner is refused',
     async run(harness) {
       const ann = await peer(harness);
-      const mallory = Object.assign(new Peer(ann.carrier, 'mallory'), { id: ann.id });
+      const mallory = Object.assign(new Peer(ann.transport, 'mallory'), { id: ann.id });
       assertKind(await mallory.heartbeat(), 'refused');
       assertKind(await ann.heartbeat(), 'alive');
     },

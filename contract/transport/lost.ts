@@ -2,19 +2,19 @@
 
 import assert from 'node:assert/strict';
 import { digestOf } from '../../src/support/digest.ts';
-import { faultyCarrier } from '../../src/testing/faulty-carrier.ts';
+import { faultyTransport } from '../../src/testing/faulty-transport.ts';
 import { kindsOf, later, mustSubmit, statusOf, writing } from '../execution/worker.ts';
 import { refusedWith, type TransportCase, type TransportHarness } from './contract-case.ts';
 import { assertKind, owner, Peer, peer, takenOver } from './peer.ts';
 
-/** The same worker, over a carrier that can be told to misbehave. */
+/** The same worker, over a transport that misbehaves on request. */
 function shaken(ann: Peer): {
-  readonly carrier: ReturnType<typeof faultyCarrier>;
+  readonly transport: ReturnType<typeof faultyTransport>;
   readonly peer: Peer;
 } {
-  const carrier = faultyCarrier(ann.carrier);
-  const peer_ = Object.assign(new Peer(carrier, ann.owner), { id: ann.id });
-  return { carrier, peer: peer_ };
+  const transport = faultyTransport(ann.transport);
+  const peer_ = Object.assign(new Peer(transport, ann.owner), { id: ann.id });
+  return { transport, peer: peer_ };
 }
 
 /** With every kind of write: its reply is lost, and it is sent again. */
@@ -24,8 +24,8 @@ function lostReply(verb: 'record' | 'finish' | 'park' | 'giveBack', done: string
     name: `a ${verb} whose reply was lost is answered when it is sent again, and is there once`,
     async run(harness) {
       const { ann, held, id } = await owner(harness);
-      const { carrier, peer: shaky } = shaken(ann);
-      carrier.next('writeAsOwner', 'reply-lost');
+      const { transport, peer: shaky } = shaken(ann);
+      transport.next('writeAsOwner', 'reply-lost');
       await refusedWith(shaky[verb](held), 'outcome-unknown');
       assertKind(await shaky[verb](held), done);
       // What was given back may be claimed again by then.
@@ -57,8 +57,8 @@ const fates: readonly TransportCase[] = [
     name: 'what became of a finish whose reply was lost: it is there, under the fence that wrote it',
     async run(harness) {
       const { ann, held, id } = await owner(harness);
-      const { carrier, peer: shaky } = shaken(ann);
-      carrier.next('writeAsOwner', 'reply-lost');
+      const { transport, peer: shaky } = shaken(ann);
+      transport.next('writeAsOwner', 'reply-lost');
       await refusedWith(shaky.finish(held), 'outcome-unknown');
       assert.equal((await fateOf(ann, id)).status, 'completed');
       const { items } = await ann.ask<{ items: readonly { kind: string; fence: number }[] }>(
@@ -73,8 +73,8 @@ const fates: readonly TransportCase[] = [
     name: 'what became of a finish that was lost before it arrived: nothing, and it may be sent again',
     async run(harness) {
       const { ann, held, id } = await owner(harness);
-      const { carrier, peer: shaky } = shaken(ann);
-      carrier.next('writeAsOwner', 'lost');
+      const { transport, peer: shaky } = shaken(ann);
+      transport.next('writeAsOwner', 'lost');
       await refusedWith(shaky.finish(held), 'outcome-unknown');
       assert.deepEqual((await fateOf(ann, id)).fence, held.fence);
       assertKind(await shaky.finish(held), 'finished');
@@ -101,9 +101,9 @@ const fates: readonly TransportCase[] = [
 ];
 
 async function openedUnheard(harness: TransportHarness): Promise<Peer> {
-  const carrier = faultyCarrier(await harness.carrier());
-  const ann = new Peer(carrier, 'ann');
-  carrier.next('openSession', 'reply-lost');
+  const transport = faultyTransport(await harness.transport());
+  const ann = new Peer(transport, 'ann');
+  transport.next('openSession', 'reply-lost');
   await refusedWith(ann.ask('openSession', ann.opening), 'outcome-unknown');
   return ann;
 }
@@ -128,9 +128,9 @@ export const lostCases: readonly TransportCase[] = [
     needs: 'asking',
     async run(harness) {
       const ann = await peer(harness);
-      const { carrier, peer: shaky } = shaken(ann);
+      const { transport, peer: shaky } = shaken(ann);
       const id = await mustSubmit(harness.store);
-      carrier.next('claimExecutions', 'reply-lost');
+      transport.next('claimExecutions', 'reply-lost');
       await refusedWith(shaky.claim(), 'outcome-unknown');
       const [found] = await shaky.carried();
       assert.equal(found?.execution.id, id);
@@ -144,9 +144,9 @@ export const lostCases: readonly TransportCase[] = [
     needs: 'asking',
     async run(harness) {
       const ann = await peer(harness);
-      const { carrier, peer: shaky } = shaken(ann);
+      const { transport, peer: shaky } = shaken(ann);
       const id = await mustSubmit(harness.store);
-      carrier.next('claimExecutions', 'lost');
+      transport.next('claimExecutions', 'lost');
       await refusedWith(shaky.claim(), 'outcome-unknown');
       assert.equal(await statusOf(harness.store, id), 'queued');
       assert.equal((await shaky.claim()).length, 1);
@@ -157,8 +157,8 @@ export const lostCases: readonly TransportCase[] = [
     name: 'a heartbeat that is lost costs nothing while the next one comes in time',
     async run(harness) {
       const ann = await peer(harness);
-      const { carrier, peer: shaky } = shaken(ann);
-      carrier.next('heartbeat', 'lost');
+      const { transport, peer: shaky } = shaken(ann);
+      transport.next('heartbeat', 'lost');
       await refusedWith(shaky.heartbeat(), 'outcome-unknown');
       assertKind(await shaky.heartbeat(), 'alive');
     },
@@ -168,12 +168,12 @@ export const lostCases: readonly TransportCase[] = [
     name: 'a blob whose reply was lost is put again, and read',
     async run(harness) {
       const bytes = new TextEncoder().encode('value');
-      const carrier = faultyCarrier(await harness.carrier());
+      const transport = faultyTransport(await harness.transport());
       const put = { kind: 'putBlob', body: { digest: digestOf(bytes) }, bytes } as const;
-      carrier.next('putBlob', 'reply-lost');
-      await refusedWith(carrier.ask(put), 'outcome-unknown');
-      await carrier.ask(put);
-      assert.deepEqual(await carrier.ask({ kind: 'getBlob', body: put.body }), bytes);
+      transport.next('putBlob', 'reply-lost');
+      await refusedWith(transport.ask(put), 'outcome-unknown');
+      await transport.ask(put);
+      assert.deepEqual(await transport.ask({ kind: 'getBlob', body: put.body }), bytes);
     },
   },
   {
@@ -181,12 +181,12 @@ export const lostCases: readonly TransportCase[] = [
     name: 'records that overtake each other are refused out of turn, and all are there in the end',
     async run(harness) {
       const { ann, held, id } = await owner(harness);
-      const { carrier, peer: shaky } = shaken(ann);
-      carrier.next('writeAsOwner', 'held');
+      const { transport, peer: shaky } = shaken(ann);
+      transport.next('writeAsOwner', 'held');
       const first = shaky.record(held);
       const second = await shaky.record(later(held));
       assert.equal(second.why, 'seq-taken');
-      carrier.release();
+      transport.release();
       assertKind(await first, 'recorded');
       assertKind(await shaky.write('record', writing(later(held))), 'recorded');
       assert.equal((await kindsOf(harness.store, id)).length, 4);

@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import type { ExecutionId } from '../../src/execution/names.ts';
 import type { Owner, SessionId } from '../../src/lease/names.ts';
-import type { Carrier } from '../../src/protocol/messages/envelope.ts';
+import type { Transport } from '../../src/protocol/messages/envelope.ts';
 import type { WritesAnswer } from '../../src/protocol/messages/work.ts';
 import type { WorkKind } from '../../src/protocol/messages/work-messages.ts';
 import type { ClaimAnswer, Claimed, OwnerWrite } from '../../src/store/contract/execution-store.ts';
@@ -26,12 +26,12 @@ export const TTL_MS = 60_000;
 export type Answer = WritesAnswer['answers'][number] & { readonly why?: string };
 
 export class Peer {
-  readonly carrier: Carrier;
+  readonly transport: Transport;
   id: SessionId = systemRandom.uuid() as SessionId;
   owner: Owner;
 
-  constructor(carrier: Carrier, owner: string) {
-    this.carrier = carrier;
+  constructor(transport: Transport, owner: string) {
+    this.transport = transport;
     this.owner = owner as Owner;
   }
 
@@ -40,7 +40,7 @@ export class Peer {
   }
 
   ask<Told = { readonly kind: string }>(kind: WorkKind, body: object = {}): Promise<Told> {
-    return this.carrier.ask<Told>({ kind, body });
+    return this.transport.ask<Told>({ kind, body });
   }
 
   claiming(limit: number = 10): object {
@@ -113,8 +113,8 @@ class CalledPeer extends Peer {
   readonly #desk: CallDesk;
   readonly #sessions: Map<number, SessionId> = new Map();
 
-  constructor(carrier: Carrier, owner: string, desk: CallDesk) {
-    super(carrier, owner);
+  constructor(transport: Transport, owner: string, desk: CallDesk) {
+    super(transport, owner);
     this.#desk = desk;
   }
 
@@ -140,9 +140,10 @@ export async function peer(
   owner: string = 'ann',
   as: Speaker = 'worker',
 ): Promise<Peer> {
-  const carrier = await harness.carrier(as);
+  const transport = await harness.transport(as);
   const { desk } = harness;
-  const made = desk === undefined ? new Peer(carrier, owner) : new CalledPeer(carrier, owner, desk);
+  const made =
+    desk === undefined ? new Peer(transport, owner) : new CalledPeer(transport, owner, desk);
   assertKind(await made.ask('openSession', made.opening), 'opened');
   return made;
 }

@@ -1,4 +1,4 @@
-// What pipelines can rely on, with the engine at the other end of the carrier.
+// What pipelines can rely on, with the engine at the other end of the transport.
 
 import assert from 'node:assert/strict';
 import { Holdfast } from '../../src/engine/holdfast.ts';
@@ -7,7 +7,7 @@ import { aesCodec } from '../../src/engine/values/aes-codec.ts';
 import type { SessionId } from '../../src/lease/names.ts';
 import type { WorkKind } from '../../src/protocol/messages/work-messages.ts';
 import { systemTimers } from '../../src/support/timer.ts';
-import { type CarrierFault, faultyCarrier } from '../../src/testing/faulty-carrier.ts';
+import { faultyTransport, type TransportFault } from '../../src/testing/faulty-transport.ts';
 import { openWorker, type RemoteWorkerOptions } from '../../src/worker/open-worker.ts';
 import { kindsOf, PIPELINE } from '../execution/worker.ts';
 import { handlerAnywhere } from './call-desk.ts';
@@ -20,7 +20,7 @@ interface Working {
 
 interface Hired extends Pick<RemoteWorkerOptions, 'pipelines' | 'codec' | 'ttlMs'> {
   /** Every so many messages, or calls, something happens to one. */
-  readonly plan?: (nth: number) => CarrierFault | undefined;
+  readonly plan?: (nth: number) => TransportFault | undefined;
 }
 
 interface Stage {
@@ -33,18 +33,18 @@ interface Stage {
 
 async function hired(harness: TransportHarness, given: Hired): Promise<Working> {
   const { plan, ...options } = given;
-  const carrier = await harness.carrier();
+  const transport = await harness.transport();
   const { desk } = harness;
   if (desk === undefined) {
-    const shaken = plan === undefined ? carrier : faultyCarrier(carrier, sparing(plan));
-    return openWorker({ pollMs: 50, stopGraceMs: 0, ...options, carrier: shaken });
+    const shaken = plan === undefined ? transport : faultyTransport(transport, sparing(plan));
+    return openWorker({ pollMs: 50, stopGraceMs: 0, ...options, transport: shaken });
   }
   const { pipelines, codec } = options;
   const handler = handlerAnywhere({
     pipelines,
     signing: desk.signing,
     ...(codec && { codec }),
-    ...(harness.answersOnly === true ? {} : { coordinator: { carrier } }),
+    ...(harness.answersOnly === true ? {} : { coordinator: { transport } }),
   });
   return desk.employ(handler, plan);
 }
@@ -52,7 +52,7 @@ async function hired(harness: TransportHarness, given: Hired): Promise<Working> 
 /** What nobody repeats is not lost. */
 function sparing(
   plan: NonNullable<Hired['plan']>,
-): (nth: number, kind: WorkKind) => CarrierFault | undefined {
+): (nth: number, kind: WorkKind) => TransportFault | undefined {
   return (nth, kind) => (kind === 'greet' || kind === 'openSession' ? undefined : plan(nth));
 }
 
@@ -104,14 +104,14 @@ const three = pipeline({
 const THREE_KINDS = ['submitted', 'claimed', ...Array(3).fill('step-completed'), 'completed'];
 
 /** Every so many messages something happens to one. */
-function shaky(name: string, plan: (nth: number) => CarrierFault | undefined): TransportCase {
+function shaky(name: string, plan: (nth: number) => TransportFault | undefined): TransportCase {
   return {
     upholds: 'M-1, M-2, M-12',
     name: `executions complete, each step recorded once, while ${name}`,
     run: (harness) =>
       staged(harness, async ({ holdfast, work }) => {
         let faults = 0;
-        const counted = (nth: number): CarrierFault | undefined => {
+        const counted = (nth: number): TransportFault | undefined => {
           const fault = plan(nth);
           if (fault !== undefined) faults += 1;
           return fault;

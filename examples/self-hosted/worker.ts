@@ -1,9 +1,9 @@
-// A worker in a process of its own, over the carrier that it is ordered to use.
+// A worker in a process of its own, over the transport that its order names.
 
 import { SQSClient } from '@aws-sdk/client-sqs';
-import { grpcCarrier } from '../../src/worker/grpc-carrier.ts';
+import { grpcTransport } from '../../src/worker/grpc-transport.ts';
 import { openWorker } from '../../src/worker/open-worker.ts';
-import { sqsCarrier } from '../../src/worker/sqs-carrier.ts';
+import { sqsTransport } from '../../src/worker/sqs-transport.ts';
 import { Shop } from '../executions/order.ts';
 import { ordered, tell } from '../leases/telling.ts';
 import { courier, meal, till } from './meal.ts';
@@ -28,11 +28,11 @@ if (order.over === 'REST') {
   await openWorker({ ...common, url, key, pipelines: [meal] });
 } else if (order.over === 'gRPC') {
   const { address, key } = order;
-  const carrier = await grpcCarrier({ address, key });
-  await openWorker({ ...common, carrier, pipelines: till(shop) });
+  const transport = await grpcTransport({ address, key });
+  await openWorker({ ...common, transport, pipelines: till(shop) });
 } else {
   const { endpoint, requestQueueUrl, replyQueueUrl, secret } = order;
-  const carrier = await sqsCarrier({
+  const transport = await sqsTransport({
     client: new SQSClient({
       ...{ endpoint, region: 'us-east-1', useQueueUrlAsEndpoint: false },
       credentials: { accessKeyId: 'any', secretAccessKey: 'any' },
@@ -40,6 +40,6 @@ if (order.over === 'REST') {
     ...{ requestQueueUrl, replyQueueUrl },
     signing: { keys: { k1: secret }, current: 'k1' },
   });
-  await openWorker({ ...common, carrier, pipelines: [courier(shop)] });
+  await openWorker({ ...common, transport, pipelines: [courier(shop)] });
 }
 await tell({ kind: 'ready' });

@@ -12,7 +12,7 @@ import type {
 import { type Clock, systemClock } from '../../src/support/clock.ts';
 import { systemTimers } from '../../src/support/timer.ts';
 import { greet } from '../../src/worker/greet.ts';
-import { httpCarrier } from '../../src/worker/http-carrier.ts';
+import { httpTransport } from '../../src/worker/http-transport.ts';
 import { remoteStore } from '../../src/worker/remote-store.ts';
 import type { Prepare } from './trace.ts';
 
@@ -141,9 +141,14 @@ async function openRemote(store: CoordinatorStore): Promise<{
   const holdfast = await openHoldfast({ store });
   const server = await openServer({ store, port: 0, tends: false, console: false, clock: CLOCK });
   const key = server.firstKey ?? '';
-  const carrier = httpCarrier({ url: server.url, key, project: 'default', timers: systemTimers });
-  const hello = await greet(carrier, { timers: systemTimers, observer: undefined, connectMs: 0 });
-  const worker = remoteStore({ carrier, hello, timers: systemTimers, pipelines: [ORDER] });
+  const transport = httpTransport({
+    url: server.url,
+    key,
+    project: 'default',
+    timers: systemTimers,
+  });
+  const hello = await greet(transport, { timers: systemTimers, observer: undefined, connectMs: 0 });
+  const worker = remoteStore({ transport, hello, timers: systemTimers, pipelines: [ORDER] });
   const session = await openUnder({}, { store: worker, owner: 'walk', ttlMs: TTL_MS });
   const { id } = session;
   return {

@@ -5,7 +5,7 @@ import type { Archive } from '../archive/port.ts';
 import { openStore } from '../embedded/open-store.ts';
 import type { KeepMs } from '../features/retention/model.ts';
 import { type Config, hidden } from '../server/config.ts';
-import { linksOf, pushOf, sqsOf } from '../server/configured-carriers.ts';
+import { linksOf, pushOf, sqsOf } from '../server/configured-transports.ts';
 import { isLoopback } from '../server/gate.ts';
 import { openServer, type Server } from '../server/serve.ts';
 import type { ServerLog, ServerOptions } from '../server/server-options.ts';

@@ -12,7 +12,7 @@ import {
   pushOf,
   pushWarning,
   sqsOf,
-} from '../server/configured-carriers.ts';
+} from '../server/configured-transports.ts';
 import { Fault } from '../support/fault.ts';
 import { shownUrl } from '../support/hidden-options.ts';
 import type { StoreFinding } from './doctor-store.ts';

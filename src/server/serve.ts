@@ -3,23 +3,23 @@
 
 import type { AddressInfo } from 'node:net';
 import type { FastifyInstance } from 'fastify';
-import type { Carrier } from '../protocol/messages/envelope.ts';
+import type { Transport } from '../protocol/messages/envelope.ts';
 import type { Route } from '../protocol/rest/route.ts';
 import { ROUTES } from '../protocol/rest/routes.ts';
 import { InvalidInput } from '../support/fault.ts';
 import { entranceOf } from './admission.ts';
-import { type CarrierOptions, carrierOf, openCarriers } from './carriers.ts';
 import { closeAll, OpenConnections } from './connections.ts';
 import { readConsole } from './console-files.ts';
 import { coordinatorOf, firstKey } from './coordinator-of.ts';
 import { isLoopback } from './gate.ts';
 import { openHttp } from './http.ts';
 import { readServerOptions, type ServerLog, type ServerOptions } from './server-options.ts';
+import { openTransports, type TransportOptions, transportOf } from './transports.ts';
 
 export type { PushEndpoint, PushOptions } from '../protocol/push/push-options.ts';
 export type { SqsKey, SqsOptions } from '../protocol/sqs/sqs-options.ts';
-export type { CarrierOptions } from './carriers.ts';
 export type { HttpLimits, ServerLog, ServerOptions } from './server-options.ts';
+export type { TransportOptions } from './transports.ts';
 
 export interface Server {
   /** Where the API is. */
@@ -30,8 +30,8 @@ export interface Server {
   readonly grpcAddress?: string;
   /** Shown once: the first start of a store without keys makes this one. */
   readonly firstKey?: string;
-  /** For a worker in this process: `openWorker({ carrier: server.carrier() })`. */
-  carrier(options?: CarrierOptions): Carrier;
+  /** For a worker in this process: `openWorker({ transport: server.transport() })`. */
+  transport(options?: TransportOptions): Transport;
   /** Lets go of what is held open, and stops. The store stays open: whoever opened it closes it. */
   close(): Promise<void>;
   [Symbol.asyncDispose](): Promise<void>;
@@ -89,9 +89,9 @@ export async function openServer(given: ServerOptions): Promise<Server> {
       connections.watch(app.server);
       await app.listen({ host: listening.host, port: listening.port });
     }
-    const carriers = await openCarriers(reached, options);
-    beside.push(carriers);
-    const { grpc } = carriers;
+    const transports = await openTransports(reached, options);
+    beside.push(transports);
+    const { grpc } = transports;
     if (options.tends !== false) await holdfast.tend();
     // Last, because a failed start would create a key that is never shown.
     const made = auth === 'off' ? undefined : await firstKey(store.access);
@@ -101,7 +101,7 @@ export async function openServer(given: ServerOptions): Promise<Server> {
       ...(adminUrl === undefined ? {} : { adminUrl }),
       ...(made === undefined ? {} : { firstKey: made }),
       ...(grpc === undefined ? {} : { grpcAddress: grpc.address }),
-      carrier: (given) => carrierOf(reached, given),
+      transport: (given) => transportOf(reached, given),
       close,
       [Symbol.asyncDispose]: close,
     };

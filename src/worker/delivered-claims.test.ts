@@ -22,7 +22,7 @@ function fencesOf(got: ClaimAnswer): readonly number[] {
   return got.kind === 'claimed' ? got.claims.map(({ fence }) => fence) : [];
 }
 
-function stand(carrier: { readonly doubles?: boolean } = {}): {
+function stand(transport: { readonly doubles?: boolean } = {}): {
   readonly told: DeliveredClaims;
   readonly store: { carries: number[]; next: ClaimAnswer | Error; asked: number };
   readonly clock: ManualClock;
@@ -41,7 +41,7 @@ function stand(carrier: { readonly doubles?: boolean } = {}): {
       },
     },
     clock,
-    carrier,
+    transport,
   );
   return { told, store, clock };
 }

@@ -3,7 +3,11 @@
 
 import { tell, tellTrouble, warn } from '../engine/observer.ts';
 import type { ExecutionObserver, ExecutionReport } from '../execution/report.ts';
-import { type Carrier, OLDEST_WORK_VERSION, WORK_VERSION } from '../protocol/messages/envelope.ts';
+import {
+  OLDEST_WORK_VERSION,
+  type Transport,
+  WORK_VERSION,
+} from '../protocol/messages/envelope.ts';
 import { Fault, StoreUnavailable } from '../support/fault.ts';
 import type { Timers } from '../support/timer.ts';
 import type { Hello } from './remote-store.ts';
@@ -12,7 +16,7 @@ const AGAIN_MS_MIN = 100;
 const AGAIN_MS_MAX = 5_000;
 
 export async function greet(
-  carrier: Carrier,
+  transport: Transport,
   options: {
     readonly timers: Timers;
     readonly observer: ExecutionObserver | undefined;
@@ -27,7 +31,7 @@ export async function greet(
     waitedMs += againInMs, againInMs = Math.min(AGAIN_MS_MAX, 2 * againInMs)
   ) {
     try {
-      return await firstWord(carrier);
+      return await firstWord(transport);
     } catch (fault) {
       // A refusal would be repeated, so do not retry.
       if (!(fault instanceof StoreUnavailable) || waitedMs >= connectMs) throw fault;
@@ -38,8 +42,8 @@ export async function greet(
   }
 }
 
-async function firstWord(carrier: Carrier): Promise<Hello> {
-  const hello = await greeted(carrier);
+async function firstWord(transport: Transport): Promise<Hello> {
+  const hello = await greeted(transport);
   const { version = OLDEST_WORK_VERSION } = hello;
   if (version >= OLDEST_WORK_VERSION && version <= WORK_VERSION) return hello;
   throw new Fault(
@@ -49,12 +53,12 @@ async function firstWord(carrier: Carrier): Promise<Hello> {
 }
 
 /** Builds from before protocol versions accept no version in the greeting, and use the oldest. */
-async function greeted(carrier: Carrier): Promise<Hello> {
+async function greeted(transport: Transport): Promise<Hello> {
   try {
-    return await carrier.ask<Hello>({ kind: 'greet', body: { version: WORK_VERSION } });
+    return await transport.ask<Hello>({ kind: 'greet', body: { version: WORK_VERSION } });
   } catch (fault) {
     if (!(fault instanceof Fault) || fault.code !== 'invalid-input') throw fault;
-    return carrier.ask<Hello>({ kind: 'greet' });
+    return transport.ask<Hello>({ kind: 'greet' });
   }
 }
 

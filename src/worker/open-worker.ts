@@ -15,7 +15,7 @@ import {
   type Worker,
   type WorkerOptions,
 } from '../engine/worker/worker-options.ts';
-import type { Carrier } from '../protocol/messages/envelope.ts';
+import type { Transport } from '../protocol/messages/envelope.ts';
 import { InvalidInput } from '../support/fault.ts';
 import {
   headerText,
@@ -27,11 +27,11 @@ import {
 } from '../support/options.ts';
 import { systemTimers } from '../support/timer.ts';
 import { greet, warnOnStderr } from './greet.ts';
-import { httpCarrier } from './http-carrier.ts';
+import { httpTransport } from './http-transport.ts';
 import { remoteStore } from './remote-store.ts';
 
 export type { Worker } from '../engine/worker/worker-options.ts';
-export type { Ask, Carrier } from '../protocol/messages/envelope.ts';
+export type { Ask, Transport } from '../protocol/messages/envelope.ts';
 export { stopAsked } from '../support/stop-asked.ts';
 
 export interface RemoteWorkerOptions
@@ -40,7 +40,7 @@ export interface RemoteWorkerOptions
   /** One coordinator, or several on the same store, such as http://127.0.0.1:7433. */
   readonly url?: string | readonly string[];
   /** Carries its messages instead of HTTP; closed when the worker has stopped. */
-  readonly carrier?: Carrier;
+  readonly transport?: Transport;
   /** With role `work`. */
   readonly key?: string;
   /** For keys of all projects, and where authentication is off. */
@@ -50,7 +50,16 @@ export interface RemoteWorkerOptions
 }
 
 const NAMES: readonly (keyof RemoteWorkerOptions)[] = [
-  ...(['url', 'carrier', 'key', 'project', 'connectMs', 'codec', 'observer', 'payloads'] as const),
+  ...([
+    'url',
+    'transport',
+    'key',
+    'project',
+    'connectMs',
+    'codec',
+    'observer',
+    'payloads',
+  ] as const),
   ...(['pipelines', 'concurrency', 'owner', 'ttlMs', 'pollMs', 'stopGraceMs'] as const),
   ...(['release', 'probeMs'] as const),
 ];
@@ -58,16 +67,16 @@ const NAMES: readonly (keyof RemoteWorkerOptions)[] = [
 export async function openWorker(given: RemoteWorkerOptions): Promise<Worker> {
   const read = readOptions('openWorker', given, NAMES);
   checkFirst(read);
-  const { url, carrier: carrying, key, project, codec, payloads, connectMs, ...rest } = read;
+  const { url, transport: carrying, key, project, codec, payloads, connectMs, ...rest } = read;
   const { observer: told, ...options } = rest;
   const timers = systemTimers;
   const observer = warnOnStderr(told);
-  const carrier =
+  const transport =
     carrying ??
-    httpCarrier({ url: url ?? [], timers, ...(key && { key }), ...(project && { project }) });
-  const hello = await greet(carrier, { timers, observer, connectMs });
+    httpTransport({ url: url ?? [], timers, ...(key && { key }), ...(project && { project }) });
+  const hello = await greet(transport, { timers, observer, connectMs });
   const pipelines = [...pipelinesByName('openWorker', options.pipelines).keys()];
-  const store = remoteStore({ carrier, hello, timers, pipelines });
+  const store = remoteStore({ transport, hello, timers, pipelines });
   const config = resolveWorkerConfig(
     { store, ...(codec && { codec }), observer, payloads: remoteLimitsOf(payloads) },
     { ended: () => undefined, awaitDueIn: () => undefined },
@@ -78,13 +87,13 @@ export async function openWorker(given: RemoteWorkerOptions): Promise<Worker> {
 
 /** Runs before anything is sent, because these mistakes do not concern the coordinator. */
 function checkFirst(read: RemoteWorkerOptions): void {
-  const { url, carrier, key, project, connectMs, codec, observer, payloads, ...options } = read;
-  if (carrier === undefined) checkUrls(url);
+  const { url, transport, key, project, connectMs, codec, observer, payloads, ...options } = read;
+  if (transport === undefined) checkUrls(url);
   else if ((url ?? key ?? project) !== undefined) {
     throw new InvalidInput(
-      'openWorker: url, key and project are for HTTP; with a carrier they are given to it.',
+      'openWorker: url, key and project are for HTTP. With transport, pass them to the transport.',
     );
-  } else requireMethods('openWorker: carrier', carrier, ['ask', 'close']);
+  } else requireMethods('openWorker: transport', transport, ['ask', 'close']);
   if (key !== undefined) headerText('openWorker: key', key, WORD_BYTES_MAX);
   if (project !== undefined) headerText('openWorker: project', project, WORD_BYTES_MAX);
   if (connectMs !== undefined) {

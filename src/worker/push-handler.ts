@@ -15,7 +15,7 @@ import { LiveWorker } from '../engine/worker/worker.ts';
 import { resolveWorkerOptions, type WorkerRelease } from '../engine/worker/worker-options.ts';
 import type { ExecutionRecord } from '../execution/execution.ts';
 import { type ProjectName, parseProject } from '../execution/names.ts';
-import { type Carrier, WORK_VERSION } from '../protocol/messages/envelope.ts';
+import { type Transport, WORK_VERSION } from '../protocol/messages/envelope.ts';
 import type { Driven, PushCommand, PushResult } from '../protocol/messages/push.ts';
 import { Signer, type SigningOptions, SKEW_MS } from '../protocol/messages/signing.ts';
 import type { WorkerStore } from '../store/contract/execution-store.ts';
@@ -25,7 +25,7 @@ import { shownUrl } from '../support/hidden-options.ts';
 import { boundedText, readOptions, requireMethods, requireUrl } from '../support/options.ts';
 import { systemTimers } from '../support/timer.ts';
 import { greet } from './greet.ts';
-import { httpCarrier } from './http-carrier.ts';
+import { httpTransport } from './http-transport.ts';
 import { pushedStore } from './pushed-store.ts';
 import { remoteStore } from './remote-store.ts';
 
@@ -246,21 +246,21 @@ function denialOf(
 
 // The handler's connection to the coordinator. With it, each write is recorded at once.
 
-/** By HTTP with a key of role `work`, or by a carrier, which is yours to close. */
+/** By HTTP with a key of role `work`, or by a transport, which is yours to close. */
 export type WayBack =
   | { readonly url: string; readonly key?: string }
-  | { readonly carrier: Carrier };
+  | { readonly transport: Transport };
 
 const KEY_MAX = 256;
 
 /** Connects on first use, with one greeting. */
 function wayBackOf(given: WayBack): () => Promise<WorkerStore> {
   const timers = systemTimers;
-  const carrier = carrierOf(given);
+  const transport = transportOf(given);
   let opened: Promise<WorkerStore> | undefined;
   return () => {
-    opened ??= greet(carrier, { timers, observer: undefined, connectMs: 0 }).then(
-      (hello) => remoteStore({ carrier, hello, timers, pipelines: [] }),
+    opened ??= greet(transport, { timers, observer: undefined, connectMs: 0 }).then(
+      (hello) => remoteStore({ transport, hello, timers, pipelines: [] }),
       (fault: unknown) => {
         opened = undefined;
         throw fault;
@@ -270,21 +270,27 @@ function wayBackOf(given: WayBack): () => Promise<WorkerStore> {
   };
 }
 
-function carrierOf(given: WayBack): Carrier {
+function transportOf(given: WayBack): Transport {
   const what = 'pushHandler: coordinator';
-  const names = ['url', 'key', 'carrier'] as const;
-  const way = readOptions<{ url?: string; key?: string; carrier?: Carrier }>(what, given, names);
-  const { url, key, carrier } = way;
-  if (carrier !== undefined) {
+  const names = ['url', 'key', 'transport'] as const;
+  const way = readOptions<{ url?: string; key?: string; transport?: Transport }>(
+    what,
+    given,
+    names,
+  );
+  const { url, key, transport } = way;
+  if (transport !== undefined) {
     if ((url ?? key) !== undefined) {
-      throw new InvalidInput(`${what}: url and key are for HTTP; a carrier has its own.`);
+      throw new InvalidInput(
+        `${what}: url and key are for HTTP. With transport, pass them to the transport.`,
+      );
     }
-    requireMethods(`${what}.carrier`, carrier, ['ask', 'close']);
-    return carrier;
+    requireMethods(`${what}.transport`, transport, ['ask', 'close']);
+    return transport;
   }
   requireUrl(what, url);
   if (key !== undefined) boundedText(`${what}.key`, key, KEY_MAX);
-  return httpCarrier({
+  return httpTransport({
     url: url ?? '',
     timers: systemTimers,
     ...(key === undefined ? {} : { key }),

@@ -12,13 +12,13 @@ const ID = '01900000-0000-7000-8000-000000000001' as ExecutionId;
 
 test('M-8: what is not there is told from what cannot be said: a project or a session that is gone', async () => {
   for (const code of ['execution-unknown', 'not-found', 'project-unknown', 'session-unknown']) {
-    const carrier = {
+    const transport = {
       name: 'refusing',
       ask: () => Promise.reject(new Fault(code, 'as asked')),
       close: async () => undefined,
     };
     const hello = { project: 'default', store: 'any', durability: 'none', policy: DEFAULT_POLICY };
-    const store = remoteStore({ carrier, hello, timers: systemTimers, pipelines: [] });
+    const store = remoteStore({ transport, hello, timers: systemTimers, pipelines: [] });
     const read = store.executions.read(ID);
     if (code === 'execution-unknown' || code === 'not-found') assert.equal(await read, undefined);
     else await assert.rejects(read, { code });
@@ -29,7 +29,7 @@ test('X-27: what a session carries is asked for page by page', async () => {
   const asked: unknown[] = [];
   const pages = [{ items: [{ fence: 3 }, { fence: 5 }], more: true }, { items: [{ fence: 8 }] }];
   const lost = new OutcomeUnknown('lost');
-  const carrier = {
+  const transport = {
     name: 'paging',
     ask: async ({ kind, body }: Ask) => {
       if (kind === 'claimExecutions') throw lost;
@@ -39,7 +39,7 @@ test('X-27: what a session carries is asked for page by page', async () => {
     close: async () => undefined,
   };
   const hello = { project: 'default', store: 'any', durability: 'none', policy: DEFAULT_POLICY };
-  const { executions } = remoteStore({ carrier, hello, timers: systemTimers, pipelines: [] });
+  const { executions } = remoteStore({ transport, hello, timers: systemTimers, pipelines: [] });
   const session = ID as string as SessionId;
   const claim = () => executions.claim({ session, pipelines: [], shares: [] });
   await assert.rejects(claim, lost);

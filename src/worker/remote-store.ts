@@ -3,7 +3,7 @@
 
 import type { SessionId } from '../lease/names.ts';
 import type { LeasePolicy } from '../lease/policy.ts';
-import type { Carrier } from '../protocol/messages/envelope.ts';
+import type { Transport } from '../protocol/messages/envelope.ts';
 import { faultOf } from '../protocol/messages/problem.ts';
 import type { WritesAnswer } from '../protocol/messages/work.ts';
 import type { WorkKind } from '../protocol/messages/work-messages.ts';
@@ -31,7 +31,7 @@ export interface Hello {
 }
 
 interface RemoteParts {
-  readonly carrier: Carrier;
+  readonly transport: Transport;
   readonly hello: Hello;
   readonly timers: Timers;
   readonly pipelines: readonly string[];
@@ -41,19 +41,19 @@ interface RemoteParts {
 const UNDER_WAY_MAX = 2_000;
 
 export function remoteStore(parts: RemoteParts): WorkerStore {
-  const { hello, carrier, timers } = parts;
-  const bell = new Doorbell(carrier, timers);
+  const { hello, transport, timers } = parts;
+  const bell = new Doorbell(transport, timers);
   return {
     kind: 'remote',
     policy: hello.policy,
     durability: hello.durability,
     hintsReach: 'all-processes',
     sessions: sessionsOf(parts),
-    executions: executionsOf(carrier, bell),
+    executions: executionsOf(transport, bell),
     onHint: () => () => undefined,
     async close() {
       bell.close();
-      await carrier.close();
+      await transport.close();
     },
   };
 }
@@ -73,28 +73,28 @@ export const NOT_ITS_OWN: Pick<WorkerStore['sessions'], 'leases' | 'sweep'> = {
   sweep: async () => ({ expired: [], ended: [], deleted: 0, paused: 0, more: false }),
 };
 
-function sessionsOf({ carrier, pipelines }: RemoteParts): WorkerStore['sessions'] {
+function sessionsOf({ transport, pipelines }: RemoteParts): WorkerStore['sessions'] {
   let pulseMs: number | undefined;
   return {
     open: ({ id, owner, ttlMs, graceMs }) => {
       pulseMs = Math.min(PULSE_MS_MAX, ttlMs * PULSE_PART);
-      return carrier.ask({ kind: 'openSession', body: { id, owner, ttlMs, graceMs, pipelines } });
+      return transport.ask({ kind: 'openSession', body: { id, owner, ttlMs, graceMs, pipelines } });
     },
     heartbeat: (body) =>
-      carrier.ask({ kind: 'heartbeat', body, ...(pulseMs && { timeoutMs: pulseMs }) }),
+      transport.ask({ kind: 'heartbeat', body, ...(pulseMs && { timeoutMs: pulseMs }) }),
     end({ id, by }) {
       if (by.kind !== 'owner') throw new Fault('not-remote', 'A worker ends its own session only.');
-      return carrier.ask({ kind: 'endSession', body: { id, owner: by.owner, exit: by.exit } });
+      return transport.ask({ kind: 'endSession', body: { id, owner: by.owner, exit: by.exit } });
     },
     ...NOT_ITS_OWN,
   };
 }
 
-function executionsOf(carrier: Carrier, bell: Doorbell): WorkerExecutions {
-  const queue = new WriteQueue(carrier);
+function executionsOf(transport: Transport, bell: Doorbell): WorkerExecutions {
+  const queue = new WriteQueue(transport);
   const write = <Answer>(verb: string, request: OwnerWrite): Promise<Answer> =>
     queue.add({ verb, ...withText(request) });
-  const told = deliveredClaimsOver(carrier);
+  const told = deliveredClaimsOver(transport);
   const lettingGo = async <Answer extends { readonly kind: string }>(
     verb: string,
     request: OwnerWrite,
@@ -104,11 +104,11 @@ function executionsOf(carrier: Carrier, bell: Doorbell): WorkerExecutions {
     return answer;
   };
   const page = <Item extends Row>(kind: WorkKind, body: PageBody): Promise<readonly Item[]> =>
-    wholePage<Item>(carrier, kind, body);
+    wholePage<Item>(transport, kind, body);
   return {
     claim: (request) => told.claim(request),
     // The key determines the project.
-    announce: ({ project: _, ...body }) => carrier.ask({ kind: 'announceWorker', body }),
+    announce: ({ project: _, ...body }) => transport.ask({ kind: 'announceWorker', body }),
     room: () => Math.max(0, UNDER_WAY_MAX - queue.length),
     record: (request) => write('record', request),
     finish: (request) => lettingGo('finish', request),
@@ -122,28 +122,28 @@ function executionsOf(carrier: Carrier, bell: Doorbell): WorkerExecutions {
     },
     inbox: ({ id, after, limit }) => page('readInbox', { id, after, limit }),
     history: ({ id, after, limit }) => page('readStoredHistory', { id, after, limit }),
-    read: (id) => found(carrier.ask({ kind: 'readStoredExecution', body: { id } })),
-    interaction: ({ id }) => found(carrier.ask({ kind: 'readStoredAwait', body: { id } })),
+    read: (id) => found(transport.ask({ kind: 'readStoredExecution', body: { id } })),
+    interaction: ({ id }) => found(transport.ask({ kind: 'readStoredAwait', body: { id } })),
     expireAwaits: ({ execution }) =>
       execution === undefined
         ? Promise.resolve({ settled: 0, started: 0, more: false })
-        : carrier.ask({ kind: 'expireAwaits', body: { id: execution } }),
-    putBlob: ({ digest, bytes }) => carrier.ask({ kind: 'putBlob', body: { digest }, bytes }),
-    getBlob: ({ digest }) => found(carrier.ask({ kind: 'getBlob', body: { digest } })),
+        : transport.ask({ kind: 'expireAwaits', body: { id: execution } }),
+    putBlob: ({ digest, bytes }) => transport.ask({ kind: 'putBlob', body: { digest }, bytes }),
+    getBlob: ({ digest }) => found(transport.ask({ kind: 'getBlob', body: { digest } })),
     // The coordinator does this when it sends values.
     attributeBlobs: async () => undefined,
     onRing: (listener) => bell.listen(listener),
   };
 }
 
-function deliveredClaimsOver(carrier: Carrier): DeliveredClaims {
+function deliveredClaimsOver(transport: Transport): DeliveredClaims {
   return new DeliveredClaims(
     {
-      claim: (request) => claimBy(carrier, request),
-      carried: (id) => carriedBy(carrier, id),
+      claim: (request) => claimBy(transport, request),
+      carried: (id) => carriedBy(transport, id),
     },
     systemClock,
-    carrier,
+    transport,
   );
 }
 
@@ -152,25 +152,25 @@ interface ClaimsPage {
   readonly more?: boolean;
 }
 
-async function carriedBy(carrier: Carrier, id: SessionId): Promise<readonly Claimed[]> {
+async function carriedBy(transport: Transport, id: SessionId): Promise<readonly Claimed[]> {
   const all: Claimed[] = [];
   for (;;) {
     const after = all.at(-1)?.fence;
     const body = { id, ...(after === undefined ? {} : { after }) };
-    const { items, more } = await carrier.ask<ClaimsPage>({ kind: 'listClaims', body });
+    const { items, more } = await transport.ask<ClaimsPage>({ kind: 'listClaims', body });
     all.push(...items);
     if (more !== true || items.length === 0) return all;
   }
 }
 
-function claimBy(carrier: Carrier, request: Claim): Promise<ClaimAnswer> {
+function claimBy(transport: Transport, request: Claim): Promise<ClaimAnswer> {
   const { session, pipelines, release, shares, dice } = request;
   const body = {
     ...{ session, pipelines, shares },
     ...(release === undefined ? {} : { release }),
     ...(dice === undefined ? {} : { dice }),
   };
-  return carrier.ask({ kind: 'claimExecutions', body });
+  return transport.ask({ kind: 'claimExecutions', body });
 }
 
 const ABSENT: ReadonlySet<string> = new Set(['not-found', 'execution-unknown']);
@@ -210,14 +210,14 @@ type Row = { readonly seq: number } | { readonly n: number };
  * Continues a page that ended early because of its size, so that a short page is always the last.
  */
 async function wholePage<Item extends Row>(
-  carrier: Carrier,
+  transport: Transport,
   kind: WorkKind,
   { id, after, limit }: PageBody,
 ): Promise<readonly Item[]> {
   const all: Item[] = [];
   for (let at = after; ; ) {
     const body = { id, after: at, limit: limit - all.length };
-    const { items, more } = await carrier.ask<{
+    const { items, more } = await transport.ask<{
       readonly items: readonly Item[];
       readonly more?: boolean;
     }>({ kind, body });
@@ -239,19 +239,19 @@ const HELD_MS = 25_000;
 const TROUBLE_PAUSE_MS = 1_000;
 
 class Doorbell {
-  readonly #carrier: Carrier;
+  readonly #transport: Transport;
   readonly #timers: Timers;
   readonly #listeners: Set<() => void> = new Set();
   readonly #stop: AbortController = new AbortController();
   #isAsking = false;
 
-  constructor(carrier: Carrier, timers: Timers) {
-    this.#carrier = carrier;
+  constructor(transport: Transport, timers: Timers) {
+    this.#transport = transport;
     this.#timers = timers;
   }
 
   listen(listener: () => void): () => void {
-    if (this.#carrier.onRing !== undefined) return this.#carrier.onRing(listener);
+    if (this.#transport.onRing !== undefined) return this.#transport.onRing(listener);
     this.#listeners.add(listener);
     if (!this.#isAsking) {
       this.#isAsking = true;
@@ -269,7 +269,7 @@ class Doorbell {
     const { signal } = this.#stop;
     while (!signal.aborted) {
       try {
-        const { rang } = await this.#carrier.ask<{ readonly rang: boolean }>({
+        const { rang } = await this.#transport.ask<{ readonly rang: boolean }>({
           kind: 'waitForBell',
           body: { waitMs: HELD_MS },
           signal,
@@ -307,13 +307,13 @@ const BATCH_MAX = 500;
 const REQUESTS_MAX = 2;
 
 class WriteQueue {
-  readonly #carrier: Carrier;
+  readonly #transport: Transport;
   #waiting: Waiting[] = [];
   #underWay = 0;
   #isPlanned = false;
 
-  constructor(carrier: Carrier) {
-    this.#carrier = carrier;
+  constructor(transport: Transport) {
+    this.#transport = transport;
   }
 
   get length(): number {
@@ -351,7 +351,7 @@ class WriteQueue {
   async #send(batch: readonly Waiting[]): Promise<void> {
     try {
       const writes = batch.map(({ write }) => write);
-      const { answers } = await this.#carrier.ask<WritesAnswer>({
+      const { answers } = await this.#transport.ask<WritesAnswer>({
         kind: 'writeAsOwner',
         body: { writes },
       });

@@ -17,7 +17,7 @@ import {
   hidden,
   SETTINGS,
 } from '../../src/server/config.ts';
-import { sqsOf } from '../../src/server/configured-carriers.ts';
+import { sqsOf } from '../../src/server/configured-transports.ts';
 import { OPTIONS_OF_OPENINGS } from '../engine/bad-arguments/of-openings.ts';
 import { inFolder } from './spawned.ts';
 

@@ -58,7 +58,7 @@ const FIGURES: Readonly<
     '30 s': [
       at('protocol/push/push-options.ts', 'openMs'),
       at('protocol/push/push-options.ts', 'probeMs'),
-      at('server/carriers.ts', 'VISIBLE_MS'),
+      at('server/transports.ts', 'VISIBLE_MS'),
     ],
     '15 s': at('protocol/messages/envelope.ts', 'ASK_MS'),
     '2 s': at('worker/pushed-store.ts', 'ASK_MS'),

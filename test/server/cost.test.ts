@@ -15,12 +15,12 @@ const counters = await Counters.start();
 const { openMemoryStore } = await import('../../src/store/sqlite/open-memory.ts');
 const { WORK_KINDS, workMessage } = await import('../../src/protocol/messages/work-messages.ts');
 const { ROUTES } = await import('../../src/protocol/rest/routes.ts');
-const { CARRIERS, carrierTo, LargeEndpoint, openStand, PUSHED } = await import(
-  './cost/carriers.ts'
+const { TRANSPORTS, transportTo, LargeEndpoint, openStand, PUSHED } = await import(
+  './cost/transports.ts'
 );
 const { knownIn, messagesFor, plantRich, requestsFor, send } = await import('./cost/requests.ts');
 
-const CARRIER_NAMES = Object.keys(CARRIERS) as (keyof typeof CARRIERS)[];
+const TRANSPORT_NAMES = Object.keys(TRANSPORTS) as (keyof typeof TRANSPORTS)[];
 
 const MIB = 1024 * 1024;
 /**
@@ -62,7 +62,7 @@ function assertBounded(rows: readonly Row[]): void {
 const QUIET = { info: () => undefined, fault: () => undefined };
 const GIVEN = { log: QUIET, limits: { relayAnswersMs: 100 }, tends: false };
 
-test('no request to any route, and no message of any carrier, costs more than its bound', async (context) => {
+test('no request to any route, and no message of any transport, costs more than its bound', async (context) => {
   const store = counters.counted(openMemoryStore());
   await using stand = await openStand({ ...GIVEN, store });
   const { url } = stand.coordinator;
@@ -70,10 +70,10 @@ test('no request to any route, and no message of any carrier, costs more than it
   const rows: Row[] = [];
   // What planting it took is not counted.
   await counters.of(async () => undefined);
-  const carried = CARRIER_NAMES.flatMap((name) => WORK_KINDS.map((kind) => ({ name, kind })));
+  const carried = TRANSPORT_NAMES.flatMap((name) => WORK_KINDS.map((kind) => ({ name, kind })));
   const sampled = sample('costs of messages', carried, 4);
   for (const [name, all] of Map.groupBy(sampled, (each) => each.name)) {
-    const { carrier, rich: own } = await carrierTo(stand, name, rich);
+    const { transport, rich: own } = await transportTo(stand, name, rich);
     const messages = Map.groupBy(messagesFor(own), ({ kind }) => kind);
     for (const { kind } of all) {
       const asked = (messages.get(kind) ?? []).map((each) => ({ ...each, body: each.body() }));
@@ -83,11 +83,11 @@ test('no request to any route, and no message of any carrier, costs more than it
       );
       const cost = await counters.of(async () => {
         // A message that is refused costs, too.
-        for (const each of asked) await carrier.ask(each).catch(() => undefined);
+        for (const each of asked) await transport.ask(each).catch(() => undefined);
       });
       rows.push({ name: `${name} ${kind}`, sent, ...cost });
     }
-    await carrier.close();
+    await transport.close();
   }
   const requests = [...Map.groupBy(requestsFor(rich), ({ name }) => name)];
   for (const [name, all] of sample('costs of requests', requests, 12)) {
@@ -126,7 +126,7 @@ test('no answer of an endpoint costs more than its bound', async (context) => {
 test('every protocol, route and message has a row, and its largest bodies are legal', async () => {
   const folders = await readdir(join(import.meta.dirname, '../../src/protocol'));
   const protocols = folders.filter((name) => name !== 'messages').sort();
-  assert.deepEqual([...CARRIER_NAMES, 'push', 'rest'].sort(), protocols);
+  assert.deepEqual([...TRANSPORT_NAMES, 'push', 'rest'].sort(), protocols);
   const rich = { key: '', execution: ID, interaction: ID, session: ID, fence: 1, seq: 1 };
   const given = { ...rich, digest: 'a'.repeat(64) };
   const routes = new Set(requestsFor(given).map(({ name }) => name));

@@ -1,4 +1,4 @@
-// JSON that is nested deeper than any code that walks it: on every route, over every carrier, it is refused, and
+// JSON that is nested deeper than any code that walks it: on every route, over every transport, it is refused, and
 // nobody's stack ends.
 
 import assert from 'node:assert/strict';
@@ -124,7 +124,7 @@ test('every message of a worker is refused in an envelope, whatever carried it',
   for (const kind of WORK_KINDS) {
     for (const deep of DEEP) {
       for (const body of bodiesOf(workMessage(kind).body as Shape, deep)) {
-        // As the carriers of queues and of gRPC have it: read from text.
+        // The queue and gRPC transports read it from text like this.
         const envelope = JSON.parse(`{"v":1,"id":"one","kind":"${kind}","body":${body}}`);
         const { problem } = await dispatch({ envelope, admit: async () => caller, signal });
         assert.equal(problem?.code, 'invalid-input', `${kind}: ${problem?.detail}`);

@@ -6,7 +6,7 @@ import { openServer } from '../../src/server/serve.ts';
 import type { CoordinatorStore } from '../../src/store/contract/execution-store.ts';
 import { systemTimers } from '../../src/support/timer.ts';
 import { greet } from '../../src/worker/greet.ts';
-import { httpCarrier } from '../../src/worker/http-carrier.ts';
+import { httpTransport } from '../../src/worker/http-transport.ts';
 import { remoteStore } from '../../src/worker/remote-store.ts';
 
 const SESSION_VERBS = ['open', 'heartbeat'] as const;
@@ -30,13 +30,13 @@ export async function overRest(
 ): Promise<{ readonly store: CoordinatorStore; close(): Promise<void> }> {
   const server = await openServer({ store, auth: 'off', port: 0, tends: true });
   const timers = systemTimers;
-  const carrier = httpCarrier({ url: server.url, timers });
-  const hello = await greet(carrier, {
+  const transport = httpTransport({ url: server.url, timers });
+  const hello = await greet(transport, {
     timers,
     observer: { report: () => undefined },
     connectMs: 0,
   });
-  const remote = remoteStore({ carrier, hello, timers, pipelines: [] });
+  const remote = remoteStore({ transport, hello, timers, pipelines: [] });
   return {
     store: {
       ...store,

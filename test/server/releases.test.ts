@@ -5,13 +5,13 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { faultyCarrier } from '../../contract/index.ts';
+import { faultyTransport } from '../../contract/index.ts';
 import { CallRefused } from '../../src/client/client.ts';
 import { contractOf } from '../../src/features/releases/contract-api.ts';
 import { contractVersion } from '../../src/features/releases/contract-model.ts';
 import { type Context, pipeline } from '../../src/index.ts';
 import { systemTimers } from '../../src/support/timer.ts';
-import { httpCarrier } from '../../src/worker/http-carrier.ts';
+import { httpTransport } from '../../src/worker/http-transport.ts';
 import { openWorker } from '../../src/worker/open-worker.ts';
 import { holdfast } from '../cli/spawned.ts';
 import { TestCoordinator, until } from './coordinator.ts';
@@ -146,15 +146,15 @@ test('RE-11: a worker whose heartbeat goes on and whose claims hang is found, by
   const key = await coordinator.key(['work'], 'default');
   let hangs = false;
   let worker: Awaited<ReturnType<typeof openWorker>> | undefined;
-  const carrier = faultyCarrier(
-    httpCarrier({ url: coordinator.url, key, timers: systemTimers }),
+  const transport = faultyTransport(
+    httpTransport({ url: coordinator.url, key, timers: systemTimers }),
     (_, kind) => (hangs && kind === 'claimExecutions' ? 'held' : undefined),
   );
   try {
     const admin = await coordinator.client(['admin', 'submit', 'operate'], 'default');
     await admin.releases.register('order', bodyOf('v1'));
     await admin.releases.change('order', { act: 'activate', name: 'v1' });
-    const options = { carrier, ...released('v1'), ttlMs: 1_000, pollMs: 50 };
+    const options = { transport, ...released('v1'), ttlMs: 1_000, pollMs: 50 };
     worker = await openWorker({ ...options, pipelines: [order('charge')] });
     const isSaid = async (state: string) => {
       const { items } = await admin.sessions.workers();
@@ -175,14 +175,14 @@ test('RE-11: a worker whose heartbeat goes on and whose claims hang is found, by
     const refuse = { pipeline: 'order', ifNoWorker: 'refuse' } as const;
     await assert.rejects(admin.executions.submit(refuse), /and takes work \(1 do not\)/);
     hangs = false;
-    carrier.release();
+    transport.release();
     await until(() => isSaid('ready'));
     await until(async () =>
       (await admin.executions.read(id)).status === 'waiting' ? true : undefined,
     );
   } finally {
     hangs = false;
-    carrier.release();
+    transport.release();
     await worker?.stop();
     await coordinator[Symbol.asyncDispose]();
   }

@@ -10,7 +10,7 @@ import { join } from 'node:path';
 import { test } from 'node:test';
 import { connect, type SecureVersion } from 'node:tls';
 import { HoldfastClient } from '../../src/client/client.ts';
-import { grpcCarrier } from '../../src/worker/grpc-carrier.ts';
+import { grpcTransport } from '../../src/worker/grpc-transport.ts';
 import { holdfast, inFolder, startHoldfast } from '../cli/spawned.ts';
 import { PRESENT_BUILD } from './build.ts';
 import type { RestWorkerArgs } from './children/worker.ts';
@@ -102,10 +102,10 @@ test('a worker over gRPC trusts the authority of its coordinator, and is answere
   const access = await coordinator.key(['work'], 'default');
   for (const mode of ['stream', 'unary'] as const) {
     const ca = await readFile(CA, 'utf8');
-    const carrier = await grpcCarrier({ address, key: access, ca, mode });
-    const greeted = await carrier.ask<{ readonly project: string }>({ kind: 'greet', body: {} });
+    const transport = await grpcTransport({ address, key: access, ca, mode });
+    const greeted = await transport.ask<{ readonly project: string }>({ kind: 'greet', body: {} });
     assert.equal(greeted.project, 'default');
-    await carrier.close();
+    await transport.close();
   }
 });
 

@@ -36,7 +36,7 @@ export const LAYERS: Readonly<Record<string, readonly string[]>> = {
   observe: MODEL,
   'protocol/messages': MODEL,
   'protocol/rest': [...PORTS, 'engine', 'protocol/messages'],
-  // What every carrier of the worker protocol answers with (ADR 0027).
+  // The replies that every transport of the worker protocol sends (ADR 0027).
   'protocol/work': [...PORTS, 'protocol/messages', 'protocol/rest'],
   'protocol/grpc': [...PORTS, 'protocol/messages', 'protocol/rest', 'protocol/work'],
   'protocol/sqs': [...PORTS, 'protocol/messages', 'protocol/rest', 'protocol/work'],

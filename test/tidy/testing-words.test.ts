@@ -12,7 +12,7 @@ const EXPORTS: Readonly<Record<string, readonly string[]>> = {
   'a manual clock': ['ManualClock'],
   'a store that misbehaves on request': ['faultyStore'],
   'the worker protocol as data': ['transportContract', 'runTransportCase'],
-  'a carrier that misbehaves on request': ['faultyCarrier'],
+  'a transport that misbehaves on request': ['faultyTransport'],
   'a desk that is called as an endpoint is': ['CallDesk', 'transportPipelines'],
 };
 

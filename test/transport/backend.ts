@@ -1,15 +1,15 @@
-// A coordinator, on a memory store unless said, with keys of two projects, and carriers that are closed with it.
+// A coordinator with keys of two projects, on a memory store by default, and transports that close with it.
 
 import type { CallDesk, Forgery, Speaker, TransportBackend } from '../../contract/index.ts';
 import { parseProject } from '../../src/execution/names.ts';
 import { newKey, type Role, writeKey } from '../../src/features/access/model.ts';
-import type { Ask, Carrier, ReplyEnvelope } from '../../src/protocol/messages/envelope.ts';
+import type { Ask, ReplyEnvelope, Transport } from '../../src/protocol/messages/envelope.ts';
 import { openServer, type Server } from '../../src/server/serve.ts';
 import type { ServerOptions } from '../../src/server/server-options.ts';
 import type { CoordinatorStore } from '../../src/store/contract/execution-store.ts';
 import { openMemoryStore } from '../../src/store/sqlite/open-memory.ts';
 
-/** What is one carrier's own. */
+/** The parts that differ between transports. */
 export interface Kind extends Pick<TransportBackend, 'name' | 'offers' | 'lacks'> {
   /** A new one, closed with the harness. */
   store?(): Promise<CoordinatorStore>;
@@ -17,8 +17,8 @@ export interface Kind extends Pick<TransportBackend, 'name' | 'offers' | 'lacks'
   desk?(): CallDesk;
   readonly answersOnly?: boolean;
   options?(): Promise<Partial<ServerOptions>>;
-  carrier(server: Server, key: string, as: Speaker): Carrier | Promise<Carrier>;
-  /** By the carrier's own means; asking twice where there are no others. */
+  transport(server: Server, key: string, as: Speaker): Transport | Promise<Transport>;
+  /** By the transport's own means; asking twice where there are no others. */
   twice?(server: Server, key: string, ask: Ask): Promise<readonly [unknown, unknown]>;
   deliver?(server: Server, key: string, envelope: unknown): Promise<ReplyEnvelope>;
   forge?(server: Server, ask: Ask, how: Forgery): Promise<ReplyEnvelope | undefined>;
@@ -60,25 +60,25 @@ export function backendOf(kind: Kind): TransportBackend {
         tends: false,
         ...(await kind.options?.()),
       });
-      const carriers: Carrier[] = [];
-      const carrier = async (as: Speaker = 'worker'): Promise<Carrier> => {
-        const made = await kind.carrier(server, keys[as], as);
-        carriers.push(made);
+      const transports: Transport[] = [];
+      const transport = async (as: Speaker = 'worker'): Promise<Transport> => {
+        const made = await kind.transport(server, keys[as], as);
+        transports.push(made);
         return made;
       };
       let stopped: Promise<unknown> | undefined;
       const stop = async (): Promise<void> => {
-        stopped ??= Promise.all(carriers.map((each) => each.close()))
+        stopped ??= Promise.all(transports.map((each) => each.close()))
           .then(() => server.close())
           .then(() => kind.close?.());
         await stopped;
       };
       return {
         store,
-        carrier,
+        transport,
         async twice(ask) {
           if (kind.twice !== undefined) return kind.twice(server, keys.worker, ask);
-          const each = await carrier();
+          const each = await transport();
           return [await each.ask(ask), await each.ask(ask)];
         },
         async deliver(envelope) {

@@ -1,6 +1,6 @@
 import type { Ask, ReplyEnvelope } from '../../src/protocol/messages/envelope.ts';
 import type { Server } from '../../src/server/serve.ts';
-import { grpcCarrier } from '../../src/worker/grpc-carrier.ts';
+import { grpcTransport } from '../../src/worker/grpc-transport.ts';
 import type { Kind } from './backend.ts';
 import { stockClient } from './stock-grpc.ts';
 
@@ -11,8 +11,8 @@ export function grpcKind(mode: 'stream' | 'unary'): Kind {
     name: `gRPC, ${mode}`,
     offers: ['envelopes', 'limit'],
     options: async () => ({ grpc: { port: 0 }, limits: { bodyBytesMax: BYTES_MAX } }),
-    carrier: ({ grpcAddress: address = '' }, key) =>
-      grpcCarrier({ address, key, mode, bytesMax: BYTES_MAX }),
+    transport: ({ grpcAddress: address = '' }, key) =>
+      grpcTransport({ address, key, mode, bytesMax: BYTES_MAX }),
     twice,
     deliver,
   };

@@ -5,7 +5,7 @@ registerTransportContract(
   backendOf({
     name: 'in-process',
     offers: [],
-    carrier: (server, key) => server.carrier({ key }),
+    transport: (server, key) => server.transport({ key }),
   }),
   { count: 50 },
 );

@@ -1,4 +1,4 @@
-// The same kinds of carriers, with a coordinator on PostgreSQL.
+// The same kinds of transports, with a coordinator on PostgreSQL.
 
 import { Schemas } from '../services/postgres-schemas.ts';
 import type { Kind } from './backend.ts';

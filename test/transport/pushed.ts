@@ -3,7 +3,7 @@
 import type { TransportHabit } from '../../contract/index.ts';
 import { CallDesk, transportPipelines } from '../../contract/index.ts';
 import { systemTimers } from '../../src/support/timer.ts';
-import { httpCarrier } from '../../src/worker/http-carrier.ts';
+import { httpTransport } from '../../src/worker/http-transport.ts';
 import type { Kind } from './backend.ts';
 import { ALLOW, type Mounted, mounted } from './push-stand.ts';
 
@@ -35,7 +35,7 @@ export function pushedKind(
       };
     },
     desk: () => desk,
-    carrier: ({ url }, key) => httpCarrier({ url, key, timers: systemTimers }),
+    transport: ({ url }, key) => httpTransport({ url, key, timers: systemTimers }),
     async close() {
       desk.close();
       endpoint.close();

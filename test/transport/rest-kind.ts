@@ -1,10 +1,10 @@
 import { systemTimers } from '../../src/support/timer.ts';
-import { httpCarrier } from '../../src/worker/http-carrier.ts';
+import { httpTransport } from '../../src/worker/http-transport.ts';
 import type { Kind } from './backend.ts';
 
 export const restKind: Kind = {
   name: 'REST',
   offers: ['limit'],
   options: async () => ({ limits: { bodyBytesMax: 4 * 1024 * 1024 } }),
-  carrier: ({ url }, key) => httpCarrier({ url, key, timers: systemTimers }),
+  transport: ({ url }, key) => httpTransport({ url, key, timers: systemTimers }),
 };

@@ -45,10 +45,10 @@ test('M-14: a message that is handled for longer than it is hidden is not delive
   });
   const options = stand.options(1_000);
   await played(options, store, async () => {
-    const carrier = await stand.carrier(options);
-    assert.deepEqual(await carrier.ask(GET), new Uint8Array([1]));
+    const transport = await stand.transport(options);
+    assert.deepEqual(await transport.ask(GET), new Uint8Array([1]));
     assert.equal(asked, 1);
-    await carrier.close();
+    await transport.close();
   });
 });
 
@@ -157,10 +157,10 @@ test('M-10: replies to an earlier life of a worker, and what others write to its
     const greeting = stand.signed({ kind: 'greet', body: {} }, 'none', own);
     await stand.queues.send(options.requestQueueUrl, greeting);
     await stand.queues.send(own, 'hf1.new.AAAA\n{"to":"worker"}');
-    const carrier = await stand.carrier(options, 'worker', own);
-    const told = await carrier.ask<object>({ kind: 'greet' });
+    const transport = await stand.transport(options, 'worker', own);
+    const told = await transport.ask<object>({ kind: 'greet' });
     assert.ok('policy' in told);
-    await carrier.close();
+    await transport.close();
   });
 });
 
@@ -170,13 +170,13 @@ test('M-14: who waits for many bells keeps nobody else from being answered', asy
     const bell = { kind: 'waitForBell', body: { waitMs: 20_000 } } as const;
     const text = stand.signed(bell, 'none', stand.queue('reply'));
     for (let nth = 0; nth < 130; nth += 1) await stand.queues.send(options.requestQueueUrl, text);
-    const carrier = await stand.carrier(options, 'stranger');
-    const told = await carrier.ask({ kind: 'greet', body: {} }).then(
+    const transport = await stand.transport(options, 'stranger');
+    const told = await transport.ask({ kind: 'greet', body: {} }).then(
       () => 'answered',
       ({ code }: { code: string }) => code,
     );
     assert.equal(told, 'answered');
-    await carrier.close();
+    await transport.close();
   });
 });
 

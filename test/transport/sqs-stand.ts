@@ -5,9 +5,9 @@ import { type FauxqsServer, startFauxqs } from 'fauxqs';
 import type { Forgery, Speaker } from '../../contract/index.ts';
 import type {
   Ask,
-  Carrier,
   ReplyEnvelope,
   RequestEnvelope,
+  Transport,
 } from '../../src/protocol/messages/envelope.ts';
 import {
   envelopeFromJson,
@@ -19,7 +19,7 @@ import {
 } from '../../src/protocol/messages/queued.ts';
 import { Signer } from '../../src/protocol/messages/signing.ts';
 import type { SqsOptions } from '../../src/server/serve.ts';
-import { sqsCarrier } from '../../src/worker/sqs-carrier.ts';
+import { sqsTransport } from '../../src/worker/sqs-transport.ts';
 
 const secret = (letter: string): string => letter.repeat(32);
 const KEYS = { new: secret('n'), old: secret('o') };
@@ -74,17 +74,17 @@ export class SqsStand {
     };
   }
 
-  carrier(
+  transport(
     { requestQueueUrl }: SqsOptions,
     as: Speaker = 'worker',
     replyQueueUrl: string = this.queue('reply'),
-  ): Promise<Carrier> {
+  ): Promise<Transport> {
     const signing = {
       worker: { keys: KEYS, current: 'new' },
       stranger: { keys: STRANGE, current: 'strange' },
       nobody: { keys: { new: secret('x') }, current: 'new' },
     };
-    return sqsCarrier({
+    return sqsTransport({
       ...{ client: this.client, requestQueueUrl, signing: signing[as] },
       replyQueueUrl,
       ...(as === 'nobody' ? { askMs: 100 } : {}),

@@ -18,7 +18,7 @@ registerTransportContract(
       options = stand.options();
       return { sqs: options };
     },
-    carrier: (_server, _key, as) => stand.carrier(options, as),
+    transport: (_server, _key, as) => stand.transport(options, as),
     twice: (_server, _key, ask) => stand.twice(options, ask),
     async deliver(_server, _key, envelope) {
       const replyTo = stand.queue('reply');

@@ -69,10 +69,10 @@ export interface Ask {
 
 /**
  * Its bell is absent where workers ask (`waitForBell`).
- * A carrier answers, or throws one of three: StoreUnavailable (known not to have been done), OutcomeUnknown
+ * A transport answers, or throws one of three: StoreUnavailable (known not to have been done), OutcomeUnknown
  * (it may have been), or a Fault with the code of the problem that the coordinator answered with.
  */
-export interface Carrier extends Partial<Bell> {
+export interface Transport extends Partial<Bell> {
   /** As people are told: `REST`, `gRPC`. */
   readonly name: string;
   /** It delivers some messages twice: what a second one did is nobody's answer. */

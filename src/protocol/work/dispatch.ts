@@ -6,12 +6,12 @@ import { nearestName, shown } from '../../support/options.ts';
 import {
   type Ask,
   answerIn,
-  type Carrier,
   envelopeOf,
   OLDEST_WORK_VERSION,
   type ReplyEnvelope,
   type RequestEnvelope,
   requestEnvelope,
+  type Transport,
   WORK_VERSION,
 } from '../messages/envelope.ts';
 import { isWorkKind, WORK_KINDS, type WorkKind, workMessage } from '../messages/work-messages.ts';
@@ -116,7 +116,7 @@ export interface InProcessParts {
   readonly stopping: AbortSignal;
 }
 
-export function inProcessCarrier(parts: InProcessParts): Carrier {
+export function inProcessTransport(parts: InProcessParts): Transport {
   const { coordinator, dispatch, admit, stopping } = parts;
   let asked = 0;
   return {

@@ -73,8 +73,8 @@ async function recordEnds(database: Database, limit: number): Promise<readonly E
     if (one !== undefined) ended.push(one);
     return ended.length >= limit;
   };
-  const carriers = [...(await overCarriers(database)), ...(await unknownCarriers(database))];
-  for (const id of carriers) {
+  const holders = [...(await endedHolders(database)), ...(await unknownHolders(database))];
+  for (const id of holders) {
     const keys = await connection.names<LeaseKey>(connection.keys.carriedBy(id), { limit });
     for (const key of keys) if (await record(key)) return ended;
     if (keys.length < limit) await forgetEnding(database, id);
@@ -99,7 +99,7 @@ async function recordEnd(database: Database, key: LeaseKey): Promise<EndedTerm |
 }
 
 /** Lists ended sessions, and live ones with an ended ancestor, that may carry leases. */
-async function overCarriers(database: Database): Promise<readonly SessionId[]> {
+async function endedHolders(database: Database): Promise<readonly SessionId[]> {
   return database.read(async (tx) => {
     const { keys } = tx;
     const live = await liveSessions(tx);
@@ -114,7 +114,7 @@ async function overCarriers(database: Database): Promise<readonly SessionId[]> {
 const LOOKED_THROUGH = 500;
 
 /** Lists unknown sessions that carry leases (E-5). */
-async function unknownCarriers(database: Database): Promise<readonly SessionId[]> {
+async function unknownHolders(database: Database): Promise<readonly SessionId[]> {
   return database.read(async (tx) => {
     const { keys } = tx;
     const { allCarried } = keys;
@@ -123,14 +123,14 @@ async function unknownCarriers(database: Database): Promise<readonly SessionId[]
     const { kvs } = await tx.list(allCarried, page);
     database.lookedThrough = kvs.length < LOOKED_THROUGH ? undefined : kvs.at(-1)?.key;
     const sessionIn = (key: string) => key.slice(allCarried.length).split('/')[0] as SessionId;
-    const carriers = [...new Set(kvs.map(({ key }) => sessionIn(key)))];
+    const holders = [...new Set(kvs.map(({ key }) => sessionIn(key)))];
     // Fetches all keys at once; most of them exist.
     await tx.load(
-      carriers.map((id) => keys.live(id)),
+      holders.map((id) => keys.live(id)),
       'seen',
     );
     const unknown: SessionId[] = [];
-    for (const id of carriers) {
+    for (const id of holders) {
       if ((await loadChain(tx, id, 'seen')).length === 0) unknown.push(id);
     }
     return unknown;

@@ -6,7 +6,7 @@ import { openServer } from '../../../src/server/serve.ts';
 import { openMemoryStore } from '../../../src/store/sqlite/open-memory.ts';
 import { openWorker } from '../../../src/worker/open-worker.ts';
 import type { Options } from './argument.ts';
-import { CARRIERS, PUSH, SQS } from './of-carriers.ts';
+import { PUSH, SQS, TRANSPORTS } from './of-transports.ts';
 import { ANY_TEXT, FUNCTION, NONE, NUMBER, optional, TEXT } from './wrong-values.ts';
 
 const idle = pipeline({ name: 'idle', run: () => 1 });
@@ -18,7 +18,7 @@ const SERVER = { store: openMemoryStore(), port: 0, tends: false };
 
 /** Of a coordinator and of those who call it. */
 export const OPTIONS_OF_COORDINATORS: readonly Options<void>[] = [
-  ...CARRIERS,
+  ...TRANSPORTS,
   {
     of: 'openServer',
     with: SERVER,
@@ -152,7 +152,7 @@ export const OPTIONS_OF_COORDINATORS: readonly Options<void>[] = [
     fits: NONE,
     names: {
       url: NONE,
-      carrier: optional(NONE),
+      transport: optional(NONE),
       key: optional(TEXT),
       project: optional(TEXT),
       connectMs: optional(NUMBER),

@@ -70,10 +70,10 @@ function hasRecordedNothing(): string {
 }
 
 /** The session id after which a claim begins to look. */
-const FIRST_CARRIER = `(lpad(to_hex(floor(coalesce($7::float8, 0) * 4294967296)::bigint), 8, '0') || '-0000-0000-0000-000000000000')::uuid`;
+const FIRST_HOLDER = `(lpad(to_hex(floor(coalesce($7::float8, 0) * 4294967296)::bigint), 8, '0') || '-0000-0000-0000-000000000000')::uuid`;
 
 /** Finds the next session that runs an execution, within `$6` if the caller named a project. */
-function nextCarrier(after?: string): string {
+function nextHolder(after?: string): string {
   const beyond = after === undefined ? '' : `and e.session_id > ${after}`;
   const first = (within: string): string =>
     `(select e.session_id from hf.execution e where e.status = 1 ${within} ${beyond} order by e.session_id limit 1)`;
@@ -115,7 +115,7 @@ function seenIn(most: string, scope: Scope): string {
 }
 
 /**
- * The chain of carrier `c`, one row per session on its path. The columns of an unknown session are
+ * The chain of session `c`, one row per session on its path. The columns of an unknown session are
  * null.
  */
 const CHAIN = `hf.session h cross join lateral unnest(h.path) as p(id) left join hf.session a on ${lookedUp('a.id', 'p.id')} where h.id = c.id`;
@@ -205,27 +205,27 @@ const spotsOf = (scope: Scope): string => `
        and ${SAME_SERVER} -- guard: server
   ),
   above as (
-    select ${nextCarrier(FIRST_CARRIER)} as id, 1 as nth
+    select ${nextHolder(FIRST_HOLDER)} as id, 1 as nth
      where $10::json is null
     union all
-    select ${nextCarrier('c.id')}, c.nth + 1
+    select ${nextHolder('c.id')}, c.nth + 1
       from above c
      where c.id is not null
        and c.nth < ${CLAIM_LOOKS.sessions}
   ),
   below as (
-    select ${nextCarrier()} as id, (select max(a.nth) from above a) as nth
+    select ${nextHolder()} as id, (select max(a.nth) from above a) as nth
      where $10::json is null
     union all
-    select ${nextCarrier('c.id')}, c.nth + 1
+    select ${nextHolder('c.id')}, c.nth + 1
       from below c
-     where c.id <= ${FIRST_CARRIER}
+     where c.id <= ${FIRST_HOLDER}
        and c.nth < ${CLAIM_LOOKS.sessions}
   ),
   carrier as materialized (
     select a.id from above a where a.id is not null
     union all
-    select b.id from below b where b.id <= ${FIRST_CARRIER}
+    select b.id from below b where b.id <= ${FIRST_HOLDER}
   ),
   dead as materialized (
     select c.id, least(h.ended_at, h.beat_at + h.ttl_ms / ${BEATS_PER_TTL}) as silent_at

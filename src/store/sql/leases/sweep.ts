@@ -146,7 +146,7 @@ function* count(text: Sql, values: object): Script<number> {
  * Finds the sessions that carry terms by stepping through the index. The cost depends on the number
  * of these sessions, not of terms. The last row is null.
  */
-const CARRIERS = `
+const HOLDING_SESSIONS = `
   carrier (id) as (
     select min(session_id) from lease where ended_at is null
     union all
@@ -158,7 +158,7 @@ const CARRIERS = `
 // ended or is unknown (E-5). Each part uses an index and does not visit terms that continue.
 const IMPLIED = dialects({
   sqlite: `
-  with recursive ${CARRIERS}
+  with recursive ${HOLDING_SESSIONS}
   select key from lease indexed by lease_drain where ended_at is null and drain_deadline_at <= hf_now()
   union
   select key from lease indexed by lease_tenure where ended_at is null and hard_deadline_at <= hf_now()
@@ -331,7 +331,7 @@ export function* deleteRetired(limit: number, { retentionMs }: LeasePolicy): Scr
 // A session stays while it or a descendant lives, or carries a term without a recorded end.
 const DELETE_SESSIONS = dialects({
   sqlite: `
-  with recursive ${CARRIERS}
+  with recursive ${HOLDING_SESSIONS}
   delete from session
    where id in (
            select id

@@ -19,7 +19,7 @@ import { loadChain } from '../load-view.ts';
 import type { Transaction } from '../transaction.ts';
 import { lastSeqOf } from './owner.ts';
 
-const NEXT_CARRIER = positional(
+const NEXT_HOLDER = positional(
   'after',
   `
   select session_id
@@ -30,7 +30,7 @@ const NEXT_CARRIER = positional(
    limit 1`,
 );
 
-const NEXT_CARRIER_OF_PROJECT = positional(
+const NEXT_HOLDER_OF_PROJECT = positional(
   'project after',
   `
   select session_id
@@ -108,7 +108,7 @@ export function runningSessions(tx: Transaction, range: Range): RunningSessions 
   const dead: SessionId[] = [];
   let isOverdue = false;
   let looks = 0;
-  for (const id of carriers(tx, range)) {
+  for (const id of holders(tx, range)) {
     looks += 1;
     if (!tx.isOpen(id)) dead.push(id);
     else isOverdue ||= tx.arrays(IS_OVERDUE).get(id, tx.now) !== undefined;
@@ -117,7 +117,7 @@ export function runningSessions(tx: Transaction, range: Range): RunningSessions 
 }
 
 /** Yields the sessions after a random id, then those before it. */
-function* carriers(tx: Transaction, { project, dice = 0 }: Range): Generator<SessionId> {
+function* holders(tx: Transaction, { project, dice = 0 }: Range): Generator<SessionId> {
   const first = Math.floor(dice * 2 ** 32)
     .toString(16)
     .padStart(8, '0');
@@ -127,9 +127,9 @@ function* carriers(tx: Transaction, { project, dice = 0 }: Range): Generator<Ses
     ['', first],
   ] as const) {
     for (
-      let id = nextCarrier(tx, project, after);
+      let id = nextHolder(tx, project, after);
       id !== undefined;
-      id = nextCarrier(tx, project, id)
+      id = nextHolder(tx, project, id)
     ) {
       looks += 1;
       if (looks > CLAIM_LOOKS.sessions || (upTo !== undefined && id > upTo)) return;
@@ -138,15 +138,15 @@ function* carriers(tx: Transaction, { project, dice = 0 }: Range): Generator<Ses
   }
 }
 
-function nextCarrier(
+function nextHolder(
   tx: Transaction,
   project: string | undefined,
   after: string,
 ): SessionId | undefined {
   const found =
     project === undefined
-      ? tx.arrays<readonly [SessionId]>(NEXT_CARRIER).get(after)
-      : tx.arrays<readonly [SessionId]>(NEXT_CARRIER_OF_PROJECT).get(project, after);
+      ? tx.arrays<readonly [SessionId]>(NEXT_HOLDER).get(after)
+      : tx.arrays<readonly [SessionId]>(NEXT_HOLDER_OF_PROJECT).get(project, after);
   return found?.[0];
 }
 

@@ -1,4 +1,4 @@
-// `grpcCarrier`: the worker protocol over gRPC. It uses one stream and reopens it when it breaks.
+// `grpcTransport`: the worker protocol over gRPC. It uses one stream and reopens it when it breaks.
 // If a proxy blocks streams, it can send message by message.
 
 import type { Client, ClientDuplexStream, Metadata, ServiceError } from '@grpc/grpc-js';
@@ -6,9 +6,9 @@ import {
   ASK_MS,
   type Ask,
   answerIn,
-  type Carrier,
   envelopeOf,
   type ReplyEnvelope,
+  type Transport,
 } from '../protocol/messages/envelope.ts';
 import { type Frame, WORK_SERVICE } from '../protocol/messages/grpc-service.ts';
 import { systemClock } from '../support/clock.ts';
@@ -20,7 +20,7 @@ import { lost, Pending } from './pending.ts';
 
 type Driver = typeof import('@grpc/grpc-js');
 
-export interface GrpcCarrierOptions {
+export interface GrpcTransportOptions {
   /** Host and port of a coordinator's gRPC, such as 127.0.0.1:7435. */
   readonly address: string;
   /** With role `work`. */
@@ -35,7 +35,7 @@ export interface GrpcCarrierOptions {
   readonly bytesMax?: number;
 }
 
-const NAMES: readonly (keyof GrpcCarrierOptions)[] = [
+const NAMES: readonly (keyof GrpcTransportOptions)[] = [
   ...(['address', 'key', 'project', 'mode', 'ca', 'bytesMax'] as const),
 ];
 const TEXT_MAX = 1_024;
@@ -43,7 +43,7 @@ const PEM_MAX = 2 ** 20;
 const BYTES_MAX = 32 * 1024 * 1024;
 const REOPEN_MS = 500;
 
-export async function grpcCarrier(given: GrpcCarrierOptions): Promise<Carrier> {
+export async function grpcTransport(given: GrpcTransportOptions): Promise<Transport> {
   const options = checked(given);
   const driver = await loadDriver();
   const { address, ca, bytesMax = BYTES_MAX } = options;
@@ -67,7 +67,7 @@ interface Parts {
   readonly address: string;
 }
 
-function unary({ driver, client, metadata, bytesMax }: Parts): Carrier {
+function unary({ driver, client, metadata, bytesMax }: Parts): Transport {
   const { path, requestSerialize, responseDeserialize } = WORK_SERVICE.Ask;
   return {
     name: 'gRPC, unary',
@@ -99,7 +99,7 @@ function unary({ driver, client, metadata, bytesMax }: Parts): Carrier {
 
 type Stream = ClientDuplexStream<object, Frame>;
 
-class Conversation implements Carrier {
+class Conversation implements Transport {
   readonly name = 'gRPC';
   readonly #parts: Parts;
   readonly #pending: Pending = new Pending(systemTimers);
@@ -128,12 +128,12 @@ class Conversation implements Carrier {
     this.#isClosed = true;
     this.#cancelReopen?.();
     this.#stream?.end();
-    this.#pending.loseAll('the carrier was closed');
+    this.#pending.loseAll('the transport was closed');
     this.#parts.client.close();
   }
 
   #open(): Stream {
-    if (this.#isClosed) throw new StoreUnavailable('This carrier is closed. Open another one.');
+    if (this.#isClosed) throw new StoreUnavailable('This transport is closed. Open another one.');
     if (this.#stream !== undefined) return this.#stream;
     const { path, requestSerialize, responseDeserialize } = WORK_SERVICE.Converse;
     const { client, metadata } = this.#parts;
@@ -183,7 +183,7 @@ function sized(ask: Ask, id: string, bytesMax: number): object {
   if (size <= bytesMax) return envelope;
   throw new Fault(
     'payload-too-large',
-    `${ask.kind} has ${size} bytes; this carrier takes ${bytesMax} (bytesMax). Store less in one step, or let large values go by reference.`,
+    `${ask.kind} has ${size} bytes; this transport takes ${bytesMax} (bytesMax). Store less in one step, or let large values go by reference.`,
   );
 }
 
@@ -195,30 +195,30 @@ function faultFrom(driver: Driver, ask: Ask, error: ServiceError): Fault {
   return new StoreUnavailable(`${ask.kind} was not sent: ${error.details}`, { cause: error });
 }
 
-function metadataOf(driver: Driver, { key, project }: GrpcCarrierOptions): Metadata {
+function metadataOf(driver: Driver, { key, project }: GrpcTransportOptions): Metadata {
   const metadata = new driver.Metadata();
   if (key !== undefined) metadata.set('authorization', `Bearer ${key}`);
   if (project !== undefined) metadata.set('holdfast-project', project);
   return metadata;
 }
 
-function checked(given: GrpcCarrierOptions): GrpcCarrierOptions {
-  const options = readOptions('grpcCarrier', given, NAMES);
+function checked(given: GrpcTransportOptions): GrpcTransportOptions {
+  const options = readOptions('grpcTransport', given, NAMES);
   const { address, key, project, mode, ca, bytesMax } = options;
-  boundedText('grpcCarrier: address', address, TEXT_MAX);
+  boundedText('grpcTransport: address', address, TEXT_MAX);
   if (!/^[^\s/]+:\d{1,5}$/.test(address)) {
     throw new InvalidInput(
-      `grpcCarrier: address must be host:port, such as 127.0.0.1:7435; got ${shown(address)}.`,
+      `grpcTransport: address must be host:port, such as 127.0.0.1:7435; got ${shown(address)}.`,
     );
   }
-  if (key !== undefined) boundedText('grpcCarrier: key', key, TEXT_MAX);
-  if (project !== undefined) boundedText('grpcCarrier: project', project, TEXT_MAX);
-  if (ca !== undefined) boundedText('grpcCarrier: ca', ca, PEM_MAX);
+  if (key !== undefined) boundedText('grpcTransport: key', key, TEXT_MAX);
+  if (project !== undefined) boundedText('grpcTransport: project', project, TEXT_MAX);
+  if (ca !== undefined) boundedText('grpcTransport: ca', ca, PEM_MAX);
   if (bytesMax !== undefined) {
-    wholeNumber('grpcCarrier: bytesMax', bytesMax, { min: 1_024, max: 2 ** 30 });
+    wholeNumber('grpcTransport: bytesMax', bytesMax, { min: 1_024, max: 2 ** 30 });
   }
   if (mode === undefined || mode === 'stream' || mode === 'unary') return options;
-  throw new InvalidInput(`grpcCarrier: mode must be "stream" or "unary"; got ${shown(mode)}.`);
+  throw new InvalidInput(`grpcTransport: mode must be "stream" or "unary"; got ${shown(mode)}.`);
 }
 
 async function loadDriver(): Promise<Driver> {

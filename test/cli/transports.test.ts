@@ -10,7 +10,7 @@ import { HoldfastClient } from '../../src/client/client.ts';
 import { pipeline } from '../../src/index.ts';
 import { configFrom, fileSource, flagSources } from '../../src/server/config.ts';
 import { openWorker } from '../../src/worker/open-worker.ts';
-import { sqsCarrier } from '../../src/worker/sqs-carrier.ts';
+import { sqsTransport } from '../../src/worker/sqs-transport.ts';
 import { mounted, SIGNING } from '../transport/push-stand.ts';
 import { SqsStand } from '../transport/sqs-stand.ts';
 import { holdfast, inFolder, startHoldfast } from './spawned.ts';
@@ -45,11 +45,11 @@ test('serve: workers are heard over queues, and endpoints are called, as the con
       const flags = ['--push-hosts', 'shop.example, 127.0.0.1', '--push-private-addresses', 'true'];
       const words = ['serve', '--port', '0', '--auth', 'off', ...flags];
       const url = await own(startHoldfast(words, { cwd, env })).url();
-      const carrier = await sqsCarrier({
+      const transport = await sqsTransport({
         ...{ client: stand.client, requestQueueUrl, replyQueueUrl: stand.queue('reply') },
         signing: { keys: { k1: SECRET }, current: 'k1' },
       });
-      await using _worker = await openWorker({ carrier, pipelines: [queued] });
+      await using _worker = await openWorker({ transport, pipelines: [queued] });
       const { executions } = new HoldfastClient({ url });
       const results = await Promise.all(
         ['queued', 'pushed'].map(async (name) => {

@@ -1,14 +1,14 @@
 // The worker protocol over HTTP: each message is a request to its route, and one request stays open
 // for wakeups.
 
-import { ASK_MS, type Ask, type Carrier } from '../protocol/messages/envelope.ts';
+import { ASK_MS, type Ask, type Transport } from '../protocol/messages/envelope.ts';
 import { faultOf } from '../protocol/messages/problem.ts';
 import { workMessage } from '../protocol/messages/work-messages.ts';
 import { type Fault, OutcomeUnknown, StoreUnavailable } from '../support/fault.ts';
 import { isUnsent, noAnswerText } from '../support/no-answer.ts';
 import type { Timers } from '../support/timer.ts';
 
-export interface HttpCarrierOptions {
+export interface HttpTransportOptions {
   /** One coordinator, or several on the same store, such as http://127.0.0.1:7433. */
   readonly url: string | readonly string[];
   readonly key?: string;
@@ -62,15 +62,15 @@ function queryOf(values: ReadonlyMap<string, unknown>): string {
   return query.size === 0 ? '' : `?${query}`;
 }
 
-export function httpCarrier(options: HttpCarrierOptions): Carrier {
-  return new HttpCarrier(options);
+export function httpTransport(options: HttpTransportOptions): Transport {
+  return new HttpTransport(options);
 }
 
 /**
  * Each request has a time limit. A failure becomes one of the faults that stores throw, so callers treat an absent
  * coordinator like an absent store.
  */
-class HttpCarrier implements Carrier {
+class HttpTransport implements Transport {
   readonly name = 'REST';
   readonly #bases: readonly string[];
   /** The index of the coordinator that answered last. */
@@ -80,7 +80,7 @@ class HttpCarrier implements Carrier {
   /** The requests in progress, and the coordinator of each. */
   readonly #underWay: Map<AbortController, string> = new Map();
 
-  constructor({ url, key, project, timers }: HttpCarrierOptions) {
+  constructor({ url, key, project, timers }: HttpTransportOptions) {
     const urls = typeof url === 'string' ? [url] : url;
     this.#bases = urls.map((each) => each.replace(/\/+$/, ''));
     this.#headers = {

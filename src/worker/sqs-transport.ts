@@ -1,13 +1,13 @@
-// `sqsCarrier`: the worker protocol over SQS. Requests go to the coordinators' queue. Replies come
+// `sqsTransport`: the worker protocol over SQS. Requests go to the coordinators' queue. Replies come
 // to this worker's queue and are matched by id. Both are signed, because write access to a queue is
 // not the right to work.
 
 import {
   ASK_MS,
   type Ask,
-  type Carrier,
   envelopeOf,
   type ReplyEnvelope,
+  type Transport,
 } from '../protocol/messages/envelope.ts';
 import {
   envelopeFromJson,
@@ -28,7 +28,7 @@ import { systemRandom } from '../support/random.ts';
 import { systemTimers } from '../support/timer.ts';
 import { Pending } from './pending.ts';
 
-export interface SqsCarrierOptions {
+export interface SqsTransportOptions {
   /** A client of @aws-sdk/client-sqs, with your region and credentials. Destroy it yourself. */
   readonly client: SqsClient;
   readonly requestQueueUrl: string;
@@ -42,7 +42,7 @@ export interface SqsCarrierOptions {
   readonly askMs?: number;
 }
 
-const NAMES: readonly (keyof SqsCarrierOptions)[] = [
+const NAMES: readonly (keyof SqsTransportOptions)[] = [
   ...(['client', 'requestQueueUrl', 'replyQueueUrl', 'signing', 'writesGoodMs', 'askMs'] as const),
 ];
 const URL_MAX = 2_048;
@@ -51,28 +51,28 @@ const HELD_MS = 20_000;
 const VISIBLE_MS = 30_000;
 const PAUSE_MS = 1_000;
 
-export async function sqsCarrier(given: SqsCarrierOptions): Promise<Carrier> {
-  const options = readOptions('sqsCarrier', given, NAMES);
-  requireMethods('sqsCarrier: client', options.client, ['send']);
-  boundedText('sqsCarrier: requestQueueUrl', options.requestQueueUrl, URL_MAX);
-  boundedText('sqsCarrier: replyQueueUrl', options.replyQueueUrl, URL_MAX);
+export async function sqsTransport(given: SqsTransportOptions): Promise<Transport> {
+  const options = readOptions('sqsTransport', given, NAMES);
+  requireMethods('sqsTransport: client', options.client, ['send']);
+  boundedText('sqsTransport: requestQueueUrl', options.requestQueueUrl, URL_MAX);
+  boundedText('sqsTransport: replyQueueUrl', options.replyQueueUrl, URL_MAX);
   const { writesGoodMs = HOUR_MS, askMs = ASK_MS } = options;
-  wholeNumber('sqsCarrier: writesGoodMs', writesGoodMs, { min: 1_000, max: 14 * 24 * HOUR_MS });
-  wholeNumber('sqsCarrier: askMs', askMs, { min: 1, max: HOUR_MS });
-  const signer = new Signer('sqsCarrier: signing', options.signing);
-  return new SqsCarrier(await sqsQueues(options.client), signer, {
+  wholeNumber('sqsTransport: writesGoodMs', writesGoodMs, { min: 1_000, max: 14 * 24 * HOUR_MS });
+  wholeNumber('sqsTransport: askMs', askMs, { min: 1, max: HOUR_MS });
+  const signer = new Signer('sqsTransport: signing', options.signing);
+  return new SqsTransport(await sqsQueues(options.client), signer, {
     ...options,
     writesGoodMs,
     askMs,
   });
 }
 
-class SqsCarrier implements Carrier {
+class SqsTransport implements Transport {
   readonly name = 'SQS';
   readonly doubles = true;
   readonly #queues: Queues;
   readonly #signer: Signer;
-  readonly #options: Required<SqsCarrierOptions>;
+  readonly #options: Required<SqsTransportOptions>;
   readonly #pending: Pending = new Pending(systemTimers);
   readonly #listeners: Set<() => void> = new Set();
   readonly #stop: AbortController = new AbortController();
@@ -81,7 +81,7 @@ class SqsCarrier implements Carrier {
   readonly #reading: Promise<void>;
   #asked = 0;
 
-  constructor(queues: Queues, signer: Signer, options: Required<SqsCarrierOptions>) {
+  constructor(queues: Queues, signer: Signer, options: Required<SqsTransportOptions>) {
     this.#queues = queues;
     this.#signer = signer;
     this.#options = options;
@@ -109,7 +109,7 @@ class SqsCarrier implements Carrier {
   async close(): Promise<void> {
     this.#stop.abort();
     this.#listeners.clear();
-    this.#pending.loseAll('the carrier was closed');
+    this.#pending.loseAll('the transport was closed');
     await this.#reading;
   }
 

@@ -1,16 +1,16 @@
 // A transport that misbehaves on request, in front of a real one. It loses messages or replies,
 // delivers some twice, and holds some back until others have overtaken them.
 
-import type { Ask, Carrier } from '../protocol/messages/envelope.ts';
+import type { Ask, Transport } from '../protocol/messages/envelope.ts';
 import type { WorkKind } from '../protocol/messages/work-messages.ts';
 import { OutcomeUnknown } from '../support/fault.ts';
 
 /** `lost`: it never arrives. `reply-lost`: it is done, and nobody hears. `doubled`: done twice. `held`: later. */
-export type CarrierFault = 'lost' | 'reply-lost' | 'doubled' | 'held';
+export type TransportFault = 'lost' | 'reply-lost' | 'doubled' | 'held';
 
-export interface FaultyCarrier extends Carrier {
+export interface FaultyTransport extends Transport {
   /** What happens to the next message of this kind; several are kept in order. */
-  next(kind: WorkKind, fault: CarrierFault): void;
+  next(kind: WorkKind, fault: TransportFault): void;
   /** Lets everything that is held back go, newest first. */
   release(): void;
   /** How many faults have happened. */
@@ -18,33 +18,33 @@ export interface FaultyCarrier extends Carrier {
 }
 
 /** `plan` says what happens to the nth message, unless it was said by `next`. */
-export function faultyCarrier(
-  carrier: Carrier,
-  plan: (nth: number, kind: WorkKind) => CarrierFault | undefined = () => undefined,
-): FaultyCarrier {
-  const planned = new Map<WorkKind, CarrierFault[]>();
+export function faultyTransport(
+  transport: Transport,
+  plan: (nth: number, kind: WorkKind) => TransportFault | undefined = () => undefined,
+): FaultyTransport {
+  const planned = new Map<WorkKind, TransportFault[]>();
   const held: (() => void)[] = [];
   let nth = 0;
   let faults = 0;
-  const { onRing } = carrier;
+  const { onRing } = transport;
   const send = async <Answer>(ask: Ask): Promise<Answer> => {
     nth += 1;
     const fault = planned.get(ask.kind)?.shift() ?? plan(nth, ask.kind);
-    if (fault === undefined) return carrier.ask<Answer>(ask);
+    if (fault === undefined) return transport.ask<Answer>(ask);
     faults += 1;
     if (fault === 'lost') throw new OutcomeUnknown(`${ask.kind} was lost on the way.`);
     if (fault === 'held') await new Promise<void>((resolve) => held.unshift(resolve));
-    const answer = await carrier.ask<Answer>(ask);
-    if (fault === 'doubled') return carrier.ask<Answer>(ask);
+    const answer = await transport.ask<Answer>(ask);
+    if (fault === 'doubled') return transport.ask<Answer>(ask);
     if (fault === 'reply-lost') throw new OutcomeUnknown(`The reply to ${ask.kind} was lost.`);
     return answer;
   };
   return {
-    name: `${carrier.name}, misbehaving`,
+    name: `${transport.name}, misbehaving`,
     doubles: true,
     ask: send,
-    ...(onRing === undefined ? {} : { onRing: (listener) => onRing.call(carrier, listener) }),
-    close: () => carrier.close(),
+    ...(onRing === undefined ? {} : { onRing: (listener) => onRing.call(transport, listener) }),
+    close: () => transport.close(),
     next(kind, fault) {
       planned.set(kind, [...(planned.get(kind) ?? []), fault]);
     },

@@ -1,15 +1,15 @@
-// Every carrier of the worker protocol, to one coordinator; and an endpoint that is called, whose answers are large.
+// Every transport of the worker protocol to one coordinator, and a push endpoint whose answers are large.
 
 import { randomUUID } from 'node:crypto';
 import { CallDesk } from '../../../contract/index.ts';
-import type { Carrier } from '../../../src/protocol/messages/envelope.ts';
+import type { Transport } from '../../../src/protocol/messages/envelope.ts';
 import {
   type PushCommand,
   type PushResult,
   pushResult,
 } from '../../../src/protocol/messages/push.ts';
 import { Signer } from '../../../src/protocol/messages/signing.ts';
-import { grpcCarrier } from '../../../src/worker/grpc-carrier.ts';
+import { grpcTransport } from '../../../src/worker/grpc-transport.ts';
 import { ALLOW, type Mounted, mounted, SIGNING } from '../../transport/push-stand.ts';
 import { SqsStand } from '../../transport/sqs-stand.ts';
 import { type Given, TestCoordinator } from '../coordinator.ts';
@@ -19,13 +19,13 @@ import type { Rich } from './requests.ts';
 const MIB = 1024 * 1024;
 
 /** By folder of src/protocol. Workers over `rest` send the requests of its routes; `push` sends its own messages. */
-export const CARRIERS = {
-  work: ({ coordinator, key }) => coordinator.server.carrier({ key }),
+export const TRANSPORTS = {
+  work: ({ coordinator, key }) => coordinator.server.transport({ key }),
   grpc: ({ coordinator, key }) =>
-    grpcCarrier({ address: coordinator.server.grpcAddress ?? '', key, bytesMax: 32 * MIB }),
-  sqs: ({ sqs, options }) => sqs.carrier(options),
+    grpcTransport({ address: coordinator.server.grpcAddress ?? '', key, bytesMax: 32 * MIB }),
+  sqs: ({ sqs, options }) => sqs.transport(options),
 } satisfies Readonly<
-  Record<string, (stand: Stand & { key: string }) => Carrier | Promise<Carrier>>
+  Record<string, (stand: Stand & { key: string }) => Transport | Promise<Transport>>
 >;
 
 interface Stand {
@@ -48,16 +48,16 @@ export async function openStand(given: Given): Promise<Stand & AsyncDisposable> 
 }
 
 /** With a session of its own: sessions belong to the key that opened them. */
-export async function carrierTo(
+export async function transportTo(
   stand: Stand,
-  name: keyof typeof CARRIERS,
+  name: keyof typeof TRANSPORTS,
   rich: Rich,
-): Promise<{ readonly carrier: Carrier; readonly rich: Rich }> {
-  const carrier = await CARRIERS[name]({ ...stand, key: rich.key });
+): Promise<{ readonly transport: Transport; readonly rich: Rich }> {
+  const transport = await TRANSPORTS[name]({ ...stand, key: rich.key });
   const session = randomUUID();
   const body = { id: session, owner: 'rich', ttlMs: 600_000, graceMs: 1_000 };
-  await carrier.ask({ kind: 'openSession', body });
-  return { carrier, rich: { ...rich, session } };
+  await transport.ask({ kind: 'openSession', body });
+  return { transport, rich: { ...rich, session } };
 }
 
 /** The messages of `push`: what it is answered with. */

@@ -2,27 +2,27 @@
 
 import type { Role } from '../features/access/model.ts';
 import { type GrpcServer, serveGrpc } from '../protocol/grpc/serve-grpc.ts';
-import type { Carrier } from '../protocol/messages/envelope.ts';
+import type { Transport } from '../protocol/messages/envelope.ts';
 import { sqsQueues } from '../protocol/messages/queued.ts';
 import { pushSettingsOf, sharedKeysWarning } from '../protocol/push/push-options.ts';
 import { Pusher } from '../protocol/push/pusher.ts';
 import type { Caller, Coordinator } from '../protocol/rest/route.ts';
 import { SqsServer } from '../protocol/sqs/serve-sqs.ts';
 import { signingKeys } from '../protocol/sqs/sqs-options.ts';
-import { type Dispatch, dispatchOf, inProcessCarrier } from '../protocol/work/dispatch.ts';
+import { type Dispatch, dispatchOf, inProcessTransport } from '../protocol/work/dispatch.ts';
 import { boundedText, readOptions } from '../support/options.ts';
 import type { Entrance } from './admission.ts';
 import type { Gate, Knock } from './gate.ts';
 import type { ServerLog, ServerOptions } from './server-options.ts';
 
-export interface CarrierOptions {
+export interface TransportOptions {
   /** With role `work`. Nothing where authentication is off. */
   readonly key?: string;
   /** For keys of all projects, and where authentication is off. */
   readonly project?: string;
 }
 
-export interface CarrierParts extends Entrance {
+export interface TransportParts extends Entrance {
   readonly coordinator: Coordinator;
   readonly log: ServerLog;
   readonly stopping: AbortSignal;
@@ -30,17 +30,17 @@ export interface CarrierParts extends Entrance {
 
 const WORD_BYTES_MAX = 256;
 
-export function carrierOf(parts: CarrierParts, given: CarrierOptions = {}): Carrier {
-  const { key, project } = readOptions('carrier', given, ['key', 'project']);
-  if (key !== undefined) boundedText('carrier: key', key, WORD_BYTES_MAX);
-  if (project !== undefined) boundedText('carrier: project', project, WORD_BYTES_MAX);
+export function transportOf(parts: TransportParts, given: TransportOptions = {}): Transport {
+  const { key, project } = readOptions('transport', given, ['key', 'project']);
+  if (key !== undefined) boundedText('transport: key', key, WORD_BYTES_MAX);
+  if (project !== undefined) boundedText('transport: project', project, WORD_BYTES_MAX);
   const knock = { authorization: key === undefined ? undefined : `Bearer ${key}`, project };
   const { coordinator, stopping } = parts;
   const admit = (): Promise<Caller> => admitWorker(parts.gate, knock);
-  return inProcessCarrier({ coordinator, dispatch: dispatchFor(parts), admit, stopping });
+  return inProcessTransport({ coordinator, dispatch: dispatchFor(parts), admit, stopping });
 }
 
-export function dispatchFor({ coordinator, log }: CarrierParts): Dispatch {
+export function dispatchFor({ coordinator, log }: TransportParts): Dispatch {
   return dispatchOf({ coordinator, onFault: (code, error) => log.fault(code, error) });
 }
 
@@ -55,7 +55,7 @@ const LOOPBACK = '127.0.0.1';
 
 /** Undefined if gRPC is not configured. */
 async function openGrpc(
-  parts: CarrierParts,
+  parts: TransportParts,
   { grpc, tls }: ServerOptions,
 ): Promise<GrpcServer | undefined> {
   if (grpc === undefined) return undefined;
@@ -78,7 +78,7 @@ const VISIBLE_MS = 30_000;
 
 /** Undefined if SQS is not configured. */
 async function openSqs(
-  parts: CarrierParts,
+  parts: TransportParts,
   { sqs }: ServerOptions,
 ): Promise<SqsServer | undefined> {
   if (sqs === undefined) return undefined;
@@ -104,7 +104,7 @@ async function openSqs(
   });
 }
 
-function openPushers(parts: CarrierParts, { push }: ServerOptions): readonly Pusher[] {
+function openPushers(parts: TransportParts, { push }: ServerOptions): readonly Pusher[] {
   if (push === undefined) return [];
   const { coordinator, stopping, log, limits } = parts;
   const settings = pushSettingsOf(push);
@@ -118,8 +118,8 @@ function openPushers(parts: CarrierParts, { push }: ServerOptions): readonly Pus
 }
 
 /** Opens all configured transports besides HTTP. */
-export async function openCarriers(
-  parts: CarrierParts,
+export async function openTransports(
+  parts: TransportParts,
   options: ServerOptions,
 ): Promise<{ readonly grpc: GrpcServer | undefined; close(): Promise<void> }> {
   const grpc = await openGrpc(parts, options);

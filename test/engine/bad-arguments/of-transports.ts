@@ -1,9 +1,9 @@
 // Every argument of what workers reach their coordinator by, or are called with.
 
 import { pipeline } from '../../../src/engine/pipeline.ts';
-import { grpcCarrier } from '../../../src/worker/grpc-carrier.ts';
+import { grpcTransport } from '../../../src/worker/grpc-transport.ts';
 import { pushHandler } from '../../../src/worker/push-handler.ts';
-import { sqsCarrier } from '../../../src/worker/sqs-carrier.ts';
+import { sqsTransport } from '../../../src/worker/sqs-transport.ts';
 import type { Options } from './argument.ts';
 import { NONE, NUMBER, optional, TEXT } from './wrong-values.ts';
 
@@ -25,9 +25,9 @@ export const PUSH = {
   allow: { hosts: ['x.example'] },
 };
 
-export const CARRIERS: readonly Options<void>[] = [
+export const TRANSPORTS: readonly Options<void>[] = [
   {
-    of: 'grpcCarrier',
+    of: 'grpcTransport',
     with: { address: '127.0.0.1:1' },
     fits: NONE,
     names: {
@@ -38,10 +38,10 @@ export const CARRIERS: readonly Options<void>[] = [
       ca: optional(TEXT),
       bytesMax: optional(NONE),
     },
-    call: (_, options) => grpcCarrier(options as never),
+    call: (_, options) => grpcTransport(options as never),
   },
   {
-    of: 'sqsCarrier',
+    of: 'sqsTransport',
     with: { ...QUEUE, replyQueueUrl: 'x', signing: { keys: { a: SECRET }, current: 'a' } },
     fits: NONE,
     names: {
@@ -52,7 +52,7 @@ export const CARRIERS: readonly Options<void>[] = [
       writesGoodMs: optional(NONE),
       askMs: optional(NUMBER),
     },
-    call: (_, options) => sqsCarrier(options as never).then((carrier) => carrier.close()),
+    call: (_, options) => sqsTransport(options as never).then((transport) => transport.close()),
   },
   {
     of: 'pushHandler',
@@ -75,7 +75,7 @@ export const CARRIERS: readonly Options<void>[] = [
     of: 'pushHandler: coordinator',
     with: { url: 'http://127.0.0.1:1' },
     fits: ['nothing'],
-    names: { url: TEXT, key: optional(TEXT), carrier: optional(NONE) },
+    names: { url: TEXT, key: optional(TEXT), transport: optional(NONE) },
     call: async (_, coordinator) =>
       pushHandler({
         ...{ pipelines: [idle], signing: PUSH.signing, audience: 'https://x.example/' },
