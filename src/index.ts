@@ -150,7 +150,7 @@ export {
 export type {
   Adopted,
   AdoptOptions,
-  LineOptions,
+  RolloutOptions,
   RegisterOptions,
   ReleaseInfo,
   Releases,
@@ -161,7 +161,7 @@ export { type Contract, contractVersion } from './features/releases/contract-mod
 export type {
   Activation,
   BrokenReplay,
-  Line,
+  Rollout,
   Preflight,
   Release,
 } from './features/releases/model.ts';
@@ -173,8 +173,8 @@ export {
 export type { BulkMoveOptions, MoveOptions } from './features/releases/move-api.ts';
 export type {
   ExecutionMoved,
-  LineChanged,
-  LineOf,
+  RolloutChanged,
+  PipelineRollout,
   ReleaseRegistered,
 } from './features/releases/port.ts';
 export type {

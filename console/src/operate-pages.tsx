@@ -6,8 +6,8 @@ import { ArchivePage } from './pages/archive.tsx';
 import { ArchivedPage } from './pages/archived.tsx';
 import { AuditPage } from './pages/audit.tsx';
 import { DemoCodePage } from './pages/demo-code.tsx';
-import { LinePage } from './pages/line.tsx';
 import { ReleasesPage } from './pages/releases.tsx';
+import { RolloutPage } from './pages/rollout.tsx';
 import { SchedulesPage } from './pages/schedules.tsx';
 import { WorkersPage } from './pages/workers.tsx';
 
@@ -38,7 +38,7 @@ export const OPERATE_PAGES: readonly PageSpec[] = [
     path: /^\/releases\/([^/]+)$/,
     title: 'Releases',
     allows: [...READERS, 'admin'],
-    show: (pipeline) => <LinePage key={pipeline} pipeline={decodeURIComponent(pipeline)} />,
+    show: (pipeline) => <RolloutPage key={pipeline} pipeline={decodeURIComponent(pipeline)} />,
   },
   {
     path: /^\/schedules$/,

@@ -117,7 +117,7 @@ async function otherRelease(
   { last, running }: Pick<ExplainFacts, 'last'> & Pick<Around, 'running'>,
 ): Promise<string | undefined> {
   const { executions } = config.store;
-  const { active } = await executions.line({ project, pipeline });
+  const { active } = await executions.rollout({ project, pipeline });
   const newestFirst = await executions.releases({ project, pipeline, limit: PAGE });
   const own = newestFirst.findIndex(({ name }) => name === release);
   const wasMoved = last.some(({ kind }) => kind === 'moved');
@@ -139,7 +139,7 @@ async function misfitOf(
   execution: ExecutionRecord,
 ): Promise<ExplainFacts['misfit']> {
   const { executions } = config.store;
-  const { active } = await executions.line(execution);
+  const { active } = await executions.rollout(execution);
   if (active === undefined || active === execution.release) return undefined;
   const release = await executions.release({ ...execution, name: active });
   const broken = release?.preflight?.broken.find((each) => each.execution === execution.id);

@@ -71,8 +71,8 @@ export async function possibleWorkers(
  */
 export async function requireWorker(config: EngineConfig, submission: Submit): Promise<void> {
   const { pipeline } = submission;
-  const line = await config.store.executions.line(submission);
-  const release = submission.release ?? pinOf(line, submission);
+  const rollout = await config.store.executions.rollout(submission);
+  const release = submission.release ?? pinOf(rollout, submission);
   const about = { ...submission, ...(release === undefined ? {} : { release }) };
   const found = await possibleWorkers(config, about);
   if (found.some(({ state }) => state !== 'stuck')) return;

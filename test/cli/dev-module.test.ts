@@ -42,7 +42,7 @@ after(async () => {
 
 async function activeAfter(release: string | undefined): Promise<string> {
   return until(async () => {
-    const { active } = await client.releases.line('greet');
+    const { active } = await client.releases.rollout('greet');
     return active === release ? undefined : active;
   });
 }
@@ -94,7 +94,7 @@ test('RE-13: saving what the module imports is enough, however far down, and als
   const say = (word: string) => writeFile(join(lib, 'word.cjs'), `module.exports = '${word}';`);
   await say('one');
   await writeFile(join(lib, 'words.ts'), "export { default as word } from './word.cjs';");
-  const before = (await client.releases.line('greet')).active;
+  const before = (await client.releases.rollout('greet')).active;
   const main = (from: string) => `import { pipeline } from ${JSON.stringify(INDEX)};
      import { word } from './lib/${from}';
      export const greet = pipeline({ name: 'greet', run: (ctx) => ctx.step('say', () => word) });`;
@@ -123,7 +123,7 @@ test('RE-13: saving what the module imports is enough, however far down, and als
 });
 
 test('each failed attempt, each bad end and each log line is one line of its log', async () => {
-  const before = (await client.releases.line('greet')).active;
+  const before = (await client.releases.rollout('greet')).active;
   await writeFile(
     join(folder, 'pipelines.ts'),
     `import { pipeline } from ${JSON.stringify(INDEX)};

@@ -37,7 +37,7 @@ const WRONG: readonly (readonly [typed: string, told: RegExp])[] = [
   ['activate order v6 --percent 10', /--percent belongs to "share", not to "activate"/],
   ['promote order --artifact x', /--artifact belongs to "register", not to "promote"/],
   ['list order --force', /--force belongs to "activate", .*"move", not to "list"/],
-  ['lines extra', /"extra" is one word too many: holdfast releases lines/],
+  ['rollouts extra', /"extra" is one word too many: holdfast releases rollouts/],
   ['promote order v2', /"v2" is one word too many: holdfast releases promote <pipeline>/],
   ['activate order', /Which release\? holdfast releases activate <pipeline> <release> .*\n$/],
   ['share order v2', /How much of it\?/],
@@ -71,11 +71,11 @@ test('holdfast releases: tables fit a screen, and programs get all of it', async
 
 test('holdfast releases: nothing there is said in a sentence', async () => {
   const none = { items: [] };
-  assert.match((await ask('lines', none)).problems, /No pipeline has releases yet/);
+  assert.match((await ask('rollouts', none)).problems, /No pipeline has releases yet/);
   assert.match((await ask('list order', none)).problems, /Pipeline "order" has no releases yet/);
   assert.match((await ask('log order', none)).problems, /Nobody has changed .*"order"/);
-  const line = await ask('line nope', { version: 0 });
-  assert.match(line.problems, /Pipeline "nope" has no line: .*pinned to nothing/);
-  assert.equal((await ask('lines --json', none)).out, '');
-  assert.equal((await ask('line nope --json', { version: 0 })).out, '{"version":0}\n');
+  const rollout = await ask('rollout nope', { version: 0 });
+  assert.match(rollout.problems, /Pipeline "nope" has no rollout: .*pinned to nothing/);
+  assert.equal((await ask('rollouts --json', none)).out, '');
+  assert.equal((await ask('rollout nope --json', { version: 0 })).out, '{"version":0}\n');
 });

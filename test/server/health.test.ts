@@ -151,11 +151,11 @@ test('where projects, keys and releases are managed can be somewhere else, or no
   assert.equal(await status(`${apart.url}/v1/projects`), 404);
   assert.equal(await status(`${apart.server.adminUrl}/v1/projects`), 200);
   assert.equal(await status(`${apart.server.adminUrl}/v1/executions`), 404);
-  const line = `${off.url}/v1/pipelines/order/line`;
-  assert.equal(await status(line), 401);
+  const rollout = `${off.url}/v1/pipelines/order/rollout`;
+  assert.equal(await status(rollout), 401);
   const body = JSON.stringify({ act: 'activate', name: 'v1' });
   const headers = { authorization, 'content-type': 'application/json' };
-  const refused = await fetch(line, { method: 'POST', headers, body });
+  const refused = await fetch(rollout, { method: 'POST', headers, body });
   assert.match(await refused.text(), /admin-off.*--admin main/s);
   assert.equal(await status(`${apart.server.adminUrl}/healthz`), 200);
 });

@@ -21,7 +21,7 @@ const ELSEWHERE: Readonly<Record<string, string>> = {
   submitExecution: 'history: submittedBy',
   signalExecution: 'history: by',
   registerRelease: 'the release: createdBy',
-  changeLine: 'activations: actor',
+  changeRollout: 'activations: actor',
   preflightRelease: 'changes nothing',
   signIn: 'changes nothing',
   signOut: 'changes nothing',

@@ -60,8 +60,8 @@ test('a deploy through a coordinator: registered, preflighted, refused, rolled o
     const same = { against: 'v1', breaking: false, changes: [] };
     assert.deepEqual(await releases.compare('order', 'v2'), same);
     await assert.rejects(releases.compare('order', 'v9'), isRefused('release-unknown'));
-    const lines = [{ pipeline: 'order', version: 1, active: 'v1' }];
-    assert.deepEqual(await releases.lines(), { items: lines });
+    const rollouts = [{ pipeline: 'order', version: 1, active: 'v1' }];
+    assert.deepEqual(await releases.rollouts(), { items: rollouts });
     const act = { act: 'activate', name: 'v2' } as const;
     await assert.rejects(releases.change('order', act), isRefused('release-breaks'));
     await coordinator.worker([order('charge')], released('v3'));
@@ -74,7 +74,7 @@ test('a deploy through a coordinator: registered, preflighted, refused, rolled o
     await releases.change('order', { act: 'promote', expected: 2 });
     await assert.rejects(
       releases.change('order', { act: 'roll-back', expected: 2 }),
-      isRefused('line-changed'),
+      isRefused('rollout-changed'),
     );
     const retire = { act: 'retire', name: 'v1' } as const;
     await assert.rejects(releases.change('order', retire), isRefused('release-pinned'));
@@ -210,7 +210,7 @@ test('holdfast releases: from a contract in a file to a release that is active',
     assert.deepEqual(JSON.parse(activated.out), { kind: 'changed', version: 1, active: 'v1' });
     assert.match((await ask('list', 'order')).out, /name +state[\s\S]*v1 +active +0 +image/);
     assert.match((await ask('log', 'order')).out, /activate +v1 +v1[\s\S]*first/);
-    assert.match((await ask('lines')).out, /pipeline +version[\s\S]*order +1 +v1/);
+    assert.match((await ask('rollouts')).out, /pipeline +version[\s\S]*order +1 +v1/);
     const narrower = { ...contract, input: { type: 'string', maxLength: 3 } as const };
     const changed = { contracts: [{ ...narrower, version: contractVersion(narrower) }] };
     await writeFile(join(folder, 'other.json'), JSON.stringify(changed));

@@ -93,7 +93,7 @@ async function onlyOfAll(): Promise<void> {
 }
 
 const READS = ['listExecutions', 'readExecution', 'readHistory', 'readResult', 'explainExecution'];
-const RELEASES = ['registerRelease', 'changeLine', 'preflightRelease', 'moveExecution', 'moveMany'];
+const RELEASES = ['registerRelease', 'changeRollout', 'preflightRelease', 'moveExecution', 'moveMany'];
 
 /** By what stands in the guide. */
 const SENTENCES: Readonly<Record<string, () => unknown>> = {
@@ -102,7 +102,7 @@ const SENTENCES: Readonly<Record<string, () => unknown>> = {
       ['submit', ['submitExecution']],
       ['work', ['claimExecutions', 'writeAsOwner']],
       ['operate', ['pauseExecution', 'answerAwait']],
-      ['admin', ['makeKey', 'changeLine']],
+      ['admin', ['makeKey', 'changeRollout']],
     ]);
     for (const [role, names] of alone) {
       for (const other of alone.keys()) (other === role ? mayAll : mayNone)(other, names);
@@ -160,9 +160,9 @@ const SENTENCES: Readonly<Record<string, () => unknown>> = {
   'Give workers role `work` and no other. What is registered is told to `submit`, `operate` and `admin` (`holdfast releases list`), not to `work`':
     () => {
       for (const role of ['submit', 'operate', 'admin'] as const) mayAll(role, ['listReleases']);
-      mayNone('work', ['listReleases', 'listLines', 'compareRelease']);
+      mayNone('work', ['listReleases', 'listRollouts', 'compareRelease']);
     },
-  'changes no release, line or pin: these are acts of role `admin`.': () =>
+  'changes no release, rollout or pin: these are acts of role `admin`.': () =>
     mayNone('work', RELEASES),
   'Acts need role `admin`, whether its routes are on or off': () => {
     for (const role of ['submit', 'operate', 'work'] as const) mayNone(role, RELEASES);

@@ -110,7 +110,7 @@ export async function look({ store }: TestCoordinator, victim: Victim): Promise<
     templates: await executions.templates({ project, limit: 99 }),
     schedules: await executions.schedules({ project, limit: 99 }),
     releases: await executions.releases({ project, limit: 99 }),
-    line: await executions.line({ project, pipeline: asks.name }),
+    rollout: await executions.rollout({ project, pipeline: asks.name }),
     keys: await access.keys({ project, limit: 99, all: true }),
     project: await access.project(project),
     archived: await executions.archived(victim.archived as ExecutionId),
@@ -257,7 +257,7 @@ export const OF_NOBODY: readonly string[] = [
   ],
   ...['readCaller', 'signIn', 'signOut', 'readDemo', 'playDemo'],
   ...['listProjects', 'listKeys', 'readMetrics', 'greet', 'openSession', 'waitForBell'],
-  ...['registerRelease', 'listReleases', 'listLines', 'readLine', 'listActivations', 'changeLine'],
+  ...['registerRelease', 'listReleases', 'listRollouts', 'readRollout', 'listActivations', 'changeRollout'],
   'moveMany',
   // Whoever puts it has the bytes.
   'putBlob',

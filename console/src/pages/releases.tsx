@@ -1,7 +1,7 @@
 // Every pipeline that has releases, and where its new executions go.
 
 import type { ReactNode } from 'react';
-import type { LineOfMessage } from '../../../src/features/releases/messages.ts';
+import type { PipelineRolloutMessage } from '../../../src/features/releases/messages.ts';
 import { requestTo } from '../../../src/protocol/messages/request.ts';
 import { itemsOf, usePages } from '../api/reads.ts';
 import { plural } from '../model/words.ts';
@@ -30,7 +30,7 @@ export function ReleasesPage(): ReactNode {
       >
         <ul className="causes">
           {items.map((each) => (
-            <LineCard key={each.pipeline} line={each} />
+            <RolloutCard key={each.pipeline} rollout={each} />
           ))}
         </ul>
         <More pages={pages} />
@@ -55,34 +55,34 @@ holdfast releases register order v1 --artifact shop/orders --digest sha256:…`}
   );
 }
 
-function LineCard({ line }: { readonly line: LineOfMessage }): ReactNode {
-  const { pipeline, active, candidate } = line;
+function RolloutCard({ rollout }: { readonly rollout: PipelineRolloutMessage }): ReactNode {
+  const { pipeline, active, candidate } = rollout;
   return (
     <li className="card cause">
       <Link to={`/releases/${encodeURIComponent(pipeline)}`}>
         <strong>{pipeline}</strong>
       </Link>
       {active === undefined ? null : (
-        <span className="line-name">
+        <span className="rollout-name">
           <span className="mono">{active}</span> <Status status="active" />
         </span>
       )}
       {candidate === undefined ? null : (
-        <span className="line-name">
+        <span className="rollout-name">
           <span className="mono">{candidate}</span> <Status status="candidate" />
         </span>
       )}
-      <Share line={line} />
-      <span className="about">{lineSentence(line)}</span>
+      <Share rollout={rollout} />
+      <span className="about">{rolloutSentence(rollout)}</span>
     </li>
   );
 }
 
-type Line = Omit<LineOfMessage, 'pipeline'>;
+type Rollout = Omit<PipelineRolloutMessage, 'pipeline'>;
 
 /** How new executions are divided. */
-export function Share({ line }: { readonly line: Line }): ReactNode {
-  const { active, candidate, percent = 0 } = line;
+export function Share({ rollout }: { readonly rollout: Rollout }): ReactNode {
+  const { active, candidate, percent = 0 } = rollout;
   if (active === undefined) return null;
   const said =
     candidate === undefined
@@ -96,7 +96,7 @@ export function Share({ line }: { readonly line: Line }): ReactNode {
   );
 }
 
-export function lineSentence({ active, candidate, percent, version }: Line): string {
+export function rolloutSentence({ active, candidate, percent, version }: Rollout): string {
   if (version === 0 || active === undefined) return 'New executions are pinned to nothing.';
   if (candidate === undefined) return `New executions go to ${active}.`;
   return `Of new executions ${percent} % go to ${candidate}, by their keys; the rest to ${active}.`;

@@ -135,7 +135,7 @@ export const sealedCases: readonly ExecutionCase[] = [
       );
       assert.deepEqual(await executions.inFlight({ sessions: [ann.id] }), []);
       assert.deepEqual(await executions.releases({ ...of, limit }), []);
-      assert.deepEqual(await executions.lines({ project: PROJECT, limit }), []);
+      assert.deepEqual(await executions.rollouts({ project: PROJECT, limit }), []);
       assert.deepEqual(await executions.activations({ ...of, limit }), []);
       assert.deepEqual(await executions.pinned(of), []);
       assert.deepEqual(await executions.workers({ limit }), []);

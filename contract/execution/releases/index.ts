@@ -1,5 +1,5 @@
 import type { ExecutionCase } from '../contract-case.ts';
-import { lineCases } from './lines.ts';
+import { rolloutCases } from './rollouts.ts';
 import { movingCases } from './moving.ts';
 import { pinningCases } from './pinning.ts';
 import { plainNameCases } from './plain-names.ts';
@@ -8,7 +8,7 @@ import { routingCases } from './routing.ts';
 
 export const releaseCases: readonly ExecutionCase[] = [
   ...registryCases,
-  ...lineCases,
+  ...rolloutCases,
   ...pinningCases,
   ...routingCases,
   ...movingCases,

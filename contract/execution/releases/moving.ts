@@ -90,7 +90,7 @@ export const movingCases: readonly ExecutionCase[] = [
         await mustRegister(store, name);
         const [moved, retired] = await Promise.all([
           (round % 2 === 0 ? store : other).executions.moveExecution(moving(id, name)),
-          (round % 3 === 0 ? other : store).executions.changeLine(changing('retire', { name })),
+          (round % 3 === 0 ? other : store).executions.changeRollout(changing('retire', { name })),
         ]);
         assert.equal(moved.kind === 'moved', retired.kind === 'refused', `${moved.kind} ${name}`);
         if (moved.kind === 'moved') refusedBy(retired, 'release-pinned');

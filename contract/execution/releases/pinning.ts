@@ -114,7 +114,7 @@ export const pinningCases: readonly ExecutionCase[] = [
   },
   {
     upholds: 'RE-5',
-    name: 'children and successors of what is pinned are pinned by the line of their own pipeline as it is then',
+    name: 'children and successors of what is pinned are pinned by the rollout of their own pipeline as it is then',
     async run({ store }) {
       await mustActivate(store, 'v1');
       await mustSubmit(store);
@@ -155,18 +155,18 @@ export const pinningCases: readonly ExecutionCase[] = [
         ['v2', 2],
       ]);
       const retire = changing('retire', { name: 'v1' });
-      const refused = refusedBy(await executions.changeLine(retire), 'release-pinned');
+      const refused = refusedBy(await executions.changeRollout(retire), 'release-pinned');
       assert.equal(refused['pinned'], 1);
       const ann = await workerOf(store, 'v1');
       const held = await mustClaimOf(store, ann, 'v1');
-      refusedBy(await executions.changeLine(retire), 'release-pinned');
+      refusedBy(await executions.changeRollout(retire), 'release-pinned');
       await mustFinish(store, await mustRecord(store, held));
       assert.deepEqual(await counts(), [['v2', 2]]);
       await mustChange(store, 'retire', { name: 'v1' });
       const stored = await executions.release({ ...OF, name: 'v1' });
       assert.notEqual(stored?.retiredAt, undefined);
-      assert.equal((await executions.line(OF)).previous, undefined);
-      const again = await executions.changeLine(retire);
+      assert.equal((await executions.rollout(OF)).previous, undefined);
+      const again = await executions.changeRollout(retire);
       assert.equal(again.kind, 'no-change');
     },
   },
@@ -182,7 +182,7 @@ export const pinningCases: readonly ExecutionCase[] = [
         const submit = submitting({ release: name });
         const [submitted, retired] = await Promise.all([
           (round % 2 === 0 ? store : other).executions.submit(submit),
-          (round % 3 === 0 ? other : store).executions.changeLine(changing('retire', { name })),
+          (round % 3 === 0 ? other : store).executions.changeRollout(changing('retire', { name })),
         ]);
         const isSubmitted = submitted.kind === 'submitted';
         assert.equal(isSubmitted, retired.kind === 'refused', `${submitted.kind} ${retired.kind}`);
@@ -206,8 +206,8 @@ export const pinningCases: readonly ExecutionCase[] = [
         const submits = [submitting(), submitting()] as const;
         const [, , retired] = await Promise.all([
           executions.submit(submitting(known)),
-          executions.changeLine(changing('activate', { name })),
-          executions.changeLine(changing('retire', { name: old })),
+          executions.changeRollout(changing('activate', { name })),
+          executions.changeRollout(changing('retire', { name: old })),
           ...submits.map((each) => executions.submit(each)),
         ]);
         for (const { id } of submits) {
@@ -235,7 +235,7 @@ export const pinningCases: readonly ExecutionCase[] = [
         );
         const over = async () => {
           await mustChange(store, 'activate', { name });
-          return other.executions.changeLine(changing('retire', { name: old }));
+          return other.executions.changeRollout(changing('retire', { name: old }));
         };
         const [retired] = await Promise.all([
           over(),

@@ -6,8 +6,8 @@ import {
   type Contract,
   contractVersion,
 } from '../../../src/features/releases/contract-model.ts';
-import type { Announcement, LineAct } from '../../../src/features/releases/model.ts';
-import type { ChangeLine, RegisterRelease } from '../../../src/features/releases/port.ts';
+import type { Announcement, RolloutAct } from '../../../src/features/releases/model.ts';
+import type { ChangeRollout, RegisterRelease } from '../../../src/features/releases/port.ts';
 import type { SessionId } from '../../../src/lease/names.ts';
 import type { CoordinatorStore } from '../../../src/store/contract/execution-store.ts';
 import { expectKind } from '../../lease/expect.ts';
@@ -55,16 +55,16 @@ export async function mustRegister(
   expectKind(answer, 'registered');
 }
 
-export function changing(act: LineAct, options: Partial<ChangeLine> = {}): ChangeLine {
+export function changing(act: RolloutAct, options: Partial<ChangeRollout> = {}): ChangeRollout {
   return { project: PROJECT, pipeline: PIPELINE, act, actor: 'olga', reason: '', ...options };
 }
 
 export async function mustChange(
   store: CoordinatorStore,
-  act: LineAct,
-  options: Partial<ChangeLine> = {},
+  act: RolloutAct,
+  options: Partial<ChangeRollout> = {},
 ): Promise<void> {
-  expectKind(await store.executions.changeLine(changing(act, options)), 'changed');
+  expectKind(await store.executions.changeRollout(changing(act, options)), 'changed');
 }
 
 /** Registered and active. */

@@ -41,8 +41,8 @@ import {
   type Activation,
   BROKEN_MAX,
   type BrokenReplay,
-  type Line,
-  type LineAct,
+  type Rollout,
+  type RolloutAct,
   type Release,
   type ReleaseState,
   releaseState,
@@ -53,8 +53,8 @@ import {
 import { type MoveOptions, move } from './move-api.ts';
 import type {
   ExecutionMoved,
-  LineChanged,
-  LineOf,
+  RolloutChanged,
+  PipelineRollout,
   RegisterRelease,
   ReleaseRegistered,
 } from './port.ts';
@@ -69,8 +69,8 @@ import {
   preflight,
 } from './preflight-api.ts';
 
-export interface LineOptions extends Acting {
-  /** The version of the line that was looked at: refused when it is another one by now. */
+export interface RolloutOptions extends Acting {
+  /** The version of the rollout that was looked at: refused when it is another one by now. */
   readonly expected?: number;
   /** Although it would break something; needs a reason. */
   readonly force?: boolean;
@@ -108,33 +108,33 @@ export class Releases {
   /** Newest first, the last thousand. */
   async list(pipeline: string, options: OfProject = {}): Promise<readonly ReleaseInfo[]> {
     const of = ofPipeline('releases.list', pipeline, options);
-    const [found, line, pinned, log] = await Promise.all([
+    const [found, rollout, pinned, log] = await Promise.all([
       this.#store.releases({ ...of, limit: PAGE }),
-      this.#store.line(of),
+      this.#store.rollout(of),
       this.#store.pinned(of),
       this.#store.activations({ ...of, limit: PAGE }),
     ]);
     const active = new Set(log.flatMap(({ after }) => after.active ?? []));
     return found.map((each) => {
       const open = pinned.find(({ release }) => release === each.name)?.open ?? 0;
-      const about = { line, pinned: open, wasActive: active.has(each.name) };
+      const about = { rollout, pinned: open, wasActive: active.has(each.name) };
       return { ...each, state: releaseState(each, about), pinned: open };
     });
   }
 
   /** Where new executions go. */
-  async line(pipeline: string, options: OfProject = {}): Promise<Line> {
-    return this.#store.line(ofPipeline('releases.line', pipeline, options));
+  async rollout(pipeline: string, options: OfProject = {}): Promise<Rollout> {
+    return this.#store.rollout(ofPipeline('releases.rollout', pipeline, options));
   }
 
   /** Of every pipeline that has releases, by name. */
-  async lines(
+  async rollouts(
     options: OfProject & { readonly cursor?: string; readonly limit?: number } = {},
-  ): Promise<Page<LineOf>> {
+  ): Promise<Page<PipelineRollout>> {
     const names = ['project', 'cursor', 'limit'] as const;
-    const { project, cursor, limit = 100 } = readOptions('releases.lines', options, names);
+    const { project, cursor, limit = 100 } = readOptions('releases.rollouts', options, names);
     wholeNumber('limit', limit, { min: 1, max: 10_000 });
-    const items = await this.#store.lines({
+    const items = await this.#store.rollouts({
       project: projectOf(project),
       limit,
       ...(cursor === undefined ? {} : { after: boundedText('cursor', cursor, 256) }),
@@ -156,7 +156,7 @@ export class Releases {
   }
 
   /** New executions go there from now on. */
-  async activate(pipeline: string, name: string, options: LineOptions = {}): Promise<LineChanged> {
+  async activate(pipeline: string, name: string, options: RolloutOptions = {}): Promise<RolloutChanged> {
     return this.#change('activate', { pipeline, name: parseReleaseName(name) }, options);
   }
 
@@ -164,30 +164,30 @@ export class Releases {
   async share(
     pipeline: string,
     to: { readonly name: string; readonly percent: number },
-    options: LineOptions = {},
-  ): Promise<LineChanged> {
+    options: RolloutOptions = {},
+  ): Promise<RolloutChanged> {
     const { name, percent } = readOptions('releases.share', to, ['name', 'percent']);
     wholeNumber('percent', percent, { min: 0, max: 99 });
     return this.#change('percentage', { pipeline, name: parseReleaseName(name), percent }, options);
   }
 
   /** The candidate becomes the active one. */
-  async promote(pipeline: string, options: LineOptions = {}): Promise<LineChanged> {
+  async promote(pipeline: string, options: RolloutOptions = {}): Promise<RolloutChanged> {
     return this.#change('promote', { pipeline }, options);
   }
 
   /** Without the candidate, or, where there is none, to what was active before. */
-  async rollBack(pipeline: string, options: LineOptions = {}): Promise<LineChanged> {
+  async rollBack(pipeline: string, options: RolloutOptions = {}): Promise<RolloutChanged> {
     return this.#change('roll-back', { pipeline }, options);
   }
 
   /** New executions are pinned to nothing from now on; rolling back undoes it. */
-  async deactivate(pipeline: string, options: LineOptions = {}): Promise<LineChanged> {
+  async deactivate(pipeline: string, options: RolloutOptions = {}): Promise<RolloutChanged> {
     return this.#change('deactivate', { pipeline }, options);
   }
 
   /** Refused while anything is pinned to it. */
-  async retire(pipeline: string, name: string, options: LineOptions = {}): Promise<LineChanged> {
+  async retire(pipeline: string, name: string, options: RolloutOptions = {}): Promise<RolloutChanged> {
     return this.#change('retire', { pipeline, name: parseReleaseName(name) }, options);
   }
 
@@ -226,10 +226,10 @@ export class Releases {
   }
 
   async #change(
-    act: LineAct,
+    act: RolloutAct,
     of: { readonly pipeline: string; readonly name?: string; readonly percent?: number },
-    options: LineOptions,
-  ): Promise<LineChanged> {
+    options: RolloutOptions,
+  ): Promise<RolloutChanged> {
     const names = [...ACTING, 'expected', 'force'];
     const given = readOptions(`releases.${act}`, options, names);
     optionalBooleans(`releases.${act}`, { force: given.force });
@@ -238,7 +238,7 @@ export class Releases {
     if (expected !== undefined) {
       wholeNumber('expected', expected, { min: 0, max: Number.MAX_SAFE_INTEGER });
     }
-    return this.#store.changeLine({
+    return this.#store.changeRollout({
       ...of,
       pipeline: parsePipelineName(of.pipeline),
       project: projectOf(given.project),
@@ -384,7 +384,7 @@ async function register(config: EngineConfig, adopting: Adopting): Promise<void>
 /** Forced: there is no other code to run, and the result lists each execution that it breaks. */
 async function activate(config: EngineConfig, adopting: Adopting): Promise<void> {
   const { code, project, by, release } = adopting;
-  const answer = await config.store.executions.changeLine({
+  const answer = await config.store.executions.changeRollout({
     ...{ project, pipeline: code.name, act: 'activate', name: release.name },
     ...{ actor: by, reason: REASON, force: true },
   });

@@ -42,11 +42,11 @@ const ACTING = ['expected', 'reason'];
 const FORCING = [...ACTING, 'force'];
 
 const ACTS: Readonly<Record<string, Act>> = {
-  lines: {
+  rollouts: {
     words: [],
     flags: [],
     perform: (client, typed) =>
-      listed(typed, client.releases.lines({ limit: 1_000 }), {
+      listed(typed, client.releases.rollouts({ limit: 1_000 }), {
         columns: ['pipeline', 'version', 'active', 'previous', 'candidate', 'percent'],
         none: 'No pipeline has releases yet. Register one: holdfast releases register.',
       }),
@@ -63,7 +63,7 @@ const ACTS: Readonly<Record<string, Act>> = {
         none: `Pipeline "${first}" has no releases yet. Register one: holdfast releases register ${first} <release>.`,
       }),
   },
-  line: { words: ['pipeline'], flags: [], perform: line },
+  rollout: { words: ['pipeline'], flags: [], perform: rollout },
   log: {
     words: ['pipeline'],
     flags: [],
@@ -127,7 +127,7 @@ const OWN_FLAGS: Readonly<Record<string, Flag>> = {
   },
   expected: {
     value: 'n',
-    help: 'Version of the line that you looked at; refuse if it has changed (default any)',
+    help: 'Version of the rollout that you looked at; refuse if it has changed (default any)',
   },
   force: { help: 'Act although a check fails; needs --reason' },
   reason: { value: 'text', help: 'Reason, kept in the log (default none)' },
@@ -207,12 +207,12 @@ function shortened(digest: string): string {
   return digest.length - from <= SHORT ? digest : `${digest.slice(0, from + SHORT)}…`;
 }
 
-async function line(client: HoldfastClient, typed: Typed, { first }: Named): Promise<ExitCode> {
-  const found = await client.releases.line(first);
+async function rollout(client: HoldfastClient, typed: Typed, { first }: Named): Promise<ExitCode> {
+  const found = await client.releases.rollout(first);
   if (found.version > 0 || typed.isSet('json')) return told(typed, found);
   const hint = await projectHint(typed);
   printProblem(
-    `Pipeline "${first}" has no line: its new executions are pinned to nothing, and any worker that has it takes them. The first act makes one: holdfast releases activate ${first} <release>.${hint === undefined ? '' : ` ${hint}`}`,
+    `Pipeline "${first}" has no rollout: its new executions are pinned to nothing, and any worker that has it takes them. The first act makes one: holdfast releases activate ${first} <release>.${hint === undefined ? '' : ` ${hint}`}`,
   );
   return 0;
 }
@@ -305,7 +305,7 @@ async function changes(client: HoldfastClient, typed: Typed, named: Named): Prom
     ...(typed.isSet('force') ? { force: true } : {}),
     ...reasonOf(typed),
   });
-  return told(typed, { kind: answer.kind, ...answer.line });
+  return told(typed, { kind: answer.kind, ...answer.rollout });
 }
 
 function percentOf(typed: Typed, { first, release }: Named): number {

@@ -2,7 +2,7 @@
 
 import { ask, type Calls, type PageQuery } from '../../client/calls.ts';
 import type { BulkMoveBody } from '../repair/messages.ts';
-import type { LineBody, MoveBody, PreflightBody, RegisterBody } from './messages.ts';
+import type { RolloutBody, MoveBody, PreflightBody, RegisterBody } from './messages.ts';
 
 export function releasesClient(client: Calls) {
   return {
@@ -12,16 +12,16 @@ export function releasesClient(client: Calls) {
     /** Newest first. */
     list: (pipeline: string) => ask(client, 'GET /v1/pipelines/:pipeline/releases', { pipeline }),
     /** Every pipeline that has releases, by name. */
-    lines: (page: PageQuery = {}) => ask(client, 'GET /v1/pipelines', page),
+    rollouts: (page: PageQuery = {}) => ask(client, 'GET /v1/pipelines', page),
     /** The changes of its contract, by default against the active release. */
     compare: (pipeline: string, name: string, query: { readonly against?: string } = {}) =>
       ask(client, 'GET /v1/pipelines/:pipeline/releases/:name/changes', {
         ...{ ...query, pipeline, name },
       }),
-    line: (pipeline: string) => ask(client, 'GET /v1/pipelines/:pipeline/line', { pipeline }),
+    rollout: (pipeline: string) => ask(client, 'GET /v1/pipelines/:pipeline/rollout', { pipeline }),
     /** Activates, sets a percentage, promotes, rolls back, deactivates or retires. */
-    change: (pipeline: string, body: LineBody) =>
-      ask(client, 'POST /v1/pipelines/:pipeline/line', { ...body, pipeline }),
+    change: (pipeline: string, body: RolloutBody) =>
+      ask(client, 'POST /v1/pipelines/:pipeline/rollout', { ...body, pipeline }),
     /** Newest first. */
     log: (pipeline: string) => ask(client, 'GET /v1/pipelines/:pipeline/activations', { pipeline }),
     preflight: (pipeline: string, name: string, body: PreflightBody = {}) =>

@@ -3,8 +3,8 @@ import { test } from 'node:test';
 import type { ExecutionId, PipelineName, ProjectName } from '../../execution/names.ts';
 import type { Instant } from '../../support/clock.ts';
 import type { Contract } from './contract-model.ts';
-import { decideLine, keptPreflight, type LineRequest, nameBefore } from './decide.ts';
-import { bucketOf, type Line, type Preflight, pinOf, type Release, releaseState } from './model.ts';
+import { decideRollout, keptPreflight, type RolloutRequest, nameBefore } from './decide.ts';
+import { bucketOf, type Rollout, type Preflight, pinOf, type Release, releaseState } from './model.ts';
 
 const PIPELINE = 'order' as PipelineName;
 const contract = { input: true, output: true, awaits: [], remoteSteps: [] } as unknown as Contract;
@@ -25,13 +25,13 @@ const known = new Map(
   ].map((each) => [each.name, each]),
 );
 
-type Row = readonly [line: Line, asked: Partial<LineRequest>, expected: string];
+type Row = readonly [rollout: Rollout, asked: Partial<RolloutRequest>, expected: string];
 
-const fresh: Line = { version: 0 };
-const active: Line = { version: 3, active: 'v1' };
-const shared: Line = { version: 3, active: 'v1', candidate: 'v2', percent: 10 };
-const back: Line = { version: 3, active: 'v2', previous: 'v1' };
-const off: Line = { version: 4, previous: 'v1' };
+const fresh: Rollout = { version: 0 };
+const active: Rollout = { version: 3, active: 'v1' };
+const shared: Rollout = { version: 3, active: 'v1', candidate: 'v2', percent: 10 };
+const back: Rollout = { version: 3, active: 'v2', previous: 'v1' };
+const off: Rollout = { version: 4, previous: 'v1' };
 
 const ROWS: readonly Row[] = [
   [fresh, { act: 'activate', name: 'v1' }, 'active=v1'],
@@ -40,7 +40,7 @@ const ROWS: readonly Row[] = [
   [shared, { act: 'activate', name: 'v1' }, 'active=v1'],
   [active, { act: 'activate', name: 'v9' }, 'release-unknown'],
   [active, { act: 'activate', name: 'old' }, 'release-retired'],
-  [active, { act: 'activate', name: 'v2', expected: 2 }, 'line-changed'],
+  [active, { act: 'activate', name: 'v2', expected: 2 }, 'rollout-changed'],
   [active, { act: 'activate', name: 'v2', expected: 3 }, 'active=v2 previous=v1'],
   [fresh, { act: 'percentage', name: 'v1', percent: 5 }, 'nothing-active'],
   [active, { act: 'percentage', name: 'v2', percent: 5 }, 'active=v1 candidate=v2 percent=5'],
@@ -58,7 +58,7 @@ const ROWS: readonly Row[] = [
   [fresh, { act: 'deactivate' }, 'no-change'],
   [active, { act: 'deactivate' }, 'previous=v1'],
   [shared, { act: 'deactivate' }, 'previous=v1'],
-  [active, { act: 'deactivate', expected: 2 }, 'line-changed'],
+  [active, { act: 'deactivate', expected: 2 }, 'rollout-changed'],
   [off, { act: 'roll-back' }, 'active=v1'],
   [off, { act: 'activate', name: 'v1' }, 'active=v1'],
   [off, { act: 'activate', name: 'v2' }, 'active=v2 previous=v1'],
@@ -79,22 +79,22 @@ const ROWS: readonly Row[] = [
   [active, { act: 'activate', name: 'v2', force: true }, 'force-without-reason'],
 ];
 
-for (const [line, asked, expected] of ROWS) {
-  test(`RE-4: ${JSON.stringify(line)} ${JSON.stringify(asked)}: ${expected}`, () => {
-    const request = { pipeline: PIPELINE, reason: '', act: 'activate', ...asked } as LineRequest;
+for (const [rollout, asked, expected] of ROWS) {
+  test(`RE-4: ${JSON.stringify(rollout)} ${JSON.stringify(asked)}: ${expected}`, () => {
+    const request = { pipeline: PIPELINE, reason: '', act: 'activate', ...asked } as RolloutRequest;
     const name =
-      asked.name ?? (asked.act === 'promote' || line.candidate ? line.candidate : line.previous);
+      asked.name ?? (asked.act === 'promote' || rollout.candidate ? rollout.candidate : rollout.previous);
     const view = {
-      line,
+      rollout,
       release: known.get(name ?? ''),
-      before: known.get(nameBefore(line) ?? ''),
+      before: known.get(nameBefore(rollout) ?? ''),
       pinned: 0,
     };
-    const decision = decideLine(view, request);
+    const decision = decideRollout(view, request);
     if (decision.kind === 'refuse') return assert.equal(decision.refusal.why, expected);
     if (decision.kind === 'no-change') return assert.equal(decision.kind, expected);
-    const { version, ...rest } = decision.line;
-    assert.equal(version, line.version + 1);
+    const { version, ...rest } = decision.rollout;
+    assert.equal(version, rollout.version + 1);
     const told = ['active', 'previous', 'candidate', 'percent'].flatMap((part) => {
       const value = (rest as Record<string, unknown>)[part];
       return value === undefined ? [] : `${part}=${value}`;
@@ -113,24 +113,24 @@ test('RE-5: shares are even, and a larger one keeps what a smaller one had', () 
     counts.every((count) => count > 120 && count < 290),
     counts.join(' '),
   );
-  const line = (percent: number): Line => ({ version: 1, active: 'a', candidate: 'b', percent });
+  const rollout = (percent: number): Rollout => ({ version: 1, active: 'a', candidate: 'b', percent });
   for (let nth = 0; nth < 500; nth += 1) {
     const key = { id: 'x', key: `k-${nth}` };
-    if (pinOf(line(20), key) === 'b') assert.equal(pinOf(line(50), key), 'b');
+    if (pinOf(rollout(20), key) === 'b') assert.equal(pinOf(rollout(50), key), 'b');
     assert.equal(bucketOf(key), bucketOf({ ...key, id: 'y' }));
   }
 });
 
-test('what is said of a release follows from its line and from what is pinned', () => {
-  const of = (name: string, line: Line, pinned = 0) =>
-    releaseState(release(name), { line, pinned, wasActive: name !== 'v9' });
+test('what is said of a release follows from its rollout and from what is pinned', () => {
+  const of = (name: string, rollout: Rollout, pinned = 0) =>
+    releaseState(release(name), { rollout, pinned, wasActive: name !== 'v9' });
   assert.equal(of('v1', active), 'active');
   assert.equal(of('v2', shared), 'candidate');
   assert.equal(of('v1', back, 3), 'draining');
   assert.equal(of('v1', back), 'drained');
   assert.equal(of('v9', back), 'registered');
   const retired = release('old', { retiredAt: 1 as Instant });
-  assert.equal(releaseState(retired, { line: back, pinned: 0, wasActive: true }), 'retired');
+  assert.equal(releaseState(retired, { rollout: back, pinned: 0, wasActive: true }), 'retired');
 });
 
 type Found = Omit<Preflight, 'at'>;

@@ -11,17 +11,17 @@ import { diffContracts } from './contract-decide.ts';
 import {
   type Announcement,
   BROKEN_MAX,
-  type Line,
-  type LineAct,
+  type Rollout,
+  type RolloutAct,
   type MoveRefusal,
   type Preflight,
   type Release,
   type ReleaseRefusal,
 } from './model.ts';
 
-interface LineView {
-  /** NO_LINE before the first change. */
-  readonly line: Line;
+interface RolloutView {
+  /** NO_ROLLOUT before the first change. */
+  readonly rollout: Rollout;
   /** The release that is to become active or the canary, if the store knows it. */
   readonly release: Release | undefined;
   /** The release to compare it with, by `nameBefore`. */
@@ -30,9 +30,9 @@ interface LineView {
   readonly pinned: number;
 }
 
-export interface LineRequest {
+export interface RolloutRequest {
   readonly pipeline: PipelineName;
-  readonly act: LineAct;
+  readonly act: RolloutAct;
   /** For `activate`, `percentage` and `retire`. */
   readonly name?: string;
   /** For `percentage`: 0 removes the canary. */
@@ -43,102 +43,102 @@ export interface LineRequest {
   readonly reason: string;
 }
 
-type LineDecision =
-  | { readonly kind: 'change'; readonly line: Line; readonly forced: boolean }
-  | { readonly kind: 'no-change'; readonly line: Line }
+type RolloutDecision =
+  | { readonly kind: 'change'; readonly rollout: Rollout; readonly forced: boolean }
+  | { readonly kind: 'no-change'; readonly rollout: Rollout }
   | { readonly kind: 'refuse'; readonly refusal: ReleaseRefusal };
 
 /** The release that an operation is about, given the current rollout. */
 export function nameMeant(
-  line: Line,
-  { act, name }: Pick<LineRequest, 'act' | 'name'>,
+  rollout: Rollout,
+  { act, name }: Pick<RolloutRequest, 'act' | 'name'>,
 ): string | undefined {
-  if (act === 'promote') return line.candidate;
-  if (act === 'deactivate') return line.active;
-  if (act === 'roll-back') return line.candidate === undefined ? line.previous : line.active;
+  if (act === 'promote') return rollout.candidate;
+  if (act === 'deactivate') return rollout.active;
+  if (act === 'roll-back') return rollout.candidate === undefined ? rollout.previous : rollout.active;
   return name;
 }
 
 /** The release that callers keep to: the active one, or else the last that was active (RE-7). */
-export function nameBefore({ active, previous }: Omit<Line, 'version'>): string | undefined {
+export function nameBefore({ active, previous }: Omit<Rollout, 'version'>): string | undefined {
   return active ?? previous;
 }
 
-export function decideLine(view: LineView, request: LineRequest): LineDecision {
-  const { line } = view;
+export function decideRollout(view: RolloutView, request: RolloutRequest): RolloutDecision {
+  const { rollout } = view;
   const { pipeline, act, expected, force = false } = request;
-  if (expected !== undefined && expected !== line.version) {
-    return refuse({ why: 'line-changed', pipeline, version: line.version });
+  if (expected !== undefined && expected !== rollout.version) {
+    return refuse({ why: 'rollout-changed', pipeline, version: rollout.version });
   }
   if (force && request.reason === '') return refuse({ why: 'force-without-reason' });
   if (act === 'retire') return decideRetire(view, request);
-  const wanted = WANTED[act](line, request);
+  const wanted = WANTED[act](rollout, request);
   if ('why' in wanted) return refuse(wanted);
-  if (isSame(line, wanted)) return { kind: 'no-change', line };
+  if (isSame(rollout, wanted)) return { kind: 'no-change', rollout };
   const unfit = refuseRelease(view, request);
   if (unfit !== undefined) return refuse(unfit);
   // Going back breaks no party that was not broken before.
   const isBack = act === 'roll-back' || act === 'deactivate' || request.percent === 0;
   const breaks = isBack ? [] : breaksOf(view);
   if (breaks.length > 0 && !force) {
-    const name = nameMeant(line, request) ?? '';
+    const name = nameMeant(rollout, request) ?? '';
     return refuse({ why: 'release-breaks', pipeline, name, breaks });
   }
   const forced = breaks.length > 0;
-  return { kind: 'change', line: { ...wanted, version: line.version + 1 }, forced };
+  return { kind: 'change', rollout: { ...wanted, version: rollout.version + 1 }, forced };
 }
 
-type Wanted = Omit<Line, 'version'>;
+type Wanted = Omit<Rollout, 'version'>;
 
 const WANTED: Readonly<
-  Record<Exclude<LineAct, 'retire'>, (line: Line, request: LineRequest) => Wanted | ReleaseRefusal>
+  Record<Exclude<RolloutAct, 'retire'>, (rollout: Rollout, request: RolloutRequest) => Wanted | ReleaseRefusal>
 > = {
-  activate: (line, { name = '' }) =>
-    line.active === name
-      ? withoutCandidate(line)
-      : { active: name, ...(nameBefore(line) === name ? {} : before(nameBefore(line))) },
-  percentage: (line, { pipeline, name = '', percent = 0 }) => {
-    if (line.active === name) return { why: 'already-active', pipeline, name };
+  activate: (rollout, { name = '' }) =>
+    rollout.active === name
+      ? withoutCandidate(rollout)
+      : { active: name, ...(nameBefore(rollout) === name ? {} : before(nameBefore(rollout))) },
+  percentage: (rollout, { pipeline, name = '', percent = 0 }) => {
+    if (rollout.active === name) return { why: 'already-active', pipeline, name };
     // If this release is not the canary, another release's percentage does not concern this
     // operation.
-    if (percent === 0) return line.candidate === name ? withoutCandidate(line) : line;
-    if (line.active === undefined) return { why: 'nothing-active', pipeline };
-    return { ...withoutCandidate(line), candidate: name, percent };
+    if (percent === 0) return rollout.candidate === name ? withoutCandidate(rollout) : rollout;
+    if (rollout.active === undefined) return { why: 'nothing-active', pipeline };
+    return { ...withoutCandidate(rollout), candidate: name, percent };
   },
-  promote: (line, { pipeline }) =>
-    line.candidate === undefined
+  promote: (rollout, { pipeline }) =>
+    rollout.candidate === undefined
       ? { why: 'no-candidate', pipeline }
-      : { active: line.candidate, ...before(line.active) },
-  'roll-back': (line, { pipeline }) => {
-    if (line.candidate !== undefined) return withoutCandidate(line);
-    if (line.previous === undefined) return { why: 'nothing-before', pipeline };
+      : { active: rollout.candidate, ...before(rollout.active) },
+  'roll-back': (rollout, { pipeline }) => {
+    if (rollout.candidate !== undefined) return withoutCandidate(rollout);
+    if (rollout.previous === undefined) return { why: 'nothing-before', pipeline };
     // Forgets the rolled-back release; going forward again is an activation (RE-7).
-    return { active: line.previous };
+    return { active: rollout.previous };
   },
-  deactivate: (line) => (line.active === undefined ? line : before(line.active)),
+  deactivate: (rollout) => (rollout.active === undefined ? rollout : before(rollout.active)),
 };
 
-function before(active: string | undefined): Pick<Line, 'previous'> {
+function before(active: string | undefined): Pick<Rollout, 'previous'> {
   return active === undefined ? {} : { previous: active };
 }
 
-function withoutCandidate({ active, previous }: Line): Wanted {
+function withoutCandidate({ active, previous }: Rollout): Wanted {
   return {
     ...(active === undefined ? {} : { active }),
     ...(previous === undefined ? {} : { previous }),
   };
 }
 
-function isSame(line: Line, wanted: Wanted): boolean {
+function isSame(rollout: Rollout, wanted: Wanted): boolean {
   const parts = ['active', 'previous', 'candidate', 'percent'] as const;
-  return parts.every((part) => line[part] === wanted[part]);
+  return parts.every((part) => rollout[part] === wanted[part]);
 }
 
 function refuseRelease(
-  { line, release }: LineView,
-  request: LineRequest,
+  { rollout, release }: RolloutView,
+  request: RolloutRequest,
 ): ReleaseRefusal | undefined {
-  const name = nameMeant(line, request) ?? '';
+  const name = nameMeant(rollout, request) ?? '';
   const { pipeline } = request;
   if (request.percent === 0 || request.act === 'deactivate') return undefined;
   return noSuchRelease(release, { pipeline, name });
@@ -149,7 +149,7 @@ const TOLD_MAX = 100;
 const TOLD_CHARS_MAX = 1_024;
 
 /** The breaking contract changes, and the failures of the last preflight (RE-7). */
-function breaksOf({ release, before: kept }: LineView): readonly string[] {
+function breaksOf({ release, before: kept }: RolloutView): readonly string[] {
   if (release === undefined) return [];
   const changes = kept === undefined ? [] : diffContracts(kept.contract, release.contract);
   const breaking = changes.filter((each) => each.breaking);
@@ -177,19 +177,19 @@ function replaysOf({ looked, broken, brokenCount }: Preflight): readonly string[
  * fails (RE-6).
  */
 function decideRetire(
-  { line, release, pinned }: LineView,
-  { pipeline, name = '' }: LineRequest,
-): LineDecision {
+  { rollout, release, pinned }: RolloutView,
+  { pipeline, name = '' }: RolloutRequest,
+): RolloutDecision {
   if (release === undefined) return refuse({ why: 'release-unknown', pipeline, name });
-  if (release.retiredAt !== undefined) return { kind: 'no-change', line };
-  if (line.active === name || line.candidate === name) {
+  if (release.retiredAt !== undefined) return { kind: 'no-change', rollout };
+  if (rollout.active === name || rollout.candidate === name) {
     return refuse({ why: 'release-in-use', pipeline, name });
   }
   if (pinned > 0) return refuse({ why: 'release-pinned', pipeline, name, pinned });
-  const { previous: _, ...rest } = line;
+  const { previous: _, ...rest } = rollout;
   // If nothing is active, the next release is still compared with this one.
-  const kept = line.active !== undefined && line.previous === name ? rest : line;
-  return { kind: 'change', line: { ...kept, version: line.version + 1 }, forced: false };
+  const kept = rollout.active !== undefined && rollout.previous === name ? rest : rollout;
+  return { kind: 'change', rollout: { ...kept, version: rollout.version + 1 }, forced: false };
 }
 
 /** For a release that the caller named (RE-6). */
@@ -212,7 +212,7 @@ export function differenceOf(
   return stored.contractVersion === given.contractVersion ? undefined : 'contract';
 }
 
-function refuse(refusal: ReleaseRefusal): Extract<LineDecision, { kind: 'refuse' }> {
+function refuse(refusal: ReleaseRefusal): Extract<RolloutDecision, { kind: 'refuse' }> {
   return { kind: 'refuse', refusal };
 }
 

@@ -18,7 +18,7 @@ import {
   seq,
 } from '../../protocol/messages/words.ts';
 import { bulkMoveBody, MADE } from '../repair/messages.ts';
-import { LINE_ACTS } from './model.ts';
+import { ROLLOUT_ACTS } from './model.ts';
 
 const digest = Type.String({
   minLength: 1,
@@ -188,7 +188,7 @@ const release = closed(
 
 export type ReleaseMessage = Static<typeof release>;
 
-const LINE = {
+const ROLLOUT = {
   active: Type.Optional(Type.String({ description: 'Release that new executions go to.' })),
   previous: Type.Optional(Type.String({ description: 'Release that was active before.' })),
   candidate: Type.Optional(Type.String({ description: 'Release that gets `percent` of them.' })),
@@ -199,25 +199,25 @@ const lineVersion = documented(count, 'Rises by one with each change. 0: nothing
 
 const LINE_EXAMPLE = { version: 3, active: 'v1', candidate: 'v2', percent: 10 };
 
-export const line = closed(
-  { version: lineVersion, ...LINE },
-  { title: 'Line', examples: [LINE_EXAMPLE] },
+export const rollout = closed(
+  { version: lineVersion, ...ROLLOUT },
+  { title: 'Rollout', examples: [LINE_EXAMPLE] },
 );
 
-export type LineMessage = Static<typeof line>;
+export type RolloutMessage = Static<typeof rollout>;
 
-const linePage = pageOf(
+const rolloutPage = pageOf(
   closed(
     {
       pipeline: Type.String({ description: 'Name of the pipeline.' }),
       version: lineVersion,
-      ...LINE,
+      ...ROLLOUT,
     },
     { title: 'LineOfPipeline', examples: [{ pipeline: 'order', ...LINE_EXAMPLE }] },
   ),
 );
 
-export type LineOfMessage = Static<typeof linePage>['items'][number];
+export type PipelineRolloutMessage = Static<typeof rolloutPage>['items'][number];
 
 const compared = closed(
   {
@@ -234,12 +234,12 @@ const compared = closed(
 
 export type ComparedMessage = Static<typeof compared>;
 
-const lineAct = Type.Enum([...LINE_ACTS], {
+const lineAct = Type.Enum([...ROLLOUT_ACTS], {
   description:
     '`percentage` makes a canary of a release, `promote` activates the canary, `deactivate` stops pinning new executions.',
 });
 
-const lineBody = closed(
+const rolloutBody = closed(
   {
     act: lineAct,
     name: Type.Optional(
@@ -265,16 +265,16 @@ const lineBody = closed(
   },
 );
 
-export type LineBody = Static<typeof lineBody>;
+export type RolloutBody = Static<typeof rolloutBody>;
 
-const lineChanged = closed(
+const rolloutChanged = closed(
   {
     kind: Type.Enum(['changed', 'no-change'], {
       description: '`no-change`: the rollout was like this already.',
     }),
-    line,
+    rollout,
   },
-  { examples: [{ kind: 'changed', line: LINE_EXAMPLE }] },
+  { examples: [{ kind: 'changed', rollout: LINE_EXAMPLE }] },
 );
 
 const activationList = closed({
@@ -288,8 +288,8 @@ const activationList = closed({
         actor: Type.String({ description: 'Who changed it.' }),
         reason: Type.String({ description: 'Reason that the caller gave. Empty if none.' }),
         forced: Type.Boolean({ description: 'True if it was forced.' }),
-        before: closed(LINE, { description: 'The rollout before the change.' }),
-        after: closed(LINE, { description: 'The rollout after the change.' }),
+        before: closed(ROLLOUT, { description: 'The rollout before the change.' }),
+        after: closed(ROLLOUT, { description: 'The rollout after the change.' }),
       },
       {
         title: 'Activation',
@@ -419,7 +419,7 @@ export const releaseOperations = {
       },
     },
   },
-  listLines: {
+  listRollouts: {
     at: 'GET /v1/pipelines',
     tag: 'Releases',
     summary: 'List the rollouts of all pipelines',
@@ -427,7 +427,7 @@ export const releaseOperations = {
       'Returns each pipeline that has releases, by name, and where its new executions go.',
     allows: READERS,
     query: closed(paging(pipelineName)),
-    answers: { 200: { what: 'One page of rollouts.', schema: linePage } },
+    answers: { 200: { what: 'One page of rollouts.', schema: rolloutPage } },
   },
   compareRelease: {
     at: 'GET /v1/pipelines/:pipeline/releases/:name/changes',
@@ -447,15 +447,15 @@ export const releaseOperations = {
       ...NO_RELEASE,
     },
   },
-  readLine: {
-    at: 'GET /v1/pipelines/:pipeline/line',
+  readRollout: {
+    at: 'GET /v1/pipelines/:pipeline/rollout',
     tag: 'Releases',
     summary: 'Read the rollout of a pipeline',
     description:
       'Returns where new executions of a pipeline go: the active release, and the canary with its percentage.',
     allows: READERS,
     params: pipelineParams,
-    answers: { 200: { what: 'The rollout.', schema: line } },
+    answers: { 200: { what: 'The rollout.', schema: rollout } },
   },
   listActivations: {
     at: 'GET /v1/pipelines/:pipeline/activations',
@@ -467,23 +467,23 @@ export const releaseOperations = {
     params: pipelineParams,
     answers: { 200: { what: 'The changes.', schema: activationList } },
   },
-  changeLine: {
-    at: 'POST /v1/pipelines/:pipeline/line',
+  changeRollout: {
+    at: 'POST /v1/pipelines/:pipeline/rollout',
     tag: 'Releases',
     summary: 'Change the rollout of a pipeline',
     description:
       'Activates a release, sets a canary, promotes it, rolls back, deactivates or retires. Writes the new rollout and one entry in its log, in one transaction. Send `expected` to make retries safe. A release that would break something is refused unless you force it.',
     ...ADMIN,
     params: pipelineParams,
-    body: lineBody,
+    body: rolloutBody,
     answers: {
-      200: { what: 'The rollout as it is now.', schema: lineChanged },
+      200: { what: 'The rollout as it is now.', schema: rolloutChanged },
       ...NO_RELEASE,
       409: {
         what: 'The rollout does not allow this change. Nothing was written.',
         codes: [
           ...(['release-breaks', 'release-in-use', 'release-pinned', 'release-retired'] as const),
-          ...(['line-changed', 'no-candidate', 'already-active', 'nothing-before'] as const),
+          ...(['rollout-changed', 'no-candidate', 'already-active', 'nothing-before'] as const),
           ...(['nothing-active', 'force-without-reason'] as const),
         ],
       },

@@ -72,7 +72,7 @@ export interface BrokenReplay {
 }
 
 /** Where new executions of a pipeline go. */
-export interface Line {
+export interface Rollout {
   readonly active?: string;
   /** What was active before, to go back to; where nothing is active, also what the next one is compared with. */
   readonly previous?: string;
@@ -83,30 +83,30 @@ export interface Line {
   readonly version: number;
 }
 
-export const NO_LINE: Line = Object.freeze({ version: 0 });
+export const NO_ROLLOUT: Rollout = Object.freeze({ version: 0 });
 
-export const LINE_ACTS = [
+export const ROLLOUT_ACTS = [
   ...(['activate', 'percentage', 'promote', 'roll-back', 'deactivate', 'retire'] as const),
 ] as const;
 
-export type LineAct = (typeof LINE_ACTS)[number];
+export type RolloutAct = (typeof ROLLOUT_ACTS)[number];
 
-/** One entry of the log of a line. */
+/** One entry of the log of a rollout. */
 export interface Activation {
   readonly project: ProjectName;
   readonly pipeline: PipelineName;
-  /** The version of the line that it made. */
+  /** The version of the rollout that it made. */
   readonly version: number;
   readonly at: Instant;
-  readonly act: LineAct;
+  readonly act: RolloutAct;
   /** Which release it was about. */
   readonly name: string;
   readonly actor: string;
   readonly reason: string;
   /** Although it was said to break something. */
   readonly forced: boolean;
-  readonly before: Omit<Line, 'version'>;
-  readonly after: Omit<Line, 'version'>;
+  readonly before: Omit<Rollout, 'version'>;
+  readonly after: Omit<Rollout, 'version'>;
 }
 
 /**
@@ -121,11 +121,11 @@ export function bucketOf({ id, key }: { readonly id: string; readonly key?: stri
 }
 
 export function pinOf(
-  line: Line | undefined,
+  rollout: Rollout | undefined,
   submitted: { readonly id: string; readonly key?: string },
 ): string | undefined {
-  if (line?.candidate === undefined) return line?.active;
-  return bucketOf(submitted) < (line.percent ?? 0) ? line.candidate : line.active;
+  if (rollout?.candidate === undefined) return rollout?.active;
+  return bucketOf(submitted) < (rollout.percent ?? 0) ? rollout.candidate : rollout.active;
 }
 
 /** The state of a release in lists. */
@@ -140,14 +140,14 @@ export type ReleaseState =
 export function releaseState(
   release: Pick<Release, 'name' | 'retiredAt'>,
   {
-    line,
+    rollout,
     pinned,
     wasActive,
-  }: { readonly line: Line; readonly pinned: number; readonly wasActive: boolean },
+  }: { readonly rollout: Rollout; readonly pinned: number; readonly wasActive: boolean },
 ): ReleaseState {
   if (release.retiredAt !== undefined) return 'retired';
-  if (line.active === release.name) return 'active';
-  if (line.candidate === release.name) return 'candidate';
+  if (rollout.active === release.name) return 'active';
+  if (rollout.candidate === release.name) return 'candidate';
   if (pinned > 0) return 'draining';
   return wasActive ? 'drained' : 'registered';
 }
@@ -227,7 +227,7 @@ export type ReleaseRefusal =
       readonly breaks: readonly string[];
     }
   | { readonly why: 'force-without-reason' }
-  | { readonly why: 'line-changed'; readonly pipeline: PipelineName; readonly version: number }
+  | { readonly why: 'rollout-changed'; readonly pipeline: PipelineName; readonly version: number }
   | { readonly why: 'no-candidate'; readonly pipeline: PipelineName }
   /** A share of what has all the rest. */
   | { readonly why: 'already-active'; readonly pipeline: PipelineName; readonly name: string }
@@ -270,7 +270,7 @@ export function describeReleaseRefusal(refusal: ReleaseRefusal | MoveRefusal): s
       return `Release "${refusal.name}" of pipeline "${refusal.pipeline}" was not activated: it would break something. ${refusal.breaks.join(' ')} Change it, or force it with a reason.`;
     case 'force-without-reason':
       return 'What is forced needs a reason, for those who look it up later. Nothing was changed.';
-    case 'line-changed':
+    case 'rollout-changed':
       return `Somebody else changed the releases of pipeline "${refusal.pipeline}" meanwhile; its version is ${refusal.version}. Look again, then decide.`;
     case 'no-candidate':
       return `Pipeline "${refusal.pipeline}" has no candidate. Give a release a share first, or activate it.`;

@@ -3,11 +3,11 @@
 import type { ExecutionId, PipelineName, ProjectName } from '../../execution/names.ts';
 import type { SessionId } from '../../lease/names.ts';
 import type { AuditStamp } from '../audit/model.ts';
-import type { LineRequest, MoveRequest } from './decide.ts';
+import type { RolloutRequest, MoveRequest } from './decide.ts';
 import type {
   Activation,
   Announcement,
-  Line,
+  Rollout,
   MoveRefusal,
   Preflight,
   Release,
@@ -28,10 +28,10 @@ export interface ReleaseStore {
    * Activates, sets a percentage, promotes, rolls back, deactivates or retires. Each operation adds
    * one entry to the log (RE-4, RE-6).
    */
-  changeLine(request: ChangeLine): Promise<LineChanged>;
-  line(query: OfPipeline): Promise<Line>;
+  changeRollout(request: ChangeRollout): Promise<RolloutChanged>;
+  rollout(query: OfPipeline): Promise<Rollout>;
   /** Every pipeline that has a release, by name. */
-  lines(query: ListLines): Promise<readonly LineOf[]>;
+  rollouts(query: ListRollouts): Promise<readonly PipelineRollout[]>;
   /** Newest first. */
   activations(query: ListActivations): Promise<readonly Activation[]>;
   /** The number of open executions pinned to each release, by name. */
@@ -70,13 +70,13 @@ export interface NotePreflight extends ReleaseKey {
   readonly unseen?: readonly ExecutionId[];
 }
 
-export interface ChangeLine extends LineRequest {
+export interface ChangeRollout extends RolloutRequest {
   readonly project: ProjectName;
   readonly actor: string;
 }
 
-export type LineChanged =
-  | { readonly kind: 'changed' | 'no-change'; readonly line: Line }
+export type RolloutChanged =
+  | { readonly kind: 'changed' | 'no-change'; readonly rollout: Rollout }
   | Refused<ReleaseRefusal>;
 
 export interface OfPipeline {
@@ -84,14 +84,14 @@ export interface OfPipeline {
   readonly pipeline: PipelineName;
 }
 
-export interface ListLines {
+export interface ListRollouts {
   readonly project: ProjectName;
   /** Continues after this pipeline. */
   readonly after?: string;
   readonly limit: number;
 }
 
-export interface LineOf extends Line {
+export interface PipelineRollout extends Rollout {
   readonly pipeline: PipelineName;
 }
 

@@ -124,7 +124,7 @@ async function changesOf(
   release: Release,
 ): Promise<Pick<Preflight, 'changes' | 'against'>> {
   const { executions } = config.store;
-  const against = nameBefore(await executions.line(release));
+  const against = nameBefore(await executions.rollout(release));
   const before =
     against === undefined ? undefined : await executions.release({ ...release, name: against });
   if (before === undefined || against === undefined) return { changes: [] };
@@ -173,7 +173,7 @@ export async function compare(
     options.against === undefined ? undefined : parseReleaseName(options.against, 'against');
   const release = await executions.release({ project, pipeline, name });
   if (release === undefined) return unknownRelease(pipeline, name);
-  const against = named ?? nameBefore(await executions.line({ project, pipeline }));
+  const against = named ?? nameBefore(await executions.rollout({ project, pipeline }));
   if (against === undefined) return { kind: 'compared', breaking: false, changes: [] };
   const before = await executions.release({ project, pipeline, name: against });
   if (before === undefined) return unknownRelease(pipeline, against);

@@ -16,10 +16,10 @@ import {
 import type { CoordinatorStore } from '../../store/contract/execution-store.ts';
 import { formatInstant } from '../../support/clock.ts';
 import { keyOf, madeReply } from '../repair/routes.ts';
-import type { LineOptions } from './api.ts';
+import type { RolloutOptions } from './api.ts';
 import {
   type ActivationMessage,
-  type LineBody,
+  type RolloutBody,
   type ReleaseMessage,
   releaseOperations,
 } from './messages.ts';
@@ -31,7 +31,7 @@ import {
   type Release,
   type ReleaseRefusal,
 } from './model.ts';
-import type { Announced, LineChanged } from './port.ts';
+import type { Announced, RolloutChanged } from './port.ts';
 
 export const releaseRoutes: readonly Route[] = routesOf(releaseOperations, {
   async registerRelease({ holdfast }, { params, body, caller }) {
@@ -61,8 +61,8 @@ export const releaseRoutes: readonly Route[] = routesOf(releaseOperations, {
     return { status: 200, body: { items } };
   },
 
-  async listLines({ holdfast }, { query, caller }) {
-    const { items, cursor } = await holdfast.releases.lines({ ...query, project: caller.project });
+  async listRollouts({ holdfast }, { query, caller }) {
+    const { items, cursor } = await holdfast.releases.rollouts({ ...query, project: caller.project });
     return { status: 200, body: { items: [...items], ...(cursor && { cursor }) } };
   },
 
@@ -74,9 +74,9 @@ export const releaseRoutes: readonly Route[] = routesOf(releaseOperations, {
     return { status: 200, body: { ...rest, changes: [...changes] } };
   },
 
-  async readLine({ holdfast }, { params, caller }) {
+  async readRollout({ holdfast }, { params, caller }) {
     const { project } = caller;
-    return { status: 200, body: await holdfast.releases.line(params.pipeline, { project }) };
+    return { status: 200, body: await holdfast.releases.rollout(params.pipeline, { project }) };
   },
 
   async listActivations({ holdfast }, { params, caller }) {
@@ -91,7 +91,7 @@ export const releaseRoutes: readonly Route[] = routesOf(releaseOperations, {
     return { status: 200, body: { items } };
   },
 
-  async changeLine(coordinator, { params, body, caller }) {
+  async changeRollout(coordinator, { params, body, caller }) {
     const answer = await change(
       coordinator,
       { ...body, pipeline: params.pipeline },
@@ -149,9 +149,9 @@ function preflightMessage(found: Preflight): NonNullable<ReleaseMessage['preflig
 
 function change(
   { holdfast }: Coordinator,
-  { pipeline, act, name, percent = 0 }: LineBody & { readonly pipeline: string },
-  options: LineOptions,
-): Promise<LineChanged> {
+  { pipeline, act, name, percent = 0 }: RolloutBody & { readonly pipeline: string },
+  options: RolloutOptions,
+): Promise<RolloutChanged> {
   const { releases } = holdfast;
   if (act === 'promote') return releases.promote(pipeline, options);
   if (act === 'roll-back') return releases.rollBack(pipeline, options);

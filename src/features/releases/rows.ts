@@ -7,14 +7,14 @@ import type { Contract } from './contract-model.ts';
 import {
   type Activation,
   type Announcement,
-  type Line,
-  type LineAct,
-  NO_LINE,
+  type Rollout,
+  type RolloutAct,
+  NO_ROLLOUT,
   type Preflight,
   type Release,
   type WorkerRecord,
 } from './model.ts';
-import type { ChangeLine, LineOf, RegisterRelease } from './port.ts';
+import type { ChangeRollout, PipelineRollout, RegisterRelease } from './port.ts';
 
 export interface ReleaseRow {
   readonly project: string;
@@ -59,7 +59,7 @@ export function fromRelease(
   };
 }
 
-export interface LineRow {
+export interface RolloutRow {
   readonly version: number;
   readonly active: string | null;
   readonly previous: string | null;
@@ -67,7 +67,7 @@ export interface LineRow {
   readonly percent: number | null;
 }
 
-export function toLine({ version, active, previous, candidate, percent }: LineRow): Line {
+export function toRollout({ version, active, previous, candidate, percent }: RolloutRow): Rollout {
   return {
     version,
     ...(active === null ? {} : { active }),
@@ -80,18 +80,18 @@ export function toLine({ version, active, previous, candidate, percent }: LineRo
 /**
  * A pipeline with releases. All other fields are null before the first operation on its rollout.
  */
-export interface LineOfRow extends Omit<LineRow, 'version'> {
+export interface PipelineRolloutRow extends Omit<RolloutRow, 'version'> {
   readonly pipeline: string;
   readonly version: number | null;
 }
 
-export function toLineOf({ pipeline, version, ...rest }: LineOfRow): LineOf {
-  const line = version === null ? NO_LINE : toLine({ version, ...rest });
-  return { pipeline: pipeline as PipelineName, ...line };
+export function toPipelineRollout({ pipeline, version, ...rest }: PipelineRolloutRow): PipelineRollout {
+  const rollout = version === null ? NO_ROLLOUT : toRollout({ version, ...rest });
+  return { pipeline: pipeline as PipelineName, ...rollout };
 }
 
-export function fromLine(line: Line): LineRow {
-  const { version, active = null, previous = null, candidate = null, percent = null } = line;
+export function fromRollout(rollout: Rollout): RolloutRow {
+  const { version, active = null, previous = null, candidate = null, percent = null } = rollout;
   return { version, active, previous, candidate, percent };
 }
 
@@ -115,7 +115,7 @@ export function toActivation(row: ActivationRow): Activation {
     pipeline: row.pipeline as PipelineName,
     version: row.version,
     at: toInstant(row.at),
-    act: row.act as LineAct,
+    act: row.act as RolloutAct,
     name: row.name,
     actor: row.actor,
     reason: row.reason,
@@ -127,10 +127,10 @@ export function toActivation(row: ActivationRow): Activation {
 
 /** The log entry of an operation (RE-4). */
 export function activationOf(
-  { project, pipeline, act, actor, reason }: ChangeLine,
+  { project, pipeline, act, actor, reason }: ChangeRollout,
   made: {
-    readonly before: Line;
-    readonly after: Line;
+    readonly before: Rollout;
+    readonly after: Rollout;
     readonly name: string;
     readonly forced: boolean;
   },

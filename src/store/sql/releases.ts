@@ -3,7 +3,7 @@
 import type { NoSuchRelease } from '../../execution/refusal.ts';
 import { ROUTE_MARK } from '../../execution/route.ts';
 import {
-  decideLine,
+  decideRollout,
   differenceOf,
   keptPreflight,
   nameBefore,
@@ -12,17 +12,17 @@ import {
 } from '../../features/releases/decide.ts';
 import {
   type Activation,
-  type Line,
-  NO_LINE,
+  type Rollout,
+  NO_ROLLOUT,
   type Release,
   type ReleaseKey,
 } from '../../features/releases/model.ts';
 import type {
-  ChangeLine,
-  LineChanged,
-  LineOf,
+  ChangeRollout,
+  RolloutChanged,
+  PipelineRollout,
   ListActivations,
-  ListLines,
+  ListRollouts,
   ListReleases,
   NotePreflight,
   OfPipeline,
@@ -35,14 +35,14 @@ import type {
 import {
   type ActivationRow,
   activationOf,
-  fromLine,
+  fromRollout,
   fromRelease,
-  type LineOfRow,
-  type LineRow,
+  type PipelineRolloutRow,
+  type RolloutRow,
   type ReleaseRow,
   toActivation,
-  toLine,
-  toLineOf,
+  toRollout,
+  toPipelineRollout,
   toRelease,
 } from '../../features/releases/rows.ts';
 import { assert } from '../../support/assert.ts';
@@ -109,13 +109,13 @@ const NOTE = sql(`
      and pipeline = :pipeline
      and name = :name`);
 
-const OF_LINE = `
+const OF_ROLLOUT = `
   select version, active, previous, candidate, percent
     from hf.release_line
    where project = :project
      and pipeline = :pipeline`;
 
-const LINE = sql(OF_LINE);
+const ROLLOUT = sql(OF_ROLLOUT);
 
 // Inserts a row for PostgreSQL to lock. Version 0 means that there is no rollout yet. SQLite
 // already holds the write lock.
@@ -128,7 +128,7 @@ const BEGIN = dialects({
 });
 
 // Waits for submits under way, which share the row. All others wait for this lock (RE-5).
-const LOCK_LINE = sql(`${OF_LINE} for update`);
+const LOCK_ROLLOUT = sql(`${OF_ROLLOUT} for update`);
 
 const SAVE = sql(`
   insert into hf.release_line (project, pipeline, version, active, previous, candidate, percent)
@@ -198,7 +198,7 @@ const ACTIVATIONS = sql(`
    limit :limit`);
 
 // Takes one index step per pipeline, however many releases it has. The last step finds none.
-const LINES = sql(`
+const ROLLOUTS = sql(`
   with recursive named (pipeline, nth) as (
     select min(r.pipeline), 1
       from hf.release as r
@@ -229,9 +229,9 @@ export function releasesOf({
     release: (key) => read(() => readRelease(key)),
     releases: (query) => read(() => listReleases(query)),
     notePreflight: (request) => repeat(() => notePreflight(request)),
-    changeLine: (request) => repeat(() => changeLine(request), { keeps: isChanged }),
-    line: (query) => read(() => readLine(LINE, query)),
-    lines: (query) => read(() => listLines(query)),
+    changeRollout: (request) => repeat(() => changeRollout(request), { keeps: isChanged }),
+    rollout: (query) => read(() => readRollout(ROLLOUT, query)),
+    rollouts: (query) => read(() => listRollouts(query)),
     activations: (query) => read(() => listActivations(query)),
     pinned: (query) => read(() => pinned(query)),
   };
@@ -297,46 +297,46 @@ function* notePreflight(request: NotePreflight): Script<PreflightNoted> {
   return { kind: 'noted', preflight };
 }
 
-function isChanged({ kind }: LineChanged): boolean {
+function isChanged({ kind }: RolloutChanged): boolean {
   return kind === 'changed';
 }
 
 /** Locks the release before its rollout, in the same order as submits. */
-export function* changeLine(request: ChangeLine): Script<LineChanged> {
+export function* changeRollout(request: ChangeRollout): Script<RolloutChanged> {
   const { project, pipeline, act } = request;
   if (act === 'retire') yield* all(LOCK, request);
   yield* all(BEGIN, request);
-  const line = yield* readLine(LOCK_LINE, request);
-  const name = nameMeant(line, request) ?? '';
+  const rollout = yield* readRollout(LOCK_ROLLOUT, request);
+  const name = nameMeant(rollout, request) ?? '';
   const release = yield* readRelease({ project, pipeline, name });
-  const before = yield* readRelease({ project, pipeline, name: nameBefore(line) ?? '' });
+  const before = yield* readRelease({ project, pipeline, name: nameBefore(rollout) ?? '' });
   // The predicate of RETIRE checks for pinned executions.
-  const decision = decideLine({ line, release, before, pinned: 0 }, request);
+  const decision = decideRollout({ rollout, release, before, pinned: 0 }, request);
   if (decision.kind === 'refuse') return { kind: 'refused', ...decision.refusal };
   if (decision.kind === 'no-change') return decision;
   if (act === 'retire' && !(yield* wrote(RETIRE, { project, pipeline, name }))) {
     return yield* stillPinned(request, name);
   }
-  const { line: after, forced } = decision;
-  yield* all(SAVE, { project, pipeline, ...fromLine(after) });
-  yield* all(LOG, activationOf(request, { before: line, after, name, forced }));
-  return { kind: 'changed', line: after };
+  const { rollout: after, forced } = decision;
+  yield* all(SAVE, { project, pipeline, ...fromRollout(after) });
+  yield* all(LOG, activationOf(request, { before: rollout, after, name, forced }));
+  return { kind: 'changed', rollout: after };
 }
 
-function* stillPinned(request: ChangeLine, name: string): Script<LineChanged> {
+function* stillPinned(request: ChangeRollout, name: string): Script<RolloutChanged> {
   const open = yield* pinned(request);
   const count = open.find(({ release }) => release === name)?.open ?? 0;
   const { pipeline } = request;
   return { kind: 'refused', why: 'release-pinned', pipeline, name, pinned: count };
 }
 
-function* readLine(statement: Sql, query: OfPipeline): Script<Line> {
-  const row = yield* one<LineRow>(statement, query);
-  return row === undefined ? NO_LINE : toLine(row);
+function* readRollout(statement: Sql, query: OfPipeline): Script<Rollout> {
+  const row = yield* one<RolloutRow>(statement, query);
+  return row === undefined ? NO_ROLLOUT : toRollout(row);
 }
 
-function* listLines(query: ListLines): Script<readonly LineOf[]> {
-  return (yield* all<LineOfRow>(LINES, { after: '', ...query })).map(toLineOf);
+function* listRollouts(query: ListRollouts): Script<readonly PipelineRollout[]> {
+  return (yield* all<PipelineRolloutRow>(ROLLOUTS, { after: '', ...query })).map(toPipelineRollout);
 }
 
 const LAST_VERSION = 2_147_483_647;

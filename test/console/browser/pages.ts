@@ -38,7 +38,7 @@ const PAGES: readonly PageUnderTest[] = [
   },
   { name: 'releases', heading: 'Releases', path: () => '/releases', shows: 'parcel' },
   {
-    name: 'line',
+    name: 'rollout',
     heading: 'parcel',
     path: () => '/releases/parcel?release=v3',
     shows: '2 of 2 open would break.',

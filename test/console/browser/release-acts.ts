@@ -94,7 +94,7 @@ const deploys: BrowserCase = {
     await client.releases.change('parcel', { act: 'percentage', name: 'v2', percent: 30 });
     await page.getByLabel(/^Reason/).fill('all is well');
     await desk.button('Promote v2').click();
-    await page.getByRole('alert').getByText('line-changed').waitFor();
+    await page.getByRole('alert').getByText('rollout-changed').waitFor();
     await page.keyboard.press('Escape');
     await isGone(desk);
     await page

@@ -6,7 +6,7 @@ import { ACTING, type Given, IN_PROJECT } from './of-holdfast.ts';
 import { fine } from './on-holdfast.ts';
 import { NONE, NUMBER, optional, TEXT } from './wrong-values.ts';
 
-const LINE: Fits = {
+const ROLLOUT: Fits = {
   ...ACTING,
   expected: optional([...NUMBER, 'a number']),
   force: optional(['true']),
@@ -14,19 +14,19 @@ const LINE: Fits = {
 
 type Method = keyof Releases;
 
-const ofLine = (of: 'promote' | 'rollBack' | 'deactivate'): Options<Given> => ({
+const ofRollout = (of: 'promote' | 'rollBack' | 'deactivate'): Options<Given> => ({
   of: `releases.${of}`,
-  names: LINE,
+  names: ROLLOUT,
   call: ({ holdfast }, options) => holdfast.releases[of]('p', options as object),
 });
 
 const ofRelease = (of: 'activate' | 'retire'): Options<Given> => ({
   of: `releases.${of}`,
-  names: LINE,
+  names: ROLLOUT,
   call: ({ holdfast }, options) => holdfast.releases[of]('p', 'v1', options as object),
 });
 
-const ofProject = (of: 'list' | 'line' | 'log'): Options<Given> => ({
+const ofProject = (of: 'list' | 'rollout' | 'log'): Options<Given> => ({
   of: `releases.${of}`,
   names: IN_PROJECT,
   call: ({ holdfast }, options) => holdfast.releases[of]('p', options as object),
@@ -47,12 +47,12 @@ export const OPTIONS_OF_RELEASES: readonly Options<Given>[] = [
     },
     call: ({ holdfast }, options) => holdfast.releases.register(options as never),
   },
-  ...(['list', 'line', 'log'] as const).map(ofProject),
+  ...(['list', 'rollout', 'log'] as const).map(ofProject),
   ...(['activate', 'retire'] as const).map(ofRelease),
-  ...(['promote', 'rollBack', 'deactivate'] as const).map(ofLine),
+  ...(['promote', 'rollBack', 'deactivate'] as const).map(ofRollout),
   {
     of: 'releases.share',
-    names: LINE,
+    names: ROLLOUT,
     call: ({ holdfast }, options) =>
       holdfast.releases.share('p', { name: 'v1', percent: 5 }, options as object),
   },
@@ -64,9 +64,9 @@ export const OPTIONS_OF_RELEASES: readonly Options<Given>[] = [
     call: ({ holdfast }, to) => holdfast.releases.share('p', to as never),
   },
   {
-    of: 'releases.lines',
+    of: 'releases.rollouts',
     names: { ...IN_PROJECT, cursor: optional(TEXT), limit: optional(['a number']) },
-    call: ({ holdfast }, options) => holdfast.releases.lines(options as object),
+    call: ({ holdfast }, options) => holdfast.releases.rollouts(options as object),
   },
   {
     of: 'releases.compare',
@@ -140,7 +140,7 @@ const nameOf = (of: Method, hand: Argument<Given>['hand']): Argument<Given> => (
 
 /** Those that are no options. */
 export const ARGUMENTS_OF_RELEASES: readonly Argument<Given>[] = [
-  ...(['list', 'line', 'log', 'promote', 'rollBack', 'deactivate'] as const).map((of) =>
+  ...(['list', 'rollout', 'log', 'promote', 'rollBack', 'deactivate'] as const).map((of) =>
     pipelineOf(of, ({ holdfast }, pipeline) => holdfast.releases[of](pipeline as string)),
   ),
   ...(['activate', 'retire', 'preflight', 'compare'] as const).flatMap((of) => [

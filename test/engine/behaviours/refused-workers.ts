@@ -123,7 +123,7 @@ export const REFUSED_WORKERS: readonly Behaviour[] = [
       await holdfast.releases.activate(own.name, 'v1');
       const by = { by: 'ann', reason: 'one build is enough' };
       const late = await holdfast.releases.deactivate(own.name, { ...by, expected: 0 });
-      assert(late.kind === 'refused' && late.why === 'line-changed');
+      assert(late.kind === 'refused' && late.why === 'rollout-changed');
       const done = await holdfast.releases.deactivate(own.name, { ...by, expected: 1 });
       assert.deepEqual(done, { kind: 'changed', line: { version: 2, previous: 'v1' } });
       const { id } = await holdfast.submit(own, undefined);

@@ -6,14 +6,14 @@ import { type Behaviour, pause, type Stage } from '../stage.ts';
 
 type Code = Pipeline<unknown, unknown>;
 
-let lines = 0;
+let pipelines = 0;
 
 /** A pipeline whose name nobody else has, in as many builds as there are. */
 function builds(
   ...codes: readonly ((ctx: Context, input: unknown) => Promise<unknown>)[]
 ): readonly Code[] {
-  lines += 1;
-  const name = `released ${lines}`;
+  pipelines += 1;
+  const name = `released ${pipelines}`;
   return codes.map((run) => pipeline({ name, run }));
 }
 

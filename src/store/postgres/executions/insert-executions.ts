@@ -24,7 +24,7 @@ import { countHanded, lockPlaces, nameOf, type PlaceBook, saveLimits } from './p
 const REPAIR = `, f.redrive_of, coalesce(f.saga, 0), case when f.seq is null then 0 else ${PREVIOUS_CODES['given-back']} end`;
 
 // The rollouts of the submitted pipelines, locked until this commits (RE-5).
-const LINES = `
+const ROLLOUTS = `
   line as materialized (
     select l.project, l.pipeline, l.active, l.candidate, l.percent
       from (select distinct f.project, f.pipeline from fresh f order by 1, 2) f
@@ -58,7 +58,7 @@ function inserting(withRepairs: boolean): string {
            with ordinality as u(id, project, pipeline, lane, delay_ms, deadline_ms, hold, gated, has_place, input, about, key, intent, parent_id, parent_call, place_key, rate_key, body, labelled${withRepairs ? ', redrive_of, seq, saga, release' : ''}, nth)
      where (select e.id from hf.execution e where e.id = u.id) is null -- guard: id
        and (u.key is null or not exists (select from hf.execution e where e.project = u.project and e.key = u.key)) -- guard: key${withRepairs ? IS_CHOSEN : ''}
-  ),${LINES},
+  ),${ROLLOUTS},
   stored as (
     insert into hf.execution (id, project, pipeline, lane, status, hold, gated, has_place, ready_at, seq, submitted_at, deadline_at,
                               input, about, key, intent, parent_id, parent_call, place_key, rate_key${withRepairs ? ', redrive_of, saga, previous' : ''})

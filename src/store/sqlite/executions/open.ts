@@ -9,7 +9,7 @@ import { list } from './list.ts';
 import { NATIVES, sweeper } from './natives.ts';
 import { record } from './owner.ts';
 import { park } from './park.ts';
-import { changeLine } from './pin.ts';
+import { changeRollout } from './pin.ts';
 import { redriver } from './redrive.ts';
 import { Strays } from './strays.ts';
 import { submit } from './submit.ts';
@@ -37,7 +37,7 @@ export function executionsOf(database: Database): ExecutionStore {
     giveBack: (request) => database.perform(giveBack, withOwnBytes(request)),
     list: (query) => database.read((tx) => list(tx, query)),
     redrive: redriver(database),
-    changeLine: (request) => database.perform(changeLine, request),
+    changeRollout: (request) => database.perform(changeRollout, request),
     findProblem: () => clockProblem(database),
     onRing: (listener) => listen(database, listener),
   };

@@ -3,30 +3,30 @@
 
 import type { PipelineName } from '../../../execution/names.ts';
 import { routeOf } from '../../../execution/route.ts';
-import { type Line, pinOf } from '../../../features/releases/model.ts';
-import type { ChangeLine, LineChanged } from '../../../features/releases/port.ts';
-import { type LineRow, toLine } from '../../../features/releases/rows.ts';
+import { pinOf, type Rollout } from '../../../features/releases/model.ts';
+import type { ChangeRollout, RolloutChanged } from '../../../features/releases/port.ts';
+import { type RolloutRow, toRollout } from '../../../features/releases/rows.ts';
 import type { Submit } from '../../contract/execution-store.ts';
 import type { ExecutionRow } from '../../execution-rows.ts';
-import { changeLine as changeLineOf } from '../../sql/releases.ts';
+import { changeRollout as changeRolloutScript } from '../../sql/releases.ts';
 import { play } from '../gateway.ts';
 import type { Transaction } from '../transaction.ts';
 
 const ANY = 'select 1 from release_line limit 1';
 
-const LINE = `
+const ROLLOUT = `
   select version, active, previous, candidate, percent
     from release_line
    where project = :project
      and pipeline = :pipeline`;
 
 /** Null when the store has no rollout at all. */
-const LINES: WeakMap<Transaction, Map<string, Line | undefined> | null> = new WeakMap();
+const ROLLOUTS: WeakMap<Transaction, Map<string, Rollout | undefined> | null> = new WeakMap();
 
 /** Drops the cache, so that later submits in the same flush read the new rollout. */
-export function changeLine(tx: Transaction, request: ChangeLine): LineChanged {
-  const answer = play(tx, changeLineOf(request));
-  LINES.delete(tx);
+export function changeRollout(tx: Transaction, request: ChangeRollout): RolloutChanged {
+  const answer = play(tx, changeRolloutScript(request));
+  ROLLOUTS.delete(tx);
   return answer;
 }
 
@@ -37,26 +37,26 @@ export function routeFor(
 ): string {
   const pipeline = row.pipeline as PipelineName;
   if (release !== undefined) return routeOf({ pipeline, release });
-  const line = lineOf(tx, row);
-  if (line === undefined) return pipeline;
-  const pinned = pinOf(line, row.key === null ? { id: row.id } : { id: row.id, key: row.key });
+  const rollout = rolloutOf(tx, row);
+  if (rollout === undefined) return pipeline;
+  const pinned = pinOf(rollout, row.key === null ? { id: row.id } : { id: row.id, key: row.key });
   return pinned === undefined ? pipeline : routeOf({ pipeline, release: pinned });
 }
 
-function lineOf(
+function rolloutOf(
   tx: Transaction,
   { project, pipeline }: Pick<ExecutionRow, 'project' | 'pipeline'>,
-): Line | undefined {
-  let lines = LINES.get(tx);
-  if (lines === undefined) {
-    lines = tx.get(ANY) === undefined ? null : new Map();
-    LINES.set(tx, lines);
+): Rollout | undefined {
+  let rollouts = ROLLOUTS.get(tx);
+  if (rollouts === undefined) {
+    rollouts = tx.get(ANY) === undefined ? null : new Map();
+    ROLLOUTS.set(tx, rollouts);
   }
-  if (lines === null) return undefined;
+  if (rollouts === null) return undefined;
   const place = `${project}\0${pipeline}`;
-  if (!lines.has(place)) {
-    const row = tx.get<LineRow>(LINE, { project, pipeline });
-    lines.set(place, row === undefined ? undefined : toLine(row));
+  if (!rollouts.has(place)) {
+    const row = tx.get<RolloutRow>(ROLLOUT, { project, pipeline });
+    rollouts.set(place, row === undefined ? undefined : toRollout(row));
   }
-  return lines.get(place);
+  return rollouts.get(place);
 }

@@ -14,21 +14,21 @@ import {
 
 const OF = { project: PROJECT, pipeline: PIPELINE };
 
-export const lineCases: readonly ExecutionCase[] = [
+export const rolloutCases: readonly ExecutionCase[] = [
   {
     upholds: 'RE-4',
-    name: 'a line goes from activation to share, promotion and back; each act is in its log with who and why',
+    name: 'a rollout goes from activation to share, promotion and back; each act is in its log with who and why',
     async run({ store, now }) {
       const { executions } = store;
-      assert.deepEqual(await executions.line(OF), { version: 0 });
+      assert.deepEqual(await executions.rollout(OF), { version: 0 });
       for (const name of ['v1', 'v2']) await mustRegister(store, name);
       await mustChange(store, 'activate', { name: 'v1', reason: 'first' });
       await mustChange(store, 'percentage', { name: 'v2', percent: 5 });
       await mustChange(store, 'percentage', { name: 'v2', percent: 50 });
       await mustChange(store, 'promote');
       await mustChange(store, 'roll-back', { actor: 'otto' });
-      const line = await executions.line(OF);
-      assert.deepEqual(line, { version: 5, active: 'v1' });
+      const rollout = await executions.rollout(OF);
+      assert.deepEqual(rollout, { version: 5, active: 'v1' });
       const log = await executions.activations({ ...OF, limit: 9 });
       assert.deepEqual(
         log.map(({ version, act, name, actor }) => [version, act, name, actor]),
@@ -50,15 +50,15 @@ export const lineCases: readonly ExecutionCase[] = [
         [3, 2],
       );
       const elsewhere = { ...OF, project: OTHER_PROJECT };
-      assert.deepEqual(await executions.line(elsewhere), { version: 0 });
+      assert.deepEqual(await executions.rollout(elsewhere), { version: 0 });
     },
   },
   {
     upholds: 'RE-4',
-    name: 'pipelines that have releases are listed by name, each with its line, a page at a time',
+    name: 'pipelines that have releases are listed by name, each with its rollout, a page at a time',
     async run({ store }) {
       const { executions } = store;
-      assert.deepEqual(await executions.lines({ project: PROJECT, limit: 9 }), []);
+      assert.deepEqual(await executions.rollouts({ project: PROJECT, limit: 9 }), []);
       await mustActivate(store, 'v1');
       await mustRegister(store, 'v2');
       await mustChange(store, 'percentage', { name: 'v2', percent: 5 });
@@ -67,15 +67,15 @@ export const lineCases: readonly ExecutionCase[] = [
         await mustRegister(store, 'v1', { pipeline });
         await mustRegister(store, 'v2', { pipeline });
       }
-      const found = await executions.lines({ project: PROJECT, limit: 9 });
+      const found = await executions.rollouts({ project: PROJECT, limit: 9 });
       const own = { pipeline: PIPELINE, version: 2, active: 'v1', candidate: 'v2', percent: 5 };
       const [zeta, alpha, ueber] = others.map((pipeline) => ({ pipeline, version: 0 }));
       assert.deepEqual(found, [zeta, alpha, own, ueber]);
       const page = { project: PROJECT, limit: 2 };
-      assert.deepEqual(await executions.lines(page), found.slice(0, 2));
-      assert.deepEqual(await executions.lines({ ...page, after: 'alpha' }), found.slice(2));
-      assert.deepEqual(await executions.lines({ ...page, after: 'über' }), []);
-      assert.deepEqual(await executions.lines({ project: OTHER_PROJECT, limit: 9 }), []);
+      assert.deepEqual(await executions.rollouts(page), found.slice(0, 2));
+      assert.deepEqual(await executions.rollouts({ ...page, after: 'alpha' }), found.slice(2));
+      assert.deepEqual(await executions.rollouts({ ...page, after: 'über' }), []);
+      assert.deepEqual(await executions.rollouts({ project: OTHER_PROJECT, limit: 9 }), []);
     },
   },
   {
@@ -85,22 +85,22 @@ export const lineCases: readonly ExecutionCase[] = [
       const { executions } = store;
       await mustRegister(store, 'v2');
       refusedBy(
-        await executions.changeLine(changing('activate', { name: 'v1' })),
+        await executions.changeRollout(changing('activate', { name: 'v1' })),
         'release-unknown',
       );
       const share = changing('percentage', { name: 'v2', percent: 5 });
-      refusedBy(await executions.changeLine(share), 'nothing-active');
-      refusedBy(await executions.changeLine(changing('promote')), 'no-candidate');
-      refusedBy(await executions.changeLine(changing('roll-back')), 'nothing-before');
+      refusedBy(await executions.changeRollout(share), 'nothing-active');
+      refusedBy(await executions.changeRollout(changing('promote')), 'no-candidate');
+      refusedBy(await executions.changeRollout(changing('roll-back')), 'nothing-before');
       await mustActivate(store, 'v1');
-      const again = await executions.changeLine(changing('activate', { name: 'v1' }));
-      assert.deepEqual(again, { kind: 'no-change', line: { version: 1, active: 'v1' } });
+      const again = await executions.changeRollout(changing('activate', { name: 'v1' }));
+      assert.deepEqual(again, { kind: 'no-change', rollout: { version: 1, active: 'v1' } });
       await mustChange(store, 'retire', { name: 'v2' });
       refusedBy(
-        await executions.changeLine(changing('activate', { name: 'v2' })),
+        await executions.changeRollout(changing('activate', { name: 'v2' })),
         'release-retired',
       );
-      refusedBy(await executions.changeLine(changing('retire', { name: 'v1' })), 'release-in-use');
+      refusedBy(await executions.changeRollout(changing('retire', { name: 'v1' })), 'release-in-use');
       const log = await executions.activations({ ...OF, limit: 9 });
       assert.deepEqual(
         log.map(({ act }) => act),
@@ -116,12 +116,12 @@ export const lineCases: readonly ExecutionCase[] = [
       await mustActivate(store, 'v1');
       const contract = { contract: NARROWER, contractVersion: contractVersion(NARROWER) };
       await mustRegister(store, 'v2', contract);
-      const refused = await executions.changeLine(changing('activate', { name: 'v2' }));
+      const refused = await executions.changeRollout(changing('activate', { name: 'v2' }));
       assert.match(JSON.stringify(refusedBy(refused, 'release-breaks')), /input\.order/);
       const forced = changing('activate', { name: 'v2', force: true });
-      refusedBy(await executions.changeLine(forced), 'force-without-reason');
+      refusedBy(await executions.changeRollout(forced), 'force-without-reason');
       expectKind(
-        await executions.changeLine({ ...forced, reason: 'nobody sends that' }),
+        await executions.changeRollout({ ...forced, reason: 'nobody sends that' }),
         'changed',
       );
       const [entry] = await executions.activations({ ...OF, limit: 1 });
@@ -133,7 +133,7 @@ export const lineCases: readonly ExecutionCase[] = [
       const preflight = { changes: [], open: 9, looked: 9, broken, brokenCount: 1 };
       await executions.notePreflight({ ...OF, name: 'v3', preflight });
       for (const act of ['activate', 'percentage'] as const) {
-        const answer = await executions.changeLine(changing(act, { name: 'v3', percent: 5 }));
+        const answer = await executions.changeRollout(changing(act, { name: 'v3', percent: 5 }));
         assert.match(JSON.stringify(refusedBy(answer, 'release-breaks')), /1 of 9 .*step:a#1/);
       }
     },
@@ -148,9 +148,9 @@ export const lineCases: readonly ExecutionCase[] = [
       await mustRegister(store, 'v2', contract);
       await mustChange(store, 'deactivate');
       const activate = changing('activate', { name: 'v2' });
-      refusedBy(await executions.changeLine(activate), 'release-breaks');
+      refusedBy(await executions.changeRollout(activate), 'release-breaks');
       await mustChange(store, 'retire', { name: 'v1' });
-      const refused = await executions.changeLine(activate);
+      const refused = await executions.changeRollout(activate);
       assert.match(JSON.stringify(refusedBy(refused, 'release-breaks')), /input\.order/);
       await mustChange(store, 'activate', { name: 'v2', force: true, reason: 'nobody sends it' });
       const [entry] = await executions.activations({ ...OF, limit: 1 });
@@ -170,20 +170,20 @@ export const lineCases: readonly ExecutionCase[] = [
         await executions.notePreflight({ ...OF, name, preflight });
       }
       await mustChange(store, 'roll-back');
-      assert.deepEqual(await executions.line(OF), { version: 3, active: 'v1' });
-      refusedBy(await executions.changeLine(changing('roll-back')), 'nothing-before');
+      assert.deepEqual(await executions.rollout(OF), { version: 3, active: 'v1' });
+      refusedBy(await executions.changeRollout(changing('roll-back')), 'nothing-before');
       const forward = changing('activate', { name: 'v2' });
-      refusedBy(await executions.changeLine(forward), 'release-breaks');
+      refusedBy(await executions.changeRollout(forward), 'release-breaks');
       // What is undone is no step forward.
       await mustChange(store, 'deactivate');
       await mustChange(store, 'roll-back');
-      assert.deepEqual(await executions.line(OF), { version: 5, active: 'v1' });
+      assert.deepEqual(await executions.rollout(OF), { version: 5, active: 'v1' });
     },
   },
   {
     upholds: 'RE-4, RE-14',
     needs: 'two-clients',
-    name: 'of acts on the same line that saw the same of it exactly one is done',
+    name: 'of acts on the same rollout that saw the same of it exactly one is done',
     async run({ store, another }) {
       const other = await another();
       const names = ['a', 'b', 'c', 'd', 'e', 'f'];
@@ -192,7 +192,7 @@ export const lineCases: readonly ExecutionCase[] = [
         for (const name of names) await mustRegister(store, `${name}${expected}`);
         const answers = await Promise.all(
           names.map((name, nth) =>
-            (nth % 2 === 0 ? store : other).executions.changeLine(
+            (nth % 2 === 0 ? store : other).executions.changeRollout(
               changing('activate', { name: `${name}${expected}`, expected }),
             ),
           ),
@@ -200,13 +200,13 @@ export const lineCases: readonly ExecutionCase[] = [
         const done = answers.filter(({ kind }) => kind === 'changed');
         assert.equal(done.length, 1);
         for (const answer of answers) {
-          if (answer.kind !== 'changed') refusedBy(answer, 'line-changed');
+          if (answer.kind !== 'changed') refusedBy(answer, 'rollout-changed');
         }
       }
       // Without a version each comes after the other.
       await Promise.all(
         names.map((name, nth) =>
-          (nth % 2 === 0 ? store : other).executions.changeLine(changing('activate', { name })),
+          (nth % 2 === 0 ? store : other).executions.changeRollout(changing('activate', { name })),
         ),
       );
       const log = await store.executions.activations({ ...OF, limit: 100 });

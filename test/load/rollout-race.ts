@@ -1,4 +1,4 @@
-// RE-4, RE-5, RE-6: several processes act on one line at once, as coordinators do, and submit to it. Its log must have an
+// RE-4, RE-5, RE-6: several processes act on one rollout at once, as coordinators do, and submit to it. Its log must have an
 // order that explains all of it, and nothing open may be pinned to what was retired.
 
 import assert from 'node:assert/strict';
@@ -12,15 +12,15 @@ import { test } from 'node:test';
 import { Holdfast } from '../../src/engine/holdfast.ts';
 import type { Activation } from '../../src/features/releases/model.ts';
 import { runSeed } from '../services/tier.ts';
-import { LINE, type LineActorArgs, type LineActorDone } from './line-actor.ts';
+import { ROLLOUT, type RolloutActorArgs, type RolloutActorDone } from './rollout-actor.ts';
 import { openAddressed, type PlaceIn } from './place.ts';
 
 const ACTORS = ['ann', 'bob', 'cleo', 'dan'];
 const ROUNDS = 40;
 
-export function registerLineRace(kind: string, placeIn: PlaceIn): void {
-  test(`${kind}: RE-4, RE-5, RE-6: acts of ${ACTORS.length} processes on one line come one after the other, and none is lost`, async (t) => {
-    const folder = await mkdtemp(join(tmpdir(), 'hf-line-'));
+export function registerRolloutRace(kind: string, placeIn: PlaceIn): void {
+  test(`${kind}: RE-4, RE-5, RE-6: acts of ${ACTORS.length} processes on one rollout come one after the other, and none is lost`, async (t) => {
+    const folder = await mkdtemp(join(tmpdir(), 'hf-rollout-'));
     const place = await placeIn(folder);
     const store = await openAddressed(place);
     const holdfast = new Holdfast({ store });
@@ -31,11 +31,11 @@ export function registerLineRace(kind: string, placeIn: PlaceIn): void {
           runActor({ store: place, actor, seed: seed + nth, rounds: ROUNDS }),
         ),
       );
-      const log = (await holdfast.releases.log(LINE)).toReversed();
+      const log = (await holdfast.releases.log(ROLLOUT)).toReversed();
       const changed = done.reduce((sum, each) => sum + each.changed, 0);
       checkLog(log, changed);
-      const { version, ...line } = await holdfast.releases.line(LINE);
-      assert.deepEqual([version, line], [changed, log.at(-1)?.after]);
+      const { version, ...rollout } = await holdfast.releases.rollout(ROLLOUT);
+      assert.deepEqual([version, rollout], [changed, log.at(-1)?.after]);
       const submitted = done.flatMap((each) => each.submitted);
       await checkPins(holdfast, log, submitted);
       const refusals = new Set(done.flatMap((each) => each.refusals));
@@ -87,12 +87,12 @@ async function checkPins(
   }
 }
 
-async function runActor(args: LineActorArgs): Promise<LineActorDone> {
-  const file = join(import.meta.dirname, 'line-actor.ts');
+async function runActor(args: RolloutActorArgs): Promise<RolloutActorDone> {
+  const file = join(import.meta.dirname, 'rollout-actor.ts');
   const child = spawn(process.execPath, [file, JSON.stringify(args)], {
     stdio: ['ignore', 'pipe', 'inherit'],
   });
   const [said, [code]] = await Promise.all([text(child.stdout), once(child, 'exit')]);
   assert.equal(code, 0, args.actor);
-  return JSON.parse(said) as LineActorDone;
+  return JSON.parse(said) as RolloutActorDone;
 }

@@ -1,4 +1,4 @@
-// A process that acts on one line without looking what others do, and submits all the while. Says at its end what was
+// A process that acts on one rollout without looking what others do, and submits all the while. Says at its end what was
 // done.
 
 import { Holdfast } from '../../src/engine/holdfast.ts';
@@ -6,56 +6,56 @@ import { pipeline } from '../../src/engine/pipeline.ts';
 import { seededRandom } from '../../src/support/random.ts';
 import { openAddressed, type StorePlace } from './place.ts';
 
-export interface LineActorArgs {
+export interface RolloutActorArgs {
   readonly store: StorePlace;
   readonly actor: string;
   readonly seed: number;
   readonly rounds: number;
 }
 
-export interface LineActorDone {
+export interface RolloutActorDone {
   readonly changed: number;
   readonly submitted: readonly string[];
   /** Why acts were refused, each once. */
   readonly refusals: readonly string[];
 }
 
-export const LINE = 'raced line';
+export const ROLLOUT = 'raced rollout';
 
-const args = JSON.parse(process.argv[2] ?? 'null') as LineActorArgs | null;
+const args = JSON.parse(process.argv[2] ?? 'null') as RolloutActorArgs | null;
 if (args !== null) await act(args);
 
-async function act({ store: place, actor, seed, rounds }: LineActorArgs): Promise<void> {
+async function act({ store: place, actor, seed, rounds }: RolloutActorArgs): Promise<void> {
   const store = await openAddressed(place);
   const holdfast = new Holdfast({ store });
   const { releases } = holdfast;
   const random = seededRandom(seed);
   const pick = <Item>(items: readonly Item[]): Item | undefined =>
     items[Math.floor(random.next() * items.length)];
-  const code = pipeline({ name: LINE, run: () => undefined });
+  const code = pipeline({ name: ROLLOUT, run: () => undefined });
   const submitted: string[] = [];
   const refusals = new Set<string>();
   let changed = 0;
   for (let round = 1; round <= rounds; round += 1) {
     const name = `${actor}-${round}`;
     await releases.register({ pipeline: code, name, artifact: 'image', digest: name });
-    const old = (await releases.list(LINE)).filter(({ state }) => state !== 'retired');
+    const old = (await releases.list(ROLLOUT)).filter(({ state }) => state !== 'retired');
     const acts = [
-      () => releases.activate(LINE, name, { by: actor }),
-      () => releases.share(LINE, { name, percent: 50 }, { by: actor }),
-      () => releases.promote(LINE, { by: actor }),
-      () => releases.rollBack(LINE, { by: actor }),
-      () => releases.retire(LINE, pick(old)?.name ?? name, { by: actor }),
+      () => releases.activate(ROLLOUT, name, { by: actor }),
+      () => releases.share(ROLLOUT, { name, percent: 50 }, { by: actor }),
+      () => releases.promote(ROLLOUT, { by: actor }),
+      () => releases.rollBack(ROLLOUT, { by: actor }),
+      () => releases.retire(ROLLOUT, pick(old)?.name ?? name, { by: actor }),
     ];
     const asked = [pick(acts), pick(acts)].map((each) => each?.());
-    const submits = [1, 2, 3].map(() => holdfast.submit(LINE, round));
+    const submits = [1, 2, 3].map(() => holdfast.submit(ROLLOUT, round));
     for (const answer of await Promise.all(asked)) {
       if (answer?.kind === 'changed') changed += 1;
       if (answer?.kind === 'refused') refusals.add(answer.why);
     }
     for (const { id } of await Promise.all(submits)) submitted.push(id);
   }
-  const done: LineActorDone = { changed, submitted, refusals: [...refusals] };
+  const done: RolloutActorDone = { changed, submitted, refusals: [...refusals] };
   console.log(JSON.stringify(done));
   await holdfast.close();
   await store.close();

@@ -3,7 +3,7 @@
 import { type ReactNode, useEffect, useState } from 'react';
 import type {
   ActivationMessage,
-  LineMessage,
+  RolloutMessage,
   ReleaseMessage,
 } from '../../../src/features/releases/messages.ts';
 import { requestTo } from '../../../src/protocol/messages/request.ts';
@@ -13,15 +13,15 @@ import { Status, Time } from '../parts/marks.tsx';
 import { Empty, PageHead, Shown } from '../parts/notes.tsx';
 import { type Column, Table } from '../parts/table.tsx';
 import { goWith, Link, usePlace } from '../router.tsx';
-import { LineActs, ReleaseActs } from './line-acts.tsx';
+import { RolloutActs, ReleaseActs } from './rollout-acts.tsx';
 import { ReleaseDetails, useChanges } from './release-details.tsx';
-import { lineSentence, Share } from './releases.tsx';
+import { rolloutSentence, Share } from './releases.tsx';
 
 const LOOK_MS = 2_000;
 
-export function LinePage({ pipeline }: { readonly pipeline: string }): ReactNode {
+export function RolloutPage({ pipeline }: { readonly pipeline: string }): ReactNode {
   const everyMs = LOOK_MS;
-  const line = useRead(requestTo('GET /v1/pipelines/:pipeline/line', { pipeline }), { everyMs });
+  const rollout = useRead(requestTo('GET /v1/pipelines/:pipeline/rollout', { pipeline }), { everyMs });
   const read = useRead(requestTo('GET /v1/pipelines/:pipeline/releases', { pipeline }), {
     everyMs,
   });
@@ -31,8 +31,8 @@ export function LinePage({ pipeline }: { readonly pipeline: string }): ReactNode
       <p className="crumb">
         <Link to="/releases">Releases</Link> / {pipeline}
       </p>
-      <PageHead title={pipeline} about={line.data === undefined ? ' ' : lineSentence(line.data)}>
-        {line.data === undefined ? null : <LineActs pipeline={pipeline} line={line.data} />}
+      <PageHead title={pipeline} about={rollout.data === undefined ? ' ' : rolloutSentence(rollout.data)}>
+        {rollout.data === undefined ? null : <RolloutActs pipeline={pipeline} rollout={rollout.data} />}
       </PageHead>
       <Shown
         of={read}
@@ -45,8 +45,8 @@ export function LinePage({ pipeline }: { readonly pipeline: string }): ReactNode
           </Empty>
         }
       >
-        {line.data === undefined ? null : (
-          <Builds pipeline={pipeline} line={line.data} releases={releases} />
+        {rollout.data === undefined ? null : (
+          <Builds pipeline={pipeline} rollout={rollout.data} releases={releases} />
         )}
       </Shown>
     </>
@@ -55,22 +55,22 @@ export function LinePage({ pipeline }: { readonly pipeline: string }): ReactNode
 
 interface BuildsProps {
   readonly pipeline: string;
-  readonly line: LineMessage;
+  readonly rollout: RolloutMessage;
   readonly releases: readonly ReleaseMessage[];
 }
 
 /** One is looked at: which is in the address, or the one that is most likely to be asked about. */
-function Builds({ pipeline, line, releases }: BuildsProps): ReactNode {
+function Builds({ pipeline, rollout, releases }: BuildsProps): ReactNode {
   const place = usePlace();
   // Not another one because somebody has registered or activated meanwhile.
-  const [first] = useState(() => line.candidate ?? releases[0]?.name);
+  const [first] = useState(() => rollout.candidate ?? releases[0]?.name);
   const named = place.query.get('release') ?? first;
   const chosen = releases.find(({ name }) => name === named) ?? releases[0];
   const open = releases.reduce((sum, { pinned }) => sum + pinned, 0);
   const [isWhole, setWhole] = useState(false);
   return (
     <>
-      <Share line={line} />
+      <Share rollout={rollout} />
       <div className="split split-even">
         <ul className="causes" aria-label="Builds">
           {releases.map((release) => (
@@ -88,7 +88,7 @@ function Builds({ pipeline, line, releases }: BuildsProps): ReactNode {
             <header className="section-head">
               <h2>{chosen.name}</h2>
               <Status status={chosen.state} />
-              <ReleaseActs pipeline={pipeline} line={line} release={chosen} />
+              <ReleaseActs pipeline={pipeline} rollout={rollout} release={chosen} />
             </header>
             <ReleaseDetails key={chosen.name} pipeline={pipeline} release={chosen} />
             <WhenRead pipeline={pipeline} name={chosen.name} onRead={setWhole} />
@@ -173,7 +173,7 @@ const LOG: readonly Column<ActivationMessage>[] = [
     title: 'New executions since',
     width: 'minmax(10rem, 1fr)',
     cell: ({ after, version }) => (
-      <span title={lineSentence({ ...after, version })}>{sharesText(after)}</span>
+      <span title={rolloutSentence({ ...after, version })}>{sharesText(after)}</span>
     ),
   },
   {

@@ -1,9 +1,9 @@
-// What people do with releases. Each act is on the line as it was seen: who acted meanwhile is not overruled.
+// What people do with releases. Each act is on the rollout as it was seen: who acted meanwhile is not overruled.
 
 import { type ReactNode, useId, useState } from 'react';
 import type {
-  LineBody,
-  LineMessage,
+  RolloutBody,
+  RolloutMessage,
   PreflightMessage,
   ReleaseMessage,
 } from '../../../src/features/releases/messages.ts';
@@ -12,11 +12,11 @@ import { useAct, useMay } from '../api/reads.ts';
 import { Dialog, reasoned } from '../parts/dialog.tsx';
 import { AdminElsewhere, ProblemNote } from '../parts/notes.tsx';
 
-interface LineAsk {
+interface RolloutAsk {
   readonly label: string;
   readonly title: string;
   readonly sentence: string;
-  readonly act: LineBody['act'];
+  readonly act: RolloutBody['act'];
   readonly name?: string;
   /** Of new executions, to begin with. */
   readonly percent?: number;
@@ -25,22 +25,22 @@ interface LineAsk {
   readonly className?: string;
 }
 
-interface OfLine {
+interface OfRollout {
   readonly pipeline: string;
-  readonly line: LineMessage;
+  readonly rollout: RolloutMessage;
 }
 
-export function LineActs({ pipeline, line }: OfLine): ReactNode {
+export function RolloutActs({ pipeline, rollout }: OfRollout): ReactNode {
   const { admin, adminElsewhere } = useMay();
   if (adminElsewhere) return <AdminElsewhere />;
   if (!admin) return null;
-  const { active, candidate, previous } = line;
+  const { active, candidate, previous } = rollout;
   return (
     <>
       {candidate === undefined && previous === undefined ? null : (
-        <LineButton
+        <RolloutButton
           pipeline={pipeline}
-          line={line}
+          rollout={rollout}
           ask={{
             ...{ label: 'Roll back…', title: 'Roll back', act: 'roll-back', className: 'danger' },
             sentence:
@@ -51,9 +51,9 @@ export function LineActs({ pipeline, line }: OfLine): ReactNode {
         />
       )}
       {candidate === undefined ? null : (
-        <LineButton
+        <RolloutButton
           pipeline={pipeline}
-          line={line}
+          rollout={rollout}
           ask={{
             ...{ label: 'Promote…', title: `Promote ${candidate}`, act: 'promote' },
             ...{ mayBreak: true, className: 'primary' },
@@ -67,39 +67,39 @@ export function LineActs({ pipeline, line }: OfLine): ReactNode {
 
 export function ReleaseActs({
   pipeline,
-  line,
+  rollout,
   release,
-}: OfLine & { readonly release: ReleaseMessage }): ReactNode {
+}: OfRollout & { readonly release: ReleaseMessage }): ReactNode {
   const { admin } = useMay();
   const { name, state } = release;
   if (!admin || state === 'retired') return null;
-  const of = { pipeline, line };
+  const of = { pipeline, rollout };
   const isActive = state === 'active';
   return (
     <span className="acts">
       <PreflightButton pipeline={pipeline} name={name} />
-      {isActive || line.active === undefined ? null : <ShareButton {...of} name={name} />}
+      {isActive || rollout.active === undefined ? null : <ShareButton {...of} name={name} />}
       {isActive ? null : <ActivateButton {...of} name={name} />}
       {isActive ? <DeactivateButton {...of} name={name} /> : <RetireButton {...of} name={name} />}
     </span>
   );
 }
 
-type OfRelease = OfLine & { readonly name: string };
+type OfRelease = OfRollout & { readonly name: string };
 
 function ShareButton({ name, ...of }: OfRelease): ReactNode {
-  const { active, candidate, percent = 10 } = of.line;
-  const ask: LineAsk = {
+  const { active, candidate, percent = 10 } = of.rollout;
+  const ask: RolloutAsk = {
     ...{ label: 'Share…', title: `Give ${name} a share`, act: 'percentage', name },
     ...{ percent: candidate === name ? percent : 10, mayBreak: true },
     sentence: `So many per cent of new executions go to ${name}, by their keys; the rest to ${active}. 0 takes it back.`,
   };
-  return <LineButton {...of} ask={ask} />;
+  return <RolloutButton {...of} ask={ask} />;
 }
 
 function ActivateButton({ name, ...of }: OfRelease): ReactNode {
-  const { active } = of.line;
-  const ask: LineAsk = {
+  const { active } = of.rollout;
+  const ask: RolloutAsk = {
     ...{ label: 'Activate…', title: `Activate ${name}`, act: 'activate', name },
     ...{ mayBreak: true, className: 'primary' },
     sentence:
@@ -107,11 +107,11 @@ function ActivateButton({ name, ...of }: OfRelease): ReactNode {
         ? `New executions are pinned to ${name}: only workers that have it take them.`
         : `All new executions go to ${name}. ${active} drains: what is open on it ends there.`,
   };
-  return <LineButton {...of} ask={ask} />;
+  return <RolloutButton {...of} ask={ask} />;
 }
 
 function DeactivateButton({ name, ...of }: OfRelease): ReactNode {
-  const ask: LineAsk = {
+  const ask: RolloutAsk = {
     ...{
       label: 'Deactivate…',
       title: `Deactivate ${name}`,
@@ -120,47 +120,47 @@ function DeactivateButton({ name, ...of }: OfRelease): ReactNode {
     },
     sentence: `New executions are pinned to nothing: every worker that has the pipeline takes them. What is open on ${name} ends there.`,
   };
-  return <LineButton {...of} ask={ask} />;
+  return <RolloutButton {...of} ask={ask} />;
 }
 
 function RetireButton({ name, ...of }: OfRelease): ReactNode {
-  const ask: LineAsk = {
+  const ask: RolloutAsk = {
     ...{ label: 'Retire…', title: `Retire ${name}`, act: 'retire', name, className: 'danger' },
     sentence: 'For good: nothing is pinned to it ever again, and its name is not free.',
   };
-  return <LineButton {...of} ask={ask} />;
+  return <RolloutButton {...of} ask={ask} />;
 }
 
-function LineButton({ ask, ...of }: OfLine & { readonly ask: LineAsk }): ReactNode {
+function RolloutButton({ ask, ...of }: OfRollout & { readonly ask: RolloutAsk }): ReactNode {
   const [isOpen, setOpen] = useState(false);
   return (
     <>
       <button type="button" className={ask.className} onClick={() => setOpen(true)}>
         {ask.label}
       </button>
-      {isOpen ? <LineDialog {...of} ask={ask} onClose={() => setOpen(false)} /> : null}
+      {isOpen ? <RolloutDialog {...of} ask={ask} onClose={() => setOpen(false)} /> : null}
     </>
   );
 }
 
-type LineDialogProps = OfLine & { readonly ask: LineAsk; readonly onClose: () => void };
+type RolloutDialogProps = OfRollout & { readonly ask: RolloutAsk; readonly onClose: () => void };
 
-function LineDialog({ pipeline, line, ask, onClose }: LineDialogProps): ReactNode {
+function RolloutDialog({ pipeline, rollout, ask, onClose }: RolloutDialogProps): ReactNode {
   const act = useAct();
   // As it was when somebody decided: what is read meanwhile is not what they saw.
-  const [expected] = useState(line.version);
+  const [expected] = useState(rollout.version);
   const [reason, setReason] = useState('');
   const [percent, setPercent] = useState(String(ask.percent ?? ''));
   const [isForced, setForced] = useState(false);
   const reasonId = useId();
-  const body: LineBody = {
+  const body: RolloutBody = {
     ...{ act: ask.act, expected },
     ...(ask.name === undefined ? {} : { name: ask.name }),
     ...(ask.percent === undefined ? {} : { percent: Number(percent) }),
     ...(isForced ? { force: true } : {}),
     ...reasoned(reason),
   };
-  const request = requestTo('POST /v1/pipelines/:pipeline/line', { ...body, pipeline });
+  const request = requestTo('POST /v1/pipelines/:pipeline/rollout', { ...body, pipeline });
   return (
     <Dialog title={ask.title} onClose={onClose}>
       <form
