@@ -4,14 +4,14 @@ import type { Timers } from './timer.ts';
 // Runs a few operations at a time under each name, in order of arrival. So a name with many
 // requests never has more costly work in progress than a name with few.
 
-interface Line {
+interface Queue {
   underWay: number;
   readonly waiting: (() => void)[];
 }
 
 export class Turns {
   readonly #width: number;
-  readonly #lines: Map<string, Line> = new Map();
+  readonly #queues: Map<string, Queue> = new Map();
 
   /** The most operations in progress under one name. */
   constructor(width: number) {
@@ -19,18 +19,18 @@ export class Turns {
   }
 
   async take<Answer>(name: string, act: () => Promise<Answer>): Promise<Answer> {
-    const line = this.#lines.get(name) ?? { underWay: 0, waiting: [] };
-    this.#lines.set(name, line);
-    if (line.underWay < this.#width) line.underWay += 1;
+    const queue = this.#queues.get(name) ?? { underWay: 0, waiting: [] };
+    this.#queues.set(name, queue);
+    if (queue.underWay < this.#width) queue.underWay += 1;
     // An operation that ends passes its turn to the first that waits.
-    else await new Promise<void>((resolve) => line.waiting.push(resolve));
+    else await new Promise<void>((resolve) => queue.waiting.push(resolve));
     try {
       return await act();
     } finally {
-      const next = line.waiting.shift();
-      if (next === undefined) line.underWay -= 1;
+      const next = queue.waiting.shift();
+      if (next === undefined) queue.underWay -= 1;
       else next();
-      if (line.underWay === 0) this.#lines.delete(name);
+      if (queue.underWay === 0) this.#queues.delete(name);
     }
   }
 }

@@ -138,7 +138,7 @@ class Run {
 }
 
 /**
- * Takes some from all over the list, each with another order of its own: which session a place in line belongs to
+ * Takes some from all over the list, each with another order of its own: which session a place in the queue belongs to
  * follows from the order and shows only later.
  */
 function spread<Item>(items: readonly Item[], count: number): readonly Item[] {

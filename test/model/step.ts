@@ -115,7 +115,7 @@ export interface Program {
 }
 
 /**
- * Small enough that every bound is met often; but a place in line never runs out, since a store may
+ * Small enough that every bound is met often; but a place in the queue never runs out, since a store may
  * write down less often than it is asked that somebody still waits.
  */
 export const POLICIES = {

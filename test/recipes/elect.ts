@@ -57,14 +57,14 @@ async function stand(
   return { owner: life.owner, child, led };
 }
 
-async function standsInLine(stage: Stage, count = 1): Promise<void> {
-  await until('the others are in line', async () => {
+async function waitsInQueue(stage: Stage, count = 1): Promise<void> {
+  await until('the others are in the queue', async () => {
     const { waiting } = await stage.store.leases.inspect(KEY);
     return waiting === count;
   });
 }
 
-/** Kills one leader after the other: each time one of those in line takes over. */
+/** Kills one leader after the other: each time the next one in the queue takes over. */
 async function killLeaders(backend: Backend): Promise<void> {
   await using stage = await Stage.on(backend);
   const oracle = await stage.oracle('unchecked');
@@ -76,7 +76,7 @@ async function killLeaders(backend: Backend): Promise<void> {
     if (number === 1) await candidates[0]?.led.first('the first leads');
   }
   for (let left = count; left > 1; left -= 1) {
-    await standsInLine(stage, left - 1);
+    await waitsInQueue(stage, left - 1);
     const leader = candidates.find(({ led }) => led.all.length > 0);
     assert.ok(leader !== undefined);
     candidates.splice(candidates.indexOf(leader), 1);
@@ -101,7 +101,7 @@ async function freezeLeader(backend: Backend): Promise<void> {
   const ann = await stand(stage, oracle, { owner: 'ann' });
   const first = await ann.led.first('ann leads');
   const bob = await stand(stage, oracle, { owner: 'bob' });
-  await standsInLine(stage);
+  await waitsInQueue(stage);
   ann.child.freeze();
   const frozenAt = performance.now();
   const second = await bob.led.first('bob leads');
@@ -111,7 +111,7 @@ async function freezeLeader(backend: Backend): Promise<void> {
   assert.ok(second.fence > first.fence);
 
   ann.child.thaw();
-  await standsInLine(stage);
+  await waitsInQueue(stage);
   assert.equal(await ann.child.call('state', null), 'standby');
   await bob.child.call('stop', null);
   const third = await ann.led.first('ann leads again', ({ fence }) => fence > first.fence);
@@ -129,7 +129,7 @@ async function stopLeader(backend: Backend): Promise<void> {
   const ann = await stand(stage, oracle, { owner: 'ann', ttlMs: 60_000 });
   await ann.led.first('ann leads');
   const bob = await stand(stage, oracle, { owner: 'bob', ttlMs: 60_000 });
-  await standsInLine(stage);
+  await waitsInQueue(stage);
   await ann.child.call('stop', null);
   assert.equal(await ann.child.call('state', null), 'stopped');
   const next = await bob.led.first('bob leads');
@@ -149,7 +149,7 @@ async function waitQuietly(backend: Backend): Promise<void> {
   const ann = await stand(stage, oracle, { owner: 'ann' });
   await ann.led.first('ann leads');
   const bob = await stand(stage, oracle, { owner: 'bob' });
-  await standsInLine(stage);
+  await waitsInQueue(stage);
   const before = await bob.child.call('calls', null);
   const startedAt = performance.now();
   const beats = await until3Ttls(bob.child, before.get('sessions.heartbeat') ?? 0);
@@ -180,7 +180,7 @@ async function lapseLeader(backend: Backend): Promise<void> {
   const ann = await stand(stage, oracle, { owner: 'ann', ttlMs: 4_000, graceMs: 2_000 });
   await ann.led.first('ann leads');
   const bob = await stand(stage, oracle, { owner: 'bob', ttlMs: 4_000 });
-  await standsInLine(stage);
+  await waitsInQueue(stage);
   ann.child.freeze();
   await until('the lease has lapsed', async () => {
     const { state } = await stage.store.leases.inspect(KEY);

@@ -55,7 +55,7 @@ interface Scene {
   readonly taken: () => Taken | undefined;
 }
 
-/** A contender waits in line when the prover begins to block. */
+/** A contender waits in the queue when the prover begins to block. */
 async function contend(
   stage: Stage,
   block: Block,
@@ -71,7 +71,7 @@ async function contend(
   void contender.call('acquire', { key: KEY, wait: true }).then((answer) => {
     taken = answer;
   });
-  await until('the contender is in line', async () => (await inspect(stage)).waiting === 1);
+  await until('the contender is in the queue', async () => (await inspect(stage)).waiting === 1);
   return { prover, blocked, taken: () => taken };
 }
 

@@ -154,7 +154,7 @@ export const placeCases: readonly ExecutionCase[] = [
   },
   {
     upholds: 'X-12, X-17',
-    name: 'who gives up waiting leaves the line, and takes no place with it',
+    name: 'an execution that stops waiting leaves the queue and keeps no place',
     async run({ store, advance }) {
       const ann = await worker(store);
       const ids: ExecutionId[] = [];

@@ -130,7 +130,7 @@ export const durabilityCases: readonly ContractCase[] = [
   {
     upholds: 'A-7, D-1',
     needs,
-    name: 'the line of those who wait is the same after a reopening',
+    name: 'the queue is the same after a reopening',
     async run({ store, reopen }) {
       const ann = await someone(store, 'ann', long);
       const { tenure } = await mustAcquire(store, ann);

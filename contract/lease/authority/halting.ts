@@ -66,7 +66,7 @@ export const haltingCases: readonly ContractCase[] = [
   ...Object.keys(verbs).map(casePerVerb),
   {
     upholds: 'T-4, A-10',
-    name: 'while grants are halted nobody gets a key or a place in line, and the refusal shows the fence',
+    name: 'while grants are halted no session gets a key or a place in the queue, and the refusal shows the fence',
     async run({ store }) {
       const ann = await someone(store, 'ann');
       await store.leases.verify({ key: keyOf('never'), fence: ahead });

@@ -97,7 +97,7 @@ export const raceCases: readonly ContractCase[] = [
   {
     upholds: 'A-7',
     needs,
-    name: 'when everybody in line asks at once it is the first one who gets the key',
+    name: 'when all waiters ask at once, the first in the queue gets the key',
     async run({ store, another }) {
       const other = await another();
       const ann = await someone(store, 'ann', long);

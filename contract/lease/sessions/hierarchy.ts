@@ -177,7 +177,7 @@ export const hierarchyCases: readonly ContractCase[] = [
   },
   {
     upholds: 'A-2, H-1',
-    name: 'of two ends in one line of sessions the earlier is what the successor learns',
+    name: 'of two ends in one chain of sessions the successor learns the earlier',
     async run({ store, advance }) {
       const { parent, child } = await family(store);
       await mustAcquire(store, child);

@@ -66,7 +66,7 @@ export const flapCases: readonly ContractCase[] = [
       const steady = await steadyOne(store);
       await loseTo(harness, steady, 3);
       const back = await someone(store, 'back', { ...long, owner: shaky });
-      // It is not let wait either: a place in line would keep others from the key.
+      // It is not let wait either: a place in the queue would keep others from the key.
       await expectUnchanged(store, 'damped', () =>
         store.leases.acquire(asking(back, { wait: true })),
       );

@@ -191,7 +191,7 @@ const entryCases: readonly ContractCase[] = [
   },
   {
     upholds: 'V-5, A-7',
-    name: 'once its reservation has run out the named successor stands in line like everybody',
+    name: 'once its reservation has run out the named successor waits in the queue like others',
     async run({ store, advance }) {
       const ann = await someone(store, 'ann', long);
       const bob = await someone(store, 'bob', long);
@@ -207,7 +207,7 @@ const entryCases: readonly ContractCase[] = [
   {
     upholds: 'G-4, A-7',
     policy: { flapUnitMs: 1_000 },
-    name: 'a waiter that is kept out by its losses blocks the line again from the millisecond they are forgiven',
+    name: 'a waiter that is kept out by its losses blocks the queue again from the millisecond they are forgiven',
     async run({ store, advance }) {
       const bob = await someone(store, 'bob', { ttlMs: 600_000 });
       const brief = { owner: ownerOf('ann'), ttlMs: 100, graceMs: 0 };

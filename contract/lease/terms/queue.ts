@@ -56,7 +56,7 @@ export const queueCases: readonly ContractCase[] = [
   },
   {
     upholds: 'A-7',
-    name: 'a free key with nobody in line is granted to who would have waited',
+    name: 'a free key with an empty queue is granted to a caller that would have waited',
     async run({ store }) {
       const bob = await someone(store, 'bob');
       assert.equal(await queue(store, bob), 'granted');
@@ -101,7 +101,7 @@ export const queueCases: readonly ContractCase[] = [
   },
   {
     upholds: 'A-7',
-    name: 'a newcomer does not overtake the line though the key is free',
+    name: 'a newcomer does not overtake the queue though the key is free',
     async run({ store }) {
       const ann = await held(store);
       const bob = await someone(store, 'bob');
@@ -160,7 +160,7 @@ export const queueCases: readonly ContractCase[] = [
   },
   {
     upholds: 'A-7, A-9',
-    name: 'a waiter that is overdue or ended does not block the line, with or without a sweep',
+    name: 'a waiter that is overdue or ended does not block the queue, with or without a sweep',
     async run({ store, advance }) {
       const ann = await held(store);
       const dead = await someone(store, 'dead');
@@ -181,7 +181,7 @@ export const queueCases: readonly ContractCase[] = [
   },
   {
     upholds: 'A-7',
-    name: 'a sweep takes nobody out of the line who is alive or lapsed',
+    name: 'a sweep removes no live or lapsed waiter from the queue',
     async run({ store, advance }) {
       await held(store);
       const lapsed = await someone(store, 'lapsed');
@@ -214,7 +214,7 @@ export const queueCases: readonly ContractCase[] = [
   },
   {
     upholds: 'A-7',
-    name: 'every key has a line of its own',
+    name: 'every key has its own queue',
     async run({ store }) {
       const ann = await someone(store, 'ann', long);
       const [bob, cid] = await several(store, 'waiter', { count: 2 });
@@ -240,7 +240,7 @@ export const queueCases: readonly ContractCase[] = [
   {
     upholds: 'A-7',
     needs: 'two-clients',
-    name: 'clients that join the line at once all get a place, each a different one',
+    name: 'clients that join the queue at once each get a different place',
     async run({ store, another }) {
       const other = await another();
       const key = keyOf('popular');

@@ -68,7 +68,7 @@ export const reservationCases: readonly ContractCase[] = [
   },
   {
     upholds: 'V-5, A-7',
-    name: 'who waits is kept in line behind a reservation and gets the key when it runs out',
+    name: 'a waiter stays queued behind a reservation and gets the key when it runs out',
     async run({ store, advance }) {
       const { held, cid } = await handover(store);
       await mustRelease(store, held.tenure, 'yielded');

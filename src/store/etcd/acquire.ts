@@ -25,9 +25,9 @@ import {
   lastIssued,
   loadChain,
   loadFlap,
-  loadLine,
+  loadQueue,
   slotsOf,
-  type WaitingLine,
+  type WaitQueue,
   withBytes,
 } from './load-view.ts';
 import { reclaim } from './reclaim.ts';
@@ -38,11 +38,11 @@ import { saveGrant } from './terms.ts';
 interface Entry extends AcquireView {
   readonly now: Instant;
   readonly epoch: Epoch;
-  readonly line: WaitingLine;
+  readonly queue: WaitQueue;
 }
 
 /** The initial view of a queue: empty until a waiter was seen. */
-const NO_LINE: WaitingLine = { own: undefined, ahead: 0, revision: 0 };
+const NO_QUEUE: WaitQueue = { own: undefined, ahead: 0, revision: 0 };
 
 /** Loads everything that decides if this session may have this key. */
 async function loadEntry(database: Database, tx: Transaction, request: Acquire): Promise<Entry> {
@@ -59,20 +59,20 @@ async function loadEntry(database: Database, tx: Transaction, request: Acquire):
   const lease = toLease(key, tx.get(keys.term(key)), tx.get(keys.lease(key)));
   const own = await loadChain(tx, request.session);
   const holder = lease?.end === undefined ? await loadChain(tx, lease?.session) : [];
-  const line = tx.isFresh ? await loadLine(database, tx, request) : NO_LINE;
+  const queue = tx.isFresh ? await loadQueue(database, tx, request) : NO_QUEUE;
   const owner = own.at(-1)?.owner;
   const halted = toNumber(tx.get(keys.halt));
   return {
     own,
     lease,
     holder,
-    ahead: line.ahead,
+    ahead: queue.ahead,
     flapUntil: owner === undefined ? undefined : await loadFlap(tx, key, owner),
     halted: halted === undefined ? undefined : toFence(halted),
     policy: database.policy,
     now: tx.now,
     epoch: toEpoch(tx.get(keys.epoch)),
-    line,
+    queue,
   };
 }
 
@@ -87,7 +87,7 @@ async function grantLease(
   const { now, epoch } = entry;
   // A newcomer must not overtake a waiter that joined the queue meanwhile. A waiter with a ticket
   // keeps its position.
-  if (entry.line.own === undefined) tx.guardNoNewcomer(tx.keys.line(key), entry.line.revision);
+  if (entry.queue.own === undefined) tx.guardNoNewcomer(tx.keys.queue(key), entry.queue.revision);
   else tx.delete(tx.keys.ticket(key, request.attempt));
   const view = withEndRecorded(database, tx, entry);
   const upcoming = lastIssued(tx, epoch) + 1;
@@ -229,13 +229,13 @@ function refuse(database: Database, tx: Transaction, refused: Refused): Outcome 
   if (!mayWait || request.wait !== true) return answered({ kind: 'refused', ...refusal });
   const { key, session, attempt: id } = request;
   const { ticketMs } = database.policy;
-  const { own, revision } = entry.line;
+  const { own, revision } = entry.queue;
   // The store rewrites a ticket only after half of its time, and keeps its owner.
   if (own === undefined || own.expiresAt < entry.now + ticketMs / 2) {
     const expiresAt = laterBy(entry.now, ticketMs);
     const ticket = { key, session: own?.session ?? session, attempt: id, expiresAt };
     tx.put(tx.keys.ticket(key, id), JSON.stringify(ticket));
-    if (own === undefined) tx.guardNoNewcomer(tx.keys.line(key), revision);
+    if (own === undefined) tx.guardNoNewcomer(tx.keys.queue(key), revision);
   }
   return answered({ kind: 'queued', ahead: entry.ahead, refusal });
 }

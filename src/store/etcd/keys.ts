@@ -20,12 +20,12 @@ export function keysUnder(prefix: string) {
     allCarried: `${prefix}carried/`,
     allDeadlines: `${prefix}deadline/`,
     allRetired: `${prefix}retired/`,
-    allLines: `${prefix}line/`,
+    allQueues: `${prefix}line/`,
     allFlaps: `${prefix}flap/`,
     allEvents: `${prefix}event/`,
   };
   const carriedBy = (id: SessionId): string => `${all.allCarried}${id}/`;
-  const line = (key: LeaseKey): string => `${all.allLines}${digest(key)}/`;
+  const queue = (key: LeaseKey): string => `${all.allQueues}${digest(key)}/`;
   return {
     ...all,
     /** Store time, as it was last written. */
@@ -63,8 +63,8 @@ export function keysUnder(prefix: string) {
     /** Terms with their own deadline, by time. */
     deadline: (at: number, key: LeaseKey): string => `${all.allDeadlines}${ordered(at)}/${key}`,
     retired: (at: number, key: LeaseKey): string => `${all.allRetired}${ordered(at)}/${key}`,
-    line,
-    ticket: (key: LeaseKey, attempt: AttemptId): string => line(key) + attempt,
+    queue,
+    ticket: (key: LeaseKey, attempt: AttemptId): string => queue(key) + attempt,
     flap: (key: LeaseKey, owner: Owner): string => `${all.allFlaps}${digest(key)}/${digest(owner)}`,
     /**
      * Events, grouped by the clock's revision at the time of writing. Their own revision orders

@@ -165,7 +165,7 @@ export function filledIn(
 
 // The queue of a key. Tickets are keys, ordered by their creation.
 
-export interface WaitingLine {
+export interface WaitQueue {
   /** The ticket of this attempt, if it has one. */
   readonly own: Ticket | undefined;
   /** The number of waiters before it that count, or of all if it has no ticket. */
@@ -174,11 +174,11 @@ export interface WaitingLine {
   readonly revision: number;
 }
 
-export async function loadLine(
+export async function loadQueue(
   database: Database,
   tx: Transaction,
   asked: { readonly key: LeaseKey; readonly attempt: AttemptId },
-): Promise<WaitingLine> {
+): Promise<WaitQueue> {
   const { key } = asked;
   const { tickets, revision } = await loadTickets(tx, key);
   const own = tickets.find(({ attempt }) => attempt === asked.attempt);
@@ -220,7 +220,7 @@ async function loadTickets(
   tx: Transaction,
   key: LeaseKey,
 ): Promise<{ readonly tickets: readonly Ticket[]; readonly revision: number }> {
-  const { kvs, revision } = await tx.list(tx.keys.line(key));
+  const { kvs, revision } = await tx.list(tx.keys.queue(key));
   const tickets = kvs.map(toTicket).sort((a, b) => a.place - b.place);
   return { tickets, revision };
 }

@@ -45,7 +45,7 @@ const TICKETS_AT_ONCE = 50;
 
 async function dropDeadTickets(database: Database): Promise<void> {
   await database.write(async (tx) => {
-    const { kvs } = await tx.list(tx.keys.allLines);
+    const { kvs } = await tx.list(tx.keys.allQueues);
     let dropped = 0;
     for (const kv of kvs) {
       if (dropped >= TICKETS_AT_ONCE || !(await isOver(tx, toTicket(kv)))) continue;

@@ -154,7 +154,7 @@ async function change<
 function saveEnded(tx: Transaction, { before, after }: Saved): void {
   saveLease(tx, before, after);
   if (after.end !== undefined) tx.append(endedEvent(after, after.end, tx.now));
-  tx.fetch(tx.keys.line(after.key));
+  tx.fetch(tx.keys.queue(after.key));
 }
 
 /** Does not overwrite the previous checkpoint, which is kept (K-5). */

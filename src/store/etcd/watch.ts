@@ -141,7 +141,7 @@ export class Hints {
   /** Hints may be missing, so wake the waiters of all keys. */
   async callAwaited(): Promise<void> {
     if (this.#listeners.size === 0) return;
-    const { kvs } = await this.#connection.list(this.#connection.keys.allLines);
+    const { kvs } = await this.#connection.list(this.#connection.keys.allQueues);
     for (const key of new Set(kvs.map((kv) => toTicket(kv).key))) this.call(key);
   }
 

@@ -22,9 +22,9 @@ export async function acquire(
   const { read: once, write } = plainGatewayOf(database);
   // Waiters up to this ticket do not count: they are dead, or flap damping keeps them out (A-7,
   // G-4). They keep their tickets, because they may count again.
-  let lineSeen = 0;
+  let queueSeen = 0;
   for (let round = 1; round <= ROUNDS_MAX; round += 1) {
-    const granted = await grantLease(database, policy, { request, lineSeen });
+    const granted = await grantLease(database, policy, { request, queueSeen });
     if (granted !== undefined) {
       // A copy of this request may have taken a ticket too late for the grant to see it. The grant
       // stands even if removing that ticket fails.
@@ -37,7 +37,7 @@ export async function acquire(
     await adoptServer(database, policy);
     if (explained.kind === 'reclaim') await write(() => reclaim(explained.sessions, policy));
     else {
-      lineSeen = explained.lineEnd;
+      queueSeen = explained.queueEnd;
       await write(() => recordEnds([request.key], policy));
     }
   }

@@ -99,9 +99,9 @@ type GrantRow = LeaseRow & { readonly authority_ms: number };
 export async function grantLease(
   queries: Queries,
   policy: LeasePolicy,
-  asked: { readonly request: Acquire; readonly lineSeen: number },
+  asked: { readonly request: Acquire; readonly queueSeen: number },
 ): Promise<AcquireAnswer | undefined> {
-  const { request, lineSeen } = asked;
+  const { request, queueSeen } = asked;
   const [row] = await queries.rows<GrantRow>(GRANT, [
     request.key,
     request.session,
@@ -110,7 +110,7 @@ export async function grantLease(
     request.fromCheckpointBefore === true,
     request.tenureMsMax ?? null,
     policy.flapUnitMs,
-    lineSeen,
+    queueSeen,
   ]);
   return row === undefined ? undefined : { kind: 'granted', replayed: false, ...toGrant(row) };
 }

@@ -81,7 +81,7 @@ const GRANT = `
     redis.call('ZADD', LISTED, 0, asked.key)
     redis.call('ZADD', CARRIED, 0, lease.session .. ':' .. asked.key)
     if lease.hardDeadlineAt then redis.call('ZADD', DEADLINES, lease.hardDeadlineAt, asked.key) end
-    leave_line(asked.key, asked.attempt)
+    leave_queue(asked.key, asked.attempt)
     tell_term('acquired', lease, when.now)
     return lease, save(LEASES, asked.key, lease)
   end
@@ -264,7 +264,7 @@ const WITHDRAW = script(`
   ${RECORDS}
   ${HINTS}
   ${WAITING}
-  local wasQueued = leave_line(ARGV[1], ARGV[2])
+  local wasQueued = leave_queue(ARGV[1], ARGV[2])
   if wasQueued then hint(ARGV[1]) end
   return wasQueued and 1 or 0
 `);

@@ -284,7 +284,7 @@ export const WAITING = `
     save(TICKETS, name, ticket)
   end
 
-  local function leave_line(key, attempt)
+  local function leave_queue(key, attempt)
     local ticket = fetch(TICKETS, key .. NUL .. attempt)
     if not ticket then return false end
     redis.call('HDEL', TICKETS, key .. NUL .. attempt)

@@ -196,10 +196,10 @@ const WRITE_ENDS = `
   end
 
   -- Waiters that no longer count lose their ticket (A-7).
-  local function clear_line(now)
+  local function clear_queue(now)
     for _, member in ipairs(redis.call('ZRANGE', LINE, 0, -1)) do
       local key, attempt = string.sub(member, 1, -55), string.sub(member, -36)
-      if is_over(ticket_of(key, member), now) then leave_line(key, attempt) end
+      if is_over(ticket_of(key, member), now) then leave_queue(key, attempt) end
     end
   end
 `;
@@ -223,7 +223,7 @@ const SWEEP = script(`
   local overdue, isMore = list_overdue(now, limit)
   local expired, paused = reclaim(overdue, now, ${breakerLua(5)})
   local written = write_ends(limit, { now = now, reservationMs = tonumber(ARGV[3]) })
-  clear_line(now)
+  clear_queue(now)
   local deleted = delete_old(now, tonumber(ARGV[4]), limit)
   return { 'swept', expired, written, deleted, paused, (isMore or #written >= limit) and 1 or 0 }
 `);

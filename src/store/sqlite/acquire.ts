@@ -12,7 +12,7 @@ import { loadChain } from './load-view.ts';
 import { expire } from './sweep.ts';
 import type { Transaction } from './transaction.ts';
 
-const LEAVE_LINE = `
+const LEAVE_QUEUE = `
   delete from ticket
    where key = :key
      and attempt_id = :attempt -- guard: place
@@ -56,7 +56,7 @@ function granted(tx: Transaction, request: Acquire, lease: LeaseRecord): Acquire
     const until = flapAfterGrant(predecessor, loadFlap(tx, key, owner), { policy, now });
     if (until !== undefined) tx.run(CHARGE_FLAP, { key, owner, until });
   }
-  if (tx.run(LEAVE_LINE, { key, attempt }) > 0) tx.hint(key);
+  if (tx.run(LEAVE_QUEUE, { key, attempt }) > 0) tx.hint(key);
   const { fence, rev, session, owner } = lease;
   tx.append({ kind: 'acquired', at: tx.now, key, fence, rev, session, owner });
   const own = loadChain(tx, request.session);

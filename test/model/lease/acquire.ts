@@ -10,7 +10,7 @@ import { type LeaseRecord, termEnd } from '../../../src/lease/lease.ts';
 import type { Acquire, AcquireAnswer } from '../../../src/lease/port.ts';
 import type { EntryRefusal } from '../../../src/lease/refusal.ts';
 import { type Instant, laterBy } from '../../../src/support/clock.ts';
-import { isDamped, waits } from './line.ts';
+import { isDamped, waits } from './queue.ts';
 import { reclaim } from './reclaim.ts';
 import { flapKey, type ModelState } from './state.ts';
 import { appendEnded } from './sweep.ts';

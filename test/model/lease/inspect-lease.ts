@@ -2,7 +2,7 @@ import { freeInMs } from '../../../src/lease/decide/acquire.ts';
 import { leaseState } from '../../../src/lease/lease.ts';
 import type { LeaseKey } from '../../../src/lease/names.ts';
 import type { LeaseInspection } from '../../../src/lease/port.ts';
-import { waits } from './line.ts';
+import { waits } from './queue.ts';
 import type { ModelState } from './state.ts';
 
 export function inspectLease(state: ModelState, key: LeaseKey): LeaseInspection {

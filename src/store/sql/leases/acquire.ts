@@ -16,9 +16,9 @@ export type Explained =
   | Extract<AcquireDecision, { readonly kind: 'reclaim' }>
   /**
    * The key may be granted now: a term's end was not recorded yet, or the waiters up to ticket
-   * `lineEnd` do not count.
+   * `queueEnd` do not count.
    */
-  | { readonly kind: 'grant'; readonly lineEnd: number }
+  | { readonly kind: 'grant'; readonly queueEnd: number }
   | { readonly kind: 'again' };
 
 export function* explainAcquire(request: Acquire, policy: LeasePolicy): Script<Explained> {
@@ -36,7 +36,7 @@ export function* explainAcquire(request: Acquire, policy: LeasePolicy): Script<E
     case 'reclaim':
       return decision;
     case 'grant':
-      return { kind: 'grant', lineEnd: view.lineEnd };
+      return { kind: 'grant', queueEnd: view.queueEnd };
   }
 }
 

@@ -248,7 +248,7 @@ type EntryRow = TermRow & {
 export interface EntryView extends AcquireView {
   readonly now: Instant;
   /** The last ticket that `ahead` considered. */
-  readonly lineEnd: number;
+  readonly queueEnd: number;
 }
 
 /** Loads everything that decides if this session may have this key. */
@@ -264,7 +264,7 @@ export function* loadEntry(request: Acquire, policy: LeasePolicy): Script<EntryV
     lease: leaseIn(row),
     holder: toChain(row?.holder),
     ahead: row?.ahead ?? 0,
-    lineEnd: row?.line_end ?? 0,
+    queueEnd: row?.line_end ?? 0,
     flapUntil: flapUntil as Instant | undefined,
     halted: halted === undefined ? undefined : toFence(halted),
     policy,

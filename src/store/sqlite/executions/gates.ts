@@ -43,7 +43,7 @@ const LET_THROUGH = `
 
 // The next execution that waits only for a slot: interactive before batch, then the longest
 // waiting.
-const NEXT_IN_LINE = positional(
+const NEXT_IN_QUEUE = positional(
   'project key',
   `
   select ${COLUMNS}
@@ -100,7 +100,7 @@ export function handOn(
   for (;;) {
     const places = placesOf(tx, { project, concurrency });
     if (places !== undefined && !hasFreePlace(places)) return 'none-free';
-    const next = loadRows(tx, NEXT_IN_LINE, project, key)[0];
+    const next = loadRows(tx, NEXT_IN_QUEUE, project, key)[0];
     if (next === undefined) return 'nobody-waits';
     const execution = toExecution(next);
     admit(tx, execution, letThrough(execution, rateOf(tx, execution), tx.now));

@@ -1,4 +1,4 @@
-// Who stands in line for a key.
+// The queue of a lease key.
 
 import { dampedForMs } from '../../../src/lease/flap.ts';
 import type { LeaseKey } from '../../../src/lease/names.ts';

@@ -8,7 +8,7 @@ import { asking, attemptOf, KEY, mustAcquire, mustRelease, ownerOf, someone } fr
 const long = { ttlMs: 3_600_000, graceMs: 0 };
 const ticketMs = 10_000;
 
-export const lineCases: readonly ContractCase[] = [
+export const waiterCases: readonly ContractCase[] = [
   {
     upholds: 'A-7, A-9',
     policy: { ticketMs },
