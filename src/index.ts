@@ -167,12 +167,12 @@ export type {
 } from './features/releases/model.ts';
 export {
   describeReleaseRefusal,
-  type MoveRefusal,
+  type RepinRefusal,
   type ReleaseRefusal,
 } from './features/releases/model.ts';
-export type { BulkMoveOptions, MoveOptions } from './features/releases/move-api.ts';
+export type { BulkRepinOptions, RepinOptions } from './features/releases/repin-api.ts';
 export type {
-  ExecutionMoved,
+  ExecutionRepinned,
   RolloutChanged,
   PipelineRollout,
   ReleaseRegistered,

@@ -1,6 +1,6 @@
 // `holdfast dev <module>` runs a module's pipelines and reloads them whenever the module or one of
 // its imports is saved. Each save becomes a new release and is activated. Open executions whose
-// replay passes move to it.
+// replay passes are repinned to it.
 
 import { type FSWatcher, readFileSync, watch } from 'node:fs';
 import { createRequire, registerHooks } from 'node:module';
@@ -133,12 +133,17 @@ class Running implements Beside {
     if (source === this.#source) return;
     await this.#worker?.stop();
     const { releases } = this.#holdfast;
-    const { release, moved, broken } = await releases.adopt(pipelines, { source, by: BY });
+    const { release, repinned, broken } = await releases.adopt(pipelines, { source, by: BY });
     const options = { owner: BY, release, stopGraceMs: STOP_GRACE_MS };
     this.#worker = await this.#holdfast.worker({ pipelines, ...options });
     this.#source = source;
     const names = pipelines.map(({ name }) => name).join(', ');
-    this.#log.info('dev', { release: release.name, pipelines: names, moved, left: broken.length });
+    this.#log.info('dev', {
+      release: release.name,
+      pipelines: names,
+      repinned,
+      left: broken.length,
+    });
     for (const { execution, why } of broken) this.#log.info('dev', { left: execution, why });
   }
 }

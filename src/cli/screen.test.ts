@@ -24,7 +24,7 @@ const WRITERS: Readonly<Record<string, string>> = {
   'screen.ts': 'the one place for all others',
   'move/shared.ts': 'how many rows, of which of our tables',
   'remote/archive.ts': 'numbers; a document, as bytes, where nobody looks at a terminal',
-  'remote/move-all.ts': 'numbers and plain names of outcomes',
+  'remote/repin-all.ts': 'numbers and plain names of outcomes',
   'remote/watch.ts': 'plain lines, between escapes of its own',
 };
 

@@ -120,12 +120,12 @@ async function otherRelease(
   const { active } = await executions.rollout({ project, pipeline });
   const newestFirst = await executions.releases({ project, pipeline, limit: PAGE });
   const own = newestFirst.findIndex(({ name }) => name === release);
-  const wasMoved = last.some(({ kind }) => kind === 'moved');
+  const wasRepinned = last.some(({ kind }) => kind === 'moved');
   const fit = newestFirst.filter(
     ({ name, retiredAt, preflight }, nth) =>
       name !== release &&
       retiredAt === undefined &&
-      (nth < own || wasMoved || name === active) &&
+      (nth < own || wasRepinned || name === active) &&
       preflight?.broken.some(({ execution }) => execution === id) !== true,
   );
   const ofWorkers = fit.filter(({ name }) => running.has(name));

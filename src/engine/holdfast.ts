@@ -8,7 +8,7 @@ import { Audit, listRefusals, type RefusalListOptions } from '../features/audit/
 import type { AuditStamp, RefusedWrite } from '../features/audit/model.ts';
 import { Awaits } from '../features/awaits/api.ts';
 import { Releases } from '../features/releases/api.ts';
-import { type AnyJobInput, MOVE_PIPELINE } from '../features/releases/move-api.ts';
+import { type AnyJobInput, REPIN_PIPELINE } from '../features/releases/repin-api.ts';
 import { Bulk, Repair } from '../features/repair/api.ts';
 import { JOB_PIPELINE, type JobOutput } from '../features/repair/jobs-api.ts';
 import { Archives } from '../features/retention/api.ts';
@@ -88,7 +88,7 @@ export class Holdfast {
     this.repair = new Repair(this.#config);
     this.bulk = new Bulk(this.#config, (input, options, audit) =>
       this.#submit<AnyJobInput, JobOutput>(
-        input.act === 'move' ? MOVE_PIPELINE : JOB_PIPELINE,
+        input.act === 'move' ? REPIN_PIPELINE : JOB_PIPELINE,
         { input, options },
         { audit },
       ),

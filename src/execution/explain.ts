@@ -62,7 +62,7 @@ export interface ExplainFacts {
   readonly workers?: readonly { readonly name: string; readonly stuck: boolean }[];
   /** Workers that serve its pipeline without a release, or whose release was refused. */
   readonly without?: readonly string[];
-  /** Another release that it could be moved to and that is not known to break it. */
+  /** Another release that it could be repinned to and that is not known to break it. */
   readonly elsewhere?: string;
   /** Why the active release cannot continue it, according to its last preflight. */
   readonly misfit?: { readonly release: string; readonly why: string };
@@ -149,23 +149,23 @@ function leftBehind({ execution, workers, misfit }: ExplainFacts): Explanation |
   };
 }
 
-/** A pinned execution continues only with its own release or with one that it is moved to (RE-8). */
+/** A pinned execution continues only with its own release or with one that it is repinned to (RE-8). */
 function unblocking({ execution, elsewhere }: ExplainFacts): string {
   const { id, release } = execution;
   if (release === undefined) return 'Deploy compatible code, then resume.';
   if (elsewhere === undefined && release.startsWith(DEV_RELEASE)) {
-    return 'Save compatible code: holdfast dev moves the execution to it. If the cause is gone, resume.';
+    return 'Save compatible code: holdfast dev repins the execution to it. If the cause is gone, resume.';
   }
-  const move = `holdfast releases move ${id} ${elsewhere ?? '<release>'}`;
+  const repin = `holdfast releases repin ${id} ${elsewhere ?? '<release>'}`;
   return elsewhere === undefined
-    ? `Deploy compatible code as a new release, then move the execution to it: ${move}. If the cause is gone, resume.`
-    : `Deploy compatible code as a new release, or move the execution to an existing one: ${move}.`;
+    ? `Deploy compatible code as a new release, then repin the execution to it: ${repin}. If the cause is gone, resume.`
+    : `Deploy compatible code as a new release, or repin the execution to an existing one: ${repin}.`;
 }
 
-/** Empty if there is no other release to move it to (RE-8). */
-function orMove({ execution, elsewhere }: ExplainFacts): string {
+/** Empty if there is no other release to repin it to (RE-8). */
+function orRepin({ execution, elsewhere }: ExplainFacts): string {
   if (elsewhere === undefined) return '';
-  return `, or move it to another release: holdfast releases move ${execution.id} ${elsewhere}`;
+  return `, or repin it to another release: holdfast releases repin ${execution.id} ${elsewhere}`;
 }
 
 function ready(facts: ExplainFacts, since: Instant): Explanation {
@@ -189,7 +189,7 @@ function pinnedAndReady(facts: ExplainFacts, since: string): Explanation | undef
     return {
       code: 'no-worker',
       sentence: `Ready since ${since}, pinned to ${what}; no worker runs it.${pretenders(facts)}`,
-      advice: `Start a worker with that release${orMove(facts)}.`,
+      advice: `Start a worker with that release${orRepin(facts)}.`,
     };
   }
   if (!workers.every(({ stuck }) => stuck)) return undefined;

@@ -55,7 +55,7 @@ async function parked(): Promise<string> {
   return id;
 }
 
-test('RE-13: what is saved is a release; what fits moves to it, what does not says why, and the old code brings it back', async () => {
+test('RE-13: what is saved is a release; what fits is repinned to it, what does not fit keeps its release, and the old code brings it back', async () => {
   const first = await activeAfter(undefined);
   const id = await parked();
   await save('look', 'good morning');

@@ -36,7 +36,7 @@ async function ask(words: string, body: unknown = {}): Promise<Ran> {
 const WRONG: readonly (readonly [typed: string, told: RegExp])[] = [
   ['activate order v6 --percent 10', /--percent belongs to "share", not to "activate"/],
   ['promote order --artifact x', /--artifact belongs to "register", not to "promote"/],
-  ['list order --force', /--force belongs to "activate", .*"move", not to "list"/],
+  ['list order --force', /--force belongs to "activate", .*"repin", not to "list"/],
   ['rollouts extra', /"extra" is one word too many: holdfast releases rollouts/],
   ['promote order v2', /"v2" is one word too many: holdfast releases promote <pipeline>/],
   ['activate order', /Which release\? holdfast releases activate <pipeline> <release> .*\n$/],

@@ -83,7 +83,8 @@ test('what breaks is not activated by way of a rollout without an active release
   const less = { ...CONTRACT, input: { type: 'object', required: ['zz'] } };
   await admin.call('POST', RELEASES, build('v1', { ...CONTRACT, input: { type: 'object' } }));
   await admin.call('POST', RELEASES, build('v2', less));
-  const act = (what: object): Promise<Raw> => admin.call('POST', '/v1/pipelines/order/rollout', what);
+  const act = (what: object): Promise<Raw> =>
+    admin.call('POST', '/v1/pipelines/order/rollout', what);
   assert.equal((await act({ act: 'activate', name: 'v1' })).status, 200);
   assert.equal((await act({ act: 'deactivate' })).status, 200);
   const refused = await act({ act: 'activate', name: 'v2' });
@@ -209,8 +210,8 @@ test('a worker announces the releases of its own project alone, and only with it
   assert.deepEqual(claimed.json.claims, []);
   const admin = await adminOf(coordinator, 'ours');
   await admin.call('POST', RELEASES, build('v1'));
-  const moving = await admin.call('POST', `/v1/executions/${json.id}/move`, { to: 'v1' });
-  assert.deepEqual([moving.status, moving.json.code], [404, 'execution-unknown']);
+  const repinning = await admin.call('POST', `/v1/executions/${json.id}/repin`, { to: 'v1' });
+  assert.deepEqual([repinning.status, repinning.json.code], [404, 'execution-unknown']);
 });
 
 /** As many as one page of workers has, and one more. */

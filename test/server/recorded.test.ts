@@ -37,8 +37,8 @@ const changing = ROUTES.filter(
 const OF_THE_ENGINE: Readonly<Record<string, string>> = {
   skipCompensation: 'skip-compensation',
   retryCompensation: 'retry-compensation',
-  moveExecution: 'move',
-  moveMany: 'bulk-move',
+  repinExecution: 'repin',
+  repinMany: 'bulk-repin',
   pauseJob: 'pause',
   resumeJob: 'resume',
   stopJob: 'cancel',

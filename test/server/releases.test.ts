@@ -78,7 +78,7 @@ test('a deploy through a coordinator: registered, preflighted, refused, rolled o
     );
     const retire = { act: 'retire', name: 'v1' } as const;
     await assert.rejects(releases.change('order', retire), isRefused('release-pinned'));
-    await releases.move(id, { to: 'v3', from: 'v1', reason: 'hotfix' });
+    await releases.repin(id, { to: 'v3', from: 'v1', reason: 'hotfix' });
     await executions.signal(id, 'go', 1);
     assert.equal((await executions.result(id)).output, 'charge');
     // Of a machine that is slow a worker may be late now and then.

@@ -93,7 +93,13 @@ async function onlyOfAll(): Promise<void> {
 }
 
 const READS = ['listExecutions', 'readExecution', 'readHistory', 'readResult', 'explainExecution'];
-const RELEASES = ['registerRelease', 'changeRollout', 'preflightRelease', 'moveExecution', 'moveMany'];
+const RELEASES = [
+  'registerRelease',
+  'changeRollout',
+  'preflightRelease',
+  'repinExecution',
+  'repinMany',
+];
 
 /** By what stands in the guide. */
 const SENTENCES: Readonly<Record<string, () => unknown>> = {
@@ -154,7 +160,7 @@ const SENTENCES: Readonly<Record<string, () => unknown>> = {
   // Of other pages.
   'with role `admin` and where [the routes of admin]': () => mayAll('admin', RELEASES),
   'It takes role `admin` to start, and `operate` to see how far it is.': () => {
-    mayAll('admin', ['moveMany']);
+    mayAll('admin', ['repinMany']);
     mayAll('operate', ['readJob', 'listJobItems']);
   },
   'Give workers role `work` and no other. What is registered is told to `submit`, `operate` and `admin` (`holdfast releases list`), not to `work`':

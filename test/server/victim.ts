@@ -179,7 +179,7 @@ function reachesBeyond(victim: Victim): Readonly<Record<string, Reach>> {
   return {
     readTemplate: { path: '/v1/templates/template' },
     readSchedule: { path: '/v1/schedules/schedule' },
-    moveExecution: { path: `/v1/executions/${victim.waiting}/move`, body: { to: 'v1' } },
+    repinExecution: { path: `/v1/executions/${victim.waiting}/repin`, body: { to: 'v1' } },
     preflightRelease: { path: '/v1/pipelines/asks/releases/v1/preflight', body: {} },
     compareRelease: { path: '/v1/pipelines/asks/releases/v1/changes' },
     pauseSchedule: { path: '/v1/schedules/schedule/pause' },
@@ -257,8 +257,15 @@ export const OF_NOBODY: readonly string[] = [
   ],
   ...['readCaller', 'signIn', 'signOut', 'readDemo', 'playDemo'],
   ...['listProjects', 'listKeys', 'readMetrics', 'greet', 'openSession', 'waitForBell'],
-  ...['registerRelease', 'listReleases', 'listRollouts', 'readRollout', 'listActivations', 'changeRollout'],
-  'moveMany',
+  ...[
+    'registerRelease',
+    'listReleases',
+    'listRollouts',
+    'readRollout',
+    'listActivations',
+    'changeRollout',
+  ],
+  'repinMany',
   // Whoever puts it has the bytes.
   'putBlob',
 ];

@@ -9,7 +9,7 @@ import { ActButton, Dialog, reasoned } from '../parts/dialog.tsx';
 import { ExecutionLink } from '../parts/marks.tsx';
 import { ProblemNote } from '../parts/notes.tsx';
 import { go } from '../router.tsx';
-import { MoveButton } from './execution-move.tsx';
+import { RepinButton } from './execution-repin.tsx';
 
 export function ExecutionActs({ execution }: { readonly execution: ExecutionInFull }): ReactNode {
   const may = useMay();
@@ -22,7 +22,7 @@ export function ExecutionActs({ execution }: { readonly execution: ExecutionInFu
       {mayOperate && !isEnded ? <HoldButton execution={execution} /> : null}
       {mayOperate && !isEnded ? <SignalButton id={execution.id} /> : null}
       {may.admin && !isEnded && execution.release !== undefined ? (
-        <MoveButton execution={execution} />
+        <RepinButton execution={execution} />
       ) : null}
       {mayCancel && !isEnded ? <CancelButton id={execution.id} /> : null}
       {mayOperate && REDRIVABLE.has(execution.status) ? (

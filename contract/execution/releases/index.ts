@@ -1,9 +1,9 @@
 import type { ExecutionCase } from '../contract-case.ts';
-import { rolloutCases } from './rollouts.ts';
-import { movingCases } from './moving.ts';
 import { pinningCases } from './pinning.ts';
 import { plainNameCases } from './plain-names.ts';
 import { registryCases } from './registry.ts';
+import { repinningCases } from './repinning.ts';
+import { rolloutCases } from './rollouts.ts';
 import { routingCases } from './routing.ts';
 
 export const releaseCases: readonly ExecutionCase[] = [
@@ -11,6 +11,6 @@ export const releaseCases: readonly ExecutionCase[] = [
   ...rolloutCases,
   ...pinningCases,
   ...routingCases,
-  ...movingCases,
+  ...repinningCases,
   ...plainNameCases,
 ];

@@ -8,8 +8,8 @@ import {
   relayName,
   relayPipelines,
 } from '../../features/awaits/answering-api.ts';
-import { moveJobPipeline } from '../../features/releases/move-api.ts';
 import { isReplayName, replayPipelines } from '../../features/releases/preflight-api.ts';
+import { repinJobPipeline } from '../../features/releases/repin-api.ts';
 import { jobPipeline } from '../../features/repair/jobs-api.ts';
 import { hasStore, type WorkerConfig } from '../config.ts';
 import type { AnyPipeline } from '../pipeline.ts';
@@ -26,7 +26,7 @@ export interface EmployedSettings extends WorkerSettings {
 export function withOwn(config: WorkerConfig, settings: WorkerSettings): EmployedSettings {
   const given = settings.pipelines;
   const relays = relayPipelines(given.values(), (asked) => checkedAnswer(config, asked));
-  const jobs = hasStore(config) ? [jobPipeline(config), moveJobPipeline(config)] : [];
+  const jobs = hasStore(config) ? [jobPipeline(config), repinJobPipeline(config)] : [];
   const replays = replayPipelines(config, settings);
   const own = [...relays, ...jobs, ...replays].map((each) => [each.name, each] as const);
   return { ...settings, pipelines: new Map([...given, ...own]), given };

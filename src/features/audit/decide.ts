@@ -91,7 +91,7 @@ export function changedByRedrive(
 }
 
 /** A repin to another release. */
-export function changedByMove(before: ExecutionRecord, after: ExecutionRecord): Changed {
+export function changedByRepin(before: ExecutionRecord, after: ExecutionRecord): Changed {
   const told = ({ release, holds }: ExecutionRecord): AuditFacts => ({
     release: release ?? null,
     holds,

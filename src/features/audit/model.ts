@@ -12,10 +12,10 @@ import type { Instant } from '../../support/clock.ts';
  * such.
  */
 export const AUDIT_ACTS = [
-  ...(['cancel', 'pause', 'resume', 'move', 'redrive'] as const),
+  ...(['cancel', 'pause', 'resume', 'repin', 'redrive'] as const),
   ...(['skip-compensation', 'retry-compensation'] as const),
   ...(['answer', 'extend-await', 'assign-await', 'cancel-await'] as const),
-  ...(['bulk-cancel', 'bulk-redrive', 'bulk-move'] as const),
+  ...(['bulk-cancel', 'bulk-redrive', 'bulk-repin'] as const),
   ...(['put-schedule', 'pause-schedule', 'resume-schedule', 'remove-schedule'] as const),
   ...(['put-template', 'make-link', 'run-archive', 'put-project'] as const),
   ...(['end-session', 'drain-lease', 'revoke-lease'] as const),

@@ -50,9 +50,9 @@ import {
   type WorkerState,
   workerState,
 } from './model.ts';
-import { type MoveOptions, move } from './move-api.ts';
+import { type RepinOptions, repin } from './repin-api.ts';
 import type {
-  ExecutionMoved,
+  ExecutionRepinned,
   RolloutChanged,
   PipelineRollout,
   RegisterRelease,
@@ -200,14 +200,14 @@ export class Releases {
     return preflight(this.#config, this.#ended, { pipeline, name, options });
   }
 
-  /** Another release for an open execution that nobody runs, when a worker that has it finds that its history fits. */
-  async move(id: string, to: string, options: MoveOptions = {}): Promise<ExecutionMoved> {
-    return move(this.#config, this.#ended, { id, to, options });
+  /** Pins an open execution that is not running to another release, if a worker of it finds that the history fits. */
+  async repin(id: string, to: string, options: RepinOptions = {}): Promise<ExecutionRepinned> {
+    return repin(this.#config, this.#ended, { id, to, options });
   }
 
   /**
    * For development, where the code that is here is all there is: it becomes a release and is activated, and what
-   * is open moves to it where its replay passes. Start a worker with the release that it answers with.
+   * is open is repinned to it where its replay passes. Start a worker with the release that it answers with.
    */
   async adopt(pipelines: Pipelines, options: AdoptOptions): Promise<Adopted> {
     return adopt(this.#config, pipelines, options);
@@ -294,7 +294,7 @@ function registrationOf(options: RegisterOptions): RegisterRelease {
 }
 
 // Development: only the code in this process counts. The saved code becomes a release and is
-// activated. Open executions whose replay passes move to it. The others stay, each with a reason
+// activated. Open executions whose replay passes are repinned to it. The others stay, each with a reason
 // (RE-13).
 
 export interface AdoptOptions {
@@ -307,7 +307,7 @@ export interface AdoptOptions {
 export interface Adopted {
   /** For the worker that runs it. */
   readonly release: Pick<Release, 'name' | 'digest'>;
-  readonly moved: number;
+  readonly repinned: number;
   /** They stay where they were; each says why. */
   readonly broken: readonly BrokenReplay[];
 }
@@ -332,13 +332,13 @@ async function adopt(
   const digest = digestOf(Buffer.from(JSON.stringify([source, versions])));
   const release = { name: `${DEV_RELEASE}${digest.slice(0, 12)}`, digest: `sha256:${digest}` };
   const broken: BrokenReplay[] = [];
-  let moved = 0;
+  let repinned = 0;
   for (const code of all) {
     const done = await adoptOne(config, { code, project, by, release });
     broken.push(...done.broken);
-    moved += done.moved;
+    repinned += done.repinned;
   }
-  return { release, moved, broken };
+  return { release, repinned, broken };
 }
 
 interface Adopting {
@@ -351,7 +351,7 @@ interface Adopting {
 async function adoptOne(
   config: EngineConfig,
   adopting: Adopting,
-): Promise<{ readonly moved: number; readonly broken: readonly BrokenReplay[] }> {
+): Promise<{ readonly repinned: number; readonly broken: readonly BrokenReplay[] }> {
   const { executions } = config.store;
   const { code, project, release } = adopting;
   const key = { project, pipeline: code.name, name: release.name };
@@ -367,8 +367,8 @@ async function adoptOne(
   await executions.notePreflight({ ...key, preflight: { ...looked, ...found } });
   const isBroken = new Set(broken.map(({ execution }) => execution));
   const fit = open.filter((id) => !isBroken.has(id));
-  const answers = await inTurn(fit, (id) => moveOne(config, adopting, id));
-  return { moved: answers.filter((kind) => kind === 'moved').length, broken };
+  const answers = await inTurn(fit, (id) => repinOne(config, adopting, id));
+  return { repinned: answers.filter((kind) => kind === 'repinned').length, broken };
 }
 
 async function register(config: EngineConfig, adopting: Adopting): Promise<void> {
@@ -391,13 +391,13 @@ async function activate(config: EngineConfig, adopting: Adopting): Promise<void>
   if (answer.kind === 'refused') throw new ReleaseRefused(answer);
 }
 
-async function moveOne(config: EngineConfig, adopting: Adopting, id: ExecutionId): Promise<string> {
+async function repinOne(config: EngineConfig, adopting: Adopting, id: ExecutionId): Promise<string> {
   const { project, by, release } = adopting;
   const acting = { project, by, reason: REASON };
   const { body } = commandOf('releases.adopt', id, acting);
-  const audit = stampOf(config, 'move', acting);
+  const audit = stampOf(config, 'repin', acting);
   const asked = { id, project, to: release.name, body, audit };
-  return (await config.store.executions.moveExecution(asked)).kind;
+  return (await config.store.executions.repinExecution(asked)).kind;
 }
 
 /** Runs a few at once. */

@@ -19,7 +19,7 @@ import type { HoldfastClient } from '../../client/client.ts';
 import { parseReleaseName } from '../../execution/route.ts';
 import { contractVersion } from './contract-model.ts';
 import type { ComparedMessage } from './messages.ts';
-import { moveAll, ONLY_ALL } from './move-all-cli.ts';
+import { repinAll, ONLY_ALL } from './repin-all-cli.ts';
 
 /** The arguments and the action of a subcommand. */
 interface Act {
@@ -89,14 +89,14 @@ const ACTS: Readonly<Record<string, Act>> = {
   'roll-back': { words: ['pipeline'], flags: ACTING, perform: changes },
   deactivate: { words: ['pipeline'], flags: ACTING, perform: changes },
   retire: { words: ['pipeline', 'release'], flags: ACTING, perform: changes },
-  move: {
+  repin: {
     words: ['execution', 'release'],
     flags: ['from', 'force', 'reason', 'all', ...ONLY_ALL],
     usage: [
-      'holdfast releases move <execution> <release> [--from …] [--force] [--reason …]',
-      'holdfast releases move <pipeline> <release> --all --from … | --unpinned [--dry-run] [--per-second …] [--reason …]',
+      'holdfast releases repin <execution> <release> [--from …] [--force] [--reason …]',
+      'holdfast releases repin <pipeline> <release> --all --from … | --unpinned [--dry-run] [--per-second …] [--reason …]',
     ].join('\n'),
-    perform: move,
+    perform: repin,
   },
 };
 
@@ -117,13 +117,13 @@ const OWN_FLAGS: Readonly<Record<string, Flag>> = {
   },
   against: { value: 'release', help: 'compare: Release to compare with (default the active one)' },
   sample: { value: 'n', help: 'preflight: Number of open executions to replay (default all)' },
-  from: { value: 'release', help: 'move: Move only executions of this release (default any)' },
-  all: { help: 'move: Move all open executions of the pipeline, as a job' },
-  unpinned: { help: 'move --all: Move executions that are not pinned' },
-  'dry-run': { help: 'move --all: Count the executions and move none' },
+  from: { value: 'release', help: 'repin: Repin only executions of this release (default any)' },
+  all: { help: 'repin: Repin all open executions of the pipeline, as a job' },
+  unpinned: { help: 'repin --all: Repin executions that are not pinned' },
+  'dry-run': { help: 'repin --all: Count the executions and repin none' },
   'per-second': {
     value: 'n',
-    help: 'move --all: Highest rate, in executions per second (default unlimited)',
+    help: 'repin --all: Highest rate, in executions per second (default unlimited)',
   },
   expected: {
     value: 'n',
@@ -319,18 +319,18 @@ function percentOf(typed: Typed, { first, release }: Named): number {
   );
 }
 
-async function move(
+async function repin(
   client: HoldfastClient,
   typed: Typed,
   { first: id, release: to }: Named,
 ): Promise<ExitCode> {
-  if (typed.isSet('all')) return moveAll(client, typed, { pipeline: id, to });
+  if (typed.isSet('all')) return repinAll(client, typed, { pipeline: id, to });
   const stray = ONLY_ALL.find((flag) => typed.isSet(flag) || typed.text(flag) !== undefined);
-  if (stray !== undefined) throw new UsageProblem(`--${stray} belongs to "move --all".`);
+  if (stray !== undefined) throw new UsageProblem(`--${stray} belongs to "repin --all".`);
   const from = typed.text('from');
   const force = typed.isSet('force') ? { force: true } : {};
   const body = { to, ...(from === undefined ? {} : { from }), ...force, ...reasonOf(typed) };
-  return told(typed, await client.releases.move(id, body));
+  return told(typed, await client.releases.repin(id, body));
 }
 
 function reasonOf(typed: Typed): { readonly reason?: string } {

@@ -1,8 +1,8 @@
 // The client's methods for releases and rollouts.
 
 import { ask, type Calls, type PageQuery } from '../../client/calls.ts';
-import type { BulkMoveBody } from '../repair/messages.ts';
-import type { RolloutBody, MoveBody, PreflightBody, RegisterBody } from './messages.ts';
+import type { BulkRepinBody } from '../repair/messages.ts';
+import type { RolloutBody, RepinBody, PreflightBody, RegisterBody } from './messages.ts';
 
 export function releasesClient(client: Calls) {
   return {
@@ -29,10 +29,10 @@ export function releasesClient(client: Calls) {
         ...{ ...body, pipeline, name },
       }),
     /** Repins an open execution to another release. */
-    move: (id: string, body: MoveBody) =>
-      ask(client, 'POST /v1/executions/:id/move', { ...body, id }),
+    repin: (id: string, body: RepinBody) =>
+      ask(client, 'POST /v1/executions/:id/repin', { ...body, id }),
     /** Repins all open executions of a release, as a job. Follow it with `client.jobs`. */
-    moveAll: (pipeline: string, body: BulkMoveBody) =>
-      ask(client, 'POST /v1/pipelines/:pipeline/move', { ...body, pipeline }),
+    repinAll: (pipeline: string, body: BulkRepinBody) =>
+      ask(client, 'POST /v1/pipelines/:pipeline/repin', { ...body, pipeline }),
   };
 }

@@ -13,7 +13,7 @@ import {
   BROKEN_MAX,
   type Rollout,
   type RolloutAct,
-  type MoveRefusal,
+  type RepinRefusal,
   type Preflight,
   type Release,
   type ReleaseRefusal,
@@ -267,13 +267,13 @@ export function workerRoutes(
 
 // Repins an execution that no worker runs (RE-8). Pure.
 
-interface MoveView {
+interface RepinView {
   readonly execution: ExecutionRecord | undefined;
   /** The release to repin to. */
   readonly release: Release | undefined;
 }
 
-export interface MoveRequest {
+export interface RepinRequest {
   readonly id: ExecutionId;
   readonly project: ProjectName;
   readonly to: string;
@@ -285,39 +285,39 @@ export interface MoveRequest {
   readonly body: Payload;
 }
 
-type MoveDecision =
-  | { readonly kind: 'move'; readonly execution: ExecutionRecord; readonly event: HistoryEvent }
+type RepinDecision =
+  | { readonly kind: 'repin'; readonly execution: ExecutionRecord; readonly event: HistoryEvent }
   | { readonly kind: 'no-change'; readonly execution: ExecutionRecord }
-  | { readonly kind: 'refuse'; readonly refusal: MoveRefusal };
+  | { readonly kind: 'refuse'; readonly refusal: RepinRefusal };
 
-export function decideMove(view: MoveView, request: MoveRequest, now: Instant): MoveDecision {
+export function decideRepin(view: RepinView, request: RepinRequest, now: Instant): RepinDecision {
   const { execution } = view;
   const { id, to } = request;
   if (execution === undefined || execution.project !== request.project) {
     return { kind: 'refuse', refusal: { why: 'execution-unknown', id } };
   }
-  const refusal = refuseMove(execution, view.release, request);
+  const refusal = refuseRepin(execution, view.release, request);
   if (refusal !== undefined) return { kind: 'refuse', refusal };
   if (execution.release === to) return { kind: 'no-change', execution };
   const seq = execution.seq + 1;
   const event = historyEvent({ kind: 'moved', name: to, body: request.body }, { seq, at: now });
   // The new code may fit its history.
-  const moved = { ...withoutHolds(execution, 'blocked'), release: to, seq };
-  return { kind: 'move', execution: moved, event };
+  const repinned = { ...withoutHolds(execution, 'blocked'), release: to, seq };
+  return { kind: 'repin', execution: repinned, event };
 }
 
-function refuseMove(
+function refuseRepin(
   { id, status, pipeline, seq, release: pinned }: ExecutionRecord,
   release: Release | undefined,
-  { to: name, from, seq: seen }: MoveRequest,
-): MoveRefusal | undefined {
+  { to: name, from, seq: seen }: RepinRequest,
+): RepinRefusal | undefined {
   if (isTerminal(status)) return { why: 'already-ended', id, status };
   if (release === undefined) return { why: 'release-unknown', pipeline, name };
   if (release.retiredAt !== undefined) return { why: 'release-retired', pipeline, name };
   if (from !== undefined && (pinned ?? null) !== from) {
     return { why: 'pinned-elsewhere', id, ...(pinned === undefined ? {} : { release: pinned }) };
   }
-  if (status === 'running') return { why: 'move-while-running', id };
+  if (status === 'running') return { why: 'repin-while-running', id };
   return seen === undefined || seen === seq ? undefined : { why: 'execution-went-on', id };
 }
 

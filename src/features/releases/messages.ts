@@ -17,7 +17,7 @@ import {
   releaseName,
   seq,
 } from '../../protocol/messages/words.ts';
-import { bulkMoveBody, MADE } from '../repair/messages.ts';
+import { bulkRepinBody, MADE } from '../repair/messages.ts';
 import { ROLLOUT_ACTS } from './model.ts';
 
 const digest = Type.String({
@@ -195,13 +195,13 @@ const ROLLOUT = {
   percent: Type.Optional(percent),
 };
 
-const lineVersion = documented(count, 'Rises by one with each change. 0: nothing was changed yet.');
+const rolloutVersion = documented(count, 'Rises by one with each change. 0: nothing was changed yet.');
 
-const LINE_EXAMPLE = { version: 3, active: 'v1', candidate: 'v2', percent: 10 };
+const ROLLOUT_EXAMPLE = { version: 3, active: 'v1', candidate: 'v2', percent: 10 };
 
 export const rollout = closed(
-  { version: lineVersion, ...ROLLOUT },
-  { title: 'Rollout', examples: [LINE_EXAMPLE] },
+  { version: rolloutVersion, ...ROLLOUT },
+  { title: 'Rollout', examples: [ROLLOUT_EXAMPLE] },
 );
 
 export type RolloutMessage = Static<typeof rollout>;
@@ -210,10 +210,10 @@ const rolloutPage = pageOf(
   closed(
     {
       pipeline: Type.String({ description: 'Name of the pipeline.' }),
-      version: lineVersion,
+      version: rolloutVersion,
       ...ROLLOUT,
     },
-    { title: 'LineOfPipeline', examples: [{ pipeline: 'order', ...LINE_EXAMPLE }] },
+    { title: 'PipelineRollout', examples: [{ pipeline: 'order', ...ROLLOUT_EXAMPLE }] },
   ),
 );
 
@@ -234,14 +234,14 @@ const compared = closed(
 
 export type ComparedMessage = Static<typeof compared>;
 
-const lineAct = Type.Enum([...ROLLOUT_ACTS], {
+const rolloutAct = Type.Enum([...ROLLOUT_ACTS], {
   description:
     '`percentage` makes a canary of a release, `promote` activates the canary, `deactivate` stops pinning new executions.',
 });
 
 const rolloutBody = closed(
   {
-    act: lineAct,
+    act: rolloutAct,
     name: Type.Optional(
       documented(releaseName, 'Release to activate, to make the canary, or to retire.'),
     ),
@@ -259,7 +259,7 @@ const rolloutBody = closed(
     reason: Type.Optional(reason),
   },
   {
-    title: 'LineBody',
+    title: 'RolloutBody',
     description: 'Pass `name` for `activate`, `percentage` and `retire`.',
     examples: [{ act: 'percentage', name: 'v2', percent: 10, expected: 2 }],
   },
@@ -274,7 +274,7 @@ const rolloutChanged = closed(
     }),
     rollout,
   },
-  { examples: [{ kind: 'changed', rollout: LINE_EXAMPLE }] },
+  { examples: [{ kind: 'changed', rollout: ROLLOUT_EXAMPLE }] },
 );
 
 const activationList = closed({
@@ -283,7 +283,7 @@ const activationList = closed({
       {
         version: documented(count, 'Version of the rollout that it made.'),
         at: documented(instant, 'When it was changed.'),
-        act: lineAct,
+        act: rolloutAct,
         name: Type.String({ description: 'Release that it was about.' }),
         actor: Type.String({ description: 'Who changed it.' }),
         reason: Type.String({ description: 'Reason that the caller gave. Empty if none.' }),
@@ -314,7 +314,7 @@ const activationList = closed({
 
 export type ActivationMessage = Static<typeof activationList>['items'][number];
 
-const moveBody = closed(
+const repinBody = closed(
   {
     to: documented(releaseName, 'Release to pin it to.'),
     from: Type.Optional(
@@ -329,10 +329,10 @@ const moveBody = closed(
     ),
     reason: Type.Optional(reason),
   },
-  { title: 'MoveBody', examples: [{ to: 'v2', from: 'v1', reason: 'v1 is to be retired.' }] },
+  { title: 'RepinBody', examples: [{ to: 'v2', from: 'v1', reason: 'v1 is to be retired.' }] },
 );
 
-export type MoveBody = Static<typeof moveBody>;
+export type RepinBody = Static<typeof repinBody>;
 
 /** The release that a worker announces, with the contracts of its code. */
 export const announcedRelease = closed(
@@ -508,8 +508,8 @@ export const releaseOperations = {
       },
     },
   },
-  moveExecution: {
-    at: 'POST /v1/executions/:id/move',
+  repinExecution: {
+    at: 'POST /v1/executions/:id/repin',
     tag: 'Releases',
     summary: 'Repin an execution to another release',
     description:
@@ -517,13 +517,13 @@ export const releaseOperations = {
     ...ADMIN,
     isLong: true,
     params: idParams,
-    body: moveBody,
+    body: repinBody,
     answers: {
       200: {
         what: 'The execution is pinned to that release.',
         schema: closed(
           {
-            kind: Type.Enum(['moved', 'no-change'], {
+            kind: Type.Enum(['repinned', 'no-change'], {
               description: '`no-change`: it was pinned there already.',
             }),
             id: executionId,
@@ -531,7 +531,7 @@ export const releaseOperations = {
           },
           {
             examples: [
-              { kind: 'moved', id: '01890a5d-ac96-774b-bcce-b302099a8057', release: 'v2' },
+              { kind: 'repinned', id: '01890a5d-ac96-774b-bcce-b302099a8057', release: 'v2' },
             ],
           },
         ),
@@ -543,22 +543,22 @@ export const releaseOperations = {
       409: {
         what: 'The execution cannot be repinned now. Nothing was written.',
         codes: [
-          ...(['already-ended', 'move-while-running', 'pinned-elsewhere', 'move-breaks'] as const),
-          ...(['move-unchecked', 'execution-went-on', 'release-retired'] as const),
+          ...(['already-ended', 'repin-while-running', 'pinned-elsewhere', 'repin-breaks'] as const),
+          ...(['repin-unchecked', 'execution-went-on', 'release-retired'] as const),
           'force-without-reason',
         ],
       },
     },
   },
-  moveMany: {
-    at: 'POST /v1/pipelines/:pipeline/move',
+  repinMany: {
+    at: 'POST /v1/pipelines/:pipeline/repin',
     tag: 'Jobs',
     summary: 'Repin many executions to another release',
     description:
       'Starts a job that repins every open execution of a release, each after a worker has replayed it. Writes an audit record, unless it is a dry run. To make retries safe, send a `key`.',
     ...ADMIN,
     params: pipelineParams,
-    body: bulkMoveBody,
+    body: bulkRepinBody,
     answers: {
       ...MADE,
       ...NO_RELEASE,

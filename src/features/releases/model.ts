@@ -235,27 +235,27 @@ export type ReleaseRefusal =
   /** A share of nothing: there is no active release that has the rest. */
   | { readonly why: 'nothing-active'; readonly pipeline: PipelineName };
 
-export type MoveRefusal =
+export type RepinRefusal =
   | NoSuchRelease
   | { readonly why: 'execution-unknown'; readonly id: ExecutionId }
   | { readonly why: 'already-ended'; readonly id: ExecutionId; readonly status: Status }
-  | { readonly why: 'move-while-running'; readonly id: ExecutionId }
+  | { readonly why: 'repin-while-running'; readonly id: ExecutionId }
   | { readonly why: 'pinned-elsewhere'; readonly id: ExecutionId; readonly release?: string }
   /** Its history does not fit the code of that release. */
   | {
-      readonly why: 'move-breaks';
+      readonly why: 'repin-breaks';
       readonly id: ExecutionId;
       readonly name: string;
       readonly because: string;
     }
   /** No worker of that release looked in time. */
-  | { readonly why: 'move-unchecked'; readonly id: ExecutionId; readonly name: string }
+  | { readonly why: 'repin-unchecked'; readonly id: ExecutionId; readonly name: string }
   /** Something was recorded since it was looked at. */
   | { readonly why: 'execution-went-on'; readonly id: ExecutionId }
   | { readonly why: 'force-without-reason' };
 
 /** What happened, why, and what to do next. */
-export function describeReleaseRefusal(refusal: ReleaseRefusal | MoveRefusal): string {
+export function describeReleaseRefusal(refusal: ReleaseRefusal | RepinRefusal): string {
   switch (refusal.why) {
     case 'release-unknown':
     case 'release-retired':
@@ -265,7 +265,7 @@ export function describeReleaseRefusal(refusal: ReleaseRefusal | MoveRefusal): s
     case 'release-in-use':
       return `Release "${refusal.name}" of pipeline "${refusal.pipeline}" is active, or the candidate. Activate another one first.`;
     case 'release-pinned':
-      return `${refusal.pinned === 1 ? 'One open execution is' : `${refusal.pinned} open executions are`} pinned to release "${refusal.name}" of pipeline "${refusal.pipeline}". Wait until ${refusal.pinned === 1 ? 'it has ended, or move it' : 'they have ended, or move them'}.`;
+      return `${refusal.pinned === 1 ? 'One open execution is' : `${refusal.pinned} open executions are`} pinned to release "${refusal.name}" of pipeline "${refusal.pipeline}". Wait until ${refusal.pinned === 1 ? 'it has ended, or repin it' : 'they have ended, or repin them'}.`;
     case 'release-breaks':
       return `Release "${refusal.name}" of pipeline "${refusal.pipeline}" was not activated: it would break something. ${refusal.breaks.join(' ')} Change it, or force it with a reason.`;
     case 'force-without-reason':
@@ -284,14 +284,14 @@ export function describeReleaseRefusal(refusal: ReleaseRefusal | MoveRefusal): s
       return `Execution ${refusal.id} is not known in this project. Check the id and the project.`;
     case 'already-ended':
       return `Execution ${refusal.id} is ${refusal.status} and never changes again. To go on with another release, re-drive it.`;
-    case 'move-while-running':
-      return `Execution ${refusal.id} is running. Pause it, or wait until it is let go of, then move it.`;
+    case 'repin-while-running':
+      return `Execution ${refusal.id} is running. Pause it, or wait until it is let go of, then repin it.`;
     case 'pinned-elsewhere':
-      return `Execution ${refusal.id} is pinned to ${refusal.release === undefined ? 'no release' : `release "${refusal.release}"`}, not to the one it was to be moved from. Nothing was changed.`;
-    case 'move-breaks':
-      return `Execution ${refusal.id} was not moved: release "${refusal.name}" would break it. ${refusal.because} Change the code, or force it with a reason.`;
-    case 'move-unchecked':
-      return `Execution ${refusal.id} was not moved: no worker of release "${refusal.name}" replayed it in time. Start one that has it, or force it with a reason.`;
+      return `Execution ${refusal.id} is pinned to ${refusal.release === undefined ? 'no release' : `release "${refusal.release}"`}, not to the release that you named. Nothing was changed.`;
+    case 'repin-breaks':
+      return `Execution ${refusal.id} was not repinned: release "${refusal.name}" would break it. ${refusal.because} Change the code, or force it with a reason.`;
+    case 'repin-unchecked':
+      return `Execution ${refusal.id} was not repinned: no worker of release "${refusal.name}" replayed it in time. Start one that has it, or force it with a reason.`;
     case 'execution-went-on':
       return `Execution ${refusal.id} has gone on since it was replayed. Nothing was changed; ask again.`;
     default:

@@ -3,12 +3,12 @@
 import type { ExecutionId, PipelineName, ProjectName } from '../../execution/names.ts';
 import type { SessionId } from '../../lease/names.ts';
 import type { AuditStamp } from '../audit/model.ts';
-import type { RolloutRequest, MoveRequest } from './decide.ts';
+import type { RolloutRequest, RepinRequest } from './decide.ts';
 import type {
   Activation,
   Announcement,
   Rollout,
-  MoveRefusal,
+  RepinRefusal,
   Preflight,
   Release,
   ReleaseKey,
@@ -37,7 +37,7 @@ export interface ReleaseStore {
   /** The number of open executions pinned to each release, by name. */
   pinned(query: OfPipeline): Promise<readonly Pinned[]>;
   /** Repins an open execution that no worker runs (RE-8). */
-  moveExecution(request: MoveExecution): Promise<ExecutionMoved>;
+  repinExecution(request: RepinExecution): Promise<ExecutionRepinned>;
   /** A worker's pipelines and release, and the proof that its claim loop runs (RE-9, RE-11). */
   announce(request: Announcement): Promise<Announced>;
   /** Workers whose sessions the store knows, sorted by session. */
@@ -106,15 +106,15 @@ export interface Pinned {
   readonly open: number;
 }
 
-export interface MoveExecution extends MoveRequest {
+export interface RepinExecution extends RepinRequest {
   readonly audit?: AuditStamp;
   /** Set if a job requests it (Y-23). */
   readonly job?: ExecutionId;
 }
 
-export type ExecutionMoved =
-  | { readonly kind: 'moved' | 'no-change'; readonly id: ExecutionId; readonly release: string }
-  | Refused<MoveRefusal>;
+export type ExecutionRepinned =
+  | { readonly kind: 'repinned' | 'no-change'; readonly id: ExecutionId; readonly release: string }
+  | Refused<RepinRefusal>;
 
 export type Announced =
   | { readonly kind: 'announced' }

@@ -26,7 +26,7 @@ import {
 import {
   type Announcement,
   describeReleaseRefusal,
-  type MoveRefusal,
+  type RepinRefusal,
   type Preflight,
   type Release,
   type ReleaseRefusal,
@@ -122,20 +122,20 @@ export const releaseRoutes: readonly Route[] = routesOf(releaseOperations, {
     );
   },
 
-  async moveExecution({ holdfast }, { params, body, caller }) {
+  async repinExecution({ holdfast }, { params, body, caller }) {
     const { to, ...options } = body;
     const acting = { ...options, ...actingFor(caller) };
-    const answer = await holdfast.releases.move(params.id, to, acting);
+    const answer = await holdfast.releases.repin(params.id, to, acting);
     if (answer.kind === 'refused') throw releaseRefused(answer);
     return { status: 200, body: answer };
   },
 
-  async moveMany({ holdfast }, { params, body, caller, header }) {
+  async repinMany({ holdfast }, { params, body, caller, header }) {
     const { from: release, ...rest } = body;
     const { name: by, project } = caller;
     const filter = { project, pipeline: params.pipeline, release };
     try {
-      return madeReply(await holdfast.bulk.move({ ...rest, ...keyOf(body, header), filter, by }));
+      return madeReply(await holdfast.bulk.repin({ ...rest, ...keyOf(body, header), filter, by }));
     } catch (error) {
       throw error instanceof ReleaseRefused ? releaseRefused(error.refusal) : error;
     }
@@ -162,7 +162,7 @@ function change(
   return releases.share(pipeline, { name, percent }, options);
 }
 
-function releaseRefused(refusal: ReleaseRefusal | MoveRefusal | NoSuchRelease): ProblemReply {
+function releaseRefused(refusal: ReleaseRefusal | RepinRefusal | NoSuchRelease): ProblemReply {
   const isUnknown = refusal.why === 'release-unknown' || refusal.why === 'execution-unknown';
   const detail = describeReleaseRefusal(refusal);
   const reply = new ProblemReply(isUnknown ? 404 : 409, refusal.why, detail);

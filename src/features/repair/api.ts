@@ -23,7 +23,7 @@ import { ACTING, checkedActing, stampOf } from '../audit/api.ts';
 import type { AuditStamp } from '../audit/model.ts';
 import { reconcileAll } from '../reconcile/duty.ts';
 import type { Told } from '../reconcile/model.ts';
-import { type AnyJobInput, type BulkMoveOptions, movable } from '../releases/move-api.ts';
+import { type AnyJobInput, type BulkRepinOptions, repinTarget } from '../releases/repin-api.ts';
 import type { RedriveMode } from './decide.ts';
 import {
   type BulkOptions,
@@ -220,11 +220,11 @@ export class Bulk {
    * A durable job that gives another release to what is open and pinned to one, where a worker of the new one finds
    * that its history fits. It waits while no worker has that release.
    */
-  async move(options: BulkMoveOptions): Promise<StartedJob> {
-    const given = readOptions('bulk.move', options, ['filter', 'to', ...JOB_NAMES]);
+  async repin(options: BulkRepinOptions): Promise<StartedJob> {
+    const given = readOptions('bulk.repin', options, ['filter', 'to', ...JOB_NAMES]);
     paceOf(given);
     checkedActing(given);
-    const { project, ...target } = await movable(this.#config, given);
+    const { project, ...target } = await repinTarget(this.#config, given);
     return this.#start({ act: 'move', ...target }, project, given);
   }
 
@@ -236,7 +236,7 @@ export class Bulk {
     const { key, by, reason } = options;
     const paced = { ...about, ...paceOf(options) };
     const said = { ...present({ by, reason }), about: paced };
-    const audit = stampOf(this.#config, `bulk-${act}`, said);
+    const audit = stampOf(this.#config, act === 'move' ? 'bulk-repin' : `bulk-${act}`, said);
     const input = { act, ...paced, by: audit.actor, reason: audit.reason } as AnyJobInput;
     const placing: SubmitOptions = { lane: 'batch', tags: [JOB_PIPELINE], ...present({ key, by }) };
     // A dry run changes nothing, so it has no audit record.

@@ -181,7 +181,7 @@ const bulkCancelBody = closed(
 
 export type BulkCancelBody = Static<typeof bulkCancelBody>;
 
-export const bulkMoveBody = closed(
+export const bulkRepinBody = closed(
   {
     from: Type.Union([releaseName, Type.Null()], {
       description: 'Release that the executions are pinned to; null: those without a pin.',
@@ -190,12 +190,12 @@ export const bulkMoveBody = closed(
     ...PACE,
   },
   {
-    title: 'BulkMoveBody',
+    title: 'BulkRepinBody',
     examples: [{ from: 'v1', to: 'v2', reason: 'v1 is to be retired.' }],
   },
 );
 
-export type BulkMoveBody = Static<typeof bulkMoveBody>;
+export type BulkRepinBody = Static<typeof bulkRepinBody>;
 
 const outcomes = Type.Record(Type.String(), count, {
   description: 'Number of executions by outcome, such as `submitted` or `would-submit`.',
@@ -204,7 +204,7 @@ const outcomes = Type.Record(Type.String(), count, {
 export const job = closed(
   {
     id: executionId,
-    act: Type.Enum(['redrive', 'cancel', 'move'], { description: 'What it does to each item.' }),
+    act: Type.Enum(['redrive', 'cancel', 'repin'], { description: 'What it does to each item.' }),
     status,
     paused: Type.Boolean({ description: 'True while an operator holds it.' }),
     dryRun: Type.Boolean({ description: 'True if it only counts.' }),

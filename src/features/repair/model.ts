@@ -68,3 +68,26 @@ function short(text: string): string {
   // The cut may fall inside a character, so drop the replacement character.
   return `${kept.toString().replace(/\uFFFD$/, '')}…`;
 }
+
+// The outcomes of bulk jobs. Items, checkpoints and results of jobs are stored and never change, so stores keep the
+// words that some outcomes had first.
+
+const STORED_OUTCOMES: ReadonlyMap<string, string> = new Map([
+  ['repinned', 'moved'],
+  ['would-repin', 'would-move'],
+  ['repin-breaks', 'move-breaks'],
+  ['repin-unchecked', 'move-unchecked'],
+  ['repin-while-running', 'move-while-running'],
+]);
+
+const OUTCOMES: ReadonlyMap<string, string> = new Map(
+  [...STORED_OUTCOMES].map(([outcome, stored]) => [stored, outcome]),
+);
+
+export function storedOutcome(outcome: string): string {
+  return STORED_OUTCOMES.get(outcome) ?? outcome;
+}
+
+export function outcomeOf(stored: string): string {
+  return OUTCOMES.get(stored) ?? stored;
+}

@@ -18,7 +18,7 @@ import {
 } from '../../protocol/rest/route.ts';
 import { formatInstant } from '../../support/clock.ts';
 import { InvalidInput } from '../../support/fault.ts';
-import { type AnyJobInput, MOVE_PIPELINE } from '../releases/move-api.ts';
+import { type AnyJobInput, REPIN_PIPELINE } from '../releases/repin-api.ts';
 import { JOB_PIPELINE, type JobOutput } from './jobs-api.ts';
 import {
   type DeadLetterMessage,
@@ -26,7 +26,7 @@ import {
   jobOperations,
   repairOperations,
 } from './messages.ts';
-import type { DeadLetterRecord } from './model.ts';
+import { type DeadLetterRecord, outcomeOf } from './model.ts';
 
 export const repairRoutes: readonly Route[] = routesOf(repairOperations, {
   async listDeadLetters({ holdfast }, { query, caller, header }) {
@@ -77,7 +77,7 @@ function deadLetterMessage(record: DeadLetterRecord): DeadLetterMessage {
 
 // Routes for bulk jobs. Operators pause, resume and stop a job like any execution.
 
-const JOB_PIPELINES: readonly string[] = [JOB_PIPELINE, MOVE_PIPELINE];
+const JOB_PIPELINES: readonly string[] = [JOB_PIPELINE, REPIN_PIPELINE];
 const PAGE = 100;
 
 export const bulkRoutes: readonly Route[] = routesOf(jobOperations, {
@@ -195,7 +195,11 @@ function countsIn(said: unknown): JobOutput {
     readonly seen?: unknown;
     readonly outcomes?: unknown;
   };
-  const counts = Object.entries(outcomes ?? {}).filter(([, count]) => isCount(count));
+  const counts = new Map<string, number>();
+  for (const [stored, count] of Object.entries(outcomes ?? {})) {
+    const outcome = outcomeOf(stored);
+    if (isCount(count)) counts.set(outcome, (counts.get(outcome) ?? 0) + count);
+  }
   return { seen: isCount(seen) ? seen : 0, outcomes: Object.fromEntries(counts) };
 }
 
@@ -217,7 +221,15 @@ async function jobMessage(
     await unlessUnreadable(() => holdfast.decode(counted ?? {}, { project })),
   );
   return {
-    ...{ id, act: asked, status, paused: holds.includes('paused'), dryRun, by, reason },
+    ...{
+      id,
+      act: asked === 'move' ? 'repin' : asked,
+      status,
+      paused: holds.includes('paused'),
+      dryRun,
+      by,
+      reason,
+    },
     ...writtenTimes(record, 'submittedAt', 'endedAt'),
     ...{ seen, outcomes },
   };

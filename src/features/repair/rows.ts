@@ -6,8 +6,15 @@ import type { ExecutionId, PipelineName, ProjectName } from '../../execution/nam
 import type { CommandAnswer } from '../../store/contract/execution-store.ts';
 import { toStatus } from '../../store/execution-rows.ts';
 import { toInstant } from '../../support/clock.ts';
-import type { ExecutionMoved } from '../releases/port.ts';
-import { type DeadLetter, type DeadLetterGroup, type DeadLetterRecord, storable } from './model.ts';
+import type { ExecutionRepinned } from '../releases/port.ts';
+import {
+  type DeadLetter,
+  type DeadLetterGroup,
+  type DeadLetterRecord,
+  outcomeOf,
+  storable,
+  storedOutcome,
+} from './model.ts';
 import type { JobItem, RedriveAnswer } from './port.ts';
 
 export interface DeadLetterRow {
@@ -78,27 +85,44 @@ export interface JobItemRow {
 export function toJobItem(row: JobItemRow): JobItem {
   return {
     target: row.target as ExecutionId,
-    outcome: row.outcome,
+    outcome: outcomeOf(row.outcome),
     ...(row.made === null ? {} : { made: row.made as ExecutionId }),
     at: toInstant(row.at),
   };
 }
 
-type ItemAnswer = CommandAnswer | RedriveAnswer | ExecutionMoved;
+type ItemAnswer = CommandAnswer | RedriveAnswer | ExecutionRepinned;
 
 /** The outcome of an item, and the whole response, for a repeated request (Y-23). */
 export function fromItemAnswer(
   answer: ItemAnswer,
 ): Pick<JobItemRow, 'outcome' | 'made'> & { readonly answer: string } {
+  const { kind } = answer;
+  const stored =
+    kind === 'refused' ? { why: storedOutcome(answer.why) } : { kind: storedOutcome(kind) };
   return {
-    outcome: answer.kind === 'refused' ? answer.why : answer.kind,
-    made: answer.kind === 'submitted' ? answer.id : null,
-    answer: JSON.stringify(answer),
+    outcome: storedOutcome(kind === 'refused' ? answer.why : kind),
+    made: kind === 'submitted' ? answer.id : null,
+    answer: JSON.stringify({ ...answer, ...stored }),
   };
+}
+
+/** An item that was refused before the store was asked. */
+export function fromRefusedItem(outcome: string): Pick<JobItemRow, 'outcome'> & {
+  readonly answer: string;
+} {
+  const why = storedOutcome(outcome);
+  return { outcome: why, answer: JSON.stringify({ kind: 'refused', why }) };
 }
 
 /** Parses the kept response, for a repeated item. */
 export function toItemAnswer<Answer extends ItemAnswer>(kept: string): Answer {
-  const answer = JSON.parse(kept) as Answer;
-  return answer.kind === 'submitted' ? { ...answer, existing: true } : answer;
+  const stored = JSON.parse(kept) as { readonly kind: string; readonly why?: string };
+  const { kind, why } = stored;
+  return {
+    ...stored,
+    kind: outcomeOf(kind),
+    ...(why === undefined ? {} : { why: outcomeOf(why) }),
+    ...(kind === 'submitted' ? { existing: true } : {}),
+  } as unknown as Answer;
 }

@@ -9,7 +9,7 @@ import type {
   NoteAnswer,
   RecordAct,
 } from '../../features/audit/port.ts';
-import { type AuditRow, fromAudit, toAudit } from '../../features/audit/rows.ts';
+import { type AuditRow, fromAudit, storedAct, toAudit } from '../../features/audit/rows.ts';
 import type { Instant } from '../../support/clock.ts';
 import { ifGiven, newestFirst } from './newest-first.ts';
 import { all, type Gateway, one, type Script, type Sql, sql, wrote } from './script.ts';
@@ -89,7 +89,8 @@ function* note({ id, project, audit }: Note): Script<NoteAnswer> {
 }
 
 function* listAudit(query: ListAudit): Script<readonly AuditRecord[]> {
-  const values = { ...query, kind: query.target?.kind, target: query.target?.id };
+  const { target, act } = query;
+  const values = { ...query, kind: target?.kind, target: target?.id, act: act && storedAct(act) };
   return (yield* all<AuditRow>(indexFor(query), values)).map(toAudit);
 }
 

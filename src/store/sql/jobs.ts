@@ -2,9 +2,13 @@
 
 import type { ExecutionId } from '../../execution/names.ts';
 import { routeOf } from '../../execution/route.ts';
-import { changedByMove } from '../../features/audit/decide.ts';
-import { decideMove } from '../../features/releases/decide.ts';
-import type { ExecutionMoved, MoveExecution, ReleaseStore } from '../../features/releases/port.ts';
+import { changedByRepin } from '../../features/audit/decide.ts';
+import { decideRepin } from '../../features/releases/decide.ts';
+import type {
+  ExecutionRepinned,
+  ReleaseStore,
+  RepinExecution,
+} from '../../features/releases/port.ts';
 import type {
   JobItem,
   ListJobItems,
@@ -14,6 +18,7 @@ import type {
 } from '../../features/repair/port.ts';
 import {
   fromItemAnswer,
+  fromRefusedItem,
   type JobItemRow,
   toItemAnswer,
   toJobItem,
@@ -56,7 +61,7 @@ const LIST = ofItems(`
    order by j.target_id
    limit :limit`);
 
-const MOVE = sql(`
+const REPIN = sql(`
   update hf.execution
      set pipeline = :route,
          hold     = :hold,
@@ -66,15 +71,15 @@ const MOVE = sql(`
 export function jobsOf({
   read,
   repeat,
-}: Gateway): Pick<RepairStore, 'noteJobItem' | 'jobItems'> & Pick<ReleaseStore, 'moveExecution'> {
+}: Gateway): Pick<RepairStore, 'noteJobItem' | 'jobItems'> & Pick<ReleaseStore, 'repinExecution'> {
   return {
     noteJobItem: (request) => repeat(() => noteJobItem(request)),
     jobItems: (query) => read(() => jobItems(query)),
-    moveExecution: (request) => repeat(() => moveExecution(request), { rings: isMoved }),
+    repinExecution: (request) => repeat(() => repinExecution(request), { rings: isRepinned }),
   };
 }
 
-type ItemAnswer = CommandAnswer | RedriveAnswer | ExecutionMoved;
+type ItemAnswer = CommandAnswer | RedriveAnswer | ExecutionRepinned;
 
 /** Identifies one item of a job. */
 export interface OfJob {
@@ -125,23 +130,22 @@ export function* keepAnswers(
 
 /** An answer that is already stored stays. */
 function* noteJobItem({ job, target, outcome }: NoteJobItem): Script<void> {
-  const answer = JSON.stringify({ kind: 'refused', why: outcome });
-  yield* all(NOTE, { job, target, outcome, answer });
+  yield* all(NOTE, { job, target, ...fromRefusedItem(outcome) });
 }
 
 function* jobItems(query: ListJobItems): Script<readonly JobItem[]> {
   return (yield* all<JobItemRow>(LIST, query)).map(toJobItem);
 }
 
-function isMoved({ kind }: ExecutionMoved): boolean {
-  return kind === 'moved';
+function isRepinned({ kind }: ExecutionRepinned): boolean {
+  return kind === 'repinned';
 }
 
-function* moveExecution(request: MoveExecution): Script<ExecutionMoved> {
-  return yield* onceOfJob({ job: request.job, target: request.id }, () => move(request));
+function* repinExecution(request: RepinExecution): Script<ExecutionRepinned> {
+  return yield* onceOfJob({ job: request.job, target: request.id }, () => repin(request));
 }
 
-function* move(request: MoveExecution): Script<ExecutionMoved> {
+function* repin(request: RepinExecution): Script<ExecutionRepinned> {
   const { id, project, to } = request;
   const row = yield* lockExecution(id);
   const before = row === undefined ? undefined : toExecution(row);
@@ -149,15 +153,15 @@ function* move(request: MoveExecution): Script<ExecutionMoved> {
   const release =
     pipeline === undefined ? undefined : yield* shareRelease({ project, pipeline, name: to });
   const now = row?.now ?? (0 as Instant);
-  const decision = decideMove({ execution: before, release }, request, now);
+  const decision = decideRepin({ execution: before, release }, request, now);
   if (decision.kind === 'refuse') return { kind: 'refused', ...decision.refusal };
   if (decision.kind === 'no-change' || before === undefined) {
     return { kind: 'no-change', id, release: to };
   }
   const { execution, event } = decision;
   const { seq } = event;
-  yield* all(MOVE, { id, route: routeOf(execution), hold: holdsOf(execution), seq });
+  yield* all(REPIN, { id, route: routeOf(execution), hold: holdsOf(execution), seq });
   yield* appendEvent(id, event);
-  yield* writeAudit(request, changedByMove(before, execution), now);
-  return { kind: 'moved', id, release: to };
+  yield* writeAudit(request, changedByRepin(before, execution), now);
+  return { kind: 'repinned', id, release: to };
 }

@@ -12,38 +12,38 @@ import {
 } from '../../features/releases/decide.ts';
 import {
   type Activation,
-  type Rollout,
   NO_ROLLOUT,
   type Release,
   type ReleaseKey,
+  type Rollout,
 } from '../../features/releases/model.ts';
 import type {
   ChangeRollout,
-  RolloutChanged,
-  PipelineRollout,
   ListActivations,
-  ListRollouts,
   ListReleases,
+  ListRollouts,
   NotePreflight,
   OfPipeline,
   Pinned,
+  PipelineRollout,
   PreflightNoted,
   RegisterRelease,
   ReleaseRegistered,
   ReleaseStore,
+  RolloutChanged,
 } from '../../features/releases/port.ts';
 import {
   type ActivationRow,
   activationOf,
-  fromRollout,
   fromRelease,
+  fromRollout,
   type PipelineRolloutRow,
-  type RolloutRow,
   type ReleaseRow,
+  type RolloutRow,
   toActivation,
-  toRollout,
   toPipelineRollout,
   toRelease,
+  toRollout,
 } from '../../features/releases/rows.ts';
 import { assert } from '../../support/assert.ts';
 import type { Submit } from '../contract/execution-store.ts';
@@ -223,7 +223,7 @@ export function releasesOf({
   read,
   write,
   repeat,
-}: Gateway): Omit<ReleaseStore, 'moveExecution' | 'announce' | 'workers'> {
+}: Gateway): Omit<ReleaseStore, 'repinExecution' | 'announce' | 'workers'> {
   return {
     registerRelease: (request) => write(() => registerRelease(request)),
     release: (key) => read(() => readRelease(key)),

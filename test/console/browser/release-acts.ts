@@ -1,4 +1,4 @@
-// Deploying, by mouse: looked through, refused, shared, promoted, drained, moved, retired.
+// Deploying, by mouse: looked through, refused, shared, promoted, drained, repinned, retired.
 
 import assert from 'node:assert/strict';
 import type { Locator } from 'playwright-core';
@@ -124,7 +124,7 @@ const deploys: BrowserCase = {
   },
 };
 
-/** What is open is moved, or ends; then its release goes. */
+/** What is open is repinned, or ends; then its release goes. */
 async function empty(
   desk: Desk,
   client: HoldfastClient,
@@ -133,12 +133,12 @@ async function empty(
   const { page } = desk;
   await desk.open(`/executions/${first}`, 'parcel');
   await page.getByRole('link', { name: 'v1', exact: true }).waitFor();
-  await desk.button('Move…').click();
+  await desk.button('Repin…').click();
   await page.getByLabel('To', { exact: true }).selectOption('v2');
   await page.getByLabel(/^Reason/).fill('it cannot wait');
-  await desk.checkAccess('moving an execution');
-  await desk.shoot('move');
-  await desk.button('Move execution').click();
+  await desk.checkAccess('repinning an execution');
+  await desk.shoot('repin');
+  await desk.button('Repin execution').click();
   await isGone(desk);
   await page.getByRole('link', { name: 'v2', exact: true }).waitFor();
   await client.executions.signal(second, 'go', 1);

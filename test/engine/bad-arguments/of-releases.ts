@@ -79,7 +79,7 @@ export const OPTIONS_OF_RELEASES: readonly Options<Given>[] = [
     call: ({ holdfast }, options) => holdfast.releases.preflight('p', 'v1', options as object),
   },
   {
-    of: 'releases.move',
+    of: 'releases.repin',
     names: {
       ...ACTING,
       from: optional(['text', 'null']),
@@ -87,10 +87,10 @@ export const OPTIONS_OF_RELEASES: readonly Options<Given>[] = [
       waitMs: optional(['a number']),
     },
     call: ({ holdfast, handle }, options) =>
-      holdfast.releases.move(handle.id, 'v1', options as object),
+      holdfast.releases.repin(handle.id, 'v1', options as object),
   },
   {
-    of: 'bulk.move',
+    of: 'bulk.repin',
     with: { filter: { pipeline: 'p', release: 'v1' }, to: 'v2' },
     fits: NONE,
     names: {
@@ -102,14 +102,14 @@ export const OPTIONS_OF_RELEASES: readonly Options<Given>[] = [
       reason: optional(['text', 'empty text']),
       key: optional(TEXT),
     },
-    call: ({ holdfast }, options) => holdfast.bulk.move(options as never),
+    call: ({ holdfast }, options) => holdfast.bulk.repin(options as never),
   },
   {
-    of: 'bulk.move filter',
+    of: 'bulk.repin filter',
     with: { pipeline: 'p', release: 'v1' },
     fits: NONE,
     names: { ...IN_PROJECT, pipeline: TEXT, release: ['text', 'null'] },
-    call: ({ holdfast }, filter) => holdfast.bulk.move({ filter, to: 'v2' } as never),
+    call: ({ holdfast }, filter) => holdfast.bulk.repin({ filter, to: 'v2' } as never),
   },
   {
     of: 'releases.adopt',
@@ -153,11 +153,11 @@ export const ARGUMENTS_OF_RELEASES: readonly Argument<Given>[] = [
     fits: ['an array'],
     hand: ({ holdfast }, pipelines) => holdfast.releases.adopt(pipelines as [], { source: 'x' }),
   },
-  nameOf('move', ({ holdfast, handle }, to) => holdfast.releases.move(handle.id, to as string)),
+  nameOf('repin', ({ holdfast, handle }, to) => holdfast.releases.repin(handle.id, to as string)),
   {
-    of: 'releases.move',
+    of: 'releases.repin',
     says: /execution id/,
     fits: NONE,
-    hand: ({ holdfast }, id) => holdfast.releases.move(id as string, 'v1'),
+    hand: ({ holdfast }, id) => holdfast.releases.repin(id as string, 'v1'),
   },
 ];

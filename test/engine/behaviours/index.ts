@@ -2,7 +2,7 @@
 
 import type { Behaviour } from '../stage.ts';
 import { AROUND_CODE } from './around-code.ts';
-import { MOVING_MANY } from './moving-many.ts';
 import { OF_CODE } from './of-code.ts';
+import { REPINNING_MANY } from './repinning-many.ts';
 
-export const BEHAVIOURS: readonly Behaviour[] = [...OF_CODE, ...AROUND_CODE, ...MOVING_MANY];
+export const BEHAVIOURS: readonly Behaviour[] = [...OF_CODE, ...AROUND_CODE, ...REPINNING_MANY];

@@ -54,11 +54,11 @@ export const REFUSED_WORKERS: readonly Behaviour[] = [
       assert.equal(alone?.advice, 'Start a worker with that release.');
       await register(holdfast, own, 'v2');
       const told = await holdfast.explain(id);
-      assert.ok(told?.advice?.endsWith(`holdfast releases move ${id} v2.`), told?.advice);
+      assert.ok(told?.advice?.endsWith(`holdfast releases repin ${id} v2.`), told?.advice);
     },
   },
   {
-    name: 'RE-8: of one that is blocked and pinned explain says how to move it, where there is another release',
+    name: 'RE-8: explain shows how to repin a blocked, pinned execution if there is another release',
     async run(stage) {
       const holdfast = stage.holdfast();
       const own = code('drifting');
@@ -75,12 +75,12 @@ export const REFUSED_WORKERS: readonly Behaviour[] = [
       const alone = await holdfast.explain(id);
       assert.equal(
         alone?.advice,
-        `Deploy compatible code as a new release, then move the execution to it: holdfast releases move ${id} <release>. If the cause is gone, resume.`,
+        `Deploy compatible code as a new release, then repin the execution to it: holdfast releases repin ${id} <release>. If the cause is gone, resume.`,
       );
       await register(holdfast, own, 'v2');
       const told = await holdfast.explain(id);
       assert.equal(told?.code, 'blocked');
-      assert.ok(told?.advice?.endsWith(`holdfast releases move ${id} v2.`), told?.advice);
+      assert.ok(told?.advice?.endsWith(`holdfast releases repin ${id} v2.`), told?.advice);
     },
   },
   {
@@ -100,15 +100,15 @@ export const REFUSED_WORKERS: readonly Behaviour[] = [
       await holdfast.signal(id, { name: 'go' });
       await stage.until(holdfast, id, ({ holds }) => holds.includes('blocked'));
       const advice = async (): Promise<string> => (await holdfast.explain(id))?.advice ?? '';
-      assert.doesNotMatch(await advice(), /releases move \S+ v1/);
+      assert.doesNotMatch(await advice(), /releases repin \S+ v1/);
       await register(holdfast, own, 'v3');
       await register(holdfast, own, 'v4');
-      assert.match(await advice(), /releases move \S+ v4/);
+      assert.match(await advice(), /releases repin \S+ v4/);
       await stage.worker(stage.holdfast(), [own], { release: buildOf('v3'), probeMs: 50 });
       const announced = async () => (await holdfast.releases.workers()).map((each) => each.release);
       while (!(await announced()).includes('v3')) await pause(5);
-      assert.match(await advice(), /releases move \S+ v3/);
-      assert.equal((await holdfast.releases.move(id, 'v3')).kind, 'moved');
+      assert.match(await advice(), /releases repin \S+ v3/);
+      assert.equal((await holdfast.releases.repin(id, 'v3')).kind, 'repinned');
       await stage.until(holdfast, id, ({ status }) => status === 'completed');
     },
   },

@@ -175,7 +175,7 @@ export const RELEASING: readonly Behaviour[] = [
     },
   },
   {
-    name: 'what is moved goes on with the other release, whose code fits what was recorded',
+    name: 'a repinned execution goes on with the other release, whose code fits its history',
     async run(stage) {
       const holdfast = stage.holdfast();
       const [v1, v2] = builds(waiting('old'), waiting('new'));
@@ -186,16 +186,16 @@ export const RELEASING: readonly Behaviour[] = [
       await register(holdfast, v2, 'v2');
       await workerOf(stage, v2, 'v2');
       const acting = { from: 'v1', by: 'olga', reason: 'hotfix' };
-      const moved = await holdfast.releases.move(handle.id, 'v2', acting);
-      assert.equal(moved.kind, 'moved', JSON.stringify(moved));
+      const repinned = await holdfast.releases.repin(handle.id, 'v2', acting);
+      assert.equal(repinned.kind, 'repinned', JSON.stringify(repinned));
       await holdfast.signal(handle.id, { name: 'go' });
       assert.equal(await handle.result(), 'new');
-      const { items } = await holdfast.audit.list({ act: 'move' });
+      const { items } = await holdfast.audit.list({ act: 'repin' });
       assert.deepEqual([items[0]?.actor, items[0]?.reason], ['olga', 'hotfix']);
     },
   },
   {
-    name: 'RE-8, RE-17: a move to code that would break is refused and says where, one that nobody could look at too, unless forced',
+    name: 'RE-8, RE-17: a repin to code that would break is refused with the place, and so is an unchecked one, unless forced',
     async run(stage) {
       const holdfast = stage.holdfast();
       const [v1, v2] = builds(waiting('old'), waiting('new', 'renamed'));
@@ -204,19 +204,19 @@ export const RELEASING: readonly Behaviour[] = [
       await workerOf(stage, v1, 'v1');
       const { id } = await parked(stage, holdfast, v1);
       await register(holdfast, v2, 'v2');
-      const alone = await holdfast.releases.move(id, 'v2', { waitMs: 50 });
+      const alone = await holdfast.releases.repin(id, 'v2', { waitMs: 50 });
       assert(alone.kind === 'refused');
-      assert.equal(alone.why, 'move-unchecked');
+      assert.equal(alone.why, 'repin-unchecked');
       await workerOf(stage, v2, 'v2');
-      const refused = await holdfast.releases.move(id, 'v2');
-      assert(refused.kind === 'refused' && refused.why === 'move-breaks', JSON.stringify(refused));
+      const refused = await holdfast.releases.repin(id, 'v2');
+      assert(refused.kind === 'refused' && refused.why === 'repin-breaks', JSON.stringify(refused));
       assert.match(refused.because, /step:first#1 at event \d+; .*step:renamed#1/);
       assert.equal((await holdfast.read(id))?.release, 'v1');
-      const unsaid = await holdfast.releases.move(id, 'v2', { force: true });
+      const unsaid = await holdfast.releases.repin(id, 'v2', { force: true });
       assert(unsaid.kind === 'refused');
       assert.equal(unsaid.why, 'force-without-reason');
       const forced = { force: true, reason: 'to see it blocked', by: 'olga' };
-      assert.equal((await holdfast.releases.move(id, 'v2', forced)).kind, 'moved');
+      assert.equal((await holdfast.releases.repin(id, 'v2', forced)).kind, 'repinned');
       assert.equal((await holdfast.read(id))?.release, 'v2');
     },
   },
@@ -299,19 +299,19 @@ export const RELEASING: readonly Behaviour[] = [
     },
   },
   {
-    name: 'RE-13: code that was changed is adopted: what fits moves, what does not stays and says why',
+    name: 'RE-13: code that was changed is adopted: what fits is repinned, what does not fit stays with a reason',
     async run(stage) {
       const holdfast = stage.holdfast();
       const [first, second] = builds(waiting('old'), waiting('new', 'renamed'));
       assert(first !== undefined && second !== undefined);
       const old = await holdfast.releases.adopt([first], { source: 'one', by: 'dev' });
-      assert.deepEqual([old.moved, old.broken], [0, []]);
+      assert.deepEqual([old.repinned, old.broken], [0, []]);
       const worker = await stage.worker(holdfast, [first], { release: old.release, probeMs: 20 });
       const parkedOne = await parked(stage, holdfast, first);
       await worker.stop();
       const fresh = await holdfast.submit(first, undefined);
       const next = await holdfast.releases.adopt([second], { source: 'two', by: 'dev' });
-      assert.equal(next.moved, 1);
+      assert.equal(next.repinned, 1);
       assert.deepEqual(
         next.broken.map(({ execution }) => execution),
         [parkedOne.id],
@@ -345,7 +345,7 @@ export const RELEASING: readonly Behaviour[] = [
       await holdfast.releases.adopt([first], { source: 'one' });
       await holdfast.submit(first, undefined);
       const next = await holdfast.releases.adopt([second], { source: 'two' });
-      assert.deepEqual([next.moved, next.broken], [1, []]);
+      assert.deepEqual([next.repinned, next.broken], [1, []]);
       const { id } = (await late) ?? { id: '' };
       assert.equal((await holdfast.read(id))?.release, next.release.name);
     },

@@ -38,11 +38,11 @@ import {
   type PageDone,
   pageByPage,
 } from '../repair/jobs-api.ts';
-import type { MoveRefusal } from './model.ts';
-import type { ExecutionMoved, MoveExecution } from './port.ts';
+import type { RepinRefusal } from './model.ts';
+import type { ExecutionRepinned, RepinExecution } from './port.ts';
 import { brokenSaid, OPEN, replayElsewhere } from './preflight-api.ts';
 
-export interface MoveOptions extends Acting {
+export interface RepinOptions extends Acting {
   /** Only from this release; null is none. */
   readonly from?: string | null;
   /** Without a look at whether its history fits; needs a reason. */
@@ -51,40 +51,40 @@ export interface MoveOptions extends Acting {
   readonly waitMs?: number;
 }
 
-type Refusal = { readonly kind: 'refused' } & MoveRefusal;
+type Refusal = { readonly kind: 'refused' } & RepinRefusal;
 
-export async function move(
+export async function repin(
   config: EngineConfig,
   ended: Ended,
-  asked: { readonly id: string; readonly to: string; readonly options: MoveOptions },
-): Promise<ExecutionMoved> {
+  asked: { readonly id: string; readonly to: string; readonly options: RepinOptions },
+): Promise<ExecutionRepinned> {
   const names = [...ACTING, 'from', 'force', 'waitMs'];
-  const given = readOptions('releases.move', asked.options, names);
+  const given = readOptions('releases.repin', asked.options, names);
   const { from, force = false, waitMs = 30_000, ...acting } = given;
-  optionalBooleans('releases.move', { force: given.force });
+  optionalBooleans('releases.repin', { force: given.force });
   wholeNumber('waitMs', waitMs, { min: 1, max: 3_600_000 });
   const to = parseReleaseName(asked.to);
-  const { project, body } = commandOf('releases.move', asked.id, acting);
-  const request: MoveExecution = {
+  const { project, body } = commandOf('releases.repin', asked.id, acting);
+  const request: RepinExecution = {
     ...{ id: parseExecutionId(asked.id), project, body, to },
     ...(from === undefined ? {} : { from: from === null ? null : parseReleaseName(from, 'from') }),
-    audit: stampOf(config, 'move', acting),
+    audit: stampOf(config, 'repin', acting),
   };
   if (force) {
     return checkedActing(acting).reason === ''
       ? { kind: 'refused', why: 'force-without-reason' }
-      : config.store.executions.moveExecution(request);
+      : config.store.executions.repinExecution(request);
   }
   const seq = await fitUntil(config, ended, { request, waitMs });
   if (typeof seq === 'object') return seq;
-  return config.store.executions.moveExecution({ ...request, ...present({ seq }) });
+  return config.store.executions.repinExecution({ ...request, ...present({ seq }) });
 }
 
 /** The seq up to which the history fits. Undefined if the store itself gives the result. */
 async function fitUntil(
   config: EngineConfig,
   ended: Ended,
-  { request, waitMs }: { readonly request: MoveExecution; readonly waitMs: number },
+  { request, waitMs }: { readonly request: RepinExecution; readonly waitMs: number },
 ): Promise<number | undefined | Refusal> {
   const { executions } = config.store;
   const { id, project, to: name } = request;
@@ -97,37 +97,37 @@ async function fitUntil(
   const { digest } = release;
   const about = { project, pipeline, release: name, digest, executions: [id], waitMs };
   const found = await replayElsewhere(config, ended, about);
-  if (found === undefined) return { kind: 'refused', why: 'move-unchecked', id, name };
+  if (found === undefined) return { kind: 'refused', why: 'repin-unchecked', id, name };
   const [broken] = found;
   return broken === undefined ? seq : breaking(id, name, broken.why);
 }
 
 function breaking(id: ExecutionId, name: string, because: string): Refusal {
-  return { kind: 'refused', why: 'move-breaks', id, name, because };
+  return { kind: 'refused', why: 'repin-breaks', id, name, because };
 }
 
 // Checks the arguments of a bulk repin: the executions, and a release that they can go to.
 
-export type AnyJobInput = JobInput | MoveJobInput;
+export type AnyJobInput = JobInput | RepinJobInput;
 
-export interface BulkMoveOptions extends BulkOptions {
+export interface BulkRepinOptions extends BulkOptions {
   readonly filter: {
     readonly project?: string;
     readonly pipeline: string;
     /** What they are pinned to; null is nothing. */
     readonly release: string | null;
   };
-  /** The release that they are to go to. */
+  /** The release that they are repinned to. */
   readonly to: string;
 }
 
-/** Throws ReleaseRefused if no job could move anything. */
-export async function movable(
+/** Throws ReleaseRefused if no job could repin anything. */
+export async function repinTarget(
   { store }: EngineConfig,
-  given: BulkMoveOptions,
-): Promise<Pick<MoveJobInput, 'filter' | 'to'> & { readonly project: ProjectName }> {
+  given: BulkRepinOptions,
+): Promise<Pick<RepinJobInput, 'filter' | 'to'> & { readonly project: ProjectName }> {
   const { filter, to: name } = filterOf(given);
-  optionalBooleans('bulk.move', { dryRun: given.dryRun });
+  optionalBooleans('bulk.repin', { dryRun: given.dryRun });
   if (given.key !== undefined) boundedText('key', given.key, NAME_BYTES_MAX);
   const project = projectOf(filter.project);
   const pipeline = parsePipelineName(filter.pipeline);
@@ -139,14 +139,14 @@ export async function movable(
   return { filter, to: name, project };
 }
 
-function filterOf(given: BulkMoveOptions): Pick<MoveJobInput, 'filter' | 'to'> {
+function filterOf(given: BulkRepinOptions): Pick<RepinJobInput, 'filter' | 'to'> {
   const names = ['project', 'pipeline', 'release'] as const;
-  const filter = readOptions('bulk.move filter', given.filter, names);
+  const filter = readOptions('bulk.repin filter', given.filter, names);
   const { project, release } = filter;
   if (project !== undefined) parseProject(project);
   const to = parseReleaseName(given.to, 'to');
   if (release === to) {
-    throw new InvalidInput(`bulk.move: to and filter.release are both "${to}": nothing to move.`);
+    throw new InvalidInput(`bulk.repin: to and filter.release are both "${to}": nothing to repin.`);
   }
   return {
     filter: {
@@ -162,10 +162,13 @@ function filterOf(given: BulkMoveOptions): Pick<MoveJobInput, 'filter' | 'to'> {
 // first replays each page (RE-8). The replay is a child of the job. While no worker has the
 // release, the job waits without occupying a worker, and `explain` names the missing release.
 
-/** A pipeline of its own, so that builds without this operation do not claim it. */
-export const MOVE_PIPELINE = 'holdfast.move';
+/**
+ * A pipeline of its own, so that builds without this operation do not claim it. Stored jobs have this
+ * name, its input and its step names, so they keep the word `move`.
+ */
+export const REPIN_PIPELINE = 'holdfast.move';
 
-interface MoveJobInput extends Paced {
+interface RepinJobInput extends Paced {
   readonly act: 'move';
   readonly filter: {
     readonly project?: string;
@@ -189,9 +192,9 @@ interface Looked {
 /** The known reason against a target; most have none. */
 type Against = ReadonlyMap<ExecutionId, string>;
 
-interface Moving {
+interface Repinning {
   readonly job: ExecutionId;
-  readonly input: MoveJobInput;
+  readonly input: RepinJobInput;
 }
 
 /** As many as one worker replays at once. */
@@ -201,27 +204,27 @@ const SCANNED = 1_000;
 const LANES = 16;
 
 /** Every worker with a store of its own runs it. */
-export function moveJobPipeline(config: EngineConfig): AnyPipeline {
-  return pipeline<MoveJobInput, JobOutput>({
-    name: MOVE_PIPELINE,
+export function repinJobPipeline(config: EngineConfig): AnyPipeline {
+  return pipeline<RepinJobInput, JobOutput>({
+    name: REPIN_PIPELINE,
     run: (ctx, input) =>
       pageByPage(config, ctx, {
         input,
-        doPage: (before) => movePage(config, ctx, { input, before }),
+        doPage: (before) => repinPage(config, ctx, { input, before }),
       }),
   }) as AnyPipeline;
 }
 
-async function movePage(
+async function repinPage(
   config: EngineConfig,
   ctx: Context,
-  { input, before }: { readonly input: MoveJobInput; readonly before: ExecutionId | undefined },
+  { input, before }: { readonly input: RepinJobInput; readonly before: ExecutionId | undefined },
 ): Promise<PageDone> {
-  const moving = { job: ctx.id, input };
-  const looked = await ctx.step('look', () => nextTargets(config, moving, before));
+  const repinning = { job: ctx.id, input };
+  const looked = await ctx.step('look', () => nextTargets(config, repinning, before));
   const { targets, last } = looked;
   const against = await againstThem(ctx, input, looked);
-  const outcomes = await ctx.step('move', () => moveAll(config, moving, { targets, against }));
+  const outcomes = await ctx.step('move', () => repinAll(config, repinning, { targets, against }));
   return { outcomes, ...present({ last }) };
 }
 
@@ -233,7 +236,7 @@ async function projectOfJob({ store }: EngineConfig, job: ExecutionId) {
 /** Newest first, so that later executions are not part of the job. */
 async function nextTargets(
   config: EngineConfig,
-  { job, input }: Moving,
+  { job, input }: Repinning,
   before: ExecutionId = job,
 ): Promise<Looked> {
   const { executions } = config.store;
@@ -267,7 +270,7 @@ function standingOf(
 
 async function againstThem(
   ctx: Context,
-  { filter, to }: MoveJobInput,
+  { filter, to }: RepinJobInput,
   { targets, digest, missing }: Looked,
 ): Promise<Against> {
   const executions = targets.map(({ id }) => id);
@@ -278,10 +281,10 @@ async function againstThem(
   const [outcome] = await replays.outcomes();
   const said = outcome?.status === 'completed' ? outcome.output : null;
   const broken = brokenSaid(said, { digest, executions });
-  if (broken === undefined) return forAll(executions, 'move-unchecked');
+  if (broken === undefined) return forAll(executions, 'repin-unchecked');
   return forAll(
     broken.map(({ execution }) => execution),
-    'move-breaks',
+    'repin-breaks',
   );
 }
 
@@ -289,20 +292,20 @@ function forAll(ids: readonly ExecutionId[], outcome: string): Against {
   return new Map(ids.map((id) => [id, outcome]));
 }
 
-async function moveAll(
+async function repinAll(
   config: EngineConfig,
-  moving: Moving,
+  repinning: Repinning,
   { targets, against }: { readonly targets: readonly Target[]; readonly against: Against },
 ): Promise<readonly string[]> {
-  const project = await projectOfJob(config, moving.job);
+  const project = await projectOfJob(config, repinning.job);
   return inLanes(targets, LANES, (target) =>
-    moveOne(config, moving, { target, why: against.get(target.id), project }),
+    repinOne(config, repinning, { target, why: against.get(target.id), project }),
   );
 }
 
-async function moveOne(
+async function repinOne(
   { store: { executions } }: EngineConfig,
-  { job, input }: Moving,
+  { job, input }: Repinning,
   of: {
     readonly target: Target;
     readonly why: string | undefined;
@@ -311,13 +314,13 @@ async function moveOne(
 ): Promise<string> {
   const { id, seq, status } = of.target;
   const { dryRun, to, filter, by, reason } = input;
-  if (dryRun) return of.why ?? (status === 'running' ? 'move-while-running' : 'would-move');
+  if (dryRun) return of.why ?? (status === 'running' ? 'repin-while-running' : 'would-repin');
   if (of.why !== undefined) {
     await executions.noteJobItem({ job, target: id, outcome: of.why });
     return of.why;
   }
   const body = JSON.stringify({ by, reason, job }) as Payload;
   const request = { id, project: of.project, to, from: filter.release, seq, body, job };
-  const answer = await executions.moveExecution(request);
+  const answer = await executions.repinExecution(request);
   return answer.kind === 'refused' ? answer.why : answer.kind;
 }

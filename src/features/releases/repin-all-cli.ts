@@ -1,29 +1,29 @@
-// `holdfast releases move --all` starts a job that repins the executions of a release, and shows
+// `holdfast releases repin --all` starts a job that repins the executions of a release, and shows
 // its progress.
 
 import { type ExitCode, type Typed, UsageProblem, wholeText } from '../../cli/command.ts';
 import { plain, print, printLine, printProblem, printTable } from '../../cli/screen.ts';
 import type { HoldfastClient } from '../../client/client.ts';
 import { systemTimers } from '../../support/timer.ts';
-import type { BulkMoveBody, JobMessage } from '../repair/messages.ts';
+import type { BulkRepinBody, JobMessage } from '../repair/messages.ts';
 
-/** Flags of `move` that need `--all`. */
+/** Flags of `repin` that need `--all`. */
 export const ONLY_ALL: readonly string[] = ['unpinned', 'dry-run', 'per-second'];
 
 const LOOK_MS = 500;
 /** Polls without progress before printing what the job waits for. */
 const QUIET_LOOKS = 6;
-const GONE_WELL: ReadonlySet<string> = new Set(['moved', 'no-change', 'would-move']);
+const GONE_WELL: ReadonlySet<string> = new Set(['repinned', 'no-change', 'would-repin']);
 const LISTED_MAX = 20;
 const PAGE = 1_000;
 
-/** Exits with 1 if an execution was not moved, or would not be. */
-export async function moveAll(
+/** Exits with 1 if an execution was not repinned, or would not be. */
+export async function repinAll(
   client: HoldfastClient,
   typed: Typed,
   { pipeline, to }: { readonly pipeline: string; readonly to: string },
 ): Promise<ExitCode> {
-  const { id } = await client.releases.moveAll(pipeline, bodyOf(typed, to));
+  const { id } = await client.releases.repinAll(pipeline, bodyOf(typed, to));
   const isJson = typed.isSet('json');
   if (!isJson) printProblem(`Job ${id}. It goes on when you stop looking.`);
   const job = await ended(client, id, isJson);
@@ -33,7 +33,7 @@ export async function moveAll(
   return job.status === 'completed' && hasGoneWell ? 0 : 1;
 }
 
-function bodyOf(typed: Typed, to: string): BulkMoveBody {
+function bodyOf(typed: Typed, to: string): BulkRepinBody {
   if (typed.isSet('force')) {
     throw new UsageProblem('--force is for one execution: of all, each is replayed first.');
   }
@@ -93,6 +93,6 @@ async function tell(client: HoldfastClient, job: JobMessage): Promise<void> {
     if (cursor === undefined) break;
   }
   if (left.length === 0) return;
-  print('Not moved:');
+  print('Not repinned:');
   printTable(left.slice(0, LISTED_MAX));
 }

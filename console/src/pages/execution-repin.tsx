@@ -1,4 +1,4 @@
-// The dialog that moves an execution to another release.
+// The dialog that repins an execution to another release.
 
 import { type ReactNode, useId, useState } from 'react';
 import type { ExecutionInFull } from '../../../src/protocol/messages/execution.ts';
@@ -7,29 +7,29 @@ import { useAct, useRead } from '../api/reads.ts';
 import { Dialog, reasoned } from '../parts/dialog.tsx';
 import { ProblemNote, Shown } from '../parts/notes.tsx';
 
-interface MoveProps {
+interface RepinProps {
   readonly execution: ExecutionInFull;
 }
 
-export function MoveButton({ execution }: MoveProps): ReactNode {
+export function RepinButton({ execution }: RepinProps): ReactNode {
   const [isOpen, setOpen] = useState(false);
   return (
     <>
       <button type="button" onClick={() => setOpen(true)}>
-        Move…
+        Repin…
       </button>
-      {isOpen ? <MoveDialog execution={execution} onClose={() => setOpen(false)} /> : null}
+      {isOpen ? <RepinDialog execution={execution} onClose={() => setOpen(false)} /> : null}
     </>
   );
 }
 
-function MoveDialog({
+function RepinDialog({
   execution,
   onClose,
-}: MoveProps & { readonly onClose: () => void }): ReactNode {
+}: RepinProps & { readonly onClose: () => void }): ReactNode {
   const { id, pipeline, release } = execution;
   const act = useAct();
-  // The move is refused if another one changed the release since the dialog opened.
+  // The repin is refused if another one changed the release since the dialog opened.
   const [from] = useState(release ?? null);
   const [to, setTo] = useState('');
   const [reason, setReason] = useState('');
@@ -39,12 +39,12 @@ function MoveDialog({
     ({ name, state }) => name !== from && state !== 'retired',
   );
   return (
-    <Dialog title="Move to another release" onClose={onClose}>
+    <Dialog title="Repin to another release" onClose={onClose}>
       <form
         onSubmit={(event) => {
           event.preventDefault();
-          const move = { id, to, from, ...reasoned(reason) };
-          act.mutate(requestTo('POST /v1/executions/:id/move', move), { onSuccess: onClose });
+          const repin = { id, to, from, ...reasoned(reason) };
+          act.mutate(requestTo('POST /v1/executions/:id/repin', repin), { onSuccess: onClose });
         }}
       >
         <p>
@@ -79,7 +79,7 @@ function MoveDialog({
             Cancel
           </button>
           <button type="submit" className="primary" disabled={act.isPending}>
-            Move execution
+            Repin execution
           </button>
         </div>
       </form>

@@ -1,4 +1,4 @@
-// All that is pinned to a release, moved through a coordinator: by the client of an admin and by the command line.
+// All that is pinned to a release, repinned through a coordinator: by the client of an admin and by the command line.
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
@@ -61,37 +61,37 @@ function endedJob({ jobs }: HoldfastClient, id: string) {
   });
 }
 
-test('RE-8: an admin moves all of its project that is pinned to a release, and of no other', async () => {
+test('RE-8: an admin repins all executions of a release in its project, and in no other', async () => {
   await using coordinator = await TestCoordinator.onMemory();
   const { admin, ids } = await opened(coordinator, [1, 'breaks', 3]);
   const body = { from: 'v1', to: 'v2', reason: 'v1 is slow' };
-  const dry = await admin.releases.moveAll('order', { ...body, dryRun: true });
+  const dry = await admin.releases.repinAll('order', { ...body, dryRun: true });
   const counted = await endedJob(admin, dry.id);
-  assert.deepEqual([counted.act, counted.dryRun, counted.seen], ['move', true, 3]);
-  assert.deepEqual(counted.outcomes, { 'would-move': 2, 'move-breaks': 1 });
-  const { id } = await admin.releases.moveAll('order', { ...body, key: 'tuesday' });
-  assert.deepEqual(await admin.releases.moveAll('order', { ...body, key: 'tuesday' }), { id });
+  assert.deepEqual([counted.act, counted.dryRun, counted.seen], ['repin', true, 3]);
+  assert.deepEqual(counted.outcomes, { 'would-repin': 2, 'repin-breaks': 1 });
+  const { id } = await admin.releases.repinAll('order', { ...body, key: 'tuesday' });
+  assert.deepEqual(await admin.releases.repinAll('order', { ...body, key: 'tuesday' }), { id });
   const { outcomes, by, reason } = await endedJob(admin, id);
-  assert.deepEqual([outcomes, reason], [{ moved: 2, 'move-breaks': 1 }, 'v1 is slow']);
+  assert.deepEqual([outcomes, reason], [{ repinned: 2, 'repin-breaks': 1 }, 'v1 is slow']);
   assert.match(by, /admin/);
   const items = new Map(
     (await admin.jobs.items(id)).items.map(({ target, outcome }) => [target, outcome]),
   );
   assert.deepEqual(
     ids.map((each) => items.get(each)),
-    ['moved', 'move-breaks', 'moved'],
+    ['repinned', 'repin-breaks', 'repinned'],
   );
   const theirs = await coordinator.client(['submit'], 'theirs');
   for (const { release } of (await theirs.executions.list()).items) assert.equal(release, 'v1');
 });
 
-test('RE-8: who is no admin moves nothing; what is not there is said before there is a job', async () => {
+test('RE-8: only an admin repins; a missing release is refused before a job starts', async () => {
   await using coordinator = await TestCoordinator.onMemory();
   const { admin } = await opened(coordinator, []);
   const body = { from: 'v1', to: 'v2' };
   const operator = await coordinator.client(['operate', 'submit', 'work'], 'ours');
-  await assert.rejects(operator.releases.moveAll('order', body), refusedWith('role-missing', 403));
-  const to = (name: string) => admin.releases.moveAll('order', { ...body, to: name });
+  await assert.rejects(operator.releases.repinAll('order', body), refusedWith('role-missing', 403));
+  const to = (name: string) => admin.releases.repinAll('order', { ...body, to: name });
   await assert.rejects(to('v9'), refusedWith('release-unknown', 404));
   await assert.rejects(to('v1'), refusedWith('invalid-input', 400));
   await admin.releases.change('order', { act: 'retire', name: 'v2' });
@@ -105,7 +105,7 @@ test('jobs of every kind are in one list, newest first, in pages', async () => {
   const made: string[] = [];
   for (let n = 0; n < 3; n += 1) {
     made.push((await admin.jobs.cancel({ filter: { pipeline: 'none' } })).id);
-    made.push((await admin.releases.moveAll('order', { from: 'v1', to: 'v2' })).id);
+    made.push((await admin.releases.repinAll('order', { from: 'v1', to: 'v2' })).id);
   }
   const seen: string[] = [];
   for (let cursor: string | undefined; ; ) {
@@ -120,29 +120,29 @@ test('jobs of every kind are in one list, newest first, in pages', async () => {
   await assert.rejects(admin.jobs.pause(last), refusedWith('already-ended', 409));
 });
 
-test('holdfast releases move --all: counts, moves, and says what was not moved', async () => {
+test('holdfast releases repin --all: counts, repins, and lists what was not repinned', async () => {
   await using coordinator = await TestCoordinator.onMemory();
   const { ids } = await opened(coordinator, [1, 'breaks']);
   const key = await coordinator.key(['admin', 'operate'], 'ours');
   const env = { HOLDFAST_URL: coordinator.url, HOLDFAST_KEY: key };
-  const ask = (words: string) => holdfast(['releases', 'move', ...words.split(' ')], { env });
+  const ask = (words: string) => holdfast(['releases', 'repin', ...words.split(' ')], { env });
   const dry = await ask('order v2 --all --from v1 --dry-run');
   assert.equal(dry.code, 1, dry.problems);
   assert.match(dry.problems, /^Job [0-9a-f-]{36}\. It goes on/);
-  assert.match(dry.out, /^(would-move +1\nmove-breaks +1|move-breaks +1\nwould-move +1)\n$/);
-  const moved = await ask('order v2 --all --from v1 --reason slow');
-  assert.equal(moved.code, 1);
-  assert.match(moved.out, /moved +1/);
-  assert.match(moved.out, new RegExp(`Not moved:\\n${ids[1]} +move-breaks\\n$`));
+  assert.match(dry.out, /^(would-repin +1\nrepin-breaks +1|repin-breaks +1\nwould-repin +1)\n$/);
+  const repinned = await ask('order v2 --all --from v1 --reason slow');
+  assert.equal(repinned.code, 1);
+  assert.match(repinned.out, /repinned +1/);
+  assert.match(repinned.out, new RegExp(`Not repinned:\\n${ids[1]} +repin-breaks\\n$`));
   const back = await ask('order v1 --all --from v2 --json');
   assert.equal(back.code, 0, back.problems);
   const { outcomes, act, status } = JSON.parse(back.out);
-  assert.deepEqual([outcomes, act, status], [{ moved: 1 }, 'move', 'completed']);
+  assert.deepEqual([outcomes, act, status], [{ repinned: 1 }, 'repin', 'completed']);
   const none = await ask('order v1 --all --unpinned');
   assert.deepEqual([none.code, none.out], [0, 'Nothing open is pinned there.\n']);
 });
 
-test('holdfast releases move --all says what it waits for while nobody has the release', async () => {
+test('holdfast releases repin --all prints what it waits for while no worker has the release', async () => {
   await using coordinator = await TestCoordinator.onMemory();
   const { admin } = await opened(coordinator, [1]);
   const contract = { ...contractOf(order(false) as never) } as Record<string, unknown>;
@@ -150,9 +150,9 @@ test('holdfast releases move --all says what it waits for while nobody has the r
   await admin.releases.register('order', body);
   const key = await coordinator.key(['admin', 'operate'], 'ours');
   const env = { HOLDFAST_URL: coordinator.url, HOLDFAST_KEY: key };
-  const asking = startHoldfast('releases move order v3 --all --from v1'.split(' '), { env });
+  const asking = startHoldfast('releases repin order v3 --all --from v1'.split(' '), { env });
   await asking.says(/holdfast\.replay\/v3\/order/);
   await coordinator.worker([order(false)], { ...released('v3'), project: 'ours' });
   const { code, out } = await asking.ended();
-  assert.deepEqual([code, out], [0, 'moved  1\n']);
+  assert.deepEqual([code, out], [0, 'repinned  1\n']);
 });

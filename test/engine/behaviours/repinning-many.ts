@@ -7,12 +7,12 @@ import type { Behaviour, Stage } from '../stage.ts';
 
 type Code = Pipeline<unknown, unknown>;
 
-let lines = 0;
+let pipelines = 0;
 
 /** Two builds that differ in what they call their first step when they are asked to. */
 function builds(): { readonly v1: Code; readonly v2: Code } {
-  lines += 1;
-  const name = `moved by many ${lines}`;
+  pipelines += 1;
+  const name = `repinned by many ${pipelines}`;
   const build = (word: string, step: (input: unknown) => string): Code =>
     pipeline({
       name,
@@ -68,26 +68,26 @@ async function bothSignals(holdfast: Holdfast, id: ExecutionId): Promise<void> {
   for (const name of ['go', 'end']) await holdfast.signal(id, { name });
 }
 
-export const MOVING_MANY: readonly Behaviour[] = [
+export const REPINNING_MANY: readonly Behaviour[] = [
   {
-    name: 'RE-8, Y-23, RE-18: all that is pinned to a release is moved in pages, but for what would break; each says what became of it',
+    name: 'RE-8, Y-23, RE-18: all that is pinned to a release is repinned in pages, except what would break; each has an outcome',
     async run(stage) {
       const inputs = Array.from({ length: 130 }, (_, n) => (n % 40 === 7 ? 'breaks' : n));
       const { holdfast, v2, ids, filter } = await opened(stage, inputs);
       const other = await holdfast.submit(v2, 1, { release: 'v2' });
       await workerOf(stage, v2, 'v2');
-      const dry = await holdfast.bulk.move({ filter, to: 'v2', dryRun: true });
-      const counted = { seen: 130, outcomes: { 'would-move': 126, 'move-breaks': 4 } };
+      const dry = await holdfast.bulk.repin({ filter, to: 'v2', dryRun: true });
+      const counted = { seen: 130, outcomes: { 'would-repin': 126, 'repin-breaks': 4 } };
       assert.deepEqual(await dry.result(), counted);
       assert.deepEqual(new Set(await releasesOf(holdfast, ids)), new Set(['v1']));
       assert.deepEqual(await holdfast.bulk.items(dry.id), []);
       const asked = { filter, to: 'v2', by: 'olga', reason: 'v1 is slow', key: 'tuesday' };
-      const job = await holdfast.bulk.move(asked);
-      const outcomes = { moved: 126, 'move-breaks': 4 };
+      const job = await holdfast.bulk.repin(asked);
+      const outcomes = { repinned: 126, 'repin-breaks': 4 };
       assert.deepEqual(await job.result(), { seen: 130, outcomes });
-      assert.equal((await holdfast.bulk.move(asked)).id, job.id);
+      assert.equal((await holdfast.bulk.repin(asked)).id, job.id);
       const isBroken = (n: number): boolean => inputs[n] === 'breaks';
-      const expected = ids.map((id, n) => [id, isBroken(n) ? 'move-breaks' : 'moved'] as const);
+      const expected = ids.map((id, n) => [id, isBroken(n) ? 'repin-breaks' : 'repinned'] as const);
       assert.deepEqual(await outcomesOf(holdfast, job.id), new Map(expected.toSorted()));
       assert.deepEqual(
         await releasesOf(holdfast, ids),
@@ -105,14 +105,14 @@ export const MOVING_MANY: readonly Behaviour[] = [
     },
   },
   {
-    name: 'J-1: a bulk move is one record of the audit, a dry run none',
+    name: 'J-1: a bulk repin is one record of the audit, a dry run none',
     async run(stage) {
       const { holdfast, v2, filter } = await opened(stage, [1, 2]);
       await workerOf(stage, v2, 'v2');
-      await (await holdfast.bulk.move({ filter, to: 'v2', dryRun: true })).result();
-      const job = await holdfast.bulk.move({ filter, to: 'v2', by: 'olga', reason: 'asked for' });
+      await (await holdfast.bulk.repin({ filter, to: 'v2', dryRun: true })).result();
+      const job = await holdfast.bulk.repin({ filter, to: 'v2', by: 'olga', reason: 'asked for' });
       await job.result();
-      const { items } = await holdfast.audit.list({ act: 'bulk-move' });
+      const { items } = await holdfast.audit.list({ act: 'bulk-repin' });
       const own = items.filter(({ target }) => target.id === job.id);
       assert.deepEqual(
         own.map(({ actor, reason, after }) => [actor, reason, after?.['to']]),
@@ -125,31 +125,31 @@ export const MOVING_MANY: readonly Behaviour[] = [
     name: 'RE-8, RE-18: while nobody has the release the job waits, holds no worker, and says for whom; then it goes on',
     async run(stage) {
       const { holdfast, v1, v2, ids, filter } = await opened(stage, [1, 2, 3]);
-      const job = await holdfast.bulk.move({ filter, to: 'v2', by: 'olga' });
+      const job = await holdfast.bulk.repin({ filter, to: 'v2', by: 'olga' });
       await stage.until(holdfast, job.id, ({ status }) => status === 'waiting');
       const explained = await holdfast.explain(job.id);
       assert.match(JSON.stringify(explained), /holdfast\.replay\/v2\//);
       await workerOf(stage, v2, 'v2');
-      assert.deepEqual(await job.result(), { seen: 3, outcomes: { moved: 3 } });
+      assert.deepEqual(await job.result(), { seen: 3, outcomes: { repinned: 3 } });
       assert.deepEqual(await releasesOf(holdfast, ids), ['v2', 'v2', 'v2']);
       assert.equal((await holdfast.releases.list(v1.name)).at(-1)?.pinned, 0);
     },
   },
   {
-    name: 'RE-8, RE-18: what went on, ended or was moved after it was looked at is not moved by the job; another one looks at what is left',
+    name: 'RE-8, RE-18: a job skips what went on, ended or was repinned after its look; another job takes the rest',
     async run(stage) {
       const { holdfast, v1, v2, ids, filter } = await opened(stage, [1, 2, 3, 4]);
       const [idle, onward, over, elsewhere] = ids;
       assert(idle && onward && over && elsewhere);
       await register(holdfast, v1, 'v3');
-      const job = await holdfast.bulk.move({ filter, to: 'v2', by: 'olga' });
+      const job = await holdfast.bulk.repin({ filter, to: 'v2', by: 'olga' });
       await stage.until(holdfast, job.id, ({ status }) => status === 'waiting');
       const before = (await holdfast.read(onward))?.seq ?? 0;
       await holdfast.signal(onward, { name: 'go' });
       await bothSignals(holdfast, over);
       assert.equal(await holdfast.result(over), 'old');
       const asked = { force: true, reason: 'it must', by: 'ann' };
-      assert.equal((await holdfast.releases.move(elsewhere, 'v3', asked)).kind, 'moved');
+      assert.equal((await holdfast.releases.repin(elsewhere, 'v3', asked)).kind, 'repinned');
       await stage.until(
         holdfast,
         onward,
@@ -158,19 +158,19 @@ export const MOVING_MANY: readonly Behaviour[] = [
       await workerOf(stage, v2, 'v2');
       assert.equal((await job.result()).seen, 4);
       const expected: [ExecutionId, string][] = [
-        [idle, 'moved'],
+        [idle, 'repinned'],
         [onward, 'execution-went-on'],
         [over, 'already-ended'],
         [elsewhere, 'pinned-elsewhere'],
       ];
       assert.deepEqual(await outcomesOf(holdfast, job.id), new Map(expected));
-      const again = await holdfast.bulk.move({ filter, to: 'v2', by: 'olga' });
-      assert.deepEqual(await again.result(), { seen: 1, outcomes: { moved: 1 } });
+      const again = await holdfast.bulk.repin({ filter, to: 'v2', by: 'olga' });
+      assert.deepEqual(await again.result(), { seen: 1, outcomes: { repinned: 1 } });
       assert.deepEqual(await releasesOf(holdfast, ids), ['v2', 'v2', 'v1', 'v3']);
     },
   },
   {
-    name: 'RE-8: a bulk move to what is not there, is retired, or is where they are is refused, and no job is made',
+    name: 'RE-8: a bulk repin to what is not there, is retired, or is where they are is refused, and no job is made',
     async run(stage) {
       const { holdfast, v1, filter } = await opened(stage, []);
       await register(holdfast, v1, 'old');
@@ -178,9 +178,9 @@ export const MOVING_MANY: readonly Behaviour[] = [
       for (const [to, expected] of [
         ['v9', { code: 'release-unknown' }],
         ['old', { code: 'release-retired' }],
-        ['v1', /nothing to move/],
+        ['v1', /nothing to repin/],
       ] as const) {
-        await assert.rejects(holdfast.bulk.move({ filter, to }), expected);
+        await assert.rejects(holdfast.bulk.repin({ filter, to }), expected);
       }
     },
   },
