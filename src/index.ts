@@ -3,17 +3,17 @@
 
 export { type Archive, type ArchiveDocument, ArchiveUnavailable } from './archive/port.ts';
 export {
+  type ExportProgress,
   type ExportStoreOptions,
   exportStore,
   type ImportStoreOptions,
   importStore,
-  type MoveProgress,
   type StoreExported,
   type StoreImported,
   type StoreUnsealed,
   type UnsealStoreOptions,
   unsealStore,
-} from './embedded/move-store.ts';
+} from './embedded/export-store.ts';
 export { type OpenHoldfastOptions, openHoldfast } from './embedded/open-holdfast.ts';
 export type { HoldfastOptions } from './engine/config.ts';
 export type {
@@ -150,10 +150,10 @@ export {
 export type {
   Adopted,
   AdoptOptions,
-  RolloutOptions,
   RegisterOptions,
   ReleaseInfo,
   Releases,
+  RolloutOptions,
   WorkerInfo,
 } from './features/releases/api.ts';
 export { type ContractChange, diffContracts } from './features/releases/contract-decide.ts';
@@ -161,21 +161,20 @@ export { type Contract, contractVersion } from './features/releases/contract-mod
 export type {
   Activation,
   BrokenReplay,
-  Rollout,
   Preflight,
   Release,
+  Rollout,
 } from './features/releases/model.ts';
 export {
   describeReleaseRefusal,
-  type RepinRefusal,
   type ReleaseRefusal,
+  type RepinRefusal,
 } from './features/releases/model.ts';
-export type { BulkRepinOptions, RepinOptions } from './features/releases/repin-api.ts';
 export type {
   ExecutionRepinned,
-  RolloutChanged,
   PipelineRollout,
   ReleaseRegistered,
+  RolloutChanged,
 } from './features/releases/port.ts';
 export type {
   Compared,
@@ -183,6 +182,7 @@ export type {
   PreflightAnswer,
   PreflightOptions,
 } from './features/releases/preflight-api.ts';
+export type { BulkRepinOptions, RepinOptions } from './features/releases/repin-api.ts';
 export type {
   Bulk,
   BulkCancelOptions,

@@ -37,7 +37,7 @@ export const FAMILIES: readonly Family[] = [
   },
   { name: 'routes, by store', files: ['test/server/routes-*.test.ts'], take: 1 },
   { name: 'upgrades', files: ['test/upgrade/*.test.ts'], take: 1 },
-  { name: 'moved stores', files: ['test/move/*.test.ts'], take: 2 },
+  { name: 'exported stores', files: ['test/export/*.test.ts'], take: 2 },
   { name: 'spoilt and costly requests', files: ['test/server/{fuzz,deep,cost}.test.ts'] },
   { name: 'services of the tests', files: ['test/services/*.test.ts'], take: 2 },
   { name: 'five minutes', files: ['test/console/five-minutes-*.test.ts'], take: 1 },

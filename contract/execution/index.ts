@@ -6,13 +6,13 @@
 import { auditCases } from './audit/index.ts';
 import { awaitCases } from './awaits/index.ts';
 import type { ExecutionCase } from './contract-case.ts';
-import { movingCases } from './moving/index.ts';
 import { ownershipCases } from './ownership/index.ts';
 import { readCases } from './reads/index.ts';
 import { releaseCases } from './releases/index.ts';
 import { repairCases } from './repair/index.ts';
 import { retentionCases } from './retention/index.ts';
 import { schedulingCases } from './scheduling/index.ts';
+import { sealingCases } from './sealing/index.ts';
 import { verbCases } from './verbs/index.ts';
 
 export const executionContract: readonly ExecutionCase[] = [
@@ -24,6 +24,6 @@ export const executionContract: readonly ExecutionCase[] = [
   ...repairCases,
   ...auditCases,
   ...retentionCases,
-  ...movingCases,
+  ...sealingCases,
   ...releaseCases,
 ];

@@ -162,7 +162,7 @@ export const COMMAND_GROUPS: Readonly<Record<string, readonly CommandEntry[]>> =
       load: async () => (await import('../features/access/cli.ts')).keysCommand,
     },
   }),
-  'Migrate and move a store': group({
+  'Migrate, export and import a store': group({
     migrate: {
       summary: 'Migrate a store to the schema of this version',
       examples: [

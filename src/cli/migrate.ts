@@ -2,7 +2,7 @@
 // Use the command to migrate, and see the result, before the first process of a new version starts.
 
 import { inspectStore, openStore } from '../embedded/open-store.ts';
-import { MOVE_FLAGS, moveTyped, required } from '../features/export/cli.ts';
+import { required, STORE_FLAGS, storeTyped } from '../features/export/cli.ts';
 import { hidden } from '../server/config.ts';
 import type { StoreReport } from '../store/contract/store-report.ts';
 import { InvalidInput } from '../support/fault.ts';
@@ -65,14 +65,14 @@ function told({ store, from, to, missing, isCheck }: Told): string {
 export const raiseEpochCommand: CommandSpec = {
   usage: 'holdfast raise-epoch --store ./holdfast.db --reason "…" [--json]',
   flags: {
-    ...MOVE_FLAGS,
+    ...STORE_FLAGS,
     reason: { value: 'text', help: "Reason, kept in the store's events (required)" },
   },
   execute: raiseEpoch,
 };
 
 async function raiseEpoch(typed: Typed): Promise<ExitCode> {
-  const { config, actor } = await moveTyped(raiseEpochCommand, typed);
+  const { config, actor } = await storeTyped(raiseEpochCommand, typed);
   const reason = required(raiseEpochCommand, typed, 'reason');
   const { exists } = await inspectStore(config.store, config.postgres);
   if (!exists) throw new InvalidInput('No store is there. Nothing was made. Check --store.');

@@ -22,7 +22,7 @@ test('JSON stays what it was', () => {
 /** Each file with the reason why it may write: its own escapes, numbers, or requested bytes. */
 const WRITERS: Readonly<Record<string, string>> = {
   'screen.ts': 'the one place for all others',
-  'move/shared.ts': 'how many rows, of which of our tables',
+  'export/shared.ts': 'how many rows, of which of our tables',
   'remote/archive.ts': 'numbers; a document, as bytes, where nobody looks at a terminal',
   'remote/repin-all.ts': 'numbers and plain names of outcomes',
   'remote/watch.ts': 'plain lines, between escapes of its own',

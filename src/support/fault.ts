@@ -52,7 +52,7 @@ export class StoreCorrupt extends Fault {
   }
 }
 
-/** The store was moved elsewhere and takes no writes any more. Trying again will not help: use the new one. */
+/** The store was exported and takes no more writes. Trying again will not help: use the new one. */
 export class StoreSealed extends Fault {
   override readonly name = 'StoreSealed';
 

@@ -8,7 +8,7 @@ import { test } from 'node:test';
 import { openFolderArchive } from '../../src/archive/folder.ts';
 import { fileFindings } from '../../src/cli/doctor-store.ts';
 import { listenersInTheClear } from '../../src/cli/run-server.ts';
-import { exportStore } from '../../src/embedded/move-store.ts';
+import { exportStore } from '../../src/embedded/export-store.ts';
 import { recordLeases } from '../../src/observe/lease-log/recorder.ts';
 import { configFrom, flagSources } from '../../src/server/config.ts';
 import { openSqliteStore } from '../../src/store/sqlite/open.ts';

@@ -102,7 +102,7 @@ const FIGURES: Readonly<
     '1 s': at('execution/decide/suspect.ts', 'minMs'),
   },
   'guards.md': { 'two seconds': at('guards/postgres-marks.ts', 'WORK_MS') },
-  'moving.md': { 'half a minute': at('engine/worker/claim-loop.ts', 'SEALED_PAUSE_MS') },
+  'export.md': { 'half a minute': at('engine/worker/claim-loop.ts', 'SEALED_PAUSE_MS') },
   'pool.md': { 'two seconds': P4 },
   'protocol.md': { '64 KiB': INLINE },
   'proved-session.md': { 'two seconds': P4 },

@@ -1,4 +1,4 @@
-// A worker on a store that was moved elsewhere: it says so, and not all the time.
+// A worker on an exported store: it reports the seal, but not at every poll.
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
@@ -21,11 +21,11 @@ test('EX-1: a worker tells once that its store was sealed, and then every half a
   };
   const holdfast = new Holdfast({ store, clock, timers: clock.timers, observer });
   const worker = await holdfast.worker({ pipelines: [pipeline({ name: 'any', run: () => 1 })] });
-  const seal = { actor: 'olga', reason: 'moved', to: 'shop.ndjson' };
+  const seal = { actor: 'olga', reason: 'exported', to: 'shop.ndjson' };
   await store.seals.seal({ ...seal, id: '00000000-0000-4000-8000-000000000001' });
   await clock.advance(70_000);
   assert.ok(told.length >= 2 && told.length <= 4, `${told.length} times`);
-  assert.match(told[0] ?? '', /sealed|moved/);
+  assert.match(told[0] ?? '', /sealed|exported/);
   await store.seals.unseal({ actor: 'olga', reason: 'given up' });
   const { result } = await holdfast.submit('any', undefined);
   await clock.advance(60_000);
@@ -35,7 +35,7 @@ test('EX-1: a worker tells once that its store was sealed, and then every half a
 });
 
 test('EX-1: who closes after its store was sealed closes, and says that its session could not be ended', async () => {
-  const seal = { actor: 'olga', reason: 'moved', to: 'shop.ndjson' };
+  const seal = { actor: 'olga', reason: 'exported', to: 'shop.ndjson' };
   const sealed = { ...seal, id: '00000000-0000-4000-8000-000000000001' };
   const { file, remove } = await freshSqliteFile();
   for (const store of [openMemoryStore(), await openSqliteStore({ file })]) {
@@ -85,7 +85,7 @@ test('EX-1: who closes after its store was sealed closes, and says that its sess
 test('EX-1: a session of leases that is closed after the seal says that nothing was written', async () => {
   const store = openMemoryStore();
   const session = await openSession({ store, owner: 'ann' });
-  const seal = { actor: 'olga', reason: 'moved', to: 'shop.ndjson' };
+  const seal = { actor: 'olga', reason: 'exported', to: 'shop.ndjson' };
   await store.seals.seal({ ...seal, id: '00000000-0000-4000-8000-000000000001' });
   const ended = await session.close();
   assert.equal(ended.kind, 'unavailable');

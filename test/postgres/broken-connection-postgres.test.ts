@@ -7,8 +7,8 @@ import { test } from 'node:test';
 import pg from 'pg';
 import { connectDirectly, loadDriver, poolOf } from '../../src/store/postgres/connect.ts';
 import { Database, STORE_NOW_SQL } from '../../src/store/postgres/database.ts';
+import { openPostgresForExport } from '../../src/store/postgres/export/open-for-export.ts';
 import { inspectPostgresStore } from '../../src/store/postgres/inspect-store.ts';
-import { openPostgresMove } from '../../src/store/postgres/move/open-move.ts';
 import { openPostgresStore } from '../../src/store/postgres/open.ts';
 import { Fault, StoreUnavailable } from '../../src/support/fault.ts';
 import { postgresForTests } from '../services/postgres.ts';
@@ -68,7 +68,7 @@ async function leavingServer(): Promise<Server> {
 const WAYS: Readonly<Record<string, (url: string) => Promise<unknown>>> = {
   'a store': (url) => openPostgresStore({ url }),
   'a store, past the pooler': (url) => openPostgresStore({ url, pooler: false, prepare: true }),
-  'a store for a move': (url) => openPostgresMove({ url }),
+  'a store for a move': (url) => openPostgresForExport({ url }),
   doctor: (url) => inspectPostgresStore({ url }),
   'who listens': async (url) => {
     const client = await connectDirectly({ url }, await loadDriver());

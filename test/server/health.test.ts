@@ -56,7 +56,7 @@ test('all who ask within a second whether it is ready share one look at the stor
   assert.equal(looks, 2);
 });
 
-test('a sealed store is not ready, and callers without a key do not learn where it moved', async () => {
+test('a sealed store is not ready, and callers without a key do not learn where it was exported to', async () => {
   let nowMs = 0;
   const clock = { ...systemClock, monotonicMs: () => nowMs };
   await using coordinator = await TestCoordinator.onMemory({ clock });

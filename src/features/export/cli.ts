@@ -1,4 +1,4 @@
-// `holdfast export`, `import` and `unseal` move the content of a store to another.
+// `holdfast export`, `import` and `unseal`: take the content of a store to another.
 
 import { userInfo } from 'node:os';
 import {
@@ -12,21 +12,21 @@ import {
 import { configFlags, configuredBy } from '../../cli/configuration.ts';
 import { print, printLine } from '../../cli/screen.ts';
 import {
+  type ExportProgress,
   exportStore,
   importStore,
-  type MoveProgress,
   unsealStore,
-} from '../../embedded/move-store.ts';
+} from '../../embedded/export-store.ts';
 import { type Config, hidden } from '../../server/config.ts';
 import { environmentWith } from '../../support/environment.ts';
 
-export const MOVE_FLAGS: Readonly<Record<string, Flag>> = {
+export const STORE_FLAGS: Readonly<Record<string, Flag>> = {
   ...configFlags((name) => name === 'store' || name.startsWith('postgres.')),
   actor: { value: 'name', help: "Name for the store's events (default the user of this shell)" },
   json: { help: 'Print JSON, one object per line' },
 };
 
-export interface MoveTyped {
+export interface StoreTyped {
   readonly config: Config;
   readonly actor: string;
 }
@@ -35,7 +35,7 @@ export interface MoveTyped {
  * Requires the flag or the environment variable, so that no configuration file chooses the store by
  * accident.
  */
-export async function moveTyped(command: CommandSpec, typed: Typed): Promise<MoveTyped> {
+export async function storeTyped(command: CommandSpec, typed: Typed): Promise<StoreTyped> {
   refuseWords(command, typed);
   if (environmentWith('HOLDFAST_')['HOLDFAST_STORE'] === undefined) {
     required(command, typed, 'store');
@@ -53,7 +53,7 @@ export function required(command: CommandSpec, typed: Typed, flag: string): stri
 const SHOWN_EVERY = 1_000;
 
 /** Prints progress on a terminal only, and not for every row. */
-function progressShown(): (progress: MoveProgress) => void {
+function progressShown(): (progress: ExportProgress) => void {
   if (!process.stderr.isTTY) return () => undefined;
   let last = -1;
   return ({ doing, table, rows, leftMs = 0 }) => {
@@ -64,7 +64,7 @@ function progressShown(): (progress: MoveProgress) => void {
   };
 }
 
-function lineOf({ doing, table = '', rows, leftMs = 0 }: MoveProgress): string {
+function lineOf({ doing, table = '', rows, leftMs = 0 }: ExportProgress): string {
   if (doing === 'sealed') return 'sealed\n';
   if (doing === 'rows') return `${rows} rows, now ${table}`;
   const left = Math.ceil(leftMs / 1_000);
@@ -80,7 +80,7 @@ function endProgress(): void {
 export const exportCommand: CommandSpec = {
   usage: 'holdfast export --store ./holdfast.db --to holdfast.ndjson.gz [--reason …] [--json]',
   flags: {
-    ...MOVE_FLAGS,
+    ...STORE_FLAGS,
     to: { value: 'path', help: 'File to write; compressed if its name ends in .gz (required)' },
     reason: {
       value: 'text',
@@ -91,7 +91,7 @@ export const exportCommand: CommandSpec = {
 };
 
 async function runExport(typed: Typed): Promise<ExitCode> {
-  const { config, actor } = await moveTyped(exportCommand, typed);
+  const { config, actor } = await storeTyped(exportCommand, typed);
   const to = required(exportCommand, typed, 'to');
   const reason = typed.text('reason') ?? 'holdfast export';
   const { store, postgres } = config;
@@ -115,14 +115,14 @@ async function runExport(typed: Typed): Promise<ExitCode> {
 export const importCommand: CommandSpec = {
   usage: 'holdfast import --store postgres://… --from holdfast.ndjson.gz [--json]',
   flags: {
-    ...MOVE_FLAGS,
+    ...STORE_FLAGS,
     from: { value: 'path', help: 'File that holdfast export wrote (required)' },
   },
   execute: runImport,
 };
 
 async function runImport(typed: Typed): Promise<ExitCode> {
-  const { config, actor } = await moveTyped(importCommand, typed);
+  const { config, actor } = await storeTyped(importCommand, typed);
   const from = required(importCommand, typed, 'from');
   const { store, postgres } = config;
   const onProgress = progressShown();
@@ -142,14 +142,14 @@ async function runImport(typed: Typed): Promise<ExitCode> {
 export const unsealCommand: CommandSpec = {
   usage: 'holdfast unseal --store ./holdfast.db --reason "…" [--json]',
   flags: {
-    ...MOVE_FLAGS,
+    ...STORE_FLAGS,
     reason: { value: 'text', help: "Reason, kept in the store's events (required)" },
   },
   execute: unseal,
 };
 
 async function unseal(typed: Typed): Promise<ExitCode> {
-  const { config, actor } = await moveTyped(unsealCommand, typed);
+  const { config, actor } = await storeTyped(unsealCommand, typed);
   const reason = required(unsealCommand, typed, 'reason');
   const { store, postgres } = config;
   const done = await unsealStore({ store, postgres, actor, reason });

@@ -21,12 +21,12 @@ export interface Seal {
 }
 
 export function describeSeal({ at, actor, to, reason }: Seal): string {
-  return `This store is sealed: it was moved to ${to} by ${actor} at ${formatInstant(at)} (${reason}). Nothing was written. Use the store that it was imported into. If the move was given up, run "holdfast unseal".`;
+  return `This store is sealed: it was exported to ${to} by ${actor} at ${formatInstant(at)} (${reason}). Nothing was written. Use the store that it was imported into. If you gave the export up, run "holdfast unseal".`;
 }
 
 /** The cause with which a seal ends sessions, for their holders and successors. */
 export function sealCause({ to, reason }: Pick<Seal, 'to' | 'reason'>): string {
-  return `sealed: moved to ${to} (${reason})`;
+  return `sealed: exported to ${to} (${reason})`;
 }
 
 /**

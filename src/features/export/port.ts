@@ -1,5 +1,5 @@
 // The port of exports and imports: reads everything from a sealed SQL store and writes it to an
-// empty one (docs/spec/move.md). Rows come in batches, so neither side ever holds all of them.
+// empty one (docs/spec/export.md). Rows come in batches, so neither side ever holds all of them.
 
 import type { Instant } from '../../support/clock.ts';
 import type { Seal } from './model.ts';
@@ -8,13 +8,13 @@ import type { Counters, SqlStore } from './rows.ts';
 export type Cell = number | string | null | Uint8Array;
 
 /** Some rows of a table. Every table comes at least once, even if it is empty. */
-export interface MovedRows {
+export interface ExportedRows {
   readonly table: string;
   readonly columns: readonly string[];
   readonly rows: readonly (readonly Cell[])[];
 }
 
-export interface MoveStore {
+export interface ExportPort {
   readonly kind: SqlStore;
   /** The names of the applied migrations. */
   readonly schema: readonly string[];
@@ -32,7 +32,7 @@ export interface MoveStore {
 export interface Dumped {
   readonly seal: Seal;
   readonly counters: Counters;
-  readonly rows: AsyncIterable<MovedRows>;
+  readonly rows: AsyncIterable<ExportedRows>;
 }
 
 export interface Load {
@@ -40,14 +40,14 @@ export interface Load {
   readonly reason: string;
   readonly counters: Counters;
   /** An error in this iteration undoes the load. */
-  readonly rows: AsyncIterable<MovedRows>;
+  readonly rows: AsyncIterable<ExportedRows>;
 }
 
 export type LoadAnswer =
   | { readonly kind: 'loaded'; readonly epoch: number }
   | { readonly kind: 'refused'; readonly why: 'not-empty'; readonly tables: readonly string[] };
 
-// The port of seals: an exported store accepts no more writes (docs/spec/move.md).
+// The port of seals: an exported store accepts no more writes (docs/spec/export.md).
 
 export interface SealStore {
   /** From this transaction on, the store refuses every write from every client (EX-1). */

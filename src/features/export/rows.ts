@@ -1,10 +1,10 @@
 import { Fault } from '../../support/fault.ts';
 
 // The tables of an export, one line each. The columns come from the tables themselves. Differences
-// between the two SQL stores are in each store's `move/rows.ts`. A test compares this list with the
+// between the two SQL stores are in each store's `export/rows.ts`. A test compares this list with the
 // schemas.
 
-interface MovedTable {
+interface ExportedTable {
   readonly name: string;
   /** A row may have megabytes. */
   readonly isLarge?: true;
@@ -13,7 +13,7 @@ interface MovedTable {
 }
 
 /** The order: a table comes before those that refer to it. */
-export const MOVED_TABLES: readonly MovedTable[] = [
+export const EXPORTED_TABLES: readonly ExportedTable[] = [
   { name: 'session' },
   { name: 'lease', isLarge: true },
   { name: 'flap' },
@@ -49,7 +49,7 @@ export const MOVED_TABLES: readonly MovedTable[] = [
 ];
 
 /** The number of rows in memory at a time. */
-export function rowsAtOnce({ isLarge }: MovedTable): number {
+export function rowsAtOnce({ isLarge }: ExportedTable): number {
   return isLarge === true ? 8 : 200;
 }
 
@@ -86,7 +86,7 @@ export const LEFT_TABLES: readonly LeftTable[] = [
  */
 export function sealedTables(store: SqlStore): readonly string[] {
   const left = LEFT_TABLES.filter(({ only }) => only === undefined || only === store);
-  return [...left, ...MOVED_TABLES].map(({ name }) => name);
+  return [...left, ...EXPORTED_TABLES].map(({ name }) => name);
 }
 
 /** The counters of a store, besides its rows. */

@@ -75,7 +75,7 @@ export const coordinatorRoutes: readonly Route[] = routesOf(coordinatorOperation
     }
     if (found !== undefined) {
       const { to, reason } = found;
-      const why = `The store was moved to ${JSON.stringify(to)} (${reason}) and takes no writes any more. Ask a coordinator of the new one.`;
+      const why = `The store was exported to ${JSON.stringify(to)} (${reason}) and takes no writes any more. Ask a coordinator of the new one.`;
       throw new ProblemReply(503, 'store-sealed', why);
     }
     return { status: 200, body: { status: 'ok' } };

@@ -24,12 +24,12 @@ import {
 } from './connect.ts';
 import { Database, STORE_NOW_SQL } from './database.ts';
 import { openExecutions } from './executions/open.ts';
+import { sealsOf } from './export/open-for-export.ts';
+import { refuseSealed } from './export/seal.ts';
 import { leaseGatewayOf, plainGatewayOf } from './gateway.ts';
 import { heartbeat } from './heartbeat.ts';
 import { Hints } from './hints.ts';
 import { knownMigrations, migrate } from './migrate.ts';
-import { sealsOf } from './move/open-move.ts';
-import { refuseSealed } from './move/seal.ts';
 import { openPool } from './pooler.ts';
 import { type Gaps, readEvents } from './read-events.ts';
 import { raiseEpoch } from './recover.ts';

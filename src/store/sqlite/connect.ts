@@ -8,8 +8,8 @@ import { InvalidInput, StoreSealed, StoreUnavailable } from '../../support/fault
 import { jittered } from '../../support/random.ts';
 import { Connection, type Durability, isBusy, toFault } from './connection.ts';
 import type { DatabaseConfig } from './database.ts';
+import { readSeal } from './export/seal.ts';
 import { migrate } from './migrate.ts';
-import { readSeal } from './move/seal.ts';
 
 export interface StoreFile {
   readonly file: string;

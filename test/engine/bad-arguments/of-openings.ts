@@ -12,7 +12,7 @@ import { openMemoryStore } from '../../../src/store/sqlite/open-memory.ts';
 import { openTestHoldfast } from '../../../src/testing/test-holdfast.ts';
 import { type Argument, argumentsOf, type Fits, type Options } from './argument.ts';
 import { OPTIONS_OF_COORDINATORS } from './of-coordinators.ts';
-import { OPTIONS_OF_MOVES } from './of-moves.ts';
+import { OPTIONS_OF_EXPORTS } from './of-exports.ts';
 import {
   ANY_TEXT,
   FUNCTION,
@@ -57,7 +57,7 @@ const RETRY: Fits = {
 const SECRET = ANY_TEXT.filter((name) => name !== 'empty text');
 
 const openings: readonly Options<void>[] = [
-  ...OPTIONS_OF_MOVES,
+  ...OPTIONS_OF_EXPORTS,
   {
     of: 'remoteStep',
     with: { name: 'r' },

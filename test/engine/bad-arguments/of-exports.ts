@@ -1,17 +1,17 @@
-// Every option of moving a store.
+// Every option of export, import and unseal.
 
-import { exportStore, importStore, unsealStore } from '../../../src/embedded/move-store.ts';
+import { exportStore, importStore, unsealStore } from '../../../src/embedded/export-store.ts';
 import type { Options } from './argument.ts';
 import { FUNCTION, NONE, optional, TEXT } from './wrong-values.ts';
 
 /** Nothing is there, and nothing can be made there. */
 const NO_STORE = '/nowhere/holdfast.db';
-const MOVED_BY = { actor: 'olga', reason: 'a move' };
+const EXPORTED_BY = { actor: 'olga', reason: 'a new server' };
 
-export const OPTIONS_OF_MOVES: readonly Options<void>[] = [
+export const OPTIONS_OF_EXPORTS: readonly Options<void>[] = [
   {
     of: 'exportStore',
-    with: { store: NO_STORE, to: '/nowhere/all.ndjson', ...MOVED_BY },
+    with: { store: NO_STORE, to: '/nowhere/all.ndjson', ...EXPORTED_BY },
     fits: NONE,
     names: {
       store: TEXT,
@@ -38,7 +38,7 @@ export const OPTIONS_OF_MOVES: readonly Options<void>[] = [
   },
   {
     of: 'unsealStore',
-    with: { store: NO_STORE, ...MOVED_BY },
+    with: { store: NO_STORE, ...EXPORTED_BY },
     fits: NONE,
     names: { store: TEXT, actor: TEXT, reason: TEXT, postgres: optional(['an object']) },
     call: (_, options) => unsealStore(options as never),

@@ -1,18 +1,22 @@
 // Exports or imports, and ends itself at the nth thing that it reports.
 
-import { exportStore, importStore, type MoveProgress } from '../../../src/embedded/move-store.ts';
-import type { Place } from '../moved.ts';
+import {
+  type ExportProgress,
+  exportStore,
+  importStore,
+} from '../../../src/embedded/export-store.ts';
+import type { Place } from '../exported.ts';
 
-export interface MoveAndDie {
+export interface ExportAndDie {
   readonly what: 'export' | 'import';
   readonly place: Place;
   readonly file: string;
   readonly at: number;
 }
 
-const { what, place, file, at } = JSON.parse(process.argv[2] ?? '{}') as MoveAndDie;
+const { what, place, file, at } = JSON.parse(process.argv[2] ?? '{}') as ExportAndDie;
 let reports = 0;
-const onProgress = (_: MoveProgress): void => {
+const onProgress = (_: ExportProgress): void => {
   reports += 1;
   if (reports === at) process.kill(process.pid, 'SIGKILL');
 };

@@ -7,14 +7,14 @@ import { test } from 'node:test';
 import { gzipSync } from 'node:zlib';
 import { checkEverything } from '../../contract/execution/check.ts';
 import { mustSubmit } from '../../contract/execution/worker.ts';
-import { LineWriter } from '../../src/embedded/move-lines.ts';
-import { unsealStore } from '../../src/embedded/move-store.ts';
+import { LineWriter } from '../../src/embedded/export-lines.ts';
+import { unsealStore } from '../../src/embedded/export-store.ts';
 import { openHoldfast } from '../../src/embedded/open-holdfast.ts';
 import { openStore } from '../../src/embedded/open-store.ts';
 import { StoreSealed } from '../../src/support/fault.ts';
 import { holdfast, inFolder } from '../cli/spawned.ts';
 import { refusesWhatWasMadeByHand } from './by-hand.ts';
-import { exported, imported } from './moved.ts';
+import { exported, imported } from './exported.ts';
 
 /** A store with some executions, exported: the file. */
 async function exportedIn(folder: string, count: number = 3): Promise<string> {
@@ -123,7 +123,7 @@ test('EX-5, EX-7: what is sealed is not opened, is exported again, and unsealed 
     const place = { store: join(folder, 'old.db') };
     await assert.rejects(
       () => openHoldfast(place),
-      /"[^"]*old.db": This store is sealed: it was moved to/,
+      /"[^"]*old.db": This store is sealed: it was exported to/,
     );
     const again = await exported(place, join(folder, 'again.ndjson'));
     assert.equal(again.kind, 'exported-again');
@@ -133,7 +133,7 @@ test('EX-5, EX-7: what is sealed is not opened, is exported again, and unsealed 
     );
     const doctor = await holdfast(['doctor', '--store', place.store]);
     assert.equal(doctor.code, 1);
-    assert.match(doctor.out, /!! +seal +the store is sealed[\s\S]*moved to .* by olga/);
+    assert.match(doctor.out, /!! +seal +the store is sealed[\s\S]*exported to .* by olga/);
     const serve = await holdfast(['serve', '--store', place.store, '--auth', 'off', '--port', '0']);
     assert.equal(serve.code, 1);
     assert.match(serve.problems, /This store is sealed/);

@@ -1,6 +1,6 @@
 // Opens a file for export or import, sealed or not.
 
-import type { MoveStore, SealStore } from '../../../features/export/port.ts';
+import type { ExportPort, SealStore } from '../../../features/export/port.ts';
 import { resolvePolicy } from '../../../lease/policy.ts';
 import { systemClock } from '../../../support/clock.ts';
 import { Fault, StoreUnavailable } from '../../../support/fault.ts';
@@ -17,7 +17,7 @@ import { seal, unseal } from './seal.ts';
 
 const BUSY_MS = 10_000;
 
-export async function openSqliteMove(file: string): Promise<MoveStore> {
+export async function openSqliteForExport(file: string): Promise<ExportPort> {
   const surroundings = { clock: systemClock, timers: systemTimers, random: systemRandom };
   const config = { ...surroundings, policy: resolvePolicy(undefined), busyTimeoutMs: BUSY_MS };
   // Use `full` however the file was opened before: a seal must survive a crash.

@@ -1,4 +1,4 @@
-// A store that is moved while worker processes run on it and somebody submits: as if it were one store.
+// A store that is exported and imported while workers run and callers submit: as if it were one store.
 
 import assert from 'node:assert/strict';
 import { type ChildProcess, spawn } from 'node:child_process';
@@ -12,7 +12,7 @@ import { StoreSealed } from '../../src/support/fault.ts';
 import { loadPipeline } from '../load/pipeline.ts';
 import { openAddressed, type StorePlace } from '../load/place.ts';
 import type { WorkerArgs } from '../load/worker.ts';
-import { type AllRows, allRows, exported, imported, type Place } from './moved.ts';
+import { type AllRows, allRows, exported, imported, type Place } from './exported.ts';
 
 const WORKER = join(import.meta.dirname, '../load/worker.ts');
 const TTL_MS = 1_500;
@@ -177,7 +177,7 @@ async function finishOn(
   for (const { key, fence } of after) {
     assert.ok(
       !done.has(stepOf(key).join(' ')),
-      `${key} was recorded before the move, and done again`,
+      `${key} was recorded before the export, and done again`,
     );
     assert.ok(fence > fencesBefore, 'EX-8');
   }

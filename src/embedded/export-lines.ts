@@ -9,8 +9,8 @@
 
 import { createHash, type Hash } from 'node:crypto';
 import type { Seal } from '../features/export/model.ts';
-import type { Cell, MovedRows } from '../features/export/port.ts';
-import { type Counters, MOVED_TABLES } from '../features/export/rows.ts';
+import type { Cell, ExportedRows } from '../features/export/port.ts';
+import { type Counters, EXPORTED_TABLES } from '../features/export/rows.ts';
 import { COUNTERS_PER_EPOCH, epochOf, isIssuable } from '../lease/fence.ts';
 import { formatInstant, systemClock, toInstant } from '../support/clock.ts';
 import { Fault } from '../support/fault.ts';
@@ -33,7 +33,7 @@ export class LineWriter {
     return this.#line(JSON.stringify(header));
   }
 
-  some({ table, columns, rows }: MovedRows): string {
+  some({ table, columns, rows }: ExportedRows): string {
     let text = table === this.#table ? '' : this.#begin(table, columns);
     for (const row of rows) {
       text += this.#line(JSON.stringify(row.map(toJson)));
@@ -130,7 +130,7 @@ export class LineReader {
   }
 
   /** A row, or the beginning of a table. Undefined for lines that only this reader needs. */
-  read(text: string): MovedRows | undefined {
+  read(text: string): ExportedRows | undefined {
     if (this.#isOver) throw this.broken('there is something after the end');
     const before = text.startsWith('[') ? '' : this.#hash.copy().digest('hex');
     const value = this.#take(text);
@@ -147,7 +147,7 @@ export class LineReader {
   /** Call this when no line is left. */
   finish(): void {
     if (!this.#isOver) throw this.broken('it ends here, in the middle: the file was cut');
-    const missing = MOVED_TABLES.find(({ name, since }) => {
+    const missing = EXPORTED_TABLES.find(({ name, since }) => {
       const isExpected = since === undefined || this.#header?.schema.includes(since) === true;
       return isExpected && !this.#seen.has(name);
     });
@@ -193,7 +193,7 @@ export class LineReader {
     this.#rows = 0;
   }
 
-  #row(values: readonly unknown[]): MovedRows {
+  #row(values: readonly unknown[]): ExportedRows {
     if (this.#table === undefined) throw this.broken('a row of no table');
     const { name: table, columns } = this.#table;
     if (values.length !== columns.length) throw this.broken('a row of another length');

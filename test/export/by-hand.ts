@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import { mustSubmit } from '../../contract/execution/worker.ts';
 import { openStore } from '../../src/embedded/open-store.ts';
 import { Fault } from '../../src/support/fault.ts';
-import { exported, imported, type Place } from './moved.ts';
+import { exported, imported, type Place } from './exported.ts';
 
 type Line = Record<string, unknown> | readonly unknown[];
 

@@ -2,4 +2,4 @@ import type { ExecutionCase } from '../contract-case.ts';
 import { sealedCases } from './sealed.ts';
 import { whatWasHeldCases } from './what-was-held.ts';
 
-export const movingCases: readonly ExecutionCase[] = [...sealedCases, ...whatWasHeldCases];
+export const sealingCases: readonly ExecutionCase[] = [...sealedCases, ...whatWasHeldCases];

@@ -22,11 +22,11 @@ export async function mustUnseal(store: CoordinatorStore): Promise<number> {
   return expectKind(answer, 'unsealed').epoch;
 }
 
-/** EX-1: refused as sealed, with where it went and who moved it. */
+/** Refused as sealed: the message names who exported the store, and where to (EX-1). */
 export async function expectSealed(act: () => Promise<unknown>): Promise<void> {
   await assert.rejects(act, (fault: unknown) => {
     assert.ok(fault instanceof StoreSealed, String(fault));
-    assert.match(fault.message, /sealed: it was moved to olga's file by olga at /);
+    assert.match(fault.message, /sealed: it was exported to olga's file by olga at /);
     return true;
   });
 }

@@ -1,4 +1,4 @@
-// Random stores, moved there and back: every row is as it was, and history still tells it.
+// Random stores, exported and imported there and back: every row is as it was, and history still tells it.
 
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
@@ -25,7 +25,7 @@ import type { CoordinatorStore } from '../../src/store/contract/execution-store.
 import { inFolder } from '../cli/spawned.ts';
 import { postgresForTests } from '../services/postgres.ts';
 import { runSeed } from '../services/tier.ts';
-import { allRows, expectEqual, exported, moved } from './moved.ts';
+import { allRows, expectEqual, exportAndImport, exported } from './exported.ts';
 
 const ACTS = [
   'submit',
@@ -135,8 +135,8 @@ test('EX-5, EX-8: whatever is in a store arrives, both ways', async () => {
           const last = { store: join(folder, 'last.db') };
           const store = await openStore(first.store);
           await play(store, acts).finally(() => store.close());
-          await moved(first, server, join(folder, 'a.ndjson'));
-          await moved(server, last, join(folder, 'b.ndjson'));
+          await exportAndImport(first, server, join(folder, 'a.ndjson'));
+          await exportAndImport(server, last, join(folder, 'b.ndjson'));
           const before = await allRows(first);
           expectEqual(await allRows(server), before);
           const opened = await openStore(last.store);

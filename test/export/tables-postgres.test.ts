@@ -2,9 +2,9 @@ import assert from 'node:assert/strict';
 import { DatabaseSync } from 'node:sqlite';
 import { test } from 'node:test';
 import pg from 'pg';
-import { openMove } from '../../src/embedded/move-store.ts';
-import type { MoveStore } from '../../src/features/export/port.ts';
-import { LEFT_TABLES, MOVED_TABLES, sealedTables } from '../../src/features/export/rows.ts';
+import { openForExport } from '../../src/embedded/export-store.ts';
+import type { ExportPort } from '../../src/features/export/port.ts';
+import { EXPORTED_TABLES, LEFT_TABLES, sealedTables } from '../../src/features/export/rows.ts';
 import { openPostgresStore } from '../../src/store/postgres/open.ts';
 import { openSqliteStore } from '../../src/store/sqlite/open.ts';
 import { inFolder } from '../cli/spawned.ts';
@@ -12,16 +12,16 @@ import { postgresForTests } from '../services/postgres.ts';
 import { freshSqliteFile } from '../services/sqlite-file.ts';
 import { refusesWhatWasMadeByHand } from './by-hand.ts';
 
-async function columns(move: MoveStore): Promise<ReadonlyMap<string, readonly string[]>> {
+async function columns(port: ExportPort): Promise<ReadonlyMap<string, readonly string[]>> {
   try {
-    await move.seals.seal({ id: 'a', actor: 'test', reason: 'test', to: 'nowhere' });
-    return await move.dump(async ({ rows }) => {
+    await port.seals.seal({ id: 'a', actor: 'test', reason: 'test', to: 'nowhere' });
+    return await port.dump(async ({ rows }) => {
       const found = new Map<string, readonly string[]>();
       for await (const some of rows) found.set(some.table, [...some.columns].sort());
       return found;
     });
   } finally {
-    await move.close();
+    await port.close();
   }
 }
 
@@ -52,12 +52,12 @@ test('EX-5: every table of the PostgreSQL schema is exported, and both stores ex
     );
     await client.end();
     assert.deepEqual(rows.map(({ name }) => name).sort(), [...sealedTables('postgres')].sort());
-    const ofPostgres = await columns(await openMove(url, { schema: 'tables' }));
-    const ofSqlite = await columns(await openMove(file));
+    const ofPostgres = await columns(await openForExport(url, { schema: 'tables' }));
+    const ofSqlite = await columns(await openForExport(file));
     assert.deepEqual(ofPostgres, ofSqlite);
     assert.deepEqual(
       [...ofSqlite.keys()],
-      MOVED_TABLES.map(({ name }) => name),
+      EXPORTED_TABLES.map(({ name }) => name),
     );
   } finally {
     await remove();
@@ -71,10 +71,10 @@ test('EX-1: every table refuses by itself, whatever build or program writes to i
   const database = new DatabaseSync(file);
   const client = new pg.Client(url);
   try {
-    await columns(await openMove(url, { schema: 'tables' }));
-    await columns(await openMove(file));
+    await columns(await openForExport(url, { schema: 'tables' }));
+    await columns(await openForExport(file));
     await client.connect();
-    const why = /This store is sealed: it was moved to nowhere by test/;
+    const why = /This store is sealed: it was exported to nowhere by test/;
     for (const table of sealedTables('sqlite')) {
       assert.throws(() => database.exec(`insert into ${table} default values`), why, table);
     }

@@ -1,4 +1,4 @@
-// A worker that is frozen while its store is moved, and woken when somebody else has its work.
+// A worker that is frozen while its store is exported, and wakes after another worker took its work.
 
 import assert from 'node:assert/strict';
 import { type ChildProcess, spawn } from 'node:child_process';
@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { mustAcquire, someone, textOf } from '../../contract/lease/someone.ts';
 import { openAddressed, type StorePlace } from '../load/place.ts';
-import { allRows, exported, imported } from './moved.ts';
+import { allRows, exported, imported } from './exported.ts';
 import { kill, placed } from './under-load.ts';
 
 const CHILD = join(import.meta.dirname, 'children/late-holder.ts');
@@ -64,7 +64,7 @@ export async function refusesTheLate(
     });
     assert.match(
       String(told.get('refused')?.['message']),
-      /This store is sealed: it was moved to .* by olga/,
+      /This store is sealed: it was exported to .* by olga/,
     );
     assert.deepEqual((await allRows(placed(from))).tables, before.tables);
   } finally {

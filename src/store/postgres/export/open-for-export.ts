@@ -1,6 +1,6 @@
 // Opens a schema for export or import, sealed or not.
 
-import type { MoveStore, SealStore } from '../../../features/export/port.ts';
+import type { ExportPort, SealStore } from '../../../features/export/port.ts';
 import { resolvePolicy } from '../../../lease/policy.ts';
 import { type Instant, systemClock } from '../../../support/clock.ts';
 import { rejectUnknownOptions } from '../../../support/options.ts';
@@ -24,8 +24,8 @@ import { readSeal, seal, unseal } from './seal.ts';
 
 const NOW = statement('select hf_now() as now');
 
-export async function openPostgresMove(options: PostgresStoreOptions): Promise<MoveStore> {
-  rejectUnknownOptions('openPostgresMove', options, OPTION_NAMES);
+export async function openPostgresForExport(options: PostgresStoreOptions): Promise<ExportPort> {
+  rejectUnknownOptions('openPostgresForExport', options, OPTION_NAMES);
   const schema = schemaOf(options);
   const pg = await loadDriver();
   const pool = poolOf(options, pg);

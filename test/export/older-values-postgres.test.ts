@@ -2,32 +2,32 @@
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { openMove } from '../../src/embedded/move-store.ts';
+import { openForExport } from '../../src/embedded/export-store.ts';
 import { openStore } from '../../src/embedded/open-store.ts';
 import { parseProject } from '../../src/execution/names.ts';
-import type { MovedRows } from '../../src/features/export/port.ts';
+import type { ExportedRows } from '../../src/features/export/port.ts';
 import { Holdfast } from '../../src/index.ts';
 import { digestOf } from '../../src/support/digest.ts';
 import { postgresForTests } from '../services/postgres.ts';
 import { freshSqliteFile } from '../services/sqlite-file.ts';
-import type { Place } from './moved.ts';
+import type { Place } from './exported.ts';
 
 const BYTES = new TextEncoder().encode('"large"');
 const DIGEST = digestOf(BYTES);
 
-async function* rowsOfBefore(): AsyncGenerator<MovedRows> {
+async function* rowsOfBefore(): AsyncGenerator<ExportedRows> {
   const rows = [[DIGEST, 1_700_000_000_000, BYTES]];
   yield { table: 'blob', columns: ['digest', 'at', 'bytes'], rows };
 }
 
 async function importsIt({ store, postgres }: Place): Promise<void> {
-  const move = await openMove(store, postgres);
+  const port = await openForExport(store, postgres);
   const counters = { fence: 0, halted: null, clockAt: 0, eventSeq: 0, eventsDeleted: 0 };
-  const loaded = await move.load({
-    ...{ actor: 'olga', reason: 'moved', counters, rows: rowsOfBefore() },
+  const loaded = await port.load({
+    ...{ actor: 'olga', reason: 'imported', counters, rows: rowsOfBefore() },
   });
   assert.equal(loaded.kind, 'loaded');
-  await move.close();
+  await port.close();
   const opened = await openStore(store, postgres);
   const holdfast = new Holdfast({ store: opened });
   const ours = { project: parseProject('ours'), digest: DIGEST };

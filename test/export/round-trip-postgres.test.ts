@@ -9,32 +9,32 @@ import { checkEverything } from '../../contract/execution/check.ts';
 import { mustAcquire, someone, textOf } from '../../contract/lease/someone.ts';
 import { openStore } from '../../src/embedded/open-store.ts';
 import { Holdfast } from '../../src/engine/holdfast.ts';
-import { MOVED_TABLES } from '../../src/features/export/rows.ts';
+import { EXPORTED_TABLES } from '../../src/features/export/rows.ts';
 import type { CoordinatorStore } from '../../src/store/contract/execution-store.ts';
 import { postgresForTests } from '../services/postgres.ts';
-import { allRows, expectEqual, exported, moved, type Place } from './moved.ts';
+import { allRows, expectEqual, exportAndImport, exported, type Place } from './exported.ts';
 import { ALL, bank, fill, PIPELINES, RELEASE, RELEASED, type Rich } from './rich-store.ts';
 
 test('EX-5, EX-8: SQLite to PostgreSQL to SQLite: every kind of row arrives as it was, and goes on', {
   timeout: 240_000,
 }, async () => {
-  const folder = await mkdtemp(join(tmpdir(), 'holdfast-move-'));
+  const folder = await mkdtemp(join(tmpdir(), 'holdfast-export-'));
   const { url, release } = await postgresForTests();
   try {
     const first = { store: join(folder, 'first.db') };
-    const server = { store: url, postgres: { schema: 'moved' } };
+    const server = { store: url, postgres: { schema: 'imported' } };
     const last = { store: join(folder, 'last.db') };
     const store = await openStore(first.store);
     const rich = await fill(store);
     await store.close();
-    assert.equal(await moved(first, server, join(folder, 'a.ndjson')), 2);
+    assert.equal(await exportAndImport(first, server, join(folder, 'a.ndjson')), 2);
     const before = await allRows(first);
-    for (const { name } of MOVED_TABLES) {
+    for (const { name } of EXPORTED_TABLES) {
       const isMade = (before.tables.get(name)?.length ?? 0) > 0;
       assert.ok(isMade || RARE.includes(name), `the test has no row of "${name}"`);
     }
     await checkOn(server);
-    assert.equal(await moved(server, last, join(folder, 'b.ndjson.gz')), 3);
+    assert.equal(await exportAndImport(server, last, join(folder, 'b.ndjson.gz')), 3);
     expectEqual(await allRows(server), before);
     await checkOn(last);
     await goesOn(last, rich, before.counters.fence);
@@ -117,7 +117,7 @@ async function heldGoesOn(holdfast: Holdfast, rich: Rich): Promise<void> {
   const { store } = holdfast;
   assert.equal(await holdfast.result(rich.running), 'charged');
   const ran = await store.executions.read(rich.running as never);
-  assert.equal(ran?.fruitlessClaims, 0, 'EX-3: the move is not held against it');
+  assert.equal(ran?.fruitlessClaims, 0, 'EX-3: the export does not count against it');
   assert.equal(await holdfast.result(rich.delayed), 16);
   await holdfast.resume(rich.paused);
   assert.equal(await holdfast.result(rich.paused), 12);

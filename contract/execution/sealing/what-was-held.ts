@@ -92,7 +92,7 @@ export const whatWasHeldCases: readonly ExecutionCase[] = [
         [next.predecessor.exit, next.predecessor.fence, next.predecessor.actor],
         ['revoked', fence, SEAL.actor],
       );
-      assert.match(next.predecessor.cause ?? '', /^sealed: moved to /);
+      assert.match(next.predecessor.cause ?? '', /^sealed: exported to /);
       assert.equal(textOf(next.checkpoint?.bytes), 'state 1');
       assert.deepEqual(
         next.intents.map(({ effect }) => effect),

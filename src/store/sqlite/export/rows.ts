@@ -1,12 +1,18 @@
 // Exports the rows of a sealed file and imports rows. It maps SQLite's tables to the exported
 // format.
 
-import type { Cell, Dumped, Load, LoadAnswer, MovedRows } from '../../../features/export/port.ts';
+import type {
+  Cell,
+  Dumped,
+  ExportedRows,
+  Load,
+  LoadAnswer,
+} from '../../../features/export/port.ts';
 import {
   type Counters,
   type Differs,
+  EXPORTED_TABLES,
   exportedColumns,
-  MOVED_TABLES,
   notSealedFault,
   refuseUnknown,
   rowsAtOnce,
@@ -103,15 +109,15 @@ export async function dump<Result>(
   }
 }
 
-async function* rowsOf(connection: Connection): AsyncGenerator<MovedRows> {
-  for (const moved of MOVED_TABLES) {
-    const { name: table } = moved;
+async function* rowsOf(connection: Connection): AsyncGenerator<ExportedRows> {
+  for (const exported of EXPORTED_TABLES) {
+    const { name: table } = exported;
     const columns = columnsOf(connection, table) ?? [];
     let rows: (readonly Cell[])[] = [];
     const statement = connection.arrays<readonly Cell[]>(selecting(table, columns));
     for (const row of statement.iterate()) {
       rows.push(row);
-      if (rows.length < rowsAtOnce(moved)) continue;
+      if (rows.length < rowsAtOnce(exported)) continue;
       yield { table, columns, rows };
       rows = [];
     }
@@ -147,7 +153,7 @@ export async function load(
   try {
     const tables = notEmpty(connection);
     if (tables.length > 0) return { kind: 'refused', why: 'not-empty', tables };
-    for await (const moved of request.rows) insert(connection, moved);
+    for await (const exported of request.rows) insert(connection, exported);
     const epoch = goOn(connection, clock, request);
     connection.execute('commit');
     return { kind: 'loaded', epoch };
@@ -157,14 +163,14 @@ export async function load(
 }
 
 function notEmpty(connection: Connection): readonly string[] {
-  return MOVED_TABLES.map(({ name }) => name).filter(
+  return EXPORTED_TABLES.map(({ name }) => name).filter(
     (name) => connection.get(`select 1 as one from ${name} limit 1`) !== undefined,
   );
 }
 
-function insert(connection: Connection, { table, columns, rows }: MovedRows): void {
-  const isMoved = MOVED_TABLES.some(({ name }) => name === table);
-  refuseUnknown(table, columns, isMoved ? columnsOf(connection, table) : undefined);
+function insert(connection: Connection, { table, columns, rows }: ExportedRows): void {
+  const isExported = EXPORTED_TABLES.some(({ name }) => name === table);
+  refuseUnknown(table, columns, isExported ? columnsOf(connection, table) : undefined);
   const statements = inserting(connection, table, columns);
   for (const row of rows) {
     const values = parametersOf(columns, row);

@@ -1,15 +1,15 @@
-// Moves a store: `exportStore` seals it and writes everything to a file, `importStore` loads that
+// Export and import: `exportStore` seals a store and writes everything to a file, `importStore` loads that
 // into an empty store, and `unsealStore` removes a seal.
 
-import type { MovedRows, MoveStore } from '../features/export/port.ts';
+import type { ExportedRows, ExportPort } from '../features/export/port.ts';
 import { epochOf } from '../lease/fence.ts';
 import { OPTION_NAMES } from '../store/postgres/connect.ts';
 import { Fault, InvalidInput } from '../support/fault.ts';
 import { boundedText, optionalFunctions, readOptions } from '../support/options.ts';
 import { systemRandom } from '../support/random.ts';
 import { systemTimers } from '../support/timer.ts';
-import { ExportFile, linesOf } from './move-files.ts';
-import { FORMAT, LineReader, LineWriter } from './move-lines.ts';
+import { ExportFile, linesOf } from './export-files.ts';
+import { FORMAT, LineReader, LineWriter } from './export-lines.ts';
 import { inspectStore, type PostgresSettings, storePlace, withoutSqlite } from './open-store.ts';
 
 export interface ExportStoreOptions {
@@ -21,10 +21,11 @@ export interface ExportStoreOptions {
   readonly actor: string;
   readonly reason: string;
   readonly postgres?: PostgresSettings;
-  readonly onProgress?: (progress: MoveProgress) => void;
+  readonly onProgress?: (progress: ExportProgress) => void;
 }
 
-export interface MoveProgress {
+/** How far an export or import is. */
+export interface ExportProgress {
   /** `waiting`: all is written; holders of leases may believe for a while that they still hold them (EX-4). */
   readonly doing: 'sealed' | 'rows' | 'waiting';
   readonly table?: string;
@@ -45,11 +46,11 @@ const EXPORT_NAMES = ['store', 'to', 'actor', 'reason', 'postgres', 'onProgress'
 /** EX-1 to EX-5. When it fails after the seal, it can be called again: nothing changes any more. */
 export async function exportStore(options: ExportStoreOptions): Promise<StoreExported> {
   const asked = checkedExport(options);
-  const move = await openExistingMove(asked.store, asked.postgres);
+  const port = await openExistingForExport(asked.store, asked.postgres);
   try {
     const file = await ExportFile.make(asked.to);
     try {
-      const exported = await writeAll(move, { ...asked, file });
+      const exported = await writeAll(port, { ...asked, file });
       await file.finish();
       return exported;
     } catch (fault) {
@@ -57,7 +58,7 @@ export async function exportStore(options: ExportStoreOptions): Promise<StoreExp
       throw fault;
     }
   } finally {
-    await move.close();
+    await port.close();
   }
 }
 
@@ -74,15 +75,15 @@ interface Writing extends ExportStoreOptions {
   readonly file: ExportFile;
 }
 
-async function writeAll(move: MoveStore, writing: Writing): Promise<StoreExported> {
+async function writeAll(port: ExportPort, writing: Writing): Promise<StoreExported> {
   const { to, actor, reason, file, onProgress = () => undefined } = writing;
   const id = systemRandom.uuid();
-  const { kind, seal } = await move.seals.seal({ id, actor, reason, to });
+  const { kind, seal } = await port.seals.seal({ id, actor, reason, to });
   onProgress({ doing: 'sealed', rows: 0 });
   const writer = new LineWriter();
-  const epoch = await move.dump(async (dumped) => {
+  const epoch = await port.dump(async (dumped) => {
     const { counters } = dumped;
-    const of = { kind: move.kind, schema: move.schema, epoch: epochOf(counters.fence) };
+    const of = { kind: port.kind, schema: port.schema, epoch: epochOf(counters.fence) };
     const header = {
       holdfast: 'export',
       format: FORMAT,
@@ -97,7 +98,7 @@ async function writeAll(move: MoveStore, writing: Writing): Promise<StoreExporte
     }
     return of.epoch;
   });
-  await untilAllLapsed(move, { heldUntil: seal.heldUntil, rows: writer.rows, onProgress });
+  await untilAllLapsed(port, { heldUntil: seal.heldUntil, rows: writer.rows, onProgress });
   await file.write(writer.end());
   const again = kind === 'sealed' ? 'exported' : 'exported-again';
   return { kind: again, id: seal.id, epoch, rows: writer.rows };
@@ -106,7 +107,7 @@ async function writeAll(move: MoveStore, writing: Writing): Promise<StoreExporte
 interface Waiting {
   readonly heldUntil: number;
   readonly rows: number;
-  readonly onProgress: (progress: MoveProgress) => void;
+  readonly onProgress: (progress: ExportProgress) => void;
 }
 
 const LOOK_MS = 250;
@@ -115,10 +116,10 @@ const LOOK_MS = 250;
  * An export is complete only when no holder can still believe that it holds a lease of this store.
  * This needs no clock of another store (EX-4).
  */
-async function untilAllLapsed(move: MoveStore, waiting: Waiting): Promise<void> {
+async function untilAllLapsed(port: ExportPort, waiting: Waiting): Promise<void> {
   const { heldUntil, rows, onProgress } = waiting;
   for (;;) {
-    const leftMs = heldUntil - (await move.now());
+    const leftMs = heldUntil - (await port.now());
     if (leftMs <= 0) return;
     onProgress({ doing: 'waiting', rows, leftMs });
     await systemTimers.pause(Math.min(leftMs, LOOK_MS));
@@ -132,7 +133,7 @@ export interface ImportStoreOptions {
   readonly from: string;
   readonly actor: string;
   readonly postgres?: PostgresSettings;
-  readonly onProgress?: (progress: MoveProgress) => void;
+  readonly onProgress?: (progress: ExportProgress) => void;
 }
 
 export interface StoreImported {
@@ -152,17 +153,17 @@ export async function importStore(options: ImportStoreOptions): Promise<StoreImp
   const lines = linesOf(from)[Symbol.asyncIterator]();
   const reader = new LineReader();
   const header = reader.header((await nextLine(lines, reader)) ?? '');
-  const move = await openMove(store, postgres);
+  const port = await openForExport(store, postgres);
   try {
     const { seal, counters } = header;
     const reason = `imported from ${header.kind}, which ${seal.actor} sealed (${seal.reason}), export ${seal.id}`;
     const rows = told(batches(lines, reader), reader, onProgress);
-    const answer = await move.load({ actor, reason, counters, rows }).catch(placed(reader));
+    const answer = await port.load({ actor, reason, counters, rows }).catch(placed(reader));
     if (answer.kind === 'refused') throw notEmpty(answer.tables);
     return { kind: 'imported', id: seal.id, epoch: answer.epoch, rows: reader.rows };
   } finally {
     await lines.return?.(undefined);
-    await move.close();
+    await port.close();
   }
 }
 
@@ -197,33 +198,33 @@ const BATCH_BYTES = 4 * 1_024 * 1_024;
 async function* batches(
   lines: AsyncIterator<string>,
   reader: LineReader,
-): AsyncGenerator<MovedRows> {
-  let batch: MovedRows | undefined;
+): AsyncGenerator<ExportedRows> {
+  let batch: ExportedRows | undefined;
   let bytes = 0;
   for (;;) {
     const text = await nextLine(lines, reader);
     if (text === undefined) break;
-    const moved = reader.read(text);
-    if (moved === undefined) continue;
+    const read = reader.read(text);
+    if (read === undefined) continue;
     const isFull = bytes >= BATCH_BYTES || (batch?.rows.length ?? 0) >= BATCH_ROWS;
-    if (batch !== undefined && (isFull || batch.table !== moved.table)) {
+    if (batch !== undefined && (isFull || batch.table !== read.table)) {
       yield batch;
       batch = undefined;
       bytes = 0;
     }
     bytes += text.length;
-    const { table, columns } = moved;
-    batch = { table, columns, rows: [...(batch?.rows ?? []), ...moved.rows] };
+    const { table, columns } = read;
+    batch = { table, columns, rows: [...(batch?.rows ?? []), ...read.rows] };
   }
   if (batch !== undefined) yield batch;
   reader.finish();
 }
 
 async function* told(
-  rows: AsyncIterable<MovedRows>,
+  rows: AsyncIterable<ExportedRows>,
   reader: LineReader,
   onProgress: ImportStoreOptions['onProgress'],
-): AsyncGenerator<MovedRows> {
+): AsyncGenerator<ExportedRows> {
   for await (const some of rows) {
     onProgress?.({ doing: 'rows', table: some.table, rows: reader.rows });
     yield some;
@@ -260,21 +261,29 @@ function postgresOf(what: string, value: PostgresSettings | undefined): Postgres
 }
 
 /** Refuses a missing store, because the name is probably mistyped, and creates nothing. */
-async function openExistingMove(text: string, postgres: PostgresSettings = {}): Promise<MoveStore> {
+async function openExistingForExport(
+  text: string,
+  postgres: PostgresSettings = {},
+): Promise<ExportPort> {
   const { exists } = await inspectStore(text, postgres);
-  if (exists) return openMove(text, postgres);
+  if (exists) return openForExport(text, postgres);
   throw new InvalidInput('There is no store there. Nothing was made; check the path or the URL.');
 }
 
 /** Opens a sealed store, too. */
-export async function openMove(text: string, postgres: PostgresSettings = {}): Promise<MoveStore> {
+export async function openForExport(
+  text: string,
+  postgres: PostgresSettings = {},
+): Promise<ExportPort> {
   const place = storePlace(text);
   if (place.kind === 'postgres') {
-    const { openPostgresMove } = await import('../store/postgres/move/open-move.ts');
-    return openPostgresMove({ ...postgres, url: place.url });
+    const { openPostgresForExport } = await import('../store/postgres/export/open-for-export.ts');
+    return openPostgresForExport({ ...postgres, url: place.url });
   }
-  const { openSqliteMove } = await import('../store/sqlite/move/open-move.ts').catch(withoutSqlite);
-  return openSqliteMove(place.file);
+  const { openSqliteForExport } = await import('../store/sqlite/export/open-for-export.ts').catch(
+    withoutSqlite,
+  );
+  return openSqliteForExport(place.file);
 }
 
 export interface UnsealStoreOptions {
@@ -297,12 +306,12 @@ export async function unsealStore(options: UnsealStoreOptions): Promise<StoreUns
   const store = boundedText('unsealStore: store', read.store, TEXT_MAX);
   const actor = boundedText('unsealStore: actor', read.actor, TEXT_MAX);
   const reason = boundedText('unsealStore: reason', read.reason, TEXT_MAX);
-  const move = await openExistingMove(store, postgresOf('unsealStore', read.postgres));
+  const port = await openExistingForExport(store, postgresOf('unsealStore', read.postgres));
   try {
-    const answer = await move.seals.unseal({ actor, reason });
+    const answer = await port.seals.unseal({ actor, reason });
     if (answer.kind === 'unsealed') return { kind: 'unsealed', epoch: answer.epoch };
     throw new Fault('not-sealed', 'The store is not sealed. Nothing was changed.');
   } finally {
-    await move.close();
+    await port.close();
   }
 }

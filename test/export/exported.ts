@@ -1,13 +1,13 @@
-// What tests of moves look at: all rows of a store, as an export has them, and what is equal about them.
+// All rows of a store, as an export has them, and how tests compare them.
 
 import assert from 'node:assert/strict';
 import {
   exportStore,
   importStore,
-  openMove,
+  openForExport,
   type StoreExported,
   type StoreImported,
-} from '../../src/embedded/move-store.ts';
+} from '../../src/embedded/export-store.ts';
 import type { PostgresSettings } from '../../src/embedded/open-store.ts';
 import type { Cell } from '../../src/features/export/port.ts';
 import type { Counters } from '../../src/features/export/rows.ts';
@@ -26,7 +26,7 @@ export function imported(to: Place, file: string): Promise<StoreImported> {
 }
 
 /** The epoch of the new store. */
-export async function moved(from: Place, to: Place, file: string): Promise<number> {
+export async function exportAndImport(from: Place, to: Place, file: string): Promise<number> {
   await exported(from, file);
   return (await imported(to, file)).epoch;
 }
@@ -39,9 +39,9 @@ export interface AllRows {
 
 /** Of a sealed store. */
 export async function allRows({ store, postgres }: Place): Promise<AllRows> {
-  const move = await openMove(store, postgres);
+  const port = await openForExport(store, postgres);
   try {
-    return await move.dump(async ({ counters, rows }) => {
+    return await port.dump(async ({ counters, rows }) => {
       const tables = new Map<string, Record<string, unknown>[]>();
       for await (const { table, columns, rows: some } of rows) {
         const found = tables.get(table) ?? [];
@@ -52,7 +52,7 @@ export async function allRows({ store, postgres }: Place): Promise<AllRows> {
       return { counters, tables };
     });
   } finally {
-    await move.close();
+    await port.close();
   }
 }
 

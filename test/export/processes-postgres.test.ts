@@ -1,4 +1,4 @@
-// Real processes that are frozen and killed while stores are moved, both ways.
+// Real processes that are frozen and killed while stores are exported and imported, both ways.
 
 import { join } from 'node:path';
 import { test } from 'node:test';
@@ -26,7 +26,7 @@ const CASES: readonly (readonly [string, Run])[] = [
     'EX-2: under load what was acknowledged is there, and nothing that was recorded is done twice',
     (folder, ways) => movesUnderLoad(folder, { ...ways, enough: 150 }),
   ],
-  ['EX-1, EX-4: a worker that was frozen and is woken after the move is refused', refusesTheLate],
+  ['EX-1, EX-4: a worker that was frozen and is woken after the import is refused', refusesTheLate],
   ['EX-5, EX-8: an export or import that is killed, wherever, can be repeated', survivesKills],
 ];
 
@@ -36,7 +36,7 @@ for (const [way, waysOf] of WAYS) {
       const { url, release } = await postgresForTests();
       try {
         await inFolder((folder) => {
-          const server = { kind: 'postgres', url, schema: 'moved' } as const;
+          const server = { kind: 'postgres', url, schema: 'imported' } as const;
           const file = { kind: 'sqlite', file: join(folder, 'store.db') } as const;
           return run(folder, waysOf(server, file));
         });

@@ -2,12 +2,18 @@
 // the exported format: numbers, text, bytes, null.
 
 import type { ClientBase } from 'pg';
-import type { Cell, Dumped, Load, LoadAnswer, MovedRows } from '../../../features/export/port.ts';
+import type {
+  Cell,
+  Dumped,
+  ExportedRows,
+  Load,
+  LoadAnswer,
+} from '../../../features/export/port.ts';
 import {
   type Counters,
   type Differs,
+  EXPORTED_TABLES,
   exportedColumns,
-  MOVED_TABLES,
   notSealedFault,
   refuseUnknown,
   rowsAtOnce,
@@ -136,21 +142,21 @@ export async function dump<Result>(
 async function* rowsOf(
   queries: Queries,
   { client, database, schema }: Schema & { readonly client: ClientBase },
-): AsyncGenerator<MovedRows> {
-  for (const moved of MOVED_TABLES) {
-    const { name: table } = moved;
-    const count = rowsAtOnce(moved);
+): AsyncGenerator<ExportedRows> {
+  for (const exported of EXPORTED_TABLES) {
+    const { name: table } = exported;
+    const count = rowsAtOnce(exported);
     const found = await foundColumns(queries, schema, table);
     const columns = columnsOf(table, found);
     const select = database.fill(selecting(table, found, columns));
-    await client.query(`declare moved no scroll cursor for ${select}`);
+    await client.query(`declare exported no scroll cursor for ${select}`);
     for (let isMore = true; isMore; ) {
-      const text = `fetch ${count} from moved`;
+      const text = `fetch ${count} from exported`;
       const { rows } = await client.query<Cell[]>({ text, rowMode: 'array' });
       isMore = rows.length === count;
       yield { table, columns, rows };
     }
-    await client.query('close moved');
+    await client.query('close exported');
   }
 }
 
@@ -160,7 +166,7 @@ async function* rowsOf(
 const VALUES_MAX = 60_000;
 
 const NOT_EMPTY = statement(
-  MOVED_TABLES.map(
+  EXPORTED_TABLES.map(
     ({ name }) => `select '${name}' as name where exists (select from hf.${name})`,
   ).join(' union all '),
 );
@@ -191,14 +197,14 @@ export async function load({ database, schema }: Schema, request: Load): Promise
       const tables = full.map(({ name }) => name);
       return { keep: false, result: { kind: 'refused', why: 'not-empty', tables } };
     }
-    for await (const moved of request.rows) await insert(queries, schema, moved);
+    for await (const exported of request.rows) await insert(queries, schema, exported);
     return { keep: true, result: { kind: 'loaded', epoch: await goOn(queries, request) } };
   });
 }
 
-async function insert(queries: Queries, schema: string, moved: MovedRows): Promise<void> {
-  const { table, columns: given, rows } = moved;
-  const found: Columns = MOVED_TABLES.some(({ name }) => name === table)
+async function insert(queries: Queries, schema: string, exported: ExportedRows): Promise<void> {
+  const { table, columns: given, rows } = exported;
+  const found: Columns = EXPORTED_TABLES.some(({ name }) => name === table)
     ? await foundColumns(queries, schema, table)
     : new Map();
   refuseUnknown(table, given, found.size === 0 ? undefined : columnsOf(table, found));

@@ -9,13 +9,13 @@ import { allExecutions } from '../../contract/execution/check.ts';
 import { mustSubmit, worker } from '../../contract/execution/worker.ts';
 import { openStore } from '../../src/embedded/open-store.ts';
 import { openAddressed, type StorePlace } from '../load/place.ts';
-import type { MoveAndDie } from './children/move-and-die.ts';
-import { allRows, expectEqual, exported, imported } from './moved.ts';
+import type { ExportAndDie } from './children/export-and-die.ts';
+import { allRows, expectEqual, exported, imported } from './exported.ts';
 import { placed } from './under-load.ts';
 
-const CHILD = join(import.meta.dirname, 'children/move-and-die.ts');
+const CHILD = join(import.meta.dirname, 'children/export-and-die.ts');
 
-async function dies(args: MoveAndDie): Promise<void> {
+async function dies(args: ExportAndDie): Promise<void> {
   const child = spawn(process.execPath, [CHILD, JSON.stringify(args)], { stdio: 'inherit' });
   const [, signal] = await once(child, 'exit');
   assert.equal(signal, 'SIGKILL', `it was to die at ${args.at}`);
