@@ -136,7 +136,8 @@ export const COMMAND_GROUPS: Readonly<Record<string, readonly CommandEntry[]>> =
       load: async () => (await lists()).schedulesCommand,
     },
     releases: {
-      summary: 'Register, check, activate, share, roll back and retire releases, and repin executions',
+      summary:
+        'Register, check, activate, set a canary, roll back and retire releases, and repin executions',
       examples: [
         'holdfast releases preflight order v2',
         'holdfast releases activate order v2 --reason "new tax rules"',

@@ -58,7 +58,7 @@ export interface SubmitOptions {
   readonly rate?: { readonly key: string; readonly limit: number; readonly perMs: number };
   readonly tags?: readonly string[];
   readonly attributes?: Attributes;
-  /** The release it is pinned to. Default: the active one, or the candidate. */
+  /** The release it is pinned to. Default: the active one, or the canary. */
   readonly release?: string;
   /** If no live worker could take it: `wait` (default) or `refuse`. */
   readonly ifNoWorker?: 'wait' | 'refuse';

@@ -34,14 +34,14 @@ async function ask(words: string, body: unknown = {}): Promise<Ran> {
 }
 
 const WRONG: readonly (readonly [typed: string, told: RegExp])[] = [
-  ['activate order v6 --percent 10', /--percent belongs to "share", not to "activate"/],
+  ['activate order v6 --percent 10', /--percent belongs to "set-canary", not to "activate"/],
   ['promote order --artifact x', /--artifact belongs to "register", not to "promote"/],
   ['list order --force', /--force belongs to "activate", .*"repin", not to "list"/],
   ['rollouts extra', /"extra" is one word too many: holdfast releases rollouts/],
   ['promote order v2', /"v2" is one word too many: holdfast releases promote <pipeline>/],
   ['activate order', /Which release\? holdfast releases activate <pipeline> <release> .*\n$/],
-  ['share order v2', /How much of it\?/],
-  ['share order v2 --percent 130', /0 to 99; got "130".*holdfast releases activate order v2/],
+  ['set-canary order v2', /--percent is required/],
+  ['set-canary order v2 --percent 130', /0 to 99; got "130".*holdfast releases activate order v2/],
   ['preflight order v2 --sample 0', /--sample takes a number of at least 1; got "0"/],
   ['activate order v5/ü', /name of a release has letters, digits and \. _ \+ : - only/],
 ];
@@ -64,9 +64,9 @@ test('holdfast releases: tables fit a screen, and programs get all of it', async
   const shown = await ask('list order', { items });
   assert.match(shown.out, /image +sha256:7d417d417d41… +ab12ab12ab12…\n$/);
   assert.equal(JSON.parse((await ask('list order --json', { items })).out).digest, DIGEST);
-  const log = { items: [{ version: 2, act: 'percentage', name: 'v2', after: { percent: 5 } }] };
-  assert.match((await ask('log order', log)).out, /2 +share +v2/);
-  assert.match((await ask('log order --json', log)).out, /"act":"percentage"/);
+  const log = { items: [{ version: 2, act: 'set-canary', name: 'v2', after: { percent: 5 } }] };
+  assert.match((await ask('log order', log)).out, /2 +set-canary +v2/);
+  assert.match((await ask('log order --json', log)).out, /"act":"set-canary"/);
 });
 
 test('holdfast releases: nothing there is said in a sentence', async () => {

@@ -42,7 +42,7 @@ async function act({ store: place, actor, seed, rounds }: RolloutActorArgs): Pro
     const old = (await releases.list(ROLLOUT)).filter(({ state }) => state !== 'retired');
     const acts = [
       () => releases.activate(ROLLOUT, name, { by: actor }),
-      () => releases.share(ROLLOUT, { name, percent: 50 }, { by: actor }),
+      () => releases.setCanary(ROLLOUT, { name, percent: 50 }, { by: actor }),
       () => releases.promote(ROLLOUT, { by: actor }),
       () => releases.rollBack(ROLLOUT, { by: actor }),
       () => releases.retire(ROLLOUT, pick(old)?.name ?? name, { by: actor }),

@@ -12,8 +12,8 @@ import { test } from 'node:test';
 import { Holdfast } from '../../src/engine/holdfast.ts';
 import type { Activation } from '../../src/features/releases/model.ts';
 import { runSeed } from '../services/tier.ts';
-import { ROLLOUT, type RolloutActorArgs, type RolloutActorDone } from './rollout-actor.ts';
 import { openAddressed, type PlaceIn } from './place.ts';
+import { ROLLOUT, type RolloutActorArgs, type RolloutActorDone } from './rollout-actor.ts';
 
 const ACTORS = ['ann', 'bob', 'cleo', 'dan'];
 const ROUNDS = 40;
@@ -63,19 +63,19 @@ function checkLog(log: readonly Activation[], changed: number): void {
   for (const [nth, { act, name, before, after }] of log.entries()) {
     assert.deepEqual(before, log[nth - 1]?.after ?? {});
     if (act === 'retire') retired.add(name);
-    for (const used of [after.active, after.candidate, after.previous]) {
+    for (const used of [after.active, after.canary, after.previous]) {
       assert.ok(used === undefined || !retired.has(used), `${used} was retired before`);
     }
   }
 }
 
-/** RE-5, RE-6: all are open; to what was active or the candidate once, and is not retired. */
+/** RE-5, RE-6: all are open; to what was active or the canary once, and is not retired. */
 async function checkPins(
   holdfast: Holdfast,
   log: readonly Activation[],
   submitted: readonly string[],
 ): Promise<void> {
-  const used = new Set(log.flatMap(({ after }) => [after.active, after.candidate]));
+  const used = new Set(log.flatMap(({ after }) => [after.active, after.canary]));
   const retired = new Set(log.filter(({ act }) => act === 'retire').map(({ name }) => name));
   for (const id of submitted) {
     const found = await holdfast.read(id);

@@ -66,9 +66,9 @@ test('a deploy through a coordinator: registered, preflighted, refused, rolled o
     await assert.rejects(releases.change('order', act), isRefused('release-breaks'));
     await coordinator.worker([order('charge')], released('v3'));
     assert.equal((await releases.preflight('order', 'v3')).breaking, false);
-    await releases.change('order', { act: 'percentage', name: 'v3', percent: 50 });
+    await releases.change('order', { act: 'set-canary', name: 'v3', percent: 50 });
     await assert.rejects(
-      releases.change('order', { act: 'percentage', name: 'v1', percent: 3 }),
+      releases.change('order', { act: 'set-canary', name: 'v1', percent: 3 }),
       isRefused('already-active'),
     );
     await releases.change('order', { act: 'promote', expected: 2 });
@@ -91,7 +91,7 @@ test('a deploy through a coordinator: registered, preflighted, refused, rolled o
     const log = await releases.log('order');
     assert.deepEqual(
       log.items.map((each) => each.act),
-      ['retire', 'promote', 'percentage', 'activate'],
+      ['retire', 'promote', 'set-canary', 'activate'],
     );
     assert.match(log.items[0]?.actor ?? '', /admin/);
     const { items } = await releases.list('order');
@@ -203,7 +203,7 @@ test('holdfast releases: from a contract in a file to a release that is active',
     const made = await ask('register', 'order', 'v1', ...build, '--json');
     assert.equal(made.code, 0, made.problems);
     assert.equal(JSON.parse(made.out).contract, contractVersion(contract));
-    const early = await ask('share', 'order', 'v1', '--percent', '5');
+    const early = await ask('set-canary', 'order', 'v1', '--percent', '5');
     assert.equal(early.code, 1);
     assert.match(early.problems, /no active release/);
     const activated = await ask('activate', 'order', 'v1', '--reason', 'first', '--json');

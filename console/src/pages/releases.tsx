@@ -56,7 +56,7 @@ holdfast releases register order v1 --artifact shop/orders --digest sha256:…`}
 }
 
 function RolloutCard({ rollout }: { readonly rollout: PipelineRolloutMessage }): ReactNode {
-  const { pipeline, active, candidate } = rollout;
+  const { pipeline, active, canary } = rollout;
   return (
     <li className="card cause">
       <Link to={`/releases/${encodeURIComponent(pipeline)}`}>
@@ -67,12 +67,12 @@ function RolloutCard({ rollout }: { readonly rollout: PipelineRolloutMessage }):
           <span className="mono">{active}</span> <Status status="active" />
         </span>
       )}
-      {candidate === undefined ? null : (
+      {canary === undefined ? null : (
         <span className="rollout-name">
-          <span className="mono">{candidate}</span> <Status status="candidate" />
+          <span className="mono">{canary}</span> <Status status="canary" />
         </span>
       )}
-      <Share rollout={rollout} />
+      <RolloutBar rollout={rollout} />
       <span className="about">{rolloutSentence(rollout)}</span>
     </li>
   );
@@ -81,23 +81,23 @@ function RolloutCard({ rollout }: { readonly rollout: PipelineRolloutMessage }):
 type Rollout = Omit<PipelineRolloutMessage, 'pipeline'>;
 
 /** How new executions are divided. */
-export function Share({ rollout }: { readonly rollout: Rollout }): ReactNode {
-  const { active, candidate, percent = 0 } = rollout;
+export function RolloutBar({ rollout }: { readonly rollout: Rollout }): ReactNode {
+  const { active, canary, percent = 0 } = rollout;
   if (active === undefined) return null;
   const said =
-    candidate === undefined
+    canary === undefined
       ? `all new executions go to ${active}`
-      : `${100 - percent} per cent of new executions go to ${active}, ${percent} to ${candidate}`;
+      : `${100 - percent}% of new executions go to ${active}, ${percent}% to ${canary}`;
   return (
-    <span className="share" role="img" aria-label={said}>
-      <span className="share-active" style={{ width: `${100 - percent}%` }} />
-      <span className="share-candidate" style={{ width: `${percent}%` }} />
+    <span className="rollout-bar" role="img" aria-label={said}>
+      <span className="rollout-active" style={{ width: `${100 - percent}%` }} />
+      <span className="rollout-canary" style={{ width: `${percent}%` }} />
     </span>
   );
 }
 
-export function rolloutSentence({ active, candidate, percent, version }: Rollout): string {
+export function rolloutSentence({ active, canary, percent, version }: Rollout): string {
   if (version === 0 || active === undefined) return 'New executions are pinned to nothing.';
-  if (candidate === undefined) return `New executions go to ${active}.`;
-  return `Of new executions ${percent} % go to ${candidate}, by their keys; the rest to ${active}.`;
+  if (canary === undefined) return `New executions go to ${active}.`;
+  return `${percent}% of new executions go to ${canary}, chosen by key; the rest to ${active}.`;
 }

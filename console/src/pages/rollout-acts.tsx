@@ -2,10 +2,10 @@
 
 import { type ReactNode, useId, useState } from 'react';
 import type {
-  RolloutBody,
-  RolloutMessage,
   PreflightMessage,
   ReleaseMessage,
+  RolloutBody,
+  RolloutMessage,
 } from '../../../src/features/releases/messages.ts';
 import { requestTo } from '../../../src/protocol/messages/request.ts';
 import { useAct, useMay } from '../api/reads.ts';
@@ -34,30 +34,30 @@ export function RolloutActs({ pipeline, rollout }: OfRollout): ReactNode {
   const { admin, adminElsewhere } = useMay();
   if (adminElsewhere) return <AdminElsewhere />;
   if (!admin) return null;
-  const { active, candidate, previous } = rollout;
+  const { active, canary, previous } = rollout;
   return (
     <>
-      {candidate === undefined && previous === undefined ? null : (
+      {canary === undefined && previous === undefined ? null : (
         <RolloutButton
           pipeline={pipeline}
           rollout={rollout}
           ask={{
             ...{ label: 'Roll back…', title: 'Roll back', act: 'roll-back', className: 'danger' },
             sentence:
-              candidate === undefined
+              canary === undefined
                 ? `New executions go to ${previous} again, as before. What is open stays where it is.`
-                : `New executions go to ${active} only; ${candidate} is not the candidate any more. What is open stays where it is.`,
+                : `New executions go to ${active} only; ${canary} is not the canary any more. What is open stays where it is.`,
           }}
         />
       )}
-      {candidate === undefined ? null : (
+      {canary === undefined ? null : (
         <RolloutButton
           pipeline={pipeline}
           rollout={rollout}
           ask={{
-            ...{ label: 'Promote…', title: `Promote ${candidate}`, act: 'promote' },
+            ...{ label: 'Promote…', title: `Promote ${canary}`, act: 'promote' },
             ...{ mayBreak: true, className: 'primary' },
-            sentence: `All new executions go to ${candidate}. What is open on ${active} ends there.`,
+            sentence: `All new executions go to ${canary}. What is open on ${active} ends there.`,
           }}
         />
       )}
@@ -78,7 +78,7 @@ export function ReleaseActs({
   return (
     <span className="acts">
       <PreflightButton pipeline={pipeline} name={name} />
-      {isActive || rollout.active === undefined ? null : <ShareButton {...of} name={name} />}
+      {isActive || rollout.active === undefined ? null : <CanaryButton {...of} name={name} />}
       {isActive ? null : <ActivateButton {...of} name={name} />}
       {isActive ? <DeactivateButton {...of} name={name} /> : <RetireButton {...of} name={name} />}
     </span>
@@ -87,12 +87,12 @@ export function ReleaseActs({
 
 type OfRelease = OfRollout & { readonly name: string };
 
-function ShareButton({ name, ...of }: OfRelease): ReactNode {
-  const { active, candidate, percent = 10 } = of.rollout;
+function CanaryButton({ name, ...of }: OfRelease): ReactNode {
+  const { active, canary, percent = 10 } = of.rollout;
   const ask: RolloutAsk = {
-    ...{ label: 'Share…', title: `Give ${name} a share`, act: 'percentage', name },
-    ...{ percent: candidate === name ? percent : 10, mayBreak: true },
-    sentence: `So many per cent of new executions go to ${name}, by their keys; the rest to ${active}. 0 takes it back.`,
+    ...{ label: 'Set canary…', title: `Set ${name} as canary`, act: 'set-canary', name },
+    ...{ percent: canary === name ? percent : 10, mayBreak: true },
+    sentence: `This percentage of new executions goes to ${name}, chosen by key; the rest to ${active}. 0 removes the canary.`,
   };
   return <RolloutButton {...of} ask={ask} />;
 }
@@ -215,7 +215,7 @@ function PercentField({
   const id = useId();
   return (
     <>
-      <label htmlFor={id}>Per cent of new executions</label>
+      <label htmlFor={id}>Percent of new executions</label>
       <input
         id={id}
         type="number"

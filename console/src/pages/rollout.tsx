@@ -3,8 +3,8 @@
 import { type ReactNode, useEffect, useState } from 'react';
 import type {
   ActivationMessage,
-  RolloutMessage,
   ReleaseMessage,
+  RolloutMessage,
 } from '../../../src/features/releases/messages.ts';
 import { requestTo } from '../../../src/protocol/messages/request.ts';
 import { useMay, useRead } from '../api/reads.ts';
@@ -13,15 +13,17 @@ import { Status, Time } from '../parts/marks.tsx';
 import { Empty, PageHead, Shown } from '../parts/notes.tsx';
 import { type Column, Table } from '../parts/table.tsx';
 import { goWith, Link, usePlace } from '../router.tsx';
-import { RolloutActs, ReleaseActs } from './rollout-acts.tsx';
 import { ReleaseDetails, useChanges } from './release-details.tsx';
-import { rolloutSentence, Share } from './releases.tsx';
+import { RolloutBar, rolloutSentence } from './releases.tsx';
+import { ReleaseActs, RolloutActs } from './rollout-acts.tsx';
 
 const LOOK_MS = 2_000;
 
 export function RolloutPage({ pipeline }: { readonly pipeline: string }): ReactNode {
   const everyMs = LOOK_MS;
-  const rollout = useRead(requestTo('GET /v1/pipelines/:pipeline/rollout', { pipeline }), { everyMs });
+  const rollout = useRead(requestTo('GET /v1/pipelines/:pipeline/rollout', { pipeline }), {
+    everyMs,
+  });
   const read = useRead(requestTo('GET /v1/pipelines/:pipeline/releases', { pipeline }), {
     everyMs,
   });
@@ -31,8 +33,13 @@ export function RolloutPage({ pipeline }: { readonly pipeline: string }): ReactN
       <p className="crumb">
         <Link to="/releases">Releases</Link> / {pipeline}
       </p>
-      <PageHead title={pipeline} about={rollout.data === undefined ? ' ' : rolloutSentence(rollout.data)}>
-        {rollout.data === undefined ? null : <RolloutActs pipeline={pipeline} rollout={rollout.data} />}
+      <PageHead
+        title={pipeline}
+        about={rollout.data === undefined ? ' ' : rolloutSentence(rollout.data)}
+      >
+        {rollout.data === undefined ? null : (
+          <RolloutActs pipeline={pipeline} rollout={rollout.data} />
+        )}
       </PageHead>
       <Shown
         of={read}
@@ -63,14 +70,14 @@ interface BuildsProps {
 function Builds({ pipeline, rollout, releases }: BuildsProps): ReactNode {
   const place = usePlace();
   // Not another one because somebody has registered or activated meanwhile.
-  const [first] = useState(() => rollout.candidate ?? releases[0]?.name);
+  const [first] = useState(() => rollout.canary ?? releases[0]?.name);
   const named = place.query.get('release') ?? first;
   const chosen = releases.find(({ name }) => name === named) ?? releases[0];
   const open = releases.reduce((sum, { pinned }) => sum + pinned, 0);
   const [isWhole, setWhole] = useState(false);
   return (
     <>
-      <Share rollout={rollout} />
+      <RolloutBar rollout={rollout} />
       <div className="split split-even">
         <ul className="causes" aria-label="Builds">
           {releases.map((release) => (
@@ -173,7 +180,7 @@ const LOG: readonly Column<ActivationMessage>[] = [
     title: 'New executions since',
     width: 'minmax(10rem, 1fr)',
     cell: ({ after, version }) => (
-      <span title={rolloutSentence({ ...after, version })}>{sharesText(after)}</span>
+      <span title={rolloutSentence({ ...after, version })}>{percentsText(after)}</span>
     ),
   },
   {
@@ -183,11 +190,9 @@ const LOG: readonly Column<ActivationMessage>[] = [
   },
 ];
 
-function sharesText({ active, candidate, percent = 0 }: ActivationMessage['after']): string {
+function percentsText({ active, canary, percent = 0 }: ActivationMessage['after']): string {
   if (active === undefined) return 'pinned to nothing';
-  return candidate === undefined
-    ? active
-    : `${active} ${100 - percent} %, ${candidate} ${percent} %`;
+  return canary === undefined ? active : `${active} ${100 - percent}%, ${canary} ${percent}%`;
 }
 
 function Log({ pipeline }: { readonly pipeline: string }): ReactNode {

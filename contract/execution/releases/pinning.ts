@@ -68,22 +68,22 @@ export const pinningCases: readonly ExecutionCase[] = [
   },
   {
     upholds: 'RE-5',
-    name: 'a share goes to the candidate, the same for the same key, or for the same id',
+    name: 'a percentage goes to the canary: the same one for the same key, or the same id',
     async run({ store }) {
       await mustActivate(store, 'v1');
       await mustRegister(store, 'v2');
-      await mustChange(store, 'percentage', { name: 'v2', percent: 30 });
+      await mustChange(store, 'set-canary', { name: 'v2', percent: 30 });
       const submits = Array.from({ length: 100 }, (_, nth) =>
         submitting(nth % 2 === 0 ? {} : { key: `order-${nth}`, intent: 'i' }),
       );
       await Promise.all(submits.map((each) => store.executions.submit(each)));
-      let candidates = 0;
+      let canaries = 0;
       for (const submit of submits) {
-        const isCandidate = bucketOf(submit) < 30;
-        candidates += isCandidate ? 1 : 0;
-        assert.equal((await mustRead(store, submit.id)).release, isCandidate ? 'v2' : 'v1');
+        const isCanary = bucketOf(submit) < 30;
+        canaries += isCanary ? 1 : 0;
+        assert.equal((await mustRead(store, submit.id)).release, isCanary ? 'v2' : 'v1');
       }
-      assert.ok(candidates > 10 && candidates < 60, `${candidates} of 100`);
+      assert.ok(canaries > 10 && canaries < 60, `${canaries} of 100`);
     },
   },
   {

@@ -17,14 +17,14 @@ const OF = { project: PROJECT, pipeline: PIPELINE };
 export const rolloutCases: readonly ExecutionCase[] = [
   {
     upholds: 'RE-4',
-    name: 'a rollout goes from activation to share, promotion and back; each act is in its log with who and why',
+    name: 'a rollout goes from activation to canary, promotion and back; its log has each act with actor and reason',
     async run({ store, now }) {
       const { executions } = store;
       assert.deepEqual(await executions.rollout(OF), { version: 0 });
       for (const name of ['v1', 'v2']) await mustRegister(store, name);
       await mustChange(store, 'activate', { name: 'v1', reason: 'first' });
-      await mustChange(store, 'percentage', { name: 'v2', percent: 5 });
-      await mustChange(store, 'percentage', { name: 'v2', percent: 50 });
+      await mustChange(store, 'set-canary', { name: 'v2', percent: 5 });
+      await mustChange(store, 'set-canary', { name: 'v2', percent: 50 });
       await mustChange(store, 'promote');
       await mustChange(store, 'roll-back', { actor: 'otto' });
       const rollout = await executions.rollout(OF);
@@ -35,13 +35,13 @@ export const rolloutCases: readonly ExecutionCase[] = [
         [
           [5, 'roll-back', 'v1', 'otto'],
           [4, 'promote', 'v2', 'olga'],
-          [3, 'percentage', 'v2', 'olga'],
-          [2, 'percentage', 'v2', 'olga'],
+          [3, 'set-canary', 'v2', 'olga'],
+          [2, 'set-canary', 'v2', 'olga'],
           [1, 'activate', 'v1', 'olga'],
         ],
       );
       const [, promoted] = log;
-      assert.deepEqual(promoted?.before, { active: 'v1', candidate: 'v2', percent: 50 });
+      assert.deepEqual(promoted?.before, { active: 'v1', canary: 'v2', percent: 50 });
       assert.deepEqual(promoted?.after, { active: 'v2', previous: 'v1' });
       assert.deepEqual([promoted?.at, promoted?.forced], [now(), false]);
       const page = await executions.activations({ ...OF, before: 4, limit: 2 });
@@ -61,14 +61,14 @@ export const rolloutCases: readonly ExecutionCase[] = [
       assert.deepEqual(await executions.rollouts({ project: PROJECT, limit: 9 }), []);
       await mustActivate(store, 'v1');
       await mustRegister(store, 'v2');
-      await mustChange(store, 'percentage', { name: 'v2', percent: 5 });
+      await mustChange(store, 'set-canary', { name: 'v2', percent: 5 });
       const others = ['Zeta', 'alpha', 'über'] as (typeof PIPELINE)[];
       for (const pipeline of others) {
         await mustRegister(store, 'v1', { pipeline });
         await mustRegister(store, 'v2', { pipeline });
       }
       const found = await executions.rollouts({ project: PROJECT, limit: 9 });
-      const own = { pipeline: PIPELINE, version: 2, active: 'v1', candidate: 'v2', percent: 5 };
+      const own = { pipeline: PIPELINE, version: 2, active: 'v1', canary: 'v2', percent: 5 };
       const [zeta, alpha, ueber] = others.map((pipeline) => ({ pipeline, version: 0 }));
       assert.deepEqual(found, [zeta, alpha, own, ueber]);
       const page = { project: PROJECT, limit: 2 };
@@ -88,9 +88,9 @@ export const rolloutCases: readonly ExecutionCase[] = [
         await executions.changeRollout(changing('activate', { name: 'v1' })),
         'release-unknown',
       );
-      const share = changing('percentage', { name: 'v2', percent: 5 });
-      refusedBy(await executions.changeRollout(share), 'nothing-active');
-      refusedBy(await executions.changeRollout(changing('promote')), 'no-candidate');
+      const canary = changing('set-canary', { name: 'v2', percent: 5 });
+      refusedBy(await executions.changeRollout(canary), 'nothing-active');
+      refusedBy(await executions.changeRollout(changing('promote')), 'no-canary');
       refusedBy(await executions.changeRollout(changing('roll-back')), 'nothing-before');
       await mustActivate(store, 'v1');
       const again = await executions.changeRollout(changing('activate', { name: 'v1' }));
@@ -100,7 +100,10 @@ export const rolloutCases: readonly ExecutionCase[] = [
         await executions.changeRollout(changing('activate', { name: 'v2' })),
         'release-retired',
       );
-      refusedBy(await executions.changeRollout(changing('retire', { name: 'v1' })), 'release-in-use');
+      refusedBy(
+        await executions.changeRollout(changing('retire', { name: 'v1' })),
+        'release-in-use',
+      );
       const log = await executions.activations({ ...OF, limit: 9 });
       assert.deepEqual(
         log.map(({ act }) => act),
@@ -132,7 +135,7 @@ export const rolloutCases: readonly ExecutionCase[] = [
       const broken = [{ execution: nextId(), why: 'History has step:a#1.' }];
       const preflight = { changes: [], open: 9, looked: 9, broken, brokenCount: 1 };
       await executions.notePreflight({ ...OF, name: 'v3', preflight });
-      for (const act of ['activate', 'percentage'] as const) {
+      for (const act of ['activate', 'set-canary'] as const) {
         const answer = await executions.changeRollout(changing(act, { name: 'v3', percent: 5 }));
         assert.match(JSON.stringify(refusedBy(answer, 'release-breaks')), /1 of 9 .*step:a#1/);
       }

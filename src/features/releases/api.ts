@@ -1,4 +1,4 @@
-// Releases for operators: register, preflight, activate, give a percentage, promote, roll back,
+// Releases for operators: register, preflight, activate, set a canary, promote, roll back,
 // drain and retire.
 
 import type { Ended } from '../../engine/ask-worker.ts';
@@ -41,22 +41,21 @@ import {
   type Activation,
   BROKEN_MAX,
   type BrokenReplay,
-  type Rollout,
-  type RolloutAct,
   type Release,
   type ReleaseState,
+  type Rollout,
+  type RolloutAct,
   releaseState,
   type WorkerRecord,
   type WorkerState,
   workerState,
 } from './model.ts';
-import { type RepinOptions, repin } from './repin-api.ts';
 import type {
   ExecutionRepinned,
-  RolloutChanged,
   PipelineRollout,
   RegisterRelease,
   ReleaseRegistered,
+  RolloutChanged,
 } from './port.ts';
 import {
   type Compared,
@@ -68,6 +67,7 @@ import {
   type PreflightOptions,
   preflight,
 } from './preflight-api.ts';
+import { type RepinOptions, repin } from './repin-api.ts';
 
 export interface RolloutOptions extends Acting {
   /** The version of the rollout that was looked at: refused when it is another one by now. */
@@ -156,27 +156,31 @@ export class Releases {
   }
 
   /** New executions go there from now on. */
-  async activate(pipeline: string, name: string, options: RolloutOptions = {}): Promise<RolloutChanged> {
+  async activate(
+    pipeline: string,
+    name: string,
+    options: RolloutOptions = {},
+  ): Promise<RolloutChanged> {
     return this.#change('activate', { pipeline, name: parseReleaseName(name) }, options);
   }
 
-  /** So many per cent of new executions go there, by their keys; 0 takes it back. */
-  async share(
+  /** Sends this percentage of new executions to a release, chosen by their keys; 0 removes the canary. */
+  async setCanary(
     pipeline: string,
     to: { readonly name: string; readonly percent: number },
     options: RolloutOptions = {},
   ): Promise<RolloutChanged> {
-    const { name, percent } = readOptions('releases.share', to, ['name', 'percent']);
+    const { name, percent } = readOptions('releases.setCanary', to, ['name', 'percent']);
     wholeNumber('percent', percent, { min: 0, max: 99 });
-    return this.#change('percentage', { pipeline, name: parseReleaseName(name), percent }, options);
+    return this.#change('set-canary', { pipeline, name: parseReleaseName(name), percent }, options);
   }
 
-  /** The candidate becomes the active one. */
+  /** The canary becomes the active one. */
   async promote(pipeline: string, options: RolloutOptions = {}): Promise<RolloutChanged> {
     return this.#change('promote', { pipeline }, options);
   }
 
-  /** Without the candidate, or, where there is none, to what was active before. */
+  /** Without the canary, or, where there is none, to what was active before. */
   async rollBack(pipeline: string, options: RolloutOptions = {}): Promise<RolloutChanged> {
     return this.#change('roll-back', { pipeline }, options);
   }
@@ -187,7 +191,11 @@ export class Releases {
   }
 
   /** Refused while anything is pinned to it. */
-  async retire(pipeline: string, name: string, options: RolloutOptions = {}): Promise<RolloutChanged> {
+  async retire(
+    pipeline: string,
+    name: string,
+    options: RolloutOptions = {},
+  ): Promise<RolloutChanged> {
     return this.#change('retire', { pipeline, name: parseReleaseName(name) }, options);
   }
 
@@ -391,7 +399,11 @@ async function activate(config: EngineConfig, adopting: Adopting): Promise<void>
   if (answer.kind === 'refused') throw new ReleaseRefused(answer);
 }
 
-async function repinOne(config: EngineConfig, adopting: Adopting, id: ExecutionId): Promise<string> {
+async function repinOne(
+  config: EngineConfig,
+  adopting: Adopting,
+  id: ExecutionId,
+): Promise<string> {
   const { project, by, release } = adopting;
   const acting = { project, by, reason: REASON };
   const { body } = commandOf('releases.adopt', id, acting);

@@ -19,7 +19,7 @@ import type { HoldfastClient } from '../../client/client.ts';
 import { parseReleaseName } from '../../execution/route.ts';
 import { contractVersion } from './contract-model.ts';
 import type { ComparedMessage } from './messages.ts';
-import { repinAll, ONLY_ALL } from './repin-all-cli.ts';
+import { ONLY_ALL, repinAll } from './repin-all-cli.ts';
 
 /** The arguments and the action of a subcommand. */
 interface Act {
@@ -47,7 +47,7 @@ const ACTS: Readonly<Record<string, Act>> = {
     flags: [],
     perform: (client, typed) =>
       listed(typed, client.releases.rollouts({ limit: 1_000 }), {
-        columns: ['pipeline', 'version', 'active', 'previous', 'candidate', 'percent'],
+        columns: ['pipeline', 'version', 'active', 'previous', 'canary', 'percent'],
         none: 'No pipeline has releases yet. Register one: holdfast releases register.',
       }),
   },
@@ -70,7 +70,7 @@ const ACTS: Readonly<Record<string, Act>> = {
     perform: (client, typed, { first }) =>
       listed(typed, client.releases.log(first), {
         columns: [
-          ...['version', 'at', 'act', 'name', 'after.active', 'after.candidate', 'after.percent'],
+          ...['version', 'at', 'act', 'name', 'after.active', 'after.canary', 'after.percent'],
           ...['actor', 'forced', 'reason'],
         ],
         none: `Nobody has changed where new executions of pipeline "${first}" go.`,
@@ -84,7 +84,11 @@ const ACTS: Readonly<Record<string, Act>> = {
   compare: { words: ['pipeline', 'release'], flags: ['against'], perform: compare },
   preflight: { words: ['pipeline', 'release'], flags: ['sample'], perform: preflight },
   activate: { words: ['pipeline', 'release'], flags: FORCING, perform: changes },
-  share: { words: ['pipeline', 'release'], flags: ['percent', ...FORCING], perform: changes },
+  'set-canary': {
+    words: ['pipeline', 'release'],
+    flags: ['percent', ...FORCING],
+    perform: changes,
+  },
   promote: { words: ['pipeline'], flags: FORCING, perform: changes },
   'roll-back': { words: ['pipeline'], flags: ACTING, perform: changes },
   deactivate: { words: ['pipeline'], flags: ACTING, perform: changes },
@@ -113,7 +117,7 @@ const OWN_FLAGS: Readonly<Record<string, Flag>> = {
   digest: { value: 'digest', help: 'register: Digest of the artifact (default none)' },
   percent: {
     value: 'n',
-    help: 'share: Percentage of new executions, 0 to 99; 0 ends the share (required)',
+    help: 'set-canary: Percentage of new executions, 0 to 99; 0 removes the canary (required)',
   },
   against: { value: 'release', help: 'compare: Release to compare with (default the active one)' },
   sample: { value: 'n', help: 'preflight: Number of open executions to replay (default all)' },
@@ -198,7 +202,7 @@ function forPeople(item: object): Row {
     ...rest,
     ...(typeof digest === 'string' ? { digest: shortened(digest) } : {}),
     ...(typeof version === 'string' ? { contractVersion: shortened(version) } : {}),
-    ...(act === undefined ? {} : { act: act === 'percentage' ? 'share' : act }),
+    ...(act === undefined ? {} : { act }),
   };
 }
 
@@ -295,10 +299,10 @@ async function preflight(
 
 async function changes(client: HoldfastClient, typed: Typed, named: Named): Promise<ExitCode> {
   const { act, first: pipeline, release: name } = named;
-  const percent = act === 'share' ? percentOf(typed, named) : undefined;
+  const percent = act === 'set-canary' ? percentOf(typed, named) : undefined;
   const expected = wholeText('expected', typed.text('expected'));
   const answer = await client.releases.change(pipeline, {
-    act: (act === 'share' ? 'percentage' : act) as 'activate',
+    act: act as 'activate',
     ...(name === '' ? {} : { name }),
     ...(percent === undefined ? {} : { percent }),
     ...(expected === undefined ? {} : { expected }),
@@ -311,7 +315,9 @@ async function changes(client: HoldfastClient, typed: Typed, named: Named): Prom
 function percentOf(typed: Typed, { first, release }: Named): number {
   const percent = wholeText('percent', typed.text('percent'));
   if (percent === undefined) {
-    throw new UsageProblem('How much of it? Say --percent 10, or 0 to take it back.');
+    throw new UsageProblem(
+      '--percent is required: the percentage of new executions, 0 to 99; 0 removes the canary.',
+    );
   }
   if (percent <= PERCENT_MAX) return percent;
   throw new UsageProblem(

@@ -2,7 +2,7 @@
 
 import { ask, type Calls, type PageQuery } from '../../client/calls.ts';
 import type { BulkRepinBody } from '../repair/messages.ts';
-import type { RolloutBody, RepinBody, PreflightBody, RegisterBody } from './messages.ts';
+import type { PreflightBody, RegisterBody, RepinBody, RolloutBody } from './messages.ts';
 
 export function releasesClient(client: Calls) {
   return {
@@ -19,7 +19,7 @@ export function releasesClient(client: Calls) {
         ...{ ...query, pipeline, name },
       }),
     rollout: (pipeline: string) => ask(client, 'GET /v1/pipelines/:pipeline/rollout', { pipeline }),
-    /** Activates, sets a percentage, promotes, rolls back, deactivates or retires. */
+    /** Activates, sets a canary, promotes, rolls back, deactivates or retires. */
     change: (pipeline: string, body: RolloutBody) =>
       ask(client, 'POST /v1/pipelines/:pipeline/rollout', { ...body, pipeline }),
     /** Newest first. */

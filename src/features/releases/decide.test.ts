@@ -3,8 +3,15 @@ import { test } from 'node:test';
 import type { ExecutionId, PipelineName, ProjectName } from '../../execution/names.ts';
 import type { Instant } from '../../support/clock.ts';
 import type { Contract } from './contract-model.ts';
-import { decideRollout, keptPreflight, type RolloutRequest, nameBefore } from './decide.ts';
-import { bucketOf, type Rollout, type Preflight, pinOf, type Release, releaseState } from './model.ts';
+import { decideRollout, keptPreflight, nameBefore, type RolloutRequest } from './decide.ts';
+import {
+  bucketOf,
+  type Preflight,
+  pinOf,
+  type Release,
+  type Rollout,
+  releaseState,
+} from './model.ts';
 
 const PIPELINE = 'order' as PipelineName;
 const contract = { input: true, output: true, awaits: [], remoteSteps: [] } as unknown as Contract;
@@ -29,7 +36,7 @@ type Row = readonly [rollout: Rollout, asked: Partial<RolloutRequest>, expected:
 
 const fresh: Rollout = { version: 0 };
 const active: Rollout = { version: 3, active: 'v1' };
-const shared: Rollout = { version: 3, active: 'v1', candidate: 'v2', percent: 10 };
+const split: Rollout = { version: 3, active: 'v1', canary: 'v2', percent: 10 };
 const back: Rollout = { version: 3, active: 'v2', previous: 'v1' };
 const off: Rollout = { version: 4, previous: 'v1' };
 
@@ -37,34 +44,34 @@ const ROWS: readonly Row[] = [
   [fresh, { act: 'activate', name: 'v1' }, 'active=v1'],
   [active, { act: 'activate', name: 'v1' }, 'no-change'],
   [active, { act: 'activate', name: 'v2' }, 'active=v2 previous=v1'],
-  [shared, { act: 'activate', name: 'v1' }, 'active=v1'],
+  [split, { act: 'activate', name: 'v1' }, 'active=v1'],
   [active, { act: 'activate', name: 'v9' }, 'release-unknown'],
   [active, { act: 'activate', name: 'old' }, 'release-retired'],
   [active, { act: 'activate', name: 'v2', expected: 2 }, 'rollout-changed'],
   [active, { act: 'activate', name: 'v2', expected: 3 }, 'active=v2 previous=v1'],
-  [fresh, { act: 'percentage', name: 'v1', percent: 5 }, 'nothing-active'],
-  [active, { act: 'percentage', name: 'v2', percent: 5 }, 'active=v1 candidate=v2 percent=5'],
-  [active, { act: 'percentage', name: 'v1', percent: 5 }, 'already-active'],
-  [shared, { act: 'percentage', name: 'v1', percent: 5 }, 'already-active'],
-  [shared, { act: 'percentage', name: 'v1', percent: 0 }, 'already-active'],
-  [shared, { act: 'percentage', name: 'v9', percent: 0 }, 'no-change'],
-  [shared, { act: 'percentage', name: 'v2', percent: 0 }, 'active=v1'],
-  [active, { act: 'promote' }, 'no-candidate'],
-  [shared, { act: 'promote' }, 'active=v2 previous=v1'],
-  [shared, { act: 'roll-back' }, 'active=v1'],
+  [fresh, { act: 'set-canary', name: 'v1', percent: 5 }, 'nothing-active'],
+  [active, { act: 'set-canary', name: 'v2', percent: 5 }, 'active=v1 canary=v2 percent=5'],
+  [active, { act: 'set-canary', name: 'v1', percent: 5 }, 'already-active'],
+  [split, { act: 'set-canary', name: 'v1', percent: 5 }, 'already-active'],
+  [split, { act: 'set-canary', name: 'v1', percent: 0 }, 'already-active'],
+  [split, { act: 'set-canary', name: 'v9', percent: 0 }, 'no-change'],
+  [split, { act: 'set-canary', name: 'v2', percent: 0 }, 'active=v1'],
+  [active, { act: 'promote' }, 'no-canary'],
+  [split, { act: 'promote' }, 'active=v2 previous=v1'],
+  [split, { act: 'roll-back' }, 'active=v1'],
   // Only once: the release that was rolled back is no longer a target.
   [back, { act: 'roll-back' }, 'active=v1'],
   [active, { act: 'roll-back' }, 'nothing-before'],
   [fresh, { act: 'deactivate' }, 'no-change'],
   [active, { act: 'deactivate' }, 'previous=v1'],
-  [shared, { act: 'deactivate' }, 'previous=v1'],
+  [split, { act: 'deactivate' }, 'previous=v1'],
   [active, { act: 'deactivate', expected: 2 }, 'rollout-changed'],
   [off, { act: 'roll-back' }, 'active=v1'],
   [off, { act: 'activate', name: 'v1' }, 'active=v1'],
   [off, { act: 'activate', name: 'v2' }, 'active=v2 previous=v1'],
   [off, { act: 'activate', name: 'less' }, 'release-breaks'],
   [active, { act: 'activate', name: 'less' }, 'release-breaks'],
-  [active, { act: 'percentage', name: 'less', percent: 5 }, 'release-breaks'],
+  [active, { act: 'set-canary', name: 'less', percent: 5 }, 'release-breaks'],
   [{ version: 3, active: 'less', previous: 'v1' }, { act: 'roll-back' }, 'active=v1'],
   [{ version: 3, active: 'v1', previous: 'less' }, { act: 'roll-back' }, 'active=less'],
   // Nothing is active, so the next activation is still compared with this release.
@@ -72,7 +79,7 @@ const ROWS: readonly Row[] = [
   [{ version: 5, previous: 'old' }, { act: 'activate', name: 'less' }, 'release-breaks'],
   [{ version: 5, previous: 'old' }, { act: 'roll-back' }, 'release-retired'],
   [active, { act: 'retire', name: 'v1' }, 'release-in-use'],
-  [shared, { act: 'retire', name: 'v2' }, 'release-in-use'],
+  [split, { act: 'retire', name: 'v2' }, 'release-in-use'],
   [back, { act: 'retire', name: 'v1' }, 'active=v2'],
   [active, { act: 'retire', name: 'old' }, 'no-change'],
   [active, { act: 'retire', name: 'v9' }, 'release-unknown'],
@@ -83,7 +90,7 @@ for (const [rollout, asked, expected] of ROWS) {
   test(`RE-4: ${JSON.stringify(rollout)} ${JSON.stringify(asked)}: ${expected}`, () => {
     const request = { pipeline: PIPELINE, reason: '', act: 'activate', ...asked } as RolloutRequest;
     const name =
-      asked.name ?? (asked.act === 'promote' || rollout.candidate ? rollout.candidate : rollout.previous);
+      asked.name ?? (asked.act === 'promote' || rollout.canary ? rollout.canary : rollout.previous);
     const view = {
       rollout,
       release: known.get(name ?? ''),
@@ -95,7 +102,7 @@ for (const [rollout, asked, expected] of ROWS) {
     if (decision.kind === 'no-change') return assert.equal(decision.kind, expected);
     const { version, ...rest } = decision.rollout;
     assert.equal(version, rollout.version + 1);
-    const told = ['active', 'previous', 'candidate', 'percent'].flatMap((part) => {
+    const told = ['active', 'previous', 'canary', 'percent'].flatMap((part) => {
       const value = (rest as Record<string, unknown>)[part];
       return value === undefined ? [] : `${part}=${value}`;
     });
@@ -103,7 +110,7 @@ for (const [rollout, asked, expected] of ROWS) {
   });
 }
 
-test('RE-5: shares are even, and a larger one keeps what a smaller one had', () => {
+test('RE-5: percentages are even, and a larger one keeps what a smaller one had', () => {
   const counts = Array.from({ length: 100 }, () => 0);
   for (let nth = 0; nth < 20_000; nth += 1) {
     const bucket = bucketOf({ id: `id-${nth}` });
@@ -113,7 +120,7 @@ test('RE-5: shares are even, and a larger one keeps what a smaller one had', () 
     counts.every((count) => count > 120 && count < 290),
     counts.join(' '),
   );
-  const rollout = (percent: number): Rollout => ({ version: 1, active: 'a', candidate: 'b', percent });
+  const rollout = (percent: number): Rollout => ({ version: 1, active: 'a', canary: 'b', percent });
   for (let nth = 0; nth < 500; nth += 1) {
     const key = { id: 'x', key: `k-${nth}` };
     if (pinOf(rollout(20), key) === 'b') assert.equal(pinOf(rollout(50), key), 'b');
@@ -125,7 +132,7 @@ test('what is said of a release follows from its rollout and from what is pinned
   const of = (name: string, rollout: Rollout, pinned = 0) =>
     releaseState(release(name), { rollout, pinned, wasActive: name !== 'v9' });
   assert.equal(of('v1', active), 'active');
-  assert.equal(of('v2', shared), 'candidate');
+  assert.equal(of('v2', split), 'canary');
   assert.equal(of('v1', back, 3), 'draining');
   assert.equal(of('v1', back), 'drained');
   assert.equal(of('v9', back), 'registered');

@@ -11,12 +11,12 @@ import { diffContracts } from './contract-decide.ts';
 import {
   type Announcement,
   BROKEN_MAX,
-  type Rollout,
-  type RolloutAct,
-  type RepinRefusal,
   type Preflight,
   type Release,
   type ReleaseRefusal,
+  type RepinRefusal,
+  type Rollout,
+  type RolloutAct,
 } from './model.ts';
 
 interface RolloutView {
@@ -33,9 +33,9 @@ interface RolloutView {
 export interface RolloutRequest {
   readonly pipeline: PipelineName;
   readonly act: RolloutAct;
-  /** For `activate`, `percentage` and `retire`. */
+  /** For `activate`, `set-canary` and `retire`. */
   readonly name?: string;
-  /** For `percentage`: 0 removes the canary. */
+  /** For `set-canary`: 0 removes the canary. */
   readonly percent?: number;
   /** The version of the rollout that the caller saw. */
   readonly expected?: number;
@@ -53,9 +53,9 @@ export function nameMeant(
   rollout: Rollout,
   { act, name }: Pick<RolloutRequest, 'act' | 'name'>,
 ): string | undefined {
-  if (act === 'promote') return rollout.candidate;
+  if (act === 'promote') return rollout.canary;
   if (act === 'deactivate') return rollout.active;
-  if (act === 'roll-back') return rollout.candidate === undefined ? rollout.previous : rollout.active;
+  if (act === 'roll-back') return rollout.canary === undefined ? rollout.previous : rollout.active;
   return name;
 }
 
@@ -91,26 +91,28 @@ export function decideRollout(view: RolloutView, request: RolloutRequest): Rollo
 type Wanted = Omit<Rollout, 'version'>;
 
 const WANTED: Readonly<
-  Record<Exclude<RolloutAct, 'retire'>, (rollout: Rollout, request: RolloutRequest) => Wanted | ReleaseRefusal>
+  Record<
+    Exclude<RolloutAct, 'retire'>,
+    (rollout: Rollout, request: RolloutRequest) => Wanted | ReleaseRefusal
+  >
 > = {
   activate: (rollout, { name = '' }) =>
     rollout.active === name
-      ? withoutCandidate(rollout)
+      ? withoutCanary(rollout)
       : { active: name, ...(nameBefore(rollout) === name ? {} : before(nameBefore(rollout))) },
-  percentage: (rollout, { pipeline, name = '', percent = 0 }) => {
+  'set-canary': (rollout, { pipeline, name = '', percent = 0 }) => {
     if (rollout.active === name) return { why: 'already-active', pipeline, name };
-    // If this release is not the canary, another release's percentage does not concern this
-    // operation.
-    if (percent === 0) return rollout.candidate === name ? withoutCandidate(rollout) : rollout;
+    // If this release is not the canary, 0 changes nothing: another canary stays.
+    if (percent === 0) return rollout.canary === name ? withoutCanary(rollout) : rollout;
     if (rollout.active === undefined) return { why: 'nothing-active', pipeline };
-    return { ...withoutCandidate(rollout), candidate: name, percent };
+    return { ...withoutCanary(rollout), canary: name, percent };
   },
   promote: (rollout, { pipeline }) =>
-    rollout.candidate === undefined
-      ? { why: 'no-candidate', pipeline }
-      : { active: rollout.candidate, ...before(rollout.active) },
+    rollout.canary === undefined
+      ? { why: 'no-canary', pipeline }
+      : { active: rollout.canary, ...before(rollout.active) },
   'roll-back': (rollout, { pipeline }) => {
-    if (rollout.candidate !== undefined) return withoutCandidate(rollout);
+    if (rollout.canary !== undefined) return withoutCanary(rollout);
     if (rollout.previous === undefined) return { why: 'nothing-before', pipeline };
     // Forgets the rolled-back release; going forward again is an activation (RE-7).
     return { active: rollout.previous };
@@ -122,7 +124,7 @@ function before(active: string | undefined): Pick<Rollout, 'previous'> {
   return active === undefined ? {} : { previous: active };
 }
 
-function withoutCandidate({ active, previous }: Rollout): Wanted {
+function withoutCanary({ active, previous }: Rollout): Wanted {
   return {
     ...(active === undefined ? {} : { active }),
     ...(previous === undefined ? {} : { previous }),
@@ -130,7 +132,7 @@ function withoutCandidate({ active, previous }: Rollout): Wanted {
 }
 
 function isSame(rollout: Rollout, wanted: Wanted): boolean {
-  const parts = ['active', 'previous', 'candidate', 'percent'] as const;
+  const parts = ['active', 'previous', 'canary', 'percent'] as const;
   return parts.every((part) => rollout[part] === wanted[part]);
 }
 
@@ -182,7 +184,7 @@ function decideRetire(
 ): RolloutDecision {
   if (release === undefined) return refuse({ why: 'release-unknown', pipeline, name });
   if (release.retiredAt !== undefined) return { kind: 'no-change', rollout };
-  if (rollout.active === name || rollout.candidate === name) {
+  if (rollout.active === name || rollout.canary === name) {
     return refuse({ why: 'release-in-use', pipeline, name });
   }
   if (pinned > 0) return refuse({ why: 'release-pinned', pipeline, name, pinned });

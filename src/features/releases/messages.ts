@@ -149,7 +149,7 @@ const release = closed(
   {
     pipeline: Type.String({ description: 'Name of the pipeline.' }),
     name: releaseName,
-    state: Type.Enum(['registered', 'candidate', 'active', 'draining', 'drained', 'retired'], {
+    state: Type.Enum(['registered', 'canary', 'active', 'draining', 'drained', 'retired'], {
       description:
         '`draining`: not active any more, but open executions are pinned to it. `drained`: none are.',
     }),
@@ -191,13 +191,16 @@ export type ReleaseMessage = Static<typeof release>;
 const ROLLOUT = {
   active: Type.Optional(Type.String({ description: 'Release that new executions go to.' })),
   previous: Type.Optional(Type.String({ description: 'Release that was active before.' })),
-  candidate: Type.Optional(Type.String({ description: 'Release that gets `percent` of them.' })),
+  canary: Type.Optional(Type.String({ description: 'Release that gets `percent` of them.' })),
   percent: Type.Optional(percent),
 };
 
-const rolloutVersion = documented(count, 'Rises by one with each change. 0: nothing was changed yet.');
+const rolloutVersion = documented(
+  count,
+  'Rises by one with each change. 0: nothing was changed yet.',
+);
 
-const ROLLOUT_EXAMPLE = { version: 3, active: 'v1', candidate: 'v2', percent: 10 };
+const ROLLOUT_EXAMPLE = { version: 3, active: 'v1', canary: 'v2', percent: 10 };
 
 export const rollout = closed(
   { version: rolloutVersion, ...ROLLOUT },
@@ -236,7 +239,7 @@ export type ComparedMessage = Static<typeof compared>;
 
 const rolloutAct = Type.Enum([...ROLLOUT_ACTS], {
   description:
-    '`percentage` makes a canary of a release, `promote` activates the canary, `deactivate` stops pinning new executions.',
+    '`set-canary` makes a release the canary, `promote` activates the canary, `deactivate` stops pinning new executions.',
 });
 
 const rolloutBody = closed(
@@ -246,7 +249,7 @@ const rolloutBody = closed(
       documented(releaseName, 'Release to activate, to make the canary, or to retire.'),
     ),
     percent: Type.Optional(
-      documented(percent, 'Percent of new executions, for `percentage`. 0 removes the canary.'),
+      documented(percent, 'Percent of new executions, for `set-canary`. 0 removes the canary.'),
     ),
     expected: Type.Optional(
       documented(count, 'Version that you saw. The change is refused if it differs.'),
@@ -260,8 +263,8 @@ const rolloutBody = closed(
   },
   {
     title: 'RolloutBody',
-    description: 'Pass `name` for `activate`, `percentage` and `retire`.',
-    examples: [{ act: 'percentage', name: 'v2', percent: 10, expected: 2 }],
+    description: 'Pass `name` for `activate`, `set-canary` and `retire`.',
+    examples: [{ act: 'set-canary', name: 'v2', percent: 10, expected: 2 }],
   },
 );
 
@@ -297,13 +300,13 @@ const activationList = closed({
           {
             version: 3,
             at: '2026-11-17T09:10:00.000Z',
-            act: 'percentage',
+            act: 'set-canary',
             name: 'v2',
             actor: 'ann (a2b3c4d5e6f7a2b3)',
             reason: '',
             forced: false,
             before: { active: 'v1' },
-            after: { active: 'v1', candidate: 'v2', percent: 10 },
+            after: { active: 'v1', canary: 'v2', percent: 10 },
           },
         ],
       },
@@ -483,7 +486,7 @@ export const releaseOperations = {
         what: 'The rollout does not allow this change. Nothing was written.',
         codes: [
           ...(['release-breaks', 'release-in-use', 'release-pinned', 'release-retired'] as const),
-          ...(['rollout-changed', 'no-candidate', 'already-active', 'nothing-before'] as const),
+          ...(['rollout-changed', 'no-canary', 'already-active', 'nothing-before'] as const),
           ...(['nothing-active', 'force-without-reason'] as const),
         ],
       },
@@ -543,7 +546,12 @@ export const releaseOperations = {
       409: {
         what: 'The execution cannot be repinned now. Nothing was written.',
         codes: [
-          ...(['already-ended', 'repin-while-running', 'pinned-elsewhere', 'repin-breaks'] as const),
+          ...([
+            'already-ended',
+            'repin-while-running',
+            'pinned-elsewhere',
+            'repin-breaks',
+          ] as const),
           ...(['repin-unchecked', 'execution-went-on', 'release-retired'] as const),
           'force-without-reason',
         ],

@@ -76,8 +76,8 @@ export interface Rollout {
   readonly active?: string;
   /** What was active before, to go back to; where nothing is active, also what the next one is compared with. */
   readonly previous?: string;
-  readonly candidate?: string;
-  /** Of new executions, to the candidate: 1 to 99. */
+  readonly canary?: string;
+  /** The percentage of new executions that go to the canary: 1 to 99. */
   readonly percent?: number;
   /** Rises by one with each act; zero before the first. */
   readonly version: number;
@@ -86,7 +86,7 @@ export interface Rollout {
 export const NO_ROLLOUT: Rollout = Object.freeze({ version: 0 });
 
 export const ROLLOUT_ACTS = [
-  ...(['activate', 'percentage', 'promote', 'roll-back', 'deactivate', 'retire'] as const),
+  ...(['activate', 'set-canary', 'promote', 'roll-back', 'deactivate', 'retire'] as const),
 ] as const;
 
 export type RolloutAct = (typeof ROLLOUT_ACTS)[number];
@@ -124,18 +124,12 @@ export function pinOf(
   rollout: Rollout | undefined,
   submitted: { readonly id: string; readonly key?: string },
 ): string | undefined {
-  if (rollout?.candidate === undefined) return rollout?.active;
-  return bucketOf(submitted) < (rollout.percent ?? 0) ? rollout.candidate : rollout.active;
+  if (rollout?.canary === undefined) return rollout?.active;
+  return bucketOf(submitted) < (rollout.percent ?? 0) ? rollout.canary : rollout.active;
 }
 
 /** The state of a release in lists. */
-export type ReleaseState =
-  | 'registered'
-  | 'candidate'
-  | 'active'
-  | 'draining'
-  | 'drained'
-  | 'retired';
+export type ReleaseState = 'registered' | 'canary' | 'active' | 'draining' | 'drained' | 'retired';
 
 export function releaseState(
   release: Pick<Release, 'name' | 'retiredAt'>,
@@ -147,7 +141,7 @@ export function releaseState(
 ): ReleaseState {
   if (release.retiredAt !== undefined) return 'retired';
   if (rollout.active === release.name) return 'active';
-  if (rollout.candidate === release.name) return 'candidate';
+  if (rollout.canary === release.name) return 'canary';
   if (pinned > 0) return 'draining';
   return wasActive ? 'drained' : 'registered';
 }
@@ -211,7 +205,7 @@ export type ReleaseRefusal =
       readonly name: string;
       readonly part: 'artifact' | 'digest' | 'contract';
     }
-  /** It is active, or the candidate. */
+  /** It is active, or the canary. */
   | { readonly why: 'release-in-use'; readonly pipeline: PipelineName; readonly name: string }
   | {
       readonly why: 'release-pinned';
@@ -228,11 +222,11 @@ export type ReleaseRefusal =
     }
   | { readonly why: 'force-without-reason' }
   | { readonly why: 'rollout-changed'; readonly pipeline: PipelineName; readonly version: number }
-  | { readonly why: 'no-candidate'; readonly pipeline: PipelineName }
-  /** A share of what has all the rest. */
+  | { readonly why: 'no-canary'; readonly pipeline: PipelineName }
+  /** The active release cannot be the canary. */
   | { readonly why: 'already-active'; readonly pipeline: PipelineName; readonly name: string }
   | { readonly why: 'nothing-before'; readonly pipeline: PipelineName }
-  /** A share of nothing: there is no active release that has the rest. */
+  /** There is no active release for the rest of the executions. */
   | { readonly why: 'nothing-active'; readonly pipeline: PipelineName };
 
 export type RepinRefusal =
@@ -263,7 +257,7 @@ export function describeReleaseRefusal(refusal: ReleaseRefusal | RepinRefusal): 
     case 'release-differs':
       return `Release "${refusal.name}" of pipeline "${refusal.pipeline}" is registered with another ${refusal.part}, and a release never changes. Give the new build a name of its own.`;
     case 'release-in-use':
-      return `Release "${refusal.name}" of pipeline "${refusal.pipeline}" is active, or the candidate. Activate another one first.`;
+      return `Release "${refusal.name}" of pipeline "${refusal.pipeline}" is active, or the canary. Activate another one first.`;
     case 'release-pinned':
       return `${refusal.pinned === 1 ? 'One open execution is' : `${refusal.pinned} open executions are`} pinned to release "${refusal.name}" of pipeline "${refusal.pipeline}". Wait until ${refusal.pinned === 1 ? 'it has ended, or repin it' : 'they have ended, or repin them'}.`;
     case 'release-breaks':
@@ -272,14 +266,14 @@ export function describeReleaseRefusal(refusal: ReleaseRefusal | RepinRefusal): 
       return 'What is forced needs a reason, for those who look it up later. Nothing was changed.';
     case 'rollout-changed':
       return `Somebody else changed the releases of pipeline "${refusal.pipeline}" meanwhile; its version is ${refusal.version}. Look again, then decide.`;
-    case 'no-candidate':
-      return `Pipeline "${refusal.pipeline}" has no candidate. Give a release a share first, or activate it.`;
+    case 'no-canary':
+      return `Pipeline "${refusal.pipeline}" has no canary. Nothing was changed. Set one first, or activate a release.`;
     case 'already-active':
-      return `Release "${refusal.name}" of pipeline "${refusal.pipeline}" is active already: it has all that no candidate has. Nothing was changed. To take the candidate back, roll back.`;
+      return `Release "${refusal.name}" of pipeline "${refusal.pipeline}" is already active, so it cannot be the canary. Nothing was changed. To remove the canary, roll back.`;
     case 'nothing-before':
-      return `Pipeline "${refusal.pipeline}" has neither a candidate nor a release that it could go back to; it goes back once. Activate one by name.`;
+      return `Pipeline "${refusal.pipeline}" has neither a canary nor an earlier release to go back to; it goes back once. Activate one by name.`;
     case 'nothing-active':
-      return `Pipeline "${refusal.pipeline}" has no active release that would have the rest. Activate one first.`;
+      return `Pipeline "${refusal.pipeline}" has no active release for the rest of the executions. Nothing was changed. Activate one first.`;
     case 'execution-unknown':
       return `Execution ${refusal.id} is not known in this project. Check the id and the project.`;
     case 'already-ended':

@@ -3,16 +3,16 @@
 import type { ExecutionId, PipelineName, ProjectName } from '../../execution/names.ts';
 import type { SessionId } from '../../lease/names.ts';
 import type { AuditStamp } from '../audit/model.ts';
-import type { RolloutRequest, RepinRequest } from './decide.ts';
+import type { RepinRequest, RolloutRequest } from './decide.ts';
 import type {
   Activation,
   Announcement,
-  Rollout,
-  RepinRefusal,
   Preflight,
   Release,
   ReleaseKey,
   ReleaseRefusal,
+  RepinRefusal,
+  Rollout,
   WorkerRecord,
 } from './model.ts';
 
@@ -25,7 +25,7 @@ export interface ReleaseStore {
   /** Keeps the result with the release until the next preflight. */
   notePreflight(request: NotePreflight): Promise<PreflightNoted>;
   /**
-   * Activates, sets a percentage, promotes, rolls back, deactivates or retires. Each operation adds
+   * Activates, sets a canary, promotes, rolls back, deactivates or retires. Each operation adds
    * one entry to the log (RE-4, RE-6).
    */
   changeRollout(request: ChangeRollout): Promise<RolloutChanged>;

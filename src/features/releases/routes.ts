@@ -19,17 +19,17 @@ import { keyOf, madeReply } from '../repair/routes.ts';
 import type { RolloutOptions } from './api.ts';
 import {
   type ActivationMessage,
-  type RolloutBody,
   type ReleaseMessage,
+  type RolloutBody,
   releaseOperations,
 } from './messages.ts';
 import {
   type Announcement,
   describeReleaseRefusal,
-  type RepinRefusal,
   type Preflight,
   type Release,
   type ReleaseRefusal,
+  type RepinRefusal,
 } from './model.ts';
 import type { Announced, RolloutChanged } from './port.ts';
 
@@ -62,7 +62,10 @@ export const releaseRoutes: readonly Route[] = routesOf(releaseOperations, {
   },
 
   async listRollouts({ holdfast }, { query, caller }) {
-    const { items, cursor } = await holdfast.releases.rollouts({ ...query, project: caller.project });
+    const { items, cursor } = await holdfast.releases.rollouts({
+      ...query,
+      project: caller.project,
+    });
     return { status: 200, body: { items: [...items], ...(cursor && { cursor }) } };
   },
 
@@ -159,7 +162,7 @@ function change(
   if (name === undefined) throw new ProblemReply(400, 'invalid-input', 'Say which: name.');
   if (act === 'activate') return releases.activate(pipeline, name, options);
   if (act === 'retire') return releases.retire(pipeline, name, options);
-  return releases.share(pipeline, { name, percent }, options);
+  return releases.setCanary(pipeline, { name, percent }, options);
 }
 
 function releaseRefused(refusal: ReleaseRefusal | RepinRefusal | NoSuchRelease): ProblemReply {

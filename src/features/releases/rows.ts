@@ -7,11 +7,11 @@ import type { Contract } from './contract-model.ts';
 import {
   type Activation,
   type Announcement,
-  type Rollout,
-  type RolloutAct,
   NO_ROLLOUT,
   type Preflight,
   type Release,
+  type Rollout,
+  type RolloutAct,
   type WorkerRecord,
 } from './model.ts';
 import type { ChangeRollout, PipelineRollout, RegisterRelease } from './port.ts';
@@ -67,12 +67,14 @@ export interface RolloutRow {
   readonly percent: number | null;
 }
 
-export function toRollout({ version, active, previous, candidate, percent }: RolloutRow): Rollout {
+/** The column keeps the word that the canary had first. */
+export function toRollout(row: RolloutRow): Rollout {
+  const { version, active, previous, candidate: canary, percent } = row;
   return {
     version,
     ...(active === null ? {} : { active }),
     ...(previous === null ? {} : { previous }),
-    ...(candidate === null ? {} : { candidate }),
+    ...(canary === null ? {} : { canary }),
     ...(percent === null ? {} : { percent }),
   };
 }
@@ -85,14 +87,18 @@ export interface PipelineRolloutRow extends Omit<RolloutRow, 'version'> {
   readonly version: number | null;
 }
 
-export function toPipelineRollout({ pipeline, version, ...rest }: PipelineRolloutRow): PipelineRollout {
+export function toPipelineRollout({
+  pipeline,
+  version,
+  ...rest
+}: PipelineRolloutRow): PipelineRollout {
   const rollout = version === null ? NO_ROLLOUT : toRollout({ version, ...rest });
   return { pipeline: pipeline as PipelineName, ...rollout };
 }
 
 export function fromRollout(rollout: Rollout): RolloutRow {
-  const { version, active = null, previous = null, candidate = null, percent = null } = rollout;
-  return { version, active, previous, candidate, percent };
+  const { version, active = null, previous = null, canary = null, percent = null } = rollout;
+  return { version, active, previous, candidate: canary, percent };
 }
 
 export interface ActivationRow {
@@ -109,19 +115,34 @@ export interface ActivationRow {
   readonly became: string;
 }
 
+// Log entries never change, so they keep the words `percentage` for `set-canary`, and `candidate` for `canary`.
+
+const STORED_SET_CANARY = 'percentage';
+
+type Logged = Omit<Rollout, 'version'>;
+
+function fromLogged({ canary, ...rest }: Logged): string {
+  return JSON.stringify({ ...rest, candidate: canary });
+}
+
+function toLogged(text: string): Logged {
+  const { candidate, ...rest } = JSON.parse(text) as Logged & { readonly candidate?: string };
+  return candidate === undefined ? rest : { ...rest, canary: candidate };
+}
+
 export function toActivation(row: ActivationRow): Activation {
   return {
     project: row.project as ProjectName,
     pipeline: row.pipeline as PipelineName,
     version: row.version,
     at: toInstant(row.at),
-    act: row.act as RolloutAct,
+    act: row.act === STORED_SET_CANARY ? 'set-canary' : (row.act as RolloutAct),
     name: row.name,
     actor: row.actor,
     reason: row.reason,
     forced: Boolean(row.forced),
-    before: JSON.parse(row.was) as Activation['before'],
-    after: JSON.parse(row.became) as Activation['after'],
+    before: toLogged(row.was),
+    after: toLogged(row.became),
   };
 }
 
@@ -137,10 +158,12 @@ export function activationOf(
 ): Omit<ActivationRow, 'at' | 'forced'> & { readonly forced: boolean } {
   const { version: _, ...before } = made.before;
   const { version, ...after } = made.after;
+  const { name, forced } = made;
   return {
-    ...{ project, pipeline, version, act, name: made.name, actor, reason, forced: made.forced },
-    was: JSON.stringify(before),
-    became: JSON.stringify(after),
+    ...{ project, pipeline, version, name, actor, reason, forced },
+    act: act === 'set-canary' ? STORED_SET_CANARY : act,
+    was: fromLogged(before),
+    became: fromLogged(after),
   };
 }
 

@@ -1,4 +1,4 @@
-// Deploying, by mouse: looked through, refused, shared, promoted, drained, repinned, retired.
+// Deploying, by mouse: looked through, refused, run as a canary, promoted, drained, repinned, retired.
 
 import assert from 'node:assert/strict';
 import type { Locator } from 'playwright-core';
@@ -71,7 +71,7 @@ const findsWhoIsNot: BrowserCase = {
 };
 
 const deploys: BrowserCase = {
-  name: 'a release is looked through, shared, promoted, rolled back, drained and retired',
+  name: 'a release is looked through, run as a canary, promoted, rolled back, drained and retired',
   async run({ desk, world, coordinator }) {
     const { page } = desk;
     const client = new HoldfastClient({ url: coordinator.url, key: await coordinator.key(ROLES) });
@@ -80,25 +80,25 @@ const deploys: BrowserCase = {
     await desk.button('Replay them').click();
     await page.getByText('None of 2 open would break.').waitFor();
     await isGone(desk);
-    await desk.button('Share…').click();
-    await page.getByLabel('Per cent of new executions').fill('20');
+    await desk.button('Set canary…').click();
+    await page.getByLabel('Percent of new executions').fill('20');
     await page.getByLabel(/^Reason/).fill('a few first');
-    await desk.button('Give v2 a share').click();
+    await desk.button('Set v2 as canary').click();
     await page
-      .getByText(/^Of new executions 20 % go to v2/)
+      .getByText(/^20% of new executions go to v2/)
       .first()
       .waitFor();
     await isGone(desk);
     // Somebody else acts while this one thinks.
     await desk.button('Promote…').click();
-    await client.releases.change('parcel', { act: 'percentage', name: 'v2', percent: 30 });
+    await client.releases.change('parcel', { act: 'set-canary', name: 'v2', percent: 30 });
     await page.getByLabel(/^Reason/).fill('all is well');
     await desk.button('Promote v2').click();
     await page.getByRole('alert').getByText('rollout-changed').waitFor();
     await page.keyboard.press('Escape');
     await isGone(desk);
     await page
-      .getByText(/^Of new executions 30 % go to v2/)
+      .getByText(/^30% of new executions go to v2/)
       .first()
       .waitFor();
     await act(desk, { label: 'Promote…', title: 'Promote v2', reason: 'all is well' });

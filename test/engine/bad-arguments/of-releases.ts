@@ -51,17 +51,17 @@ export const OPTIONS_OF_RELEASES: readonly Options<Given>[] = [
   ...(['activate', 'retire'] as const).map(ofRelease),
   ...(['promote', 'rollBack', 'deactivate'] as const).map(ofRollout),
   {
-    of: 'releases.share',
+    of: 'releases.setCanary',
     names: ROLLOUT,
     call: ({ holdfast }, options) =>
-      holdfast.releases.share('p', { name: 'v1', percent: 5 }, options as object),
+      holdfast.releases.setCanary('p', { name: 'v1', percent: 5 }, options as object),
   },
   {
-    of: 'releases.share: to',
+    of: 'releases.setCanary: to',
     with: { name: 'v1', percent: 5 },
     fits: NONE,
     names: { name: ['text'], percent: NUMBER },
-    call: ({ holdfast }, to) => holdfast.releases.share('p', to as never),
+    call: ({ holdfast }, to) => holdfast.releases.setCanary('p', to as never),
   },
   {
     of: 'releases.rollouts',
