@@ -24,7 +24,7 @@ import { DEFAULT_HTTP_LIMITS, type ServerLog, type ServerOptions } from './serve
 const DEPTH_MAX = 10_000;
 
 /** The most claims of one project in progress, because a claim takes hundreds of executions. */
-const CLAIMS_MAX = 4;
+const CLAIMS_MAX = 2;
 /** Requests of one project that may begin in one turn of the event loop. */
 const SHARES = { alone: 64, beside: 8 } as const;
 
