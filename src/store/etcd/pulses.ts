@@ -1,6 +1,6 @@
 // Native leases of etcd. Each session that has not ended has one, and a key bound to it, its pulse.
-// If etcd has not heard of the session for the granted time, it deletes the key. The leader's clock
-// measured that time, so a missing pulse proves that it has passed (ADR 0016).
+// If etcd gets no renewal of the session for the granted time, it deletes the key. The leader's
+// clock measured that time, so a missing pulse proves that it has passed (ADR 0016).
 
 import type { Clock } from '../../support/clock.ts';
 import { OutcomeUnknown } from '../../support/fault.ts';

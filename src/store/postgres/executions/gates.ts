@@ -25,8 +25,8 @@ interface Candidate {
   readonly gated: boolean;
 }
 
-// Skips rows that another transaction has locked, because that one decides about them. A claim that
-// finds nothing proves nothing.
+// Skips rows that another transaction has locked, because that one decides about them. So a claim
+// that finds nothing does not prove that there is no work.
 const LOCK = statement(`
   select ${EXECUTION_COLUMNS.postgres}, hf_now() as now
     from (select u.id from unnest($1::uuid[]) as u(id) order by u.id) u

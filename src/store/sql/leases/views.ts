@@ -1,6 +1,6 @@
 // Reads the views that decisions and readers need. Each view is one statement, so it shows one
-// moment. Decisions use a view only after a guarded statement changed nothing, so they write
-// nothing because of it.
+// moment. After a guarded statement refused, a view only explains the refusal: nothing is written
+// because of it.
 
 import type { AcquireView } from '../../../lease/decide/acquire.ts';
 import type { TermView } from '../../../lease/decide/term.ts';

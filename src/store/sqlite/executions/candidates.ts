@@ -156,7 +156,7 @@ function isLetThrough(tx: Transaction, row: ChangingRow): boolean {
 
 interface Looked {
   readonly chosen: readonly ClaimCandidate[];
-  /** Dead sessions may have left more than this claim looked at. */
+  /** Dead sessions may have left more than this claim read. */
   readonly isPart: boolean;
 }
 
