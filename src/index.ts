@@ -145,7 +145,7 @@ export {
   INVARIANTS,
   type Invariant,
   type InvariantName,
-  type Told as StaleFinding,
+  type StaleFinding,
 } from './features/reconcile/model.ts';
 export type {
   Adopted,

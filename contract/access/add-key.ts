@@ -110,9 +110,9 @@ export const addKeyCases: readonly AccessCase[] = [
       const added = store.access.addKey(key);
       roles.push('admin');
       await added;
-      const told = await mustRead(store, key.id);
-      assert.deepEqual(told.roles, ['submit']);
-      (told.roles as string[]).push('admin');
+      const stored = await mustRead(store, key.id);
+      assert.deepEqual(stored.roles, ['submit']);
+      (stored.roles as string[]).push('admin');
       assert.deepEqual((await mustRead(store, key.id)).roles, ['submit']);
     },
   },

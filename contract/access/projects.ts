@@ -47,9 +47,9 @@ export const projectCases: readonly AccessCase[] = [
       settings.keepMs.failed = 2;
       await put;
       const kept = { title: 'before', keepMs: { failed: 1 } };
-      const told = await store.access.project(PROJECT);
-      assert.deepEqual(told?.settings, kept);
-      Object.assign(told.settings, { title: 'after' });
+      const stored = await store.access.project(PROJECT);
+      assert.deepEqual(stored?.settings, kept);
+      Object.assign(stored.settings, { title: 'after' });
       assert.deepEqual((await store.access.project(PROJECT))?.settings, kept);
     },
   },

@@ -51,7 +51,7 @@ export function checkAwaits(
   own: readonly InteractionFound[],
   messages: readonly InboxMessage[],
 ): void {
-  const told = messages.filter(({ kind }) => kind === 'await-settled');
+  const settled = messages.filter(({ kind }) => kind === 'await-settled');
   const ended = isTerminal(execution.status);
   for (const [call, of] of Map.groupBy(own, ({ interaction }) => interaction.call)) {
     const [first] = of;
@@ -60,17 +60,17 @@ export function checkAwaits(
       checkInteraction(interaction, { unit, ended });
       assert.equal(interaction.project, execution.project);
     }
-    const toldOfIt = told.filter(({ name }) => name === call).length;
+    const delivered = settled.filter(({ name }) => name === call).length;
     if (first?.unit === undefined) continue;
     const { unit } = first;
     checkUnit(
       unit,
       of.map(({ interaction }) => interaction),
     );
-    const about = `W-3: one message of each settlement: ${JSON.stringify({ unit, told })}`;
-    if (unit.status === 'open') assert.equal(toldOfIt, 0, about);
-    else if (unit.status === 'cancelled') assert.ok(toldOfIt <= 1, about);
-    else assert.equal(toldOfIt, 1, about);
+    const about = `W-3: one message of each settlement: ${JSON.stringify({ unit, settled })}`;
+    if (unit.status === 'open') assert.equal(delivered, 0, about);
+    else if (unit.status === 'cancelled') assert.ok(delivered <= 1, about);
+    else assert.equal(delivered, 1, about);
     if (ended) assert.notEqual(unit.status, 'open', `W-9: ${JSON.stringify(unit)}`);
   }
 }

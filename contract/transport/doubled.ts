@@ -16,7 +16,7 @@ import {
 import type { TransportCase, TransportHarness } from './contract-case.ts';
 import { assertKind, assertWhy, owner, Peer, peer } from './peer.ts';
 
-interface Told {
+interface WorkReply {
   readonly kind: string;
   readonly why?: string;
 }
@@ -25,16 +25,16 @@ async function twice(
   harness: TransportHarness,
   kind: WorkKind,
   body: object,
-): Promise<readonly [Told, Told]> {
-  return (await harness.twice({ kind, body })) as readonly [Told, Told];
+): Promise<readonly [WorkReply, WorkReply]> {
+  return (await harness.twice({ kind, body })) as readonly [WorkReply, WorkReply];
 }
 
 /** The answers to one write, delivered twice. */
-async function writtenTwice(harness: TransportHarness, write: object): Promise<readonly Told[]> {
+async function writtenTwice(harness: TransportHarness, write: object): Promise<readonly WorkReply[]> {
   const replies = await harness.twice({ kind: 'writeAsOwner', body: { writes: [write] } });
-  return (replies as readonly { readonly answers: readonly Told[] }[]).map(({ answers }) => {
+  return (replies as readonly { readonly answers: readonly WorkReply[] }[]).map(({ answers }) => {
     assert.equal(answers.length, 1);
-    return answers[0] as Told;
+    return answers[0] as WorkReply;
   });
 }
 

@@ -80,11 +80,11 @@ const control: readonly TransportCase[] = [
     async run(harness) {
       const transport = await harness.transport();
       for (const version of [1, 99]) {
-        const told = await transport.ask<{ readonly version: number }>({
+        const greeted = await transport.ask<{ readonly version: number }>({
           kind: 'greet',
           body: { version },
         });
-        assert.equal(told.version, 1);
+        assert.equal(greeted.version, 1);
       }
     },
   },
@@ -286,11 +286,11 @@ export const envelopeCases: readonly TransportCase[] = [
         Array.from({ length: 20 }, () => mustSubmit(harness.store, { pipeline: OTHER_PIPELINE })),
       );
       const asked = Array.from({ length: 100 }, (_, index) => ids[index % ids.length] ?? '');
-      const told = await Promise.all(
+      const replies = await Promise.all(
         asked.map((id) => ann.ask<{ readonly id: string }>('readStoredExecution', { id })),
       );
       assert.deepEqual(
-        told.map(({ id }) => id),
+        replies.map(({ id }) => id),
         asked,
       );
       assert.equal(await statusOf(harness.store, ids[0] as never), 'queued');

@@ -128,12 +128,12 @@ export const identityCases: readonly TransportCase[] = [
       await ann.ask({ kind: 'putBlob', body: value, bytes: BYTES });
       const eve = await harness.transport('stranger');
       const absent = { digest: 'f'.repeat(64) };
-      const told = await Promise.all([value, absent].map((body) => faultOf(eve, body)));
+      const faults = await Promise.all([value, absent].map((body) => faultOf(eve, body)));
       assert.deepEqual(
-        told.map((each) => each?.code),
+        faults.map((each) => each?.code),
         ['not-found', 'not-found'],
       );
-      assert.equal(told[0]?.message.replaceAll(value.digest, absent.digest), told[1]?.message);
+      assert.equal(faults[0]?.message.replaceAll(value.digest, absent.digest), faults[1]?.message);
       await eve.ask({ kind: 'putBlob', body: value, bytes: BYTES });
       for (const each of [ann, eve]) {
         const bytes = await each.ask<Uint8Array>({ kind: 'getBlob', body: value });
@@ -156,9 +156,9 @@ export const identityCases: readonly TransportCase[] = [
         const { answers } = await ann.ask<Answers>('writeAsOwner', { writes: [write] });
         return answers[0] ?? {};
       };
-      const told = await Promise.all([value.digest, 'f'.repeat(64)].map(writing));
+      const refusals = await Promise.all([value.digest, 'f'.repeat(64)].map(writing));
       assert.deepEqual(
-        told.map(({ code }) => code),
+        refusals.map(({ code }) => code),
         ['invalid-input', 'invalid-input'],
       );
       const before = await kindsOf(harness.store, held.id);
@@ -192,10 +192,10 @@ export const identityCases: readonly TransportCase[] = [
     upholds: 'M-4, M-9',
     name: 'the greeting says of which project the worker is',
     async run(harness) {
-      const told = await (await harness.transport()).ask<{ readonly project: string }>({
+      const greeted = await (await harness.transport()).ask<{ readonly project: string }>({
         kind: 'greet',
       });
-      assert.equal(told.project, 'default');
+      assert.equal(greeted.project, 'default');
       const id = await mustSubmit(harness.store);
       await harness.store.executions.cancel(commanding(id));
     },

@@ -136,8 +136,8 @@ export const inFlightCases: readonly TransportCase[] = [
     name: 'a bell that does not ring is answered in its time',
     async run(harness) {
       const transport = await harness.transport();
-      const told = await transport.ask({ kind: 'waitForBell', body: { waitMs: 0 } });
-      assert.deepEqual(told, { rang: false });
+      const waited = await transport.ask({ kind: 'waitForBell', body: { waitMs: 0 } });
+      assert.deepEqual(waited, { rang: false });
     },
   },
   {

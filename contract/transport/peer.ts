@@ -39,8 +39,8 @@ export class Peer {
     return { id: this.id, owner: this.owner, ttlMs: TTL_MS, graceMs: 1_000 };
   }
 
-  ask<Told = { readonly kind: string }>(kind: WorkKind, body: object = {}): Promise<Told> {
-    return this.transport.ask<Told>({ kind, body });
+  ask<WorkReply = { readonly kind: string }>(kind: WorkKind, body: object = {}): Promise<WorkReply> {
+    return this.transport.ask<WorkReply>({ kind, body });
   }
 
   claiming(limit: number = 10): object {

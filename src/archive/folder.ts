@@ -23,8 +23,8 @@ export function openFolderArchive(given: FolderArchiveOptions): Archive {
   const root = resolve(folder);
   return {
     name: `the folder ${root}`,
-    put: (document) => told(root, () => put(root, document)),
-    get: (path) => told(root, () => get(join(root, checked(path)))),
+    put: (document) => withUnavailable(root, () => put(root, document)),
+    get: (path) => withUnavailable(root, () => get(join(root, checked(path)))),
   };
 }
 
@@ -80,7 +80,7 @@ function checked(path: string): string {
   throw new InvalidInput(`${JSON.stringify(path)} is no path of an archive.`);
 }
 
-async function told<Answer>(root: string, act: () => Promise<Answer>): Promise<Answer> {
+async function withUnavailable<Answer>(root: string, act: () => Promise<Answer>): Promise<Answer> {
   try {
     return await act();
   } catch (cause) {

@@ -78,8 +78,8 @@ async function execute(typed: Typed): Promise<ExitCode> {
   const advice = advise(observations, goals);
   const replayed = replaySettings === undefined ? undefined : replay(observations, replaySettings);
   if (typed.isSet('json')) {
-    const { candidates: _, ...told } = { candidates: [], ...advice };
-    printJson(replayed === undefined ? told : { ...told, replay: replayed });
+    const { candidates: _, ...shown } = { candidates: [], ...advice };
+    printJson(replayed === undefined ? shown : { ...shown, replay: replayed });
   } else {
     showAdvice(advice);
     if (replayed !== undefined) print(`\n${describeReplay(replayed)}`);

@@ -63,8 +63,8 @@ async function build(typed: Typed): Promise<ExitCode> {
 async function check(typed: Typed): Promise<ExitCode> {
   const [, module] = wordsOf(contractCommand, typed, ['act', 'module']);
   const file = fileOf(typed);
-  const [kept, said] = await Promise.all([readContracts(file), contractsIn(module)]);
-  const isSame = tell(typed, [kept, said]) === 0;
+  const [kept, built] = await Promise.all([readContracts(file), contractsIn(module)]);
+  const isSame = printChanges(typed, [kept, built]) === 0;
   if (!typed.isSet('json')) {
     print(
       isSame
@@ -79,14 +79,14 @@ async function check(typed: Typed): Promise<ExitCode> {
 async function diff(typed: Typed): Promise<ExitCode> {
   const [, before, after] = wordsOf(contractCommand, typed, ['act', 'file', 'other file']);
   const sides = await Promise.all([readContracts(before), readContracts(after)]);
-  const changes = tell(typed, sides);
+  const changes = printChanges(typed, sides);
   if (changes === 0 && !typed.isSet('json')) print('They say the same.');
   return breaks(sides) ? 1 : 0;
 }
 
 type Sides = readonly [readonly Contract[], readonly Contract[]];
 
-interface Told {
+interface ContractChange {
   readonly pipeline: string;
   readonly breaking: boolean;
   readonly part: string;
@@ -94,9 +94,9 @@ interface Told {
   readonly what: string;
 }
 
-function changesOf([before, after]: Sides): readonly Told[] {
+function changesOf([before, after]: Sides): readonly ContractChange[] {
   const names = new Set([...before, ...after].map(({ pipeline }) => pipeline));
-  return [...names].sort().flatMap((pipeline): readonly Told[] => {
+  return [...names].sort().flatMap((pipeline): readonly ContractChange[] => {
     const old = before.find((each) => each.pipeline === pipeline);
     const next = after.find((each) => each.pipeline === pipeline);
     const whole = { pipeline, part: 'pipeline', path: '' };
@@ -113,7 +113,7 @@ function breaks(sides: Sides): boolean {
 }
 
 /** Prints the changes and returns their number. */
-function tell(typed: Typed, sides: Sides): number {
+function printChanges(typed: Typed, sides: Sides): number {
   const changes = changesOf(sides);
   if (typed.isSet('json')) for (const change of changes) printLine(change);
   else if (changes.length > 0) {

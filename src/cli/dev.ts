@@ -84,11 +84,11 @@ function placeOf(typed: Typed): Place {
  * The settings of `serve`, except those that `dev` fixes. Refuses other values for these instead of
  * ignoring them.
  */
-function sourcesFor({ store, folder }: Place, told: readonly Source[]): readonly Source[] {
+function sourcesFor({ store, folder }: Place, given: readonly Source[]): readonly Source[] {
   const fixed: Readonly<Record<string, unknown>> = {
     ...{ store, host: '127.0.0.1', auth: 'off', admin: 'main' },
   };
-  for (const { place, values } of told) {
+  for (const { place, values } of given) {
     const name = Object.keys(fixed).find(
       (each) => Object.hasOwn(values, each) && values[each] !== fixed[each],
     );
@@ -98,5 +98,5 @@ function sourcesFor({ store, folder }: Place, told: readonly Source[]): readonly
     );
   }
   const quiet = { place: 'dev', values: { 'log.format': 'auto', 'log.requests': false } };
-  return [quiet, ...told, { place: 'dev', values: fixed }];
+  return [quiet, ...given, { place: 'dev', values: fixed }];
 }

@@ -36,7 +36,7 @@ async function migrate(typed: Typed): Promise<ExitCode> {
   const to = from + missing.length;
   const store = String(hidden('store', config.store));
   if (typed.isSet('json')) printLine({ store, from, to, missing, applied: !isCheck });
-  else print(told({ store, from, to, missing, isCheck }));
+  else print(outcomeText({ store, from, to, missing, isCheck }));
   return isCheck && missing.length > 0 ? 1 : 0;
 }
 
@@ -44,7 +44,7 @@ export function missingOf({ applied, known }: StoreReport): readonly string[] {
   return known.filter((name) => !applied.includes(name));
 }
 
-interface Told {
+interface MigrationOutcome {
   readonly store: string;
   readonly from: number;
   readonly to: number;
@@ -52,7 +52,7 @@ interface Told {
   readonly isCheck: boolean;
 }
 
-function told({ store, from, to, missing, isCheck }: Told): string {
+function outcomeText({ store, from, to, missing, isCheck }: MigrationOutcome): string {
   if (missing.length === 0) return `${store} is at version ${from}; there is nothing to do.`;
   const what = missing.join(', ');
   return isCheck

@@ -110,7 +110,7 @@ function announce(config: Config, { server, store, log }: Announced): void {
     store: `${store.kind} ${String(hidden('store', config.store))}`,
     survives: store.durability,
     auth: config.auth,
-    admin: adminTold(config.admin),
+    admin: adminText(config.admin),
     pid: process.pid,
   });
   if (firstKey !== undefined) {
@@ -137,7 +137,7 @@ function announce(config: Config, { server, store, log }: Announced): void {
   }
 }
 
-function adminTold(admin: string): string {
+function adminText(admin: string): string {
   if (admin === 'off') return 'off (--admin main, or a listener: --admin 127.0.0.1:7434)';
   return `${admin === 'main' ? 'on' : `on ${admin}`} (holdfast projects, holdfast keys)`;
 }

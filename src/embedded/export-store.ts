@@ -157,7 +157,7 @@ export async function importStore(options: ImportStoreOptions): Promise<StoreImp
   try {
     const { seal, counters } = header;
     const reason = `imported from ${header.kind}, which ${seal.actor} sealed (${seal.reason}), export ${seal.id}`;
-    const rows = told(batches(lines, reader), reader, onProgress);
+    const rows = withProgress(batches(lines, reader), reader, onProgress);
     const answer = await port.load({ actor, reason, counters, rows }).catch(placed(reader));
     if (answer.kind === 'refused') throw notEmpty(answer.tables);
     return { kind: 'imported', id: seal.id, epoch: answer.epoch, rows: reader.rows };
@@ -220,7 +220,7 @@ async function* batches(
   reader.finish();
 }
 
-async function* told(
+async function* withProgress(
   rows: AsyncIterable<ExportedRows>,
   reader: LineReader,
   onProgress: ImportStoreOptions['onProgress'],

@@ -116,12 +116,12 @@ const DRIFT_GRACE_MS = 100;
 
 export function resolveOptions(
   given: HoldfastOptions,
-  told: Pick<WorkerConfig, 'ended' | 'awaitDueIn'>,
+  callbacks: Pick<WorkerConfig, 'ended' | 'awaitDueIn'>,
 ): EngineConfig {
   const options = readOptions('openHoldfast', given, HOLDFAST_OPTION_NAMES);
   const { store } = options;
   requireCoordinatorStore(store);
-  const config = resolveWorkerConfig(options, told);
+  const config = resolveWorkerConfig(options, callbacks);
   return Object.freeze({
     ...config,
     store,
@@ -134,7 +134,7 @@ export function resolveOptions(
 /** For a worker whose store may be a remote coordinator. */
 export function resolveWorkerConfig(
   options: Omit<HoldfastOptions, 'store'> & { readonly store: WorkerStore },
-  told: Pick<WorkerConfig, 'ended' | 'awaitDueIn'>,
+  callbacks: Pick<WorkerConfig, 'ended' | 'awaitDueIn'>,
 ): WorkerConfig {
   const { store, codec, observer, links, parkAfterMs = 100, fruitlessClaimsMax = 5 } = options;
   const { clock = systemClock, random = systemRandom, timers = systemTimers } = options;
@@ -153,7 +153,7 @@ export function resolveWorkerConfig(
       codec,
     ),
     observer,
-    ...told,
+    ...callbacks,
     pipelines: new KnownPipelines(options.pipelines),
     links: links === undefined ? undefined : new AnswerLinks(links),
     refusals: undefined,

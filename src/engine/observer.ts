@@ -17,14 +17,14 @@ function ignored(): void {
   // The engine does not depend on the result.
 }
 
-export function tell(observer: ExecutionObserver | undefined, report: ExecutionReport): void {
+export function sendReport(observer: ExecutionObserver | undefined, report: ExecutionReport): void {
   if (observer === undefined) {
     warn(report);
     return;
   }
   try {
-    const told: unknown = observer.report(report);
-    if (told instanceof Promise) told.catch(ignored);
+    const reported: unknown = observer.report(report);
+    if (reported instanceof Promise) reported.catch(ignored);
   } catch {
     // Losing a metric must not cost an execution, so ignore the observer's error.
   }
@@ -42,16 +42,16 @@ export function warn(report: ExecutionReport): void {
 }
 
 /** Reports an unexpected failure, whatever the code threw. */
-export function tellTrouble(
+export function reportTrouble(
   observer: ExecutionObserver | undefined,
   what: string,
   fault: unknown,
 ): void {
-  tell(observer, { kind: 'trouble', what, cause: thrownText(fault) });
+  sendReport(observer, { kind: 'trouble', what, cause: thrownText(fault) });
 }
 
 /** Reports what happened to a claim. */
-export function tellOf(
+export function reportClaim(
   claim: {
     readonly config: { readonly observer: ExecutionObserver | undefined };
     readonly claimed: { readonly execution: ExecutionRecord; readonly fence: Fence };
@@ -62,5 +62,5 @@ export function tellOf(
   const { id: execution, traceparent } = claim.claimed.execution;
   const { fence } = claim.claimed;
   const about = { execution, pipeline: claim.pipeline.name, fence, ...report };
-  tell(claim.config.observer, traceparent === undefined ? about : { ...about, traceparent });
+  sendReport(claim.config.observer, traceparent === undefined ? about : { ...about, traceparent });
 }

@@ -104,9 +104,9 @@ function ended({ execution, last }: ExplainFacts): Explanation {
 }
 
 /** The pause command if it was running at the time, or the event in its history. */
-function pausedBy(last: ExplainFacts['last'], told: ExplainFacts['pause']): string {
+function pausedBy(last: ExplainFacts['last'], pause: ExplainFacts['pause']): string {
   const event = last.findLast(({ kind }) => kind === 'paused');
-  const { by, reason } = saidIn<{ by: unknown; reason: unknown }>(told ?? event?.body);
+  const { by, reason } = saidIn<{ by: unknown; reason: unknown }>(pause ?? event?.body);
   const when = event === undefined ? '' : ` at ${formatInstant(event.at)}`;
   const who = typeof by === 'string' && by !== '' ? ` by ${by}` : '';
   const why = typeof reason === 'string' && reason !== '' ? `: ${reason}` : '.';
@@ -170,8 +170,8 @@ function orRepin({ execution, elsewhere }: ExplainFacts): string {
 
 function ready(facts: ExplainFacts, since: Instant): Explanation {
   const { pipeline } = facts.execution;
-  const told = pinnedAndReady(facts, formatInstant(since));
-  if (told !== undefined) return told;
+  const waiting = pinnedAndReady(facts, formatInstant(since));
+  if (waiting !== undefined) return waiting;
   return {
     code: 'ready',
     sentence: `Ready since ${formatInstant(since)}, waiting for a worker that serves pipeline "${pipeline}".`,

@@ -1,6 +1,6 @@
 // Reports of the engine to observers, and their form in a log.
 
-import type { Told } from '../features/reconcile/model.ts';
+import type { StaleFinding } from '../features/reconcile/model.ts';
 import type { Fence } from '../lease/fence.ts';
 import type { Status } from './execution.ts';
 import { type Failure, locatedMessage } from './failure.ts';
@@ -39,7 +39,7 @@ export type ExecutionReport =
    * A row breaks an invariant, or an execution is neglected. The reconciler has made the provable
    * repairs.
    */
-  | ({ readonly kind: 'stale' } & Told)
+  | ({ readonly kind: 'stale' } & StaleFinding)
   /** Retention removed ended executions; `archived` of them are in the archive. */
   | {
       readonly kind: 'removed';

@@ -126,8 +126,8 @@ test('G-3: what is below a parent that rejoins can be rejoined', async () => {
     rejoined.map(({ kind }) => kind),
     ['rejoined', 'rejoined'],
   );
-  const told = reports.filter(({ kind }) => kind === 'lapsed' || kind === 'rejoined');
-  assert.deepEqual(told.map(({ kind }) => kind).sort(), [
+  const reported = reports.filter(({ kind }) => kind === 'lapsed' || kind === 'rejoined');
+  assert.deepEqual(reported.map(({ kind }) => kind).sort(), [
     ...Array(3).fill('lapsed'),
     ...Array(3).fill('rejoined'),
   ]);

@@ -135,8 +135,8 @@ export class LeaseHandle implements HeldLease {
     const seq = (this.#restored?.seq ?? 0) + 1;
     const digest = digestOf(bytes);
     const request = { ...this.#tenure(), seq, bytes, digest, ...type };
-    const told = { bytes: bytes.byteLength, saves: { seq, digest } };
-    const answer = await this.#untilAnswered('checkpoint', told, () =>
+    const parts = { bytes: bytes.byteLength, saves: { seq, digest } };
+    const answer = await this.#untilAnswered('checkpoint', parts, () =>
       this.#core.leases.checkpoint(request),
     );
     if (answer.kind === 'saved') {
@@ -250,11 +250,11 @@ export class LeaseHandle implements HeldLease {
   }
 
   /** Called by the session when authority has ended. Idempotent. */
-  withdraw(by: WithdrawnBy, told?: string | EndedBy): void {
+  withdraw(by: WithdrawnBy, detail?: string | EndedBy): void {
     if (this.#abort.signal.aborted) return;
     this.#core.drop(this);
     if (by === 'lost' || by === 'deadline') this.#core.disowned.ended(this.fence);
-    this.#abort.abort(notHeld(this.key, by, told));
+    this.#abort.abort(notHeld(this.key, by, detail));
   }
 
   /**
@@ -269,9 +269,9 @@ export class LeaseHandle implements HeldLease {
   noteDrain(drain: Drain): void {
     if (this.#drain !== undefined) return;
     this.#drain = drain;
-    const told = (error: unknown): void => this.#core.trouble(`onDrain: ${causeOf(error)}`);
+    const onError = (error: unknown): void => this.#core.trouble(`onDrain: ${causeOf(error)}`);
     for (const listener of this.#drainListeners) {
-      this.#core.config.timers.soon(() => callSafely(() => listener(drain), told));
+      this.#core.config.timers.soon(() => callSafely(() => listener(drain), onError));
     }
   }
 
@@ -304,7 +304,7 @@ export class LeaseHandle implements HeldLease {
    */
   async #untilAnswered<Answer extends { readonly kind: string }>(
     operation: LeaseOperation,
-    told: Pick<StoreCall<Answer>, 'bytes' | 'saves'>,
+    parts: Pick<StoreCall<Answer>, 'bytes' | 'saves'>,
     call: () => Promise<Answer>,
   ): Promise<Answer | NotHeld | Unanswered> {
     let last: Unanswered | undefined;
@@ -316,7 +316,7 @@ export class LeaseHandle implements HeldLease {
         return last ?? { kind: 'not-held', reason: this.signal.reason };
       }
       const { key, fence } = this;
-      const answer = await this.#core.call(operation, { key, fence, ...told, call });
+      const answer = await this.#core.call(operation, { key, fence, ...parts, call });
       if (!isUnanswered(answer)) return answer;
       last = answer;
       await this.#core.pauseBriefly();

@@ -13,19 +13,19 @@ export class LeaseNotHeld extends Fault {
   /** When somebody else ended the term and the store said so: how, why, and who (O-5). */
   readonly ended: EndedBy | undefined;
 
-  constructor(key: LeaseKey, by: WithdrawnBy, told: { message: string; ended?: EndedBy }) {
-    super('lease-not-held', told.message);
+  constructor(key: LeaseKey, by: WithdrawnBy, about: { message: string; ended?: EndedBy }) {
+    super('lease-not-held', about.message);
     this.key = key;
     this.by = by;
-    this.ended = told.ended;
+    this.ended = about.ended;
   }
 }
 
 export type EndedBy = Pick<TermEnd, 'exit' | 'cause' | 'actor'>;
 
-export function notHeld(key: LeaseKey, by: WithdrawnBy, told?: string | EndedBy): LeaseNotHeld {
-  const ended = typeof told === 'object' ? told : undefined;
-  const detail = typeof told === 'object' ? describeEnd(told) : told;
+export function notHeld(key: LeaseKey, by: WithdrawnBy, end?: string | EndedBy): LeaseNotHeld {
+  const ended = typeof end === 'object' ? end : undefined;
+  const detail = typeof end === 'object' ? describeEnd(end) : end;
   const message = `"${key}": ${TEXTS[by]}${detail === undefined ? '' : ` ${detail}`}`;
   return new LeaseNotHeld(key, by, { message, ...(ended && { ended }) });
 }

@@ -167,7 +167,7 @@ export class ObserverRelay {
   readonly #timers: Timers;
   #buffer: LeaseReport[] = [];
   #dropped = 0;
-  #droppedUntold = 0;
+  #droppedUnreported = 0;
 
   constructor(observer: LeaseObserver | undefined, clock: Clock, timers: Timers) {
     this.#observer = observer;
@@ -188,7 +188,7 @@ export class ObserverRelay {
     if (this.#observer === undefined) return;
     if (this.#buffer.length >= BUFFER_MAX) {
       this.#dropped += 1;
-      this.#droppedUntold += 1;
+      this.#droppedUnreported += 1;
       return;
     }
     this.#buffer.push({ ...report, at: this.#clock.wallMs() });
@@ -198,14 +198,14 @@ export class ObserverRelay {
   #deliver(): void {
     const reports = this.#buffer;
     this.#buffer = [];
-    for (const report of reports) this.#tell(report);
-    if (this.#droppedUntold === 0) return;
-    const count = this.#droppedUntold;
-    this.#droppedUntold = 0;
-    this.#tell({ kind: 'dropped', count, at: this.#clock.wallMs() });
+    for (const report of reports) this.#deliver(report);
+    if (this.#droppedUnreported === 0) return;
+    const count = this.#droppedUnreported;
+    this.#droppedUnreported = 0;
+    this.#deliver({ kind: 'dropped', count, at: this.#clock.wallMs() });
   }
 
-  #tell(report: LeaseReport): void {
+  #deliver(report: LeaseReport): void {
     // An observer's error must not affect the lease.
     callSafely(
       () => this.#observer?.report(report),

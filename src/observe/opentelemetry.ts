@@ -164,7 +164,7 @@ export function openTelemetryExecutionObserver(
   };
 }
 
-interface Told {
+interface SpanParts {
   readonly name: string;
   readonly from: number;
   readonly to: number;
@@ -175,7 +175,7 @@ interface Told {
 function executionSpan(
   tracer: Tracer | undefined,
   report: ReportAbout,
-  { name, from, to, failure, attributes }: Told,
+  { name, from, to, failure, attributes }: SpanParts,
 ): void {
   if (tracer === undefined) return;
   const options = {

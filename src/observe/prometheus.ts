@@ -82,8 +82,8 @@ export function prometheusExecutionObserver(options: PrometheusOptions): Executi
   });
   const seconds = (name: string, help: string, ...labels: readonly string[]) =>
     new Histogram({ ...about(name, help, ...labels), buckets: EXECUTION_BUCKETS });
-  const told = 'Claims, by how the one before ended; lost is a takeover.';
-  const claims = new Counter(about('claims_total', told, 'previous'));
+  const help = 'Claims, by how the one before ended; lost is a takeover.';
+  const claims = new Counter(about('claims_total', help, 'previous'));
   const waits = seconds('claim_wait_seconds', 'From being ready to being claimed.');
   const steps = seconds('step_seconds', 'Attempts of steps and how long they took.', 'outcome');
   const left = 'How executions left this process: parked, given back, lost, or their status.';

@@ -20,7 +20,7 @@ function stand(
   work?: (term: Term) => Promise<void>,
 ): Candidate {
   const led: number[] = [];
-  const untilTold = async ({ lease, signal }: Term): Promise<void> => {
+  const untilAborted = async ({ lease, signal }: Term): Promise<void> => {
     led.push(lease.fence);
     await new Promise((resolve) => signal.addEventListener('abort', resolve, { once: true }));
   };
@@ -34,7 +34,7 @@ function stand(
       timers: world.clock.timers,
       random: seededRandom(owner.length),
     },
-    work ?? untilTold,
+    work ?? untilAborted,
   );
   return { election, led };
 }

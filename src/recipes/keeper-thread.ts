@@ -52,7 +52,7 @@ async function beatSafely(store: KernelStore, order: Keep, pulse: ThreadPulse): 
   try {
     return await beatIfProved(store, order, pulse);
   } catch (fault) {
-    tell({ kind: 'troubled', id: parseSessionId(order.id), cause: causeOf(fault) });
+    post({ kind: 'troubled', id: parseSessionId(order.id), cause: causeOf(fault) });
     return false;
   }
 }
@@ -73,11 +73,11 @@ async function beatIfProved(store: KernelStore, order: Keep, pulse: ThreadPulse)
     const usableMs = (answer.authorityMs * (1 - rho)) / (1 + rho) - order.guardMs;
     pulse.publish(sentAt, usableMs, answer.notices);
   }
-  tell({ kind: 'answered', id, answer, sentAt });
+  post({ kind: 'answered', id, answer, sentAt });
   return true;
 }
 
-function tell(news: ThreadNews): void {
+function post(news: ThreadNews): void {
   parentPort?.postMessage(news);
 }
 

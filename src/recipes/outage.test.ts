@@ -54,7 +54,7 @@ function makeWorld(): World {
   };
 }
 
-async function untilTold({ signal }: Term): Promise<void> {
+async function untilAborted({ signal }: Term): Promise<void> {
   if (signal.aborted) return;
   await new Promise((resolve) => signal.addEventListener('abort', resolve, { once: true }));
 }
@@ -76,7 +76,7 @@ for (const fault of FAULTS) {
   test(`E-4, E-8: ${FLEET} leaders, each of its own, lead again after an outage (${fault})`, async () => {
     const world = makeWorld();
     const elections = Array.from({ length: FLEET }, (_, number) =>
-      elect({ ...world.session(`host-${number}`), name: `lead-${number}` }, untilTold),
+      elect({ ...world.session(`host-${number}`), name: `lead-${number}` }, untilAborted),
     );
     await world.clock.advance(2_000);
     await outage(world, fault);
@@ -89,7 +89,7 @@ for (const fault of FAULTS) {
   test(`E-4: one of several candidates leads again after an outage (${fault})`, async () => {
     const world = makeWorld();
     const elections = Array.from({ length: FLEET }, (_, number) =>
-      elect({ ...world.session(`host-${number}`), name: 'scheduler' }, untilTold),
+      elect({ ...world.session(`host-${number}`), name: 'scheduler' }, untilAborted),
     );
     await world.clock.advance(2_000);
     await outage(world, fault);
@@ -103,7 +103,7 @@ for (const fault of FAULTS) {
     const world = makeWorld();
     const keys = Array.from({ length: 10 }, (_, number) => `partition-${number}`);
     const members = Array.from({ length: 3 }, (_, number) =>
-      pool({ ...world.session(`host-${number}`), name: 'orders', keys }, untilTold),
+      pool({ ...world.session(`host-${number}`), name: 'orders', keys }, untilAborted),
     );
     const held = (): string[] => members.flatMap((member) => member.held).sort();
     await world.clock.advance(30_000);

@@ -11,7 +11,7 @@ const TTL_MS = 3_000;
 const KEYS = ['k1', 'k2'];
 const FLAP_UNIT_MS = 60_000;
 
-const untilTold = async ({ signal }: PoolTerm): Promise<void> => {
+const untilAborted = async ({ signal }: PoolTerm): Promise<void> => {
   if (signal.aborted) return;
   await new Promise((resolve) => signal.addEventListener('abort', resolve, { once: true }));
 };
@@ -27,7 +27,7 @@ function join(
   seed += 1;
   const random = seededRandom(seed);
   const time = { clock, timers: clock.timers, random };
-  return pool({ store, owner, ttlMs: TTL_MS, name: 'p', keys, settleMs: 50, ...time }, untilTold);
+  return pool({ store, owner, ttlMs: TTL_MS, name: 'p', keys, settleMs: 50, ...time }, untilAborted);
 }
 
 test('P4: a key that its member is damped for is worked on by another, and shared again later', async () => {
@@ -101,7 +101,7 @@ test('A-8: texts that are one key in Unicode’s composed form are one key of th
   });
   await clock.advance(1_000);
   const keys = ['e\u0301', '\u00e9', 'x', 'y'];
-  const second = pool({ ...options, owner: 'bob', name: 'cafe\u0301', keys }, untilTold);
+  const second = pool({ ...options, owner: 'bob', name: 'cafe\u0301', keys }, untilAborted);
   const stoppingFirst = first.stop();
   await clock.advance(20_000);
   await stoppingFirst;

@@ -25,7 +25,7 @@ function makeWorld(): World {
   const faulty = faultyStore(openMemoryStore({ clock }));
   const working = new Map<string, number>();
   const overlaps: string[] = [];
-  const untilTold = async ({ key, lease, signal }: PoolTerm): Promise<void> => {
+  const untilAborted = async ({ key, lease, signal }: PoolTerm): Promise<void> => {
     working.set(key, (working.get(key) ?? 0) + 1);
     if ((working.get(key) ?? 0) > 1) overlaps.push(key);
     if (!signal.aborted) {
@@ -34,7 +34,7 @@ function makeWorld(): World {
     await lease.checkpoint('at a safe point');
     working.set(key, (working.get(key) ?? 0) - 1);
   };
-  const join: World['join'] = (owner, work = untilTold) =>
+  const join: World['join'] = (owner, work = untilAborted) =>
     pool(
       {
         store: faulty.store,

@@ -106,8 +106,8 @@ class Member implements Pool {
     const { ttlMs = TTL_MS_DEFAULT, clock = systemClock, store } = session;
     this.#everyMs = balanceMs ?? Math.floor(ttlMs / 3);
     const metadata = { ...session.metadata, [POOL_METADATA]: this.#name };
-    const told = (fault: unknown): void => this.#fault(undefined, fault);
-    this.#standing = new StandingSession('pool', { ...session, metadata }, told);
+    const onFault = (fault: unknown): void => this.#fault(undefined, fault);
+    this.#standing = new StandingSession('pool', { ...session, metadata }, onFault);
     this.#leftovers = new Leftovers(clock, this.#everyMs, store.policy.flapUnitMs);
     this.#loop = this.#run();
   }
@@ -220,8 +220,8 @@ class Member implements Pool {
   #start(key: string, lease: HeldLease): void {
     const stop = new AbortController();
     // The pool may have been stopped while this key was being acquired.
-    const told = AbortSignal.any([stop.signal, this.#stop.signal]);
-    const done = this.#workOn(key, lease, told)
+    const stopped = AbortSignal.any([stop.signal, this.#stop.signal]);
+    const done = this.#workOn(key, lease, stopped)
       .catch((fault: unknown) => this.#fault(undefined, fault))
       .finally(() => this.#running.delete(key));
     this.#running.set(key, { lease, stop, done });

@@ -183,7 +183,7 @@ class KeeperThread {
         this.#listeners.set(id, listener);
         if (isRoot) this.#start();
         const { memory } = pulse;
-        this.#tell({ kind: 'keep', id, owner, ttlMs, ...caution, ...exit, memory });
+        this.#post({ kind: 'keep', id, owner, ttlMs, ...caution, ...exit, memory });
       },
       remainingMs: (notices) => pulse.remainingMs(momentOf(systemClock), notices),
       stop: () => this.#stop(id),
@@ -231,14 +231,14 @@ class KeeperThread {
   async #stop(id: SessionId): Promise<void> {
     this.#listeners.delete(id);
     if (id !== this.#root) {
-      this.#tell({ kind: 'drop', id });
+      this.#post({ kind: 'drop', id });
       return;
     }
     this.#cancelTurn();
     await this.#worker?.terminate();
   }
 
-  #tell(order: ThreadOrder): void {
+  #post(order: ThreadOrder): void {
     this.#worker?.postMessage(order);
   }
 

@@ -93,8 +93,8 @@ export async function runTerm<Value>(
   const working = settled(() => work({ lease, signal }));
   // Cancel the timer when the work is over: it would keep the process alive.
   const decided = new AbortController();
-  const told = whenAborted(AbortSignal.any([signal, decided.signal]));
-  const patience = told.then(() => timers.pause(settleMs, decided.signal));
+  const aborted = whenAborted(AbortSignal.any([signal, decided.signal]));
+  const patience = aborted.then(() => timers.pause(settleMs, decided.signal));
   const over = working.then(() => undefined);
   const giveUp = patience.then(() => ({ kind: 'still-running', over }) as const);
   const outcome = await Promise.race([working, giveUp]);

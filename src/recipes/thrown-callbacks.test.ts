@@ -155,16 +155,16 @@ for (const [name, callback] of [
 
 test('an onOverrun that throws does not keep what the session still carries after a lapse', async () => {
   const world = makeWorld();
-  const untilTold = async ({ signal }: Term): Promise<void> => {
+  const untilAborted = async ({ signal }: Term): Promise<void> => {
     await new Promise((resolve) => signal.addEventListener('abort', resolve, { once: true }));
     await world.clock.timers.pause(50);
   };
   const session = await openSession(world.options);
   const options = { onOverrun: throws, clock: world.clock, timers: world.clock.timers };
-  const running = withLease({ session, key: KEY, ...options }, untilTold);
+  const running = withLease({ session, key: KEY, ...options }, untilAborted);
   const member = pool(
     { ...world.options, name: 'p', keys: ['k'], onOverrun: throws, balanceMs: 60_000 },
-    untilTold,
+    untilAborted,
   );
   await world.clock.advance(100);
   await lapse(world);
@@ -207,7 +207,7 @@ test('O-4: drain listeners and observers that throw or reject reach nobody', asy
   await world.options.store.leases.requestDrain({ key, fence, request, ...drain });
   await world.clock.advance(TTL_MS);
   assert.deepEqual(heard, ['the third listener']);
-  const told = reported.filter((each) => /troubled onDrain: Error: the callback threw/.test(each));
-  assert.equal(told.length, 2);
+  const troubles = reported.filter((each) => /troubled onDrain: Error: the callback threw/.test(each));
+  assert.equal(troubles.length, 2);
   assert.equal((await session.close()).kind, 'ended');
 });

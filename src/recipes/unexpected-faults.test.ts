@@ -20,7 +20,7 @@ const REJECTED = 'permission denied for table session';
 interface World {
   readonly clock: ManualClock;
   readonly store: KernelStore;
-  readonly told: unknown[];
+  readonly errors: unknown[];
   readonly reports: LeaseReport[];
   readonly options: Parameters<typeof openSession>[0];
   /** The number of next calls that fail, by verb. */
@@ -42,7 +42,7 @@ function makeWorld(): World {
     ...{ store: rejecting, owner: 'ann', ttlMs: TTL_MS, observer },
     ...{ clock, timers: clock.timers },
   };
-  return { clock, store, told: [], reports, options, failing };
+  return { clock, store, errors: [], reports, options, failing };
 }
 
 function rejectingAs<Port extends object>(
@@ -63,7 +63,7 @@ function rejectingAs<Port extends object>(
   return Object.fromEntries(verbs) as Port;
 }
 
-const untilTold = async ({ signal }: Term): Promise<void> => {
+const untilAborted = async ({ signal }: Term): Promise<void> => {
   if (signal.aborted) return;
   await new Promise((resolve) => signal.addEventListener('abort', resolve, { once: true }));
 };
@@ -77,12 +77,12 @@ for (const verb of ['sessions.open', 'leases.acquire', 'sessions.heartbeat']) {
   test(`elect goes on after a few unexpected faults of ${verb}, and tells of them`, async () => {
     const world = makeWorld();
     world.failing.set(verb, 3);
-    const onError = (error: unknown): number => world.told.push(error);
-    const election = elect({ ...world.options, name: 'led', onError }, untilTold);
+    const onError = (error: unknown): number => world.errors.push(error);
+    const election = elect({ ...world.options, name: 'led', onError }, untilAborted);
     await world.clock.advance(30_000);
     assert.equal(election.state, 'leading');
     // A failed heartbeat has no effect yet, so only the observer gets a report.
-    assert.equal(world.told.length, verb === 'sessions.heartbeat' ? 0 : 3);
+    assert.equal(world.errors.length, verb === 'sessions.heartbeat' ? 0 : 3);
     const troubled = world.reports.filter(({ kind }) => kind === 'troubled');
     assert.equal(troubled.length, 3);
     await stopped(world, election.stop());
@@ -102,13 +102,13 @@ test('U-1: a release that fails unexpectedly is tried until it is done, in every
   assert.equal((await world.store.leases.inspect(parseLeaseKey('k'))).state, 'free');
 
   world.failing.set('leases.release', 2);
-  const onError = (_: unknown, error: unknown): number => world.told.push(error);
+  const onError = (_: unknown, error: unknown): number => world.errors.push(error);
   const options = { ...world.options, name: 'p', keys: ['k'], onError, balanceMs: 60_000 };
   const member = pool(options, async () => undefined);
   await world.clock.advance(TTL_MS);
   assert.deepEqual(member.held, []);
   assert.equal((await world.store.leases.inspect(parseLeaseKey('p/k'))).state, 'free');
-  assert.equal(world.told.length, 1);
+  assert.equal(world.errors.length, 1);
   await stopped(world, member.stop());
 });
 
@@ -116,12 +116,12 @@ for (const verb of ['sessions.open', 'sessions.list', 'leases.list', 'leases.acq
   test(`pool goes on after a few unexpected faults of ${verb}, and tells of them`, async () => {
     const world = makeWorld();
     world.failing.set(verb, 3);
-    const onError = (key: unknown, error: unknown): number => world.told.push([key, error]);
-    const member = pool({ ...world.options, name: 'p', keys: ['k'], onError }, untilTold);
+    const onError = (key: unknown, error: unknown): number => world.errors.push([key, error]);
+    const member = pool({ ...world.options, name: 'p', keys: ['k'], onError }, untilAborted);
     await world.clock.advance(30_000);
     assert.deepEqual([member.state, member.held], ['running', ['k']]);
     assert.deepEqual(
-      world.told.map((each) => String(each)),
+      world.errors.map((each) => String(each)),
       Array(3).fill(`,Error: ${REJECTED}`),
     );
     await stopped(world, member.stop());
@@ -137,21 +137,21 @@ test('a session that is refused for good is a state that can be seen, and stop s
     sessions: { ...world.store.sessions, open: async () => ({ kind: 'refused', ...refusal }) },
   };
   const options = { ...world.options, store };
-  const onError = (...told: unknown[]): number => world.told.push(told.at(-1));
-  const election = elect({ ...options, name: 'led', onError }, untilTold);
-  const member = pool({ ...options, name: 'p', keys: ['k'], onError }, untilTold);
+  const onError = (...args: unknown[]): number => world.errors.push(args.at(-1));
+  const election = elect({ ...options, name: 'led', onError }, untilAborted);
+  const member = pool({ ...options, name: 'p', keys: ['k'], onError }, untilAborted);
   await world.clock.advance(60_000);
   assert.deepEqual([election.state, member.state], ['failed', 'failed']);
-  assert.equal(world.told.length, 2, 'once each');
-  assert.ok(world.told.every((error) => error instanceof SessionRefused));
+  assert.equal(world.errors.length, 2, 'once each');
+  assert.ok(world.errors.every((error) => error instanceof SessionRefused));
   await stopped(world, Promise.all([election.stop(), member.stop()]));
   assert.deepEqual([election.state, member.state], ['failed', 'failed']);
 });
 
 test('a session that cannot be ended, for whatever reason, is left to expire and stop resolves', async () => {
   const world = makeWorld();
-  const election = elect({ ...world.options, name: 'led' }, untilTold);
-  const member = pool({ ...world.options, name: 'p', keys: ['k'] }, untilTold);
+  const election = elect({ ...world.options, name: 'led' }, untilAborted);
+  const member = pool({ ...world.options, name: 'p', keys: ['k'] }, untilAborted);
   await world.clock.advance(1_000);
   world.failing.set('sessions.end', 2);
   await stopped(world, Promise.all([election.stop(), member.stop()]));

@@ -98,7 +98,7 @@ function wrap<Port extends object>(name: string, port: Port, misbehave: Misbehav
  * listening.
  */
 function wrapExecutions(port: ExecutionStore, misbehave: Misbehave): ExecutionStore {
-  const untold = new Map<SessionId, ClaimAnswer>();
+  const undelivered = new Map<SessionId, ClaimAnswer>();
   return {
     ...wrap('executions', port, misbehave),
     onRing: (listener) => port.onRing(listener),
@@ -108,12 +108,12 @@ function wrapExecutions(port: ExecutionStore, misbehave: Misbehave): ExecutionSt
       let answer: ClaimAnswer | undefined;
       try {
         return await misbehave('executions.claim', async () => {
-          answer = untold.get(session) ?? (await port.claim(request));
-          untold.delete(session);
+          answer = undelivered.get(session) ?? (await port.claim(request));
+          undelivered.delete(session);
           return answer;
         });
       } catch (fault) {
-        if (answer?.kind === 'claimed') untold.set(session, { ...answer, more: true });
+        if (answer?.kind === 'claimed') undelivered.set(session, { ...answer, more: true });
         throw fault;
       }
     },

@@ -23,13 +23,13 @@ function fencesOf(got: ClaimAnswer): readonly number[] {
 }
 
 function stand(transport: { readonly doubles?: boolean } = {}): {
-  readonly told: DeliveredClaims;
+  readonly delivered: DeliveredClaims;
   readonly store: { carries: number[]; next: ClaimAnswer | Error; asked: number };
   readonly clock: ManualClock;
 } {
   const store = { carries: [] as number[], next: answer() as ClaimAnswer | Error, asked: 0 };
   const clock = new ManualClock();
-  const told = new DeliveredClaims(
+  const delivered = new DeliveredClaims(
     {
       async claim() {
         if (store.next instanceof Error) throw store.next;
@@ -43,60 +43,60 @@ function stand(transport: { readonly doubles?: boolean } = {}): {
     clock,
     transport,
   );
-  return { told, store, clock };
+  return { delivered, store, clock };
 }
 
 test('a claim whose answer was lost is found with the next one, once, and what is known is not', async () => {
-  const { told, store } = stand();
+  const { delivered, store } = stand();
   store.next = answer(1, 2);
-  await told.claim(request);
+  await delivered.claim(request);
   store.next = new OutcomeUnknown('killed');
-  await assert.rejects(told.claim(request));
+  await assert.rejects(delivered.claim(request));
   store.carries = [1, 2, 3];
   store.next = answer();
-  assert.deepEqual(fencesOf(await told.claim(request)), [3]);
-  assert.deepEqual(fencesOf(await told.claim(request)), []);
+  assert.deepEqual(fencesOf(await delivered.claim(request)), [3]);
+  assert.deepEqual(fencesOf(await delivered.claim(request)), []);
 });
 
 test('what is let go of while the answer is on its way is not taken for lost', async () => {
-  const { told, store } = stand();
+  const { delivered, store } = stand();
   store.next = answer(1);
-  await told.claim(request);
+  await delivered.claim(request);
   store.next = new OutcomeUnknown('killed');
-  await assert.rejects(told.claim(request));
+  await assert.rejects(delivered.claim(request));
   store.next = answer();
   store.carries = [1];
-  const asking = told.claim(request);
-  told.letGo(1 as Fence);
+  const asking = delivered.claim(request);
+  delivered.letGo(1 as Fence);
   assert.deepEqual(fencesOf(await asking), []);
 });
 
 test('without a loss nobody asks; after one, for a minute; a new session begins anew', async () => {
-  const { told, store, clock } = stand();
-  await told.claim(request);
+  const { delivered, store, clock } = stand();
+  await delivered.claim(request);
   assert.equal(store.asked, 0);
   store.next = new OutcomeUnknown('killed');
-  await assert.rejects(told.claim(request));
+  await assert.rejects(delivered.claim(request));
   store.next = answer();
-  await told.claim(request);
+  await delivered.claim(request);
   await clock.advance(61_000);
-  await told.claim(request);
+  await delivered.claim(request);
   assert.equal(store.asked, 1);
   store.next = new OutcomeUnknown('killed');
-  await assert.rejects(told.claim(request));
+  await assert.rejects(delivered.claim(request));
   store.next = answer();
-  await told.claim({ ...request, session: 's2' as SessionId });
+  await delivered.claim({ ...request, session: 's2' as SessionId });
   assert.equal(store.asked, 1);
 });
 
 test('M-1: where messages come twice, what the second claim took is found within a second', async () => {
-  const { told, store, clock } = stand({ doubles: true });
+  const { delivered, store, clock } = stand({ doubles: true });
   store.next = answer(2);
-  await told.claim(request);
+  await delivered.claim(request);
   store.carries = [1, 2];
   store.next = answer();
-  assert.deepEqual(fencesOf(await told.claim(request)), []);
+  assert.deepEqual(fencesOf(await delivered.claim(request)), []);
   await clock.advance(1_000);
-  assert.deepEqual(fencesOf(await told.claim(request)), [1]);
-  assert.deepEqual(fencesOf(await told.claim(request)), []);
+  assert.deepEqual(fencesOf(await delivered.claim(request)), [1]);
+  assert.deepEqual(fencesOf(await delivered.claim(request)), []);
 });

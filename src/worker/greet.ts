@@ -1,7 +1,7 @@
 // Greets a coordinator, and agrees on a version of the protocol. A worker may start before its
 // coordinator: it then waits, and reports that.
 
-import { tell, tellTrouble, warn } from '../engine/observer.ts';
+import { sendReport, reportTrouble, warn } from '../engine/observer.ts';
 import type { ExecutionObserver, ExecutionReport } from '../execution/report.ts';
 import {
   OLDEST_WORK_VERSION,
@@ -35,7 +35,7 @@ export async function greet(
     } catch (fault) {
       // A refusal would be repeated, so do not retry.
       if (!(fault instanceof StoreUnavailable) || waitedMs >= connectMs) throw fault;
-      if (waitedMs === 0) tellTrouble(observer, NOT_YET, fault);
+      if (waitedMs === 0) reportTrouble(observer, NOT_YET, fault);
       againInMs = Math.min(againInMs, connectMs - waitedMs);
     }
     await timers.pause(againInMs);
@@ -70,7 +70,7 @@ export function warnOnStderr(observer: ExecutionObserver | undefined): Execution
   return {
     report(report) {
       if (observer === undefined || isUrgent(report)) warn(report);
-      if (observer !== undefined) tell(observer, report);
+      if (observer !== undefined) sendReport(observer, report);
     },
   };
 }

@@ -188,7 +188,7 @@ function lost({ isRead, path }: HttpRequest, base: string, cause: unknown): Faul
 }
 
 function faultFrom({ init, path }: HttpRequest, response: Response, content: unknown): Fault {
-  const told = content as { code?: string; detail?: string };
-  const { code = `http-${response.status}`, detail = response.statusText } = told;
+  const problem = content as { code?: string; detail?: string };
+  const { code = `http-${response.status}`, detail = response.statusText } = problem;
   return faultOf(code, `${init.method} ${path}: ${detail}`, response.status);
 }

@@ -68,9 +68,9 @@ export async function openWorker(given: RemoteWorkerOptions): Promise<Worker> {
   const read = readOptions('openWorker', given, NAMES);
   checkFirst(read);
   const { url, transport: carrying, key, project, codec, payloads, connectMs, ...rest } = read;
-  const { observer: told, ...options } = rest;
+  const { observer: observerGiven, ...options } = rest;
   const timers = systemTimers;
-  const observer = warnOnStderr(told);
+  const observer = warnOnStderr(observerGiven);
   const transport =
     carrying ??
     httpTransport({ url: url ?? [], timers, ...(key && { key }), ...(project && { project }) });

@@ -94,19 +94,19 @@ function executionsOf(transport: Transport, bell: Doorbell): WorkerExecutions {
   const queue = new WriteQueue(transport);
   const write = <Answer>(verb: string, request: OwnerWrite): Promise<Answer> =>
     queue.add({ verb, ...withText(request) });
-  const told = deliveredClaimsOver(transport);
+  const delivered = deliveredClaimsOver(transport);
   const lettingGo = async <Answer extends { readonly kind: string }>(
     verb: string,
     request: OwnerWrite,
   ): Promise<Answer> => {
     const answer = await write<Answer & { readonly why?: string }>(verb, request);
-    if (answer.why !== 'unseen-news') told.letGo(request.fence);
+    if (answer.why !== 'unseen-news') delivered.letGo(request.fence);
     return answer;
   };
   const page = <Item extends Row>(kind: WorkKind, body: PageBody): Promise<readonly Item[]> =>
     wholePage<Item>(transport, kind, body);
   return {
-    claim: (request) => told.claim(request),
+    claim: (request) => delivered.claim(request),
     // The key determines the project.
     announce: ({ project: _, ...body }) => transport.ask({ kind: 'announceWorker', body }),
     room: () => Math.max(0, UNDER_WAY_MAX - queue.length),

@@ -84,7 +84,7 @@ interface Subject {
   stop(): Promise<unknown>;
 }
 
-async function untilTold({ signal }: Term): Promise<void> {
+async function untilAborted({ signal }: Term): Promise<void> {
   if (signal.aborted) return;
   await new Promise((resolve) => signal.addEventListener('abort', resolve, { once: true }));
 }
@@ -97,7 +97,7 @@ const SUBJECTS: Readonly<Record<string, (store: KernelStore) => Promise<Subject>
     const members = Array.from({ length: 3 }, (_, number) =>
       pool(
         { store, owner: `pool-${number}`, name: 'orders', keys: KEYS, ttlMs: TTL_MS },
-        untilTold,
+        untilAborted,
       ),
     );
     return {
@@ -125,7 +125,7 @@ const SUBJECTS: Readonly<Record<string, (store: KernelStore) => Promise<Subject>
 
 function electing(store: KernelStore, name: (number: number) => string, leaders: number): Subject {
   const elections = Array.from({ length: FLEET }, (_, number) =>
-    elect({ store, owner: `host-${number}`, name: name(number), ttlMs: TTL_MS }, untilTold),
+    elect({ store, owner: `host-${number}`, name: name(number), ttlMs: TTL_MS }, untilAborted),
   );
   return {
     works: () => elections.filter(({ state }) => state === 'leading').length === leaders,

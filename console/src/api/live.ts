@@ -45,14 +45,14 @@ class Rereading {
 /** The stream, while somebody looks: a browser has six connections to a place, for all of its tabs together. */
 class Stream {
   readonly #reading: Rereading;
-  readonly #tell: (liveness: Liveness) => void;
+  readonly #onLiveness: (liveness: Liveness) => void;
   #source: EventSource | undefined;
   #again: number | undefined;
   #wasOpen = false;
 
-  constructor(reading: Rereading, tell: (liveness: Liveness) => void) {
+  constructor(reading: Rereading, onLiveness: (liveness: Liveness) => void) {
     this.#reading = reading;
-    this.#tell = tell;
+    this.#onLiveness = onLiveness;
   }
 
   readonly look = (): void => {
@@ -72,13 +72,13 @@ class Stream {
     source.addEventListener('changed', this.#reading.ask);
     source.addEventListener('reset', this.#reading.ask);
     source.addEventListener('open', () => {
-      this.#tell('live');
+      this.#onLiveness('live');
       // What was told meanwhile was told to nobody.
       if (this.#wasOpen) this.#reading.ask();
       this.#wasOpen = true;
     });
     source.addEventListener('error', () => {
-      this.#tell('away');
+      this.#onLiveness('away');
       // Refused, as by a proxy whose coordinator is being started again: a browser leaves it at that.
       if (source.readyState !== EventSource.CLOSED) return;
       this.#reading.askWho();

@@ -94,12 +94,12 @@ export const terminalCases: readonly ExecutionCase[] = [
         }),
         'recorded',
       );
-      const [silent, telling] = await claimAll(store, ann, { pipelines: [OTHER_PIPELINE] });
-      assert(silent !== undefined && telling !== undefined);
+      const [bare, detailed] = await claimAll(store, ann, { pipelines: [OTHER_PIPELINE] });
+      assert(bare !== undefined && detailed !== undefined);
       await mustFinish(store, later(parent));
       const before = await mustRead(store, parent.id);
-      await mustFinish(store, heldOf(silent, ann));
-      await mustFinish(store, heldOf(telling, ann), { outcome: payload({ status: 'completed' }) });
+      await mustFinish(store, heldOf(bare, ann));
+      await mustFinish(store, heldOf(detailed, ann), { outcome: payload({ status: 'completed' }) });
       assert.deepEqual(await mustRead(store, parent.id), before);
       assert.equal(before.news, 0);
     },

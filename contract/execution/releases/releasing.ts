@@ -115,7 +115,7 @@ export async function mustClaimOf(
 
 /** What is said with the refusal. */
 export function refusedBy(answer: { readonly kind: string }, why: string): Record<string, unknown> {
-  const told = answer as Record<string, unknown>;
-  assert.deepEqual([told['kind'], told['why']], ['refused', why], JSON.stringify(answer));
-  return told;
+  const refusal = answer as Record<string, unknown>;
+  assert.deepEqual([refusal['kind'], refusal['why']], ['refused', why], JSON.stringify(answer));
+  return refusal;
 }

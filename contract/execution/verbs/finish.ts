@@ -72,8 +72,8 @@ export const finishCases: readonly ExecutionCase[] = [
       assert.deepEqual(await allMessages(store, parent.id), [
         { n: 1, kind: 'child-ended', name: 'child:ship#2', body: outcome, at: now() },
       ]);
-      const told = await mustRead(store, parent.id);
-      assert.deepEqual([told.status, told.news], ['running', 1]);
+      const woken = await mustRead(store, parent.id);
+      assert.deepEqual([woken.status, woken.news], ['running', 1]);
     },
   },
   {

@@ -178,9 +178,9 @@ export const maintainCases: readonly ExecutionCase[] = [
           reason: 'parent-ended',
         });
       }
-      const told = await allMessages(store, busy.id);
+      const messages = await allMessages(store, busy.id);
       assert.deepEqual(
-        told.map(({ kind, body }) => [kind, JSON.parse(body ?? '{}')]),
+        messages.map(({ kind, body }) => [kind, JSON.parse(body ?? '{}')]),
         [['cancel', { by: 'holdfast', reason: 'parent-ended' }]],
       );
       assert.notEqual(await noticesOf(store, ann), notices);

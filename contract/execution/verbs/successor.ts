@@ -137,9 +137,9 @@ export const successorCases: readonly ExecutionCase[] = [
       assert.deepEqual([next.status, next.endedAt, next.key], ['cancelled', now(), 'a']);
       const [, last] = await store.executions.history({ id, after: 0, limit: 9 });
       assert.deepEqual([last?.kind, last?.body], ['cancelled', request.body]);
-      const told = await allMessages(store, parent.id);
+      const messages = await allMessages(store, parent.id);
       const body = '{"status":"cancelled"}' as Payload;
-      assert.deepEqual(told, [{ n: 1, kind: 'child-ended', name: 'child:a#1', body, at: now() }]);
+      assert.deepEqual(messages, [{ n: 1, kind: 'child-ended', name: 'child:a#1', body, at: now() }]);
       await mustClaim(store, ann, waiting);
     },
   },
@@ -215,9 +215,9 @@ export const successorCases: readonly ExecutionCase[] = [
           second.executions.cancel(commanding(held.id)),
         ]);
         expectKind(finished, 'finished');
-        const isTold = signalled.kind !== 'refused';
-        assert.equal(whyOf(signalled), isTold ? 'passed-on' : 'already-ended');
-        assert.deepEqual(await inboxOf(store, successor.id), isTold ? ['signal one'] : []);
+        const isForwarded = signalled.kind !== 'refused';
+        assert.equal(whyOf(signalled), isForwarded ? 'passed-on' : 'already-ended');
+        assert.deepEqual(await inboxOf(store, successor.id), isForwarded ? ['signal one'] : []);
         const isOver = cancelled.kind !== 'refused';
         assert.equal(whyOf(cancelled), isOver ? 'passed-on' : 'already-ended');
         const { status } = await mustRead(store, successor.id);

@@ -128,12 +128,12 @@ export const fenceCases: readonly ContractCase[] = [
     name: 'whoever lives when the epoch is raised is given notice, more of it than can have been forgotten',
     async run({ store }) {
       const ann = await someone(store, 'ann');
-      let told = await noticesOf(store, ann);
+      let before = await noticesOf(store, ann);
       for (let time = 0; time < 2; time += 1) {
         await store.raiseEpoch(reason);
         const notices = await noticesOf(store, ann);
-        assert.ok(notices >= told + NOTICES_PER_EPOCH, `${notices} after ${told}`);
-        told = notices;
+        assert.ok(notices >= before + NOTICES_PER_EPOCH, `${notices} after ${before}`);
+        before = notices;
       }
       const bob = await someone(store, 'bob');
       assert.equal(await noticesOf(store, bob), 0, 'what was before it is not its matter');
@@ -141,7 +141,7 @@ export const fenceCases: readonly ContractCase[] = [
       await store.sessions.end({ id: ann.id, by });
       await store.raiseEpoch(reason);
       const ended = await store.sessions.inspect(ann.id);
-      assert.equal(ended?.session.notices, told, 'nor is what comes after its end');
+      assert.equal(ended?.session.notices, before, 'nor is what comes after its end');
     },
   },
   {
@@ -150,11 +150,11 @@ export const fenceCases: readonly ContractCase[] = [
     async run({ store }) {
       const ann = await someone(store, 'ann');
       const { tenure } = await mustAcquire(store, ann);
-      const told = await noticesOf(store, ann);
+      const before = await noticesOf(store, ann);
       const forgotten = toFence(4 * COUNTERS_PER_EPOCH + 7);
       expectRefusal(await store.leases.verify({ ...tenure, fence: forgotten }), 'fence-ahead');
       const { epoch } = await store.raiseEpoch(reason);
-      assert.equal(await noticesOf(store, ann), told + (epoch - 1) * NOTICES_PER_EPOCH);
+      assert.equal(await noticesOf(store, ann), before + (epoch - 1) * NOTICES_PER_EPOCH);
     },
   },
   {

@@ -12,7 +12,7 @@ const [kitchen = '{}', name = ''] = process.argv.slice(2);
 const waiting = new Map<number, (answer: boolean) => void>();
 let asked = 0;
 
-function tell(message: FromCook): void {
+function send(message: FromCook): void {
   process.send?.(message);
 }
 
@@ -21,7 +21,7 @@ function ask(what: 'settle' | 'refund', guest: string): Promise<boolean> {
   const n = asked;
   return new Promise((resolve) => {
     waiting.set(n, resolve);
-    tell({ kind: 'asks', n, what, guest });
+    send({ kind: 'asks', n, what, guest });
   });
 }
 
@@ -41,7 +41,7 @@ async function cooks(execution: string): Promise<void> {
 
 const outside: Outside = {
   cooks,
-  did: (execution, what) => tell({ kind: 'did', execution, what }),
+  did: (execution, what) => send({ kind: 'did', execution, what }),
   settles: (guest) => ask('settle', guest),
   refunds: (guest) => ask('refund', guest),
 };
@@ -76,11 +76,11 @@ const { store: place, postgres } = JSON.parse(kitchen) as Kitchen;
 const store = await openStore(place, postgres);
 const holdfast = new Holdfast({
   store,
-  observer: lineObserver((line) => tell({ kind: 'reports', line })),
+  observer: lineObserver((line) => send({ kind: 'reports', line })),
 });
 const pipelines = [restaurantOrder(outside)];
 const worker = await holdfast.worker({ pipelines, owner: name, ttlMs: TTL_MS, pollMs: 250 });
-tell({ kind: 'ready', session: worker.session });
+send({ kind: 'ready', session: worker.session });
 
 process.on('SIGTERM', () => {
   void holdfast

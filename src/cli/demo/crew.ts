@@ -84,11 +84,11 @@ export class Crew {
     this.#cooks.push(...(await Promise.all(NAMES.map((name) => this.#startCook(kitchen, name)))));
   }
 
-  tell(text: string, execution?: string): void {
+  narrate(text: string, execution?: string): void {
     const at = formatInstant(toInstant(systemClock.wallMs()));
     this.#story.push({ at, text, ...(execution === undefined ? {} : { execution }) });
     if (this.#story.length > STORY_MAX) this.#story.shift();
-    this.#log.info('demo', { ...(execution === undefined ? {} : { execution }), told: text });
+    this.#log.info('demo', { ...(execution === undefined ? {} : { execution }), message: text });
   }
 
   /** Freezes the worker that reports cooking this execution. */
@@ -139,8 +139,8 @@ export class Crew {
 
   /** Adds a line to the story when the request is answered. */
   awaitAnswer(id: ExecutionRecord['id']): void {
-    const told = tellAnswer(this, id).catch((error: unknown) => this.#log.fault('demo', error));
-    this.#answers.push(told);
+    const finished = narrateAnswer(this, id).catch((error: unknown) => this.#log.fault('demo', error));
+    this.#answers.push(finished);
   }
 
   async stop(): Promise<void> {
@@ -220,14 +220,14 @@ export async function playAsk(crew: Crew): Promise<void> {
     return items[0];
   });
   if (asked === undefined) return;
-  crew.tell('Soup ordered and charged. Waiting for approval.', id);
+  crew.narrate('Soup ordered and charged. Waiting for approval.', id);
   crew.awaitAnswer(id);
 }
 
 const ANSWER_LOOK_MS = 300;
 
 /** Waits without a limit. Adds nothing to the story if the answer came before the first look. */
-export async function tellAnswer(crew: Crew, id: ExecutionRecord['id']): Promise<void> {
+export async function narrateAnswer(crew: Crew, id: ExecutionRecord['id']): Promise<void> {
   const isSettled = async (): Promise<boolean> =>
     (await crew.holdfast.history(id, { limit: 1_000 })).some(
       ({ kind }) => kind === 'await-settled',
@@ -236,7 +236,7 @@ export async function tellAnswer(crew: Crew, id: ExecutionRecord['id']): Promise
   while (!crew.isStopped) {
     await systemTimers.pause(ANSWER_LOOK_MS);
     if (!(await isSettled())) continue;
-    crew.tell('Answered. The order resumed where it was waiting.', id);
+    crew.narrate('Answered. The order resumed where it was waiting.', id);
     return;
   }
 }
@@ -256,7 +256,7 @@ async function freezeOnce(crew: Crew): Promise<boolean> {
   const { name, child } = cook;
   let newest = fence;
   try {
-    crew.tell(
+    crew.narrate(
       `${name} frozen mid-step (SIGSTOP ${child.pid}), holding fence ${shown(fence)}. It does not know.`,
       id,
     );
@@ -268,7 +268,7 @@ async function freezeOnce(crew: Crew): Promise<boolean> {
     });
     if (taken === undefined) return false;
     newest = taken.fence;
-    crew.tell(
+    crew.narrate(
       `Heartbeats stopped, lease expired: ${taken.by?.name ?? 'another worker'} took over with fence ${shown(newest)}.`,
       id,
     );
@@ -276,7 +276,7 @@ async function freezeOnce(crew: Crew): Promise<boolean> {
   } finally {
     crew.thaw(cook);
   }
-  crew.tell(
+  crew.narrate(
     `${name} resumed (SIGCONT). It thinks it still owns the order and writes its result…`,
     id,
   );
@@ -288,7 +288,7 @@ async function freezeOnce(crew: Crew): Promise<boolean> {
     },
     LATE_WRITE_LOOKS_MAX,
   );
-  crew.tell(
+  crew.narrate(
     refused === undefined
       ? `${name} learned that it was replaced before it wrote, so nothing was refused. Ordering another stew.`
       : `Refused: fence ${shown(fence)} is older than ${shown(newest)}. The step is recorded exactly once.`,
@@ -301,19 +301,19 @@ export async function playFailedPayment(crew: Crew): Promise<void> {
   const guest = 'carol';
   crew.failPayment(guest);
   const { id } = await crew.holdfast.submit(PIPELINE, { dish: 'cake', guest });
-  crew.tell('Cake ordered. Its payment will fail after cooking.', id);
+  crew.narrate('Cake ordered. Its payment will fail after cooking.', id);
   const undoing = await until(crew, async () => {
     const now = await crew.holdfast.read(id);
     return now?.compensating === true ? true : undefined;
   });
   if (undoing === undefined) return;
-  crew.tell('Payment failed. Compensating completed steps in reverse order.', id);
+  crew.narrate('Payment failed. Compensating completed steps in reverse order.', id);
   const ended = await until(crew, async () => {
     const now = await crew.holdfast.read(id);
     return now !== undefined && isTerminal(now.status) ? now.status : undefined;
   });
   if (ended !== 'quarantined') return;
-  crew.tell(
+  crew.narrate(
     'The refund failed too, so the execution is quarantined with a dead letter. Re-drive it: the bank is open again.',
     id,
   );
@@ -329,7 +329,7 @@ async function frozenWhileCooking(crew: Crew): Promise<Cooking | undefined> {
   for (let orders = 0; orders < ORDERS_MAX; orders += 1) {
     const { id } = await crew.holdfast.submit(PIPELINE, { dish: 'stew', guest: 'fred' });
     crew.freezeWhoCooks(id);
-    crew.tell('Stew ordered. The worker that cooks it will be frozen.', id);
+    crew.narrate('Stew ordered. The worker that cooks it will be frozen.', id);
     const cook = await until(crew, async () => crew.cooks.find(({ isFrozen }) => isFrozen));
     if (cook === undefined) return undefined;
     const now = await crew.holdfast.read(id);

@@ -17,15 +17,15 @@ interface Done {
   readonly status: string;
 }
 
-const SAID: Readonly<Record<string, string>> = {
+const OUTCOME_TEXTS: Readonly<Record<string, string>> = {
   done: 'done',
   'passed-on': 'passed on to its owner, who acts on it when it takes notice',
   'no-change': 'nothing to change',
 };
 
-function told(typed: Typed, { kind, status }: Done): ExitCode {
+function printOutcome(typed: Typed, { kind, status }: Done): ExitCode {
   if (typed.isSet('json')) printLine({ kind, status });
-  else print(`${SAID[kind] ?? kind}; it is ${status}`);
+  else print(`${OUTCOME_TEXTS[kind] ?? kind}; it is ${status}`);
   return 0;
 }
 
@@ -39,7 +39,7 @@ function act(verb: 'cancel' | 'pause' | 'resume'): CommandSpec {
     async execute(typed) {
       const [id] = wordsOf(spec, typed, ['execution']);
       const { executions } = await clientFor(typed);
-      return told(typed, await executions[verb](id, typed.text('reason')));
+      return printOutcome(typed, await executions[verb](id, typed.text('reason')));
     },
   };
   return spec;
@@ -58,7 +58,7 @@ export const signalCommand: CommandSpec = {
       throw new UsageProblem(`An execution, a name and a value: ${signalCommand.usage}`);
     }
     const { executions } = await clientFor(typed);
-    return told(typed, await executions.signal(id, name, await typedValue(given)));
+    return printOutcome(typed, await executions.signal(id, name, await typedValue(given)));
   },
 };
 

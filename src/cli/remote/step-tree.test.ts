@@ -4,7 +4,7 @@ import type { HistoryMessage } from '../../protocol/messages/execution.ts';
 import { progressText, StepTree } from './executions.ts';
 import { eventRow } from './show.ts';
 
-function told(
+function historyOf(
   ...events: readonly (readonly [string, (string | undefined)?, object?])[]
 ): HistoryMessage[] {
   return events.map(([kind, name, body], nth) => ({
@@ -22,7 +22,7 @@ function treeOf(events: readonly HistoryMessage[]): StepTree {
 
 test('steps with their attempts, children and undos below what they belong to', () => {
   const tree = treeOf(
-    told(
+    historyOf(
       ['submitted'],
       ['claimed', undefined, { previous: 'none' }],
       [
@@ -57,14 +57,14 @@ test('many of one name that are done are one line', () => {
     (_, nth) => ['step-completed', 'resize', { key: `step:resize#${nth}` }] as const,
   );
   const after = ['timer-set', 'pause', { key: 'sleep:pause#1' }] as const;
-  assert.deepEqual(treeOf(told(...steps, after)).lines(), [
+  assert.deepEqual(treeOf(historyOf(...steps, after)).lines(), [
     '├─ ✓ resize × 5',
     '└─ … pause  sleeps',
   ]);
 });
 
 test('an undo is told as one, also where each event is a line', () => {
-  const [undo, step] = told(
+  const [undo, step] = historyOf(
     ['step-completed', 'charge', { key: 'undo:step:charge#1' }],
     ['step-completed', 'charge', { key: 'step:charge#1' }],
   ).map((event) => eventRow(event)[2]);
@@ -81,7 +81,7 @@ test('progress that can be a bar is one', () => {
 });
 
 test('what is known of an event is said plainly, and what only a replay reads is not', () => {
-  const notes = told(
+  const notes = historyOf(
     ['step-completed', 'a', { key: 'step:a#1' }],
     ['step-completed', 'b', { key: 'step:b#1', attempt: 2, with: ['step:c#1'] }],
     ['step-completed', 'c', { key: 'step:c#1', out: ['x'] }],
@@ -90,6 +90,6 @@ test('what is known of an event is said plainly, and what only a replay reads is
     ['parked'],
   ).map((event) => eventRow(event).at(-1));
   assert.deepEqual(notes, ['', 'attempt 2', '["x"]', 'ids 1 2 3 and 2 more', 'by olga', '']);
-  const tree = treeOf(told(['step-completed', 'a', { key: 'step:a#1', attempt: 2 }]));
+  const tree = treeOf(historyOf(['step-completed', 'a', { key: 'step:a#1', attempt: 2 }]));
   assert.deepEqual(tree.lines(), ['└─ ✓ a']);
 });

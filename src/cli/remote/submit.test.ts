@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Explanation } from '../../execution/explain.ts';
 import { ManualClock } from '../../testing/manual-clock.ts';
-import { tellWaiting } from './submit.ts';
+import { printWaiting } from './submit.ts';
 
 const RUNS: Explanation = { code: 'running', sentence: 'It runs at ann.' };
 const WAITS: Explanation = {
@@ -23,7 +23,7 @@ test('submit --wait prints what it waits for, once for each, and nothing when it
     return explained as never;
   };
   const parts = { executions: { explain }, timers: clock.timers, over: over.signal };
-  const telling = tellWaiting({ ...parts, say: (line) => said.push(line) }, 'the-id');
+  const printing = printWaiting({ ...parts, say: (line) => said.push(line) }, 'the-id');
   await clock.advance(4_999);
   assert.deepEqual([looks, said], [0, []]);
   await clock.advance(1);
@@ -40,6 +40,6 @@ test('submit --wait prints what it waits for, once for each, and nothing when it
   await clock.advance(60_000);
   assert.equal(said.length, 3);
   over.abort();
-  await telling;
+  await printing;
   assert.equal(clock.waiting, 0);
 });

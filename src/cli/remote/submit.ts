@@ -69,7 +69,7 @@ const LOOK_MS_MAX = 60_000;
 async function waitedFor(executions: Executions, id: string): Promise<ResultMessage> {
   const over = new AbortController();
   const parts = { executions, timers: systemTimers, say: printProblem, over: over.signal };
-  void tellWaiting(parts, id);
+  void printWaiting(parts, id);
   try {
     return await executions.result(id);
   } finally {
@@ -86,9 +86,9 @@ interface WaitingParts {
 }
 
 /** Prints the reason for the wait whenever it changes. The interval grows. */
-export async function tellWaiting(parts: WaitingParts, id: string): Promise<void> {
+export async function printWaiting(parts: WaitingParts, id: string): Promise<void> {
   const { executions, timers, say, over } = parts;
-  let told: string | undefined;
+  let printed: string | undefined;
   for (let ms = FIRST_LOOK_MS; ; ms = Math.min(2 * ms, LOOK_MS_MAX)) {
     await timers.pause(ms, over);
     // Only a hint: if it fails, keep waiting for the result.
@@ -98,10 +98,10 @@ export async function tellWaiting(parts: WaitingParts, id: string): Promise<void
     if (over.aborted) return;
     if (explained === undefined || explained.code === 'ended') continue;
     const { sentence, advice = '' } = explained;
-    if (sentence === told) continue;
+    if (sentence === printed) continue;
     say(plain(`${sentence} ${advice}`.trim()));
-    if (told === undefined) say(`Ctrl-C ends the waiting only; "holdfast cancel ${id}" ends it.`);
-    told = sentence;
+    if (printed === undefined) say(`Ctrl-C ends the waiting only; "holdfast cancel ${id}" ends it.`);
+    printed = sentence;
   }
 }
 

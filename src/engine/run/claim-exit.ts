@@ -21,7 +21,7 @@ import type { Instant } from '../../support/clock.ts';
 import { Fault, StoreCorrupt, StoreUnavailable } from '../../support/fault.ts';
 import { present, thrownText } from '../../support/options.ts';
 import { ContinueAsNew, ExecutionCancelled, failureOf } from '../failures.ts';
-import { tellOf } from '../observer.ts';
+import { reportClaim } from '../observer.ts';
 import type { AnyPipeline } from '../pipeline.ts';
 import { HistoryDiffers } from '../store-answers.ts';
 import type { Call, Wait } from './call.ts';
@@ -107,7 +107,7 @@ export class ClaimExit {
       onWritten: (at) => {
         const event = { seq: 0, at, fence: claimed.fence, kind: status, body: body as Payload };
         config.ended({ id: claimed.execution.id, status, endedAt: at, event });
-        tellOf(this.run, { kind: 'ended', status, ...(failure && { failure }) });
+        reportClaim(this.run, { kind: 'ended', status, ...(failure && { failure }) });
       },
     });
   }
@@ -158,7 +158,7 @@ export class ClaimExit {
       kind: 'compensating',
       body: `{"status":"${status}",${field}}`,
       write: (base) => this.#executions.giveBack({ ...base, compensating: true }),
-      onWritten: () => tellOf(this.run, { kind: 'given-back', why: 'compensating' }),
+      onWritten: () => reportClaim(this.run, { kind: 'given-back', why: 'compensating' }),
     });
   }
 
@@ -220,7 +220,7 @@ export class ClaimExit {
         this.#giveBack({ ...base, blocked: true, newsSeen: seen }),
       );
       if (answer?.kind === 'refused') continue;
-      if (answer !== undefined) tellOf(this.run, { kind: 'blocked', why: sentence });
+      if (answer !== undefined) reportClaim(this.run, { kind: 'blocked', why: sentence });
       this.#events.left();
       return;
     }
@@ -241,7 +241,7 @@ export class ClaimExit {
         ...(why === 'resumed' && { taken: this.run.inbox.pauses }),
       }),
       write: (base) => this.#giveBack(base),
-      onWritten: () => tellOf(this.run, { kind: 'given-back', why }),
+      onWritten: () => reportClaim(this.run, { kind: 'given-back', why }),
     });
   }
 
@@ -252,7 +252,7 @@ export class ClaimExit {
       kind: 'paused',
       body: JSON.stringify({ why: 'paused', taken: inbox.pauses }),
       write: (base) => this.#giveBack({ ...base, paused: true, newsSeen: inbox.seen }),
-      onWritten: () => tellOf(this.run, { kind: 'given-back', why: 'paused' }),
+      onWritten: () => reportClaim(this.run, { kind: 'given-back', why: 'paused' }),
     });
   }
 
@@ -287,7 +287,7 @@ export class ClaimExit {
           ...compensable(run),
           ...(wake.inMs === undefined ? {} : { wakeInMs: Math.max(0, Math.ceil(wake.inMs)) }),
         }),
-      onWritten: () => tellOf(this.run, { kind: 'parked' }),
+      onWritten: () => reportClaim(this.run, { kind: 'parked' }),
     });
   }
 

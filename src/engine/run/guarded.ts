@@ -1,7 +1,7 @@
 // Guards between the engine and user code: a mistake in user code must not stop the process.
 
 import { callSafely, causeOf } from '../../lease/observer.ts';
-import { tell } from '../observer.ts';
+import { sendReport } from '../observer.ts';
 import type { Run } from './run.ts';
 
 /** Errors with which calls of `ctx` rejected. */
@@ -65,7 +65,7 @@ export function guardedSignal(
   if (Object.hasOwn(signal, 'addEventListener')) return signal;
   const threw = (error: unknown): void => {
     const what = `A listener of a signal of execution ${run.claimed.execution.id} threw`;
-    tell(run.config.observer, { kind: 'trouble', what, cause: causeOf(error) });
+    sendReport(run.config.observer, { kind: 'trouble', what, cause: causeOf(error) });
   };
   const known = new WeakMap<object, Listener>();
   const guardOf = (listener: Listener): Listener => {

@@ -247,8 +247,8 @@ export class Inbox {
     message: InboxMessage,
     own: CallBody,
   ): void {
-    const told = message.body === undefined ? {} : (JSON.parse(message.body) as object);
-    const body: CallBody = { ...told, ...own, ...this.#run.under(own.key) };
+    const content = message.body === undefined ? {} : (JSON.parse(message.body) as object);
+    const body: CallBody = { ...content, ...own, ...this.#run.under(own.key) };
     const { n } = message;
     this.#run.ledger.take(n);
     this.#recording.add(n);

@@ -2,7 +2,7 @@
 
 import { inspect } from 'node:util';
 import type { Payload } from '../../execution/names.ts';
-import { tellOf } from '../observer.ts';
+import { reportClaim } from '../observer.ts';
 import { isInside } from './call.ts';
 import { ignored } from './guarded.ts';
 import type { Entry } from './journal.ts';
@@ -27,7 +27,7 @@ export class Log {
     const run = this.#run;
     const inside = isInside(run);
     if (run.isReplaying || (!inside && run.ledger.hasLogged())) return;
-    tellOf(run, { kind: 'log', message, ...(data === undefined ? {} : { data }) });
+    reportClaim(run, { kind: 'log', message, ...(data === undefined ? {} : { data }) });
     this.#lines += 1;
     if (this.#lines > LINES_MAX) return;
     const isLast = this.#lines === LINES_MAX;

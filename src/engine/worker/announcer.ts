@@ -14,7 +14,7 @@ import type { Announced } from '../../features/releases/port.ts';
 import type { SessionId } from '../../lease/names.ts';
 import { thrownText } from '../../support/options.ts';
 import { hasStore, type WorkerConfig } from '../config.ts';
-import { tellTrouble } from '../observer.ts';
+import { reportTrouble } from '../observer.ts';
 import type { AnyPipeline } from '../pipeline.ts';
 import type { WorkerSettings } from './worker-options.ts';
 
@@ -112,7 +112,7 @@ export class Announcer {
    */
   #complain(what: string, fault: unknown): void {
     const reason = thrownText(fault);
-    if (reason !== this.#complained) tellTrouble(this.#config.observer, what, fault);
+    if (reason !== this.#complained) reportTrouble(this.#config.observer, what, fault);
     this.#complained = reason;
   }
 }

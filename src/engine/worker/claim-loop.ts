@@ -11,7 +11,7 @@ import type { Clock } from '../../support/clock.ts';
 import { AccessDenied, StoreSealed } from '../../support/fault.ts';
 import type { Timers } from '../../support/timer.ts';
 import type { WorkerConfig } from '../config.ts';
-import { tell, tellTrouble } from '../observer.ts';
+import { sendReport, reportTrouble } from '../observer.ts';
 import type { Announcer } from './announcer.ts';
 import type { DriveEvents } from './drive.ts';
 import type { Duties, OverdueSessions } from './duties.ts';
@@ -76,7 +76,7 @@ export class ClaimLoop implements DriveEvents {
         pauseMs = Math.min(roundMs, dutyInMs, this.#parts.announcer.dueInMs);
         this.#denial.over();
       } catch (fault) {
-        tellTrouble(this.#config.observer, NO_CLAIM, fault);
+        reportTrouble(this.#config.observer, NO_CLAIM, fault);
         const end = this.#denial.met(fault);
         if (end !== undefined) this.#parts.denied(end);
         pauseMs = pauseAfter(fault);
@@ -151,7 +151,7 @@ export class ClaimLoop implements DriveEvents {
       this.#isClaiming = false;
     });
     if (answer.kind === 'refused') {
-      tellTrouble(this.#config.observer, NO_CLAIM, new Error(describeExecutionRefusal(answer)));
+      reportTrouble(this.#config.observer, NO_CLAIM, new Error(describeExecutionRefusal(answer)));
       if (answer.why === 'session-not-live') await current.session.heartbeat();
       return TROUBLE_PAUSE_MS;
     }
@@ -342,7 +342,7 @@ class Denial {
     const now = this.#clock.monotonicMs();
     if (this.#sinceMs === undefined) {
       this.#sinceMs = now;
-      tell(this.#observer, { kind: 'denied', code, why });
+      sendReport(this.#observer, { kind: 'denied', code, why });
     }
     return now - this.#sinceMs > this.#ttlMs ? { kind: 'denied', code, why } : undefined;
   }

@@ -8,7 +8,7 @@ import { Fault } from '../../support/fault.ts';
 import { thrownText } from '../../support/options.ts';
 import type { WorkerConfig } from '../config.ts';
 import { ContinueAsNew } from '../failures.ts';
-import { tell, tellOf } from '../observer.ts';
+import { sendReport, reportClaim } from '../observer.ts';
 import {
   bugOf,
   bugText,
@@ -77,7 +77,7 @@ export class Drive implements RunEvents, ClaimExitEvents {
 
   start(): void {
     try {
-      this.#tellClaimed();
+      this.#reportClaimed();
       this.#begin().catch((error: unknown) => this.troubled(error));
     } catch (error) {
       this.troubled(error);
@@ -312,14 +312,14 @@ export class Drive implements RunEvents, ClaimExitEvents {
   }
 
   lost(reason: Error): void {
-    this.#tell({ kind: 'lost', why: reason.message });
+    this.#report({ kind: 'lost', why: reason.message });
     this.left();
   }
 
   /** A bug in the engine: the worker continues, and the execution is blocked for an operator. */
   troubled(error: unknown): void {
     const cause = stackOf(error);
-    tell(this.#config.observer, { kind: 'trouble', what: 'An execution could not be run', cause });
+    sendReport(this.#config.observer, { kind: 'trouble', what: 'An execution could not be run', cause });
     if (this.#exit !== undefined) this.#exit.giveUp(`The engine failed: ${cause}`);
     else this.left();
   }
@@ -338,15 +338,15 @@ export class Drive implements RunEvents, ClaimExitEvents {
     this.#events.left(this);
   }
 
-  #tellClaimed(): void {
+  #reportClaimed(): void {
     if (this.#config.observer === undefined) return;
     const { previous, execution, claimedAt } = this.#assignment.claimed;
     const since = previous === 'none' ? execution.submittedAt : claimedAt;
-    this.#tell({ kind: 'claimed', previous, waitedMs: Math.max(0, claimedAt - since) });
+    this.#report({ kind: 'claimed', previous, waitedMs: Math.max(0, claimedAt - since) });
   }
 
-  #tell(report: ClaimReport): void {
-    tellOf({ config: this.#config, ...this.#assignment }, report);
+  #report(report: ClaimReport): void {
+    reportClaim({ config: this.#config, ...this.#assignment }, report);
   }
 }
 

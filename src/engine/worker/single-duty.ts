@@ -4,7 +4,7 @@ import type { HeldLease } from '../../lease/held-lease.ts';
 import type { Session } from '../../lease/live-session.ts';
 import { jittered } from '../../support/random.ts';
 import type { EngineConfig } from '../config.ts';
-import { tellTrouble } from '../observer.ts';
+import { reportTrouble } from '../observer.ts';
 
 interface Duty {
   /** The key of the lease. Only its holder performs the duty. */
@@ -56,7 +56,7 @@ export class SingleDuty {
       if (!(await this.#isMine())) return;
       await this.#duty.look(() => !this.#isOver && this.#lease?.signal.aborted === false);
     } catch (fault) {
-      tellTrouble(this.#config.observer, this.#duty.trouble, fault);
+      reportTrouble(this.#config.observer, this.#duty.trouble, fault);
     }
   }
 

@@ -7,7 +7,7 @@ import type { SessionMetadata } from '../../lease/session.ts';
 import { isUnanswered } from '../../lease/store-call.ts';
 import type { Timers } from '../../support/timer.ts';
 import type { WorkerConfig } from '../config.ts';
-import { tellTrouble } from '../observer.ts';
+import { reportTrouble } from '../observer.ts';
 import type { WorkerSettings } from './worker-options.ts';
 
 /** Metadata of a worker's session: its kind, and the pipelines that it runs. */
@@ -87,7 +87,7 @@ export class CurrentSession {
    */
   async end(): Promise<void> {
     const ended = await this.session.close();
-    if (isUnanswered(ended)) tellTrouble(this.#config.observer, NOT_ENDED, ended.fault);
+    if (isUnanswered(ended)) reportTrouble(this.#config.observer, NOT_ENDED, ended.fault);
   }
 
   /** Acts as if the process had died: writes nothing, and cancels the session's timers. */

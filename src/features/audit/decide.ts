@@ -92,11 +92,11 @@ export function changedByRedrive(
 
 /** A repin to another release. */
 export function changedByRepin(before: ExecutionRecord, after: ExecutionRecord): Changed {
-  const told = ({ release, holds }: ExecutionRecord): AuditFacts => ({
+  const facts = ({ release, holds }: ExecutionRecord): AuditFacts => ({
     release: release ?? null,
     holds,
   });
-  return { ...ofExecution(before), before: told(before), after: told(after) };
+  return { ...ofExecution(before), before: facts(before), after: facts(after) };
 }
 
 /** The start of a job. */

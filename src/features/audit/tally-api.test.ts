@@ -9,13 +9,13 @@ import { ManualClock } from '../../testing/manual-clock.ts';
 import { REFUSED_WRITES_MAX, type RefusedWrites } from './model.ts';
 import { RefusalTally } from './tally-api.ts';
 
-interface Told {
+interface TestTally {
   readonly tally: RefusalTally;
   readonly clock: ManualClock;
   readonly batches: (readonly RefusedWrites[])[];
 }
 
-function telling(take: () => Promise<void> = async () => undefined): Told {
+function openTally(take: () => Promise<void> = async () => undefined): TestTally {
   const clock = new ManualClock();
   const batches: (readonly RefusedWrites[])[] = [];
   const noteRefusals = async (batch: readonly RefusedWrites[]): Promise<void> => {
@@ -37,7 +37,7 @@ function refuse(tally: RefusalTally, n: number, verb: RefusedWrites['verb'] = 'r
 }
 
 test('J-11: what is refused is told once, a second later, and then there is no timer', async () => {
-  const { tally, clock, batches } = telling();
+  const { tally, clock, batches } = openTally();
   assert.equal(clock.waiting, 0);
   refuse(tally, 1);
   await clock.advance(400);
@@ -65,7 +65,7 @@ test('J-11: what is refused is told once, a second later, and then there is no t
 });
 
 test('J-11, J-12: 100,000 refusals of 20,000 executions are at most 10,000 lines, told 500 a second', async () => {
-  const { tally, clock, batches } = telling();
+  const { tally, clock, batches } = openTally();
   for (let n = 0; n < 100_000; n += 1) refuse(tally, n % 20_000);
   assert.equal(tally.waiting, REFUSED_WRITES_MAX);
   await clock.advance(3_000);
@@ -81,7 +81,7 @@ test('J-11, J-12: 100,000 refusals of 20,000 executions are at most 10,000 lines
 
 test('J-11, J-14: what the store did not take is told with the next; what it may have taken is not', async () => {
   const faults = [new StoreUnavailable('away'), undefined, new OutcomeUnknown('lost')];
-  const { tally, clock, batches } = telling(async () => {
+  const { tally, clock, batches } = openTally(async () => {
     const fault = faults.shift();
     if (fault !== undefined) throw fault;
   });
@@ -100,14 +100,14 @@ test('J-11, J-14: what the store did not take is told with the next; what it may
 });
 
 test('J-11: closing tells what is left, does not wait for ever, and takes nothing more', async () => {
-  const { tally, clock, batches } = telling();
+  const { tally, clock, batches } = openTally();
   refuse(tally, 1);
   await tally.close();
   assert.equal(batches.length, 1);
   refuse(tally, 2);
   assert.equal(tally.waiting, 0);
   assert.equal(clock.waiting, 0);
-  const hung = telling(() => new Promise(() => undefined));
+  const hung = openTally(() => new Promise(() => undefined));
   refuse(hung.tally, 1);
   const closed = hung.tally.close();
   await hung.clock.advance(2_000);

@@ -30,7 +30,7 @@ export class RefusalTally {
   readonly #clock: Clock;
   /** In the order of the last occurrence, oldest first. */
   readonly #lines: Map<string, Line> = new Map();
-  #telling: Promise<void> | undefined;
+  #flushing: Promise<void> | undefined;
   #cancelTimer: (() => void) | undefined;
   #isClosed = false;
 
@@ -54,9 +54,9 @@ export class RefusalTally {
 
   /** Reports everything counted until now, as far as the store accepts it. */
   async flush(): Promise<void> {
-    await this.#telling;
+    await this.#flushing;
     for (let left = this.#lines.size; left > 0; ) {
-      await this.#tell();
+      await this.#flushOnce();
       if (this.#lines.size >= left) return;
       left = this.#lines.size;
     }
@@ -66,7 +66,7 @@ export class RefusalTally {
     this.#isClosed = true;
     this.#cancelTimer?.();
     this.#cancelTimer = undefined;
-    if (this.#lines.size === 0 && this.#telling === undefined) return;
+    if (this.#lines.size === 0 && this.#flushing === undefined) return;
     const done = new AbortController();
     const flushed = this.flush().finally(() => done.abort());
     await Promise.race([flushed, this.#timers.pause(CLOSE_MS_MAX, done.signal)]);
@@ -76,25 +76,25 @@ export class RefusalTally {
     if (this.#isClosed || this.#lines.size === 0) return;
     this.#cancelTimer ??= this.#timers.after(EVERY_MS, () => {
       this.#cancelTimer = undefined;
-      void this.#tell().then(() => this.#schedule());
+      void this.#flushOnce().then(() => this.#schedule());
     });
   }
 
   /** Never rejects, and runs once at a time. */
-  #tell(): Promise<void> {
-    this.#telling ??= this.#tellSome().finally(() => {
-      this.#telling = undefined;
+  #flushOnce(): Promise<void> {
+    this.#flushing ??= this.#flushBatch().finally(() => {
+      this.#flushing = undefined;
     });
-    return this.#telling;
+    return this.#flushing;
   }
 
-  async #tellSome(): Promise<void> {
+  async #flushBatch(): Promise<void> {
     const lines = [...this.#lines].slice(0, LINES_MAX);
     if (lines.length === 0) return;
     for (const [key] of lines) this.#lines.delete(key);
     const now = this.#clock.monotonicMs();
     try {
-      await this.#store.executions.noteRefusals(lines.map(([, line]) => toldOf(line, now)));
+      await this.#store.executions.noteRefusals(lines.map(([, line]) => refusedWritesOf(line, now)));
     } catch (fault) {
       // The store may have counted these lines. Do not report them again, because a count must
       // never be too high.
@@ -126,7 +126,7 @@ function keyOf({ execution, fence, verb }: RefusedWriteKey): string {
   return `${execution} ${fence} ${verb}`;
 }
 
-function toldOf({ firstMs, lastMs, ...line }: Line, now: number): RefusedWrites {
+function refusedWritesOf({ firstMs, lastMs, ...line }: Line, now: number): RefusedWrites {
   const ago = (ms: number): number => Math.max(0, Math.round(now - ms));
   return { ...line, firstAgoMs: ago(firstMs), lastAgoMs: ago(lastMs) };
 }

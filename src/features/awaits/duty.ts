@@ -3,7 +3,7 @@
 // covers reminders, changed timeouts, and executions that no worker wakes.
 
 import type { EngineConfig } from '../../engine/config.ts';
-import { tellTrouble } from '../../engine/observer.ts';
+import { reportTrouble } from '../../engine/observer.ts';
 
 const BATCH = 500;
 /** Awaits due within this time share one query. */
@@ -52,7 +52,7 @@ export class DueAwaits {
       else this.heard(nextInMs);
     } catch (fault) {
       this.heard(TROUBLE_PAUSE_MS);
-      tellTrouble(this.#config.observer, 'Awaits could not be looked at', fault);
+      reportTrouble(this.#config.observer, 'Awaits could not be looked at', fault);
     }
   }
 }

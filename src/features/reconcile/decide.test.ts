@@ -9,7 +9,7 @@ import {
   judgeWaiting,
   type WaitingFacts,
 } from './decide.ts';
-import { INVARIANTS, tellFinding } from './model.ts';
+import { INVARIANTS, describeFinding } from './model.ts';
 
 const ABOUT = {
   execution: '01900000-0000-7000-8000-000000000001' as ExecutionId,
@@ -31,8 +31,8 @@ function waiting(facts: Partial<WaitingFacts> = {}): WaitingFacts {
     isAsking: false,
     children: 0,
     openChildren: 0,
-    untoldUnit: undefined,
-    untoldChild: undefined,
+    undeliveredUnit: undefined,
+    undeliveredChild: undefined,
     isLeftBehind: false,
     ...facts,
   };
@@ -74,9 +74,9 @@ test('Z-12: a message that came when it parked, or the end of a child, wakes nob
 });
 
 test('Z-2, Z-13, Z-31: parents of very many are not compared; what compensates goes on without its parent', () => {
-  const untoldChild = 'child:a#1';
-  assert.deepEqual(names({ children: 1, untoldChild }), ['child-end-not-told']);
-  assert.deepEqual(names({ children: CHILDREN_MAX + 1, untoldChild }), []);
+  const undeliveredChild = 'child:a#1';
+  assert.deepEqual(names({ children: 1, undeliveredChild }), ['child-end-not-told']);
+  assert.deepEqual(names({ children: CHILDREN_MAX + 1, undeliveredChild }), []);
   assert.deepEqual(names({ isAsking: true, isLeftBehind: true }), ['child-of-the-ended']);
   assert.deepEqual(names({ isAsking: true, isLeftBehind: true, compensating: true }), []);
 });
@@ -101,24 +101,24 @@ test('Z-23: the row of what runs may be behind its history; what ended has its e
 
 test('Z-11: an end is told as its owner told it; one that is not known is not made up', () => {
   const child = { id: ABOUT.execution, call: 'child:a#1' };
-  const told = (kind: string, body?: string) =>
+  const message = (kind: string, body?: string) =>
     childMessage(child, { kind, ...(body && { body }) } as Parameters<typeof childMessage>[1])
       ?.body;
   const begin = `{"id":"${child.id}","status"`;
-  assert.equal(told('completed', '{"out":{"v":1}}'), `${begin}:"completed","out":{"v":1}}`);
-  assert.equal(told('cancelled'), `${begin}:"cancelled"}`);
-  assert.equal(told('cancelled', '{}'), `${begin}:"cancelled"}`);
-  assert.equal(told('completed', '{"continuedAs":"x"}'), undefined);
-  assert.equal(told('step-completed', '{}'), undefined);
+  assert.equal(message('completed', '{"out":{"v":1}}'), `${begin}:"completed","out":{"v":1}}`);
+  assert.equal(message('cancelled'), `${begin}:"cancelled"}`);
+  assert.equal(message('cancelled', '{}'), `${begin}:"cancelled"}`);
+  assert.equal(message('completed', '{"continuedAs":"x"}'), undefined);
+  assert.equal(message('step-completed', '{}'), undefined);
   assert.equal(childMessage(child, undefined), undefined);
 });
 
 test('Z-1: every invariant has a sentence and an advice, and says what was done', () => {
   for (const { name, sentence, repair } of INVARIANTS) {
     assert.match(sentence, /^[A-Z].*\.$/, name);
-    const told = tellFinding({ invariant: name, repaired: repair !== undefined, about: 'x' });
-    assert.match(told.sentence, / \(x\)\.$/, name);
-    assert.match(told.advice, /^[A-Z].*\.$/, name);
-    if (repair !== undefined) assert.equal(told.advice, repair);
+    const described = describeFinding({ invariant: name, repaired: repair !== undefined, about: 'x' });
+    assert.match(described.sentence, / \(x\)\.$/, name);
+    assert.match(described.advice, /^[A-Z].*\.$/, name);
+    if (repair !== undefined) assert.equal(described.advice, repair);
   }
 });

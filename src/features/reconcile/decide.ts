@@ -69,25 +69,25 @@ export interface WaitingFacts extends About {
   readonly children: number;
   readonly openChildren: number;
   /** The call of a unit that settled without a message. */
-  readonly untoldUnit: string | undefined;
+  readonly undeliveredUnit: string | undefined;
   /** The call of children that all ended without a message. */
-  readonly untoldChild: string | undefined;
+  readonly undeliveredChild: string | undefined;
   /** Its parent has ended, its inbox has no cancel, and no errand will send one. */
   readonly isLeftBehind: boolean;
 }
 
 /** Judges a waiting execution (Z-11, Z-12, Z-13, Z-21). */
 export function judgeWaiting(facts: WaitingFacts): readonly BrokenInvariant[] {
-  const { execution, project, pipeline, untoldUnit } = facts;
-  const untoldChild = facts.children > CHILDREN_MAX ? undefined : facts.untoldChild;
+  const { execution, project, pipeline, undeliveredUnit } = facts;
+  const undeliveredChild = facts.children > CHILDREN_MAX ? undefined : facts.undeliveredChild;
   const broken = (invariant: InvariantName, about?: string): BrokenInvariant => ({
     ...{ invariant, project, execution, pipeline },
     ...(about === undefined ? {} : { about }),
     ...(facts.parkedAt === undefined ? {} : { since: facts.parkedAt }),
   });
   const found = [
-    ...(untoldUnit === undefined ? [] : [broken('settlement-not-told', untoldUnit)]),
-    ...(untoldChild === undefined ? [] : [broken('child-end-not-told', untoldChild)]),
+    ...(undeliveredUnit === undefined ? [] : [broken('settlement-not-told', undeliveredUnit)]),
+    ...(undeliveredChild === undefined ? [] : [broken('child-end-not-told', undeliveredChild)]),
     ...(isUnheard(facts) ? [broken('news-not-heard')] : []),
     ...(facts.isLeftBehind && !facts.compensating ? [broken('child-of-the-ended')] : []),
   ];

@@ -2,12 +2,12 @@
 // of the lease. It works beside the claims, so however much there is to check, no claim waits.
 
 import type { EngineConfig } from '../../engine/config.ts';
-import { tell } from '../../engine/observer.ts';
+import { sendReport } from '../../engine/observer.ts';
 import { SingleDuty } from '../../engine/worker/single-duty.ts';
 import type { Session } from '../../lease/live-session.ts';
 import { toInstant } from '../../support/clock.ts';
 import { type Plan, timesOf } from '../schedules/plan-api.ts';
-import { type Finding, PARTS, type ReconcilePart, type Told, tellFinding } from './model.ts';
+import { type Finding, PARTS, type ReconcilePart, type StaleFinding, describeFinding } from './model.ts';
 
 /** Only the holder of this lease checks. */
 const RECONCILE_KEY = 'holdfast/reconcile';
@@ -42,8 +42,8 @@ export class Reconciler {
       const after = this.#marks.get(part);
       const page = { part, limit: PAGE, ...(after === undefined ? {} : { after }) };
       const { found, next } = await this.#config.store.executions.reconcile(page);
-      for (const finding of await told(this.#config, found)) {
-        tell(this.#config.observer, { kind: 'stale', ...finding });
+      for (const finding of await describeOpen(this.#config, found)) {
+        sendReport(this.#config.observer, { kind: 'stale', ...finding });
       }
       if (next === undefined) this.#marks.delete(part);
       else this.#marks.set(part, next);
@@ -62,13 +62,13 @@ interface Looking {
 export async function reconcileAll(
   config: EngineConfig,
   { dryRun, limit }: Looking,
-): Promise<readonly Told[]> {
-  const all: Told[] = [];
+): Promise<readonly StaleFinding[]> {
+  const all: StaleFinding[] = [];
   for (const part of PARTS) {
     for (let after: string | undefined; ; ) {
       const page = { part, limit: PAGE, dryRun, ...(after === undefined ? {} : { after }) };
       const { found, next } = await config.store.executions.reconcile(page);
-      all.push(...(await told(config, found)));
+      all.push(...(await describeOpen(config, found)));
       after = next;
       if (after === undefined || all.length >= limit) break;
     }
@@ -77,10 +77,10 @@ export async function reconcileAll(
   return all.slice(0, limit);
 }
 
-async function told(config: EngineConfig, found: readonly Finding[]): Promise<readonly Told[]> {
-  const real: Told[] = [];
+async function describeOpen(config: EngineConfig, found: readonly Finding[]): Promise<readonly StaleFinding[]> {
+  const real: StaleFinding[] = [];
   for (const finding of found) {
-    if (!(await isOver(config, finding))) real.push(tellFinding(finding));
+    if (!(await isOver(config, finding))) real.push(describeFinding(finding));
   }
   return real;
 }

@@ -152,14 +152,14 @@ export interface Finding extends BrokenInvariant {
   readonly repaired: boolean;
 }
 
-/** A finding in words. */
-export interface Told extends Finding {
+/** A finding with its sentence and advice. */
+export interface StaleFinding extends Finding {
   readonly sentence: string;
   /** What was done, when it was repaired; else what somebody can do. */
   readonly advice: string;
 }
 
-export function tellFinding(finding: Finding): Told {
+export function describeFinding(finding: Finding): StaleFinding {
   const { sentence, advice, repair } = BY_NAME[finding.invariant];
   const { about, since } = finding;
   const what = about === undefined ? '' : ` (${about})`;

@@ -175,8 +175,8 @@ function refuseFlags(name: string, act: Act, typed: Typed): void {
     const isTyped = typed.isSet(flag) || typed.text(flag) !== undefined;
     if (!isTyped || act.flags.includes(flag)) continue;
     const owners = Object.keys(ACTS).filter((each) => ACTS[each]?.flags.includes(flag));
-    const told = owners.map((each) => `"${each}"`).join(', ');
-    throw new UsageProblem(`--${flag} belongs to ${told}, not to "${name}": ${usageOf(name, act)}`);
+    const names = owners.map((each) => `"${each}"`).join(', ');
+    throw new UsageProblem(`--${flag} belongs to ${names}, not to "${name}": ${usageOf(name, act)}`);
   }
 }
 
@@ -213,7 +213,7 @@ function shortened(digest: string): string {
 
 async function rollout(client: HoldfastClient, typed: Typed, { first }: Named): Promise<ExitCode> {
   const found = await client.releases.rollout(first);
-  if (found.version > 0 || typed.isSet('json')) return told(typed, found);
+  if (found.version > 0 || typed.isSet('json')) return printResult(typed, found);
   const hint = await projectHint(typed);
   printProblem(
     `Pipeline "${first}" has no rollout: its new executions are pinned to nothing, and any worker that has it takes them. The first act makes one: holdfast releases activate ${first} <release>.${hint === undefined ? '' : ` ${hint}`}`,
@@ -221,7 +221,7 @@ async function rollout(client: HoldfastClient, typed: Typed, { first }: Named): 
   return 0;
 }
 
-function told(typed: Typed, answer: object): ExitCode {
+function printResult(typed: Typed, answer: object): ExitCode {
   if (typed.isSet('json')) printLine(answer);
   else printTable(Object.entries(answer).map(([name, value]) => [name, textOf(value)]));
   return 0;
@@ -248,7 +248,7 @@ async function register(
   }) as [string, string];
   const body = { name, artifact, digest, contract: { ...contract } };
   const { existing } = await client.releases.register(pipeline, body);
-  return told(typed, { pipeline, name, contract: contractVersion(contract), existing });
+  return printResult(typed, { pipeline, name, contract: contractVersion(contract), existing });
 }
 
 /** Exits with 1 if the change breaks a party that keeps to the other contract. */
@@ -309,7 +309,7 @@ async function changes(client: HoldfastClient, typed: Typed, named: Named): Prom
     ...(typed.isSet('force') ? { force: true } : {}),
     ...reasonOf(typed),
   });
-  return told(typed, { kind: answer.kind, ...answer.rollout });
+  return printResult(typed, { kind: answer.kind, ...answer.rollout });
 }
 
 function percentOf(typed: Typed, { first, release }: Named): number {
@@ -336,7 +336,7 @@ async function repin(
   const from = typed.text('from');
   const force = typed.isSet('force') ? { force: true } : {};
   const body = { to, ...(from === undefined ? {} : { from }), ...force, ...reasonOf(typed) };
-  return told(typed, await client.releases.repin(id, body));
+  return printResult(typed, await client.releases.repin(id, body));
 }
 
 function reasonOf(typed: Typed): { readonly reason?: string } {

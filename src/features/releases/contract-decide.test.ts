@@ -24,7 +24,7 @@ const order: Contract = {
   checkpoint: { every: 'step' },
 };
 
-const ROWS: readonly (readonly [of: string, after: Partial<Contract>, told: readonly string[]])[] =
+const ROWS: readonly (readonly [of: string, after: Partial<Contract>, expected: readonly string[]])[] =
   [
     ['nothing', {}, []],
     ['input narrower', { input: short }, ['input breaks']],
@@ -58,14 +58,14 @@ const ROWS: readonly (readonly [of: string, after: Partial<Contract>, told: read
     ['another pipeline', { pipeline: 'bill' }, ['pipeline breaks']],
   ];
 
-for (const [of, after, told] of ROWS) {
+for (const [of, after, expected] of ROWS) {
   test(`RE-2: ${of}`, () => {
     const changes = diffContracts(order, { ...order, ...after });
     const found = changes.map(({ part, breaking }) => `${part} ${breaking ? 'breaks' : 'ok'}`);
-    assert.deepEqual(found, told);
+    assert.deepEqual(found, expected);
     assert.equal(
       isBreaking(changes),
-      told.some((each) => each.endsWith('breaks')),
+      expected.some((each) => each.endsWith('breaks')),
     );
   });
 }

@@ -102,11 +102,11 @@ for (const [rollout, asked, expected] of ROWS) {
     if (decision.kind === 'no-change') return assert.equal(decision.kind, expected);
     const { version, ...rest } = decision.rollout;
     assert.equal(version, rollout.version + 1);
-    const told = ['active', 'previous', 'canary', 'percent'].flatMap((part) => {
+    const parts = ['active', 'previous', 'canary', 'percent'].flatMap((part) => {
       const value = (rest as Record<string, unknown>)[part];
       return value === undefined ? [] : `${part}=${value}`;
     });
-    assert.equal(told.join(' '), expected);
+    assert.equal(parts.join(' '), expected);
   });
 }
 

@@ -147,21 +147,21 @@ function refuseRelease(
 }
 
 /** A bounded list, for people. */
-const TOLD_MAX = 100;
-const TOLD_CHARS_MAX = 1_024;
+const LISTED_MAX = 100;
+const LISTED_CHARS_MAX = 1_024;
 
 /** The breaking contract changes, and the failures of the last preflight (RE-7). */
 function breaksOf({ release, before: kept }: RolloutView): readonly string[] {
   if (release === undefined) return [];
   const changes = kept === undefined ? [] : diffContracts(kept.contract, release.contract);
   const breaking = changes.filter((each) => each.breaking);
-  const told = breaking
-    .slice(0, TOLD_MAX)
-    .map(({ part, path, what }) => `${`${part}${path}: ${what}`.slice(0, TOLD_CHARS_MAX)}.`);
-  const left = breaking.length - told.length;
+  const listed = breaking
+    .slice(0, LISTED_MAX)
+    .map(({ part, path, what }) => `${`${part}${path}: ${what}`.slice(0, LISTED_CHARS_MAX)}.`);
+  const left = breaking.length - listed.length;
   const more = left > 0 ? [`There are ${left} more.`] : [];
   return [
-    ...told,
+    ...listed,
     ...more,
     ...(release.preflight === undefined ? [] : replaysOf(release.preflight)),
   ];

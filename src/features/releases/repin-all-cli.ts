@@ -12,7 +12,7 @@ export const ONLY_ALL: readonly string[] = ['unpinned', 'dry-run', 'per-second']
 
 const LOOK_MS = 500;
 /** Polls without progress before printing what the job waits for. */
-const QUIET_LOOKS = 6;
+const POLLS_WITHOUT_PROGRESS = 6;
 const GONE_WELL: ReadonlySet<string> = new Set(['repinned', 'no-change', 'would-repin']);
 const LISTED_MAX = 20;
 const PAGE = 1_000;
@@ -28,7 +28,7 @@ export async function repinAll(
   if (!isJson) printProblem(`Job ${id}. It goes on when you stop looking.`);
   const job = await ended(client, id, isJson);
   if (isJson) printLine(job);
-  else await tell(client, job);
+  else await printOutcomes(client, job);
   const hasGoneWell = Object.keys(job.outcomes).every((each) => GONE_WELL.has(each));
   return job.status === 'completed' && hasGoneWell ? 0 : 1;
 }
@@ -53,8 +53,8 @@ function bodyOf(typed: Typed, to: string): BulkRepinBody {
   };
 }
 
-async function ended(client: HoldfastClient, id: string, isQuiet: boolean): Promise<JobMessage> {
-  const isTerminal = process.stderr.isTTY === true && !isQuiet;
+async function ended(client: HoldfastClient, id: string, isJson: boolean): Promise<JobMessage> {
+  const isTerminal = process.stderr.isTTY === true && !isJson;
   let seen = 0;
   for (let looks = 0; ; looks += 1) {
     const job = await client.jobs.read(id);
@@ -62,7 +62,7 @@ async function ended(client: HoldfastClient, id: string, isQuiet: boolean): Prom
     seen = job.seen;
     if (isTerminal) process.stderr.write(`\r${plain(progressOf(job))}${job.endedAt ? '\n' : ''}`);
     if (job.endedAt !== undefined) return job;
-    if (looks === QUIET_LOOKS && !isQuiet) await sayWhy(client, id);
+    if (looks === POLLS_WITHOUT_PROGRESS && !isJson) await printWhy(client, id);
     await systemTimers.pause(LOOK_MS);
   }
 }
@@ -72,12 +72,12 @@ function progressOf({ seen, outcomes }: JobMessage): string {
   return plain([`${seen} seen`, ...counts].join(', '));
 }
 
-async function sayWhy(client: HoldfastClient, id: string): Promise<void> {
+async function printWhy(client: HoldfastClient, id: string): Promise<void> {
   const { sentence, advice } = await client.executions.explain(id);
   printProblem(plain([sentence, advice ?? ''].join(' ').trim()));
 }
 
-async function tell(client: HoldfastClient, job: JobMessage): Promise<void> {
+async function printOutcomes(client: HoldfastClient, job: JobMessage): Promise<void> {
   const { id, status, seen, outcomes } = job;
   if (status !== 'completed') print(`The job is ${status}; what it has done stays done.`);
   if (seen === 0) print('Nothing open is pinned there.');

@@ -169,8 +169,8 @@ function releaseRefused(refusal: ReleaseRefusal | RepinRefusal | NoSuchRelease):
   const isUnknown = refusal.why === 'release-unknown' || refusal.why === 'execution-unknown';
   const detail = describeReleaseRefusal(refusal);
   const reply = new ProblemReply(isUnknown ? 404 : 409, refusal.why, detail);
-  const { ...told } = refusal;
-  reply.refusal = told;
+  const { ...copy } = refusal;
+  reply.refusal = copy;
   return reply;
 }
 
@@ -226,16 +226,16 @@ export async function refusedAmong(
   store: CoordinatorStore,
   sessions: readonly { readonly id: SessionId; readonly project: ProjectName | undefined }[],
 ): Promise<ReadonlyMap<SessionId, RefusedWorkerMessage>> {
-  const told = new Map<SessionId, RefusedWorkerMessage>();
+  const messages = new Map<SessionId, RefusedWorkerMessage>();
   for (const { id, project } of sessions) {
     if (project === undefined) continue;
     const refused = known.get(store)?.get(project)?.get(id);
     if (refused === undefined) continue;
     const { pipeline, name } = refused.refusal;
     const registered = await store.executions.release({ project, pipeline, name });
-    told.set(id, messageOf(refused, registered));
+    messages.set(id, messageOf(refused, registered));
   }
-  return told;
+  return messages;
 }
 
 function messageOf(refused: Refused, registered: Release | undefined): RefusedWorkerMessage {

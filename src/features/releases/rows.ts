@@ -204,16 +204,16 @@ export function toWorker(
 
 /** Omits a release that the worker does not run. */
 export function fromAnnouncement(
-  told: Announcement,
+  announcement: Announcement,
   isRelease: boolean,
 ): Omit<WorkerRow, 'announced_at' | 'proved_at'> {
   return {
-    session_id: told.session,
-    every_ms: told.everyMs,
-    room: told.room,
-    state: told.state,
-    project: told.project ?? null,
-    release: isRelease ? (told.release?.name ?? null) : null,
-    pipelines: JSON.stringify(told.pipelines),
+    session_id: announcement.session,
+    every_ms: announcement.everyMs,
+    room: announcement.room,
+    state: announcement.state,
+    project: announcement.project ?? null,
+    release: isRelease ? (announcement.release?.name ?? null) : null,
+    pipelines: JSON.stringify(announcement.pipelines),
   };
 }

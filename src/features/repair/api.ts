@@ -22,7 +22,7 @@ import { cursorPage } from '../../support/page-size.ts';
 import { ACTING, checkedActing, stampOf } from '../audit/api.ts';
 import type { AuditStamp } from '../audit/model.ts';
 import { reconcileAll } from '../reconcile/duty.ts';
-import type { Told } from '../reconcile/model.ts';
+import type { StaleFinding } from '../reconcile/model.ts';
 import { type AnyJobInput, type BulkRepinOptions, repinTarget } from '../releases/repin-api.ts';
 import type { RedriveMode } from './decide.ts';
 import {
@@ -137,7 +137,7 @@ export class Repair {
    * Looks at all that is stored for what cannot be, now; workers do so all the time. Repairs what is provable,
    * unless `dryRun`; what is left is for people, each with what is wrong and what can be done.
    */
-  async reconcile(options: ReconcileOptions = {}): Promise<readonly Told[]> {
+  async reconcile(options: ReconcileOptions = {}): Promise<readonly StaleFinding[]> {
     const names = ['dryRun', 'limit'] as const;
     const { dryRun = false, limit = PAGE_MAX } = readOptions('reconcile', options, names);
     optionalBooleans('reconcile', { dryRun });

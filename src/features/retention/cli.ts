@@ -92,11 +92,11 @@ async function list(
     last = page.cursor;
   }
   if (last !== undefined) printProblem(`There is more: --cursor ${last}, or --all`);
-  else if (shown === 0 && !typed.isSet('json')) await tellNone(typed, search);
+  else if (shown === 0 && !typed.isSet('json')) await printNone(typed, search);
   return 0;
 }
 
-async function tellNone(typed: Typed, search: { readonly text?: string }): Promise<void> {
+async function printNone(typed: Typed, search: { readonly text?: string }): Promise<void> {
   const isFiltered = Object.keys(search).length > 0 || FILTERS.some((name) => typed.text(name));
   const hint = await projectHint(typed);
   const none = isFiltered

@@ -6,7 +6,7 @@
 import { ArchiveUnavailable } from '../../archive/port.ts';
 import type { EngineConfig } from '../../engine/config.ts';
 import { earliestId } from '../../engine/ids.ts';
-import { tell, tellTrouble } from '../../engine/observer.ts';
+import { sendReport, reportTrouble } from '../../engine/observer.ts';
 import { SingleDuty } from '../../engine/worker/single-duty.ts';
 import type { ExecutionId, ProjectName } from '../../execution/names.ts';
 import type { Session } from '../../lease/live-session.ts';
@@ -55,7 +55,7 @@ export class Retention {
       const page = await letGoPage(this.#config, { policy, goesOn, ...(after && { after }) });
       this.#mark = page.next;
       const { archived, removed, failed } = page;
-      if (removed > 0) tell(this.#config.observer, { kind: 'removed', archived, removed, failed });
+      if (removed > 0) sendReport(this.#config.observer, { kind: 'removed', archived, removed, failed });
       if (page.next === undefined) return;
     }
   }
@@ -167,7 +167,7 @@ async function archivedFirst(
     return (await writeExecution(config, { archive, decodes }, id)) ?? 'gone';
   } catch (fault) {
     if (fault instanceof ArchiveUnavailable || isOutage(fault)) throw fault;
-    tellTrouble(config.observer, `Execution ${id} could not be archived, and stays`, fault);
+    reportTrouble(config.observer, `Execution ${id} could not be archived, and stays`, fault);
     return 'failed';
   }
 }

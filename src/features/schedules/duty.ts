@@ -4,7 +4,7 @@
 
 import type { EngineConfig } from '../../engine/config.ts';
 import { TemplateRefused } from '../../engine/failures.ts';
-import { tellTrouble } from '../../engine/observer.ts';
+import { reportTrouble } from '../../engine/observer.ts';
 import { isOutage } from '../../lease/store-call.ts';
 import { type Instant, laterBy } from '../../support/clock.ts';
 import { InvalidInput } from '../../support/fault.ts';
@@ -85,7 +85,7 @@ export class Scheduler {
         this.#trouble(what, fault);
         return;
       }
-      tellTrouble(this.#config.observer, `${what}; this time is left out`, fault);
+      reportTrouble(this.#config.observer, `${what}; this time is left out`, fault);
       await this.#leaveOut(schedule, now);
     }
   }
@@ -139,7 +139,7 @@ export class Scheduler {
   /** The schedule stays due; this process or another tries again. */
   #trouble(what: string, fault: unknown): void {
     this.#dueAtMs = Math.min(this.#dueAtMs, this.#afterTrouble());
-    tellTrouble(this.#config.observer, what, fault);
+    reportTrouble(this.#config.observer, what, fault);
   }
 }
 

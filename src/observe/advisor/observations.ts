@@ -161,8 +161,8 @@ export class ObservationCollector {
       const end = this.#endedSessions.get(session.id);
       const expired = end?.exit === 'expired';
       const heardAfter = end !== undefined && session.lastAt > end.at;
-      const toldSo = session.lost && end === undefined;
-      if (toldSo || (expired && (session.lost || heardAfter))) falselyLost += 1;
+      const wasReportedLost = session.lost && end === undefined;
+      if (wasReportedLost || (expired && (session.lost || heardAfter))) falselyLost += 1;
       else if (expired) crashed += 1;
       else continue;
       if (end !== undefined && session.savedAt !== undefined) rework.add(end.at - session.savedAt);

@@ -29,7 +29,7 @@ export class LogFile {
   readonly #wallMs: () => number;
   #waiting: string[] = [];
   #dropped = 0;
-  #droppedUntold = 0;
+  #droppedUnreported = 0;
   #bytes: number | undefined;
   #parts = 0;
   #writing: Promise<void> | undefined;
@@ -60,7 +60,7 @@ export class LogFile {
   append(entry: LogEntry): void {
     if (this.#failure !== undefined || this.#waiting.length >= WAITING_MAX) {
       this.#dropped += 1;
-      this.#droppedUntold += 1;
+      this.#droppedUnreported += 1;
       return;
     }
     this.#push(entry);
@@ -106,9 +106,9 @@ export class LogFile {
   async #writeBatch(): Promise<void> {
     const lines = this.#waiting;
     this.#waiting = [];
-    if (this.#droppedUntold > 0) {
-      const gap: LogEntry = { kind: 'dropped', at: this.#wallMs(), count: this.#droppedUntold };
-      this.#droppedUntold = 0;
+    if (this.#droppedUnreported > 0) {
+      const gap: LogEntry = { kind: 'dropped', at: this.#wallMs(), count: this.#droppedUnreported };
+      this.#droppedUnreported = 0;
       lines.push(`${JSON.stringify(gap)}\n`);
     }
     const batch = lines.join('');

@@ -12,7 +12,7 @@ export type EventOf<Kind extends LeaseEvent['kind']> = Located<Extract<LeaseEven
 export type LoggedOperation = Located<OperationReport & { readonly at: number }>;
 
 /** A grant as its holder received it. */
-export type ToldGrant = LoggedOperation & {
+export type ReportedGrant = LoggedOperation & {
   readonly key: LeaseKey;
   readonly fence: Fence;
   readonly granted: GrantReport;
@@ -33,9 +33,9 @@ export interface Facts {
   /** The terms of each key in the order of their grants. */
   readonly terms: ReadonlyMap<string, readonly RecordedTerm[]>;
   readonly termOf: ReadonlyMap<Fence, RecordedTerm>;
-  readonly told: readonly ToldGrant[];
+  readonly reported: readonly ReportedGrant[];
   /** The first reported grant of each fence. */
-  readonly toldOf: ReadonlyMap<Fence, ToldGrant>;
+  readonly reportedOf: ReadonlyMap<Fence, ReportedGrant>;
   readonly conflicts: readonly Violation[];
   /** The log starts after the store's first event, so earlier events are unknown. */
   readonly startsLate: boolean;
@@ -102,9 +102,9 @@ export class FactCollector {
       if (term.granted.seq < known) termOf.set(term.granted.fence, term);
     }
     const operations = inWritingOrder(this.#operations);
-    const told = operations.filter(isToldGrant);
-    const toldOf = new Map<Fence, ToldGrant>();
-    for (const grant of told) if (!toldOf.has(grant.fence)) toldOf.set(grant.fence, grant);
+    const reported = operations.filter(isReportedGrant);
+    const reportedOf = new Map<Fence, ReportedGrant>();
+    for (const grant of reported) if (!reportedOf.has(grant.fence)) reportedOf.set(grant.fence, grant);
     const startsLate = (events[0]?.seq ?? 1) > 1;
     const isWhole = !startsLate && missedUntil.length === 0 && this.#dropped === 0;
     return {
@@ -112,8 +112,8 @@ export class FactCollector {
       operations,
       terms,
       termOf,
-      told,
-      toldOf,
+      reported,
+      reportedOf,
       conflicts: this.#conflicts,
       startsLate,
       missedUntil,
@@ -123,7 +123,7 @@ export class FactCollector {
   }
 }
 
-function isToldGrant(operation: LoggedOperation): operation is ToldGrant {
+function isReportedGrant(operation: LoggedOperation): operation is ReportedGrant {
   const { granted, fence, key } = operation;
   return granted !== undefined && fence !== undefined && key !== undefined;
 }

@@ -90,7 +90,7 @@ function isDeclared(exit: Exit): boolean {
  */
 function foreignWrite(write: Write, facts: Facts, skewMs: number): readonly Violation[] {
   const { fence, key, session, place } = write;
-  const granted = facts.termOf.get(fence)?.granted ?? facts.toldOf.get(fence);
+  const granted = facts.termOf.get(fence)?.granted ?? facts.reportedOf.get(fence);
   const isOurs = granted?.key === key && granted.session === session;
   if (isOurs || (granted === undefined && write.at + skewMs >= facts.completeUntil)) return [];
   const whose =

@@ -6,7 +6,7 @@
 import { type Fence, formatFence } from '../../lease/fence.ts';
 import type { SavedCheckpoint } from '../../lease/observer.ts';
 import type { Place } from '../lease-log/entry.ts';
-import type { Facts, LoggedOperation, ToldGrant, Violation } from './facts.ts';
+import type { Facts, LoggedOperation, ReportedGrant, Violation } from './facts.ts';
 
 type Save = LoggedOperation & { readonly saved: SavedCheckpoint; readonly fence: Fence };
 
@@ -14,9 +14,9 @@ export function checkLineage(facts: Facts): readonly Violation[] {
   const saves = facts.operations.filter(isSave).filter((save) => save.outcome === 'ok');
   const byTerm = Map.groupBy(saves, (save) => save.fence);
   return [
-    ...[...byTerm].flatMap(([fence, ofTerm]) => risesWithinTerm(ofTerm, facts.toldOf.get(fence))),
+    ...[...byTerm].flatMap(([fence, ofTerm]) => risesWithinTerm(ofTerm, facts.reportedOf.get(fence))),
     ...keyHistories(facts, byTerm).flatMap((history) => handedOver(history, facts)),
-    ...facts.told.flatMap((told) => predecessorTold(told, facts)),
+    ...facts.reported.flatMap((reported) => predecessorProblems(reported, facts)),
   ];
 }
 
@@ -26,7 +26,7 @@ function isSave(operation: LoggedOperation): operation is Save {
 
 function risesWithinTerm(
   saves: readonly Save[],
-  grant: ToldGrant | undefined,
+  grant: ReportedGrant | undefined,
 ): readonly Violation[] {
   const violations: Violation[] = [];
   const restored = grant?.granted.restored;
@@ -99,7 +99,7 @@ function handedOver(
 }
 
 /** The store deletes a retired key after the retention, with its checkpoint (L-6). */
-function mayBeForgotten(grant: ToldGrant, last: Kept | undefined, facts: Facts): boolean {
+function mayBeForgotten(grant: ReportedGrant, last: Kept | undefined, facts: Facts): boolean {
   if (grant.granted.predecessor.exit !== 'none') return false;
   const before = facts.termOf.get(grant.fence)?.predecessor;
   const ended = before && facts.termOf.get(before.fence)?.ended;
@@ -114,22 +114,22 @@ function mayBeForgotten(grant: ToldGrant, last: Kept | undefined, facts: Facts):
   );
 }
 
-function predecessorTold(grant: ToldGrant, facts: Facts): readonly Violation[] {
+function predecessorProblems(grant: ReportedGrant, facts: Facts): readonly Violation[] {
   const { granted, fence, key } = grant;
   const term = facts.termOf.get(fence);
   const isUnknown = facts.startsLate || facts.missedUntil.length > 0;
   if (term === undefined || (term.predecessor === undefined && isUnknown)) return [];
   const before = term.predecessor && facts.termOf.get(term.predecessor.fence);
-  const told = granted.predecessor;
+  const predecessor = granted.predecessor;
   const recorded = { fence: before?.granted.fence, exit: before?.ended?.exit ?? 'none' };
-  if (told.fence === recorded.fence && told.exit === recorded.exit) return [];
-  if (told.exit === 'none' && recorded.exit === 'retired') return [];
+  if (predecessor.fence === recorded.fence && predecessor.exit === recorded.exit) return [];
+  if (predecessor.exit === 'none' && recorded.exit === 'retired') return [];
   const show = (each: { readonly fence?: Fence | undefined; readonly exit: string }): string =>
     each.fence === undefined ? 'nobody' : `fence ${formatFence(each.fence)} (${each.exit})`;
   return [
     {
       rule: 'predecessor-chain',
-      what: `the holder of fence ${formatFence(fence)} was told that ${show(told)} came before it; the store recorded ${show(recorded)}`,
+      what: `the holder of fence ${formatFence(fence)} was told that ${show(predecessor)} came before it; the store recorded ${show(recorded)}`,
       place: grant.place,
       ...(before === undefined ? {} : { against: before.granted.place }),
       key,
@@ -149,7 +149,7 @@ interface Kept {
 }
 
 interface KeyHistory {
-  readonly grant: ToldGrant;
+  readonly grant: ReportedGrant;
   readonly last: Kept | undefined;
   /** Absent if there was none, or if it is unknown. */
   readonly before: Kept | undefined;
@@ -165,7 +165,7 @@ function keyHistories(
   const note = (key: string, fence: Fence): void => {
     fencesOf.set(key, (fencesOf.get(key) ?? new Set()).add(fence));
   };
-  for (const { key, fence } of facts.toldOf.values()) note(key, fence);
+  for (const { key, fence } of facts.reportedOf.values()) note(key, fence);
   for (const saves of savesOf.values())
     for (const { key, fence } of saves) if (key !== undefined) note(key, fence);
   return [...fencesOf.values()].flatMap((fences) => {
@@ -184,11 +184,11 @@ function historyOf(
   let before: Kept | undefined;
   let previous: Fence | undefined;
   for (const fence of fences) {
-    const grant = facts.toldOf.get(fence);
+    const grant = facts.reportedOf.get(fence);
     if (grant !== undefined) {
       const { predecessor, restored, wentBack } = grant.granted;
       const isNext = previous === undefined || predecessor.fence === previous;
-      const isSure = isNext && (previous === undefined || facts.toldOf.has(previous));
+      const isSure = isNext && (previous === undefined || facts.reportedOf.has(previous));
       const isWhole = facts.dropped === 0;
       histories.push({ grant, last, before, isSure: isSure && isWhole });
       const isLast = last !== undefined && isSame(last, restored);

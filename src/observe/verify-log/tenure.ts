@@ -2,7 +2,7 @@
 // Terms that were open before a gap may have ended in it, so they are dropped.
 
 import { type Fence, formatFence } from '../../lease/fence.ts';
-import { type EventOf, type Facts, missesBefore, type ToldGrant, type Violation } from './facts.ts';
+import { type EventOf, type Facts, missesBefore, type ReportedGrant, type Violation } from './facts.ts';
 
 export function checkTenure(facts: Facts): readonly Violation[] {
   const violations: Violation[] = [];
@@ -116,7 +116,7 @@ function grantedAfter(event: EventOf<'acquired'>, end: EventOf<'session-ended'>)
 /** Two grants further apart than this cannot have been concurrent. */
 const APART_MS = 60_000;
 
-type Granted = EventOf<'acquired'> | ToldGrant;
+type Granted = EventOf<'acquired'> | ReportedGrant;
 
 export function checkFenceOrder(facts: Facts, skewMs: number): readonly Violation[] {
   const violations: Violation[] = [];
@@ -133,35 +133,35 @@ export function checkFenceOrder(facts: Facts, skewMs: number): readonly Violatio
     if (twin === undefined) issued.set(event.fence, event);
     newest.set(event.key, event);
   }
-  for (const told of facts.told) {
-    violations.push(...toldProblems(told, { facts, issued, skewMs }));
-    if (!issued.has(told.fence)) issued.set(told.fence, told);
+  for (const reported of facts.reported) {
+    violations.push(...grantProblems(reported, { facts, issued, skewMs }));
+    if (!issued.has(reported.fence)) issued.set(reported.fence, reported);
   }
   return [...violations, ...overall([...issued.values()], violations, skewMs)];
 }
 
-function toldProblems(
-  told: ToldGrant,
+function grantProblems(
+  reported: ReportedGrant,
   seen: {
     readonly facts: Facts;
     readonly issued: ReadonlyMap<Fence, Granted>;
     readonly skewMs: number;
   },
 ): readonly Violation[] {
-  const { key, fence, place } = told;
+  const { key, fence, place } = reported;
   const known = seen.issued.get(fence);
   // A holder may report the same grant twice, because it repeats an attempt until it gets an answer
   // (A-3).
-  if (known !== undefined && (known.key !== key || known.session !== told.session)) {
-    return [reissued(told, known)];
+  if (known !== undefined && (known.key !== key || known.session !== reported.session)) {
+    return [reissued(reported, known)];
   }
-  const before = told.granted.predecessor.fence;
+  const before = reported.granted.predecessor.fence;
   if (before !== undefined && before >= fence) {
     const what = `"${key}" was granted with fence ${formatFence(fence)} after ${formatFence(before)}, as its holder was told`;
     return [{ rule: 'fence-order', what, place, key, fence }];
   }
-  if (known !== undefined || told.at + seen.skewMs >= seen.facts.completeUntil) return [];
-  const what = `the session ${told.session} was granted "${key}" with fence ${formatFence(fence)}, which the store has not recorded`;
+  if (known !== undefined || reported.at + seen.skewMs >= seen.facts.completeUntil) return [];
+  const what = `the session ${reported.session} was granted "${key}" with fence ${formatFence(fence)}, which the store has not recorded`;
   return [{ rule: 'grant-not-recorded', what, place, key, fence }];
 }
 

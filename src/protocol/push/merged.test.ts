@@ -9,21 +9,21 @@ function write(verb: string, seq: number, more: object = {}): WriteMessage {
 }
 
 test('M-15: records go with the finish that follows them; what may be refused for news stays apart', () => {
-  const told = (...writes: readonly WriteMessage[]): unknown =>
+  const mergedWrites = (...writes: readonly WriteMessage[]): unknown =>
     merged(writes).map(({ verb, seq, events }) => [verb, seq, events.length]);
-  assert.deepEqual(told(write('record', 3), write('record', 4), write('finish', 5)), [
+  assert.deepEqual(mergedWrites(write('record', 3), write('record', 4), write('finish', 5)), [
     ['finish', 3, 3],
   ]);
-  assert.deepEqual(told(write('record', 3), write('record', 4), write('park', 5)), [
+  assert.deepEqual(mergedWrites(write('record', 3), write('record', 4), write('park', 5)), [
     ['record', 3, 2],
     ['park', 5, 1],
   ]);
   // The store refuses the gap.
-  assert.deepEqual(told(write('record', 3), write('finish', 9)), [
+  assert.deepEqual(mergedWrites(write('record', 3), write('finish', 9)), [
     ['record', 3, 1],
     ['finish', 9, 1],
   ]);
-  assert.deepEqual(told(), []);
+  assert.deepEqual(mergedWrites(), []);
 });
 
 test('M-15: nothing of what is put together is lost, and the newest progress is kept', () => {

@@ -119,21 +119,21 @@ export class Pusher {
     const posted = await this.#post({ kind: 'probe', nonce }, timeoutMs);
     if (stopping.aborted) return;
     const now = clock.monotonicMs();
-    const told =
+    const probed =
       posted.kind === 'answered'
         ? probedFrom(endpoint.signer, posted.text, { nonce, nowMs: clock.wallMs() })
         : ({ kind: 'unknown', why: posted.why } as const);
-    if (told.kind === 'unknown') {
+    if (probed.kind === 'unknown') {
       this.#circuit.failed(now);
       // Report it once, because the probe repeats.
       if (!this.#isMissed)
-        onFault('push-not-there', new Error(`${this.#caller.name}: ${told.why}`));
+        onFault('push-not-there', new Error(`${this.#caller.name}: ${probed.why}`));
       this.#isMissed = true;
       return;
     }
     this.#isMissed = false;
     this.#circuit.returned();
-    this.#standing.told(told.result, now);
+    this.#standing.probed(probed.result, now);
   }
 
   #rest(): Promise<void> {

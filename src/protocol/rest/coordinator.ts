@@ -145,13 +145,13 @@ function storeFound(coordinator: Coordinator): Promise<Found> {
 function lookAtStore({ store, timers }: Coordinator): Promise<Found> {
   return new Promise((resolve) => {
     const cancel = timers.after(READY_MS, () => resolve('away'));
-    const told = (found: Found): void => {
+    const settle = (found: Found): void => {
       cancel();
       resolve(found);
     };
     Promise.all([store.seals.read(), store.access.project(DEFAULT_PROJECT)]).then(
-      ([seal]) => told(seal),
-      () => told('away'),
+      ([seal]) => settle(seal),
+      () => settle('away'),
     );
   });
 }

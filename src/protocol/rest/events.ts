@@ -19,8 +19,8 @@ export const eventRoutes: readonly Route[] = routesOf(eventOperations, {
     const record = await executionFor(coordinator, caller, params.id);
     // The header wins: a reconnecting browser sends it with the original address.
     const after = seqOf(header('last-event-id')) ?? query.after ?? 0;
-    const told = { after, signal, progress: query.progress === true };
-    return { status: 200, stream: historyOf(coordinator, record, told) };
+    const options = { after, signal, progress: query.progress === true };
+    return { status: 200, stream: historyOf(coordinator, record, options) };
   },
 
   async streamHints(coordinator, { query, caller, header, signal }) {
@@ -40,7 +40,7 @@ function seqOf(text: string | undefined): number | undefined {
   );
 }
 
-interface Told {
+interface HistoryStream {
   readonly after: number;
   readonly signal: AbortSignal;
   readonly progress: boolean;
@@ -49,7 +49,7 @@ interface Told {
 async function* historyOf(
   { store, holdfast, bell, clock, timers }: Coordinator,
   { id, project }: ExecutionRecord,
-  { after, signal, progress }: Told,
+  { after, signal, progress }: HistoryStream,
 ): AsyncGenerator<string> {
   const reader = { holdfast, project };
   const listen = (ring: () => void): (() => void) => bell.listen(project, ring);
@@ -99,15 +99,15 @@ async function* hintsOf(
   const listen = (ring: () => void): (() => void) => bell.listen(project, ring);
   const waiter = new Waiter({ timers, signal, pollMs: KEEP_ALIVE_MS, listen });
   const pulse = new Pulse(() => clock.monotonicMs());
-  let told = last === undefined ? hints.id : last;
+  let sent = last === undefined ? hints.id : last;
   yield pulse.said(': here\n\n');
   try {
     while (!signal.aborted) {
-      const isBehind = hints.isBehind(told);
+      const isBehind = hints.isBehind(sent);
       if (isBehind !== false) {
-        told = hints.id;
+        sent = hints.id;
         const event = isBehind === undefined ? 'reset' : 'changed';
-        yield pulse.said(eventText({ event, id: told }));
+        yield pulse.said(eventText({ event, id: sent }));
       }
       yield* pulse.beat();
       await waiter.wait();

@@ -138,10 +138,10 @@ export const executionRoutes: readonly Route[] = routesOf(executionOperations, {
     }
     const { status, event } = ended;
     const { out, failure } = saidIn<EndBody>(event.body);
-    const { stack: _, ...told } = failure ?? {};
+    const { stack: _, ...shown } = failure ?? {};
     const reader = { holdfast: coordinator.holdfast, project: record.project };
     const output = status === 'completed' ? await readable(reader, { output: out ?? {} }) : {};
-    const body = { id: ended.id, status, ...output, ...(failure && { failure: told }) };
+    const body = { id: ended.id, status, ...output, ...(failure && { failure: shown }) };
     return { status: 200, body };
   },
 });

@@ -83,8 +83,8 @@ async function requireIssued({ store }: Coordinator, key: LeaseKey, given: numbe
 }
 
 function leaseMessage({ key, state, freeInMs, waiting, record }: LeaseInspection): LeaseMessage {
-  const told = { key, state, freeInMs: Math.max(0, Math.trunc(freeInMs)), waiting };
-  return { ...told, ...(record && termMessage(record)) };
+  const summary = { key, state, freeInMs: Math.max(0, Math.trunc(freeInMs)), waiting };
+  return { ...summary, ...(record && termMessage(record)) };
 }
 
 function termMessage(record: LeaseRecord): Partial<LeaseMessage> {

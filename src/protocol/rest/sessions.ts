@@ -44,12 +44,12 @@ export const sessionRoutes: readonly Route[] = routesOf(sessionOperations, {
     );
     const sessions = items.map(({ session }) => session.id);
     const scope = caller.isOfAll ? {} : { project: caller.project };
-    const [inFlight, told, refused] = await Promise.all([
+    const [inFlight, announced, refused] = await Promise.all([
       coordinator.store.executions.inFlight({ sessions, ...scope }),
       coordinator.holdfast.releases.workers(scope),
       refusedAmong(coordinator.store, items.map(whoseSession)),
     ]);
-    const body = { items: items.map((each) => workerMessage(each, { inFlight, told, refused })) };
+    const body = { items: items.map((each) => workerMessage(each, { inFlight, announced, refused })) };
     return { status: 200, body: { ...body, ...(cursor === undefined ? {} : { cursor }) } };
   },
 
@@ -170,7 +170,7 @@ function whoseSession({ session: { id, metadata } }: SessionInspection): {
 interface OfWorkers {
   readonly inFlight: readonly InFlight[];
   /** The announcements of workers. */
-  readonly told: readonly WorkerInfo[];
+  readonly announced: readonly WorkerInfo[];
   /** Workers whose announced release was refused. */
   readonly refused: ReadonlyMap<SessionId, RefusedWorkerMessage>;
 }
@@ -182,11 +182,11 @@ function workerMessage(inspection: SessionInspection, of: OfWorkers): WorkerMess
   const counts = LANES.map((lane) => [lane, own.find((each) => each.lane === lane)?.count ?? 0]);
   // Workers of older builds have no kind. Those with a project came through the API.
   const kind = (metadata[WORKER_KIND] ?? 'remote') as WorkerKind;
-  const said = of.told.find(({ session }) => session === id);
+  const worker = of.announced.find(({ session }) => session === id);
   const refused = of.refused.get(id);
   return {
     ...{ ...sessionMessage(inspection), kind, inFlight: Object.fromEntries(counts) },
-    ...present({ work: said?.is, release: said?.release, refused }),
+    ...present({ work: worker?.is, release: worker?.release, refused }),
   };
 }
 

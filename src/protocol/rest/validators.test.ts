@@ -39,19 +39,19 @@ test('what does not fit is told as a sentence, with what was probably meant', ()
 test('of several forms, only the one that is meant is told of; an unknown word is named', () => {
   const id = '01890a5d-ac96-774b-bcce-b302099a8057';
   const write = { id, fence: 1, session: id, seq: 1, events: [] };
-  const told = (verb: string) =>
+  const problemWith = (verb: string) =>
     refusal('writeAsOwner', 'body', {
       writes: [
         { ...write, verb: 'record' },
         { ...write, verb },
       ],
     });
-  assert.equal(told('record'), 'it fits');
+  assert.equal(problemWith('record'), 'it fits');
   assert.match(
-    told('recrod'),
+    problemWith('recrod'),
     /^writes\[1\]\.verb must be one of record, finish, park, giveBack \(did you mean record\?\)\. Nothing/,
   );
-  assert.equal(told('park'), 'writes[1] must have wakeAfter, newsSeen. Nothing was done.');
+  assert.equal(problemWith('park'), 'writes[1] must have wakeAfter, newsSeen. Nothing was done.');
   assert.match(refusal('writeAsOwner', 'body', { writes: [{ ...write }] }), /must have .*verb/);
 });
 

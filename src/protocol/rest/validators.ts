@@ -45,8 +45,8 @@ function checked(part: Part, validator: Validator, given: unknown): unknown {
   const errors = ofMeantForm([...validator.Errors(given)].slice(0, ERRORS_MAX));
   const { properties = {} } = validator.Type() as { readonly properties?: object };
   const known = Object.keys(properties);
-  const told = errors.flatMap((error) => sentenceOf(part, { ...error, known }, given) ?? []);
-  const said = new Set(told.length > 0 ? told : [`The ${part} does not fit what this route takes`]);
+  const sentences = errors.flatMap((error) => sentenceOf(part, { ...error, known }, given) ?? []);
+  const said = new Set(sentences.length > 0 ? sentences : [`The ${part} does not fit what this route takes`]);
   throw new ProblemReply(
     400,
     'invalid-input',
@@ -199,9 +199,9 @@ function sentenceOf(part: Part, error: SchemaError, given: unknown): string | un
 const UNKNOWN_MAX = 5;
 
 function unknownNames(names: readonly string[], error: SchemaError): string {
-  const told = names.slice(0, UNKNOWN_MAX).map((name) => unknownIn(name, error));
-  const more = names.length - told.length;
-  return `${told.join(', ')}${more === 0 ? '' : ` and ${more} more`}`;
+  const listed = names.slice(0, UNKNOWN_MAX).map((name) => unknownIn(name, error));
+  const more = names.length - listed.length;
+  return `${listed.join(', ')}${more === 0 ? '' : ` and ${more} more`}`;
 }
 
 const SHOWN_MAX = 64;

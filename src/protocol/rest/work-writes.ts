@@ -114,7 +114,7 @@ async function performed(
       await requireOwnValues(executions, caller.project, { id, digests });
     }
     const answer = await performOne(executions, write);
-    return answer.kind === 'refused' ? await told(executions, caller, { write, answer }) : answer;
+    return answer.kind === 'refused' ? await hideForeign(executions, caller, { write, answer }) : answer;
   } catch (error) {
     const { code, detail, isFault } = problemFrom(error);
     if (isFault) onFault?.(code, error);
@@ -126,7 +126,7 @@ async function performed(
  * Hides the reason if the execution belongs to another project. Reads the record only after a
  * refusal.
  */
-async function told(
+async function hideForeign(
   executions: CoordinatorStore['executions'],
   { project }: Caller,
   { write, answer }: { readonly write: OwnWrite; readonly answer: { readonly kind: string } },

@@ -48,7 +48,7 @@ async function joinOthers(database: Database, hints: Hints, began: boolean): Pro
     after: connection.log.newest,
     watcher: {
       written(kv) {
-        if (kv.key === keys.clock) timekeeper.told(kv);
+        if (kv.key === keys.clock) timekeeper.onClockWritten(kv);
         else if (kv.key === keys.ask) timekeeper.asked(kv);
         else if (!kv.key.startsWith(keys.pulses)) hints.call(kv.value.toString() as LeaseKey);
       },
@@ -110,7 +110,7 @@ export class Timekeeper {
   async ask(): Promise<void> {
     const { connection } = this.#database;
     this.#knows = false;
-    const told = new Promise<boolean>((resolve) => {
+    const written = new Promise<boolean>((resolve) => {
       const cancel = this.#timers.after(ANSWER_MS_MAX, () => resolve(false));
       this.#asking.add(() => {
         cancel();
@@ -118,13 +118,13 @@ export class Timekeeper {
       });
     });
     await connection.put(connection.keys.ask, this.#id);
-    const isTold = await told;
+    const isKnown = await written;
     this.#asking.clear();
-    if (!isTold && !this.#closed) await this.#resume();
+    if (!isKnown && !this.#closed) await this.#resume();
   }
 
   /** The key of the clock was written just now. */
-  told(kv: Kv): void {
+  onClockWritten(kv: Kv): void {
     this.#database.connection.learnClock(kv);
     this.#knows = true;
     for (const answered of [...this.#asking]) answered();

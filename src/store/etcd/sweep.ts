@@ -237,8 +237,8 @@ async function deleteEvents(database: Database, tx: Transaction, limit: number):
   going = Math.min(going < 0 ? events.length : going, limit);
   for (const { key } of events.slice(0, going)) tx.delete(key);
   const last = events[going - 1]?.event.seq ?? 0;
-  const told = toNumber(tx.get(keys.eventsDeleted)) ?? 0;
-  if (going > 0) tx.put(keys.eventsDeleted, String(Math.max(told, last)));
+  const deleted = toNumber(tx.get(keys.eventsDeleted)) ?? 0;
+  if (going > 0) tx.put(keys.eventsDeleted, String(Math.max(deleted, last)));
   return going;
 }
 

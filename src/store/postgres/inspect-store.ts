@@ -173,10 +173,10 @@ function poolerFact(way: Way, options: PostgresStoreOptions): StoreFact {
     return { name, found };
   }
   const prepared = way.keepsPrepared ? 'tracked' : 'not tracked, so not used';
-  const told = options.directUrl === undefined ? 'by polling only' : 'by postgres.directUrl';
+  const learned = options.directUrl === undefined ? 'by polling only' : 'by postgres.directUrl';
   return {
     name,
-    found: `there is one; prepared statements: ${prepared}; work elsewhere is heard of ${told}`,
+    found: `there is one; prepared statements: ${prepared}; work elsewhere is heard of ${learned}`,
   };
 }
 

@@ -15,7 +15,7 @@ import {
   RECORDS,
   type Script,
   script,
-  TELL,
+  APPEND_EVENTS,
   TERMS,
   WAITING,
   WRITE_SESSION,
@@ -82,14 +82,14 @@ const GRANT = `
     redis.call('ZADD', CARRIED, 0, lease.session .. ':' .. asked.key)
     if lease.hardDeadlineAt then redis.call('ZADD', DEADLINES, lease.hardDeadlineAt, asked.key) end
     leave_queue(asked.key, asked.attempt)
-    tell_term('acquired', lease, when.now)
+    append_term_event('acquired', lease, when.now)
     return lease, save(LEASES, asked.key, lease)
   end
 `;
 
 export const ACQUIRE: Script = script(`
   ${CHAINS}
-  ${TELL}
+  ${APPEND_EVENTS}
   ${HINTS}
   ${WRITE_SESSION}
   ${MARK_ENDED}

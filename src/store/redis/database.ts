@@ -4,7 +4,7 @@
 import { Fault, OutcomeUnknown, StoreUnavailable } from '../../support/fault.ts';
 import type { RedisClient } from './connect.ts';
 import { type FilledScript, fill, type Script } from './lua.ts';
-import { factsOf, type ServerConfig, type ServerFacts, TELL_SERVER } from './server-facts.ts';
+import { factsOf, type ServerConfig, type ServerFacts, READ_SERVER } from './server-facts.ts';
 
 export type Argument = string | number | Uint8Array;
 
@@ -75,7 +75,7 @@ export class Database {
   }
 
   async describeServer(): Promise<ServerFacts> {
-    const info = await this.run<readonly Buffer[]>(TELL_SERVER, []);
+    const info = await this.run<readonly Buffer[]>(READ_SERVER, []);
     return factsOf(info.join('\n'), await this.#readSettings());
   }
 

@@ -184,25 +184,25 @@ export const WRITE_SESSION = `
 // Lua that appends events, in the script that makes them true (O-1), and publishes hints that a key
 // may be free.
 
-export const TELL = `
-  local function tell(event)
+export const APPEND_EVENTS = `
+  local function append_event(event)
     local seq = redis.call('HINCRBY', META, 'events', 1)
     redis.call('XADD', EVENTS, digits(seq) .. '-0', 'event', cjson.encode(event))
   end
 
-  local function tell_session(kind, session, now, ended)
-    tell({
+  local function append_session_event(kind, session, now, ended)
+    append_event({
       kind = kind, at = now, session = session.id, owner = session.owner,
       exit = ended and ended.exit, cause = ended and ended.cause, actor = ended and ended.actor,
     })
   end
 
-  local function tell_term(kind, lease, now, detail)
+  local function append_term_event(kind, lease, now, detail)
     local event = detail or {}
     event.kind, event.at = kind, now
     event.key, event.fence, event.rev = lease.key, lease.fence, lease.rev
     event.session, event.owner = lease.session, lease.owner
-    tell(event)
+    append_event(event)
   end
 `;
 
@@ -338,7 +338,7 @@ export const END_TERM = `
     redis.call('ZREM', CARRIED, lease.session .. ':' .. lease.key)
     redis.call('ZREM', DEADLINES, lease.key)
     if ended.exit == 'retired' then redis.call('ZADD', RETIRED, ended.at, lease.key) end
-    tell_term('ended', lease, told.now, { exit = ended.exit, cause = ended.cause, actor = ended.actor })
+    append_term_event('ended', lease, told.now, { exit = ended.exit, cause = ended.cause, actor = ended.actor })
     hint(lease.key)
   end
 `;

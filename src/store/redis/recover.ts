@@ -15,7 +15,7 @@ import type { EpochRaised, RaiseEpoch, Recovered } from '../../lease/port.ts';
 import { AssertionFault, assert } from '../../support/assert.ts';
 import { StoreUnavailable } from '../../support/fault.ts';
 import type { Database } from './database.ts';
-import { CHAINS, NOTIFY_ALL, script, TELL, WRITE_SESSION } from './lua.ts';
+import { CHAINS, NOTIFY_ALL, script, APPEND_EVENTS, WRITE_SESSION } from './lua.ts';
 import { isTrusted, type ServerFacts } from './server-facts.ts';
 
 /**
@@ -76,7 +76,7 @@ const KNOWN_EPOCH = `
 
 const ADOPT = script(`
   ${CHAINS}
-  ${TELL}
+  ${APPEND_EVENTS}
   ${WRITE_SESSION}
   ${EXTEND_LIVING}
   ${SAME_SERVER}
@@ -109,7 +109,7 @@ const ADOPT = script(`
   local now = tick()
   if not isNew and not isKept then
     local cause = 'server started anew, from ' .. (known[2] or 'nowhere') .. ' to ' .. place
-    tell({ kind = 'epoch-raised', at = now, actor = 'holdfast', cause = cause })
+    append_event({ kind = 'epoch-raised', at = now, actor = 'holdfast', cause = cause })
     notify_all(tonumber(known[4] or 0), math.floor(origin / 2 ^ 40))
   end
   extend_living(now, graceMs)
@@ -171,7 +171,7 @@ export async function recover(database: Database, policy: LeasePolicy): Promise<
 // Raises the epoch above everything that was issued, shown, or known to this client (T-3, T-4).
 const RAISE = script(`
   ${CHAINS}
-  ${TELL}
+  ${APPEND_EVENTS}
   ${NOTIFY_ALL}
   local known = redis.call('HMGET', META, 'fence', 'halted')
   local highest = math.max(${FENCE_ORIGIN}, tonumber(known[1] or 0), tonumber(known[2] or 0), tonumber(ARGV[3]))
@@ -181,7 +181,7 @@ const RAISE = script(`
   redis.call('HSET', META, 'fence', origin)
   redis.call('HDEL', META, 'halted')
   notify_all(tonumber(known[1] or 0), epoch)
-  tell({ kind = 'epoch-raised', at = tick(), actor = ARGV[1], cause = ARGV[2] })
+  append_event({ kind = 'epoch-raised', at = tick(), actor = ARGV[1], cause = ARGV[2] })
   return origin
 `);
 
@@ -202,6 +202,6 @@ export const HALT: string = `
     local halted = redis.call('HGET', META, 'halted')
     if halted and tonumber(halted) >= tonumber(fence) then return end
     redis.call('HSET', META, 'halted', fence)
-    if not halted then tell({ kind = 'alarm', at = now, alarm = 'fence-ahead', cause = 'fence ' .. fence }) end
+    if not halted then append_event({ kind = 'alarm', at = now, alarm = 'fence-ahead', cause = 'fence ' .. fence }) end
   end
 `;

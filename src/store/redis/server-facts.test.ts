@@ -27,8 +27,8 @@ const INFO: Readonly<Record<string, string>> = {
   maxmemory_policy: 'noeviction',
 };
 
-function facts(told: Readonly<Record<string, string>> = {}, config: ServerConfig = CONFIG) {
-  const lines = Object.entries({ ...INFO, ...told }).map(([name, value]) => `${name}:${value}`);
+function facts(overrides: Readonly<Record<string, string>> = {}, config: ServerConfig = CONFIG) {
+  const lines = Object.entries({ ...INFO, ...overrides }).map(([name, value]) => `${name}:${value}`);
   return factsOf(`# Server\r\n${lines.join('\r\n')}\r\n`, config);
 }
 

@@ -4,7 +4,7 @@ import { Fault } from '../../support/fault.ts';
 import { type Script, script } from './lua.ts';
 
 /** One script, so that in a cluster the node that owns the store's hash slot replies. */
-export const TELL_SERVER: Script = script(`
+export const READ_SERVER: Script = script(`
   return {
     redis.call('INFO', 'server'), redis.call('INFO', 'replication'),
     redis.call('INFO', 'persistence'), redis.call('INFO', 'memory'),

@@ -17,14 +17,14 @@ import type {
 import { assert } from '../../support/assert.ts';
 import type { Instant } from '../../support/clock.ts';
 import { type Database, kindOf, optional } from './database.ts';
-import { CHAINS, HINTS, script, TELL, WRITE_SESSION } from './lua.ts';
+import { CHAINS, HINTS, script, APPEND_EVENTS, WRITE_SESSION } from './lua.ts';
 import { toChain } from './records.ts';
 import { onKnownServer, SAME_SERVER } from './recover.ts';
 import { MARK_ENDED } from './sweep.ts';
 
 const OPEN_SESSION = script(`
   ${CHAINS}
-  ${TELL}
+  ${APPEND_EVENTS}
   ${WRITE_SESSION}
   local id, owner, parent = ARGV[1], ARGV[2], given(ARGV[3])
   local ttlMs, graceMs, depthMax = tonumber(ARGV[4]), tonumber(ARGV[5]), tonumber(ARGV[7])
@@ -48,7 +48,7 @@ const OPEN_SESSION = script(`
   redis.call('ZADD', KNOWN, 0, id)
   redis.call('ZADD', OPEN, 0, id)
   above_texts[#above_texts + 1] = keep_session(session)
-  tell_session('session-opened', session, now)
+  append_session_event('session-opened', session, now)
   return { 'opened', now, above_texts }
 `);
 
@@ -85,7 +85,7 @@ export async function openSession(
 // Updates one record, whatever the number of leases (S-1).
 const BEAT = script(`
   ${CHAINS}
-  ${TELL}
+  ${APPEND_EVENTS}
   ${WRITE_SESSION}
   ${SAME_SERVER}
   local id, owner, asked, seen = ARGV[1], ARGV[2], tonumber(ARGV[3]), ARGV[4]
@@ -107,7 +107,7 @@ const BEAT = script(`
   self.expiresAt = math.max(self.expiresAt, now + self.ttlMs)
   self.extended = nil
   texts[#texts] = keep_session(self)
-  if isRejoin then tell_session('session-rejoined', self, now) end
+  if isRejoin then append_session_event('session-rejoined', self, now) end
   return { 'beat', now, texts, isRejoin and 1 or 0, redis.call('HGET', META, 'fence') }
 `);
 
@@ -146,7 +146,7 @@ export function heartbeat(
 // From its expiry on, an owner may not declare an exit (L-4). An operator may.
 const END = script(`
   ${CHAINS}
-  ${TELL}
+  ${APPEND_EVENTS}
   ${HINTS}
   ${MARK_ENDED}
   local id, owner, exit = ARGV[1], given(ARGV[2]), ARGV[3]

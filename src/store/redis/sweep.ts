@@ -5,7 +5,7 @@ import type { LeaseKey, SessionId } from '../../lease/names.ts';
 import type { LeasePolicy } from '../../lease/policy.ts';
 import type { Sweep, Swept } from '../../lease/port.ts';
 import { type Database, kindOf } from './database.ts';
-import { CHAINS, END_TERM, HINTS, script, TELL, TERMS, WAITING, WRITE_SESSION } from './lua.ts';
+import { CHAINS, END_TERM, HINTS, script, APPEND_EVENTS, TERMS, WAITING, WRITE_SESSION } from './lua.ts';
 import { onKnownServer, SAME_SERVER } from './recover.ts';
 
 // One write ends all leases of the session and its descendants (H-1). A sweep records the rest.
@@ -22,7 +22,7 @@ export const MARK_ENDED = `
     end
     if ended.exit == 'expired' then redis.call('ZADD', EXPIRED, ended.at, session.id) end
     save(SESSIONS, session.id, session)
-    tell_session('session-ended', session, ended.at, ended)
+    append_session_event('session-ended', session, ended.at, ended)
     for _, member in ipairs(under(CARRIED, session.id .. ':', 100)) do hint(string.sub(member, 38)) end
   end
 `;
@@ -40,7 +40,7 @@ export const RECLAIM = `
       keep_session(session)
     end
     local cause = digits(crowd.fresh) .. ' of ' .. digits(crowd.live) .. ' sessions'
-    tell({ kind = 'alarm', at = crowd.now, alarm = 'mass-expiry', cause = cause })
+    append_event({ kind = 'alarm', at = crowd.now, alarm = 'mass-expiry', cause = cause })
   end
 
   local function reclaim(ids, now, policy)
@@ -206,7 +206,7 @@ const WRITE_ENDS = `
 
 const SWEEP = script(`
   ${CHAINS}
-  ${TELL}
+  ${APPEND_EVENTS}
   ${HINTS}
   ${WRITE_SESSION}
   ${MARK_ENDED}

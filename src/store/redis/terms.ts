@@ -21,14 +21,14 @@ import type { LeaseStore } from '../../lease/port.ts';
 import { assert } from '../../support/assert.ts';
 import type { Instant } from '../../support/clock.ts';
 import { type Argument, type Database, kindOf, optional } from './database.ts';
-import { CHAINS, END_TERM, HINTS, type Script, script, TELL, TERMS } from './lua.ts';
+import { CHAINS, END_TERM, HINTS, type Script, script, APPEND_EVENTS, TERMS } from './lua.ts';
 import { toChain, toLease } from './records.ts';
 import { HALT, onKnownServer, SAME_SERVER } from './recover.ts';
 
 /** Loads the term of a script. `refuse` returns the view that explains the refusal. */
 const LOOK = `
   ${CHAINS}
-  ${TELL}
+  ${APPEND_EVENTS}
   ${SAME_SERVER}
   ${HALT}
   local key, fence, seen = ARGV[1], ARGV[2], ARGV[3]
@@ -166,7 +166,7 @@ const DRAIN = script(`
   save(LEASES, key, lease)
   redis.call('ZADD', DEADLINES, own_deadline(lease), key)
   notify()
-  tell_term('drain-requested', lease, now, { actor = drain.by, cause = drain.reason, deadlineAt = drain.deadlineAt })
+  append_term_event('drain-requested', lease, now, { actor = drain.by, cause = drain.reason, deadlineAt = drain.deadlineAt })
   return { 'done', drain.deadlineAt - now }
 `);
 

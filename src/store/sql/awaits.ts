@@ -153,16 +153,16 @@ function* applyAll(
     interactions.map((interaction) => ({ interaction, name })),
   );
   yield* saveInteractions(named);
-  let told = execution;
+  let current = execution;
   for (const { unit, closesOthers, late = [], message } of changes) {
     for (const each of late) yield* keepLate(each);
     if (closesOthers) yield* all(CLOSE_OTHERS, unit);
     if (message === undefined) continue;
-    const delivery = deliver(told, message, now);
-    yield* deliverTo(told, delivery);
-    told = delivery.execution;
+    const delivery = deliver(current, message, now);
+    yield* deliverTo(current, delivery);
+    current = delivery.execution;
   }
-  return told;
+  return current;
 }
 
 const KNOWN = sql(`

@@ -83,8 +83,8 @@ function mendsOf(natives: Natives): Mends {
   const countAnew: Mend = (violation) => countPlaces(natives, violation);
   return {
     'run-by-nobody': giveBack,
-    'settlement-not-told': whileBroken(tellSettlement),
-    'child-end-not-told': whileBroken(tellChildEnd),
+    'settlement-not-told': whileBroken(deliverSettlement),
+    'child-end-not-told': whileBroken(deliverChildEnd),
     'news-not-heard': whileBroken(hear),
     'child-of-the-ended': whileBroken(noteParent),
     'await-of-the-ended': closeLeft,
@@ -166,11 +166,11 @@ function whileBroken(act: (broken: Broken) => Script<boolean>): Mend {
   };
 }
 
-function* tellSettlement(broken: Broken): Script<boolean> {
+function* deliverSettlement(broken: Broken): Script<boolean> {
   const place = { execution: broken.execution.id, call: broken.about as CallKey };
   const { unit } = yield* loadUnit(place);
   if (unit === undefined) return false;
-  return yield* tell(broken, settlementMessage(unit, yield* answeredOf(place)));
+  return yield* deliverMessage(broken, settlementMessage(unit, yield* answeredOf(place)));
 }
 
 // Ids ascend, so the last continuation in a chain has the greatest id.
@@ -183,18 +183,18 @@ const LAST_CHILD = sql(`
    order by c.parent_id desc, c.id desc
    limit 1`);
 
-function* tellChildEnd(broken: Broken): Script<boolean> {
+function* deliverChildEnd(broken: Broken): Script<boolean> {
   const { execution, about } = broken;
   type Row = { readonly id: ExecutionId; readonly ended: number | boolean };
   const child = yield* one<Row>(LAST_CHILD, { ...execution, about });
   if (child === undefined || !child.ended) return false;
-  return yield* tell(
+  return yield* deliverMessage(
     broken,
     childMessage({ id: child.id, call: about }, yield* lastEventOf(child.id)),
   );
 }
 
-function* tell({ execution, now }: Broken, message: NewMessage | undefined): Script<boolean> {
+function* deliverMessage({ execution, now }: Broken, message: NewMessage | undefined): Script<boolean> {
   if (message === undefined) return false;
   yield* deliverTo(execution, deliver(execution, message, now));
   return true;

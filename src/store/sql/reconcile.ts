@@ -212,7 +212,7 @@ const CHILDREN = `(
             order by c.parent_id, c.id
             limit ${CHILDREN_MAX + 1})`;
 
-const TOLD =
+const DELIVERED =
   'select i.name collate "C" from hf.inbox as i where i.execution_id = e.id and i.kind =';
 
 const SETTLED = `from hf.await_unit as u where u.execution_id = e.id and u.status <> ${AWAIT_CODES.open}`;
@@ -242,17 +242,17 @@ const FACTS = worded(
          case when exists (select 1 ${SETTLED})
               then (select u.call collate "C" ${SETTLED}
                     except
-                    ${TOLD} 'await-settled'
+                    ${DELIVERED} 'await-settled'
                     limit 1)
-         end as untold_unit,
+         end as undelivered_unit,
          case when exists (select 1 from ${CHILDREN} as c)
               then (select c.parent_call collate "C" from ${CHILDREN} as c where c.status >= 10
                     except
                     select c.parent_call collate "C" from ${CHILDREN} as c where c.status < 10
                     except
-                    ${TOLD} 'child-ended'
+                    ${DELIVERED} 'child-ended'
                     limit 1)
-         end as untold_child,
+         end as undelivered_child,
          exists (select 1 from hf.execution as p where p.id = e.parent_id and coalesce(p.status >= 10, false))
          and not exists (select 1 from hf.errand as r where r.parent_id = e.parent_id and coalesce(r.after_id, ${FIRST_ID}) < e.id)
          and not exists (select 1 from hf.inbox as i indexed by inbox_asked where i.execution_id = e.id and i.kind = 'cancel' and i.kind in ('cancel', 'pause', 'resume')) as left_behind
@@ -274,8 +274,8 @@ interface WaitingRow extends About {
   readonly children: number;
   readonly open_children: number;
   readonly asking: Flag;
-  readonly untold_unit: string | null;
-  readonly untold_child: string | null;
+  readonly undelivered_unit: string | null;
+  readonly undelivered_child: string | null;
   readonly left_behind: Flag;
 }
 
@@ -297,8 +297,8 @@ function toWaiting(row: WaitingRow): WaitingFacts {
     newest: n === null || at === null || kind === null ? undefined : { n, at, kind },
     isAsking: Boolean(row.asking),
     openChildren: row.open_children,
-    untoldUnit: row.untold_unit ?? undefined,
-    untoldChild: row.untold_child ?? undefined,
+    undeliveredUnit: row.undelivered_unit ?? undefined,
+    undeliveredChild: row.undelivered_child ?? undefined,
     isLeftBehind: Boolean(row.left_behind),
   };
 }

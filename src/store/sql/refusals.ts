@@ -95,8 +95,8 @@ function* noteRefusals(batch: readonly RefusedWrites[]): Script<void> {
   const key = ({ execution, fence, verb }: RefusedWrites): string =>
     `${execution} ${String(fence).padStart(16, '0')} ${verb}`;
   const ordered = batch.toSorted((a, b) => (key(a) < key(b) ? -1 : 1));
-  for (const told of ordered) yield* all(ADD, told);
-  for (const project of new Set(batch.map((told) => told.project))) yield* all(FORGET, { project });
+  for (const each of ordered) yield* all(ADD, each);
+  for (const project of new Set(batch.map((each) => each.project))) yield* all(FORGET, { project });
 }
 
 function* refusals(query: ListRefusals): Script<readonly RefusedWrite[]> {

@@ -61,7 +61,7 @@ const held = ({ path }: Words): string => `
 const lastSeq = ({ execution, id }: Words): string =>
   `(select max(l.seq) from hf.history as l where l.${execution} = e.${id})`;
 
-const TELL_GIVEN_BACK = worded(
+const RECORD_GIVEN_BACK = worded(
   WORDS,
   (words) => `
   insert into hf.history (${words.execution}, seq, at, kind, body)
@@ -87,7 +87,7 @@ const GIVE_BACK = worded(
    where ${held(words)}`,
 );
 
-const TELL_ENDED = worded(
+const RECORD_ENDED = worded(
   WORDS,
   ({ detail }) => `
   insert into hf.event (at, kind, session_id, owner, detail)
@@ -122,9 +122,9 @@ export function* seal({ id, actor, reason, to }: SealRequest): Script<SealAnswer
   const heldUntil = Math.max(at, row?.until ?? 0) as Instant;
   const made: Seal = { id, at, actor, reason, to, heldUntil };
   const cause = sealCause(made);
-  yield* all(TELL_GIVEN_BACK, { at, ...GIVEN_BACK_BY_SEAL });
+  yield* all(RECORD_GIVEN_BACK, { at, ...GIVEN_BACK_BY_SEAL });
   yield* all(GIVE_BACK, { at, owes: OWES_COMPENSATION });
-  yield* all(TELL_ENDED, { at, cause, actor });
+  yield* all(RECORD_ENDED, { at, cause, actor });
   yield* all(END_ALL, { at, cause, actor });
   yield* all(KEEP, { sealed: JSON.stringify(made) });
   return { kind: 'sealed', seal: made };

@@ -20,8 +20,8 @@ export type Durability = 'full' | 'normal';
 /** The values that `pragma synchronous` returns. */
 const SYNCHRONOUS: Readonly<Record<Durability, number>> = { normal: 1, full: 2 };
 
-/** The row that the last statement with `tell(row_id, news, concerns)` found. */
-export interface ToldRow {
+/** The row that the last statement with `note_row(row_id, news, concerns)` found. */
+export interface FoundRow {
   rowId: number;
   news: number;
   concerns: number;
@@ -47,7 +47,7 @@ export class Connection {
    * Valid after a statement that changed a row. `returning` would add half the cost of the
    * statement.
    */
-  readonly told: ToldRow = { rowId: 0, news: 0, concerns: 0 };
+  readonly found: FoundRow = { rowId: 0, news: 0, concerns: 0 };
   /**
    * Entries come from committed rows or from the current transaction. A stored event is never
    * removed, except by a rollback, and `undo` clears the map then.
@@ -60,11 +60,11 @@ export class Connection {
   constructor(file: string) {
     // A timeout would wait for locks inside SQLite and block the event loop, heartbeats included.
     this.#database = new DatabaseSync(file, { timeout: 0, enableForeignKeyConstraints: false });
-    const { told } = this;
-    this.#database.function('tell', (rowId, news, concerns) => {
-      told.rowId = rowId as number;
-      told.news = news as number;
-      told.concerns = concerns as number;
+    const { found } = this;
+    this.#database.function('note_row', (rowId, news, concerns) => {
+      found.rowId = rowId as number;
+      found.news = news as number;
+      found.concerns = concerns as number;
       return 1;
     });
   }

@@ -10,7 +10,7 @@ import type { LeasePolicy } from '../../lease/policy.ts';
 import type { Instant } from '../../support/clock.ts';
 import { fromEvent } from '../lease-rows.ts';
 import { halt } from '../sql/leases/events.ts';
-import type { ArrayStatement, Connection, Parameters, ToldRow } from './connection.ts';
+import type { ArrayStatement, Connection, Parameters, FoundRow } from './connection.ts';
 import { play } from './gateway.ts';
 
 const APPEND_EVENT = `
@@ -89,8 +89,8 @@ export class Transaction implements ReadTransaction {
     return this.#connection.arrays(sql);
   }
 
-  get told(): Readonly<ToldRow> {
-    return this.#connection.told;
+  get found(): Readonly<FoundRow> {
+    return this.#connection.found;
   }
 
   /** The connection itself, for code that runs user code in a savepoint. */

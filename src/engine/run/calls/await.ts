@@ -104,14 +104,14 @@ class AwaitCall extends PromisedCall<AwaitPlan, Outcome> {
   /** The write that parks the execution may have stored its questions. */
   override leave(): void {
     super.leave();
-    this.#tellReminders();
+    this.#sendReminders();
   }
 
   /**
    * Reminders count from when the store has the await. A worker that looked before would find
    * nothing and then wait long before it looks again.
    */
-  #tellReminders(): void {
+  #sendReminders(): void {
     const [first] = this.plan.reminders;
     if (!this.#isOpening || first === undefined) return;
     this.#isOpening = false;
@@ -152,7 +152,7 @@ class AwaitCall extends PromisedCall<AwaitPlan, Outcome> {
       event: { kind: 'await-opened', name, body: JSON.stringify(body) as Payload },
       awaits: [open],
       stored: (at) => {
-        this.#tellReminders();
+        this.#sendReminders();
         if (ms !== undefined && this.waits?.dueAt !== undefined) {
           this.#waitForAnswer(laterBy(at, ms));
         }

@@ -19,7 +19,7 @@ import { Fault } from '../../../support/fault.ts';
 import { wholeNumber } from '../../../support/options.ts';
 import type { StepContext } from '../../context.ts';
 import { failureOf, retryAfterOf } from '../../failures.ts';
-import { tellOf } from '../../observer.ts';
+import { reportClaim } from '../../observer.ts';
 import { type ResolvedRetry, ruleFor } from '../../retry-options.ts';
 import { PromisedCall, runInside } from '../call.ts';
 import type { Compensation } from '../compensations.ts';
@@ -204,7 +204,7 @@ export class StepCall<Output> extends PromisedCall<StepPlan<Output>, Output> imp
     const text = `{"key":${JSON.stringify(key)},"out":${payload}${attempts}${again}${under}${soft}${saga}}`;
     this.event = { kind: 'step-completed', name, body: text as Payload };
     this.#output = output.value;
-    this.#tell(startedAt);
+    this.#reportAttempt(startedAt);
     if (!isSoft) {
       run.journal.record(this);
       return;
@@ -245,7 +245,7 @@ export class StepCall<Output> extends PromisedCall<StepPlan<Output>, Output> imp
       ...(rule === undefined ? {} : { category: rule.do === 'fail' ? 'permanent' : 'retryable' }),
     };
     const isDenied = failure.category === 'denied';
-    this.#tell(startedAt, failure);
+    this.#reportAttempt(startedAt, failure);
     if (isDenied) this.#denied += 1;
     else this.#failed += 1;
     if (hadNoEffect(error)) this.#harmless += 1;
@@ -285,10 +285,10 @@ export class StepCall<Output> extends PromisedCall<StepPlan<Output>, Output> imp
     return isUndoable ? { saga: true, outcome: 'unknown' } : {};
   }
 
-  #tell(startedAt: number, failure?: Failure): void {
+  #reportAttempt(startedAt: number, failure?: Failure): void {
     const { clock, observer } = this.run.config;
     if (observer === undefined && failure === undefined) return;
-    tellOf(this.run, {
+    reportClaim(this.run, {
       kind: 'step',
       step: this.plan.name,
       attempt: this.#failed + 1,

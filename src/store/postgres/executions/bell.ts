@@ -35,7 +35,7 @@ export class PostgresBell {
         this.#call();
       });
     }
-    this.#tellOthers();
+    this.#notifyOthers();
   }
 
   listen(listener: () => void): () => void {
@@ -65,7 +65,7 @@ export class PostgresBell {
     }
   }
 
-  #tellOthers(): void {
+  #notifyOthers(): void {
     if (this.#isNotifying) {
       this.#hasMore = true;
       return;
@@ -77,7 +77,7 @@ export class PostgresBell {
       .then(() => this.#timers.pause(NOTIFY_EVERY_MS))
       .then(() => {
         this.#isNotifying = false;
-        if (this.#hasMore && !this.#isClosed) this.#tellOthers();
+        if (this.#hasMore && !this.#isClosed) this.#notifyOthers();
       });
   }
 }

@@ -55,7 +55,7 @@ export async function afterEnd(queries: Queries, before: ExecutionRecord, end: E
   // If there is a successor, its own end will notify the parent.
   const { parent, project } = before;
   if (parent !== undefined && successor === undefined) {
-    await tellParent(queries, { parent, project }, outcome);
+    await notifyParent(queries, { parent, project }, outcome);
   }
   await queries.rows(NOTE_CHILDREN, [before.id]);
 }
@@ -88,7 +88,7 @@ export async function endWaiting(
   await afterEnd(queries, before, { after, now: event.at, outcome, ...letter, leavesAwaits: true });
 }
 
-const TELL_PARENT = statement(`
+const NOTIFY_PARENT = statement(`
   with ${NOW},
   told as (
     update hf.execution p
@@ -105,10 +105,10 @@ const TELL_PARENT = statement(`
    cross join now`);
 
 /** Notifies the parent, unless it has ended or belongs to another project (X-69). */
-async function tellParent(
+async function notifyParent(
   queries: Queries,
   { parent, project }: { readonly parent: Parent; readonly project: ProjectName },
   outcome: Payload | undefined,
 ): Promise<void> {
-  await queries.rows(TELL_PARENT, [parent.id, parent.call, outcome ?? null, project]);
+  await queries.rows(NOTIFY_PARENT, [parent.id, parent.call, outcome ?? null, project]);
 }

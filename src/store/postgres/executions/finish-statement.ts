@@ -39,7 +39,7 @@ export function wokenBy(n: string): string {
 
 // The second lock returns the newest row with the current inbox count. `told` runs after all of
 // `mail`, which it aggregates.
-const TELL_PARENTS = `,
+const NOTIFY_PARENTS = `,
   mail as materialized (
     select d.parent_id, d.parent_call, d.outcome, p.news + row_number() over (partition by d.parent_id order by d.nth) as n
       from done d
@@ -117,7 +117,7 @@ function finishing({ children, letters }: Finishing, isKnown: boolean): string {
       from done d
      where (select c.id from hf.execution c where c.parent_id = d.id limit 1) is not null
         on conflict (parent_id) do update set after_id = null
-  )${letters ? WRITE_LETTERS : ''}${children ? TELL_PARENTS : ''}
+  )${letters ? WRITE_LETTERS : ''}${children ? NOTIFY_PARENTS : ''}
   select (select now.at from now) as at, ${answersOf('d', '$16::integer')}
     from done d`;
 }

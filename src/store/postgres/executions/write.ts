@@ -119,9 +119,9 @@ export async function write<Request extends OwnerWrite, Answer>(
     const before = view.execution as ExecutionRecord;
     if (execution !== before) await play(queries, saveExecution(execution, deed.previous));
     await appendEvents(queries, execution.id, decision.events);
-    const told = await carryOut(queries, { request, execution, now });
+    const changed = await carryOut(queries, { request, execution, now });
     await deed.also?.(queries, { before, after: execution, now, isEarly });
-    return { keep: true, result: deed.answer({ execution: told, at: now }) };
+    return { keep: true, result: deed.answer({ execution: changed, at: now }) };
   }, parts.boundaries);
   // The write was refused, ended the claim, or left the next seq unknown. Later writes look it up.
   parts.ledger.forget(request);

@@ -15,25 +15,25 @@ const EVENT = {
 
 const COLUMNS = Object.keys(EVENT).join(', ');
 
-const TELL = both(
+const APPEND_EVENTS = both(
   (d) => `
   insert into hf.event (${COLUMNS})
   select ${COLUMNS}
     from ${d.records(':events', EVENT)} as e`,
 );
 
-const TELL_ON_SQLITE = dialects({
+const APPEND_EVENT_ON_SQLITE = dialects({
   sqlite: `insert into event (${COLUMNS}) values (${COLUMNS.replaceAll(/\w+/g, ':$&')})`,
   postgres: '',
 });
 
-export function* tellEvents(events: readonly NewLeaseEvent[]): Script<void> {
-  if (events.length > 0) yield* all(TELL, { events: JSON.stringify(events.map(fromEvent)) });
+export function* appendLeaseEvents(events: readonly NewLeaseEvent[]): Script<void> {
+  if (events.length > 0) yield* all(APPEND_EVENTS, { events: JSON.stringify(events.map(fromEvent)) });
 }
 
 /** For changes whose PostgreSQL statement writes the event itself. */
-export function* tellOnSqlite(event: NewLeaseEvent): Script<void> {
-  yield* all(TELL_ON_SQLITE, fromEvent(event));
+export function* appendLeaseEventOnSqlite(event: NewLeaseEvent): Script<void> {
+  yield* all(APPEND_EVENT_ON_SQLITE, fromEvent(event));
 }
 
 // The store records the alarm once. The halt keeps the highest fence shown, because the epoch must
@@ -62,6 +62,6 @@ export function* halt(fence: Fence): Script<void> {
   if (first === undefined) yield* all(HALT_HIGHER, { fence });
   else {
     const cause = `fence ${fence}`;
-    yield* tellEvents([{ kind: 'alarm', at: first.now, alarm: 'fence-ahead', cause }]);
+    yield* appendLeaseEvents([{ kind: 'alarm', at: first.now, alarm: 'fence-ahead', cause }]);
   }
 }

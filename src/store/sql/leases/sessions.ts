@@ -9,7 +9,7 @@ import { AssertionFault } from '../../../support/assert.ts';
 import type { Instant } from '../../../support/clock.ts';
 import { toChain } from '../../lease-rows.ts';
 import { all, one, type Script, sql, wrote } from '../script.ts';
-import { tellEvents } from './events.ts';
+import { appendLeaseEvents } from './events.ts';
 import { both, type ChainColumn, loadChain, onPostgres } from './views.ts';
 
 const FAMILY = both(
@@ -51,7 +51,7 @@ export function* openSession(request: OpenSession, policy: LeasePolicy): Script<
     if (!(yield* wrote(INSERT, { ...session, metadata: JSON.stringify(session.metadata) })))
       continue;
     const { id, owner } = session;
-    yield* tellEvents([{ kind: 'session-opened', at: now, session: id, owner }]);
+    yield* appendLeaseEvents([{ kind: 'session-opened', at: now, session: id, owner }]);
     return { kind: 'opened', replayed: false, ...lifeOf([...parent, session], now) };
   }
   throw new AssertionFault(`S-4: the session ${request.id} can be opened and was not`);
@@ -87,7 +87,7 @@ export function* endSession(request: EndSession): Script<SessionEnded> {
     const values = { id, owner, exit, cause, actor };
     const ended = yield* one<{ owner: Owner; ended_at: Instant }>(END, values);
     if (ended !== undefined) {
-      yield* tellEvents([sessionEndedEvent({ id, owner: ended.owner }, endBy(by, ended.ended_at))]);
+      yield* appendLeaseEvents([sessionEndedEvent({ id, owner: ended.owner }, endBy(by, ended.ended_at))]);
       return { kind: 'ended', replayed: false };
     }
     const { now, chain } = yield* loadChain(id);

@@ -12,7 +12,7 @@ import { type Census, causeOfHold, decideReclaim } from '../../../lease/reclaim.
 import type { Instant } from '../../../support/clock.ts';
 import { type LeaseRow, toChain, toLease } from '../../lease-rows.ts';
 import { all, dialects, one, type Script, type Sql, sql } from '../script.ts';
-import { tellEvents } from './events.ts';
+import { appendLeaseEvents } from './events.ts';
 import { both, type ChainColumn, leaseHead, onPostgres, placeIsOver } from './views.ts';
 
 // This list is no evidence that a session expired. `reclaim` checks again under the lock (E-2).
@@ -112,7 +112,7 @@ export function* reclaim(candidates: readonly SessionId[], policy: LeasePolicy):
   const ids = candidates;
   yield* all(LOCK_OVERDUE, { ids });
   const expired = yield* all<{ id: SessionId; owner: Owner; ended_at: Instant }>(EXPIRE, { ids });
-  yield* tellEvents(
+  yield* appendLeaseEvents(
     expired.map((session) => sessionEndedEvent(session, { at: session.ended_at, exit: 'expired' })),
   );
   return { expired: expired.map(({ id }) => id), paused };
@@ -133,7 +133,7 @@ function* holdBack(policy: LeasePolicy): Script<number> {
     if (decision.kind === 'expire') continue;
     held += (yield* all(HOLD, { project, until: decision.until })).length;
     const cause = causeOfHold(project ?? undefined, census);
-    yield* tellEvents([{ kind: 'alarm', at: now, alarm: 'mass-expiry', cause }]);
+    yield* appendLeaseEvents([{ kind: 'alarm', at: now, alarm: 'mass-expiry', cause }]);
   }
   return held;
 }
@@ -279,7 +279,7 @@ export function* recordEnds(
     reserved_until: reservation?.until,
   }));
   yield* all(RECORD, { ended: JSON.stringify(records) });
-  yield* tellEvents(ended.map(({ lease, end, now }) => endedEvent(lease, end, now)));
+  yield* appendLeaseEvents(ended.map(({ lease, end, now }) => endedEvent(lease, end, now)));
   return ended.map(({ lease: { key, fence } }) => ({ key, fence }));
 }
 

@@ -44,7 +44,7 @@ import {
   sql,
   wrote,
 } from '../script.ts';
-import { halt, tellEvents, tellOnSqlite } from './events.ts';
+import { halt, appendLeaseEvents, appendLeaseEventOnSqlite } from './events.ts';
 import { both, type Dialect, loadTerm, onPostgres, POSTGRES, SQLITE } from './views.ts';
 
 /** Runs the scripts of leases. */
@@ -322,7 +322,7 @@ function* release(request: ReleaseLease, policy: LeasePolicy) {
   });
   if (changed.kind === 'apply') {
     const end: TermEnd = { at: changed.row.now, exit, ...(cause === undefined ? {} : { cause }) };
-    yield* tellOnSqlite(endedEvent(termOf(request, changed.row), end, end.at));
+    yield* appendLeaseEventOnSqlite(endedEvent(termOf(request, changed.row), end, end.at));
   }
   return changed;
 }
@@ -355,7 +355,7 @@ function* revoke(request: Revoke, policy: LeasePolicy) {
     const { reason: cause, actor } = request;
     yield* all(NOTIFY, changed.row);
     const end: TermEnd = { at: now, exit: 'revoked', cause, actor };
-    yield* tellEvents([endedEvent(termOf(request, changed.row), end, now)]);
+    yield* appendLeaseEvents([endedEvent(termOf(request, changed.row), end, now)]);
   }
   return changed;
 }
@@ -404,7 +404,7 @@ function* requestDrain(request: RequestDrain, policy: LeasePolicy) {
   const times = { requestedAt: row.drain_requested_at, deadlineAt: row.drain_deadline_at };
   const drain = { ...asked, ...times };
   yield* all(NOTIFY, row);
-  yield* tellEvents([drainEvent(termOf(request, row), drain)]);
+  yield* appendLeaseEvents([drainEvent(termOf(request, row), drain)]);
   return { kind: 'apply', drain, now: times.requestedAt } as const;
 }
 

@@ -71,7 +71,7 @@ export function afterEnd(tx: Transaction, row: ExecutionRow, consequences: Conse
     endWaiting(tx, cancelled, { ...end, outcome: CANCELLED_OUTCOME });
   }
   // If there is a successor, its own end will notify the parent.
-  if (row.parent_id !== null && successor === undefined) tellParent(tx, row, outcome);
+  if (row.parent_id !== null && successor === undefined) notifyParent(tx, row, outcome);
   if (tx.get(HAS_CHILDREN, { id }) !== undefined) addErrand(tx, id);
 }
 
@@ -121,7 +121,7 @@ const PUT = positional(
  * Counts and stores the message in one step (X-5), unless the parent has ended or belongs to
  * another project (X-69).
  */
-function tellParent(tx: Transaction, child: ExecutionRow, outcome: Finish['outcome']): void {
+function notifyParent(tx: Transaction, child: ExecutionRow, outcome: Finish['outcome']): void {
   const { parent_id: id, parent_call: call, project } = child;
   const arriving = tx.arrays<readonly [news: number, status: number]>(ARRIVE);
   const values = arriving.get(id, tx.now, project);

@@ -28,7 +28,7 @@ const FINISH = positional(
          seq = :seq
    where row_id = :rowId
      ${OWNED}
-     and tell(row_id, news,
+     and note_row(row_id, news,
               (parent_id is not null)
               + has_place
               + exists (select 1 from execution as child where child.parent_id = execution.id)
@@ -41,7 +41,7 @@ export function finish(tx: Transaction, request: Finish): Finished {
   const rowId = ownedRow(tx, request);
   if (rowId !== undefined && isFinished(tx, rowId, request)) {
     letGo(tx, rowId, request);
-    const { concerns } = tx.told;
+    const { concerns } = tx.found;
     const isAlone = concerns % EARLY === 0 && children === undefined && successor === undefined;
     const row = isAlone ? undefined : loadRow(tx, id);
     if (row !== undefined) afterEnd(tx, row, request);

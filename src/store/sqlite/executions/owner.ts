@@ -55,7 +55,7 @@ const MAY_APPEND = positional(
      ${OWNED}
      and exists (select 1 from history as before where before.row_id = execution.row_id and before.seq = :seq - 1)    -- guard: gap
      and not exists (select 1 from history as taken where taken.row_id = execution.row_id and taken.seq = :seq)       -- guard: taken
-     and tell(row_id, news, 0)`,
+     and note_row(row_id, news, 0)`,
 );
 
 // A write without events has no seq to check.
@@ -66,7 +66,7 @@ const MAY_WRITE = positional(
      set news = news
    where id = :id
      ${OWNED}
-     and tell(row_id, news, 0)`,
+     and note_row(row_id, news, 0)`,
 );
 
 const APPEND = ofKinds((kind) =>
@@ -121,7 +121,7 @@ export function ownedRow(tx: Transaction, request: OwnerWrite): number | undefin
   const { id, seq, events } = request;
   const tail = tx.connection.tailOf(id);
   if (tail !== undefined && tail.seq === seq - 1 && events.length > 0) return tail.rowId;
-  return mayWrite(tx, request) ? tx.told.rowId : undefined;
+  return mayWrite(tx, request) ? tx.found.rowId : undefined;
 }
 
 function mayWrite(tx: Transaction, request: OwnerWrite): boolean {
@@ -153,7 +153,7 @@ export function appendOwned(tx: Transaction, request: OwnerWrite): KnownTail | u
     return known;
   }
   if (!mayWrite(tx, request)) return undefined;
-  const { rowId, news } = tx.told;
+  const { rowId, news } = tx.found;
   const tail = { rowId, news, seq: seq + events.length - 1 };
   if (events.length === 0) return tail;
   assert(append(tx, request, tail), 'X-1: what an owner may append was not appended');

@@ -139,7 +139,7 @@ const GO_ON = `
 const FORGET_SEQ = "delete from sqlite_sequence where name = 'event'";
 const KEEP_SEQ = "insert into sqlite_sequence (name, seq) values ('event', :seq)";
 
-const TELL = `
+const RECORD_MOVE = `
   insert into event (at, kind, detail)
   values (:now, 'epoch-raised', json_object('actor', :actor, 'cause', :reason))`;
 
@@ -197,6 +197,6 @@ function goOn(connection: Connection, clock: Clock, request: Load): number {
   connection.run(GO_ON, { fence, now });
   connection.run(FORGET_SEQ);
   connection.run(KEEP_SEQ, { seq: counters.eventSeq });
-  connection.run(TELL, { now, actor, reason });
+  connection.run(RECORD_MOVE, { now, actor, reason });
   return epochOf(fence);
 }
