@@ -44,7 +44,7 @@ export {
   type Forgery,
   type OpenTransportHarness,
   runTransportCase,
-  type Speaker,
+  type CallerKind,
   type TransportBackend,
   type TransportCase,
   type TransportHabit,

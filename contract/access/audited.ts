@@ -35,7 +35,7 @@ export const auditedCases: readonly AccessCase[] = [
       await store.access.putProject({ name: OTHER_PROJECT, settings: {} });
       const found = await recordsOf(store, OTHER_PROJECT);
       const records = found.toSorted((a, b) => Number(!a.before) - Number(!b.before));
-      const said = records.map(({ act, target, before, after }) => ({
+      const recorded = records.map(({ act, target, before, after }) => ({
         act,
         target,
         before,
@@ -43,7 +43,7 @@ export const auditedCases: readonly AccessCase[] = [
       }));
       const target = { kind: 'project', id: OTHER_PROJECT };
       const both = { act: 'put-project', target };
-      assert.deepEqual(said, [
+      assert.deepEqual(recorded, [
         { ...both, before: kept, after: { title: 'b' } },
         { ...both, before: undefined, after: kept },
       ]);

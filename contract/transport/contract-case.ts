@@ -31,7 +31,7 @@ export interface TransportCase {
 }
 
 /** Whose access key a transport uses: the project's, another project's, or one that does not exist. */
-export type Speaker = 'worker' | 'stranger' | 'nobody';
+export type CallerKind = 'worker' | 'stranger' | 'nobody';
 
 /** What is done to a message that is signed, before it is delivered. */
 export type Forgery =
@@ -56,7 +56,7 @@ export interface TransportHarness {
   /** Where workers are called: handlers have no way back, and all that they record is in their answers. */
   readonly answersOnly?: boolean;
   /** A new one; closed with the harness. */
-  transport(as?: Speaker): Promise<Transport>;
+  transport(as?: CallerKind): Promise<Transport>;
   /** Delivers the same message twice by the transport's own means, and answers with both replies. */
   twice(ask: Ask): Promise<readonly [unknown, unknown]>;
   /** Delivers this envelope as it is. */

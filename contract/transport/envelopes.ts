@@ -125,14 +125,14 @@ const opaque: readonly TransportCase[] = Object.entries(ODD).map(([what, value])
     const id = await mustSubmit(harness.store, { input: payload(value) });
     const [claimed] = await ann.claim();
     assert.equal(claimed?.execution.input, payload(value));
-    const said = { key: 'step:odd#1', ...value };
-    const write = writing(ann.held(claimed), step('odd', said));
+    const body = { key: 'step:odd#1', ...value };
+    const write = writing(ann.held(claimed), step('odd', body));
     assertKind(await ann.write('record', write), 'recorded');
     const { items } = await ann.ask<{ readonly items: readonly { readonly body?: string }[] }>(
       'readStoredHistory',
       { id },
     );
-    assert.equal(items.at(-1)?.body, payload(said));
+    assert.equal(items.at(-1)?.body, payload(body));
   },
 }));
 
@@ -239,10 +239,10 @@ export const envelopeCases: readonly TransportCase[] = [
     async run(harness) {
       const { ann, held, id } = await owner(harness);
       const large = 'x'.repeat(1_000_000);
-      const said = { key: 'step:large#1', large };
-      assertKind(await ann.write('record', writing(held, step('large', said))), 'recorded');
+      const body = { key: 'step:large#1', large };
+      assertKind(await ann.write('record', writing(held, step('large', body))), 'recorded');
       const events = await harness.store.executions.history({ id, after: 2, limit: 1 });
-      assert.equal(events[0]?.body?.length, JSON.stringify(said).length);
+      assert.equal(events[0]?.body?.length, JSON.stringify(body).length);
     },
   },
   {
@@ -273,8 +273,8 @@ export const envelopeCases: readonly TransportCase[] = [
       const { answers } = await ann.ask<{ readonly answers: readonly Answer[] }>('writeAsOwner', {
         writes,
       });
-      const said = answers.map(({ kind, why }) => why ?? kind);
-      assert.deepEqual(said, ['recorded', 'seq-taken', 'recorded']);
+      const outcomes = answers.map(({ kind, why }) => why ?? kind);
+      assert.deepEqual(outcomes, ['recorded', 'seq-taken', 'recorded']);
     },
   },
   {

@@ -100,7 +100,7 @@ const fates: readonly TransportCase[] = [
   },
 ];
 
-async function openedUnheard(harness: TransportHarness): Promise<Peer> {
+async function openedWithoutReply(harness: TransportHarness): Promise<Peer> {
   const transport = faultyTransport(await harness.transport());
   const ann = new Peer(transport, 'ann');
   transport.next('openSession', 'reply-lost');
@@ -117,7 +117,7 @@ export const lostCases: readonly TransportCase[] = [
     upholds: 'M-2',
     name: 'a session whose opening was not heard of is opened by saying so again',
     async run(harness) {
-      const ann = await openedUnheard(harness);
+      const ann = await openedWithoutReply(harness);
       assertKind(await ann.ask('openSession', ann.opening), 'opened');
       assertKind(await ann.heartbeat(), 'alive');
     },

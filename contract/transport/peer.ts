@@ -19,7 +19,7 @@ import {
 } from '../execution/worker.ts';
 import { expectKind } from '../lease/expect.ts';
 import type { CallDesk } from './call-desk.ts';
-import type { Speaker, TransportHarness } from './contract-case.ts';
+import type { CallerKind, TransportHarness } from './contract-case.ts';
 
 export const TTL_MS = 60_000;
 
@@ -138,7 +138,7 @@ class CalledPeer extends Peer {
 export async function peer(
   harness: TransportHarness,
   owner: string = 'ann',
-  as: Speaker = 'worker',
+  as: CallerKind = 'worker',
 ): Promise<Peer> {
   const transport = await harness.transport(as);
   const { desk } = harness;

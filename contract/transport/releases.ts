@@ -13,10 +13,10 @@ async function claimOf(ann: Peer, release: string): Promise<readonly Claimed[]> 
   return expectKind(await ann.ask<ClaimAnswer>('claimExecutions', body), 'claimed').claims;
 }
 
-type Said = NonNullable<ReturnType<typeof announcing>['release']>;
+type Announced = NonNullable<ReturnType<typeof announcing>['release']>;
 
 /** It is refused, and gets nothing; the right one does, and nothing was burned on the way. */
-function refused(what: string, why: string, wrong: (right: Said) => Said): TransportCase {
+function refused(what: string, why: string, wrong: (right: Announced) => Announced): TransportCase {
   return {
     upholds: 'RE-9, M-16',
     name: `a worker ${what} is refused, and claims nothing that is pinned`,
@@ -26,9 +26,9 @@ function refused(what: string, why: string, wrong: (right: Said) => Said): Trans
       const ann = await peer(harness);
       const { release, ...about } = announcing(ann.id, 'v1');
       assert.ok(release !== undefined);
-      const said = wrong(release);
-      assertWhy(await ann.ask('announceWorker', { ...about, release: said }), why);
-      assert.deepEqual(await claimOf(ann, said.name), []);
+      const changed = wrong(release);
+      assertWhy(await ann.ask('announceWorker', { ...about, release: changed }), why);
+      assert.deepEqual(await claimOf(ann, changed.name), []);
       assert.deepEqual(await claimOf(ann, 'v1'), []);
       assert.equal(await statusOf(harness.store, id), 'queued');
       assertKind(await ann.ask('announceWorker', { ...about, release }), 'announced');

@@ -154,7 +154,7 @@ async function ask(at: Bucket, path: string, init: RequestInit): Promise<Answere
   }
 }
 
-const SAID_MAX = 300;
+const DETAIL_CHARS_MAX = 300;
 
 /** Workers choose the types of attachments, and a header allows only some characters. */
 function headerType(type: string): string {
@@ -176,8 +176,8 @@ function isAwayBy(status: number): boolean {
 
 function refused(at: Bucket, path: string, answer: Answered): Fault {
   const code = /<Code>([^<]{1,80})<\/Code>/.exec(answer.text())?.[1];
-  const said = code ?? answer.text().slice(0, SAID_MAX);
-  const why = `The archive at ${at.root} refused ${path} with status ${answer.status} (${said}).`;
+  const detail = code ?? answer.text().slice(0, DETAIL_CHARS_MAX);
+  const why = `The archive at ${at.root} refused ${path} with status ${answer.status} (${detail}).`;
   return isAwayBy(answer.status)
     ? new ArchiveUnavailable(`${why} Check the credentials, the bucket and its quota.`)
     : new Fault('archive-refused', why);

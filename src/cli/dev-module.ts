@@ -84,9 +84,9 @@ class Running implements Beside {
 
   /** Reports each failure once, because one save triggers several events. */
   #fail(error: unknown): void {
-    const said = `${placeIn(error, this.#module.files) ?? this.#file}: ${thrownText(error)}`;
-    if (said !== this.#failure) this.#log.fault('dev: not loaded', said);
-    this.#failure = said;
+    const failure = `${placeIn(error, this.#module.files) ?? this.#file}: ${thrownText(error)}`;
+    if (failure !== this.#failure) this.#log.fault('dev: not loaded', failure);
+    this.#failure = failure;
   }
 
   async stop(): Promise<void> {
@@ -101,12 +101,12 @@ class Running implements Beside {
     for (const file of this.#module.files) {
       const folder = dirname(file);
       if (this.#watchers.has(folder)) continue;
-      const heard = (name: string | null): void => {
+      const onChange = (name: string | null): void => {
         if (name === null || this.#concerns(join(folder, name))) void this.reload();
       };
       this.#watchers.set(
         folder,
-        watch(folder, (_, name) => heard(name)),
+        watch(folder, (_, name) => onChange(name)),
       );
     }
   }

@@ -91,10 +91,10 @@ async function packInto(folder: string): Promise<string> {
     const { stdout } = await run('npm', ['pack', ...options], { cwd: ROOT });
     return `file:${stdout.trim().split('\n').at(-1) ?? ''}`;
   } catch (cause) {
-    const said = String((cause as { stderr?: unknown }).stderr ?? cause).trim();
+    const output = String((cause as { stderr?: unknown }).stderr ?? cause).trim();
     throw new Fault(
       'not-packed',
-      `This checkout cannot be packed, so nothing was written to ${folder}: \`npm pack\` in ${ROOT} ended with: ${said}`,
+      `This checkout cannot be packed, so nothing was written to ${folder}: \`npm pack\` in ${ROOT} ended with: ${output}`,
       { cause },
     );
   }

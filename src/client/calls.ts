@@ -5,7 +5,7 @@ import {
   type Address,
   type AnswerAt,
   requestTo,
-  type SaidIfAny,
+  type RequestIfAny,
 } from '../protocol/messages/request.ts';
 import { Fault } from '../support/fault.ts';
 import { taggedOf, toText } from '../support/value.ts';
@@ -53,9 +53,9 @@ export interface PageQuery {
 export function ask<At extends Address>(
   client: Pick<Calls, 'call'>,
   at: At,
-  ...said: SaidIfAny<At>
+  ...request: RequestIfAny<At>
 ): Promise<AnswerAt<At>> {
-  const { path, ...options } = requestTo(at, ...said);
+  const { path, ...options } = requestTo(at, ...request);
   return client.call(path, options);
 }
 

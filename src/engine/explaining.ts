@@ -8,7 +8,7 @@ import {
   type Explanation,
   explain,
 } from '../execution/explain.ts';
-import { type HistoryEventKind, saidIn } from '../execution/history.ts';
+import { type HistoryEventKind, parseBody } from '../execution/history.ts';
 import type { ExecutionId } from '../execution/names.ts';
 import type { EngineConfig } from './config.ts';
 import { possibleWorkers } from './possible-workers.ts';
@@ -153,7 +153,7 @@ async function pauseOf(
   last: ExplainFacts['last'],
 ): Promise<ExplainFacts['pause']> {
   const event = last.findLast(({ kind }) => kind === 'paused');
-  const { taken } = saidIn<{ taken: readonly unknown[] }>(event?.body);
+  const { taken } = parseBody<{ taken: readonly unknown[] }>(event?.body);
   const n = Array.isArray(taken) ? taken.at(-1) : undefined;
   if (!Number.isSafeInteger(n)) return undefined;
   const [message] = await config.store.executions.inbox({ id, after: n - 1, limit: 1 });

@@ -89,8 +89,8 @@ export function signalledSubmit(
   return { submit, signal, acting };
 }
 
-function command(id: string, { project, ...said }: Acting): Command {
-  const { by, reason } = checkedActing(said);
+function command(id: string, { project, ...acting }: Acting): Command {
+  const { by, reason } = checkedActing(acting);
   return {
     id: parseExecutionId(id),
     project: projectOf(project),

@@ -3,7 +3,7 @@
 
 import type { ExecutionRecord } from '../execution/execution.ts';
 import type { Failure } from '../execution/failure.ts';
-import { Continuations, saidIn } from '../execution/history.ts';
+import { Continuations, parseBody } from '../execution/history.ts';
 import { DEFAULT_PROJECT, type ExecutionId } from '../execution/names.ts';
 import { describeExecutionRefusal } from '../execution/refusal.ts';
 import type { Outcome } from '../store/contract/execution-store.ts';
@@ -67,7 +67,7 @@ export class Results {
     let continuations: Continuations | undefined;
     for (let id = first; ; ) {
       const { status, event } = await this.ended(id, signal);
-      const { failure, out, continuedAs } = saidIn<EndBody>(event.body);
+      const { failure, out, continuedAs } = parseBody<EndBody>(event.body);
       if (status !== 'completed') {
         throw new ExecutionFailed({ id, status, ...(failure === undefined ? {} : { failure }) });
       }

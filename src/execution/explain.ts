@@ -4,7 +4,7 @@ import { formatInstant, type Instant } from '../support/clock.ts';
 import { isSuspect, SUSPECT_WAIT } from './decide/suspect.ts';
 import { type ExecutionRecord, isTerminal } from './execution.ts';
 import { type Failure, locatedMessage } from './failure.ts';
-import { type HistoryEvent, NAMED_CALLS_MAX, saidIn } from './history.ts';
+import { type HistoryEvent, NAMED_CALLS_MAX, parseBody } from './history.ts';
 import type { ExecutionId, Payload } from './names.ts';
 
 /** The prefix of the releases that `holdfast dev` creates. */
@@ -106,7 +106,7 @@ function ended({ execution, last }: ExplainFacts): Explanation {
 /** The pause command if it was running at the time, or the event in its history. */
 function pausedBy(last: ExplainFacts['last'], pause: ExplainFacts['pause']): string {
   const event = last.findLast(({ kind }) => kind === 'paused');
-  const { by, reason } = saidIn<{ by: unknown; reason: unknown }>(pause ?? event?.body);
+  const { by, reason } = parseBody<{ by: unknown; reason: unknown }>(pause ?? event?.body);
   const when = event === undefined ? '' : ` at ${formatInstant(event.at)}`;
   const who = typeof by === 'string' && by !== '' ? ` by ${by}` : '';
   const why = typeof reason === 'string' && reason !== '' ? `: ${reason}` : '.';
@@ -119,10 +119,10 @@ function held(facts: ExplainFacts): Explanation | undefined {
   if (status === 'running') return undefined;
   if (holds.includes('blocked')) {
     const why = last.findLast(({ kind }) => kind === 'blocked');
-    const said = saidIn<{ why: string }>(why?.body).why;
+    const reason = parseBody<{ why: string }>(why?.body).why;
     return {
       code: 'blocked',
-      sentence: `Blocked: ${said ?? "the deployed code no longer matches this execution's history."}`,
+      sentence: `Blocked: ${reason ?? "the deployed code no longer matches this execution's history."}`,
       advice: unblocking(facts),
     };
   }
@@ -265,7 +265,7 @@ function waiting(facts: ExplainFacts): Explanation {
   const [open] = awaits;
   if (open !== undefined) return waitingForAnswer(facts);
   const parked = last.findLast(({ kind }) => kind === 'parked');
-  const named = saidIn<{ for: readonly string[] }>(parked?.body).for;
+  const named = parseBody<{ for: readonly string[] }>(parked?.body).for;
   const calls = Array.isArray(named) ? named.map(String) : [];
   const until = readyAt === undefined ? {} : { until: readyAt };
   const signals = calls.filter((call) => call.startsWith('signal:')).map(nameOf);
@@ -353,7 +353,7 @@ function nameOf(call: string): string {
 }
 
 function failureIn(event: HistoryEvent | undefined): string | undefined {
-  const { failure } = saidIn<{ failure: Partial<Failure> }>(event?.body);
+  const { failure } = parseBody<{ failure: Partial<Failure> }>(event?.body);
   return failure?.message === undefined ? undefined : locatedMessage(failure);
 }
 

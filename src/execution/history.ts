@@ -57,9 +57,9 @@ export interface NewEvent {
 }
 
 /** Parses a body. Never throws for valid JSON: a body that is not an object has no fields. */
-export function saidIn<Body extends object>(body: string | undefined): Partial<Body> {
-  const said: unknown = JSON.parse(body ?? '{}');
-  return typeof said === 'object' && said !== null ? (said as Partial<Body>) : {};
+export function parseBody<Body extends object>(body: string | undefined): Partial<Body> {
+  const parsed: unknown = JSON.parse(body ?? '{}');
+  return typeof parsed === 'object' && parsed !== null ? (parsed as Partial<Body>) : {};
 }
 
 export interface HistoryEvent extends NewEvent {

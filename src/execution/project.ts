@@ -93,15 +93,15 @@ export function projectHistory(
 }
 
 function startClaim(draft: Draft, { at, seq, fence, body }: HistoryEvent): void {
-  const said = JSON.parse(body ?? '{}') as { session?: SessionId; previous?: Previous };
+  const claim = JSON.parse(body ?? '{}') as { session?: SessionId; previous?: Previous };
   const isFruitless = draft.seq === draft.claimedSeq;
-  if (said.previous !== 'lost') draft.fruitlessClaims = 0;
+  if (claim.previous !== 'lost') draft.fruitlessClaims = 0;
   else draft.fruitlessClaims = isFruitless ? draft.fruitlessClaims + 1 : 1;
   draft.status = 'running';
   draft.claimedAt = at;
   draft.claimedSeq = seq;
   if (fence !== undefined) draft.fence = fence;
-  if (said.session !== undefined) draft.session = said.session;
+  if (claim.session !== undefined) draft.session = claim.session;
 }
 
 function leave(draft: Draft, status: 'queued' | 'waiting'): void {

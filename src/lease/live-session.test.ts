@@ -197,8 +197,8 @@ test('V-1: a holder learns of a drain with its next heartbeat and keeps authorit
   const world = makeWorld();
   const session = await world.open('ann');
   const lease = await mustAcquire(session);
-  const heard: string[] = [];
-  lease.onDrain((drain) => heard.push(drain.reason));
+  const reasons: string[] = [];
+  lease.onDrain((drain) => reasons.push(drain.reason));
   const drained = await world.faulty.store.leases.requestDrain({
     key: KEY,
     fence: lease.fence,
@@ -210,7 +210,7 @@ test('V-1: a holder learns of a drain with its next heartbeat and keeps authorit
   assert.ok(drained.kind === 'draining');
   await session.heartbeat();
   await world.clock.settle();
-  assert.deepEqual(heard, ['rebalance']);
+  assert.deepEqual(reasons, ['rebalance']);
   await world.clock.advance(19_999);
   assert.equal(lease.signal.aborted, false);
   await world.clock.advance(1);

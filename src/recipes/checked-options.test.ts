@@ -34,10 +34,10 @@ function makeWorld(): World {
   return { faulty, store: faulty.store, clock };
 }
 
-function refused(says: RegExp): (fault: unknown) => boolean {
+function refused(message: RegExp): (fault: unknown) => boolean {
   return (fault) => {
     assert.ok(fault instanceof InvalidInput, String(fault));
-    assert.match(fault.message, says);
+    assert.match(fault.message, message);
     return true;
   };
 }
@@ -60,9 +60,9 @@ test('A-8: withLease refuses what cannot be meant', async () => {
     [{ ...good, exit: 'done' }, work, /exit must be one of/],
     [{ ...good, timeoutMs: 10 }, work, /give wait: true too/],
   ];
-  for (const [options, given, says] of cases) {
+  for (const [options, given, message] of cases) {
     const called = withLease<void>(untyped(options), untyped(given));
-    await assert.rejects(called, refused(says));
+    await assert.rejects(called, refused(message));
   }
   assert.equal(faulty.calls.get('leases.acquire'), undefined, 'nothing was acquired');
 });
@@ -83,8 +83,8 @@ test('A-8: elect refuses what cannot be meant', () => {
     [{ ...good, open: 'x' }, work, /elect: open must be a function/],
     [{ ...good, observer: () => 1 }, work, /elect: observer must be an object with a function/],
   ];
-  for (const [options, given, says] of cases) {
-    assert.throws(() => elect(untyped(options), untyped(given)), refused(says));
+  for (const [options, given, message] of cases) {
+    assert.throws(() => elect(untyped(options), untyped(given)), refused(message));
   }
   assert.equal(faulty.calls.size, 0, 'the store was not asked');
 });
@@ -106,8 +106,8 @@ test('A-8: pool refuses what cannot be meant', async () => {
     [{ ...good, isPermanent: true }, work, /pool: isPermanent must be a function/],
     [{ ...good, store: undefined }, work, /pool: store is missing/],
   ];
-  for (const [options, given, says] of cases) {
-    assert.throws(() => pool(untyped(options), untyped(given)), refused(says));
+  for (const [options, given, message] of cases) {
+    assert.throws(() => pool(untyped(options), untyped(given)), refused(message));
   }
   assert.equal(faulty.calls.size, 0, 'the store was not asked');
   const member = pool(good, work);
@@ -145,8 +145,8 @@ test('A-8: revokePrefix refuses what cannot be meant, when it is called', () => 
     [{ ...good, drainMs: -1 }, /drainMs/],
     [{ ...good, after: 3 }, /must be a string/],
   ];
-  for (const [options, says] of cases) {
-    assert.throws(() => revokePrefix(untyped(options)), refused(says));
+  for (const [options, message] of cases) {
+    assert.throws(() => revokePrefix(untyped(options)), refused(message));
   }
   assert.equal(faulty.calls.size, 0);
 });

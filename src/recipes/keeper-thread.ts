@@ -12,7 +12,7 @@ import { callStore, isUnanswered } from '../lease/store-call.ts';
 import { systemClock } from '../support/clock.ts';
 import { jittered, systemRandom } from '../support/random.ts';
 import { systemTimers } from '../support/timer.ts';
-import type { ThreadNews, ThreadOrder, ThreadOrders } from './proved-session.ts';
+import type { ThreadMessage, ThreadOrder, ThreadOrders } from './proved-session.ts';
 import { ThreadPulse } from './pulse.ts';
 import { hardExit, Wedge } from './run-term.ts';
 
@@ -77,8 +77,8 @@ async function beatIfProved(store: KernelStore, order: Keep, pulse: ThreadPulse)
   return true;
 }
 
-function post(news: ThreadNews): void {
-  parentPort?.postMessage(news);
+function post(message: ThreadMessage): void {
+  parentPort?.postMessage(message);
 }
 
 const { module, open, options } = address;

@@ -55,7 +55,7 @@ export async function openProvedSession(options: ProvedSessionOptions): Promise<
   const thread = new KeeperThread(address, { stallMs, exitOnOverrun });
   const { pulse } = thread;
   const session = await openUnder({ sourceOf: (opened) => thread.sourceOf(opened) }, rest);
-  await untilHeard(session, thread);
+  await untilFirstReply(session, thread);
   let announcedUntil = 0;
   return Object.assign(session, {
     busy<Result>(ms: number, work: () => Result): Result {
@@ -79,24 +79,24 @@ export async function openProvedSession(options: ProvedSessionOptions): Promise<
  * A thread may take longer to load than a short ttl on a busy machine. Until its first heartbeat
  * gets a reply, the event loop sends them. A thread that cannot work is detected here.
  */
-async function untilHeard(session: Session, thread: KeeperThread): Promise<void> {
-  const heard = new AbortController();
+async function untilFirstReply(session: Session, thread: KeeperThread): Promise<void> {
+  const done = new AbortController();
   const beat = async (): Promise<void> => {
-    while (!heard.signal.aborted) {
+    while (!done.signal.aborted) {
       await session.heartbeat().catch(() => undefined);
-      await systemTimers.pause(session.ttlMs / BEATS_PER_TTL, heard.signal);
+      await systemTimers.pause(session.ttlMs / BEATS_PER_TTL, done.signal);
     }
   };
   const beating = beat();
   try {
-    await thread.heard;
+    await thread.firstReply;
   } catch (cause) {
     await session.close('abandoned');
     throw new StoreUnavailable('The thread of the proved session cannot reach the store.', {
       cause,
     });
   } finally {
-    heard.abort();
+    done.abort();
     await beating;
   }
 }
@@ -129,7 +129,7 @@ export type ThreadOrder =
     }
   | { readonly kind: 'drop'; readonly id: string };
 
-export type ThreadNews =
+export type ThreadMessage =
   | {
       readonly kind: 'answered';
       readonly id: SessionId;
@@ -150,7 +150,7 @@ class KeeperThread {
   readonly #orders: ThreadOrders;
   readonly #exitOnOverrun: boolean;
   readonly #listeners: Map<SessionId, HeartbeatListener> = new Map();
-  readonly #heard: PromiseWithResolvers<void> = Promise.withResolvers();
+  readonly #firstReply: PromiseWithResolvers<void> = Promise.withResolvers();
   #worker: Worker | undefined;
   #root: SessionId | undefined;
   #over = false;
@@ -159,12 +159,12 @@ class KeeperThread {
   constructor(address: StoreAddress, options: { stallMs: number; exitOnOverrun: boolean }) {
     this.#orders = { address, stallMs: options.stallMs, memory: this.pulse.memory };
     this.#exitOnOverrun = options.exitOnOverrun;
-    this.#heard.promise.catch(() => undefined);
+    this.#firstReply.promise.catch(() => undefined);
   }
 
   /** Settles with the first reply that came through the thread, or with an earlier error. */
-  get heard(): Promise<void> {
-    return this.#heard.promise;
+  get firstReply(): Promise<void> {
+    return this.#firstReply.promise;
   }
 
   /** Returns undefined for a session with its own clock, which no thread can read. */
@@ -196,24 +196,24 @@ class KeeperThread {
     this.#turn();
     let why = 'the thread has ended';
     this.#worker = new Worker(file, { workerData: this.#orders });
-    this.#worker.on('message', (news: ThreadNews) => this.#hear(news));
+    this.#worker.on('message', (message: ThreadMessage) => this.#onMessage(message));
     this.#worker.on('error', (error: unknown) => {
       why = `the thread has ended: ${error instanceof Error ? error.message : String(error)}`;
-      this.#heard.reject(error);
+      this.#firstReply.reject(error);
     });
     this.#worker.once('exit', () => this.#end(why));
     this.#worker.unref();
   }
 
-  #hear(news: ThreadNews): void {
-    const listener = this.#listeners.get(news.id);
-    if (news.kind === 'answered') {
-      listener?.answered(news.answer, news.sentAt);
-      this.#heard.resolve();
+  #onMessage(message: ThreadMessage): void {
+    const listener = this.#listeners.get(message.id);
+    if (message.kind === 'answered') {
+      listener?.answered(message.answer, message.sentAt);
+      this.#firstReply.resolve();
     } else {
-      listener?.troubled(`heartbeat: ${news.cause}`);
+      listener?.troubled(`heartbeat: ${message.cause}`);
       // Detect a thread that cannot work before anything relies on it.
-      this.#heard.reject(new Error(news.cause));
+      this.#firstReply.reject(new Error(message.cause));
     }
   }
 
@@ -221,7 +221,7 @@ class KeeperThread {
   #end(why: string): void {
     this.#over = true;
     this.#cancelTurn();
-    this.#heard.reject(new Error(why));
+    this.#firstReply.reject(new Error(why));
     const listeners = [...this.#listeners.values()];
     this.#listeners.clear();
     for (const listener of listeners) listener.ended(why);

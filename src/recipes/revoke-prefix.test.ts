@@ -14,14 +14,14 @@ test('H-3: everything under a prefix is revoked page by page, and can be taken u
   for (let number = 10; number < 35; number += 1) await session.acquire(`tenant-7/${number}`);
   await session.acquire('tenant-8/1');
 
-  let heard: RevokeProgress | undefined;
+  let progressed: RevokeProgress | undefined;
   for await (const progress of revokePrefix({ ...act, store, pageSize: 10 })) {
-    heard = progress;
+    progressed = progress;
     break;
   }
-  assert.equal(heard?.ended, 10);
+  assert.equal(progressed?.ended, 10);
   const pages: RevokeProgress[] = [];
-  const after = heard?.after ?? '';
+  const after = progressed?.after ?? '';
   for await (const page of revokePrefix({ ...act, store, pageSize: 10, after })) pages.push(page);
   assert.deepEqual(
     pages.map(({ ended }) => ended),

@@ -3,7 +3,7 @@
 
 import type { Counter, Gauge, Histogram, Registry } from 'prom-client';
 import type { ExecutionRecord, Lane, TerminalStatus } from '../execution/execution.ts';
-import { type NewEvent, saidIn } from '../execution/history.ts';
+import { type NewEvent, parseBody } from '../execution/history.ts';
 import {
   type ExecutionId,
   OWN_PREFIX,
@@ -325,6 +325,6 @@ function noteStep({ kind, body }: NewEvent, counts: ExecutionCounts): void {
   if (kind === 'step-completed') counts.step('completed');
   if (kind !== 'step-failed') return;
   // The event is committed, so reading it must not throw.
-  const { retryInMs } = saidIn<{ readonly retryInMs: number }>(body);
+  const { retryInMs } = parseBody<{ readonly retryInMs: number }>(body);
   counts.step(retryInMs === undefined ? 'failed' : 'retried');
 }

@@ -283,8 +283,8 @@ export function toInboxMessage(row: InboxRow): InboxMessage {
 }
 
 /** Reads the field `previous` of the `claimed` event. */
-export function previousIn(said: string | null | undefined): Claimed['previous'] {
-  return (JSON.parse(said ?? '{}') as Partial<Claimed>).previous ?? 'none';
+export function previousIn(body: string | null | undefined): Claimed['previous'] {
+  return (JSON.parse(body ?? '{}') as Partial<Claimed>).previous ?? 'none';
 }
 
 /** Replaces the route by the pipeline's name, without the release. */

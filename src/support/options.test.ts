@@ -36,12 +36,12 @@ test('an unknown option that is like no other is answered with the list', () => 
 
 test('a name that other libraries use is answered with the one it has here', () => {
   const known = ['url', 'pooler', 'ttlMs'];
-  const says = (name: string, hint: RegExp): void =>
+  const expectHint = (name: string, hint: RegExp): void =>
     assert.throws(() => rejectUnknownOptions('openStore', { [name]: 1 }, known), hint);
-  says('connectionString', /Did you mean "url"\?/);
-  says('ttl', /Did you mean "ttlMs"\?/);
-  says('pool', /Known options: url, pooler, ttlMs\./);
-  says('filename', /Known options/);
+  expectHint('connectionString', /Did you mean "url"\?/);
+  expectHint('ttl', /Did you mean "ttlMs"\?/);
+  expectHint('pool', /Known options: url, pooler, ttlMs\./);
+  expectHint('filename', /Known options/);
 });
 
 test('each option is read once, also what is inherited; undefined was not given', () => {

@@ -144,13 +144,13 @@ class Conversation implements Transport {
       metadata,
     );
     this.#stream = stream;
-    stream.on('data', (frame: Frame) => this.#hear(frame));
+    stream.on('data', (frame: Frame) => this.#onFrame(frame));
     stream.on('error', (error: ServiceError) => this.#broke(stream, error));
     stream.on('end', () => this.#broke(stream, undefined));
     return stream;
   }
 
-  #hear({ reply, ring }: Frame): void {
+  #onFrame({ reply, ring }: Frame): void {
     if (reply !== undefined) this.#pending.settle(reply);
     if (ring) for (const each of [...this.#listeners]) each();
   }
@@ -171,7 +171,7 @@ class Conversation implements Transport {
       if (this.#isClosed) return;
       this.#open();
       // A wakeup may have been lost meanwhile.
-      this.#hear({ ring: true });
+      this.#onFrame({ ring: true });
     });
   }
 }

@@ -81,8 +81,8 @@ export function pushHandler(given: PushHandlerOptions): PushHandler {
     const { drive, nonce } = claims;
     const misdirected = misdirectionOf(address, claims);
     if (drive === undefined) {
-      const said = misdirected === undefined ? offered : { denied: misdirected };
-      return answer({ ...said, ...(nonce === undefined ? {} : { nonce }) });
+      const result = misdirected === undefined ? offered : { denied: misdirected };
+      return answer({ ...result, ...(nonce === undefined ? {} : { nonce }) });
     }
     const { execution, fence } = drive.claimed;
     const about = { id: execution.id, fence };

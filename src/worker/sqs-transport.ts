@@ -139,7 +139,7 @@ class SqsTransport implements Transport {
       try {
         const waiting = { waitMs: HELD_MS, visibleMs: VISIBLE_MS, signal };
         for (const message of await this.#queues.receive(replyQueueUrl, waiting)) {
-          this.#hear(message.body);
+          this.#onFrame(message.body);
           this.#queues.delete(replyQueueUrl, message.receipt).catch(() => undefined);
         }
       } catch {
@@ -148,7 +148,7 @@ class SqsTransport implements Transport {
     }
   }
 
-  #hear(body: string): void {
+  #onFrame(body: string): void {
     const verified = readReply(this.#signer, body, systemClock.wallMs());
     // No known key signed it, or it is too old.
     if (verified?.kind !== 'verified') return;

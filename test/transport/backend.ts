@@ -1,6 +1,6 @@
 // A coordinator with keys of two projects, on a memory store by default, and transports that close with it.
 
-import type { CallDesk, Forgery, Speaker, TransportBackend } from '../../contract/index.ts';
+import type { CallDesk, Forgery, CallerKind, TransportBackend } from '../../contract/index.ts';
 import { parseProject } from '../../src/execution/names.ts';
 import { newKey, type Role, writeKey } from '../../src/features/access/model.ts';
 import type { Ask, ReplyEnvelope, Transport } from '../../src/protocol/messages/envelope.ts';
@@ -17,7 +17,7 @@ export interface Kind extends Pick<TransportBackend, 'name' | 'offers' | 'lacks'
   desk?(): CallDesk;
   readonly answersOnly?: boolean;
   options?(): Promise<Partial<ServerOptions>>;
-  transport(server: Server, key: string, as: Speaker): Transport | Promise<Transport>;
+  transport(server: Server, key: string, as: CallerKind): Transport | Promise<Transport>;
   /** By the transport's own means; asking twice where there are no others. */
   twice?(server: Server, key: string, ask: Ask): Promise<readonly [unknown, unknown]>;
   deliver?(server: Server, key: string, envelope: unknown): Promise<ReplyEnvelope>;
@@ -49,7 +49,7 @@ export function backendOf(kind: Kind): TransportBackend {
     ...(kind.lacks && { lacks: kind.lacks }),
     async open() {
       const store = (await kind.store?.()) ?? openMemoryStore();
-      const keys: Readonly<Record<Speaker, string>> = {
+      const keys: Readonly<Record<CallerKind, string>> = {
         worker: await makeKey(store, 'default'),
         stranger: await makeKey(store, 'other'),
         nobody: NOBODY,
@@ -61,7 +61,7 @@ export function backendOf(kind: Kind): TransportBackend {
         ...(await kind.options?.()),
       });
       const transports: Transport[] = [];
-      const transport = async (as: Speaker = 'worker'): Promise<Transport> => {
+      const transport = async (as: CallerKind = 'worker'): Promise<Transport> => {
         const made = await kind.transport(server, keys[as], as);
         transports.push(made);
         return made;

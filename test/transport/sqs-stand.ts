@@ -2,7 +2,7 @@
 
 import { SQSClient } from '@aws-sdk/client-sqs';
 import { type FauxqsServer, startFauxqs } from 'fauxqs';
-import type { Forgery, Speaker } from '../../contract/index.ts';
+import type { Forgery, CallerKind } from '../../contract/index.ts';
 import type {
   Ask,
   ReplyEnvelope,
@@ -76,7 +76,7 @@ export class SqsStand {
 
   transport(
     { requestQueueUrl }: SqsOptions,
-    as: Speaker = 'worker',
+    as: CallerKind = 'worker',
     replyQueueUrl: string = this.queue('reply'),
   ): Promise<Transport> {
     const signing = {

@@ -148,12 +148,12 @@ function stepped(builder: Builder, event: TimelineEvent, body: Body): void {
   const isDone = event.kind === 'step-completed';
   const subject = `${isUndo ? 'Compensation of ' : ''}${event.name ?? key}`;
   const tried = attempt > 1 || !isDone ? `: attempt ${attempt}` : '';
-  const said = failure?.message === undefined ? '' : `: ${locatedMessage(failure)}`;
+  const message = failure?.message === undefined ? '' : `: ${locatedMessage(failure)}`;
   spans.push({
     fromMs: Math.min(builder.sinceMs, timeOf(event) ?? 0),
     toMs: timeOf(event) ?? 0,
     spent: isDone ? 'done' : 'failed',
-    label: `${subject}${tried} ${isDone ? 'succeeded' : 'failed'}${said}`,
+    label: `${subject}${tried} ${isDone ? 'succeeded' : 'failed'}${message}`,
     seq: event.seq,
   });
 }

@@ -160,8 +160,8 @@ function Recommendation({ advice, now }: RecommendationProps): ReactNode {
       <Plot
         title="False losses against takeover"
         times={curves.across}
-        across={{ label: 'takeover, half are faster', say: secondsText }}
-        say={lossesText}
+        across={{ label: 'takeover, half are faster', format: secondsText }}
+        format={lossesText}
         summary={`each point is one ttl; now ${placeText(advice.current)}, ${isKept ? 'kept' : 'advised'} ${placeText(advice.predicted)}`}
         curves={[
           { label: 'keeps every limit', colour: '--completed', values: curves.kept },
@@ -196,8 +196,8 @@ function lossesText(losses: number): string {
 
 function Compared({ advice, now }: RecommendationProps): ReactNode {
   const { predicted, current } = advice;
-  const both = (name: string, say: (of: PredictedMessage) => string) =>
-    [name, say(current), say(predicted)] as const;
+  const both = (name: string, textOf: (of: PredictedMessage) => string) =>
+    [name, textOf(current), textOf(predicted)] as const;
   const rows: readonly (readonly [string, string, string])[] = [
     ['ttl', durationText(now.ttlMs), durationText(advice.ttlMs)],
     ['heartbeat', durationText(now.ttlMs / 3), durationText(advice.heartbeatMs)],

@@ -2,7 +2,7 @@
 
 import { type ReactNode, useMemo } from 'react';
 import { type ReportBlock, reportBlocks } from '../model/report.ts';
-import { Said } from '../parts/marks.tsx';
+import { LinkedText } from '../parts/marks.tsx';
 
 export function ReportView({ text }: { readonly text: string }): ReactNode {
   const blocks = useMemo(() => reportBlocks(text), [text]);
@@ -56,7 +56,7 @@ function ReportTable({ head, rows }: Extract<ReportBlock, { readonly kind: 'tabl
                 ) : (
                   // biome-ignore lint/suspicious/noArrayIndexKey: see above
                   <td key={nth}>
-                    <Said text={cell} />
+                    <LinkedText text={cell} />
                   </td>
                 ),
               )}

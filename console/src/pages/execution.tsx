@@ -12,7 +12,7 @@ import { useRead } from '../api/reads.ts';
 import { ENDED } from '../model/statuses.ts';
 import { actorText, countText, durationText, shortId, statusText } from '../model/words.ts';
 import { type Fact, FactList } from '../parts/facts.tsx';
-import { ExecutionLink, Fence, Said, Status, Time } from '../parts/marks.tsx';
+import { ExecutionLink, Fence, LinkedText, Status, Time } from '../parts/marks.tsx';
 import { Empty, PageHead, ProblemNote, Shown, StoreProblemNote } from '../parts/notes.tsx';
 import { Tabs } from '../parts/tabs.tsx';
 import { Link } from '../router.tsx';
@@ -112,7 +112,7 @@ function Why({
     <>
       <p className={`why why-${explained.code}`} role="status">
         <strong>
-          <Said text={explained.sentence} />
+          <LinkedText text={explained.sentence} />
         </strong>{' '}
         {explained.advice}
       </p>

@@ -46,7 +46,7 @@ export function OverviewPage(): ReactNode {
         <Plot
           title="Executions"
           times={pulse.times}
-          say={(value) => (Number.isInteger(value) ? countText(value) : '')}
+          format={(value) => (Number.isInteger(value) ? countText(value) : '')}
           curves={[
             { label: 'Submitted', colour: '--running', values: pulse.submitted },
             { label: 'Ended', colour: '--completed', values: pulse.ended },
@@ -55,7 +55,7 @@ export function OverviewPage(): ReactNode {
         <Plot
           title="Duration (end to end)"
           times={pulse.times}
-          say={(value) => (value < 10 && !Number.isInteger(value) ? '' : durationText(value))}
+          format={(value) => (value < 10 && !Number.isInteger(value) ? '' : durationText(value))}
           curves={[
             { label: 'p50', colour: '--accent', values: pulse.p50 },
             { label: 'p95', colour: '--waiting', values: pulse.p95 },

@@ -33,7 +33,7 @@ function Sessions(): ReactNode {
   const { admin: mayEnd, adminElsewhere } = useMay();
   const read = usePages(requestTo('GET /v1/sessions', { limit: 200 }), { everyMs: LOOK_MS });
   const workers = useRead(requestTo('GET /v1/workers', { limit: 200 }), { everyMs: WORKERS_MS });
-  const said = new Map(workers.data?.items.map((each) => [each.id, each]));
+  const byId = new Map(workers.data?.items.map((each) => [each.id, each]));
   const items = itemsOf(read);
   const now = useNow(200);
   const readAt = read.dataUpdatedAt;
@@ -52,7 +52,7 @@ function Sessions(): ReactNode {
               <SessionCard
                 key={session.id}
                 session={session}
-                worker={said.get(session.id)}
+                worker={byId.get(session.id)}
                 sinceMs={Math.max(0, now - readAt)}
                 mayEnd={mayEnd}
               />

@@ -44,7 +44,7 @@ export function Time({ at }: { readonly at: string }): ReactNode {
 const INSTANT = /(\d{4}-\d{2}-\d{2}T[\d:.]+Z)/;
 
 /** A sentence from the coordinator, with its times in the browser's time zone. */
-export function Said({ text }: { readonly text: string }): ReactNode {
+export function LinkedText({ text }: { readonly text: string }): ReactNode {
   return text
     .split(INSTANT)
     .map((part) => (INSTANT.test(part) ? <Time key={part} at={part} /> : part));

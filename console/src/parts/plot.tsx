@@ -16,14 +16,14 @@ export interface Curve {
 /** The horizontal axis if it is not time. Both axes are logarithmic then. */
 export interface Across {
   readonly label: string;
-  readonly say: (value: number) => string;
+  readonly format: (value: number) => string;
 }
 
 interface PlotProps {
   readonly title: string;
   readonly times: readonly number[];
   readonly curves: readonly Curve[];
-  readonly say: (value: number) => string;
+  readonly format: (value: number) => string;
   readonly across?: Across | undefined;
   /** The text alternative; by default the latest value of each curve. */
   readonly summary?: string;
@@ -32,12 +32,12 @@ interface PlotProps {
 const HEIGHT = 180;
 const TALL = 300;
 
-export function Plot({ title, times, curves, say, across, summary }: PlotProps): ReactNode {
+export function Plot({ title, times, curves, format, across, summary }: PlotProps): ReactNode {
   const place = useRef<HTMLDivElement>(null);
   const plot = useRef<UPlot>(undefined);
   const data = [times, ...curves.map(({ values }) => values)] as unknown as UPlot.AlignedData;
-  const latest = useRef({ curves, data, say, across });
-  latest.current = { curves, data, say, across };
+  const latest = useRef({ curves, data, format, across });
+  latest.current = { curves, data, format, across };
   const height = across === undefined ? HEIGHT : TALL;
   useEffect(() => {
     const element = place.current;
@@ -74,16 +74,16 @@ export function Plot({ title, times, curves, say, across, summary }: PlotProps):
         ref={place}
         className={across === undefined ? 'plot-place' : 'plot-place plot-tall'}
         role="img"
-        aria-label={`${title}: ${summary ?? summaryOf(curves, say)}`}
+        aria-label={`${title}: ${summary ?? summaryOf(curves, format)}`}
       />
     </figure>
   );
 }
 
-function summaryOf(curves: readonly Curve[], say: (value: number) => string): string {
+function summaryOf(curves: readonly Curve[], format: (value: number) => string): string {
   const lasts = curves.map(({ label, values }) => {
     const last = values.findLast((each) => each !== null);
-    return `${label} ${last === undefined || last === null ? 'none' : say(last)}`;
+    return `${label} ${last === undefined || last === null ? 'none' : format(last)}`;
   });
   return `latest: ${lasts.join(', ')}`;
 }
@@ -121,7 +121,7 @@ const MAGNITUDES = {
 
 function optionsOf(
   element: HTMLElement,
-  { curves, say, across }: Pick<PlotProps, 'curves' | 'say' | 'across'>,
+  { curves, format, across }: Pick<PlotProps, 'curves' | 'format' | 'across'>,
 ): UPlot.Options {
   const colour = (name: string) => (): string => getComputedStyle(element).getPropertyValue(name);
   const axis = {
@@ -149,12 +149,12 @@ function optionsOf(
         : {
             ...{ ...axis, ...MAGNITUDES, grid: { ...axis.grid, ...MAGNITUDES } },
             ...{ space: 40, label: across.label, labelSize: 22, labelFont: axis.font },
-            values: (_, splits) => splits.map((each) => (each === null ? '' : across.say(each))),
+            values: (_, splits) => splits.map((each) => (each === null ? '' : across.format(each))),
           },
       {
         ...{ ...axis, size: 58 },
         ...(across === undefined ? {} : { ...MAGNITUDES, grid: { ...axis.grid, ...MAGNITUDES } }),
-        values: (_, splits) => splits.map((each) => (each === null ? '' : say(each))),
+        values: (_, splits) => splits.map((each) => (each === null ? '' : format(each))),
       },
     ],
     series: [

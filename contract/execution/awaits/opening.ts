@@ -89,9 +89,9 @@ export const openingCases: readonly ExecutionCase[] = [
       const held = await running(store, await worker(store));
       const start = submitting({ pipeline: OTHER_PIPELINE });
       const reminders = [{ afterMs: 400, start }];
-      const said = { timeoutMs: 1_000, reminders, signed: true, checked: true };
+      const settings = { timeoutMs: 1_000, reminders, signed: true, checked: true };
       const more = { defaultAnswer: payload('no'), needed: 1, name: 'sign-off' };
-      await mustOpen(store, held, { items: 2, assignee: 'olga', ...said, ...more });
+      await mustOpen(store, held, { items: 2, assignee: 'olga', ...settings, ...more });
       for (const item of [0, 1]) {
         const id = interactionId(held.id, item);
         const { interaction, unit } = await mustFind(store, id);

@@ -84,16 +84,16 @@ export const claimCases: readonly ExecutionCase[] = [
       const events = await store.executions.history({ id: first.id, after: 0, limit: 100 });
       const claims = events
         .filter(({ kind }) => kind === 'claimed')
-        .map(({ body, fence, at }) => ({ said: JSON.parse(body ?? ''), fence, at }));
-      const said = (who: typeof ann, previous: string) => ({
+        .map(({ body, fence, at }) => ({ body: JSON.parse(body ?? ''), fence, at }));
+      const claimBody = (who: typeof ann, previous: string) => ({
         session: who.id,
         owner: who.owner,
         previous,
       });
       assert.deepEqual(claims, [
-        { said: said(ann, 'none'), fence: first.fence, at: now() },
-        { said: said(bob, 'given-back'), fence: second.fence, at: now() },
-        { said: said(ann, 'parked'), fence: third.fence, at: now() },
+        { body: claimBody(ann, 'none'), fence: first.fence, at: now() },
+        { body: claimBody(bob, 'given-back'), fence: second.fence, at: now() },
+        { body: claimBody(ann, 'parked'), fence: third.fence, at: now() },
       ]);
       assert.deepEqual([second.claimed.previous, third.claimed.previous], ['given-back', 'parked']);
     },

@@ -97,13 +97,13 @@ export const plainNameCases: readonly ExecutionCase[] = [
         [{}, [held, runs]],
       ] as const;
       for (const [filter, ids] of filters) {
-        const said = JSON.stringify(filter);
+        const about = JSON.stringify(filter);
         const found = await executions.list({ ...OF, ...filter });
-        assert.deepEqual(idsIn(found), ids, said);
+        assert.deepEqual(idsIn(found), ids, about);
         for (const each of found) {
-          assert.deepEqual([each.pipeline, each.release], [PIPELINE, 'v1'], said);
+          assert.deepEqual([each.pipeline, each.release], [PIPELINE, 'v1'], about);
         }
-        assert.deepEqual(await executions.list({ ...ELSEWHERE, ...filter }), [], said);
+        assert.deepEqual(await executions.list({ ...ELSEWHERE, ...filter }), [], about);
       }
     },
   },

@@ -42,8 +42,8 @@ export async function undoing(
 }
 
 export function letter(options: Partial<DeadLetter> = {}): DeadLetter {
-  const said = { category: 'permanent', code: 'declined', reason: 'The card was declined.' };
-  return { ...said, step: 'step:charge#1', attempts: 3, ...options } as DeadLetter;
+  const failure = { category: 'permanent', code: 'declined', reason: 'The card was declined.' };
+  return { ...failure, step: 'step:charge#1', attempts: 3, ...options } as DeadLetter;
 }
 
 /** Submitted, claimed and ended. */

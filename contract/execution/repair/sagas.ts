@@ -161,27 +161,27 @@ export const sagaCases: readonly ExecutionCase[] = [
     async run({ store }) {
       const ann = await worker(store);
       const held = await running(store, ann);
-      const says = async (compensable: boolean): Promise<void> => {
+      const expectCompensable = async (compensable: boolean): Promise<void> => {
         assert.equal((await mustRead(store, held.id)).compensable, compensable);
       };
-      await says(false);
+      await expectCompensable(false);
       await mustPark(store, held, { wakeInMs: 0, compensable: true });
-      await says(true);
+      await expectCompensable(true);
       const second = await mustClaim(store, ann, held.id);
-      await says(true);
+      await expectCompensable(true);
       await mustPark(store, second, { wakeInMs: 0 });
-      await says(false);
+      await expectCompensable(false);
       const third = await mustClaim(store, ann, held.id);
       const request = { ...writing(third, GIVEN_BACK), compensable: true };
       expectKind(await store.executions.giveBack(request), 'given-back');
-      await says(true);
+      await expectCompensable(true);
       const fourth = await mustClaim(store, ann, held.id);
       await mustGiveBack(store, fourth);
-      await says(false);
+      await expectCompensable(false);
       const fifth = await mustClaim(store, ann, held.id);
       await mustPark(store, fifth, { wakeInMs: 0, compensable: true });
       await mustFinish(store, await mustClaim(store, ann, held.id));
-      await says(false);
+      await expectCompensable(false);
     },
   },
   {

@@ -119,8 +119,8 @@ export const terminalRepairCases: readonly ExecutionCase[] = (
       await outsidersAreRefused(store, held);
       await advance(1_000);
       assert.deepEqual(await leavesUnchanged(store, () => claimAll(store, ann)), []);
-      const heard = await leavesUnchanged(store, () => store.sessions.heartbeat(ann));
-      assert.deepEqual([heard.kind, 'notices' in heard && heard.notices], ['alive', 0]);
+      const answer = await leavesUnchanged(store, () => store.sessions.heartbeat(ann));
+      assert.deepEqual([answer.kind, 'notices' in answer && answer.notices], ['alive', 0]);
       for (const query of [{ limit: 9 }, { execution: held.id, limit: 9 }]) {
         const swept = await leavesUnchanged(store, () => store.executions.expireAwaits(query));
         assert.deepEqual(swept, { settled: 0, started: 0, more: false });

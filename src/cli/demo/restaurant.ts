@@ -79,8 +79,8 @@ export function restaurantOrder(outside: Outside): Pipeline<RestaurantOrder, str
         compensate: { run: refund, retry: { attempts: 1 } },
       });
       if (order.ask === true) {
-        const said = await ctx.await(approval, { request: order, timeoutMs: APPROVAL_MS });
-        if (said.kind !== 'answered' || !said.value.accepted) throw noMeal(dish);
+        const approved = await ctx.await(approval, { request: order, timeoutMs: APPROVAL_MS });
+        if (approved.kind !== 'answered' || !approved.value.accepted) throw noMeal(dish);
       }
       for (const [done, course] of COURSES.entries()) {
         ctx.progress({ course, done, of: COURSES.length });
@@ -131,10 +131,10 @@ interface SchemaParts {
 }
 
 function schemaOf<Value>({ fits, message, json }: SchemaParts): Schema<Value> {
-  const said = { jsonSchema: { input: () => json } };
+  const standard = { jsonSchema: { input: () => json } };
   return {
     '~standard': {
-      ...{ version: 1, vendor: 'holdfast-demo', ...said },
+      ...{ version: 1, vendor: 'holdfast-demo', ...standard },
       validate: (value) =>
         typeof value === 'object' && value !== null && fits(value as Record<string, unknown>)
           ? { value: value as Value }

@@ -82,9 +82,9 @@ export const redriveCommand: CommandSpec = {
 
 async function redrive(typed: Typed): Promise<ExitCode> {
   const [id] = wordsOf(redriveCommand, typed, ['execution']);
-  const said = typed.text('mode');
-  const mode = MODES.find((each) => each === said);
-  if (mode !== said) throw new UsageProblem(`--mode is ${MODES.join(' or ')}; got "${said}".`);
+  const typedMode = typed.text('mode');
+  const mode = MODES.find((each) => each === typedMode);
+  if (mode !== typedMode) throw new UsageProblem(`--mode is ${MODES.join(' or ')}; got "${typedMode}".`);
   const client = await clientFor(typed);
   const made = await ask(client, 'POST /v1/executions/:id/redrive', {
     id,

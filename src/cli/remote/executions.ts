@@ -74,8 +74,8 @@ async function explain(typed: Typed): Promise<ExitCode> {
   if (typed.isSet('json')) printLine(explained);
   else {
     const { sentence, advice, storeProblem } = explained;
-    const said = [sentence, advice, storeProblem?.sentence, storeProblem?.advice];
-    for (const line of said) if (line !== undefined) print(plain(line));
+    const lines = [sentence, advice, storeProblem?.sentence, storeProblem?.advice];
+    for (const line of lines) if (line !== undefined) print(plain(line));
   }
   return 0;
 }
@@ -156,12 +156,12 @@ export class StepTree {
   }
 
   /** A compensation appears below the step that it undoes. */
-  #settle(event: HistoryMessage, body: Body, said: Pick<Node, 'mark' | 'note'>): void {
+  #settle(event: HistoryMessage, body: Body, result: Pick<Node, 'mark' | 'note'>): void {
     const node = isUndo(body)
       ? this.#undoOf(String(body.key), event.name ?? '')
       : this.#under(body.key, event.name ?? '');
     const isAttempt = event.kind === 'step-completed' || event.kind === 'step-failed';
-    Object.assign(node, said, isAttempt ? { tries: node.tries + 1 } : {});
+    Object.assign(node, result, isAttempt ? { tries: node.tries + 1 } : {});
   }
 
   #undoOf(key: string, name: string): Node {
@@ -232,8 +232,8 @@ function drawn(nodes: readonly Node[], indent: string): readonly string[] {
     const isLast = nth === nodes.length - 1;
     const { mark, name, tries, note, below } = node;
     const tried = tries > 1 ? ` (${tries} attempts)` : '';
-    const said = note === '' ? '' : `  ${note}`;
-    const line = plain(`${mark} ${name}${tried}${said}`);
+    const suffix = note === '' ? '' : `  ${note}`;
+    const line = plain(`${mark} ${name}${tried}${suffix}`);
     return [
       `${indent}${isLast ? '└─' : '├─'} ${line}`,
       ...drawn(gathered(below), `${indent}${isLast ? '   ' : '│  '}`),

@@ -14,7 +14,7 @@ const WAITS: Explanation = {
 test('submit --wait prints what it waits for, once for each, and nothing when it is over', async () => {
   const clock = new ManualClock();
   const over = new AbortController();
-  const said: string[] = [];
+  const printed: string[] = [];
   let explained: Explanation | Error = RUNS;
   let looks = 0;
   const explain = async (): Promise<never> => {
@@ -23,22 +23,22 @@ test('submit --wait prints what it waits for, once for each, and nothing when it
     return explained as never;
   };
   const parts = { executions: { explain }, timers: clock.timers, over: over.signal };
-  const printing = printWaiting({ ...parts, say: (line) => said.push(line) }, 'the-id');
+  const printing = printWaiting({ ...parts, print: (line) => printed.push(line) }, 'the-id');
   await clock.advance(4_999);
-  assert.deepEqual([looks, said], [0, []]);
+  assert.deepEqual([looks, printed], [0, []]);
   await clock.advance(1);
   const hint = 'Ctrl-C ends the waiting only; "holdfast cancel the-id" ends it.';
-  assert.deepEqual(said, ['It runs at ann.', hint]);
+  assert.deepEqual(printed, ['It runs at ann.', hint]);
   await clock.advance(10_000 + 20_000);
-  assert.deepEqual([looks, said.length], [3, 2]);
+  assert.deepEqual([looks, printed.length], [3, 2]);
   explained = new Error('away');
   await clock.advance(40_000);
   explained = WAITS;
   await clock.advance(60_000);
-  assert.deepEqual(said.slice(2), ['It waits for the answer to "ok". Answer it.']);
+  assert.deepEqual(printed.slice(2), ['It waits for the answer to "ok". Answer it.']);
   explained = { code: 'ended', sentence: 'It is completed.' };
   await clock.advance(60_000);
-  assert.equal(said.length, 3);
+  assert.equal(printed.length, 3);
   over.abort();
   await printing;
   assert.equal(clock.waiting, 0);

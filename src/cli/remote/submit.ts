@@ -3,7 +3,7 @@
 import { ask } from '../../client/calls.ts';
 import type { Executions } from '../../client/executions.ts';
 import type { ResultMessage, SubmitBody } from '../../protocol/messages/execution.ts';
-import type { Said } from '../../protocol/messages/request.ts';
+import type { RequestOf } from '../../protocol/messages/request.ts';
 import { systemTimers, type Timers } from '../../support/timer.ts';
 import {
   type CommandSpec,
@@ -68,7 +68,7 @@ const LOOK_MS_MAX = 60_000;
 
 async function waitedFor(executions: Executions, id: string): Promise<ResultMessage> {
   const over = new AbortController();
-  const parts = { executions, timers: systemTimers, say: printProblem, over: over.signal };
+  const parts = { executions, timers: systemTimers, print: printProblem, over: over.signal };
   void printWaiting(parts, id);
   try {
     return await executions.result(id);
@@ -81,13 +81,13 @@ interface WaitingParts {
   readonly executions: Pick<Executions, 'explain'>;
   readonly timers: Pick<Timers, 'pause'>;
   /** Must not write to the stream of the result. */
-  readonly say: (line: string) => void;
+  readonly print: (line: string) => void;
   readonly over: AbortSignal;
 }
 
 /** Prints the reason for the wait whenever it changes. The interval grows. */
 export async function printWaiting(parts: WaitingParts, id: string): Promise<void> {
-  const { executions, timers, say, over } = parts;
+  const { executions, timers, print, over } = parts;
   let printed: string | undefined;
   for (let ms = FIRST_LOOK_MS; ; ms = Math.min(2 * ms, LOOK_MS_MAX)) {
     await timers.pause(ms, over);
@@ -99,13 +99,13 @@ export async function printWaiting(parts: WaitingParts, id: string): Promise<voi
     if (explained === undefined || explained.code === 'ended') continue;
     const { sentence, advice = '' } = explained;
     if (sentence === printed) continue;
-    say(plain(`${sentence} ${advice}`.trim()));
-    if (printed === undefined) say(`Ctrl-C ends the waiting only; "holdfast cancel ${id}" ends it.`);
+    print(plain(`${sentence} ${advice}`.trim()));
+    if (printed === undefined) print(`Ctrl-C ends the waiting only; "holdfast cancel ${id}" ends it.`);
     printed = sentence;
   }
 }
 
-async function bodyOf(typed: Typed): Promise<Said<'POST /v1/executions'>> {
+async function bodyOf(typed: Typed): Promise<RequestOf<'POST /v1/executions'>> {
   const template = templateOf(typed.text('template'));
   const [pipeline, given, ...more] =
     template === undefined ? typed.words : [undefined, ...typed.words];

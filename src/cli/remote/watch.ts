@@ -26,7 +26,7 @@ async function execute(typed: Typed): Promise<ExitCode> {
   const screen = screenOf(typed);
   const { executions } = await clientFor(typed);
   const onCut = ({ againInMs }: { readonly againInMs: number }): void =>
-    screen.say(`The connection was cut; it is made again in ${againInMs} ms.`);
+    screen.showNote(`The connection was cut; it is made again in ${againInMs} ms.`);
   for await (const seen of executions.live(id, { onCut })) screen.show(seen);
   screen.end();
   return showResult(await executions.result(id), typed.isSet('json'));
@@ -35,7 +35,7 @@ async function execute(typed: Typed): Promise<ExitCode> {
 interface Screen {
   show(seen: Seen): void;
   /** Shows a message that is not an event of the execution. */
-  say(text: string): void;
+  showNote(text: string): void;
   end(): void;
 }
 
@@ -54,7 +54,7 @@ function lineScreen(event: (event: HistoryMessage) => void): Screen {
     show(seen) {
       if (seen.kind === 'event') event(seen.event);
     },
-    say: printProblem,
+    showNote: printProblem,
     end: () => undefined,
   };
 }
@@ -72,7 +72,7 @@ class TreeScreen implements Screen {
   readonly #isLive: boolean;
   readonly #tree: StepTree = new StepTree();
   #progress = '';
-  #said = '';
+  #note = '';
   #height = 0;
 
   constructor(isLive: boolean) {
@@ -82,12 +82,12 @@ class TreeScreen implements Screen {
   show(seen: Seen): void {
     if (seen.kind === 'event') this.#tree.add(seen.event);
     else this.#progress = progressText(seen.progress);
-    this.#said = '';
+    this.#note = '';
     this.#draw();
   }
 
-  say(text: string): void {
-    this.#said = text;
+  showNote(text: string): void {
+    this.#note = text;
     if (this.#isLive) this.#draw();
     else printProblem(text);
   }
@@ -105,7 +105,7 @@ class TreeScreen implements Screen {
   #draw(): void {
     if (!this.#isLive) return;
     const { stdout } = process;
-    const all = [...this.#lines(), ...(this.#said === '' ? [] : [this.#said])];
+    const all = [...this.#lines(), ...(this.#note === '' ? [] : [this.#note])];
     // Lines beyond the screen cannot be overwritten, so show the head and the last lines, which
     // change.
     const fitting =

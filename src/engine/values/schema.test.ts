@@ -3,16 +3,16 @@ import { describe, test } from 'node:test';
 import { jsonSchemaOf, type Schema } from './schema.ts';
 
 function schemaThat(input: () => unknown): Schema {
-  const said = { jsonSchema: { input } };
+  const standard = { jsonSchema: { input } };
   return {
-    '~standard': { version: 1, vendor: 'test', validate: (value) => ({ value }), ...said },
+    '~standard': { version: 1, vendor: 'test', validate: (value) => ({ value }), ...json },
   };
 }
 
 describe('what a schema takes, as JSON Schema', () => {
   test('is what its library says', () => {
-    const said = { type: 'object', properties: { a: { type: 'string' } } };
-    assert.deepEqual(jsonSchemaOf(schemaThat(() => said)), said);
+    const json = { type: 'object', properties: { a: { type: 'string' } } };
+    assert.deepEqual(jsonSchemaOf(schemaThat(() => json)), json);
   });
 
   test('is left out where that cannot be said: nothing fails because of it', () => {

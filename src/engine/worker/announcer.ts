@@ -23,7 +23,7 @@ const NOTHING = 'This worker gets nothing that is pinned';
 /** `looked` for workers that operators watch, `alone` for the others. */
 const EVERY_MS = { looked: 5_000, alone: 60_000 } as const;
 
-type Saying = Pick<WorkerSettings, 'pipelines' | 'release' | 'probeMs'>;
+type AnnouncerSettings = Pick<WorkerSettings, 'pipelines' | 'release' | 'probeMs'>;
 
 export class Announcer {
   readonly #config: WorkerConfig;
@@ -31,13 +31,13 @@ export class Announcer {
   /** The worker has no pipelines of its own, so it does not announce. */
   readonly #isSilent: boolean;
   /** When the worker last announced, and for which session. */
-  #saidAt = Number.NEGATIVE_INFINITY;
+  #announcedAt = Number.NEGATIVE_INFINITY;
   #session: SessionId | undefined;
   #state: Announcement['state'] = 'starting';
   #complained: string | undefined;
 
   /** `given`: the user's pipelines, without those that the engine adds. */
-  constructor(config: WorkerConfig, settings: Saying, given: Iterable<AnyPipeline>) {
+  constructor(config: WorkerConfig, settings: AnnouncerSettings, given: Iterable<AnyPipeline>) {
     const { release, probeMs } = settings;
     this.#config = config;
     const own = [...given];
@@ -59,43 +59,43 @@ export class Announcer {
   /** The loop makes a round for the announcement even if it polls less often. */
   get dueInMs(): number {
     if (this.#isSilent) return Infinity;
-    return Math.max(1, this.#saidAt + this.#about.everyMs - this.#config.clock.monotonicMs());
+    return Math.max(1, this.#announcedAt + this.#about.everyMs - this.#config.clock.monotonicMs());
   }
 
   /** Announces before the first claim of a session. */
   async begin(session: SessionId, room: number): Promise<void> {
     if (this.#session === session) return;
     this.#state = 'starting';
-    await this.#say(session, room);
+    await this.#announce(session, room);
   }
 
   /** Call this when the store responded to a claim, or when no slot is free. */
   async prove(session: SessionId, room: number): Promise<void> {
-    const isDue = this.#config.clock.monotonicMs() - this.#saidAt >= this.#about.everyMs;
+    const isDue = this.#config.clock.monotonicMs() - this.#announcedAt >= this.#about.everyMs;
     if (this.#state === 'ready' && !isDue) return;
     if (this.#state === 'starting') this.#state = 'ready';
-    await this.#say(session, room);
+    await this.#announce(session, room);
   }
 
   /** Announces that the worker takes no more executions. */
   async drain(session: SessionId): Promise<void> {
     this.#state = 'draining';
-    await this.#say(session, 0);
+    await this.#announce(session, 0);
   }
 
-  async #say(session: SessionId, room: number): Promise<void> {
+  async #announce(session: SessionId, room: number): Promise<void> {
     if (this.#isSilent) return;
     this.#session = session;
-    this.#saidAt = this.#config.clock.monotonicMs();
+    this.#announcedAt = this.#config.clock.monotonicMs();
     try {
-      const said = { ...this.#about, session, state: this.#state, room };
-      this.#heard(await this.#config.store.executions.announce(said));
+      const announcement = { ...this.#about, session, state: this.#state, room };
+      this.#onReply(await this.#config.store.executions.announce(announcement));
     } catch (fault) {
       this.#complain('It could not be said what this worker has', fault);
     }
   }
 
-  #heard(answer: Announced): void {
+  #onReply(answer: Announced): void {
     const why = whyOf(answer);
     if (why === undefined) {
       this.#complained = undefined;

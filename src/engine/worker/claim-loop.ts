@@ -160,7 +160,7 @@ export class ClaimLoop implements DriveEvents {
     for (const claimed of answer.claims) this.slots.drive(claimed, current.session);
     if (this.#isNoticed) this.lookAtInboxes();
     if (shares.length > 0) {
-      this.#lanes.heard(shares, answer.claims);
+      this.#lanes.onClaimReply(shares, answer.claims);
       this.#isMoreReady = answer.more;
     }
     return this.#nextIn(shares, answer);
@@ -169,7 +169,7 @@ export class ClaimLoop implements DriveEvents {
   /** The time until the next claim. */
   async #nextIn(shares: readonly Share[], answer: Taken): Promise<number> {
     const { overdue } = this.#parts;
-    if (await overdue.heard(answer.overdue)) return 0;
+    if (await overdue.onClaimReply(answer.overdue)) return 0;
     if (answer.more && answer.claims.length > 0) return 0;
     // This turn belonged to the other lane, and that lane was empty. The first lane has not been
     // tried.
@@ -294,7 +294,7 @@ class LaneTurns {
     return room <= 0 ? [] : sharesOf(room, this.#turn, this.#quiet);
   }
 
-  heard(shares: readonly Share[], claimed: Parameters<typeof quietLanes>[1]): void {
+  onClaimReply(shares: readonly Share[], claimed: Parameters<typeof quietLanes>[1]): void {
     this.#quiet = quietLanes(shares, claimed);
   }
 }

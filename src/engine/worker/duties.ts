@@ -56,7 +56,7 @@ export class Duties {
    */
   awaitDueIn(ms: number): boolean {
     const wasDueInMs = this.#awaits.dueInMs;
-    this.#awaits.heard(ms);
+    this.#awaits.noteDueIn(ms);
     return this.#awaits.dueInMs < wasDueInMs;
   }
 
@@ -77,7 +77,7 @@ export class Duties {
     this.#maintainedAt = now;
     await this.#overdue.nowAndThen();
     const { more, nextScheduleInMs } = await this.#config.store.executions.maintain({ limit: 500 });
-    this.#scheduler.heard(nextScheduleInMs);
+    this.#scheduler.noteDueIn(nextScheduleInMs);
     this.#awaits.lookNowAndThen();
     if (more) this.#maintainedAt = 0;
   }
@@ -110,7 +110,7 @@ export class OverdueSessions {
   }
 
   /** Takes a claim's report. Returns whether the next claim may find more. */
-  async heard(isOverdue: boolean): Promise<boolean> {
+  async onClaimReply(isOverdue: boolean): Promise<boolean> {
     if (!isOverdue || (this.#underWay === undefined && this.dueInMs > 0)) return false;
     return this.#sweep();
   }

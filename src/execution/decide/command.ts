@@ -81,9 +81,9 @@ export function decideCancel(
  */
 export function endAsCancelled(
   execution: ExecutionRecord,
-  said: { readonly body?: Payload; readonly now: Instant },
+  about: { readonly body?: Payload; readonly now: Instant },
 ): Change<'end'> {
-  const { body = '{}' as Payload, now } = said;
+  const { body = '{}' as Payload, now } = about;
   const event = eventOf(execution, 'cancelled', { body, now });
   const ended = endedExecution(execution, { status: 'cancelled', now, seq: event.seq });
   return { kind: 'end', execution: ended, event };
@@ -179,8 +179,8 @@ function passOn(
 function eventOf(
   execution: ExecutionRecord,
   kind: HistoryEventKind,
-  said: { readonly body: Payload; readonly now: Instant },
+  about: { readonly body: Payload; readonly now: Instant },
 ): HistoryEvent {
   const seq = execution.seq + 1;
-  return historyEvent({ kind, body: said.body }, { seq, at: said.now });
+  return historyEvent({ kind, body: about.body }, { seq, at: about.now });
 }

@@ -263,13 +263,13 @@ const put: Verb = {
  */
 async function putProject(typed: Typed): Promise<ExitCode> {
   const [name] = wordsOf(put, typed, ['project']);
-  const said = {
+  const given = {
     title: typed.text('title'),
     keep: listText(typed.text('keep'))?.map(keptFor),
     quota: listText(typed.text('quota'))?.map(quotaFor),
   };
   const client = await clientFor(typed);
-  const settings = changed(await settingsOf(client, name), said);
+  const settings = changed(await settingsOf(client, name), given);
   const { existing } = await client.projects.put(name, settings);
   if (typed.isSet('json')) printLine({ name, existing, ...settings });
   else print(existing ? `project ${name} has these settings now` : `project ${name} was made`);
@@ -288,7 +288,7 @@ async function settingsOf({ projects }: HoldfastClient, name: string): Promise<P
 
 type Kept = readonly [status: string, keepMs: number | null | undefined];
 
-interface Said {
+interface TypedSettings {
   readonly title: string | undefined;
   readonly keep: readonly Kept[] | undefined;
   readonly quota: readonly GivenQuota[] | undefined;
@@ -296,10 +296,10 @@ interface Said {
 
 type GivenQuota = readonly [name: string, limit: number | undefined];
 
-function changed({ title, keepMs, quotas }: ProjectBody, said: Said): ProjectBody {
-  const kept = merged(keepMs, said.keep);
-  const limits = merged(quotas, said.quota);
-  const called = said.title ?? title;
+function changed({ title, keepMs, quotas }: ProjectBody, given: TypedSettings): ProjectBody {
+  const kept = merged(keepMs, given.keep);
+  const limits = merged(quotas, given.quota);
+  const called = given.title ?? title;
   return {
     ...(called ? { title: called } : {}),
     ...(kept && { keepMs: kept }),
@@ -310,9 +310,9 @@ function changed({ title, keepMs, quotas }: ProjectBody, said: Said): ProjectBod
 /** An undefined value removes its setting. */
 function merged<Value>(
   before: Readonly<Record<string, Value>> | undefined,
-  said: readonly (readonly [string, Value | undefined])[] = [],
+  entries: readonly (readonly [string, Value | undefined])[] = [],
 ): Readonly<Record<string, Value>> | undefined {
-  const all = { ...before, ...Object.fromEntries(said) };
+  const all = { ...before, ...Object.fromEntries(entries) };
   const left = Object.entries(all).flatMap(([name, value]) =>
     value === undefined ? [] : [[name, value] as const],
   );

@@ -63,8 +63,8 @@ export class Audit {
   }
 
   /** To an execution in any state; nothing of it changes. The text is the reason. */
-  async note(id: string, said: Acting & { readonly reason: string }): Promise<NoteAnswer> {
-    const given = readOptions('audit.note', said, ACTING);
+  async note(id: string, acting: Acting & { readonly reason: string }): Promise<NoteAnswer> {
+    const given = readOptions('audit.note', acting, ACTING);
     boundedText('reason', given.reason, NOTE_BYTES_MAX);
     return this.#config.store.executions.note({
       id: parseExecutionId(id),
@@ -107,20 +107,20 @@ export const ACTING: readonly (keyof Acting)[] = ['project', 'by', 'reason'];
 export function stampOf(
   config: Pick<EngineConfig, 'ids'>,
   act: AuditAct,
-  said: Pick<Acting, 'by' | 'reason'> & { readonly about?: AuditFacts },
+  acting: Pick<Acting, 'by' | 'reason'> & { readonly about?: AuditFacts },
 ): AuditStamp {
-  const { about } = said;
-  const { by: actor, reason } = checkedActing(said);
+  const { about } = acting;
+  const { by: actor, reason } = checkedActing(acting);
   const id = config.ids.next() as string as AuditId;
   return { id, act, actor, reason, ...present({ about }) };
 }
 
 /** Checks the actor and the reason, and fills in defaults. */
-export function checkedActing(said: Pick<Acting, 'by' | 'reason'>): {
+export function checkedActing(acting: Pick<Acting, 'by' | 'reason'>): {
   readonly by: string;
   readonly reason: string;
 } {
-  const { by = NOBODY, reason = '' } = said;
+  const { by = NOBODY, reason = '' } = acting;
   boundedText('by', by, ACTOR_BYTES_MAX);
   if (reason !== '') boundedText('reason', reason, REASON_BYTES_MAX);
   return { by, reason };
@@ -131,9 +131,9 @@ const ids: ExecutionIds = new ExecutionIds(systemClock, systemRandom);
 /** For operations outside the engine: on access keys, which belong to the deployment. */
 export function stampOutside(
   act: AuditAct,
-  said: Pick<Acting, 'by' | 'reason'> & { readonly about?: AuditFacts },
+  acting: Pick<Acting, 'by' | 'reason'> & { readonly about?: AuditFacts },
 ): AuditStamp {
-  return stampOf({ ids }, act, said);
+  return stampOf({ ids }, act, acting);
 }
 
 // Lists the writes that the store refused to workers.

@@ -29,8 +29,8 @@ export const recordRoutes: readonly Route[] = routesOf(recordOperations, {
   },
 
   async noteExecution({ holdfast }, { params, body, caller }) {
-    const said = { ...actingFor(caller), reason: body.text };
-    const answer = await holdfast.audit.note(params.id, said);
+    const acting = { ...actingFor(caller), reason: body.text };
+    const answer = await holdfast.audit.note(params.id, acting);
     if (answer.kind === 'refused') throw refusalReply(answer);
     return { status: 204 };
   },
@@ -49,7 +49,7 @@ export async function recordAct(
   {
     act,
     target,
-    ...said
+    ...acting
   }: {
     readonly act: AuditAct;
     readonly target: AuditTarget;
@@ -57,7 +57,7 @@ export async function recordAct(
     readonly about: AuditFacts;
   },
 ): Promise<void> {
-  const audit = stampOutside(act, { by: actorOf(caller), ...said });
+  const audit = stampOutside(act, { by: actorOf(caller), ...acting });
   await store.executions.recordAct({ project: caller.project, target, audit });
 }
 

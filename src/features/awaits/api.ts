@@ -120,9 +120,9 @@ export class Awaits {
     value: unknown,
     options: AnswerOptions = {},
   ): Promise<Answered> {
-    const { project, ...said } = readOptions('awaits.answer', options, ACTING);
-    const audit = stampOf(this.#config, 'answer', said);
-    const sent = { value, project: projectOf(project), by: said.by, verified: false };
+    const { project, ...acting } = readOptions('awaits.answer', options, ACTING);
+    const audit = stampOf(this.#config, 'answer', acting);
+    const sent = { value, project: projectOf(project), by: acting.by, verified: false };
     return this.#answer(located(target), sent, audit);
   }
 
@@ -233,9 +233,9 @@ export class Awaits {
   }
 
   #acting(act: AuditAct, target: InteractionTarget, acting: Acting): AwaitCommand {
-    const { project, ...said } = readOptions('awaits', acting, ACTING);
+    const { project, ...acting } = readOptions('awaits', acting, ACTING);
     const which = { project: projectOf(project), id: located(target).id };
-    return { ...which, audit: stampOf(this.#config, act, said) };
+    return { ...which, audit: stampOf(this.#config, act, acting) };
   }
 
   async #answer(target: Located, sent: Sent, audit: AuditStamp): Promise<Answered> {

@@ -142,9 +142,9 @@ test('W-3, W-6, W-8: in every order of opening, answers, timeout and cancel it s
     assert.notEqual(rows.unit?.status, 'open');
     const isOpen = [...rows.interactions.values()].some(({ status }) => status === 'open');
     assert.equal(isOpen, false, rows.states());
-    const said = JSON.parse(rows.messages[0] ?? '{}');
-    assert.equal(said.status, rows.unit?.status);
-    assert.equal(said.answers.length + rows.late.length, 2, 'no answer is lost');
+    const message = JSON.parse(rows.messages[0] ?? '{}');
+    assert.equal(message.status, rows.unit?.status);
+    assert.equal(message.answers.length + rows.late.length, 2, 'no answer is lost');
   }
 });
 

@@ -31,10 +31,10 @@ export class DueAwaits {
 
   /** Other processes may have opened or changed awaits. Looks again, unless it did so recently. */
   lookNowAndThen(): void {
-    this.heard(this.#lookedAtMs + LOOK_MS - this.#config.clock.monotonicMs());
+    this.noteDueIn(this.#lookedAtMs + LOOK_MS - this.#config.clock.monotonicMs());
   }
 
-  heard(inMs: number | undefined): void {
+  noteDueIn(inMs: number | undefined): void {
     if (inMs === undefined) return;
     const atMs = this.#config.clock.monotonicMs() + inMs;
     this.#dueAtMs = Math.min(this.#dueAtMs, Math.max(atMs, this.#lookedAtMs + TOGETHER_MS));
@@ -49,9 +49,9 @@ export class DueAwaits {
     try {
       const { more, nextInMs } = await this.#config.store.executions.expireAwaits({ limit: BATCH });
       if (more) this.#dueAtMs = 0;
-      else this.heard(nextInMs);
+      else this.noteDueIn(nextInMs);
     } catch (fault) {
-      this.heard(TROUBLE_PAUSE_MS);
+      this.noteDueIn(TROUBLE_PAUSE_MS);
       reportTrouble(this.#config.observer, 'Awaits could not be looked at', fault);
     }
   }

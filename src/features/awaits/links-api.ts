@@ -67,41 +67,41 @@ export class AnswerLinks {
 
   sign(claims: Omit<LinkClaims, 'kid'>): string {
     const kid = this.#current;
-    const said = Buffer.from(JSON.stringify({ ...claims, kid })).toString('base64url');
-    return `${said}.${this.#signatureOf(said, kid)?.toString('base64url')}`;
+    const encoded = Buffer.from(JSON.stringify({ ...claims, kid })).toString('base64url');
+    return `${encoded}.${this.#signatureOf(encoded, kid)?.toString('base64url')}`;
   }
 
   /** Does not reveal which part of a token is wrong. */
   verify(token: unknown, nowMs: number): LinkVerified {
     if (typeof token !== 'string' || token.length > TOKEN_CHARACTERS_MAX) return INVALID;
-    const [said = '', signature = '', ...rest] = token.split('.');
+    const [encoded = '', signature = '', ...rest] = token.split('.');
     if (rest.length > 0) return INVALID;
-    const claims = claimsOf(said);
-    if (claims === undefined || !this.#isSigned(said, signature, claims.kid)) return INVALID;
+    const claims = claimsOf(encoded);
+    if (claims === undefined || !this.#isSigned(encoded, signature, claims.kid)) return INVALID;
     if (claims.exp <= nowMs) {
       return { kind: 'refused', refusal: { why: 'link-expired', at: toInstant(claims.exp) } };
     }
     return { kind: 'verified', claims };
   }
 
-  #isSigned(said: string, signature: string, kid: string): boolean {
-    const expected = this.#signatureOf(said, kid);
+  #isSigned(encoded: string, signature: string, kid: string): boolean {
+    const expected = this.#signatureOf(encoded, kid);
     const given = Buffer.from(signature, 'base64url');
     // A signature has exactly one accepted spelling.
     if (expected === undefined || signature !== given.toString('base64url')) return false;
     return given.length === expected.length && timingSafeEqual(given, expected);
   }
 
-  #signatureOf(said: string, kid: string): Buffer | undefined {
+  #signatureOf(encoded: string, kid: string): Buffer | undefined {
     const secret = this.#keys.get(kid);
-    return secret && createHmac('sha256', secret).update(said).digest();
+    return secret && createHmac('sha256', secret).update(encoded).digest();
   }
 }
 
 /** Do not trust the result before the signature is checked. */
-function claimsOf(said: string): LinkClaims | undefined {
+function claimsOf(encoded: string): LinkClaims | undefined {
   try {
-    const claims = JSON.parse(Buffer.from(said, 'base64url').toString()) as Partial<LinkClaims>;
+    const claims = JSON.parse(Buffer.from(encoded, 'base64url').toString()) as Partial<LinkClaims>;
     const isWhole =
       typeof claims?.kid === 'string' &&
       typeof claims.interaction === 'string' &&

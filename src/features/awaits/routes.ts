@@ -2,7 +2,7 @@
 
 import type { Static } from 'typebox';
 import type { Holdfast } from '../../engine/holdfast.ts';
-import { saidIn } from '../../execution/history.ts';
+import { parseBody } from '../../execution/history.ts';
 import type { InteractionId } from '../../execution/names.ts';
 import { type Reader, readable } from '../../protocol/rest/executions.ts';
 import { withEtag, writtenTimes } from '../../protocol/rest/handling.ts';
@@ -243,7 +243,7 @@ async function answerSchemaOf(
     for (const { kind, body, seq } of events) {
       after = seq;
       if (kind !== 'await-opened') continue;
-      const opened = saidIn<{ readonly key: string; readonly answerSchema: unknown }>(body);
+      const opened = parseBody<{ readonly key: string; readonly answerSchema: unknown }>(body);
       if (opened.key !== call) continue;
       const { answerSchema } = opened;
       return answerSchema === undefined ? {} : { answerSchema };

@@ -63,13 +63,13 @@ test('Z-21: what could still wake it, or is not known, is not judged', () => {
 
 test('Z-12: a message that came when it parked, or the end of a child, wakes nobody', () => {
   const newest = { n: 1, at: 100 as Instant, kind: 'signal' };
-  const heard = { news: 1, isAsking: true };
-  assert.deepEqual(names({ ...heard, newest }), []);
-  assert.deepEqual(names({ ...heard, newest: { ...newest, at: 101 as Instant } }), [
+  const parked = { news: 1, isAsking: true };
+  assert.deepEqual(names({ ...parked, newest }), []);
+  assert.deepEqual(names({ ...parked, newest: { ...newest, at: 101 as Instant } }), [
     'news-not-heard',
   ]);
   const child = { n: 1, at: 101 as Instant, kind: 'child-ended' };
-  assert.deepEqual(names({ ...heard, newest: child }), []);
+  assert.deepEqual(names({ ...parked, newest: child }), []);
   assert.deepEqual(names({ isAsking: true, newest }), ['news-not-heard']);
 });
 

@@ -5,7 +5,7 @@
 import type { NewMessage } from '../../execution/decide/deliver.ts';
 import { historyEvent, queuedAt } from '../../execution/decide/record.ts';
 import { type ExecutionRecord, isTerminal, type Status } from '../../execution/execution.ts';
-import { type HistoryEvent, NAMED_CALLS_MAX, saidIn } from '../../execution/history.ts';
+import { type HistoryEvent, NAMED_CALLS_MAX, parseBody } from '../../execution/history.ts';
 import type { ExecutionId, Payload, PipelineName, ProjectName } from '../../execution/names.ts';
 import type { SessionId } from '../../lease/names.ts';
 import { chainEnd, chainState, type SessionChain } from '../../lease/session.ts';
@@ -88,14 +88,14 @@ export function judgeWaiting(facts: WaitingFacts): readonly BrokenInvariant[] {
   const found = [
     ...(undeliveredUnit === undefined ? [] : [broken('settlement-not-told', undeliveredUnit)]),
     ...(undeliveredChild === undefined ? [] : [broken('child-end-not-told', undeliveredChild)]),
-    ...(isUnheard(facts) ? [broken('news-not-heard')] : []),
+    ...(isInboxUnread(facts) ? [broken('news-not-heard')] : []),
     ...(facts.isLeftBehind && !facts.compensating ? [broken('child-of-the-ended')] : []),
   ];
   // An execution that another repair wakes is not lost.
   return found.length === 0 && isForNothing(facts) ? [broken('waits-for-nothing')] : found;
 }
 
-function isUnheard({ news, newest, parkedAt }: WaitingFacts): boolean {
+function isInboxUnread({ news, newest, parkedAt }: WaitingFacts): boolean {
   if (newest === undefined) return false;
   if (newest.n > news) return true;
   return newest.kind !== 'child-ended' && parkedAt !== undefined && newest.at > parkedAt;
@@ -110,7 +110,7 @@ function isForNothing(facts: WaitingFacts): boolean {
 
 /** True only if the event names everything that it waits for (Z-21). */
 function isKnownSignalless(body: string | undefined): boolean {
-  const calls = saidIn<{ readonly for: readonly unknown[] }>(body).for;
+  const calls = parseBody<{ readonly for: readonly unknown[] }>(body).for;
   if (!Array.isArray(calls) || calls.length >= NAMED_CALLS_MAX) return false;
   return !calls.some((call) => String(call).startsWith('signal:'));
 }
@@ -222,18 +222,18 @@ export function childMessage(
   child: { readonly id: ExecutionId; readonly call: string },
   last: Pick<HistoryEvent, 'kind' | 'body'> | undefined,
 ): NewMessage | undefined {
-  const { kind, body: said = '{}' } = last ?? { kind: 'submitted' };
-  if (!isTerminal(kind as Status) || !said.startsWith('{')) return undefined;
+  const { kind, body: text = '{}' } = last ?? { kind: 'submitted' };
+  if (!isTerminal(kind as Status) || !text.startsWith('{')) return undefined;
   // The execution that should continue it does not exist.
-  if ('continuedAs' in (JSON.parse(said) as object)) return undefined;
-  const fields = said.slice(1);
+  if ('continuedAs' in (JSON.parse(text) as object)) return undefined;
+  const fields = text.slice(1);
   const begin = `{"id":"${child.id}","status":"${kind}"`;
   const body = `${begin}${fields === '}' ? '' : ','}${fields}` as Payload;
   return { kind: 'child-ended', name: child.call, body };
 }
 
 /** Counts every message in the inbox and wakes the execution (Z-12). */
-export function hearing(execution: ExecutionRecord, newest: number, now: Instant): ExecutionRecord {
+export function markedRead(execution: ExecutionRecord, newest: number, now: Instant): ExecutionRecord {
   const { readyAt = now, news } = execution;
   const woken = queuedAt(execution, readyAt < now ? readyAt : now);
   return { ...woken, news: Math.max(news, newest) };

@@ -7,7 +7,7 @@ import { contractOf, pipelinesIn } from './contract-api.ts';
 import { contractVersion } from './contract-model.ts';
 
 const validate = (value: unknown): { value: never } => ({ value: value as never });
-const said = { type: 'object', properties: { id: { type: 'string' } }, required: ['id'] };
+const json = { type: 'object', properties: { id: { type: 'string' } }, required: ['id'] };
 
 function schema(parts: object, methods: object = {}): Schema<never> {
   return { '~standard': { version: 1, vendor: 'lib', validate, ...parts }, ...methods };
@@ -16,11 +16,11 @@ function schema(parts: object, methods: object = {}): Schema<never> {
 const SCHEMAS: readonly (readonly [of: string, schema: Schema<never>, found: unknown])[] = [
   [
     'as the standard has it',
-    schema({ jsonSchema: { input: () => said, output: () => ({}) } }),
-    said,
+    schema({ jsonSchema: { input: () => json, output: () => ({}) } }),
+    json,
   ],
-  ['as zod has it', schema({}, { toJSONSchema: () => said }), said],
-  ['as arktype has it', schema({}, { toJsonSchema: () => said }), said],
+  ['as zod has it', schema({}, { toJSONSchema: () => json }), json],
+  ['as arktype has it', schema({}, { toJsonSchema: () => json }), json],
   ['not at all', schema({}), { opaque: 'lib' }],
   ['not to be said', schema({}, { toJSONSchema: () => assert.fail('a date') }), { opaque: 'lib' }],
 ];

@@ -279,7 +279,7 @@ async function brokenIn(
 ): Promise<readonly BrokenReplay[]> {
   const { out = {} } = JSON.parse(body) as { readonly out?: object };
   const replayed = await config.payloads.of(asked.project).decodeEnvelope(out);
-  const broken = brokenSaid(replayed, asked);
+  const broken = brokenReplays(replayed, asked);
   if (broken !== undefined) return broken;
   throw new Fault(
     'release-differs',
@@ -288,11 +288,11 @@ async function brokenIn(
 }
 
 /** Undefined if another artifact replayed them. */
-export function brokenSaid(
-  said: unknown,
+export function brokenReplays(
+  output: unknown,
   { digest, executions }: Pick<ReplayAsked, 'digest' | 'executions'>,
 ): readonly BrokenReplay[] | undefined {
-  const replayed = said as Partial<Replayed> | null;
+  const replayed = output as Partial<Replayed> | null;
   return replayed?.digest === digest ? brokenOf(replayed.broken, executions) : undefined;
 }
 
@@ -303,8 +303,8 @@ const RELEASE_CHARS_MAX = 128;
  * Any worker with the role can send this, and the release keeps it for people to read. So check and
  * bound every field.
  */
-function brokenOf(said: unknown, asked: readonly ExecutionId[]): readonly BrokenReplay[] {
-  const list: readonly unknown[] = Array.isArray(said) ? said : [];
+function brokenOf(reported: unknown, asked: readonly ExecutionId[]): readonly BrokenReplay[] {
+  const list: readonly unknown[] = Array.isArray(reported) ? reported : [];
   return list.slice(0, asked.length).flatMap((each) => {
     const { execution, release, seq, why } = (each ?? {}) as Partial<BrokenReplay>;
     if (execution === undefined || !asked.includes(execution) || typeof why !== 'string') return [];

@@ -40,7 +40,7 @@ import {
 } from '../repair/jobs-api.ts';
 import type { RepinRefusal } from './model.ts';
 import type { ExecutionRepinned, RepinExecution } from './port.ts';
-import { brokenSaid, OPEN, replayElsewhere } from './preflight-api.ts';
+import { brokenReplays, OPEN, replayElsewhere } from './preflight-api.ts';
 
 export interface RepinOptions extends Acting {
   /** Only from this release; null is none. */
@@ -279,8 +279,8 @@ async function againstThem(
   const name = replayName(parseReleaseName(to), parsePipelineName(filter.pipeline));
   const replays = await ctx.fanOut(name, [{ executions }], { name: 'replay', tags: [REPLAY] });
   const [outcome] = await replays.outcomes();
-  const said = outcome?.status === 'completed' ? outcome.output : null;
-  const broken = brokenSaid(said, { digest, executions });
+  const replayed = outcome?.status === 'completed' ? outcome.output : null;
+  const broken = brokenReplays(replayed, { digest, executions });
   if (broken === undefined) return forAll(executions, 'repin-unchecked');
   return forAll(
     broken.map(({ execution }) => execution),

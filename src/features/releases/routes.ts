@@ -201,10 +201,10 @@ const known: WeakMap<CoordinatorStore, OfProjects> = new WeakMap();
 /** Call this for every announcement: a success removes the earlier refusal. */
 export function noteAnnounced(
   store: CoordinatorStore,
-  said: Announcement & { readonly project: ProjectName },
+  announcement: Announcement & { readonly project: ProjectName },
   answer: Announced,
 ): void {
-  const { session, project, release } = said;
+  const { session, project, release } = announcement;
   const all: OfProjects = known.get(store) ?? new Map();
   known.set(store, all);
   const own = all.get(project) ?? new Map<SessionId, Refused>();
@@ -266,15 +266,15 @@ function detailOf(
   { pipeline, name, why, digest }: Pick<Refusal, 'pipeline' | 'name' | 'why'> & { digest: string },
   differs: Difference | undefined,
 ): string {
-  const said = `It says that it is release "${name}" of pipeline "${pipeline}", with digest ${digest}`;
+  const announced = `It says that it is release "${name}" of pipeline "${pipeline}", with digest ${digest}`;
   if (why === 'release-unknown') {
-    return `${said}; none of that name is registered for any of its pipelines. Register it (holdfast releases register ${pipeline} ${name} …), or start it with the name of one that is.`;
+    return `${announced}; none of that name is registered for any of its pipelines. Register it (holdfast releases register ${pipeline} ${name} …), or start it with the name of one that is.`;
   }
   if (why === 'release-retired') {
-    return `${said}, which is retired. Stop it, or register its build under a name of its own.`;
+    return `${announced}, which is retired. Stop it, or register its build under a name of its own.`;
   }
   if (differs?.part === 'contract') {
-    return `${said}. Its code has contract ${differs.announced}, and registered is ${differs.registered}. Deploy the code that was registered, or register this one under a name of its own.`;
+    return `${announced}. Its code has contract ${differs.announced}, and registered is ${differs.registered}. Deploy the code that was registered, or register this one under a name of its own.`;
   }
-  return `${said}; registered is ${differs?.registered ?? 'another'}. Deploy the artifact that was registered, or register this one under a name of its own.`;
+  return `${announced}; registered is ${differs?.registered ?? 'another'}. Deploy the artifact that was registered, or register this one under a name of its own.`;
 }

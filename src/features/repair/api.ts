@@ -36,7 +36,7 @@ import {
   modeOf,
   type Paced,
   redriveEnded,
-  redriveSaid,
+  redriveBody,
 } from './jobs-api.ts';
 import type { DeadLetterGroup, DeadLetterRecord } from './model.ts';
 import type { JobItem } from './port.ts';
@@ -111,7 +111,7 @@ export class Repair {
       id: command.id,
       project: command.project,
       mode,
-      acting: redriveSaid(command.id, command.body),
+      acting: redriveBody(command.id, command.body),
       ...start,
       audit: stampOf(this.#config, 'redrive', { ...acting, about: { mode, ...start } }),
     });
@@ -235,8 +235,8 @@ export class Bulk {
   ): Promise<StartedJob> {
     const { key, by, reason } = options;
     const paced = { ...about, ...paceOf(options) };
-    const said = { ...present({ by, reason }), about: paced };
-    const audit = stampOf(this.#config, act === 'move' ? 'bulk-repin' : `bulk-${act}`, said);
+    const acting = { ...present({ by, reason }), about: paced };
+    const audit = stampOf(this.#config, act === 'move' ? 'bulk-repin' : `bulk-${act}`, acting);
     const input = { act, ...paced, by: audit.actor, reason: audit.reason } as AnyJobInput;
     const placing: SubmitOptions = { lane: 'batch', tags: [JOB_PIPELINE], ...present({ key, by }) };
     // A dry run changes nothing, so it has no audit record.

@@ -12,7 +12,7 @@ import {
   type HistoryEvent,
   type HistoryEventKind,
   type NewEvent,
-  saidIn,
+  parseBody,
 } from '../../execution/history.ts';
 import type { ExecutionId, Payload, ProjectName } from '../../execution/names.ts';
 import type { CommandRefusal, RedriveRefusal, SubmitRefusal } from '../../execution/refusal.ts';
@@ -288,22 +288,22 @@ function causeEvent(events: readonly Read[]): NewEvent {
 
 /** Drops the message number, because the new execution has an inbox of its own. */
 function again({ kind, name, body }: NewEvent): NewEvent {
-  const { n, ...said } = saidIn<{ readonly n: number }>(body);
+  const { n, ...rest } = parseBody<{ readonly n: number }>(body);
   return {
     kind,
     ...(name === undefined ? {} : { name }),
     ...(body === undefined
       ? {}
-      : { body: n === undefined ? body : (JSON.stringify(said) as Payload) }),
+      : { body: n === undefined ? body : (JSON.stringify(rest) as Payload) }),
   };
 }
 
 function readAll(history: readonly HistoryEvent[]): readonly Read[] {
   let era = 0;
   return history.map((event): Read => {
-    const { key, ids, ...said } = saidIn<Body>(event.body);
+    const { key, ids, ...rest } = parseBody<Body>(event.body);
     const body: Body = {
-      ...said,
+      ...rest,
       ...(typeof key === 'string' ? { key } : {}),
       ...(Array.isArray(ids) ? { ids } : {}),
     };

@@ -236,7 +236,7 @@ async function redriveItem(
   const { job, input } = asked;
   if (input.act !== 'redrive') return 'no-change';
   const { executions } = config.store;
-  const acting = redriveSaid(target, actingOf(asked));
+  const acting = redriveBody(target, actingOf(asked));
   const project = projectOf(input.filter.project);
   try {
     const item = { id: target, project, mode: input.mode, acting, job };
@@ -401,7 +401,7 @@ async function wholeHistory(config: EngineConfig, id: ExecutionId): Promise<Ende
 }
 
 /** The body of a re-drive's `submitted` event. */
-export function redriveSaid(of: ExecutionId, acting: Payload): Payload {
+export function redriveBody(of: ExecutionId, acting: Payload): Payload {
   return JSON.stringify({ redriveOf: of, ...(JSON.parse(acting) as object) }) as Payload;
 }
 

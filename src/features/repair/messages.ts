@@ -380,11 +380,11 @@ interface JobAct<Verb extends string> {
   readonly description: string;
 }
 
-function jobAct<Verb extends string>({ verb, ...said }: JobAct<Verb>) {
+function jobAct<Verb extends string>({ verb, ...rest }: JobAct<Verb>) {
   return {
     at: `POST /v1/jobs/:id/${verb}`,
     tag: 'Jobs',
-    ...said,
+    ...rest,
     allows: ['operate'],
     params: idParams,
     body: actBody,

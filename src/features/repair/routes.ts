@@ -190,8 +190,8 @@ async function unlessUnreadable<Read>(read: () => Promise<Read>): Promise<Read |
 }
 
 /** Accepts only counts, because older builds let remote workers end a job. */
-function countsIn(said: unknown): JobOutput {
-  const { seen, outcomes } = (said ?? {}) as {
+function countsIn(output: unknown): JobOutput {
+  const { seen, outcomes } = (output ?? {}) as {
     readonly seen?: unknown;
     readonly outcomes?: unknown;
   };

@@ -82,8 +82,8 @@ function nameOf(
   drafts: readonly Draft[],
   attachments: readonly AttachmentSummary[],
 ): string {
-  const said = drafts.map(({ name, bytes }) => `${name} ${digestOf(bytes)}`);
-  const all = JSON.stringify([said, attachments]);
+  const names = drafts.map(({ name, bytes }) => `${name} ${digestOf(bytes)}`);
+  const all = JSON.stringify([names, attachments]);
   return `${id}-${digestOf(Buffer.from(all)).slice(0, DIGEST_SHOWN)}`;
 }
 

@@ -74,8 +74,8 @@ async function answerOf(answer: AskedOf['late'][number], values: Values): Promis
 }
 
 function unitOf(unit: NonNullable<AskedOf['unit']>): object {
-  const { defaultAnswer: _, reminders: __, ...said } = unit;
-  return said;
+  const { defaultAnswer: _, reminders: __, ...shown } = unit;
+  return shown;
 }
 
 function json(name: string, value: unknown): Draft {
@@ -141,8 +141,8 @@ export class Values {
     const parsed = parsedOf(body);
     if (!isObject(parsed)) return parsed;
     const { out, ...rest } = parsed;
-    const said = (await this.#within(rest)) as object;
-    return isObject(out) ? { ...said, out: await this.#open(out as Envelope) } : said;
+    const body = (await this.#within(rest)) as object;
+    return isObject(out) ? { ...body, out: await this.#open(out as Envelope) } : body;
   }
 
   async #within(value: unknown): Promise<unknown> {

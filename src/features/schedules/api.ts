@@ -130,9 +130,9 @@ export class Schedules {
     id: string,
     acting: Acting,
   ): ScheduleCommand {
-    const { project, ...said } = readOptions('schedules', acting, ACTING);
+    const { project, ...acting } = readOptions('schedules', acting, ACTING);
     const which = { project: projectOf(project), id: checkedScheduleId(id) };
-    return { ...which, audit: stampOf(this.#config, act, said) };
+    return { ...which, audit: stampOf(this.#config, act, acting) };
   }
 
   async #nextOf(when: When): Promise<Instant> {

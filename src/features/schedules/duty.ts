@@ -45,7 +45,7 @@ export class Scheduler {
     this.#dueAtMs = 0;
   }
 
-  heard(nextInMs: number | undefined): void {
+  noteDueIn(nextInMs: number | undefined): void {
     if (nextInMs === undefined) return;
     const atMs = this.#config.clock.monotonicMs() + nextInMs;
     this.#dueAtMs = Math.min(this.#dueAtMs, atMs);
@@ -61,7 +61,7 @@ export class Scheduler {
       // rest.
       const limit = BATCH + this.#left.size;
       const answer = await this.#config.store.executions.dueSchedules({ limit });
-      this.heard(answer.nextInMs);
+      this.noteDueIn(answer.nextInMs);
       for (const schedule of inTurn(answer.due)) await this.#tryToFire(schedule, answer.now);
     } catch (fault) {
       this.#trouble('Schedules could not be looked at', fault);
@@ -76,7 +76,7 @@ export class Scheduler {
     this.#left.delete(name);
     try {
       const nextAt = await this.#fire(schedule, now);
-      if (nextAt !== undefined) this.heard(nextAt - now);
+      if (nextAt !== undefined) this.noteDueIn(nextAt - now);
     } catch (fault) {
       const what = `Schedule "${schedule.id}" of project "${schedule.project}" could not be fired`;
       if (!isMistake(fault)) {
@@ -105,7 +105,7 @@ export class Scheduler {
         ...(nextAt === undefined ? {} : { nextAt }),
         ...{ submits: [], firedAt: expected, skipsWhileOpen: overlap === 'skip' },
       });
-      if (nextAt !== undefined) this.heard(nextAt - now);
+      if (nextAt !== undefined) this.noteDueIn(nextAt - now);
     } catch (fault) {
       this.#trouble(`Schedule "${id}" could not be moved on`, fault);
     }

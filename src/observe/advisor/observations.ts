@@ -160,9 +160,9 @@ export class ObservationCollector {
     for (const session of sessions) {
       const end = this.#endedSessions.get(session.id);
       const expired = end?.exit === 'expired';
-      const heardAfter = end !== undefined && session.lastAt > end.at;
+      const seenAfter = end !== undefined && session.lastAt > end.at;
       const wasReportedLost = session.lost && end === undefined;
-      if (wasReportedLost || (expired && (session.lost || heardAfter))) falselyLost += 1;
+      if (wasReportedLost || (expired && (session.lost || seenAfter))) falselyLost += 1;
       else if (expired) crashed += 1;
       else continue;
       if (end !== undefined && session.savedAt !== undefined) rework.add(end.at - session.savedAt);

@@ -708,11 +708,11 @@ interface Act<Verb extends string, Who> {
   readonly description: string;
 }
 
-function act<Verb extends string, Who>({ verb, ...said }: Act<Verb, Who>) {
+function act<Verb extends string, Who>({ verb, ...rest }: Act<Verb, Who>) {
   return {
     at: `POST /v1/executions/:id/${verb}`,
     tag: 'Control',
-    ...{ ...said, params: idParams, body: actBody, answers: ANSWERS },
+    ...{ ...rest, params: idParams, body: actBody, answers: ANSWERS },
   } as const;
 }
 

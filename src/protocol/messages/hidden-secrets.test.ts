@@ -23,7 +23,7 @@ const asKeys: Readonly<Record<string, unknown>> = {
 
 for (const [name, keys] of Object.entries(asKeys)) {
   test(`M-13: keys of queues that are ${name} are refused, and not shown`, () => {
-    assert.throws(() => signingKeys(keys as never), saysNothing(/^openServer: sqs\.keys/));
+    assert.throws(() => signingKeys(keys as never), hidesSecret(/^openServer: sqs\.keys/));
   });
 }
 
@@ -45,7 +45,7 @@ const PUSH = { endpoints: [], allow: { hosts: ['shop.example'] } };
 for (const [name, signing] of Object.entries(asSigning)) {
   test(`M-13: keys of endpoints that are ${name} are refused, and not shown`, () => {
     const push = { ...PUSH, signing } as never;
-    assert.throws(() => pushSettingsOf(push), saysNothing(/^openServer: push\.signing/));
+    assert.throws(() => pushSettingsOf(push), hidesSecret(/^openServer: push\.signing/));
   });
 }
 
@@ -57,11 +57,11 @@ test('M-15: a URL that is refused is not shown: keys and passwords are in some',
     `https://shop.example/?code=${SECRET}`,
   ]) {
     const push = { ...PUSH, signing, endpoints: [endpoint] } as never;
-    assert.throws(() => pushSettingsOf(push), saysNothing(/^openServer: push\.endpoints/));
+    assert.throws(() => pushSettingsOf(push), hidesSecret(/^openServer: push\.endpoints/));
   }
 });
 
-function saysNothing(begins: RegExp): (error: Error) => boolean {
+function hidesSecret(begins: RegExp): (error: Error) => boolean {
   return ({ message }) => {
     assert.match(message, begins);
     assert.doesNotMatch(message, /SUPERSECRET/i);

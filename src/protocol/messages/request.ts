@@ -63,11 +63,11 @@ type Requests = {
 };
 
 /** The parameters of the path, and the query or the body, in one object. */
-export type Said<At extends Address> = Requests[At];
+export type RequestOf<At extends Address> = Requests[At];
 
 /** Optional if nothing is required. */
-export type SaidIfAny<At extends Address> =
-  Nothing extends Said<At> ? [said?: Said<At>] : [said: Said<At>];
+export type RequestIfAny<At extends Address> =
+  Nothing extends RequestOf<At> ? [request?: RequestOf<At>] : [request: RequestOf<At>];
 
 type Schemas<Answers> = {
   [Status in keyof Answers]: Status extends 200 | 201 | 202
@@ -98,10 +98,10 @@ export interface ApiRequest<Answer> {
  */
 export function requestTo<At extends Address>(
   at: At,
-  ...[said]: SaidIfAny<At>
+  ...[request]: RequestIfAny<At>
 ): ApiRequest<AnswerAt<At>> {
   const [method, pattern = ''] = at.split(' ') as [Method, string];
-  const rest = new Map<string, unknown>(Object.entries(said ?? {}));
+  const rest = new Map<string, unknown>(Object.entries(request ?? {}));
   const path = pattern.replace(/:(\w+)/g, (_, name: string) => {
     const word = encodeURIComponent(String(rest.get(name)));
     rest.delete(name);

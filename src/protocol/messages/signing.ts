@@ -68,8 +68,8 @@ export class Signer {
   /** Signs with the given key, for a reader that has that one. */
   sign(claims: SignedClaims, kid: string = this.#current): string {
     // Queues do not accept every character.
-    const said = asciiJson(claims);
-    return `${VERSION}.${kid}.${this.#signatureOf(said, kid)?.toString('base64url')}\n${said}`;
+    const payload = asciiJson(claims);
+    return `${VERSION}.${kid}.${this.#signatureOf(payload, kid)?.toString('base64url')}\n${payload}`;
   }
 
   verify<Claims extends SignedClaims>(
@@ -81,21 +81,21 @@ export class Signer {
       .slice(0, Math.max(0, line))
       .split('.');
     if (line < 0 || version !== VERSION || rest.length > 0) return invalid('it is not signed');
-    const said = text.slice(line + 1);
-    const expected = this.#signatureOf(said, kid);
+    const payload = text.slice(line + 1);
+    const expected = this.#signatureOf(payload, kid);
     if (expected === undefined) return invalid(`key ${shown(kid)} is not known`);
     const given = Buffer.from(signature, 'base64url');
     if (!isSameSecret(given, expected)) return invalid('its signature is of something else');
-    const claims = JSON.parse(said) as Claims;
+    const claims = JSON.parse(payload) as Claims;
     if (claims.to !== to) return invalid('it is for the other side');
     if (![claims.at, claims.until].every(isTime)) return invalid('its times are none');
     const isOver = nowMs > claims.until + SKEW_MS;
     return { kind: isOver ? 'expired' : 'verified', claims, kid };
   }
 
-  #signatureOf(said: string, kid: string): Buffer | undefined {
+  #signatureOf(payload: string, kid: string): Buffer | undefined {
     const secret = this.#keys.get(kid);
-    return secret && createHmac('sha256', secret).update(`${VERSION}.${kid}\n${said}`).digest();
+    return secret && createHmac('sha256', secret).update(`${VERSION}.${kid}\n${payload}`).digest();
   }
 }
 

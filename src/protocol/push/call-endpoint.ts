@@ -30,8 +30,8 @@ export async function drivenBy(executions: ExecutionStore, call: Call): Promise<
     (after) => executions.inbox({ id, after, limit: PAGE }),
     ({ n }) => n,
   );
-  const said = [...history, ...inbox].map(({ body }) => body);
-  await giveOut(executions, project, [input, progress, ...said]);
+  const bodies = [...history, ...inbox].map(({ body }) => body);
+  await giveOut(executions, project, [input, progress, ...bodies]);
   return { ...call, history, inbox };
 }
 
@@ -62,11 +62,11 @@ export function newNonce(): string {
 /** The signed text to send. */
 export function commandFor(
   { url, project, signer }: Endpoint,
-  said: EndpointCommand,
+  fields: EndpointCommand,
   { at, until }: Pick<PushCommand, 'at' | 'until'>,
 ): string {
   const claims = { to: 'worker', at, until, v: WORK_VERSION } as const;
-  const command: PushCommand = { ...claims, audience: shownUrl(url), project, ...said };
+  const command: PushCommand = { ...claims, audience: shownUrl(url), project, ...fields };
   return signer.sign(command);
 }
 
@@ -109,13 +109,13 @@ export function givenBack(
   { kind, by, reason }: Unended,
   failed: number,
 ): { readonly body: Payload; readonly delayMs: number } {
-  const said = (why: string, more: object = {}): Payload =>
+  const bodyFor = (why: string, more: object = {}): Payload =>
     JSON.stringify({ why, by, reason, ...more }) as Payload;
-  if (kind === 'denied') return { body: said('denied'), delayMs: DENIED_MS };
+  if (kind === 'denied') return { body: bodyFor('denied'), delayMs: DENIED_MS };
   // Its steps may have run, so the next owner must know.
   const left = { abandoned: true };
-  if (kind === 'stopping') return { body: said('stopping', left), delayMs: 0 };
-  return { body: said(CALL_FAILED, left), delayMs: retryDelayMs(failed) };
+  if (kind === 'stopping') return { body: bodyFor('stopping', left), delayMs: 0 };
+  return { body: bodyFor(CALL_FAILED, left), delayMs: retryDelayMs(failed) };
 }
 
 export function retryDelayMs(failed: number): number {

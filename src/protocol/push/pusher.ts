@@ -101,12 +101,12 @@ export class Pusher {
   async #prove(): Promise<void> {
     const { clock } = this.#parts.coordinator;
     const standing = this.#standing;
-    if (standing.isToBeAsked(clock.monotonicMs())) await this.#probe();
-    if (standing.isToBeAsked(clock.monotonicMs())) return;
-    if (!standing.isToBeSaid(clock.monotonicMs())) return;
+    if (standing.isToBeProbed(clock.monotonicMs())) await this.#probe();
+    if (standing.isToBeProbed(clock.monotonicMs())) return;
+    if (!standing.isToBeAnnounced(clock.monotonicMs())) return;
     // An idle endpoint needs a session too, to appear as a worker.
     if (this.#sessions.size === 0) this.#idle.push(await this.#session());
-    await standing.say(this.#sessions, new Set(this.#idle));
+    await standing.announceAll(this.#sessions, new Set(this.#idle));
   }
 
   async #probe(): Promise<void> {
@@ -228,11 +228,11 @@ export class Pusher {
     else await this.#drop(session);
   }
 
-  async #post(said: EndpointCommand, timeoutMs: number): Promise<Posted> {
+  async #post(command: EndpointCommand, timeoutMs: number): Promise<Posted> {
     const { coordinator, endpoint, settings, bytesMax, stopping } = this.#parts;
     const { url } = endpoint;
     const at = coordinator.clock.wallMs();
-    const text = commandFor(endpoint, said, { at, until: at + timeoutMs });
+    const text = commandFor(endpoint, command, { at, until: at + timeoutMs });
     const { allowed } = settings;
     const { timers } = coordinator;
     return post({ url, text, timeoutMs, bytesMax, allowed, timers, signal: stopping });
@@ -256,7 +256,7 @@ export class Pusher {
       return { kind: 'failed', why: result.why };
     }
     this.#circuit.succeeded();
-    this.#standing.heard(now);
+    this.#standing.onReply(now);
     const { denied } = result.result;
     if (denied !== undefined) {
       this.#standing.doubt();

@@ -19,8 +19,8 @@ test('M-15, M-27: only https, to hosts that are named, without credentials', () 
     'https://127.0.0.1/': /allow\.hosts/,
     nonsense: /URL/,
   };
-  for (const [url, says] of Object.entries(wrong)) {
-    assert.throws(() => requireAllowed('url', url, STRICT), says, url);
+  for (const [url, message] of Object.entries(wrong)) {
+    assert.throws(() => requireAllowed('url', url, STRICT), message, url);
   }
   const named = { ...STRICT, hosts: ['127.0.0.1', '::1', '2130706433'] };
   for (const url of ['https://127.0.0.1/', 'https://[::1]/', 'https://2130706433/']) {

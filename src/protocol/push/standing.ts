@@ -27,8 +27,8 @@ export class Standing {
   readonly #parts: StandingParts;
   #release: AnnouncedRelease | undefined;
   #pipelines: readonly PipelineName[] | undefined;
-  #heardAt = Number.NEGATIVE_INFINITY;
-  #saidAt = Number.NEGATIVE_INFINITY;
+  #repliedAt = Number.NEGATIVE_INFINITY;
+  #announcedAt = Number.NEGATIVE_INFINITY;
   #complained: string | undefined;
 
   constructor(parts: StandingParts) {
@@ -43,50 +43,50 @@ export class Standing {
 
   /** True if there is something to claim for it. */
   get isKnown(): boolean {
-    return this.#heardAt > Number.NEGATIVE_INFINITY && this.asks.pipelines.length > 0;
+    return this.#repliedAt > Number.NEGATIVE_INFINITY && this.asks.pipelines.length > 0;
   }
 
-  isToBeAsked(nowMs: number): boolean {
-    return nowMs - this.#heardAt >= this.#parts.probeMs;
+  isToBeProbed(nowMs: number): boolean {
+    return nowMs - this.#repliedAt >= this.#parts.probeMs;
   }
 
-  isToBeSaid(nowMs: number): boolean {
-    return this.#pipelines !== undefined && nowMs - this.#saidAt >= this.#parts.probeMs;
+  isToBeAnnounced(nowMs: number): boolean {
+    return this.#pipelines !== undefined && nowMs - this.#announcedAt >= this.#parts.probeMs;
   }
 
   /** The time until the next probe or announcement, if it has ever answered. */
   dueInMs(nowMs: number): number {
     if (!this.isKnown) return Infinity;
-    return Math.max(1, Math.min(this.#heardAt, this.#saidAt) + this.#parts.probeMs - nowMs);
+    return Math.max(1, Math.min(this.#repliedAt, this.#announcedAt) + this.#parts.probeMs - nowMs);
   }
 
   /** The endpoint answered a call. */
-  heard(nowMs: number): void {
-    this.#heardAt = nowMs;
+  onReply(nowMs: number): void {
+    this.#repliedAt = nowMs;
   }
 
   /** Its pipelines or release may have changed. */
   doubt(): void {
-    this.#heardAt = Number.NEGATIVE_INFINITY;
+    this.#repliedAt = Number.NEGATIVE_INFINITY;
   }
 
   /**
    * Takes the endpoint's own list. Keeps the configured pipelines and those that the engine adds to
    * them.
    */
-  told({ pipelines, release }: Pick<PushResult, 'pipelines' | 'release'>, nowMs: number): void {
+  onProbe({ pipelines, release }: Pick<PushResult, 'pipelines' | 'release'>, nowMs: number): void {
     const { endpoint } = this.#parts;
     const added = endpoint.pipelines.flatMap((each) => ownNamesFor(each, release?.name));
     const wanted = pipelines === undefined ? endpoint.pipelines : [...endpoint.pipelines, ...added];
     this.#pipelines = wanted.filter((each) => pipelines?.includes(each) ?? true);
     this.#release = release;
-    this.#heardAt = nowMs;
-    this.#saidAt = Number.NEGATIVE_INFINITY;
+    this.#repliedAt = nowMs;
+    this.#announcedAt = Number.NEGATIVE_INFINITY;
   }
 
   /** Announces all its sessions; those in `free` have room. */
-  async say(sessions: Iterable<Session>, free: ReadonlySet<Session>): Promise<void> {
-    this.#saidAt = this.#parts.coordinator.clock.monotonicMs();
+  async announceAll(sessions: Iterable<Session>, free: ReadonlySet<Session>): Promise<void> {
+    this.#announcedAt = this.#parts.coordinator.clock.monotonicMs();
     await Promise.all([...sessions].map((each) => this.announce(each, free.has(each))));
   }
 
@@ -94,13 +94,13 @@ export class Standing {
   async announce({ id: session }: Session, isFree: boolean): Promise<void> {
     const { coordinator, endpoint, probeMs } = this.#parts;
     const pipelines = (this.#pipelines ?? []).filter((each) => endpoint.pipelines.includes(each));
-    const said: Announcement & { readonly project: ProjectName } = {
+    const announcement: Announcement & { readonly project: ProjectName } = {
       ...{ session, project: endpoint.project, pipelines, state: 'ready', everyMs: probeMs },
       room: isFree ? 1 : 0,
       ...(this.#release === undefined ? {} : { release: this.#release }),
     };
-    const answer = await coordinator.store.executions.announce(said);
-    noteAnnounced(coordinator.store, said, answer);
+    const answer = await coordinator.store.executions.announce(announcement);
+    noteAnnounced(coordinator.store, announcement, answer);
     const isRefused = answer.kind === 'refused' && answer.why !== 'session-not-live';
     this.#complain(isRefused ? describeReleaseRefusal(answer) : undefined);
   }

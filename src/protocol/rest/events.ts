@@ -56,7 +56,7 @@ async function* historyOf(
   const waiter = new Waiter({ timers, signal, pollMs: POLL_MS, listen });
   const pulse = new Pulse(() => clock.monotonicMs());
   // Send something first, so that the client knows that the stream is open.
-  yield pulse.said(': here\n\n');
+  yield pulse.noteSent(': here\n\n');
   let shown: string | undefined;
   try {
     for (let seq = after; !signal.aborted; ) {
@@ -65,14 +65,14 @@ async function* historyOf(
       const events = await store.executions.history({ id, after: seq, limit: PAGE });
       for (const event of events) {
         const data = await historyMessage(reader, event);
-        yield pulse.said(eventText({ event: event.kind, id: String(event.seq), data }));
+        yield pulse.noteSent(eventText({ event: event.kind, id: String(event.seq), data }));
         seq = event.seq;
       }
       if (events.length === PAGE) continue;
       if (progress && record?.progress !== undefined && record.progress !== shown) {
         shown = record.progress;
         const data = await readable(reader, { progress: record.progress });
-        yield pulse.said(eventText({ event: 'progress', data }));
+        yield pulse.noteSent(eventText({ event: 'progress', data }));
       }
       if (record === undefined || isTerminal(record.status)) {
         yield eventText({ event: 'end', data: { status: record?.status ?? 'unknown' } });
@@ -100,14 +100,14 @@ async function* hintsOf(
   const waiter = new Waiter({ timers, signal, pollMs: KEEP_ALIVE_MS, listen });
   const pulse = new Pulse(() => clock.monotonicMs());
   let sent = last === undefined ? hints.id : last;
-  yield pulse.said(': here\n\n');
+  yield pulse.noteSent(': here\n\n');
   try {
     while (!signal.aborted) {
       const isBehind = hints.isBehind(sent);
       if (isBehind !== false) {
         sent = hints.id;
         const event = isBehind === undefined ? 'reset' : 'changed';
-        yield pulse.said(eventText({ event, id: sent }));
+        yield pulse.noteSent(eventText({ event, id: sent }));
       }
       yield* pulse.beat();
       await waiter.wait();
@@ -190,20 +190,20 @@ class Waiter {
 /** The text of events, with comments between them. */
 class Pulse {
   readonly #nowMs: () => number;
-  #saidAt: number;
+  #sentAt: number;
 
   constructor(nowMs: () => number) {
     this.#nowMs = nowMs;
-    this.#saidAt = nowMs();
+    this.#sentAt = nowMs();
   }
 
-  said(text: string): string {
-    this.#saidAt = this.#nowMs();
+  noteSent(text: string): string {
+    this.#sentAt = this.#nowMs();
     return text;
   }
 
   /** Returns a comment if one is due. */
   beat(): readonly string[] {
-    return this.#nowMs() - this.#saidAt < KEEP_ALIVE_MS ? [] : [this.said(KEEP_ALIVE)];
+    return this.#nowMs() - this.#sentAt < KEEP_ALIVE_MS ? [] : [this.noteSent(KEEP_ALIVE)];
   }
 }

@@ -5,7 +5,7 @@ import type { SubmitOptions } from '../../engine/submission.ts';
 import { mayBeTagged } from '../../engine/values/payloads.ts';
 import { type ExecutionRecord, isTerminal } from '../../execution/execution.ts';
 import type { Failure } from '../../execution/failure.ts';
-import { Continuations, type HistoryEvent, saidIn } from '../../execution/history.ts';
+import { Continuations, type HistoryEvent, parseBody } from '../../execution/history.ts';
 import { type ExecutionId, type ProjectName, parseExecutionId } from '../../execution/names.ts';
 import { BAD_ENDS } from '../../execution/report.ts';
 import type { CommandAnswer, CoordinatorStore } from '../../store/contract/execution-store.ts';
@@ -88,9 +88,9 @@ export const executionRoutes: readonly Route[] = routesOf(executionOperations, {
     const { id } = await executionFor(coordinator, caller, params.id);
     const found = await coordinator.holdfast.explain(id);
     if (found === undefined) throw notFound(`execution ${id}`);
-    const { until, storeProblem, ...said } = found;
+    const { until, storeProblem, ...explanation } = found;
     const body = {
-      ...said,
+      ...explanation,
       ...(until === undefined ? {} : { until: formatInstant(until) }),
       ...(caller.isOfAll && storeProblem ? { storeProblem } : {}),
     };
@@ -137,7 +137,7 @@ export const executionRoutes: readonly Route[] = routesOf(executionOperations, {
       return { status: 202, isIdle: true, body };
     }
     const { status, event } = ended;
-    const { out, failure } = saidIn<EndBody>(event.body);
+    const { out, failure } = parseBody<EndBody>(event.body);
     const { stack: _, ...shown } = failure ?? {};
     const reader = { holdfast: coordinator.holdfast, project: record.project };
     const output = status === 'completed' ? await readable(reader, { output: out ?? {} }) : {};
@@ -231,7 +231,7 @@ async function endOf(
             holdfast.ended(id, { signal: until }),
           ));
     if (found === undefined || !isTerminal(found.status)) return undefined;
-    const { continuedAs } = saidIn<EndBody>(found.event.body);
+    const { continuedAs } = parseBody<EndBody>(found.event.body);
     if (continuedAs === undefined) return found;
     // A worker wrote this id, so look for it only in the caller's project.
     ({ id } = await executionFor(coordinator, caller, continuations.step(continuedAs)));
@@ -334,7 +334,7 @@ async function listedMessages(
 }
 
 function failureIn(body: string | undefined): ExecutionMessage['failure'] {
-  const { failure } = saidIn<{ failure: Failure }>(body);
+  const { failure } = parseBody<{ failure: Failure }>(body);
   if (failure === undefined) return undefined;
   const { code, message, location } = failure;
   return {

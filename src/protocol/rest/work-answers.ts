@@ -130,9 +130,9 @@ export const workAnswers: WorkAnswers = {
     const pipelines = runElsewhere(body.pipelines);
     const session = await requireOwnSession(coordinator, caller, body.session);
     const { project } = caller;
-    const said = { ...about, session, pipelines, project, ...(release && { release }) };
-    const answer = await coordinator.store.executions.announce(said);
-    noteRefused(coordinator, said, answer);
+    const announcement = { ...about, session, pipelines, project, ...(release && { release }) };
+    const answer = await coordinator.store.executions.announce(announcement);
+    noteRefused(coordinator, announcement, answer);
     return answer;
   },
 
@@ -266,8 +266,8 @@ function answerTo(
     call: object,
   ) => Promise<WorkAnswer>;
   const isBytes = body instanceof Uint8Array;
-  const said = { ...params, ...query, ...(isBytes ? {} : (body as object | undefined)) };
-  return handle(coordinator, { body: said, caller, signal, ...(isBytes ? { bytes: body } : {}) });
+  const merged = { ...params, ...query, ...(isBytes ? {} : (body as object | undefined)) };
+  return handle(coordinator, { body: merged, caller, signal, ...(isBytes ? { bytes: body } : {}) });
 }
 
 function replyWith(answer: WorkAnswer): Reply {

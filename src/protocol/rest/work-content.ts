@@ -68,8 +68,8 @@ function requireBounded(message: WriteMessage): void {
   for (const body of [outcome, ...events.map((each) => each.body)]) {
     if ((body?.length ?? 0) > BODY_CHARS_MAX) throw tooLarge(inline(id, 'body', BODY_CHARS_MAX));
   }
-  const said = submissionsIn(message).map(({ body }) => body);
-  for (const value of [...valuesIn(message), ...said]) {
+  const bodies = submissionsIn(message).map(({ body }) => body);
+  for (const value of [...valuesIn(message), ...bodies]) {
     if ((value?.length ?? 0) > INLINE_CHARS_MAX)
       throw tooLarge(inline(id, 'value', INLINE_CHARS_MAX));
   }

@@ -172,14 +172,14 @@ function requireOwnReach(message: WriteMessage, { project }: Caller): void {
   if (remindersIn(message).some(({ parent }) => parent !== undefined)) {
     throw denied(`A reminder has no parent: nobody waits for it.`);
   }
-  if ([...children, ...remindersIn(message)].some(isSaidOfOthers)) {
+  if ([...children, ...remindersIn(message)].some(namesAnotherOrigin)) {
     throw denied(`What a worker submits is submitted by no caller and no schedule.`);
   }
   requireOwnQuestions(message);
 }
 
 /** Fields that name the requester to people: a caller of the API, or a schedule. */
-function isSaidOfOthers({ submittedBy, scheduled }: Submitted): boolean {
+function namesAnotherOrigin({ submittedBy, scheduled }: Submitted): boolean {
   return submittedBy !== undefined || scheduled !== undefined;
 }
 
@@ -319,15 +319,15 @@ async function rotatedFrom(
  */
 export function noteRefused(
   { store, onFault }: Pick<Coordinator, 'store' | 'onFault'>,
-  said: Announcement & { readonly project: ProjectName },
+  announcement: Announcement & { readonly project: ProjectName },
   answer: Announced,
 ): void {
-  noteAnnounced(store, said, answer);
+  noteAnnounced(store, announcement, answer);
   // Once per session, not once per period.
-  if (said.state !== 'starting') return;
+  if (announcement.state !== 'starting') return;
   if (answer.kind === 'announced' || answer.why === 'session-not-live') return;
   const why = describeReleaseRefusal(answer);
-  onFault?.('worker-refused', `Worker ${said.session} gets nothing that is pinned: ${why}`);
+  onFault?.('worker-refused', `Worker ${announcement.session} gets nothing that is pinned: ${why}`);
 }
 
 // A store that gets a fence it never issued halts all grants, because it may be an older copy of
@@ -372,7 +372,7 @@ export async function claimFor(coordinator: Coordinator, request: Claim): Promis
   const overdue = overdueOf(coordinator);
   // The claims must reach the worker, so ignore a failed sweep here; the next caller sees the
   // outage.
-  const isNew = await overdue.heard(true).catch(() => false);
+  const isNew = await overdue.onClaimReply(true).catch(() => false);
   if (isNew)
     return answer.claims.length === 0 ? executions.claim(request) : { ...answer, more: true };
   const { nextReadyInMs = Infinity } = answer;

@@ -4,11 +4,11 @@ import { KNOWN_MAX, KnownWorkers } from './serve-sqs.ts';
 
 test('M-11: one key has so many workers that are rung, whoever was heard of last, and takes none of another', () => {
   const known = new KnownWorkers();
-  known.heard({ kid: 'b', replyTo: 'own' }, 0);
-  known.heard({ kid: 'a', replyTo: 'first' }, 0);
-  for (let nth = 1; nth < KNOWN_MAX; nth += 1) known.heard({ kid: 'a', replyTo: `q${nth}` }, 0);
-  known.heard({ kid: 'a', replyTo: 'first' }, 1);
-  known.heard({ kid: 'a', replyTo: 'own' }, 1);
+  known.onMessage({ kid: 'b', replyTo: 'own' }, 0);
+  known.onMessage({ kid: 'a', replyTo: 'first' }, 0);
+  for (let nth = 1; nth < KNOWN_MAX; nth += 1) known.onMessage({ kid: 'a', replyTo: `q${nth}` }, 0);
+  known.onMessage({ kid: 'a', replyTo: 'first' }, 1);
+  known.onMessage({ kid: 'a', replyTo: 'own' }, 1);
   const all = known.all(1);
   assert.equal(all.length, KNOWN_MAX + 1);
   const has = (kid: string, replyTo: string): boolean =>
@@ -21,9 +21,9 @@ test('M-11: one key has so many workers that are rung, whoever was heard of last
 
 test('M-11: who was not heard of for long, or cannot be written to, is rung no more', () => {
   const known = new KnownWorkers();
-  known.heard({ kid: 'a', replyTo: 'old' }, 0);
-  known.heard({ kid: 'a', replyTo: 'gone' }, 100_000);
-  known.heard({ kid: 'a', replyTo: 'here' }, 100_000);
+  known.onMessage({ kid: 'a', replyTo: 'old' }, 0);
+  known.onMessage({ kid: 'a', replyTo: 'gone' }, 100_000);
+  known.onMessage({ kid: 'a', replyTo: 'here' }, 100_000);
   known.forget({ kid: 'a', replyTo: 'gone' });
   assert.deepEqual(known.all(150_000), [{ kid: 'a', replyTo: 'here' }]);
 });

@@ -111,7 +111,7 @@ export class SqsServer {
     const { claims, kid } = verified;
     const envelope = await this.#envelopeOf(claims, this.#parts.callerOf(kid).project);
     if (envelope === TOO_LARGE) return this.#park(message);
-    this.#workers.heard({ kid, replyTo: claims.replyTo }, nowMs);
+    this.#workers.onMessage({ kid, replyTo: claims.replyTo }, nowMs);
     const reply = await this.#answer(verified, unheld(envelope));
     await this.#reply(claims.replyTo, kid, reply);
     await queues.delete(requestQueueUrl, message.receipt);
@@ -265,11 +265,11 @@ export const KNOWN_MAX = 1_000;
 
 export class KnownWorkers {
   /** By key and queue, the most recent last. */
-  readonly #heardAt: Map<string, Map<string, number>> = new Map();
+  readonly #seenAt: Map<string, Map<string, number>> = new Map();
 
-  heard({ kid, replyTo }: KnownWorker, nowMs: number): void {
-    const ofKey = this.#heardAt.get(kid) ?? new Map<string, number>();
-    this.#heardAt.set(kid, ofKey);
+  onMessage({ kid, replyTo }: KnownWorker, nowMs: number): void {
+    const ofKey = this.#seenAt.get(kid) ?? new Map<string, number>();
+    this.#seenAt.set(kid, ofKey);
     ofKey.delete(replyTo);
     ofKey.set(replyTo, nowMs);
     const [first] = ofKey.keys();
@@ -277,12 +277,12 @@ export class KnownWorkers {
   }
 
   forget({ kid, replyTo }: KnownWorker): void {
-    this.#heardAt.get(kid)?.delete(replyTo);
+    this.#seenAt.get(kid)?.delete(replyTo);
   }
 
   /** The workers seen recently. */
   all(nowMs: number): readonly KnownWorker[] {
-    return [...this.#heardAt].flatMap(([kid, ofKey]) => {
+    return [...this.#seenAt].flatMap(([kid, ofKey]) => {
       for (const [replyTo, at] of ofKey) if (nowMs - at > KNOWN_MS) ofKey.delete(replyTo);
       return [...ofKey.keys()].map((replyTo) => ({ kid, replyTo }));
     });

@@ -44,8 +44,8 @@ export function dispatchOf({ coordinator, onFault }: DispatchParts): Dispatch {
         coordinator: Coordinator,
         call: object,
       ) => Promise<WorkAnswer>;
-      const said = CHECKS[kind](body);
-      const call = { body: said, caller, signal, ...(bytes === undefined ? {} : { bytes }) };
+      const checked = CHECKS[kind](body);
+      const call = { body: checked, caller, signal, ...(bytes === undefined ? {} : { bytes }) };
       await coordinator.shares.begin(
         caller.project,
         weightOf(kind, { takesBytes: bytes !== undefined }),

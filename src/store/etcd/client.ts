@@ -90,7 +90,7 @@ export class EtcdClient {
     const cancel = (): void => call.cancel();
     this.#streams.add(cancel);
     call.on('data', (response: Response) => {
-      this.#heard(response.header);
+      this.#onHeader(response.header);
       ends.message(response);
     });
     call.on('error', () => this.#moveOn(from));
@@ -121,7 +121,7 @@ export class EtcdClient {
       const from = this.#current;
       try {
         const response = await this.#send(from, method, request);
-        this.#heard(response.header);
+        this.#onHeader(response.header);
         return response;
       } catch (cause) {
         const fault = cause instanceof Fault ? cause : etcdFault(cause as ServiceError);
@@ -183,7 +183,7 @@ export class EtcdClient {
   }
 
   /** Every raft term has its own leader, so a new term starts a search. */
-  #heard(header: Header | undefined): void {
+  #onHeader(header: Header | undefined): void {
     if (header === undefined) return;
     this.onAnswer(header);
     if (header.raftTerm === this.#term || this.#config.targets.length === 1) return;

@@ -26,18 +26,18 @@ test('what is heard at one moment is known since that moment', () => {
 test('E-2: however much is left out, nothing counts as known earlier than it was', () => {
   const random = seededRandom(7);
   const log = new RevisionLog();
-  const heard: { revision: number; tick: number }[] = [];
+  const readings: { revision: number; tick: number }[] = [];
   let [revision, tick] = [0, 0];
   for (let count = 0; count < 20_000; count += 1) {
     revision += Math.floor(random.next() * 3);
     tick += Math.floor(random.next() * 40);
     log.note(revision, tick);
-    heard.push({ revision, tick });
+    readings.push({ revision, tick });
   }
   const first = new Map<number, number>();
-  for (const each of heard) if (!first.has(each.revision)) first.set(each.revision, each.tick);
+  for (const each of readings) if (!first.has(each.revision)) first.set(each.revision, each.tick);
   for (const [each, at] of first) assert.ok((log.knownSince(each) ?? 0) >= at, `revision ${each}`);
-  const recent = heard.slice(-500);
+  const recent = readings.slice(-500);
   const late = recent.map((each) => (log.knownSince(each.revision) ?? 0) - each.tick);
   assert.ok(Math.max(...late) <= 100, 'what was heard lately is known almost to the moment');
 });

@@ -49,7 +49,7 @@ export class Connection {
     this.client = client;
     this.keys = keys;
     this.clock = new RevisionClock(clock, this.log);
-    client.onAnswer = (header) => this.#heard(header);
+    client.onAnswer = (header) => this.#onHeader(header);
   }
 
   /** The newest identity that any transaction or read has shown. */
@@ -101,7 +101,7 @@ export class Connection {
     this.log.clear();
     this.clock.clear();
     this.#identity = NOBODY;
-    this.#heard(header);
+    this.#onHeader(header);
     this.onGoneBack(header.revision);
   }
 
@@ -189,7 +189,7 @@ export class Connection {
     this.#identity = identity;
   }
 
-  #heard(header: Header): void {
+  #onHeader(header: Header): void {
     this.log.note(header.revision, this.clock.tick);
   }
 }

@@ -65,12 +65,12 @@ export async function loadDriver(): Promise<Driver> {
  */
 export function poolOf(options: PostgresStoreOptions, pg: Driver): Pool {
   const pool = new pg.Pool(poolConfig(options, pg));
-  pool.on('error', unheard);
-  pool.on('connect', (client) => client.on('error', unheard));
+  pool.on('error', ignored);
+  pool.on('connect', (client) => client.on('error', ignored));
   return pool;
 }
 
-function unheard(): void {
+function ignored(): void {
   // The next query on this connection reports the error.
 }
 
@@ -146,7 +146,7 @@ function startUp(): string {
 
 export async function connectDirectly(options: PostgresStoreOptions, pg: Driver): Promise<Client> {
   const client = new pg.Client(connection(options.directUrl ?? options.url, options));
-  client.on('error', unheard);
+  client.on('error', ignored);
   await client.connect();
   return client;
 }

@@ -23,8 +23,8 @@ export interface OpenedPool {
 
 export async function openPool(options: PostgresStoreOptions, pg: Driver): Promise<OpenedPool> {
   const pool = poolOf(options, pg);
-  const isSaid = options.pooler === false || options.prepare !== undefined;
-  if (options.pooler !== undefined && isSaid) return { pool, options };
+  const isConfigured = options.pooler === false || options.prepare !== undefined;
+  if (options.pooler !== undefined && isConfigured) return { pool, options };
   const way = await wayThrough(pool).catch(async (cause: unknown) => {
     await pool.end();
     if (options.pooler === undefined && isRefusedByPooler(cause)) return undefined;

@@ -182,13 +182,13 @@ const CHILDREN_PAGE = sql(`
 
 const CARRIED = worded(
   {
-    sqlite: { columns: EXECUTION_COLUMNS.sqlite, said: 'h.row_id == e.row_id' },
-    postgres: { columns: EXECUTION_COLUMNS.postgres, said: 'h.execution_id == e.id' },
+    sqlite: { columns: EXECUTION_COLUMNS.sqlite, ofHistory: 'h.row_id == e.row_id' },
+    postgres: { columns: EXECUTION_COLUMNS.postgres, ofHistory: 'h.execution_id == e.id' },
   },
-  ({ columns, said }) => `
-  select ${columns}, h.body as said
+  ({ columns, ofHistory }) => `
+  select ${columns}, h.body as claim_body
     from hf.execution as e indexed by execution_running
-    join hf.history as h on ${said} and h.seq = e.claimed_seq
+    join hf.history as h on ${ofHistory} and h.seq = e.claimed_seq
    where e.status = 1
      and e.session_id = :session
      and e.fence > :after
@@ -347,7 +347,7 @@ function* listChildren(query: ListChildren): Script<readonly ChildSummary[]> {
 }
 
 /** A row with the body of its newest `claimed` event. */
-export type CarriedRow = ExecutionRow & { readonly said: string | null };
+export type CarriedRow = ExecutionRow & { readonly claim_body: string | null };
 
 function* carried(query: ReadCarried): Script<readonly Claimed[]> {
   return (yield* all<CarriedRow>(CARRIED, query)).map(toCarried);
@@ -357,7 +357,7 @@ export function toCarried(row: CarriedRow): Claimed {
   return {
     execution: toExecution(row),
     fence: toFence(row.fence ?? 0),
-    previous: previousIn(row.said),
+    previous: previousIn(row.claim_body),
     claimedAt: row.claimed_at as Instant,
   };
 }

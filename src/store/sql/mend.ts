@@ -8,7 +8,7 @@ import type { CallKey, ExecutionId } from '../../execution/names.ts';
 import { INTERACTION_CODES } from '../../features/awaits/rows.ts';
 import {
   childMessage,
-  hearing,
+  markedRead,
   judgePlace,
   judgeWaiting,
   settlementMessage,
@@ -85,7 +85,7 @@ function mendsOf(natives: Natives): Mends {
     'run-by-nobody': giveBack,
     'settlement-not-told': whileBroken(deliverSettlement),
     'child-end-not-told': whileBroken(deliverChildEnd),
-    'news-not-heard': whileBroken(hear),
+    'news-not-heard': whileBroken(markRead),
     'child-of-the-ended': whileBroken(noteParent),
     'await-of-the-ended': closeLeft,
     'places-miscounted': countAnew,
@@ -200,8 +200,8 @@ function* deliverMessage({ execution, now }: Broken, message: NewMessage | undef
   return true;
 }
 
-function* hear({ facts, execution, now }: Broken): Script<boolean> {
-  yield* saveExecution(hearing(execution, facts.newest?.n ?? 0, now));
+function* markRead({ facts, execution, now }: Broken): Script<boolean> {
+  yield* saveExecution(markedRead(execution, facts.newest?.n ?? 0, now));
   return true;
 }
 

@@ -69,7 +69,7 @@ interface Race {
 class Listeners {
   readonly races: Set<Race> = new Set();
   /** Something other than a race listens. */
-  isHeard = false;
+  isAwaited = false;
   /**
    * Something read `constructor` and has not called `then` since: an `await`, or the start of a
    * race.
@@ -84,7 +84,7 @@ class Listeners {
   }
 
   get hasLost(): boolean {
-    if (this.isHeard || this.isLookedAt || this.races.size === 0) return false;
+    if (this.isAwaited || this.isLookedAt || this.races.size === 0) return false;
     return [...this.races].every(({ isDecided }) => isDecided);
   }
 }
@@ -121,7 +121,7 @@ class RacedPromise<Value> extends Promise<Value> {
           };
     if (listeners === undefined) return raced(super.then(decide, onRejected));
     listeners.isLookedAt = false;
-    if (race === undefined) listeners.isHeard = true;
+    if (race === undefined) listeners.isAwaited = true;
     else listeners.races.add(race);
     listeners.onListener();
     listeners.isOurs = true;
@@ -135,7 +135,7 @@ Object.defineProperty(RacedPromise.prototype, 'constructor', {
   get(this: object): PromiseConstructor {
     const listeners = LISTENERS.get(this);
     if (listeners === undefined || listeners.isOurs) return Promise;
-    if (listeners.isLookedAt) listeners.isHeard = true;
+    if (listeners.isLookedAt) listeners.isAwaited = true;
     listeners.isLookedAt = true;
     listeners.onListener();
     return Promise;

@@ -93,7 +93,7 @@ async function settle(parts: Parts, request: OwnerWrite): Promise<Recorded> {
     answer: ({ execution, at }) => ({ kind: 'recorded', news: execution.news, at }),
   });
   // A child is ready now, and an await may have a time that is sooner than any other.
-  const isHeard = request.children !== undefined || request.awaits !== undefined;
-  if (isHeard && recorded.kind === 'recorded') parts.bell.ring();
+  const isWakeup = request.children !== undefined || request.awaits !== undefined;
+  if (isWakeup && recorded.kind === 'recorded') parts.bell.ring();
   return recorded;
 }

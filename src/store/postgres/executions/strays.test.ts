@@ -46,8 +46,8 @@ class Server implements Queries {
 }
 
 function rowOf(fence: number, session: SessionId): object {
-  const said = JSON.stringify({ previous: 'none' });
-  const row = { id: idOf(fence), fence, session_id: session, status: 1, lane: 0, hold: 0, said };
+  const claim_body = JSON.stringify({ previous: 'none' });
+  const row = { id: idOf(fence), fence, session_id: session, status: 1, lane: 0, hold: 0, claim_body };
   const none = ['about', 'key', 'intent', 'parent_id', 'parent_call', 'deadline_at', 'ready_at'];
   const nulls = [...none, 'ended_at', 'progress'].map((name) => [name, null]);
   return { ...Object.fromEntries(nulls), ...row, pipeline: 'p', claimed_at: 1, seq: 2, news: 0 };

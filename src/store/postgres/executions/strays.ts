@@ -40,7 +40,7 @@ const CARRIED = statement(`
      and e.fence > $2`);
 
 const LOAD = statement(`
-  select ${EXECUTION_COLUMNS.postgres}, h.body as said
+  select ${EXECUTION_COLUMNS.postgres}, h.body as claim_body
     from unnest($2::uuid[]) as u(id)
     join hf.execution e on ${lookedUp('e.id', 'u.id')}
     join hf.history h on ${lookedUp('h.execution_id', 'e.id')} and h.seq = e.claimed_seq

@@ -29,8 +29,8 @@ export async function transact<Result>(
     await refuseSealed(parts.database);
     await haltIfAhead(parts.database, request.fence, answer);
   }
-  const isHeard = request.children !== undefined || request.awaits !== undefined;
-  if (answer.kind === 'recorded' && isHeard) parts.bell.ring();
+  const isWakeup = request.children !== undefined || request.awaits !== undefined;
+  if (answer.kind === 'recorded' && isWakeup) parts.bell.ring();
   return answer;
 }
 

@@ -220,14 +220,14 @@ test('X-4: what another process appended under the same fence is noticed by ever
   }));
 
 test('X-24: every commit of an execution verb is announced before and after, and no other commit is', async () => {
-  const heard: string[] = [];
+  const phases: string[] = [];
   const onBoundary = (phase: string, n: number): void => {
-    heard.push(`${phase} ${n}`);
+    phases.push(`${phase} ${n}`);
   };
   await withStore(
     async (store) => {
       await openSession(store);
-      assert.deepEqual(heard, []);
+      assert.deepEqual(phases, []);
       await store.executions.submit(submission());
       await Promise.all([
         store.executions.submit(submission()),
@@ -237,7 +237,7 @@ test('X-24: every commit of an execution verb is announced before and after, and
     },
     { onBoundary },
   );
-  assert.deepEqual(heard, ['before 1', 'after 1', 'before 2', 'after 2']);
+  assert.deepEqual(phases, ['before 1', 'after 1', 'before 2', 'after 2']);
 });
 
 test('a ring is given once for a flush, whatever its listeners do', () =>
