@@ -98,8 +98,8 @@ async function checkExecution(
   const messages = await allMessages(store, id);
   assert.deepEqual(
     messages.map(({ n }) => n),
-    Array.from({ length: execution.news }, (_, index) => index + 1),
-    `X-5: news counts the inbox: ${about}`,
+    Array.from({ length: execution.inboxCount }, (_, index) => index + 1),
+    `X-5: inboxCount counts the inbox: ${about}`,
   );
   checkAwaits(execution, awaits, messages);
 }

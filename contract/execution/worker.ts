@@ -207,7 +207,7 @@ export async function mustFinish(
 }
 
 export function parking(held: Held, options: Partial<Park> = {}): Park {
-  return { ...writing(held, { kind: 'parked' }), wakeAfter: 0, newsSeen: 0, ...options };
+  return { ...writing(held, { kind: 'parked' }), wakeAfter: 0, inboxSeen: 0, ...options };
 }
 
 export async function mustPark(

@@ -43,8 +43,8 @@ export const inFlightCases: readonly TransportCase[] = [
     async run(harness) {
       const { ann, held, id } = await owner(harness);
       await harness.store.executions.cancel(commanding(id));
-      const answer = (await ann.record(held)) as unknown as { readonly news: number };
-      assert.equal(answer.news, 1);
+      const answer = (await ann.record(held)) as unknown as { readonly inboxCount: number };
+      assert.equal(answer.inboxCount, 1);
     },
   },
   {
@@ -53,12 +53,12 @@ export const inFlightCases: readonly TransportCase[] = [
     async run(harness) {
       const { ann, held, id } = await owner(harness);
       await harness.store.executions.signal(signalling(id));
-      assertWhy(await ann.park(held), 'unseen-news');
+      assertWhy(await ann.park(held), 'unread-messages');
       assert.deepEqual(
         (await inboxOf(ann, id)).map(({ kind }) => kind),
         ['signal'],
       );
-      assertKind(await ann.write('park', parking(held, { newsSeen: 1 })), 'parked');
+      assertKind(await ann.write('park', parking(held, { inboxSeen: 1 })), 'parked');
     },
   },
   {

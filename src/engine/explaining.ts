@@ -27,11 +27,11 @@ export async function explainExecution(
   let execution = await config.store.executions.read(id);
   for (let looks = 1; execution !== undefined; looks += 1) {
     const explained = await withProblem(config, await explainRecord(config, execution));
-    if (explained.code !== 'waiting-for-news' || looks >= LOOKS) return explained;
+    if (explained.code !== 'waiting-for-message' || looks >= LOOKS) return explained;
     // The event that the execution waits for may have arrived between the reads.
     const seen: ExecutionRecord = execution;
     execution = await config.store.executions.read(id);
-    if (execution?.seq === seen.seq && execution.news === seen.news) return explained;
+    if (execution?.seq === seen.seq && execution.inboxCount === seen.inboxCount) return explained;
   }
   return undefined;
 }

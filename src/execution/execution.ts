@@ -149,7 +149,7 @@ export interface ExecutionRecord extends Submission {
   /** Seq of the last event when the row was last written; exact unless running. */
   readonly seq: number;
   /** The number of messages that its inbox has had. */
-  readonly news: number;
+  readonly inboxCount: number;
   /** While waiting: how many children must end before it wakes. Zero: the next arrival wakes it. */
   readonly wakeAfter: number;
   readonly endedAt?: Instant;

@@ -27,7 +27,7 @@ export type ExplainCode =
   | 'waiting-for-children'
   | 'waiting-for-signal'
   | 'waiting-for-time'
-  | 'waiting-for-news';
+  | 'waiting-for-message';
 
 export interface Explanation {
   readonly code: ExplainCode;
@@ -291,7 +291,7 @@ function waiting(facts: ExplainFacts): Explanation {
   }
   // Only a timer, a child or an await can wake it, and none is open (Z-21).
   return {
-    code: 'waiting-for-news',
+    code: 'waiting-for-message',
     sentence: `Waiting for ${calls.join(', ') || 'a message'}, but nothing pending can deliver it.`,
     advice: 'Check the history. Send a signal to wake the execution, or cancel it.',
   };

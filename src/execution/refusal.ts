@@ -30,10 +30,10 @@ export type OwnerRefusal =
 /**
  * For a park, or a give-back that follows a message: a message arrived that the owner has not read.
  */
-export interface NewsRefusal {
-  readonly why: 'unseen-news';
+export interface UnreadRefusal {
+  readonly why: 'unread-messages';
   readonly id: ExecutionId;
-  readonly news: number;
+  readonly inboxCount: number;
 }
 
 export type SubmitRefusal =
@@ -118,7 +118,7 @@ export type ExecutionRefusal =
   | AnswerRefusal
   | RedriveRefusal
   | OwnerRefusal
-  | NewsRefusal
+  | UnreadRefusal
   | SubmitRefusal
   | CommandRefusal
   | ClaimRefusal
@@ -140,7 +140,7 @@ export function describeExecutionRefusal(refusal: ExecutionRefusal): string {
       return `Fence ${formatFence(refusal.fence)} of execution ${refusal.id} was never issued by this store. Grants are halted until the epoch is raised.`;
     case 'seq-taken':
       return `Event ${refusal.seq} of execution ${refusal.id} is stored already with other content. Read its history again before writing.`;
-    case 'unseen-news':
+    case 'unread-messages':
       return `Execution ${refusal.id} has messages that its owner has not read. Read its inbox, then decide again.`;
     case 'key-conflict':
       return `Key ${JSON.stringify(refusal.key)} was used for execution ${refusal.id} with another input or other options. Use the same ones to get that execution, or another key.`;

@@ -170,7 +170,7 @@ export function toExecution(row: ExecutionRow): ExecutionRecord {
     compensating: row.saga === SAGA_CODES.compensating,
     fruitlessClaims: row.fruitless,
     seq: row.seq,
-    news: row.news,
+    inboxCount: row.news,
     wakeAfter: row.wake_after,
   };
   if (isPinned) Object.assign(execution, parseRoute(row.pipeline));

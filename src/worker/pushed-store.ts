@@ -82,7 +82,7 @@ function kept(
   { writes, blobs }: Required<Pick<PushResult, 'writes' | 'blobs'>>,
 ): Verbs {
   const { claimed, history, inbox } = drive;
-  const news = inbox.at(-1)?.n ?? 0;
+  const inboxCount = inbox.at(-1)?.n ?? 0;
   const keep = (verb: string, request: OwnerWrite): void => {
     writes.push(
       JSON.parse(
@@ -94,7 +94,7 @@ function kept(
   return {
     async record(request) {
       keep('record', request);
-      return { kind: 'recorded', news, at: now() };
+      return { kind: 'recorded', inboxCount, at: now() };
     },
     async finish(request: Finish) {
       keep('finish', request);

@@ -100,7 +100,7 @@ function executionsOf(transport: Transport, bell: Doorbell): WorkerExecutions {
     request: OwnerWrite,
   ): Promise<Answer> => {
     const answer = await write<Answer & { readonly why?: string }>(verb, request);
-    if (answer.why !== 'unseen-news') delivered.letGo(request.fence);
+    if (answer.why !== 'unread-messages') delivered.letGo(request.fence);
     return answer;
   };
   const page = <Item extends Row>(kind: WorkKind, body: PageBody): Promise<readonly Item[]> =>

@@ -31,7 +31,7 @@ async function explained(node: Node, known: Set<string>): Promise<string | undef
   if (found === undefined) return undefined;
   const { code, sentence, until } = found;
   const path = [node.start, ...node.moves].join(', ');
-  assert.notEqual(code, 'waiting-for-news', `${path}: ${state}: ${sentence}`);
+  assert.notEqual(code, 'waiting-for-message', `${path}: ${state}: ${sentence}`);
   assert.match(sentence, /^(Compensating\. )?[A-Z].+/, path);
   assert.ok(until === undefined || until > scene.clock.wallMs(), `${path}: ${sentence}`);
   return code;

@@ -118,7 +118,7 @@ async function own(
       await executions.record(writing(held, step(`r${n}`, { text, saga: n % 2 === 0 })));
     else if (act === 'finish') await executions.finish(finishing(held));
     else if (act === 'fail') await executions.finish(finishing(held, { status: 'cancelled' }));
-    else await executions.park(parking(held, { wakeInMs: n * 1_000, newsSeen: 99 }));
+    else await executions.park(parking(held, { wakeInMs: n * 1_000, inboxSeen: 99 }));
   }
 }
 

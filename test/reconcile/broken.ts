@@ -206,8 +206,8 @@ export const BROKEN: readonly Broken[] = [
       await mustFinish(store, child);
       await unhear(world, parent.id, 2);
       const afterwards = async (): Promise<void> => {
-        const { status, wakeAfter, news } = await mustRead(store, parent.id);
-        assert.deepEqual([status, wakeAfter, news], ['waiting', 1, 1]);
+        const { status, wakeAfter, inboxCount } = await mustRead(store, parent.id);
+        assert.deepEqual([status, wakeAfter, inboxCount], ['waiting', 1, 1]);
       };
       return { found: [{ execution: parent.id, about: 'child:ship#1' }], afterwards };
     },
@@ -253,9 +253,9 @@ export const BROKEN: readonly Broken[] = [
       await mustPark(store, held, parkedFor('signal:paid#1'));
       await store.executions.signal(signalling(held.id));
       await store.executions.signal(signalling(held.id));
-      await tamper.setExecution(held.id, { status: 'waiting', readyAt: null, news: 0 });
+      await tamper.setExecution(held.id, { status: 'waiting', readyAt: null, inboxCount: 0 });
       const afterwards = async (): Promise<void> => {
-        assert.equal((await mustRead(store, held.id)).news, 2);
+        assert.equal((await mustRead(store, held.id)).inboxCount, 2);
         assert.equal(await statusOf(store, held.id), 'queued');
       };
       return { found: [{ execution: held.id }], afterwards };

@@ -59,7 +59,7 @@ export async function fillWithLife({ store, now }: World): Promise<void> {
   // Answered, told, and parked again.
   const told = await mustOpen(store, await running(store, zoe));
   await executions.answer(answering(interactionId(told.id)));
-  await mustPark(store, told, { ...parkedFor('signal:go#1'), newsSeen: 1 });
+  await mustPark(store, told, { ...parkedFor('signal:go#1'), inboxSeen: 1 });
   await executions.answer(answeringEarly((await running(store, zoe)).id));
   // Ended in every way.
   for (const status of ['completed', 'cancelled', 'compensated'] as const) {

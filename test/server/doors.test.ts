@@ -125,7 +125,7 @@ test("a worker learns nothing of another project's executions from what it may n
   const owner = { id, fence: 2 ** 40 + 1, session, seq: 1, events: [] };
   const writes = [
     { verb: 'record', ...owner },
-    { verb: 'park', ...owner, events: [{ kind: 'parked' }], wakeAfter: 0, newsSeen: 0 },
+    { verb: 'park', ...owner, events: [{ kind: 'parked' }], wakeAfter: 0, inboxSeen: 0 },
     { verb: 'giveBack', ...owner, events: [{ kind: 'given-back' }] },
     { verb: 'finish', ...owner, events: [{ kind: 'completed' }], status: 'completed' },
   ];

@@ -44,9 +44,9 @@ function writesOf(worker: RawWorker, { id }: RawOwner): readonly object[] {
     ],
     { attachments: [{ ...document, name: HALF }] },
     { attachments: [{ ...document, sealed: { by: 'k', size: HUGE } }] },
-    { verb: 'park', wakeAfter: HUGE, newsSeen: 0 },
-    { verb: 'park', wakeAfter: 0, newsSeen: HUGE },
-    { verb: 'giveBack', newsSeen: HUGE },
+    { verb: 'park', wakeAfter: HUGE, inboxSeen: 0 },
+    { verb: 'park', wakeAfter: 0, inboxSeen: HUGE },
+    { verb: 'giveBack', inboxSeen: HUGE },
     { ...ENDS, unread: [HUGE], deadLetter: LETTER },
     { ...ENDS, deadLetter: { ...LETTER, attempts: HUGE } },
   ];

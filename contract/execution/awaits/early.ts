@@ -89,7 +89,7 @@ export const earlyCases: readonly ExecutionCase[] = [
       await advance(10);
       const request = { ...writing(held, OPENED), awaits: [opening(held.id)] };
       const answer = expectKind(await store.executions.record(request), 'recorded');
-      assert.equal(answer.news, 1);
+      assert.equal(answer.inboxCount, 1);
       const { interaction, unit } = await mustFind(store, interactionId(held.id));
       assert.deepEqual([interaction.status, interaction.answer?.at], ['answered', at]);
       assert.deepEqual(interaction.request, payload({ item: 0 }));
@@ -98,7 +98,7 @@ export const earlyCases: readonly ExecutionCase[] = [
         { call: CALL, status: 'answered', answers: [[0, 'yes']] },
       ]);
       const again = await leavesUnchanged(store, () => store.executions.record(request));
-      assert.equal(expectKind(again, 'recorded').news, 1);
+      assert.equal(expectKind(again, 'recorded').inboxCount, 1);
     },
   },
   {
@@ -109,7 +109,7 @@ export const earlyCases: readonly ExecutionCase[] = [
       await store.executions.answer(answeringEarly(held.id, 'yes'));
       const request = { ...transacting(held, () => 7, OPENED), awaits: [opening(held.id)] };
       const answer = expectKind(await store.executions.transact(request), 'recorded');
-      assert.deepEqual([answer.news, answer.result], [1, 7]);
+      assert.deepEqual([answer.inboxCount, answer.result], [1, 7]);
     },
   },
   {
@@ -121,8 +121,8 @@ export const earlyCases: readonly ExecutionCase[] = [
       await store.executions.answer(answeringEarly(held.id, 'yes'));
       const events = [OPENED, { kind: 'parked' }] as const;
       await mustPark(store, held, { events, awaits: [opening(held.id)], wakeInMs: 5_000 });
-      const { status, readyAt, news } = await mustRead(store, held.id);
-      assert.deepEqual([status, readyAt, news], ['queued', now(), 1]);
+      const { status, readyAt, inboxCount } = await mustRead(store, held.id);
+      assert.deepEqual([status, readyAt, inboxCount], ['queued', now(), 1]);
       const again = await mustClaim(store, ann, held.id);
       assert.equal(again.claimed.previous, 'parked');
     },
@@ -218,7 +218,7 @@ export const earlyCases: readonly ExecutionCase[] = [
         kind: 'answered',
         settled: true,
       });
-      await expectRefusedUnchanged(store, 'unseen-news', () =>
+      await expectRefusedUnchanged(store, 'unread-messages', () =>
         store.executions.park(parking(opened)),
       );
     },
@@ -234,7 +234,7 @@ export const earlyCases: readonly ExecutionCase[] = [
       const next = await mustClaim(store, ann, held.id);
       await mustOpen(store, next);
       assert.equal((await settlementsOf(store, held.id)).length, 1);
-      await mustPark(store, later(next), { newsSeen: 1 });
+      await mustPark(store, later(next), { inboxSeen: 1 });
     },
   },
 ];

@@ -60,8 +60,8 @@ async function withAwaits(
 
 /** W-9, and that nothing of it is due any more. */
 async function expectClosed(store: CoordinatorStore, { id }: Pick<Held, 'id'>): Promise<void> {
-  const { endedAt, news } = await mustRead(store, id);
-  assert.equal(news, 0, 'nobody is told');
+  const { endedAt, inboxCount } = await mustRead(store, id);
+  assert.equal(inboxCount, 0, 'nobody is told');
   assert.deepEqual(await settlementsOf(store, id), []);
   assert.deepEqual(await statesOf(store, id), ['cancelled', 'answered', 'closed']);
   const { unit } = await mustFind(store, interactionId(id));

@@ -98,7 +98,7 @@ export const keepingCases: readonly ExecutionCase[] = [
       assert.deepEqual(whats.sort(), ['answer-conflict', 'answered']);
       assert.equal((await settlementsOf(store, held.id)).length, 1);
       const recorded = expectKind(await store.executions.record(writing(held)), 'recorded');
-      assert.equal(recorded.news, 1);
+      assert.equal(recorded.inboxCount, 1);
     },
   },
   {

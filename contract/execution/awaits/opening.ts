@@ -129,8 +129,8 @@ export const openingCases: readonly ExecutionCase[] = [
         const held = await running(store, await worker(store));
         assert.ok((await act(store, held)).kind !== 'refused');
         assert.deepEqual(await statesOf(store, held.id), ['open', 'open', 'open']);
-        const { status: now, news } = await mustRead(store, held.id);
-        assert.deepEqual([now, news], [status, 0]);
+        const { status: now, inboxCount } = await mustRead(store, held.id);
+        assert.deepEqual([now, inboxCount], [status, 0]);
         const [event] = await store.executions.history({ id: held.id, after: 2, limit: 1 });
         assert.deepEqual([event?.kind, event?.fence], ['await-opened', held.fence]);
       },
@@ -172,7 +172,7 @@ export const openingCases: readonly ExecutionCase[] = [
     async run({ store }) {
       const held = await running(store, await worker(store));
       await store.executions.signal(signalling(held.id));
-      await expectRefusedUnchanged(store, 'unseen-news', () =>
+      await expectRefusedUnchanged(store, 'unread-messages', () =>
         store.executions.park({ ...parking(held), awaits: [opening(held.id)] }),
       );
     },

@@ -250,9 +250,9 @@ export const awaitRaceCases: readonly ExecutionCase[] = [
           () => other.executions.answer(answering(interactionId(held.id))),
         );
         expectKind(finished, 'finished');
-        const { news, status } = await mustRead(store, held.id);
+        const { inboxCount, status } = await mustRead(store, held.id);
         const isTaken = answer.kind === 'answered';
-        assert.deepEqual([status, news], ['completed', isTaken ? 1 : 0]);
+        assert.deepEqual([status, inboxCount], ['completed', isTaken ? 1 : 0]);
         const states = isTaken ? ['answered', 'answered'] : ['cancelled', 'closed'];
         assert.deepEqual(await statesOf(store, held.id), states);
       }
@@ -296,13 +296,13 @@ export const awaitRaceCases: readonly ExecutionCase[] = [
           () => other.executions.answer(answering(interactionId(held.id))),
         );
         assert.deepEqual(answer, { kind: 'answered', settled: true });
-        const { status, news } = await mustRead(store, held.id);
-        assert.equal(news, 1);
+        const { status, inboxCount } = await mustRead(store, held.id);
+        assert.equal(inboxCount, 1);
         if (parked.kind === 'parked') {
           assert.equal(status, 'queued');
           await mustClaim(store, ann, held.id);
         } else {
-          assert.deepEqual([whyOf(parked), status], ['unseen-news', 'running']);
+          assert.deepEqual([whyOf(parked), status], ['unread-messages', 'running']);
         }
       }
     },

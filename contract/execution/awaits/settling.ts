@@ -71,8 +71,8 @@ export const settlingCases: readonly ExecutionCase[] = [
           answering(interactionId(held.id, item), `of ${item}`),
         );
         assert.deepEqual(answer, COUNTED);
-        const { status, news } = await mustRead(store, held.id);
-        assert.deepEqual([status, news], ['waiting', 0], 'not before all have come');
+        const { status, inboxCount } = await mustRead(store, held.id);
+        assert.deepEqual([status, inboxCount], ['waiting', 0], 'not before all have come');
       }
       const last = answering(interactionId(held.id, 1), 'of 1');
       assert.deepEqual(await store.executions.answer(last), SETTLED);
@@ -141,13 +141,13 @@ export const settlingCases: readonly ExecutionCase[] = [
       const opened = await mustOpen(store, held);
       await mustPark(store, opened, { wakeAfter: 3, wakeInMs: 60_000 });
       await store.executions.answer(answering(interactionId(held.id)));
-      const { status, readyAt, news } = await mustRead(store, held.id);
-      assert.deepEqual([status, readyAt, news], ['queued', now(), 1]);
+      const { status, readyAt, inboxCount } = await mustRead(store, held.id);
+      assert.deepEqual([status, readyAt, inboxCount], ['queued', now(), 1]);
       assert.deepEqual(await kindsOf(store, held.id), [
         ...['submitted', 'claimed', 'await-opened', 'parked'],
       ]);
       const next = await mustClaim(store, ann, held.id);
-      assert.deepEqual([next.claimed.previous, next.claimed.execution.news], ['parked', 1]);
+      assert.deepEqual([next.claimed.previous, next.claimed.execution.inboxCount], ['parked', 1]);
     },
   },
   {
@@ -178,10 +178,10 @@ export const settlingCases: readonly ExecutionCase[] = [
       await store.executions.answer(answering(interactionId(held.id, 1)));
       assert.notEqual(await noticesOf(store, ann), before);
       assert.equal(await noticesOf(store, bob), others);
-      await expectRefusedUnchanged(store, 'unseen-news', () =>
+      await expectRefusedUnchanged(store, 'unread-messages', () =>
         store.executions.park(parking(held)),
       );
-      await mustPark(store, held, { newsSeen: 1 });
+      await mustPark(store, held, { inboxSeen: 1 });
     },
   },
   {
@@ -197,7 +197,7 @@ export const settlingCases: readonly ExecutionCase[] = [
       await store.executions.answer(answering(interactionId(held.id), 2));
       const calls = (await settlementsOf(store, held.id)).map(({ call }) => call);
       assert.deepEqual(calls, [OTHER_CALL, CALL]);
-      assert.equal((await mustRead(store, held.id)).news, 2);
+      assert.equal((await mustRead(store, held.id)).inboxCount, 2);
     },
   },
   {

@@ -60,7 +60,7 @@ export const claimCases: readonly ExecutionCase[] = [
         claimedAt: now(),
         fruitlessClaims: 0,
         seq: 2,
-        news: 0,
+        inboxCount: 0,
         wakeAfter: 0,
         compensable: false,
         compensating: false,
@@ -241,7 +241,7 @@ export const claimCases: readonly ExecutionCase[] = [
       assert.equal(await readyAt(), now() + 250);
       await store.executions.signal(signalling(id));
       assert.equal(await readyAt(), now());
-      await mustPark(store, await mustClaim(store, ann, id), { newsSeen: 1 });
+      await mustPark(store, await mustClaim(store, ann, id), { inboxSeen: 1 });
       assert.equal(await readyAt(), undefined);
       await store.executions.signal({ ...signalling(id), body: payload('x') });
       await mustFinish(store, await mustClaim(store, ann, id));

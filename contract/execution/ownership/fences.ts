@@ -92,7 +92,7 @@ const losses: readonly Loss[] = [
     what: 'it was parked',
     why: 'not-running',
     async happen({ store }, { held }) {
-      await mustPark(store, held, { newsSeen: 100 });
+      await mustPark(store, held, { inboxSeen: 100 });
       return { ...held, seq: held.seq + 1 };
     },
   },

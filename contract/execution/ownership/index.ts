@@ -4,7 +4,7 @@ import { claimCases } from './claim.ts';
 import { fenceCases } from './fences.ts';
 import { haltingCases } from './halting.ts';
 import { lostCases } from './lost.ts';
-import { newsCases } from './news.ts';
+import { inboxCases } from './inbox.ts';
 import { raceCases } from './races.ts';
 import { replayCases } from './replay.ts';
 import { suspectCases } from './suspects.ts';
@@ -14,7 +14,7 @@ export const ownershipCases: readonly ExecutionCase[] = [
   ...fenceCases,
   ...terminalCases,
   ...replayCases,
-  ...newsCases,
+  ...inboxCases,
   ...claimCases,
   ...carriedCases,
   ...lostCases,

@@ -174,7 +174,7 @@ export const lostCases: readonly ExecutionCase[] = [
       await endSessionOf(store, ann);
       await store.executions.signal(signalling(held.id, 'late'));
       const next = await mustClaim(store, await worker(store, 'bob'), held.id);
-      assert.equal(next.claimed.execution.news, 3);
+      assert.equal(next.claimed.execution.inboxCount, 3);
       const inbox = await store.executions.inbox({ id: held.id, after: 0, limit: 10 });
       assert.deepEqual(
         inbox.map(({ kind }) => kind),

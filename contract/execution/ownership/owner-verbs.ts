@@ -24,7 +24,7 @@ export const REPEATABLE: readonly OwnerVerb[] = [
   {
     verb: 'park',
     done: 'parked',
-    act: (store, held) => store.executions.park(parking(held, { newsSeen: 100 })),
+    act: (store, held) => store.executions.park(parking(held, { inboxSeen: 100 })),
   },
   {
     verb: 'giveBack',

@@ -146,7 +146,7 @@ export const raceCases: readonly ExecutionCase[] = [
         ]);
         const execution = await mustRead(store, id);
         if (whyOf(cancelled) === 'passed-on') {
-          assert.deepEqual([claims.length, execution.status, execution.news], [1, 'running', 1]);
+          assert.deepEqual([claims.length, execution.status, execution.inboxCount], [1, 'running', 1]);
         } else {
           assert.equal(whyOf(cancelled), 'done');
           assert.deepEqual([claims.length, execution.status], [0, 'cancelled']);
@@ -168,7 +168,7 @@ export const raceCases: readonly ExecutionCase[] = [
       );
       const kinds = answers.map(whyOf).toSorted();
       assert.deepEqual(kinds, [...Array(7).fill('no-change'), 'passed-on']);
-      assert.equal((await mustRead(store, held.id)).news, 1);
+      assert.equal((await mustRead(store, held.id)).inboxCount, 1);
     },
   },
   {

@@ -206,9 +206,9 @@ export const replayCases: readonly ExecutionCase[] = [
     async run({ store }) {
       const held = await running(store, await worker(store));
       const request = writing(held);
-      assert.equal(expectKind(await store.executions.record(request), 'recorded').news, 0);
+      assert.equal(expectKind(await store.executions.record(request), 'recorded').inboxCount, 0);
       await store.executions.signal(signalling(held.id));
-      assert.equal(expectKind(await store.executions.record(request), 'recorded').news, 1);
+      assert.equal(expectKind(await store.executions.record(request), 'recorded').inboxCount, 1);
     },
   },
   {

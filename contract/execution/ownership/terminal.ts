@@ -101,7 +101,7 @@ export const terminalCases: readonly ExecutionCase[] = [
       await mustFinish(store, heldOf(bare, ann));
       await mustFinish(store, heldOf(detailed, ann), { outcome: payload({ status: 'completed' }) });
       assert.deepEqual(await mustRead(store, parent.id), before);
-      assert.equal(before.news, 0);
+      assert.equal(before.inboxCount, 0);
     },
   },
   {

@@ -203,7 +203,7 @@ export const sagaCases: readonly ExecutionCase[] = [
       await store.executions.cancel(commanding(held.id));
       await mustTurnBack(store, held);
       const next = await mustClaim(store, ann, held.id);
-      assert.equal(next.claimed.execution.news, 1);
+      assert.equal(next.claimed.execution.inboxCount, 1);
       assert.deepEqual(
         (await allMessages(store, held.id)).map(({ kind }) => kind),
         ['cancel'],

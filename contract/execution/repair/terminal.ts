@@ -75,7 +75,7 @@ async function ownersAreRefused(store: CoordinatorStore, held: Held): Promise<vo
           act(store, held),
     ),
     () => executions.record(carried),
-    () => executions.park({ ...carried, wakeAfter: 0, newsSeen: 9, compensable: true }),
+    () => executions.park({ ...carried, wakeAfter: 0, inboxSeen: 9, compensable: true }),
     () => executions.giveBack({ ...carried, ...writing(held, COMPENSATING), compensating: true }),
     () => executions.finish(finishing(held, { status: 'failed', deadLetter: letter() })),
     () => executions.finish(finishing(held, { successor: submitting() })),

@@ -225,7 +225,7 @@ export const turningBackCases: readonly ExecutionCase[] = [
       const cancelled = await parkedCompensable(store, ann);
       await store.executions.signal({ ...commanding(cancelled.id), name: 'go' });
       const next = await mustClaim(store, ann, cancelled.id);
-      await mustPark(store, next, { newsSeen: 1 });
+      await mustPark(store, next, { inboxSeen: 1 });
       expectKind(await store.executions.cancel(commanding(cancelled.id)), 'done');
       assert.equal(await statusOf(store, cancelled.id), 'cancelled');
       const overdue = await running(store, ann, { deadlineMs: 100 });

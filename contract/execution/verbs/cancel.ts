@@ -93,7 +93,7 @@ export const cancelCases: readonly ExecutionCase[] = [
       await store.executions.cancel(commanding(held.id));
       await mustGiveBack(store, held);
       const next = await mustClaim(store, ann, held.id);
-      assert.equal(next.claimed.execution.news, 1);
+      assert.equal(next.claimed.execution.inboxCount, 1);
       const again = await store.executions.cancel(commanding(held.id));
       assert.equal(again.kind, 'no-change');
     },

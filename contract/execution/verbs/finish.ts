@@ -73,7 +73,7 @@ export const finishCases: readonly ExecutionCase[] = [
         { n: 1, kind: 'child-ended', name: 'child:ship#2', body: outcome, at: now() },
       ]);
       const woken = await mustRead(store, parent.id);
-      assert.deepEqual([woken.status, woken.news], ['running', 1]);
+      assert.deepEqual([woken.status, woken.inboxCount], ['running', 1]);
     },
   },
   {
@@ -139,7 +139,7 @@ export const finishCases: readonly ExecutionCase[] = [
       const wrong = finishing({ ...held, seq: held.seq + 1 }, { successor });
       expectKind(await store.executions.finish(wrong), 'refused');
       assert.equal(await store.executions.read(successor.id), undefined);
-      assert.equal((await mustRead(store, parent.id)).news, 0);
+      assert.equal((await mustRead(store, parent.id)).inboxCount, 0);
     },
   },
   {

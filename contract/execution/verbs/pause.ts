@@ -23,8 +23,8 @@ import {
   writing,
 } from '../worker.ts';
 
-function pausing(held: Held, newsSeen: number): GiveBack {
-  return { ...writing(held, { kind: 'paused' }), paused: true, newsSeen };
+function pausing(held: Held, inboxSeen: number): GiveBack {
+  return { ...writing(held, { kind: 'paused' }), paused: true, inboxSeen };
 }
 
 async function messagesOf(store: CoordinatorStore, id: ExecutionId): Promise<readonly string[]> {
@@ -77,7 +77,7 @@ export const pauseCases: readonly ExecutionCase[] = [
       assert.deepEqual(paused, { kind: 'done', status: 'waiting' });
       await store.executions.signal(signalling(held.id));
       const woken = await mustRead(store, held.id);
-      assert.deepEqual([woken.status, woken.holds, woken.news], ['queued', ['paused'], 1]);
+      assert.deepEqual([woken.status, woken.holds, woken.inboxCount], ['queued', ['paused'], 1]);
       assert.deepEqual(await claimIds(store, ann), []);
       await store.executions.resume(commanding(held.id));
       await mustClaim(store, ann, held.id);
@@ -167,7 +167,7 @@ export const pauseCases: readonly ExecutionCase[] = [
       await executions.pause(commanding(held.id));
       await executions.resume(commanding(held.id));
       for (const seen of [0, 1]) {
-        await expectRefusedUnchanged(store, 'unseen-news', () =>
+        await expectRefusedUnchanged(store, 'unread-messages', () =>
           executions.giveBack(pausing(held, seen)),
         );
       }
@@ -222,12 +222,12 @@ export const pauseCases: readonly ExecutionCase[] = [
       const held = await running(store, ann);
       const { executions } = store;
       await executions.pause(commanding(held.id));
-      await mustPark(store, held, { newsSeen: 1 });
+      await mustPark(store, held, { inboxSeen: 1 });
       await executions.pause(commanding(held.id));
       const resumed = await executions.resume(commanding(held.id));
       assert.deepEqual(resumed, { kind: 'done', status: 'queued' });
-      const { status, holds, news } = await mustRead(store, held.id);
-      assert.deepEqual([status, holds, news], ['queued', [], 2]);
+      const { status, holds, inboxCount } = await mustRead(store, held.id);
+      assert.deepEqual([status, holds, inboxCount], ['queued', [], 2]);
       await mustClaim(store, ann, held.id);
     },
   },
@@ -247,7 +247,7 @@ export const pauseCases: readonly ExecutionCase[] = [
           second.executions.resume(commanding(held.id)),
         ]);
         const isBack = back.kind === 'given-back';
-        assert.equal(whyOf(back), isBack ? 'given-back' : 'unseen-news');
+        assert.equal(whyOf(back), isBack ? 'given-back' : 'unread-messages');
         assert.equal(resumed.kind, isBack ? 'done' : 'passed-on');
         assert.deepEqual((await mustRead(store, held.id)).holds, []);
         if (!isBack) await mustGiveBack(store, later(held, 0));

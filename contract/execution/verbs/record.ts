@@ -30,7 +30,7 @@ export const recordCases: readonly ExecutionCase[] = [
       await advance(70);
       const events = [step('pay'), { kind: 'timer-set', name: 'wait' }] as const;
       const answer = await store.executions.record(writing(held, ...events));
-      assert.deepEqual(answer, { kind: 'recorded', news: 0, at: now() });
+      assert.deepEqual(answer, { kind: 'recorded', inboxCount: 0, at: now() });
       const { seq: _, ...row } = await mustRead(store, held.id);
       const { seq: __, ...rest } = before;
       assert.deepEqual(row, rest);
@@ -112,7 +112,7 @@ export const recordCases: readonly ExecutionCase[] = [
       const first = await running(store, ann);
       const { executions } = store;
       const parked = writing(first, { kind: 'parked' });
-      const timer = { wakeInMs: 0, wakeAfter: 0, newsSeen: 0 };
+      const timer = { wakeInMs: 0, wakeAfter: 0, inboxSeen: 0 };
       expectKind(
         await executions.park({ ...parked, ...timer, ...extras(first.id, 'a') }),
         'parked',
@@ -140,7 +140,7 @@ export const recordCases: readonly ExecutionCase[] = [
       const { id } = held;
       const recorded = writing(held);
       expectKind(await executions.record({ ...recorded, project: PROJECT }), 'recorded');
-      const park = { wakeInMs: 0, wakeAfter: 0, newsSeen: 0 };
+      const park = { wakeInMs: 0, wakeAfter: 0, inboxSeen: 0 };
       const parked = { ...writing(later(held), { kind: 'parked' }), ...park };
       expectKind(await executions.park(parked), 'parked');
       const back = writing(await mustClaim(store, ann, id), { kind: 'given-back' });

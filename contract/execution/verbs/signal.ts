@@ -33,7 +33,7 @@ export const signalCases: readonly ExecutionCase[] = [
         assert.deepEqual(await allMessages(store, id), [
           { n: 1, kind: 'signal', name: 'paid', body: request.body, at: now() },
         ]);
-        assert.equal((await mustRead(store, id)).news, 1);
+        assert.equal((await mustRead(store, id)).inboxCount, 1);
       }
     },
   },

@@ -35,7 +35,7 @@ export const submitCases: readonly ExecutionCase[] = [
         hasPlace: false,
         fruitlessClaims: 0,
         seq: 1,
-        news: 0,
+        inboxCount: 0,
         wakeAfter: 0,
         compensable: false,
         compensating: false,

@@ -71,7 +71,7 @@ export const successorCases: readonly ExecutionCase[] = [
       const id = await mustContinue(store, held);
       assert.deepEqual(await allMessages(store, id), sent);
       const { claimed } = await mustClaim(store, ann, id);
-      assert.equal(claimed.execution.news, 3);
+      assert.equal(claimed.execution.inboxCount, 3);
     },
   },
   {
@@ -82,9 +82,9 @@ export const successorCases: readonly ExecutionCase[] = [
       for (const name of ['one', 'two', 'three', 'four', 'five']) {
         await store.executions.signal(signalling(held.id, name));
       }
-      const id = await mustContinue(store, held, { newsSeen: 4, unread: [1, 3] });
+      const id = await mustContinue(store, held, { inboxSeen: 4, unread: [1, 3] });
       assert.deepEqual(await inboxOf(store, id), ['signal one', 'signal three', 'signal five']);
-      assert.equal((await mustRead(store, id)).news, 3);
+      assert.equal((await mustRead(store, id)).inboxCount, 3);
     },
   },
   {
@@ -110,7 +110,7 @@ export const successorCases: readonly ExecutionCase[] = [
       const ann = await worker(store);
       const held = await running(store, ann);
       await store.executions.pause(commanding(held.id));
-      const id = await mustContinue(store, held, { newsSeen: 1, unread: [1] });
+      const id = await mustContinue(store, held, { inboxSeen: 1, unread: [1] });
       assert.deepEqual(await inboxOf(store, id), ['pause']);
       const resumed = await store.executions.resume(commanding(id));
       assert.deepEqual(resumed, { kind: 'done', status: 'queued' });
@@ -151,7 +151,7 @@ export const successorCases: readonly ExecutionCase[] = [
       for (const unread of [[1], []]) {
         const held = await running(store, ann);
         await store.executions.cancel(commanding(held.id));
-        const id = await mustContinue(store, held, { newsSeen: 1, unread });
+        const id = await mustContinue(store, held, { inboxSeen: 1, unread });
         const expected = unread.length > 0 ? 'cancelled' : 'queued';
         assert.equal((await mustRead(store, id)).status, expected);
         await store.executions.cancel(commanding(id));

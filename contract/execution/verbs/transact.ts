@@ -92,7 +92,7 @@ export const transactCases: readonly ExecutionCase[] = [
         ...transacting(held, () => 41),
         events: (result: number) => [step('count', result + 1)],
       });
-      assert.deepEqual(answer, { kind: 'recorded', news: 0, at: now(), result: 41 });
+      assert.deepEqual(answer, { kind: 'recorded', inboxCount: 0, at: now(), result: 41 });
       const [event] = await store.executions.history({ id: held.id, after: 2, limit: 9 });
       assert.deepEqual(event, { ...step('count', 42), seq: 3, at: now(), fence: held.fence });
       await mustRecord(store, later(held));
@@ -190,7 +190,7 @@ export const transactCases: readonly ExecutionCase[] = [
       const progress = '{"percent":50}' as never;
       const request = { ...transacting(held, () => 'ok'), progress };
       const answer = expectKind(await store.executions.transact(request), 'recorded');
-      assert.equal(answer.news, 1);
+      assert.equal(answer.inboxCount, 1);
       assert.equal((await mustRead(store, held.id)).progress, progress);
       assert.deepEqual(await kindsOf(store, held.id), ['submitted', 'claimed', 'step-completed']);
     },

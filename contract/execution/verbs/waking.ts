@@ -45,8 +45,8 @@ async function family(
 }
 
 async function waitingState(store: CoordinatorStore, id: ExecutionId): Promise<unknown> {
-  const { status, wakeAfter, news } = await mustRead(store, id);
-  return [status, wakeAfter, news];
+  const { status, wakeAfter, inboxCount } = await mustRead(store, id);
+  return [status, wakeAfter, inboxCount];
 }
 
 export const wakingCases: readonly ExecutionCase[] = [
@@ -120,19 +120,19 @@ export const wakingCases: readonly ExecutionCase[] = [
         const { parent, children } = await family(store, ann, 3);
         // As an engine does: whoever is refused looks at its inbox and parks for the rest.
         const parkForAll = async (): Promise<void> => {
-          for (let newsSeen = 0; ; ) {
-            const request = { ...writing(parent, { kind: 'parked' }), newsSeen };
-            const answer = await store.executions.park({ ...request, wakeAfter: 3 - newsSeen });
+          for (let inboxSeen = 0; ; ) {
+            const request = { ...writing(parent, { kind: 'parked' }), inboxSeen };
+            const answer = await store.executions.park({ ...request, wakeAfter: 3 - inboxSeen });
             if (answer.kind === 'parked') return;
-            const refused = answer.why === 'unseen-news' ? answer.news : -1;
-            assert.ok(refused > newsSeen, JSON.stringify(answer));
-            newsSeen = refused;
-            if (newsSeen === 3) return;
+            const refused = answer.why === 'unread-messages' ? answer.inboxCount : -1;
+            assert.ok(refused > inboxSeen, JSON.stringify(answer));
+            inboxSeen = refused;
+            if (inboxSeen === 3) return;
           }
         };
         await Promise.all([parkForAll(), ...children.map((child) => mustFinish(other, child))]);
-        const { status, news } = await mustRead(store, parent.id);
-        assert.equal(news, 3);
+        const { status, inboxCount } = await mustRead(store, parent.id);
+        assert.equal(inboxCount, 3);
         assert.ok(status === 'queued' || status === 'running', status);
         if (status === 'queued') await mustFinish(store, await mustClaim(store, ann, parent.id));
       }
@@ -190,7 +190,7 @@ export const wakingCases: readonly ExecutionCase[] = [
       await store.executions.giveBack(back);
       await store.executions.signal(signalling(held.id));
       const queued = await mustRead(store, held.id);
-      assert.deepEqual([queued.status, queued.readyAt, queued.news], ['queued', now() + 9_000, 1]);
+      assert.deepEqual([queued.status, queued.readyAt, queued.inboxCount], ['queued', now() + 9_000, 1]);
     },
   },
   {

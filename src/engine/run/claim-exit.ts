@@ -144,11 +144,11 @@ export class ClaimExit {
     };
     // Read at the time of the write, which also has the events of all messages that this code
     // received.
-    let news: Pick<Finish, 'newsSeen' | 'unread'> | undefined;
+    let carried: Pick<Finish, 'inboxSeen' | 'unread'> | undefined;
     this.#end({ status: 'completed', body: JSON.stringify({ continuedAs: id }) }, () => {
       const { inbox, ledger } = this.run;
-      news ??= { newsSeen: inbox.seen, unread: inbox.unread };
-      return { successor, ...news, ...(ledger.hasAwaited && { leavesAwaits: true }) };
+      carried ??= { inboxSeen: inbox.seen, unread: inbox.unread };
+      return { successor, ...carried, ...(ledger.hasAwaited && { leavesAwaits: true }) };
     });
   }
 
@@ -217,7 +217,7 @@ export class ClaimExit {
         return;
       }
       const answer = await journal.leave({ kind: 'blocked', body }, (base) =>
-        this.#giveBack({ ...base, blocked: true, newsSeen: seen }),
+        this.#giveBack({ ...base, blocked: true, inboxSeen: seen }),
       );
       if (answer?.kind === 'refused') continue;
       if (answer !== undefined) reportClaim(this.run, { kind: 'blocked', why: sentence });
@@ -248,10 +248,10 @@ export class ClaimExit {
   /** Pauses, unless a resume or a cancel arrived meanwhile. */
   pause(): void {
     const { inbox } = this.run;
-    this.#leaveUnlessNews({
+    this.#leaveUnlessUnread({
       kind: 'paused',
       body: JSON.stringify({ why: 'paused', taken: inbox.pauses }),
-      write: (base) => this.#giveBack({ ...base, paused: true, newsSeen: inbox.seen }),
+      write: (base) => this.#giveBack({ ...base, paused: true, inboxSeen: inbox.seen }),
       onWritten: () => reportClaim(this.run, { kind: 'given-back', why: 'paused' }),
     });
   }
@@ -276,13 +276,13 @@ export class ClaimExit {
 
   park(wake: { readonly inMs: number | undefined; readonly afterChildren: number }): void {
     const run = this.run;
-    this.#leaveUnlessNews({
+    this.#leaveUnlessUnread({
       kind: 'parked',
       body: JSON.stringify({ for: [...run.calls.keys()].slice(0, NAMED_CALLS_MAX) }),
       write: (base) =>
         this.#executions.park({
           ...base,
-          newsSeen: run.inbox.seen,
+          inboxSeen: run.inbox.seen,
           wakeAfter: wake.afterChildren,
           ...compensable(run),
           ...(wake.inMs === undefined ? {} : { wakeInMs: Math.max(0, Math.ceil(wake.inMs)) }),
@@ -292,7 +292,7 @@ export class ClaimExit {
   }
 
   /** The run is over only after the write. If a message arrived meanwhile, the execution stays. */
-  #leaveUnlessNews(how: Leaving<Parked | GivenBack>): void {
+  #leaveUnlessUnread(how: Leaving<Parked | GivenBack>): void {
     if (this.#isLeaving) return;
     this.#isLeaving = true;
     const run = this.run;
@@ -301,7 +301,7 @@ export class ClaimExit {
       .then((answer) => {
         if (answer?.kind === 'refused') {
           this.#isLeaving = false;
-          if (answer.why === 'unseen-news') run.inbox.notice(answer.news);
+          if (answer.why === 'unread-messages') run.inbox.notice(answer.inboxCount);
           run.rest();
           return;
         }

@@ -134,7 +134,7 @@ function frozenRun(
 ): Run {
   const { pipeline, ledger, execution } = of;
   const claimed = {
-    execution: { ...execution, news: 0 },
+    execution: { ...execution, inboxCount: 0 },
     fence: 0 as Fence,
     previous: 'parked',
     claimedAt: execution.submittedAt,

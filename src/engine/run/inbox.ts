@@ -69,14 +69,14 @@ export class Inbox {
   }
 
   /** Reads before the code starts, so that the code does not overtake earlier messages. */
-  async readAtStart(news: number): Promise<void> {
-    this.notice(news);
+  async readAtStart(inboxCount: number): Promise<void> {
+    this.notice(inboxCount);
     await this.#reading;
   }
 
-  notice(news: number): void {
-    if (news <= this.#announced && news <= this.#seen) return;
-    this.#announced = Math.max(this.#announced, news);
+  notice(inboxCount: number): void {
+    if (inboxCount <= this.#announced && inboxCount <= this.#seen) return;
+    this.#announced = Math.max(this.#announced, inboxCount);
     if (this.#announced > this.#seen && this.#reading === undefined) {
       this.#reading = this.#read().catch((fault: unknown) => {
         this.#reading = undefined;

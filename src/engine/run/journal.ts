@@ -229,7 +229,7 @@ export class Journal {
       this.#phase = 'closed';
       return answer;
     }
-    if (answer.why !== 'unseen-news') {
+    if (answer.why !== 'unread-messages') {
       this.#note(verbOf(event.kind), answer);
       const fault = this.#lose(answer);
       if (fault !== undefined) throw fault;
@@ -273,7 +273,7 @@ export class Journal {
       if (answer.kind === 'refused') return await this.#afterRefusedTransact(answer);
       if (answer.kind === 'recorded') {
         this.#next += 1;
-        this.#run.news(answer.news);
+        this.#run.noteInbox(answer.inboxCount);
       }
       return answer;
     } finally {
@@ -357,7 +357,7 @@ export class Journal {
     this.#next += entries.length;
     try {
       // Read the inbox first: code must not run past a cancellation that came with this response.
-      this.#run.news(answer.news);
+      this.#run.noteInbox(answer.inboxCount);
       // `record` flushes, so this write has every recorded entry.
       if (this.#batch.work === 0) this.#batch.isAwaited = false;
       for (const entry of entries) entry.stored(answer.at);

@@ -290,8 +290,8 @@ export class Run {
   }
 
   /** The inbox has messages up to this one. */
-  news(news: number): void {
-    if (news > 0) this.inbox.notice(news);
+  noteInbox(inboxCount: number): void {
+    if (inboxCount > 0) this.inbox.notice(inboxCount);
   }
 
   /**

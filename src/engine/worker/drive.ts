@@ -136,9 +136,9 @@ export class Drive implements RunEvents, ClaimExitEvents {
       exit.finish(poisoned(claimed));
       return DONE;
     }
-    const news = claimed.execution.news + (this.#looksAtStart ? 1 : 0);
-    if (news === 0) return this.#goOn(exit);
-    return exit.run.inbox.readAtStart(news).then(() => this.#goOn(exit));
+    const inboxCount = claimed.execution.inboxCount + (this.#looksAtStart ? 1 : 0);
+    if (inboxCount === 0) return this.#goOn(exit);
+    return exit.run.inbox.readAtStart(inboxCount).then(() => this.#goOn(exit));
   }
 
   #cannotBegin(why: string): void {

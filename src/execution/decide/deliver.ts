@@ -18,7 +18,7 @@ export function deliver(
   { kind, name, body }: NewMessage,
   now: Instant,
 ): Delivery {
-  const n = execution.news + 1;
+  const n = execution.inboxCount + 1;
   const message: InboxMessage = {
     n,
     kind,
@@ -26,7 +26,7 @@ export function deliver(
     ...(name === undefined ? {} : { name }),
     ...(body === undefined ? {} : { body }),
   };
-  return { execution: afterArrival({ ...execution, news: n }, kind, now), message };
+  return { execution: afterArrival({ ...execution, inboxCount: n }, kind, now), message };
 }
 
 function afterArrival(

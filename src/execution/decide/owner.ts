@@ -7,7 +7,7 @@ import { type Instant, laterBy } from '../../support/clock.ts';
 import type { ExecutionRecord, TerminalStatus } from '../execution.ts';
 import type { HistoryEvent, NewEvent } from '../history.ts';
 import type { ExecutionId, Payload, ProjectName } from '../names.ts';
-import type { NewsRefusal, OwnerRefusal } from '../refusal.ts';
+import type { UnreadRefusal, OwnerRefusal } from '../refusal.ts';
 import {
   compensatingExecution,
   endedExecution,
@@ -91,14 +91,14 @@ export function decidePark(
   request: OwnerRequest & {
     readonly wakeInMs?: number;
     readonly wakeAfter: number;
-    readonly newsSeen: number;
+    readonly inboxSeen: number;
     readonly compensable?: boolean;
   },
   now: Instant,
-): OwnerDecision | Refuse<NewsRefusal> {
+): OwnerDecision | Refuse<UnreadRefusal> {
   const written = replayOf(view, request, isOver(request)) ?? decideWrite(view, request, now);
   if (written.kind !== 'apply') return written;
-  if (written.execution.news > request.newsSeen) return unseenNews(written);
+  if (written.execution.inboxCount > request.inboxSeen) return unreadMessages(written);
   const { wakeInMs, wakeAfter, compensable = false } = request;
   const execution: ExecutionRecord = {
     ...unset(written.execution, 'session', 'readyAt'),
@@ -118,16 +118,16 @@ export function decideGiveBack(
     readonly delayMs?: number;
     readonly blocked?: boolean;
     readonly paused?: boolean;
-    readonly newsSeen?: number;
+    readonly inboxSeen?: number;
     readonly compensable?: boolean;
     readonly compensating?: boolean;
   },
   now: Instant,
-): OwnerDecision | Refuse<NewsRefusal> {
+): OwnerDecision | Refuse<UnreadRefusal> {
   const written = replayOf(view, request, isOver(request)) ?? decideWrite(view, request, now);
   if (written.kind !== 'apply') return written;
-  const { newsSeen } = request;
-  if (newsSeen !== undefined && written.execution.news > newsSeen) return unseenNews(written);
+  const { inboxSeen } = request;
+  if (inboxSeen !== undefined && written.execution.inboxCount > inboxSeen) return unreadMessages(written);
   const queued = queuedAfter(written.execution, now, request.delayMs);
   const blocked = request.blocked === true ? withHold(queued, 'blocked') : queued;
   const held = request.paused === true ? withHold(blocked, 'paused') : blocked;
@@ -209,9 +209,9 @@ function isSame(
   );
 }
 
-function unseenNews({ execution }: Change): Refuse<NewsRefusal> {
-  const { id, news } = execution;
-  return { kind: 'refuse', refusal: { why: 'unseen-news', id, news } };
+function unreadMessages({ execution }: Change): Refuse<UnreadRefusal> {
+  const { id, inboxCount } = execution;
+  return { kind: 'refuse', refusal: { why: 'unread-messages', id, inboxCount } };
 }
 
 function lastSeqOf(view: OwnerView, change: Change): number {

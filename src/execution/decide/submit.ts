@@ -122,7 +122,7 @@ export function insertion(request: SubmitRequest, now: Instant): Insertion {
     hasPlace: false,
     fruitlessClaims: 0,
     seq: 1,
-    news: 0,
+    inboxCount: 0,
     wakeAfter: 0,
     compensable: false,
     compensating: false,

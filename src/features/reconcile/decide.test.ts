@@ -24,7 +24,7 @@ function waiting(facts: Partial<WaitingFacts> = {}): WaitingFacts {
     readyAt: undefined,
     wakeAfter: 0,
     compensating: false,
-    news: 0,
+    inboxCount: 0,
     parkedAt: 100 as Instant,
     parkedBody: '{"for":["await:it#1"]}',
     newest: undefined,
@@ -63,7 +63,7 @@ test('Z-21: what could still wake it, or is not known, is not judged', () => {
 
 test('Z-12: a message that came when it parked, or the end of a child, wakes nobody', () => {
   const newest = { n: 1, at: 100 as Instant, kind: 'signal' };
-  const parked = { news: 1, isAsking: true };
+  const parked = { inboxCount: 1, isAsking: true };
   assert.deepEqual(names({ ...parked, newest }), []);
   assert.deepEqual(names({ ...parked, newest: { ...newest, at: 101 as Instant } }), [
     'news-not-heard',

@@ -57,7 +57,7 @@ export interface WaitingFacts extends About {
   readonly readyAt: Instant | undefined;
   readonly wakeAfter: number;
   readonly compensating: boolean;
-  readonly news: number;
+  readonly inboxCount: number;
   /** Its last `parked` event. */
   readonly parkedAt: Instant | undefined;
   readonly parkedBody: string | undefined;
@@ -95,9 +95,9 @@ export function judgeWaiting(facts: WaitingFacts): readonly BrokenInvariant[] {
   return found.length === 0 && isForNothing(facts) ? [broken('waits-for-nothing')] : found;
 }
 
-function isInboxUnread({ news, newest, parkedAt }: WaitingFacts): boolean {
+function isInboxUnread({ inboxCount, newest, parkedAt }: WaitingFacts): boolean {
   if (newest === undefined) return false;
-  if (newest.n > news) return true;
+  if (newest.n > inboxCount) return true;
   return newest.kind !== 'child-ended' && parkedAt !== undefined && newest.at > parkedAt;
 }
 
@@ -234,9 +234,9 @@ export function childMessage(
 
 /** Counts every message in the inbox and wakes the execution (Z-12). */
 export function markedRead(execution: ExecutionRecord, newest: number, now: Instant): ExecutionRecord {
-  const { readyAt = now, news } = execution;
+  const { readyAt = now, inboxCount } = execution;
   const woken = queuedAt(execution, readyAt < now ? readyAt : now);
-  return { ...woken, news: Math.max(news, newest) };
+  return { ...woken, inboxCount: Math.max(inboxCount, newest) };
 }
 
 const NOBODY = '{"why":"run-by-nobody","abandoned":true}' as Payload;

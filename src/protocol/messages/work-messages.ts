@@ -138,7 +138,7 @@ const storedExecution = Type.Object(
       description: 'Position of the last event. The first write uses the next one.',
       examples: [2],
     }),
-    news: Type.Integer({ description: 'Number of messages that its inbox has had.' }),
+    inboxCount: Type.Integer({ description: 'Number of messages that its inbox has had.' }),
     progress: Type.Optional(documented(payload, 'Its progress, as a stored value.')),
     fence: Type.Optional(documented(fence, 'Fence of its newest claim.')),
     session: Type.Optional(documented(uuid, 'Session of its newest claim.')),
@@ -218,7 +218,7 @@ const written = Type.Object(
       description:
         'What became of the write. After `fault`, it may have happened: send the same again.',
     }),
-    news: Type.Optional(
+    inboxCount: Type.Optional(
       Type.Integer({
         description: 'Number of messages that the inbox has had. Read the inbox if it has grown.',
       }),
@@ -229,7 +229,7 @@ const written = Type.Object(
   },
   {
     title: 'Written',
-    examples: [{ kind: 'recorded', news: 0, at: 1_794_907_800_120 }],
+    examples: [{ kind: 'recorded', inboxCount: 0, at: 1_794_907_800_120 }],
   },
 );
 

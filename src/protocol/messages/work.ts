@@ -243,7 +243,7 @@ export const writeMessage = Type.Union(
         successor: Type.Optional(
           documented(submission, 'Execution that continues this one. It gets the unread messages.'),
         ),
-        newsSeen: Type.Optional(
+        inboxSeen: Type.Optional(
           documented(seq, 'Number of inbox messages that the worker has read.'),
         ),
         unread: Type.Optional(
@@ -272,7 +272,7 @@ export const writeMessage = Type.Union(
           seq,
           'Number of children that must end before they wake it. 0: any message does.',
         ),
-        newsSeen: documented(
+        inboxSeen: documented(
           seq,
           'Number of inbox messages that the worker has read. Refused if there are more.',
         ),
@@ -291,7 +291,7 @@ export const writeMessage = Type.Union(
         ),
         blocked: documented(flag, 'True to hold it until an operator resumes it. Default: false.'),
         paused: documented(flag, 'True to confirm a pause. Default: false.'),
-        newsSeen: Type.Optional(
+        inboxSeen: Type.Optional(
           documented(seq, 'Number of inbox messages that the worker has read.'),
         ),
         compensable,

@@ -81,7 +81,7 @@ function unknown(why: string): Understood {
 export type Written =
   | { readonly kind: 'over' }
   | { readonly kind: 'failed'; readonly why: string }
-  | { readonly kind: 'news'; readonly claimed: Claimed; readonly why: string };
+  | { readonly kind: 'unread'; readonly claimed: Claimed; readonly why: string };
 
 interface Answered extends Pick<PushResult, 'writes' | 'blobs'> {
   readonly session: Session;
@@ -106,12 +106,12 @@ export async function writeResult(
     const write = toWrite({ ...message, session: session.id }, caller);
     const { answers } = await perform(coordinator, caller, [write]);
     const { kind, why } = (answers[0] ?? { kind: 'fault' }) as { kind: string; why?: string };
-    if (why === 'unseen-news') {
+    if (why === 'unread-messages') {
       const { seq, verb } = message;
       const compensable = 'compensable' in message && message.compensable === true;
       const execution = { ...claimed.execution, seq: seq - 1, compensable };
       const held = { ...claimed, execution };
-      return { kind: 'news', claimed: held, why: `there was news before its ${verb}` };
+      return { kind: 'unread', claimed: held, why: `a message arrived before its ${verb}` };
     }
     if (kind === 'refused' || kind === 'fault') return failed(`its ${message.verb} was refused`);
   }

@@ -8,7 +8,7 @@ function write(verb: string, seq: number, more: object = {}): WriteMessage {
   return { verb, seq, events, ...more } as never;
 }
 
-test('M-15: records go with the finish that follows them; what may be refused for news stays apart', () => {
+test('M-15: records go with the finish that follows them; what may be refused for unread messages stays apart', () => {
   const mergedWrites = (...writes: readonly WriteMessage[]): unknown =>
     merged(writes).map(({ verb, seq, events }) => [verb, seq, events.length]);
   assert.deepEqual(mergedWrites(write('record', 3), write('record', 4), write('finish', 5)), [

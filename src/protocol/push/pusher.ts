@@ -281,7 +281,7 @@ export class Pusher {
   }): Promise<boolean> {
     const { coordinator, stopping, onFault } = this.#parts;
     const { session, settled, failed } = call;
-    const { execution, fence } = settled.kind === 'news' ? settled.claimed : call.claimed;
+    const { execution, fence } = settled.kind === 'unread' ? settled.claimed : call.claimed;
     const { id, seq, compensable } = execution;
     const failure = stopping.aborted ? 'stopping' : 'failed';
     const kind = settled.kind === 'failed' ? failure : 'denied';

@@ -51,7 +51,7 @@ test('of several forms, only the one that is meant is told of; an unknown word i
     problemWith('recrod'),
     /^writes\[1\]\.verb must be one of record, finish, park, giveBack \(did you mean record\?\)\. Nothing/,
   );
-  assert.equal(problemWith('park'), 'writes[1] must have wakeAfter, newsSeen. Nothing was done.');
+  assert.equal(problemWith('park'), 'writes[1] must have wakeAfter, inboxSeen. Nothing was done.');
   assert.match(refusal('writeAsOwner', 'body', { writes: [{ ...write }] }), /must have .*verb/);
 });
 

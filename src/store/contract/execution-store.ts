@@ -24,7 +24,7 @@ import type { ExecutionId, Payload, PipelineName, ProjectName } from '../../exec
 import type {
   ClaimRefusal,
   CommandRefusal,
-  NewsRefusal,
+  UnreadRefusal,
   OwnerRefusal,
   SubmitRefusal,
 } from '../../execution/refusal.ts';
@@ -265,7 +265,7 @@ export type Recorded =
   | {
       readonly kind: 'recorded';
       /** When this differs from the owner's count, the owner must read its inbox. */
-      readonly news: number;
+      readonly inboxCount: number;
       readonly at: Instant;
     }
   | Refused<OwnerRefusal>;
@@ -279,7 +279,7 @@ export interface Transact<Result> extends Omit<OwnerWrite, 'events'> {
 export type Transacted<Result> =
   | {
       readonly kind: 'recorded';
-      readonly news: number;
+      readonly inboxCount: number;
       readonly at: Instant;
       readonly result: Result;
     }
@@ -300,7 +300,7 @@ export interface Finish extends OwnerWrite {
    * With a successor: the owner did not read messages after this one. They go to the successor
    * (X-71).
    */
-  readonly newsSeen?: number;
+  readonly inboxSeen?: number;
   /**
    * With a successor: messages that the owner read but did not act on. They go to the successor
    * too.
@@ -326,12 +326,12 @@ export interface Park extends OwnerWrite {
    * The last message that the owner read. The store refuses to park when a later one has arrived
    * (X-5).
    */
-  readonly newsSeen: number;
+  readonly inboxSeen: number;
   /** The execution has registered compensations (Y-3). */
   readonly compensable?: boolean;
 }
 
-export type Parked = { readonly kind: 'parked' } | Refused<OwnerRefusal> | Refused<NewsRefusal>;
+export type Parked = { readonly kind: 'parked' } | Refused<OwnerRefusal> | Refused<UnreadRefusal>;
 
 export interface GiveBack extends OwnerWrite {
   readonly delayMs?: number;
@@ -342,7 +342,7 @@ export interface GiveBack extends OwnerWrite {
    * The last message that the owner read, if it gives back because of a message. The store refuses
    * when a later one has arrived (X-5).
    */
-  readonly newsSeen?: number;
+  readonly inboxSeen?: number;
   /** The execution has registered compensations (Y-3). */
   readonly compensable?: boolean;
   /** The execution compensates from here on (Y-2). */
@@ -352,7 +352,7 @@ export interface GiveBack extends OwnerWrite {
 export type GivenBack =
   | { readonly kind: 'given-back' }
   | Refused<OwnerRefusal>
-  | Refused<NewsRefusal>;
+  | Refused<UnreadRefusal>;
 
 export interface ReadInbox {
   readonly id: ExecutionId;

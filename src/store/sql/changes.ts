@@ -48,7 +48,7 @@ const SAVE = sql(`
          ready_at    = :readyAt,
          session_id  = :session,
          seq         = :seq,
-         news        = :news,
+         news        = :inboxCount,
          wake_after  = :wakeAfter,
          ended_at    = :endedAt,
          key         = :key,
@@ -81,11 +81,11 @@ const NOTICE = sql('update hf.session set notices = notices + 1 where id = :sess
 
 // SQLite skips indexes whose columns a statement does not set, so these statements name only the
 // columns that a message changes.
-const COUNT = sql('update hf.execution set news = :news where id = :id');
+const COUNT = sql('update hf.execution set news = :inboxCount where id = :id');
 
 const WAKE = sql(`
   update hf.execution
-     set news       = :news,
+     set news       = :inboxCount,
          status     = :status,
          ready_at   = :readyAt,
          wake_after = :wakeAfter

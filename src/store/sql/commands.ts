@@ -69,8 +69,8 @@ export function* obey<Request extends Pick<Command, 'id' | 'audit'>>(
   const row = yield* lockExecution(id);
   const now = row?.now ?? (0 as Instant);
   const before = row === undefined ? undefined : toExecution(row);
-  const hasNews = before !== undefined && before.news > 0;
-  const asked = hasNews ? yield* all<Pick<InboxMessage, 'kind'>>(ASKED, { id }) : [];
+  const hasMessages = before !== undefined && before.inboxCount > 0;
+  const asked = hasMessages ? yield* all<Pick<InboxMessage, 'kind'>>(ASKED, { id }) : [];
   const view = { execution: before, ...askedBy(asked.map(({ kind }) => kind)) };
   const decision = decide(view, request, now);
   yield* writeAudit(request, changedByCommand(before, decision), now);

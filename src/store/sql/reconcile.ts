@@ -285,10 +285,10 @@ export function* waitingFacts(ids: readonly ExecutionId[]): Script<readonly Wait
 }
 
 function toWaiting(row: WaitingRow): WaitingFacts {
-  const { execution, project, pipeline, news, children } = row;
+  const { execution, project, pipeline, news: inboxCount, children } = row;
   const { newest_n: n, newest_at: at, newest_kind: kind } = row;
   return {
-    ...{ execution, project, pipeline, news, children },
+    ...{ execution, project, pipeline, inboxCount, children },
     readyAt: row.ready_at ?? undefined,
     wakeAfter: row.wake_after,
     compensating: row.saga === SAGA_CODES.compensating,

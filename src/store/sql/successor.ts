@@ -20,12 +20,12 @@ const LEFT = sql(`
   select i.n, i.at, i.kind, i.name, i.body
     from hf.inbox as i
    where i.execution_id = :id
-     and (i.n > :newsSeen or i.n = any (:unread::integer[]))
+     and (i.n > :inboxSeen or i.n = any (:unread::integer[]))
    order by i.n`);
 
-const COUNT = sql('update hf.execution set news = :news where id = :id');
+const COUNT = sql('update hf.execution set news = :inboxCount where id = :id');
 
-export interface Continued extends Pick<Finish, 'newsSeen' | 'unread'> {
+export interface Continued extends Pick<Finish, 'inboxSeen' | 'unread'> {
   readonly successor: Submit;
   readonly now: Instant;
 }
@@ -44,7 +44,7 @@ export type InsertSuccessor = (execution: ExecutionRecord, submit: Submit) => Sc
 /** Returns undefined when the successor's id is taken. The caller then inserts nothing. */
 export function* follow(
   ended: ExecutionRecord,
-  { successor, now, newsSeen = 0, unread = [] }: Continued,
+  { successor, now, inboxSeen = 0, unread = [] }: Continued,
   insert: InsertSuccessor,
 ): Script<Followed | undefined> {
   const { id } = successor;
@@ -52,10 +52,10 @@ export function* follow(
   yield* all(DROP_KEY, { id: ended.id });
   const { execution } = decideSuccessor(ended, successor, now);
   yield* insert(execution, successor);
-  const left = { id: ended.id, newsSeen, unread };
-  const rows = ended.news === 0 ? [] : yield* all<InboxRow>(LEFT, left);
+  const left = { id: ended.id, inboxSeen, unread };
+  const rows = ended.inboxCount === 0 ? [] : yield* all<InboxRow>(LEFT, left);
   const { messages, cancel } = inheritanceOf(rows.map(toInboxMessage));
   for (const message of messages) yield* postMessage(id, message);
-  if (messages.length > 0) yield* all(COUNT, { id, news: messages.length });
-  return { execution: { ...execution, news: messages.length }, cancel };
+  if (messages.length > 0) yield* all(COUNT, { id, inboxCount: messages.length });
+  return { execution: { ...execution, inboxCount: messages.length }, cancel };
 }

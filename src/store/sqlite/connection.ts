@@ -23,7 +23,7 @@ const SYNCHRONOUS: Readonly<Record<Durability, number>> = { normal: 1, full: 2 }
 /** The row that the last statement with `note_row(row_id, news, concerns)` found. */
 export interface FoundRow {
   rowId: number;
-  news: number;
+  inboxCount: number;
   concerns: number;
 }
 
@@ -33,7 +33,7 @@ export interface KnownTail {
   /** An event with this seq is stored for certain. */
   seq: number;
   /** The last known inbox count. Other processes may have added messages. */
-  readonly news: number;
+  readonly inboxCount: number;
 }
 
 /**
@@ -47,7 +47,7 @@ export class Connection {
    * Valid after a statement that changed a row. `returning` would add half the cost of the
    * statement.
    */
-  readonly found: FoundRow = { rowId: 0, news: 0, concerns: 0 };
+  readonly found: FoundRow = { rowId: 0, inboxCount: 0, concerns: 0 };
   /**
    * Entries come from committed rows or from the current transaction. A stored event is never
    * removed, except by a rollback, and `undo` clears the map then.
@@ -61,9 +61,9 @@ export class Connection {
     // A timeout would wait for locks inside SQLite and block the event loop, heartbeats included.
     this.#database = new DatabaseSync(file, { timeout: 0, enableForeignKeyConstraints: false });
     const { found } = this;
-    this.#database.function('note_row', (rowId, news, concerns) => {
+    this.#database.function('note_row', (rowId, inboxCount, concerns) => {
       found.rowId = rowId as number;
-      found.news = news as number;
+      found.inboxCount = inboxCount as number;
       found.concerns = concerns as number;
       return 1;
     });

@@ -204,7 +204,7 @@ export const ARRIVALS: readonly Behaviour[] = [
           const answer = await executions.record(request);
           // Recorded after the step that the code goes on with, in a write of its own.
           if (isLast && isFirst) await holdfast.signal(request.id, { name: 'item', value: 'late' });
-          return isLast && answer.kind === 'recorded' ? { ...answer, news: 1 } : answer;
+          return isLast && answer.kind === 'recorded' ? { ...answer, inboxCount: 1 } : answer;
         },
         finish: async (request) => {
           if (!isFirst) return executions.finish(request);

@@ -202,7 +202,7 @@ const SCENARIOS: Readonly<Record<ExplainCode, Scenario>> = {
     id: await parked(stage, holdfast, sleeping),
     says: /^Sleeping until .+ \(night\)\.$/,
   }),
-  'waiting-for-news': async (stage, holdfast) => {
+  'waiting-for-message': async (stage, holdfast) => {
     const id = await parked(stage, holdfast, parent);
     // As if the child had been lost: it is what no store does.
     const by = stage.holdfastWith(() => ({ children: async () => [] }));

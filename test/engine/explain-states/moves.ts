@@ -73,8 +73,8 @@ function owning(
 
 function parking(event: NewEvent, options: Partial<Park> = {}): Act {
   return owning(async (scene, held) => {
-    const newsSeen = (await read(scene)).news;
-    const request = { ...writing(held, event), wakeAfter: 0, newsSeen, ...options };
+    const inboxSeen = (await read(scene)).inboxCount;
+    const request = { ...writing(held, event), wakeAfter: 0, inboxSeen, ...options };
     return scene.store.executions.park(request);
   });
 }
@@ -90,13 +90,13 @@ const OWN: Readonly<Record<string, Act>> = {
     const event = parkedFor(CALL);
     const awaits = [opening(held.id, { timeoutMs: LONG_MS })];
     const opened = { ...writing(held, { kind: 'await-opened', name: 'approval' }, event), awaits };
-    return store.executions.park({ ...opened, wakeAfter: 0, newsSeen: 0, wakeInMs: LONG_MS });
+    return store.executions.park({ ...opened, wakeAfter: 0, inboxSeen: 0, wakeInMs: LONG_MS });
   }),
   'starts a child and parks': owning(async ({ store }, held) => {
     const children = [childOf(held.id, 'child:ship#1[0]')];
     const event = parkedFor('result:child:ship#1#1');
     const spawned = { ...writing(held, { kind: 'child-spawned' }, event), children };
-    return store.executions.park({ ...spawned, wakeAfter: 1, newsSeen: 0 });
+    return store.executions.park({ ...spawned, wakeAfter: 1, inboxSeen: 0 });
   }),
   'parks for a signal': parking(parkedFor('signal:go#1')),
   'parks for a signal, being a saga': parking(parkedFor('signal:go#1'), { compensable: true }),

@@ -79,6 +79,6 @@ export async function stateOf(scene: Scene): Promise<string> {
     for: status === 'waiting' ? parked : undefined,
     awaits: awaits.length,
     children: children.filter((child) => child.status === 'queued').length,
-    isTold: rest.news > 0,
+    isTold: rest.inboxCount > 0,
   });
 }

@@ -28,7 +28,7 @@ const NOTE_CHILDREN = statement(`
    where exists (select from hf.execution c where c.parent_id = $1)
       on conflict (parent_id) do update set after_id = null`);
 
-type End = Pick<Finish, 'outcome' | 'successor' | 'newsSeen' | 'unread'> & {
+type End = Pick<Finish, 'outcome' | 'successor' | 'inboxSeen' | 'unread'> & {
   readonly after: ExecutionRecord;
   readonly now: Instant;
   readonly deadLetter?: DeadLetter;
@@ -90,7 +90,7 @@ export async function endWaiting(
 
 const NOTIFY_PARENT = statement(`
   with ${NOW},
-  told as (
+  arrived as (
     update hf.execution p
        set ${wokenBy('1')}
       from now
@@ -100,8 +100,8 @@ const NOTIFY_PARENT = statement(`
     returning p.id, p.news
   )
   insert into hf.inbox (execution_id, n, at, kind, name, body)
-  select told.id, told.news, now.at, 'child-ended', $2, $3
-    from told
+  select arrived.id, arrived.news, now.at, 'child-ended', $2, $3
+    from arrived
    cross join now`);
 
 /** Notifies the parent, unless it has ended or belongs to another project (X-69). */

@@ -78,7 +78,7 @@ async function letGo<Answer>(
     numbers(requests.map((each) => (isPark(each) ? each.wakeAfter : 0))),
     numbers(requests.map(holdAsked)),
     numbers(requests.map((each) => PREVIOUS_CODES[isPark(each) ? 'parked' : 'given-back'])),
-    sparse(requests.map(({ newsSeen }) => newsSeen)),
+    sparse(requests.map(({ inboxSeen }) => inboxSeen)),
     sparse(requests.map((each) => (each.compensable === true ? SAGA_CODES.compensable : null))),
     requests.length,
   ];

@@ -76,10 +76,10 @@ async function flush(
     parts.database.rows<RecordedRow & object>(RECORD(isKnown), values),
   );
   const at = row?.at as Instant;
-  const answers = answersFrom<Recorded>(row, requests.length, { kind: 'recorded', news: 0, at });
+  const answers = answersFrom<Recorded>(row, requests.length, { kind: 'recorded', inboxCount: 0, at });
   for (const each of row?.news?.split(',') ?? []) {
-    const [nth, news] = each.split(':');
-    answers[Number(nth) - 1] = { kind: 'recorded', news: Number(news), at };
+    const [nth, inboxCount] = each.split(':');
+    answers[Number(nth) - 1] = { kind: 'recorded', inboxCount: Number(inboxCount), at };
   }
   for (const [nth, request] of requests.entries()) {
     if (answers[nth] !== undefined) parts.ledger.noteRecord(request);
@@ -90,7 +90,7 @@ async function flush(
 async function settle(parts: Parts, request: OwnerWrite): Promise<Recorded> {
   const recorded = await write<OwnerWrite, Recorded>(parts, request, {
     decide: decideRecord,
-    answer: ({ execution, at }) => ({ kind: 'recorded', news: execution.news, at }),
+    answer: ({ execution, at }) => ({ kind: 'recorded', inboxCount: execution.inboxCount, at }),
   });
   // A child is ready now, and an await may have a time that is sooner than any other.
   const isWakeup = request.children !== undefined || request.awaits !== undefined;

@@ -79,6 +79,6 @@ async function runWork<Result>(
   await appendEvents(queries, request.id, events);
   const after = progress === undefined ? execution : { ...execution, progress };
   if (after !== execution) await play(queries, saveExecution(after));
-  const { news } = await carryOut(queries, { request, execution: after, now });
-  return { keep: true, result: { kind: 'recorded', news, at: now, result } };
+  const { inboxCount } = await carryOut(queries, { request, execution: after, now });
+  return { keep: true, result: { kind: 'recorded', inboxCount, at: now, result } };
 }

@@ -5,7 +5,7 @@ import type { OwnerDecision, OwnerView } from '../../../execution/decide/owner.t
 import { type ExecutionRecord, isTerminal } from '../../../execution/execution.ts';
 import type { HistoryEvent } from '../../../execution/history.ts';
 import type { ExecutionId } from '../../../execution/names.ts';
-import type { NewsRefusal, OwnerRefusal } from '../../../execution/refusal.ts';
+import type { UnreadRefusal, OwnerRefusal } from '../../../execution/refusal.ts';
 import type { Instant } from '../../../support/clock.ts';
 import type { Attachment, OwnerWrite } from '../../contract/execution-store.ts';
 import { type HistoryRow, toExecution, toHistoryEvent } from '../../execution-rows.ts';
@@ -90,7 +90,7 @@ export interface Deed<Request, Answer> {
     view: OwnerView,
     request: Request,
     now: Instant,
-  ): OwnerDecision | { readonly kind: 'refuse'; readonly refusal: NewsRefusal };
+  ): OwnerDecision | { readonly kind: 'refuse'; readonly refusal: UnreadRefusal };
   answer(done: { readonly execution: ExecutionRecord; readonly at: Instant }): Answer;
   /** The verb's other writes, in the same transaction. */
   also?(queries: Queries, change: Change): Promise<void>;
@@ -98,7 +98,7 @@ export interface Deed<Request, Answer> {
   readonly previous?: number;
 }
 
-type Refused = { readonly kind: 'refused' } & (OwnerRefusal | NewsRefusal);
+type Refused = { readonly kind: 'refused' } & (OwnerRefusal | UnreadRefusal);
 
 export async function write<Request extends OwnerWrite, Answer>(
   parts: Parts,

@@ -37,7 +37,7 @@ const LET_GO_OF_PLACE = `
 
 const HAS_CHILDREN = 'select 1 from execution where parent_id = :id limit 1';
 
-type Consequences = Pick<Finish, 'outcome' | 'successor' | 'newsSeen' | 'unread'>;
+type Consequences = Pick<Finish, 'outcome' | 'successor' | 'inboxSeen' | 'unread'>;
 
 /** Ends a queued or waiting execution. */
 export function endWaiting(tx: Transaction, row: ExecutionRow, end: WaitingEnd): void {
@@ -123,11 +123,11 @@ const PUT = positional(
  */
 function notifyParent(tx: Transaction, child: ExecutionRow, outcome: Finish['outcome']): void {
   const { parent_id: id, parent_call: call, project } = child;
-  const arriving = tx.arrays<readonly [news: number, status: number]>(ARRIVE);
+  const arriving = tx.arrays<readonly [inboxCount: number, status: number]>(ARRIVE);
   const values = arriving.get(id, tx.now, project);
   if (values === undefined) return;
-  const [news, status] = values;
-  tx.statement(PUT).run(id, news, tx.now, call, outcome ?? null);
+  const [inboxCount, status] = values;
+  tx.statement(PUT).run(id, inboxCount, tx.now, call, outcome ?? null);
   // The parent was waiting, or is still queued. An extra wakeup is harmless.
   if (status === STATUS_CODES.queued) tx.ring();
 }

@@ -8,7 +8,7 @@ import { isOpen, lastSeqAfter, letGo, OWNED, ownedRow, ownerView, refusedOwner }
 
 // An execution that compensates keeps doing so until it ends (Y-2).
 const GIVE_BACK = positional(
-  'readyAt hold saga seq rowId fence session open newsSeen',
+  'readyAt hold saga seq rowId fence session open inboxSeen',
   `
   update execution
      set status = 0,
@@ -20,7 +20,7 @@ const GIVE_BACK = positional(
          seq = :seq
    where row_id = :rowId
      ${OWNED}
-     and news <= :newsSeen    -- guard: news`,
+     and news <= :inboxSeen    -- guard: news`,
 );
 
 // Compensation has no deadline (Y-2). This is a separate statement, so that an ordinary give-back
@@ -46,7 +46,7 @@ export function giveBack(tx: Transaction, request: GiveBack): GivenBack {
 }
 
 function isGivenBack(tx: Transaction, rowId: number, request: GiveBack): boolean {
-  const { delayMs = 0, blocked, paused, newsSeen = Number.MAX_SAFE_INTEGER } = request;
+  const { delayMs = 0, blocked, paused, inboxSeen = Number.MAX_SAFE_INTEGER } = request;
   const { compensable = false, compensating = false, fence, session } = request;
   const hold =
     (blocked === true ? HOLD_BITS.blocked : 0) + (paused === true ? HOLD_BITS.paused : 0);
@@ -55,6 +55,6 @@ function isGivenBack(tx: Transaction, rowId: number, request: GiveBack): boolean
   const open = isOpen(tx, session);
   const { changes } = tx
     .statement(GIVE_BACK)
-    .run(tx.now + delayMs, hold, saga, seq, rowId, fence, session, open, newsSeen);
+    .run(tx.now + delayMs, hold, saga, seq, rowId, fence, session, open, inboxSeen);
   return changes === 1;
 }

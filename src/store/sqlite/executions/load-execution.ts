@@ -38,7 +38,7 @@ export type ExecutionValues = readonly [
   status: number,
   fence: Nullable<number>,
   sessionId: Nullable<string>,
-  news: number,
+  inboxCount: number,
   seq: number,
   readyAt: Nullable<number>,
   hold: number,

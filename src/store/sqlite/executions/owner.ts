@@ -5,7 +5,7 @@ import { decideRecord, type OwnerView } from '../../../execution/decide/owner.ts
 import { isTerminal } from '../../../execution/execution.ts';
 import { EVENT_KINDS, type HistoryEventKind, type NewEvent } from '../../../execution/history.ts';
 import type { ExecutionId } from '../../../execution/names.ts';
-import type { NewsRefusal, OwnerRefusal } from '../../../execution/refusal.ts';
+import type { UnreadRefusal, OwnerRefusal } from '../../../execution/refusal.ts';
 import type { OpenAwait } from '../../../features/awaits/model.ts';
 import type { SessionId } from '../../../lease/names.ts';
 import { assert } from '../../../support/assert.ts';
@@ -32,14 +32,14 @@ export const OWNED = `
 // compares it: reading it in the same statement would cost a tenth more.
 const APPEND_OWNED = ofKinds((kind) =>
   positional(
-    'seq now name body rowId fence session open news',
+    'seq now name body rowId fence session open inboxCount',
     `
   insert or ignore into history (row_id, seq, at, fence, kind, name, body)
   select row_id, :seq, :now, fence, '${kind}', :name, :body
     from execution
    where row_id = :rowId
      ${OWNED}
-     and news = :news             -- guard: news`,
+     and news = :inboxCount          -- guard: news`,
   ),
 );
 
@@ -153,22 +153,22 @@ export function appendOwned(tx: Transaction, request: OwnerWrite): KnownTail | u
     return known;
   }
   if (!mayWrite(tx, request)) return undefined;
-  const { rowId, news } = tx.found;
-  const tail = { rowId, news, seq: seq + events.length - 1 };
+  const { rowId, inboxCount } = tx.found;
+  const tail = { rowId, inboxCount, seq: seq + events.length - 1 };
   if (events.length === 0) return tail;
   assert(append(tx, request, tail), 'X-1: what an owner may append was not appended');
   tx.connection.keepTail(id, tail);
   return tail;
 }
 
-function append(tx: Transaction, request: OwnerWrite, { rowId, news }: KnownTail): boolean {
+function append(tx: Transaction, request: OwnerWrite, { rowId, inboxCount }: KnownTail): boolean {
   const { seq, fence, session, events } = request;
   const first = events[0];
   if (first === undefined) return false;
   const { kind, name = null, body = null } = first;
   const { changes } = tx
     .statement(APPEND_OWNED(kind))
-    .run(seq, tx.now, name, body, rowId, fence, session, isOpen(tx, session), news);
+    .run(seq, tx.now, name, body, rowId, fence, session, isOpen(tx, session), inboxCount);
   if (changes !== 1) return false;
   if (events.length > 1) appendFrom(tx, request, { rowId, index: 1 });
   return true;
@@ -206,7 +206,7 @@ function open(tx: Transaction, id: ExecutionId, awaits: readonly OpenAwait[]): n
   assert(execution !== undefined, 'W-1: whoever opens an await is stored');
   // An ended execution must not have open awaits (W-9).
   if (isTerminal(execution.status)) return 0;
-  return play(tx, openAwaits(execution, awaits, tx.now)).news - execution.news;
+  return play(tx, openAwaits(execution, awaits, tx.now)).inboxCount - execution.inboxCount;
 }
 
 function attach(tx: Transaction, id: string, attachment: Attachment): void {
@@ -232,14 +232,14 @@ export function letGo(tx: Transaction, rowId: number, request: OwnerWrite): void
 export function record(tx: Transaction, request: OwnerWrite): Recorded {
   const tail = appendOwned(tx, request);
   if (tail !== undefined) {
-    const { news } = tail;
-    return { kind: 'recorded', news: news + carry(tx, tail.rowId, request), at: tx.now };
+    const { inboxCount } = tail;
+    return { kind: 'recorded', inboxCount: inboxCount + carry(tx, tail.rowId, request), at: tx.now };
   }
   const view = ownerView(tx, request, request.events.length);
   const decision = decideRecord(view, request, tx.now);
   assert(decision.kind !== 'apply', 'X-1: an owner that may record was not let');
   return decision.kind === 'replay'
-    ? { kind: 'recorded', news: decision.execution.news, at: decision.at }
+    ? { kind: 'recorded', inboxCount: decision.execution.inboxCount, at: decision.at }
     : refusedOwner(tx, decision.refusal);
 }
 
@@ -282,7 +282,7 @@ export function ownerView(
 }
 
 /** A fence that the store never issued halts claims and grants (X-6). */
-export function refusedOwner<Why extends OwnerRefusal | NewsRefusal>(
+export function refusedOwner<Why extends OwnerRefusal | UnreadRefusal>(
   tx: Transaction,
   refusal: Why,
 ): { readonly kind: 'refused' } & Why {

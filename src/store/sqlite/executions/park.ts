@@ -8,7 +8,7 @@ import { isOpen, lastSeqAfter, letGo, OWNED, ownedRow, ownerView, refusedOwner }
 
 // An execution that compensates keeps doing so until it ends (Y-2).
 const PARK = positional(
-  'readyAt wakeAfter saga seq rowId fence session open newsSeen',
+  'readyAt wakeAfter saga seq rowId fence session open inboxSeen',
   `
   update execution
      set status = 2,
@@ -20,7 +20,7 @@ const PARK = positional(
          seq = :seq
    where row_id = :rowId
      ${OWNED}
-     and news <= :newsSeen    -- guard: news`,
+     and news <= :inboxSeen    -- guard: news`,
 );
 
 export function park(tx: Transaction, request: Park): Parked {
@@ -38,13 +38,13 @@ export function park(tx: Transaction, request: Park): Parked {
 }
 
 function isParked(tx: Transaction, rowId: number, request: Park): boolean {
-  const { wakeInMs, wakeAfter, newsSeen, compensable = false, fence, session } = request;
+  const { wakeInMs, wakeAfter, inboxSeen, compensable = false, fence, session } = request;
   const readyAt = wakeInMs === undefined ? null : tx.now + wakeInMs;
   const saga = sagaOf({ compensable, compensating: false });
   const seq = lastSeqAfter(tx, request);
   const open = isOpen(tx, session);
   const { changes } = tx
     .statement(PARK)
-    .run(readyAt, wakeAfter, saga, seq, rowId, fence, session, open, newsSeen);
+    .run(readyAt, wakeAfter, saga, seq, rowId, fence, session, open, inboxSeen);
   return changes === 1;
 }

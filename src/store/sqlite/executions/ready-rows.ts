@@ -38,7 +38,7 @@ type Values = readonly [
   rowId: number,
   id: string,
   readyAt: number,
-  news: number,
+  inboxCount: number,
   seq: number,
   claimedSeq: number,
   submittedAt: number,

@@ -62,7 +62,7 @@ test('X-25: what was claimed and never answered is answered to the next claim of
   assert.deepEqual((await claimOnce(store, claiming(other))).claims, []);
   const { claims, more } = await claimOnce(store, claiming(ann));
   assert.deepEqual(
-    claims.map(({ execution, previous }) => [execution.id, execution.news, previous]),
+    claims.map(({ execution, previous }) => [execution.id, execution.inboxCount, previous]),
     [
       [first, 1, 'none'],
       [second, 0, 'none'],

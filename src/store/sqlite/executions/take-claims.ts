@@ -127,8 +127,8 @@ function claimedRow(
   row: ChangingRow,
   { isLost, session }: { readonly isLost: boolean; readonly session: SessionId },
 ): Claimed {
-  const { id, row_id: rowId, seq, news } = row;
-  tx.connection.keepTail(id, { rowId, seq, news });
+  const { id, row_id: rowId, seq, news: inboxCount } = row;
+  tx.connection.keepTail(id, { rowId, seq, inboxCount });
   row.status = STATUS_CODES.running;
   row.session_id = session;
   row.ready_at = null;

@@ -27,9 +27,9 @@ export function transact<Result>(
   try {
     const result = work(tx, request);
     const events = request.events(result);
-    const news = append(tx, request, events);
+    const inboxCount = append(tx, request, events);
     connection.run('release work');
-    return { kind: 'recorded', news, at: tx.now, result: result as Awaited<Result> };
+    return { kind: 'recorded', inboxCount, at: tx.now, result: result as Awaited<Result> };
   } catch (error) {
     // A failing disk can make SQLite undo the whole transaction. The flush has then failed.
     if (!connection.isInTransaction) throw error;
@@ -75,7 +75,7 @@ function append<Result>(
   const write = { ...request, events };
   const tail = appendOwned(tx, write);
   assert(tail !== undefined, 'X-23: the work must not write to the tables of Holdfast');
-  return tail.news + carry(tx, tail.rowId, write);
+  return tail.inboxCount + carry(tx, tail.rowId, write);
 }
 
 function isThenable<Result>(value: Result | Promise<Result>): value is Promise<Result> {

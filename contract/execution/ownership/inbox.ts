@@ -48,7 +48,7 @@ async function parentAndChild(
   return { parent: held, child: heldOf(claimed, ann) };
 }
 
-export const newsCases: readonly ExecutionCase[] = [
+export const inboxCases: readonly ExecutionCase[] = [
   ...arrivals.map(
     ({ what, arrive }): ExecutionCase => ({
       upholds: 'X-5',
@@ -56,7 +56,7 @@ export const newsCases: readonly ExecutionCase[] = [
       async run({ store }) {
         const { parent, child } = await parentAndChild(store);
         await arrive(store, parent, child);
-        await expectRefusedUnchanged(store, 'unseen-news', () =>
+        await expectRefusedUnchanged(store, 'unread-messages', () =>
           store.executions.park(parking(parent)),
         );
         const messages = await allMessages(store, parent.id);
@@ -64,7 +64,7 @@ export const newsCases: readonly ExecutionCase[] = [
           messages.map(({ n, kind }) => [n, kind]),
           [[1, what]],
         );
-        await mustPark(store, parent, { newsSeen: 1 });
+        await mustPark(store, parent, { inboxSeen: 1 });
       },
     }),
   ),
@@ -85,11 +85,11 @@ export const newsCases: readonly ExecutionCase[] = [
           const why = whyOf(parked);
           // A cancel or pause that found it parked needs no owner.
           const after = await mustRead(store, parent.id);
-          if (why === 'unseen-news') assert.deepEqual([after.status, after.news], ['running', 1]);
+          if (why === 'unread-messages') assert.deepEqual([after.status, after.inboxCount], ['running', 1]);
           else assert.equal(why, 'parked');
           if (why === 'parked' && what === 'cancel') assert.equal(after.status, 'cancelled');
           else if (why === 'parked' && what === 'pause') assert.deepEqual(after.holds, ['paused']);
-          else if (why === 'parked') assert.deepEqual([after.status, after.news], ['queued', 1]);
+          else if (why === 'parked') assert.deepEqual([after.status, after.inboxCount], ['queued', 1]);
           await store.executions.cancel(commanding(parent.id));
         }
       },
@@ -115,11 +115,11 @@ export const newsCases: readonly ExecutionCase[] = [
         [3, 4],
       );
       assert.deepEqual(await read(5, 10), []);
-      const { news } = expectKind(
+      const { inboxCount } = expectKind(
         await store.executions.record({ ...later(parent, 0), events: [] }),
         'recorded',
       );
-      assert.equal(news, 5);
+      assert.equal(inboxCount, 5);
     },
   },
   {
@@ -127,14 +127,14 @@ export const newsCases: readonly ExecutionCase[] = [
     name: 'every record tells how much news there is',
     async run({ store }) {
       let held = await running(store, await worker(store));
-      for (const news of [1, 2, 3]) {
+      for (const inboxCount of [1, 2, 3]) {
         await store.executions.signal(signalling(held.id));
-        const request = parking(held, { newsSeen: news - 1 });
-        await expectRefusedUnchanged(store, 'unseen-news', () => store.executions.park(request));
+        const request = parking(held, { inboxSeen: inboxCount - 1 });
+        await expectRefusedUnchanged(store, 'unread-messages', () => store.executions.park(request));
         held = await mustRecord(store, held);
-        assert.equal((await mustRead(store, held.id)).news, news);
+        assert.equal((await mustRead(store, held.id)).inboxCount, inboxCount);
       }
-      await mustPark(store, held, { newsSeen: 3 });
+      await mustPark(store, held, { inboxSeen: 3 });
     },
   },
   {
