@@ -34,12 +34,12 @@ export {
 } from './lease/contract-case.ts';
 export { leaseContract } from './lease/index.ts';
 export {
-  CallDesk,
-  type DeskKeys,
-  type Employed,
+  FakeEndpoint,
+  type FakeEndpointKeys,
+  type FakeHandler,
   type ForgedAnswer,
   type OpenCall,
-} from './transport/call-desk.ts';
+} from './transport/fake-endpoint.ts';
 export {
   type Forgery,
   type OpenTransportHarness,

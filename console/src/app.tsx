@@ -10,7 +10,7 @@ import { isAllowed, type PageSpec, READERS } from './page-spec.ts';
 import { AnswerPage } from './pages/answer.tsx';
 import { SignIn } from './pages/sign-in.tsx';
 import { PAGES } from './pages.tsx';
-import { Mishap } from './parts/mishap.tsx';
+import { ErrorBoundary } from './parts/error-boundary.tsx';
 import { Empty, PageHead, ProblemNote } from './parts/notes.tsx';
 import { Link, usePlace } from './router.tsx';
 
@@ -73,7 +73,7 @@ function Frame({ caller }: { readonly caller: CallerMessage }): ReactNode {
       <Nav liveness={mayRead ? liveness : undefined} path={path} caller={caller} />
       <main id="main" ref={main} tabIndex={-1}>
         {caller.roles.includes('operate') ? <Guide /> : null}
-        <Mishap key={path} title={title}>
+        <ErrorBoundary key={path} title={title}>
           {found === undefined ? (
             <Missing />
           ) : isAllowed(found.page, caller.roles) ? (
@@ -81,7 +81,7 @@ function Frame({ caller }: { readonly caller: CallerMessage }): ReactNode {
           ) : (
             <NotAllowed page={found.page} caller={caller} />
           )}
-        </Mishap>
+        </ErrorBoundary>
       </main>
     </div>
   );

@@ -20,11 +20,11 @@ import {
   submitting,
   writing,
 } from '../execution/worker.ts';
-import type { CallDesk, ForgedAnswer, OpenCall } from './call-desk.ts';
+import type { FakeEndpoint, ForgedAnswer, OpenCall } from './fake-endpoint.ts';
 import type { TransportCase, TransportHarness } from './contract-case.ts';
 
 interface Called {
-  readonly desk: CallDesk;
+  readonly endpoint: FakeEndpoint;
   readonly call: OpenCall;
   readonly id: ExecutionId;
   /** What an owner would answer that has finished. */
@@ -32,11 +32,11 @@ interface Called {
 }
 
 async function called(harness: TransportHarness): Promise<Called> {
-  const { desk } = harness;
-  assert.ok(desk !== undefined, 'a desk');
+  const { endpoint } = harness;
+  assert.ok(endpoint !== undefined, 'a fake endpoint');
   const id = await mustSubmit(harness.store);
-  const call = await desk.next();
-  return { desk, call, id, finished: finishedOf(call) };
+  const call = await endpoint.next();
+  return { endpoint, call, id, finished: finishedOf(call) };
 }
 
 function heldBy({ drive }: OpenCall): ReturnType<typeof heldOf> {
@@ -51,13 +51,13 @@ function finishedOf(call: OpenCall): Partial<PushResult> {
 /** The call failed `failed` times in a row: it wrote nothing, it is made again in time, and that answer counts. */
 async function calledAgain(
   harness: TransportHarness,
-  { desk, call, id }: Called,
+  { endpoint, call, id }: Called,
   failed: number = 1,
 ): Promise<void> {
-  const again = await desk.next();
+  const again = await endpoint.next();
   assert.ok((again.about.fence ?? 0) > (call.about.fence ?? 0), 'a higher fence');
   await onlyFailedCalls(harness, id, failed);
-  again.answer(new Response(desk.signed(finishedOf(again))));
+  again.answer(new Response(endpoint.signed(finishedOf(again))));
   await ended(harness, id);
 }
 
@@ -102,7 +102,7 @@ function notBelieved(how: ForgedAnswer, what: string): TransportCase {
     needs: 'calls',
     async run(harness) {
       const given = await called(harness);
-      given.call.answer(new Response(given.desk.signed(given.finished, how)));
+      given.call.answer(new Response(given.endpoint.signed(given.finished, how)));
       await calledAgain(harness, given);
     },
   };
@@ -114,8 +114,8 @@ function believed(how: ForgedAnswer, what: string): TransportCase {
     name: `an answer ${what} is written`,
     needs: 'calls',
     async run(harness) {
-      const { desk, call, id, finished } = await called(harness);
-      call.answer(new Response(desk.signed(finished, how)));
+      const { endpoint, call, id, finished } = await called(harness);
+      call.answer(new Response(endpoint.signed(finished, how)));
       await ended(harness, id);
     },
   };
@@ -133,7 +133,7 @@ function refused(
     needs: 'calls',
     async run(harness) {
       const given = await called(harness);
-      given.call.answer(new Response(given.desk.signed(answer(given))));
+      given.call.answer(new Response(given.endpoint.signed(answer(given))));
       await calledAgain(harness, given);
     },
   };
@@ -147,11 +147,11 @@ function turnedAway(what: string, answer: (given: Called) => Response): Transpor
     async run(harness) {
       const given = await called(harness);
       given.call.answer(answer(given));
-      const again = await given.desk.next();
+      const again = await given.endpoint.next();
       const kinds = await kindsOf(harness.store, given.id);
       assert.deepEqual(kinds, ['submitted', 'claimed', 'given-back', 'claimed']);
       assert.equal((await harness.store.executions.read(given.id))?.fruitlessClaims, 0);
-      again.answer(new Response(given.desk.signed(finishedOf(again))));
+      again.answer(new Response(given.endpoint.signed(finishedOf(again))));
       await ended(harness, given.id);
     },
   };
@@ -164,12 +164,12 @@ const between: readonly TransportCase[] = [
     name: 'the answer to an earlier call, played again, is none',
     needs: 'calls',
     async run(harness) {
-      const { desk, call, id, finished } = await called(harness);
-      const played = desk.signed(finished);
-      call.answer(new Response(desk.signed(finished, 'tampered')));
-      const again = await desk.next();
+      const { endpoint, call, id, finished } = await called(harness);
+      const played = endpoint.signed(finished);
+      call.answer(new Response(endpoint.signed(finished, 'tampered')));
+      const again = await endpoint.next();
       again.answer(new Response(played));
-      await calledAgain(harness, { desk, call: again, id, finished }, 2);
+      await calledAgain(harness, { endpoint, call: again, id, finished }, 2);
     },
   },
   {
@@ -177,12 +177,12 @@ const between: readonly TransportCase[] = [
     name: 'an answer that comes after its claim was lost is refused by its fence',
     needs: 'calls',
     async run(harness) {
-      const { desk, call, id, finished } = await called(harness);
+      const { endpoint, call, id, finished } = await called(harness);
       const by = { kind: 'operator', actor: 'olga', reason: 'too slow' } as const;
       await harness.store.sessions.end({ id: call.drive.session as never, by });
-      const again = await desk.next();
-      call.answer(new Response(desk.signed(finished)));
-      again.answer(new Response(desk.signed(finishedOf(again))));
+      const again = await endpoint.next();
+      call.answer(new Response(endpoint.signed(finished)));
+      again.answer(new Response(endpoint.signed(finishedOf(again))));
       await ended(harness, id);
       const events = await harness.store.executions.history({ id, after: 0, limit: 9 });
       assert.equal(events.at(-1)?.fence, again.about.fence);
@@ -213,12 +213,12 @@ const between: readonly TransportCase[] = [
     needs: 'calls',
     async run(harness) {
       const given = await called(harness);
-      const { desk, call, id } = given;
+      const { endpoint, call, id } = given;
       const record = { verb: 'record', ...writing(heldBy(call)) };
       const transport = await harness.transport();
       await transport.ask({ kind: 'writeAsOwner', body: { writes: [record] } });
       const finish = { verb: 'finish', ...finishing(later(heldBy(call))) };
-      call.answer(new Response(desk.signed({ ...call.about, writes: [finish] as never })));
+      call.answer(new Response(endpoint.signed({ ...call.about, writes: [finish] as never })));
       await ended(harness, id);
       assert.equal((await kindsOf(harness.store, id)).length, 4);
     },
@@ -228,16 +228,16 @@ const between: readonly TransportCase[] = [
     name: 'what came while a call was under way is not missed: it is called again with it',
     needs: 'calls',
     async run(harness) {
-      const { desk, call, id } = await called(harness);
+      const { endpoint, call, id } = await called(harness);
       await harness.store.executions.signal(signalling(id));
       const writes = [{ verb: 'park', ...parking(heldBy(call)) }] as never;
-      call.answer(new Response(desk.signed({ ...call.about, writes })));
-      const again = await desk.next();
+      call.answer(new Response(endpoint.signed({ ...call.about, writes })));
+      const again = await endpoint.next();
       assert.deepEqual(
         again.drive.inbox.map(({ kind }) => kind),
         ['signal'],
       );
-      again.answer(new Response(desk.signed(finishedOf(again))));
+      again.answer(new Response(endpoint.signed(finishedOf(again))));
       await ended(harness, id);
     },
   },
@@ -246,12 +246,12 @@ const between: readonly TransportCase[] = [
     name: 'calls that are under way together are answered each for itself, in any order',
     needs: 'calls',
     async run(harness) {
-      const { desk, call, id } = await called(harness);
+      const { endpoint, call, id } = await called(harness);
       const other = await called(harness);
-      other.call.answer(new Response(desk.signed(other.finished)));
+      other.call.answer(new Response(endpoint.signed(other.finished)));
       await ended(harness, other.id);
       assert.equal(await statusOf(harness.store, id), 'running');
-      call.answer(new Response(desk.signed(finishedOf(call))));
+      call.answer(new Response(endpoint.signed(finishedOf(call))));
       await ended(harness, id);
     },
   },
@@ -293,8 +293,8 @@ export const callCases: readonly TransportCase[] = [
   refused('M-8', 'after which nobody has let go', ({ call }) => ({ ...call.about })),
   turnedAway('with 503', () => new Response('', { status: 503 })),
   turnedAway('with 429', () => new Response('', { status: 429 })),
-  turnedAway('in words', ({ desk, call }) => {
-    return new Response(desk.signed({ ...call.about, denied: 'There is no such pipeline here.' }));
+  turnedAway('in words', ({ endpoint, call }) => {
+    return new Response(endpoint.signed({ ...call.about, denied: 'There is no such pipeline here.' }));
   }),
   ...between,
 ];

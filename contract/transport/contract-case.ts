@@ -5,7 +5,7 @@ import assert from 'node:assert/strict';
 import type { Ask, ReplyEnvelope, Transport } from '../../src/protocol/messages/envelope.ts';
 import type { CoordinatorStore } from '../../src/store/contract/execution-store.ts';
 import { checkEverything } from '../execution/check.ts';
-import type { CallDesk } from './call-desk.ts';
+import type { FakeEndpoint } from './fake-endpoint.ts';
 
 /**
  * `envelopes`: messages travel in them. `limit`: what is larger than its size does not go through. `signed`:
@@ -52,7 +52,7 @@ export interface TransportHarness {
   /** What the coordinator keeps. */
   readonly store: CoordinatorStore;
   /** Where workers are called: all calls come here. `transport` is their way back. */
-  readonly desk?: CallDesk;
+  readonly endpoint?: FakeEndpoint;
   /** Where workers are called: handlers have no way back, and all that they record is in their answers. */
   readonly answersOnly?: boolean;
   /** A new one; closed with the harness. */

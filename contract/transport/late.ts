@@ -41,7 +41,7 @@ function orphan(verb: Verb): TransportCase {
       const { ann, held } = await owner(harness);
       assertKind(await ann.end(), 'ended');
       // Where workers are called, the next call may be there already.
-      assertWhy(await ann[verb](held), 'claim-ended', ...(harness.desk ? ['superseded'] : []));
+      assertWhy(await ann[verb](held), 'claim-ended', ...(harness.endpoint ? ['superseded'] : []));
       const bob = await peer(harness, 'bob');
       assert.equal((await bob.mustClaim()).id, held.id);
     },

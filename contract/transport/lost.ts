@@ -8,7 +8,7 @@ import { refusedWith, type TransportCase, type TransportHarness } from './contra
 import { assertKind, owner, Peer, peer, takenOver } from './peer.ts';
 
 /** The same worker, over a transport that misbehaves on request. */
-function shaken(ann: Peer): {
+function faulted(ann: Peer): {
   readonly transport: ReturnType<typeof faultyTransport>;
   readonly peer: Peer;
 } {
@@ -24,7 +24,7 @@ function lostReply(verb: 'record' | 'finish' | 'park' | 'giveBack', done: string
     name: `a ${verb} whose reply was lost is answered when it is sent again, and is there once`,
     async run(harness) {
       const { ann, held, id } = await owner(harness);
-      const { transport, peer: shaky } = shaken(ann);
+      const { transport, peer: shaky } = faulted(ann);
       transport.next('writeAsOwner', 'reply-lost');
       await refusedWith(shaky[verb](held), 'outcome-unknown');
       assertKind(await shaky[verb](held), done);
@@ -57,7 +57,7 @@ const fates: readonly TransportCase[] = [
     name: 'what became of a finish whose reply was lost: it is there, under the fence that wrote it',
     async run(harness) {
       const { ann, held, id } = await owner(harness);
-      const { transport, peer: shaky } = shaken(ann);
+      const { transport, peer: shaky } = faulted(ann);
       transport.next('writeAsOwner', 'reply-lost');
       await refusedWith(shaky.finish(held), 'outcome-unknown');
       assert.equal((await fateOf(ann, id)).status, 'completed');
@@ -73,7 +73,7 @@ const fates: readonly TransportCase[] = [
     name: 'what became of a finish that was lost before it arrived: nothing, and it may be sent again',
     async run(harness) {
       const { ann, held, id } = await owner(harness);
-      const { transport, peer: shaky } = shaken(ann);
+      const { transport, peer: shaky } = faulted(ann);
       transport.next('writeAsOwner', 'lost');
       await refusedWith(shaky.finish(held), 'outcome-unknown');
       assert.deepEqual((await fateOf(ann, id)).fence, held.fence);
@@ -128,7 +128,7 @@ export const lostCases: readonly TransportCase[] = [
     needs: 'asking',
     async run(harness) {
       const ann = await peer(harness);
-      const { transport, peer: shaky } = shaken(ann);
+      const { transport, peer: shaky } = faulted(ann);
       const id = await mustSubmit(harness.store);
       transport.next('claimExecutions', 'reply-lost');
       await refusedWith(shaky.claim(), 'outcome-unknown');
@@ -144,7 +144,7 @@ export const lostCases: readonly TransportCase[] = [
     needs: 'asking',
     async run(harness) {
       const ann = await peer(harness);
-      const { transport, peer: shaky } = shaken(ann);
+      const { transport, peer: shaky } = faulted(ann);
       const id = await mustSubmit(harness.store);
       transport.next('claimExecutions', 'lost');
       await refusedWith(shaky.claim(), 'outcome-unknown');
@@ -157,7 +157,7 @@ export const lostCases: readonly TransportCase[] = [
     name: 'a heartbeat that is lost costs nothing while the next one comes in time',
     async run(harness) {
       const ann = await peer(harness);
-      const { transport, peer: shaky } = shaken(ann);
+      const { transport, peer: shaky } = faulted(ann);
       transport.next('heartbeat', 'lost');
       await refusedWith(shaky.heartbeat(), 'outcome-unknown');
       assertKind(await shaky.heartbeat(), 'alive');
@@ -181,7 +181,7 @@ export const lostCases: readonly TransportCase[] = [
     name: 'records that overtake each other are refused out of turn, and all are there in the end',
     async run(harness) {
       const { ann, held, id } = await owner(harness);
-      const { transport, peer: shaky } = shaken(ann);
+      const { transport, peer: shaky } = faulted(ann);
       transport.next('writeAsOwner', 'held');
       const first = shaky.record(held);
       const second = await shaky.record(later(held));

@@ -18,7 +18,7 @@ import {
   writing,
 } from '../execution/worker.ts';
 import { expectKind } from '../lease/expect.ts';
-import type { CallDesk } from './call-desk.ts';
+import type { FakeEndpoint } from './fake-endpoint.ts';
 import type { CallerKind, TransportHarness } from './contract-case.ts';
 
 export const TTL_MS = 60_000;
@@ -110,18 +110,18 @@ export class Peer {
 
 /** One that is called: a claim is a call that it takes, and its session from then on that of the call. */
 class CalledPeer extends Peer {
-  readonly #desk: CallDesk;
+  readonly #endpoint: FakeEndpoint;
   readonly #sessions: Map<number, SessionId> = new Map();
 
-  constructor(transport: Transport, owner: string, desk: CallDesk) {
+  constructor(transport: Transport, owner: string, endpoint: FakeEndpoint) {
     super(transport, owner);
-    this.#desk = desk;
+    this.#endpoint = endpoint;
   }
 
   override async claim(count: number = 1): Promise<readonly Claimed[]> {
     const claims: Claimed[] = [];
     while (claims.length < count) {
-      const { claimed, session, owner: of } = (await this.#desk.next()).drive;
+      const { claimed, session, owner: of } = (await this.#endpoint.next()).drive;
       this.id = session as SessionId;
       this.owner = (of ?? this.owner) as Owner;
       this.#sessions.set(claimed.fence, this.id);
@@ -141,9 +141,9 @@ export async function peer(
   as: CallerKind = 'worker',
 ): Promise<Peer> {
   const transport = await harness.transport(as);
-  const { desk } = harness;
+  const { endpoint } = harness;
   const made =
-    desk === undefined ? new Peer(transport, owner) : new CalledPeer(transport, owner, desk);
+    endpoint === undefined ? new Peer(transport, owner) : new CalledPeer(transport, owner, endpoint);
   assertKind(await made.ask('openSession', made.opening), 'opened');
   return made;
 }

@@ -10,7 +10,7 @@ import { systemTimers } from '../../src/support/timer.ts';
 import { faultyTransport, type TransportFault } from '../../src/testing/faulty-transport.ts';
 import { openWorker, type RemoteWorkerOptions } from '../../src/worker/open-worker.ts';
 import { kindsOf, PIPELINE } from '../execution/worker.ts';
-import { handlerAnywhere } from './call-desk.ts';
+import { handlerAnywhere } from './fake-endpoint.ts';
 import type { TransportCase, TransportHarness } from './contract-case.ts';
 
 interface Working {
@@ -18,7 +18,7 @@ interface Working {
   stop(): Promise<void>;
 }
 
-interface Hired extends Pick<RemoteWorkerOptions, 'pipelines' | 'codec' | 'ttlMs'> {
+interface WorkerParts extends Pick<RemoteWorkerOptions, 'pipelines' | 'codec' | 'ttlMs'> {
   /** Every so many messages, or calls, something happens to one. */
   readonly plan?: (nth: number) => TransportFault | undefined;
 }
@@ -27,31 +27,31 @@ interface Stage {
   readonly holdfast: Holdfast;
   work(
     pipelines: RemoteWorkerOptions['pipelines'],
-    options?: Omit<Hired, 'pipelines'>,
+    options?: Omit<WorkerParts, 'pipelines'>,
   ): Promise<Working>;
 }
 
-async function hired(harness: TransportHarness, given: Hired): Promise<Working> {
+async function openWorking(harness: TransportHarness, given: WorkerParts): Promise<Working> {
   const { plan, ...options } = given;
   const transport = await harness.transport();
-  const { desk } = harness;
-  if (desk === undefined) {
-    const shaken = plan === undefined ? transport : faultyTransport(transport, sparing(plan));
-    return openWorker({ pollMs: 50, stopGraceMs: 0, ...options, transport: shaken });
+  const { endpoint } = harness;
+  if (endpoint === undefined) {
+    const faulted = plan === undefined ? transport : faultyTransport(transport, sparing(plan));
+    return openWorker({ pollMs: 50, stopGraceMs: 0, ...options, transport: faulted });
   }
   const { pipelines, codec } = options;
   const handler = handlerAnywhere({
     pipelines,
-    signing: desk.signing,
+    signing: endpoint.signing,
     ...(codec && { codec }),
     ...(harness.answersOnly === true ? {} : { coordinator: { transport } }),
   });
-  return desk.employ(handler, plan);
+  return endpoint.addHandler(handler, plan);
 }
 
 /** What nobody repeats is not lost. */
 function sparing(
-  plan: NonNullable<Hired['plan']>,
+  plan: NonNullable<WorkerParts['plan']>,
 ): (nth: number, kind: WorkKind) => TransportFault | undefined {
   return (nth, kind) => (kind === 'greet' || kind === 'openSession' ? undefined : plan(nth));
 }
@@ -68,7 +68,7 @@ async function staged(
     await play({
       holdfast,
       async work(pipelines, options = {}) {
-        const worker = await hired(harness, { ...options, pipelines });
+        const worker = await openWorking(harness, { ...options, pipelines });
         workers.push(worker);
         return worker;
       },

@@ -109,16 +109,16 @@ export class Holdfast {
 
   /** Runs pipelines in this process until it is stopped. */
   async worker(options: WorkerOptions): Promise<Worker> {
-    return this.#employ(await LiveWorker.open(this.#config, options));
+    return this.#addWorker(await LiveWorker.open(this.#config, options));
   }
 
   /** Without pipelines: schedules, deadlines, awaits and bulk acts, for workers elsewhere. */
   async tend(options: TendOptions = {}): Promise<Worker> {
     const settings = resolveTendOptions(options);
-    return this.#employ(await LiveWorker.openWith(this.#config, settings));
+    return this.#addWorker(await LiveWorker.openWith(this.#config, settings));
   }
 
-  async #employ(worker: LiveWorker): Promise<Worker> {
+  async #addWorker(worker: LiveWorker): Promise<Worker> {
     this.#workers.add(worker);
     void worker.ended.then(({ kind }) => kind !== 'crashed' && this.#workers.delete(worker));
     if (this.#closing !== undefined) await worker.stop();

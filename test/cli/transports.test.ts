@@ -4,7 +4,7 @@ import assert from 'node:assert/strict';
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { handlerAnywhere } from '../../contract/transport/call-desk.ts';
+import { handlerAnywhere } from '../../contract/transport/fake-endpoint.ts';
 import { startFindings } from '../../src/cli/start-findings.ts';
 import { HoldfastClient } from '../../src/client/client.ts';
 import { pipeline } from '../../src/index.ts';

@@ -13,7 +13,7 @@ const EXPORTS: Readonly<Record<string, readonly string[]>> = {
   'a store that misbehaves on request': ['faultyStore'],
   'the worker protocol as data': ['transportContract', 'runTransportCase'],
   'a transport that misbehaves on request': ['faultyTransport'],
-  'a desk that is called as an endpoint is': ['CallDesk', 'transportPipelines'],
+  'a fake push endpoint': ['FakeEndpoint', 'transportPipelines'],
 };
 
 function promised(file: string, line: RegExp): readonly string[] {

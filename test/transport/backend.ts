@@ -1,6 +1,6 @@
 // A coordinator with keys of two projects, on a memory store by default, and transports that close with it.
 
-import type { CallDesk, Forgery, CallerKind, TransportBackend } from '../../contract/index.ts';
+import type { FakeEndpoint, Forgery, CallerKind, TransportBackend } from '../../contract/index.ts';
 import { parseProject } from '../../src/execution/names.ts';
 import { newKey, type Role, writeKey } from '../../src/features/access/model.ts';
 import type { Ask, ReplyEnvelope, Transport } from '../../src/protocol/messages/envelope.ts';
@@ -14,7 +14,7 @@ export interface Kind extends Pick<TransportBackend, 'name' | 'offers' | 'lacks'
   /** A new one, closed with the harness. */
   store?(): Promise<CoordinatorStore>;
   /** Asked for after the options. */
-  desk?(): CallDesk;
+  endpoint?(): FakeEndpoint;
   readonly answersOnly?: boolean;
   options?(): Promise<Partial<ServerOptions>>;
   transport(server: Server, key: string, as: CallerKind): Transport | Promise<Transport>;
@@ -86,7 +86,7 @@ export function backendOf(kind: Kind): TransportBackend {
           return kind.deliver(server, keys.worker, envelope);
         },
         ...(kind.isSilent === true ? { isSilent: true } : {}),
-        ...(kind.desk && { desk: kind.desk() }),
+        ...(kind.endpoint && { endpoint: kind.endpoint() }),
         ...(kind.answersOnly && { answersOnly: true }),
         async forge(ask, how) {
           if (kind.forge === undefined) throw new Error(`${kind.name} is not signed.`);

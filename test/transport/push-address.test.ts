@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { handlerAnywhere } from '../../contract/transport/call-desk.ts';
+import { handlerAnywhere } from '../../contract/transport/fake-endpoint.ts';
 import { Holdfast, pipeline } from '../../src/index.ts';
 import type { PushCommand, PushResult } from '../../src/protocol/messages/push.ts';
 import { Signer } from '../../src/protocol/messages/signing.ts';

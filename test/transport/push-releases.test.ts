@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { kindsOf } from '../../contract/execution/worker.ts';
-import { handlerAnywhere } from '../../contract/transport/call-desk.ts';
+import { handlerAnywhere } from '../../contract/transport/fake-endpoint.ts';
 import { HoldfastClient } from '../../src/client/client.ts';
 import { workerState } from '../../src/features/releases/model.ts';
 import { type Context, Holdfast, pipeline, SubmitRefused } from '../../src/index.ts';

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { kindsOf, mustSubmit, worker } from '../../contract/execution/worker.ts';
-import { handlerAnywhere } from '../../contract/transport/call-desk.ts';
+import { handlerAnywhere } from '../../contract/transport/fake-endpoint.ts';
 import { HoldfastClient } from '../../src/client/client.ts';
 import { parseExecutionId, parsePipelineName } from '../../src/execution/names.ts';
 import { type Holdfast, pipeline, question } from '../../src/index.ts';

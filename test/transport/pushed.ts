@@ -1,7 +1,7 @@
-// A coordinator that calls a desk on loopback, as a backend of the contract.
+// A coordinator that calls a fake endpoint on loopback, as a backend of the contract.
 
 import type { TransportHabit } from '../../contract/index.ts';
-import { CallDesk, transportPipelines } from '../../contract/index.ts';
+import { FakeEndpoint, transportPipelines } from '../../contract/index.ts';
 import { systemTimers } from '../../src/support/timer.ts';
 import { httpTransport } from '../../src/worker/http-transport.ts';
 import type { Kind } from './backend.ts';
@@ -15,15 +15,15 @@ export function pushedKind(
   name: string,
   rest: { readonly answersOnly?: boolean; readonly lacks: readonly TransportHabit[] },
 ): Kind {
-  let desk: CallDesk;
+  let fake: FakeEndpoint;
   let endpoint: Mounted;
   return {
     name,
     offers: ['calls', 'limit'],
     ...rest,
     async options() {
-      desk = new CallDesk({ signing: SIGNING, older: 'old' });
-      endpoint = await mounted(desk.handler);
+      fake = new FakeEndpoint({ signing: SIGNING, older: 'old' });
+      endpoint = await mounted(fake.handler);
       return {
         limits: { bodyBytesMax: 4 * 1024 * 1024 },
         push: {
@@ -34,10 +34,10 @@ export function pushedKind(
         },
       };
     },
-    desk: () => desk,
+    endpoint: () => endpoint,
     transport: ({ url }, key) => httpTransport({ url, key, timers: systemTimers }),
     async close() {
-      desk.close();
+      fake.close();
       endpoint.close();
     },
   };

@@ -15,7 +15,7 @@ import { hasStore, type WorkerConfig } from '../config.ts';
 import type { AnyPipeline } from '../pipeline.ts';
 import type { WorkerSettings } from './worker-options.ts';
 
-export interface EmployedSettings extends WorkerSettings {
+export interface OwnWorkerSettings extends WorkerSettings {
   /** The user's pipelines, without those that the engine adds. */
   readonly given: WorkerSettings['pipelines'];
 }
@@ -23,7 +23,7 @@ export interface EmployedSettings extends WorkerSettings {
 /**
  * Workers with questions get pipelines that check answers; embedded workers also get the bulk jobs.
  */
-export function withOwn(config: WorkerConfig, settings: WorkerSettings): EmployedSettings {
+export function withOwn(config: WorkerConfig, settings: WorkerSettings): OwnWorkerSettings {
   const given = settings.pipelines;
   const relays = relayPipelines(given.values(), (asked) => checkedAnswer(config, asked));
   const jobs = hasStore(config) ? [jobPipeline(config), repinJobPipeline(config)] : [];

@@ -10,7 +10,7 @@ import { hasStore, type WorkerConfig } from '../config.ts';
 import { Announcer } from './announcer.ts';
 import { ClaimLoop } from './claim-loop.ts';
 import { Duties, OverdueSessions } from './duties.ts';
-import { type EmployedSettings, withOwn } from './own-pipelines.ts';
+import { type OwnWorkerSettings, withOwn } from './own-pipelines.ts';
 import {
   resolveWorkerOptions,
   type Worker,
@@ -32,7 +32,7 @@ export class LiveWorker implements Worker {
   readonly #running: Promise<void>;
   #stopping: Promise<void> | undefined;
 
-  constructor(config: WorkerConfig, settings: EmployedSettings, current: CurrentSession) {
+  constructor(config: WorkerConfig, settings: OwnWorkerSettings, current: CurrentSession) {
     this.#current = current;
     const overdue = new OverdueSessions(config.store.sessions, config.clock);
     const session = (): Session => this.#current.session;

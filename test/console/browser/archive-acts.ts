@@ -9,25 +9,25 @@ import type { BrowserCase } from './register.ts';
 
 const looks: BrowserCase = {
   name: 'an archived execution is found by a word of its key, read, saved and checked',
-  async run({ desk, world, archiveFolder }) {
-    const { page } = desk;
-    await desk.open('/archive', 'Archive');
+  async run({ driver, world, archiveFolder }) {
+    const { page } = driver;
+    await driver.open('/archive', 'Archive');
     await page.getByLabel('Words of the key, or an id').fill('47');
-    await desk.button('Search').click();
+    await driver.button('Search').click();
     await page.getByText('Nothing in the archive fits').waitFor();
     await page.getByLabel('Words of the key, or an id').fill('4711 bern');
     await page.getByLabel('Status').selectOption('completed');
-    await desk.button('Search').click();
+    await driver.button('Search').click();
     await page.getByRole('cell', { name: 'Invoice-4711 Bern' }).waitFor();
     await page.reload();
     await page.getByRole('table', { name: 'Archive' }).getByRole('link').click();
-    await desk.heading('invoice').waitFor();
+    await driver.heading('invoice').waitFor();
     await page.getByRole('heading', { name: 'invoice: completed' }).waitFor();
     for (const tab of ['Record', 'Steps', 'History'] as const) {
       await page.getByRole('tab', { name: tab }).click();
       await page.getByText(SHOWN[tab]).first().waitFor();
-      await desk.checkAccess(`the archive: ${tab}`);
-      await desk.shoot(`archived-${tab.toLowerCase()}`);
+      await driver.checkAccess(`the archive: ${tab}`);
+      await driver.shoot(`archived-${tab.toLowerCase()}`);
     }
     await page.getByRole('tab', { name: /^Documents/ }).click();
     await page.getByRole('cell', { name: 'value', exact: true }).first().waitFor();
@@ -36,13 +36,13 @@ const looks: BrowserCase = {
       page.getByRole('button', { name: 'Save invoice.txt' }).click(),
     ]);
     assert.equal(await readFile((await download.path()) ?? '', 'utf8'), 'Pay 17 francs.');
-    await desk.button('Verify').click();
+    await driver.button('Verify').click();
     await page.getByText(/documents, each as it was written/).waitFor();
     await spoil(archiveFolder, world.archived);
-    await desk.button('Verify').click();
+    await driver.button('Verify').click();
     await page.getByText(/Damaged: report\.md is changed/).waitFor();
-    await desk.checkAccess('documents that were changed');
-    await desk.shoot('archived-documents');
+    await driver.checkAccess('documents that were changed');
+    await driver.shoot('archived-documents');
   },
 };
 
@@ -56,18 +56,18 @@ async function spoil(folder: string, id: string): Promise<void> {
 
 const runs: BrowserCase = {
   name: 'what is due is archived now; who asks for it afterwards is led to the archive',
-  async run({ desk, world, coordinator }) {
-    const { page } = desk;
+  async run({ driver, world, coordinator }) {
+    const { page } = driver;
     const client = new HoldfastClient({ url: coordinator.url, key: await coordinator.key(ROLES) });
     await client.projects.put('default', { keepMs: { compensated: 0 } });
-    await desk.open('/archive', 'Archive');
-    await desk.button('Archive what is due…').click();
-    await desk.button('Archive').click();
+    await driver.open('/archive', 'Archive');
+    await driver.button('Archive what is due…').click();
+    await driver.button('Archive').click();
     await page.getByText(/^[1-9]\d* executions? (?:was|were) due: \d+ archived/).waitFor();
-    await desk.button('Close').click();
+    await driver.button('Close').click();
     await page.getByRole('cell', { name: 'compensated' }).first().waitFor();
-    await desk.open(`/executions/${world.compensated}`, 'Archived');
-    await desk.checkAccess('an execution that is gone');
+    await driver.open(`/executions/${world.compensated}`, 'Archived');
+    await driver.checkAccess('an execution that is gone');
     await page.getByRole('link', { name: 'Open it in the archive' }).click();
     await page.getByRole('heading', { name: 'order: compensated' }).waitFor();
     await client.projects.put('default', {});

@@ -8,7 +8,7 @@ import { join } from 'node:path';
 import { provideConsole } from '../../../scripts/console/provide.ts';
 import { startHoldfast } from '../../cli/spawned.ts';
 import { startChromium } from '../../services/chromium.ts';
-import { Desk } from './desk.ts';
+import { ConsoleDriver } from './console-driver.ts';
 
 export const SCRIPT =
   'approve, freeze, see the late write refused, fail a payment, re-drive what is left';
@@ -25,14 +25,14 @@ export async function playFiveMinutes(label: string, flags: readonly string[]): 
   try {
     const url = await dev.url();
     await dev.says(/"first":"([^"]+)"/);
-    const desk = await Desk.sit(browser.context, { url, label });
-    await desk.page.goto(`${url}/`);
-    await desk.heading('Overview').waitFor();
-    await approve(desk);
-    await freeze(desk);
-    await failPayment(desk);
-    await redrive(desk);
-    desk.checkQuiet();
+    const driver = await ConsoleDriver.create(browser.context, { url, label });
+    await driver.page.goto(`${url}/`);
+    await driver.heading('Overview').waitFor();
+    await approve(driver);
+    await freeze(driver);
+    await failPayment(driver);
+    await redrive(driver);
+    driver.checkNoErrors();
   } finally {
     await browser.stop();
     await dev.stop('SIGKILL');
@@ -40,8 +40,8 @@ export async function playFiveMinutes(label: string, flags: readonly string[]): 
   }
 }
 
-async function approve(desk: Desk): Promise<void> {
-  const { page } = desk;
+async function approve(driver: ConsoleDriver): Promise<void> {
+  const { page } = driver;
   await page.getByRole('link', { name: '1 Approve an order' }).click();
   await page.getByText('"soup"').waitFor();
   await page.getByLabel('yes').check();
@@ -51,17 +51,17 @@ async function approve(desk: Desk): Promise<void> {
   await told.getByRole('link').waitFor();
   await page.getByRole('link', { name: 'View code', exact: true }).click();
   await page.getByText('export function restaurantOrder').waitFor();
-  await desk.checkAccess('the demo source');
+  await driver.checkAccess('the demo source');
   // As somebody finds it who starts it again: there is something to approve, or something to do about it.
-  await desk.button('1 New order').click();
+  await driver.button('1 New order').click();
   await page.getByText('Waiting for approval').waitFor();
   await page.getByRole('link', { name: '1 Approve an order' }).waitFor();
 }
 
-async function freeze(desk: Desk): Promise<void> {
-  const { page } = desk;
+async function freeze(driver: ConsoleDriver): Promise<void> {
+  const { page } = driver;
   await page.getByRole('link', { name: 'Leases and workers' }).click();
-  await desk.button('2 Freeze a worker').click();
+  await driver.button('2 Freeze a worker').click();
   await page.getByText(/frozen mid-step \(SIGSTOP/).waitFor({ timeout: PATIENCE_MS });
   await page.getByText(/took over with fence/).waitFor({ timeout: PATIENCE_MS });
   await page.getByText(/Refused: fence \S+ is older than/).waitFor({ timeout: PATIENCE_MS });
@@ -70,17 +70,17 @@ async function freeze(desk: Desk): Promise<void> {
     .getByRole('cell', { name: /^cook-\d$/ })
     .first()
     .waitFor();
-  await desk.shoot('refused');
-  await desk.checkAccess('the strip');
+  await driver.shoot('refused');
+  await driver.checkAccess('the strip');
   await page.getByRole('listitem').filter({ hasText: 'Refused: fence' }).getByRole('link').click();
   await page.getByRole('button', { name: /Taken over/ }).waitFor();
   await page.getByText(/Completed at/).waitFor();
-  await desk.shoot('taken-over');
+  await driver.shoot('taken-over');
 }
 
-async function failPayment(desk: Desk): Promise<void> {
-  const { page } = desk;
-  await desk.button('3 Fail a payment').click();
+async function failPayment(driver: ConsoleDriver): Promise<void> {
+  const { page } = driver;
+  await driver.button('3 Fail a payment').click();
   await page.getByText('quarantined with a dead letter').waitFor({ timeout: PATIENCE_MS });
   const story = page.getByRole('listitem').filter({ hasText: 'quarantined with a dead letter' });
   await story.getByRole('link').click();
@@ -88,16 +88,16 @@ async function failPayment(desk: Desk): Promise<void> {
   // In reverse: the last course first, the money last.
   const lanes = await page.locator('.lane-undo .lane-name').allTextContents();
   assert.deepEqual(lanes, ['↶ plate', '↶ cook', '↶ chop', '↶ charge']);
-  await desk.shoot('undone');
+  await driver.shoot('undone');
 }
 
-async function redrive(desk: Desk): Promise<void> {
-  const { page } = desk;
+async function redrive(driver: ConsoleDriver): Promise<void> {
+  const { page } = driver;
   await page.getByRole('link', { name: '4 Recover it' }).click();
-  await desk.heading('Dead letters').waitFor();
-  await desk.button('Re-drive all…').click();
-  await desk.button('Re-drive dead letters').click();
-  await desk.heading('redrive of many').waitFor();
+  await driver.heading('Dead letters').waitFor();
+  await driver.button('Re-drive all…').click();
+  await driver.button('Re-drive dead letters').click();
+  await driver.heading('redrive of many').waitFor();
   await page.getByRole('cell').getByRole('link').nth(1).click();
   await page.getByText(/Compensated at/).waitFor();
 }

@@ -22,8 +22,8 @@ function hostile(name: string) {
 
 const harmless: BrowserCase = {
   name: 'names and values that are markup, turn the writing or never end are shown, and do nothing',
-  async run({ desk, coordinator }) {
-    const { page } = desk;
+  async run({ driver, coordinator }) {
+    const { page } = driver;
     const holdfast = new Holdfast({ store: coordinator.store });
     const pipelines = [MARKUP, TURNED].map(hostile);
     try {
@@ -40,13 +40,13 @@ const harmless: BrowserCase = {
       }
       const paths = ['executions', 'inbox', 'dead-letters', 'workers', 'audit'];
       for (const path of [...paths, ...ids.map((id) => `executions/${id}`)]) {
-        await page.goto(`${desk.url}/console/${path}`);
+        await page.goto(`${driver.url}/console/${path}`);
         await page.getByText('<img src=x').first().waitFor();
         for (const tab of await page.getByRole('tab').all()) await tab.click();
         assert.equal(await page.locator('img, main script').count(), 0, path);
         assert.equal(await page.evaluate('window.hurt'), undefined, path);
-        await desk.checkWidth(400);
-        await desk.checkTables(path);
+        await driver.checkWidth(400);
+        await driver.checkTables(path);
       }
     } finally {
       await holdfast.close();

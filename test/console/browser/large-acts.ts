@@ -24,11 +24,11 @@ async function spawnMany({ store }: Scene['coordinator']): Promise<readonly [Hol
 
 const large: BrowserCase = {
   name: 'values and families of any size: what is closed is not drawn, what is long is read on, all can be copied',
-  async run({ desk, coordinator }) {
-    const { page } = desk;
+  async run({ driver, coordinator }) {
+    const { page } = driver;
     const [holdfast, id] = await spawnMany(coordinator);
     try {
-      await desk.open(`/executions/${id}`, 'spawning');
+      await driver.open(`/executions/${id}`, 'spawning');
       await page.getByRole('tab', { name: 'Input & output' }).click();
       await page.getByText('[50]').waitFor();
       assert.equal(await page.getByText('"item').count(), 0);
@@ -41,10 +41,10 @@ const large: BrowserCase = {
       await page.getByText('1,000+ children').waitFor();
       await page.getByRole('group', { name: 'Children' }).evaluate(scrollDown);
       await page.getByText('1,003 children', { exact: true }).waitFor();
-      await desk.checkAccess('a large family');
+      await driver.checkAccess('a large family');
       // Where the address is not one that browsers trust.
       await page.evaluate(`Object.defineProperty(navigator, 'clipboard', { value: undefined })`);
-      await desk.button('Copy ID').click();
+      await driver.button('Copy ID').click();
       await page.getByRole('button', { name: 'Copied' }).waitFor();
     } finally {
       await holdfast.close();

@@ -57,19 +57,19 @@ const PAGES: readonly PageUnderTest[] = [
 
 const THEMES = sample('themes of the console', ['light', 'dark'] as const, 1);
 
-async function look({ desk, world }: Scene, each: PageUnderTest): Promise<void> {
-  await desk.theme('light');
-  await desk.open(each.path(world), each.heading);
-  await desk.page.getByText(each.shows).first().waitFor();
-  await desk.checkStill(each.name);
-  await desk.checkTables(each.name);
+async function look({ driver, world }: Scene, each: PageUnderTest): Promise<void> {
+  await driver.theme('light');
+  await driver.open(each.path(world), each.heading);
+  await driver.page.getByText(each.shows).first().waitFor();
+  await driver.checkStill(each.name);
+  await driver.checkTables(each.name);
   for (const theme of THEMES) {
-    await desk.theme(theme);
-    await desk.checkAccess(`${each.name}, ${theme}`);
-    await desk.shoot(`${each.name}-${theme}`);
+    await driver.theme(theme);
+    await driver.checkAccess(`${each.name}, ${theme}`);
+    await driver.shoot(`${each.name}-${theme}`);
   }
-  await desk.checkWidth(400, each.name);
-  await desk.checkWidth(2_560);
+  await driver.checkWidth(400, each.name);
+  await driver.checkWidth(2_560);
 }
 
 export const PAGE_CASES: readonly BrowserCase[] = PAGES.map((each) => ({

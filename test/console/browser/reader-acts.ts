@@ -23,11 +23,11 @@ async function asking(client: HoldfastClient, item: string): Promise<readonly [s
 
 const keepsQuestion: BrowserCase = {
   name: 'the question under the eyes of whoever answers stays, whatever is asked or answered meanwhile',
-  async run({ desk, coordinator }) {
-    const { page } = desk;
+  async run({ driver, coordinator }) {
+    const { page } = driver;
     const client = await clientOf({ coordinator });
     const [, first] = await asking(client, 'kettle');
-    await desk.open('/inbox', 'Inbox');
+    await driver.open('/inbox', 'Inbox');
     const question = page.getByRole('region', { name: 'The question' });
     await question.getByText('"kettle"').waitFor();
     await question.getByLabel(/^Answer/).fill('"half an ans');
@@ -37,22 +37,22 @@ const keepsQuestion: BrowserCase = {
     assert.equal(await question.getByLabel(/^Answer/).inputValue(), '"half an ans');
     await client.awaits.answer(first, 'somebody else was faster');
     await question.getByText('It is not open any more').waitFor();
-    assert.equal(await desk.button('Answer').count(), 0, 'nothing can be said to another question');
-    await desk.checkAccess('a question that is over');
-    await desk.button('Next question').click();
+    assert.equal(await driver.button('Answer').count(), 0, 'nothing can be said to another question');
+    await driver.checkAccess('a question that is over');
+    await driver.button('Next question').click();
     await question.getByText('"spoon"').waitFor();
     await question.getByLabel(/^Answer/).fill('"mine"');
-    await desk.button('Answer').click();
+    await driver.button('Answer').click();
     await page.getByText('Your answer is kept').waitFor();
     const { answer } = await client.awaits.read(second);
     assert.equal(answer?.value, 'mine');
     await asking(client, 'fork');
     await page.getByRole('button', { name: /^anything/ }).click();
     await question.getByText('"fork"').waitFor();
-    await desk.button('Make a link').click();
+    await driver.button('Make a link').click();
     const link = page.getByRole('link', { name: /\/console\/answer\// });
     const href = (await link.textContent()) ?? '';
-    await desk.button('Cancel the question…').click();
+    await driver.button('Cancel the question…').click();
     await page.getByRole('dialog').getByRole('button', { name: 'Cancel the question' }).click();
     await page.getByText('The question is cancelled').waitFor();
     await page.goto(href);
@@ -62,9 +62,9 @@ const keepsQuestion: BrowserCase = {
 
 const neverMore: BrowserCase = {
   name: 'what a list leaves out is not driven again with what is in it',
-  async run({ desk }) {
-    const { page } = desk;
-    const redrive = desk.button('Re-drive all…');
+  async run({ driver }) {
+    const { page } = driver;
+    const redrive = driver.button('Re-drive all…');
     const lists: readonly (readonly [query: string, offers: number])[] = [
       ['status=quarantined', 0],
       ['status=failed', 0],
@@ -72,7 +72,7 @@ const neverMore: BrowserCase = {
       ['status=failed&status=quarantined', 1],
     ];
     for (const [query, offers] of lists) {
-      await desk.open(`/executions?${query}`, 'Executions');
+      await driver.open(`/executions?${query}`, 'Executions');
       await page.getByRole('table', { name: 'Executions' }).waitFor();
       assert.equal(await redrive.count(), offers, query);
       assert.equal(
@@ -82,16 +82,16 @@ const neverMore: BrowserCase = {
       );
     }
     await redrive.click();
-    await desk.button('Preview count').click();
+    await driver.button('Preview count').click();
     await page.getByText('Matches 4 dead letters right now.').waitFor();
-    await desk.button('Cancel').click();
+    await driver.button('Cancel').click();
   },
 };
 
 const looksFurther: BrowserCase = {
   name: 'nothing is said to be fine that was not looked at: who is quarantined may be behind many others',
-  async run({ desk }) {
-    const { page } = desk;
+  async run({ driver }) {
+    const { page } = driver;
     const pages = /\/v1\/dead-letters\?open=true&limit=\d+/;
     await page.route(pages, (route) =>
       route.continue({
@@ -101,12 +101,12 @@ const looksFurther: BrowserCase = {
           .replace(/limit=\d+/, 'limit=1'),
       }),
     );
-    await desk.open('/quarantine', 'Quarantine');
-    const further = desk.button('Look further');
+    await driver.open('/quarantine', 'Quarantine');
+    const further = driver.button('Look further');
     const found = page.getByText(/Undoing failed for good/);
     await further.waitFor();
     assert.equal(await found.count(), 0);
-    await desk.checkAccess('a quarantine that was not looked through');
+    await driver.checkAccess('a quarantine that was not looked through');
     while ((await found.count()) === 0) await further.click();
     await page.unroute(pages);
   },
@@ -116,14 +116,14 @@ const STREAM = /\/v1\/events$/;
 
 const comesBack: BrowserCase = {
   name: 'a page goes on being live after a proxy has said that nobody is there, and rests while nobody looks at it',
-  async run({ desk, coordinator }) {
-    const { page } = desk;
+  async run({ driver, coordinator }) {
+    const { page } = driver;
     let refusals = 0;
     await page.route(STREAM, (route) => {
       refusals += 1;
       return refusals > 2 ? route.continue() : route.fulfill({ status: 502, body: 'Bad gateway' });
     });
-    await desk.open('/executions?pipeline=late', 'Executions');
+    await driver.open('/executions?pipeline=late', 'Executions');
     await page.getByText('Live', { exact: true }).waitFor();
     await page.unroute(STREAM);
     const isStream = (sent: { url(): string }): boolean => STREAM.test(sent.url());
@@ -148,14 +148,14 @@ function tabIs(state: 'visible' | 'hidden'): string {
 
 const asAllowed: BrowserCase = {
   name: 'what a key will be refused is not offered, and a page that it does not open says which key would',
-  async run({ desk, coordinator }) {
-    const { page } = desk;
+  async run({ driver, coordinator }) {
+    const { page } = driver;
     const as = async (key: string): Promise<readonly string[]> => {
       await page.context().clearCookies();
-      await page.goto(`${desk.url}/console/nowhere`);
+      await page.goto(`${driver.url}/console/nowhere`);
       await page.getByLabel('API key').fill(key);
-      await desk.button('Sign in').click();
-      await desk.heading('Not found').waitFor();
+      await driver.button('Sign in').click();
+      await driver.heading('Not found').waitFor();
       return page.getByRole('navigation').getByRole('listitem').allTextContents();
     };
     const asking = await as(await coordinator.key(['submit'], 'default'));
@@ -164,20 +164,20 @@ const asAllowed: BrowserCase = {
       !asking.includes('Audit log') && !asking.includes('Projects & API keys'),
       asking.join(),
     );
-    await desk.open('/workers', 'Leases and workers');
+    await driver.open('/workers', 'Leases and workers');
     await page.getByText('Requires role operate; your key has submit.').waitFor();
-    await desk.checkAccess('a page that a key does not open');
-    await desk.open('/inbox', 'Inbox');
+    await driver.checkAccess('a page that a key does not open');
+    await driver.open('/inbox', 'Inbox');
     await page.getByText('Answering needs a key with the role operate').waitFor();
-    assert.equal(await desk.button('Answer').count(), 0);
+    assert.equal(await driver.button('Answer').count(), 0);
     const keeping = await as(await coordinator.key(['admin'], 'default'));
     assert.deepEqual(keeping, ['Releases', 'Projects & API keys']);
-    await desk.open('/access', 'Projects & API keys');
-    assert.equal(await desk.button('New project…').count(), 0, 'only for keys of all projects');
+    await driver.open('/access', 'Projects & API keys');
+    assert.equal(await driver.button('New project…').count(), 0, 'only for keys of all projects');
     await coordinator.key(['submit'], 'bakery');
     await as(await coordinator.key(['operate']));
     await page.getByLabel('Project').selectOption('bakery');
-    await desk.open('/executions', 'Executions');
+    await driver.open('/executions', 'Executions');
     await page.getByText('No executions yet').waitFor();
     await page.getByLabel('Project').selectOption('default');
     await as(await coordinator.key(ROLES));
@@ -186,11 +186,11 @@ const asAllowed: BrowserCase = {
 
 const wayBack: BrowserCase = {
   name: 'the way back leads through what was chosen, and who types keeps the place to type',
-  async run({ desk }) {
-    const { page } = desk;
+  async run({ driver }) {
+    const { page } = driver;
     const search = page.getByLabel('Search');
     const chosen = (): string => new URL(page.url()).search;
-    await desk.open('/executions', 'Executions');
+    await driver.open('/executions', 'Executions');
     await page.getByLabel('failed').check();
     await search.fill('tag:"two words"');
     await search.press('Enter');
@@ -208,28 +208,28 @@ const wayBack: BrowserCase = {
     await page.waitForURL(/status=failed$/);
     assert.equal(await page.getByLabel('failed').isChecked(), true);
     await page.getByRole('link', { name: 'Audit log' }).click();
-    await desk.heading('Audit log').waitFor();
+    await driver.heading('Audit log').waitFor();
     const focused = await page.evaluate<string>('document.activeElement.id');
     assert.equal(focused, 'main', 'who cannot see it goes on from the top of the new page');
     assert.equal(chosen(), '');
   },
 };
 
-const mishap: BrowserCase = {
+const brokenPage: BrowserCase = {
   name: 'a page that is not there, an execution that is not known and an answer that makes no sense are said in words',
-  async run({ desk }) {
-    const { page } = desk;
-    await desk.open('/executions/01a1e2b7-c7bd-7000-89b3-d292ab500000', 'Execution');
+  async run({ driver }) {
+    const { page } = driver;
+    await driver.open('/executions/01a1e2b7-c7bd-7000-89b3-d292ab500000', 'Execution');
     await page.getByText('is not known to this store').waitFor();
-    await desk.checkAccess('an execution that is not known');
+    await driver.checkAccess('an execution that is not known');
     await page.route('**/v1/schedules?*', (route) => route.fulfill({ json: { items: [{}] } }));
-    await desk.open('/schedules', 'Schedules');
+    await driver.open('/schedules', 'Schedules');
     await page.getByText('Something went wrong on this page').waitFor();
-    await desk.checkAccess('a page that could not be drawn');
+    await driver.checkAccess('a page that could not be drawn');
     await page.unroute('**/v1/schedules?*');
     await page.getByRole('link', { name: 'Inbox' }).click();
-    await desk.heading('Inbox').waitFor();
-    desk.checkTrouble(/TypeError/);
+    await driver.heading('Inbox').waitFor();
+    driver.checkTrouble(/TypeError/);
   },
 };
 
@@ -247,23 +247,23 @@ const sticky = pipeline({
 
 const leavesOut: BrowserCase = {
   name: 'what is undone only later is tried now or left out: by the step that it hangs on, with a reason',
-  async run({ desk, coordinator }) {
-    const { page } = desk;
+  async run({ driver, coordinator }) {
+    const { page } = driver;
     const holdfast = new Holdfast({ store: coordinator.store });
     try {
       await holdfast.worker({ pipelines: [sticky] });
       const { id } = await holdfast.submit(sticky, undefined);
-      await desk.open('/quarantine', 'Quarantine');
+      await driver.open('/quarantine', 'Quarantine');
       const group = page.getByRole('region', { name: 'Undoing, and waiting' });
       await group.getByRole('button', { name: 'Leave out…' }).click();
       const step = page.getByLabel('Name of the step');
       await page.locator('datalist option').first().waitFor({ state: 'attached' });
       assert.equal(await step.inputValue(), 'charge');
-      await desk.checkAccess('leaving a compensation out');
+      await driver.checkAccess('leaving a compensation out');
       await page.getByLabel('Reason').fill('paid back by hand');
-      await desk.button('Leave it out').click();
+      await driver.button('Leave it out').click();
       await group.waitFor({ state: 'detached' });
-      await desk.open(`/executions/${id}`, 'sticky');
+      await driver.open(`/executions/${id}`, 'sticky');
       await page.getByText(/Compensated at/).waitFor();
     } finally {
       await holdfast.close();
@@ -284,8 +284,8 @@ const COUNTED: readonly (readonly [path: string, heading: string, reads: string]
 
 const notYet: BrowserCase = {
   name: 'what was not read yet is not said to be none',
-  async run({ desk }) {
-    const { page } = desk;
+  async run({ driver }) {
+    const { page } = driver;
     for (const [path, heading, reads] of COUNTED) {
       const arrives = Promise.withResolvers<void>();
       const asked = Promise.withResolvers<void>();
@@ -294,7 +294,7 @@ const notYet: BrowserCase = {
         await arrives.promise;
         await route.continue();
       });
-      await desk.open(path, heading);
+      await driver.open(path, heading);
       await asked.promise;
       const head = await page.locator('.page-head, .figures a').allInnerTexts();
       assert.doesNotMatch(head.join('\n').replace(/^0\s+Running$/m, ''), /\b0\b/, path);
@@ -309,12 +309,12 @@ const ROWS = 40;
 
 const stays: BrowserCase = {
   name: 'the row that is read stays where it is, whatever comes above it; at the top, what comes is seen',
-  async run({ desk, coordinator }) {
-    const { page } = desk;
+  async run({ driver, coordinator }) {
+    const { page } = driver;
     const client = await clientOf({ coordinator });
     const submit = () => client.executions.submit({ pipeline: 'growing', input: {} });
     for (let count = 0; count < ROWS; count += 1) await submit();
-    await desk.open('/executions?pipeline=growing', 'Executions');
+    await driver.open('/executions?pipeline=growing', 'Executions');
     await page.getByText(/^40 executions/).waitFor();
     const list = page.getByRole('group', { name: 'Executions' });
     await list.evaluate((each: { scrollTop: number }) => {
@@ -346,7 +346,7 @@ export const READER_CASES: readonly BrowserCase[] = [
     comesBack,
     asAllowed,
     wayBack,
-    mishap,
+    brokenPage,
     notYet,
     stays,
     leavesOut,

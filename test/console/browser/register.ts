@@ -9,11 +9,11 @@ import { openFolderArchive } from '../../../src/archive/folder.ts';
 import type { CoordinatorStore } from '../../../src/store/contract/execution-store.ts';
 import { TestCoordinator } from '../../server/coordinator.ts';
 import { type PrivateChromium, startChromium } from '../../services/chromium.ts';
-import { Desk } from './desk.ts';
+import { ConsoleDriver } from './console-driver.ts';
 import { plantWorld, type World } from './world.ts';
 
 export interface Scene {
-  readonly desk: Desk;
+  readonly driver: ConsoleDriver;
   readonly world: World;
   readonly coordinator: TestCoordinator;
   readonly archiveFolder: string;
@@ -49,9 +49,9 @@ export function registerBrowser(
       });
       const world = await plantWorld(coordinator.store, archive);
       browser = await startChromium();
-      const desk = await Desk.sit(browser.context, { url: coordinator.url, label });
-      await desk.signIn(coordinator.server.firstKey ?? '');
-      scene = { desk, world, coordinator, archiveFolder };
+      const driver = await ConsoleDriver.create(browser.context, { url: coordinator.url, label });
+      await driver.signIn(coordinator.server.firstKey ?? '');
+      scene = { driver, world, coordinator, archiveFolder };
     });
     after(async () => {
       await browser?.stop();
@@ -63,7 +63,7 @@ export function registerBrowser(
       test(each.name, async () => {
         if (scene === undefined) throw new Error('The browser or its coordinator did not start.');
         await each.run(scene);
-        scene.desk.checkQuiet();
+        scene.driver.checkNoErrors();
       });
     }
   });

@@ -1,7 +1,7 @@
 // Every transport of the worker protocol to one coordinator, and a push endpoint whose answers are large.
 
 import { randomUUID } from 'node:crypto';
-import { CallDesk } from '../../../contract/index.ts';
+import { FakeEndpoint } from '../../../contract/index.ts';
 import type { Transport } from '../../../src/protocol/messages/envelope.ts';
 import {
   type PushCommand,
@@ -66,13 +66,13 @@ export const PUSHED = ['probe', 'drive'] as const;
 /** An endpoint that answers one of them with as much as it may. */
 export class LargeEndpoint {
   readonly #signer: Signer = new Signer('cost', SIGNING);
-  readonly #desk: CallDesk = new CallDesk({ signing: SIGNING, older: SIGNING.current });
+  readonly #endpoint: FakeEndpoint = new FakeEndpoint({ signing: SIGNING, older: SIGNING.current });
   large: (typeof PUSHED)[number] = 'probe';
   #endpoint: Mounted | undefined;
 
   async open(given: Given): Promise<TestCoordinator> {
     this.#endpoint = await mounted(async (request) => {
-      return new Response(this.#desk.signed(this.#answer(await request.text())));
+      return new Response(this.#endpoint.signed(this.#answer(await request.text())));
     });
     const { url } = this.#endpoint;
     const endpoints = [{ url, pipelines: ['pushed'], capacity: 1 }];

@@ -39,7 +39,7 @@ const CUT_TABLES = `[...document.querySelectorAll('.table-scroll')]
 
 export type Theme = 'light' | 'dark';
 
-export class Desk {
+export class ConsoleDriver {
   readonly page: Page;
   readonly url: string;
   readonly #label: string;
@@ -61,11 +61,11 @@ export class Desk {
     });
   }
 
-  static async sit(
+  static async create(
     context: BrowserContext,
     at: { readonly url: string; readonly label: string },
-  ): Promise<Desk> {
-    return new Desk(await context.newPage(), at);
+  ): Promise<ConsoleDriver> {
+    return new ConsoleDriver(await context.newPage(), at);
   }
 
   /** With a key that may do everything. */
@@ -141,7 +141,7 @@ export class Desk {
     this.#troubles.splice(0, this.#troubles.length, ...others);
   }
 
-  checkQuiet(): void {
+  checkNoErrors(): void {
     assert.deepEqual(this.#troubles, []);
   }
 }

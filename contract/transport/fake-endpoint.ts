@@ -1,5 +1,5 @@
-// An endpoint as cases play it: every call of the coordinator comes to this desk, and is answered by whoever takes
-// it, a peer by hand or a handler that works here. Mount `handler` where the coordinator calls.
+// A push endpoint for tests: it receives every call of the coordinator. A test replies by hand, or a handler that was
+// added replies. Mount `handler` where the coordinator calls.
 
 import type { SessionId } from '../../src/lease/names.ts';
 import { WORK_VERSION } from '../../src/protocol/messages/envelope.ts';
@@ -30,16 +30,16 @@ export interface OpenCall {
 /** What happens to the nth call. */
 export type CallPlan = (nth: number) => TransportFault | undefined;
 
-/** A handler that works at the desk. */
-export interface Employed {
+/** A handler that replies to the calls of a fake endpoint. */
+export interface FakeHandler {
   /** Of its last call. */
   readonly session: SessionId;
   /** It is called no more; resolves when what it was called for is over. */
   stop(): Promise<void>;
 }
 
-/** Somebody who has these secrets, and whoever has not. */
-export interface DeskKeys {
+/** The secrets that a fake endpoint signs with. */
+export interface FakeEndpointKeys {
   readonly signing: SigningOptions;
   /** Known to the coordinator, and not the one it signs with. */
   readonly older: string;
@@ -72,17 +72,17 @@ export function handlerAnywhere(
   };
 }
 
-export class CallDesk {
+export class FakeEndpoint {
   readonly #signer: Signer;
-  readonly #keys: DeskKeys;
+  readonly #keys: FakeEndpointKeys;
   readonly #waiting: OpenCall[] = [];
   readonly #handlers: PushHandler[] = [];
   #arrived: () => void = () => undefined;
   #isClosed = false;
 
-  constructor(keys: DeskKeys) {
+  constructor(keys: FakeEndpointKeys) {
     this.#keys = keys;
-    this.#signer = new Signer('CallDesk', keys.signing);
+    this.#signer = new Signer('FakeEndpoint', keys.signing);
   }
 
   /** To be mounted. */
@@ -123,9 +123,9 @@ export class CallDesk {
     }
   }
 
-  /** Calls go to the last that came to work here. */
-  employ(handler: PushHandler, plan: CallPlan = () => undefined): Employed {
-    const faulty = shaken(handler, plan);
+  /** Later calls go to the handler that was added last. */
+  addHandler(handler: PushHandler, plan: CallPlan = () => undefined): FakeHandler {
+    const faulty = faulted(handler, plan);
     const underWay = new Set<Promise<unknown>>();
     let session = '';
     const called: PushHandler = async (request) => {
@@ -166,9 +166,9 @@ export class CallDesk {
       case 'tampered':
         return this.#signer.sign(claims).replace('"v":', '"v": ');
       case 'of-another-key':
-        return new Signer('desk', { keys: { [current]: STRANGE }, current }).sign(claims);
+        return new Signer('FakeEndpoint', { keys: { [current]: STRANGE }, current }).sign(claims);
       case 'of-an-unknown-key':
-        return new Signer('desk', { keys: { eve: STRANGE }, current: 'eve' }).sign(claims);
+        return new Signer('FakeEndpoint', { keys: { eve: STRANGE }, current: 'eve' }).sign(claims);
       case 'of-an-older-key':
         return this.#signer.sign(claims, this.#keys.older);
       default:
@@ -200,7 +200,7 @@ function failed(): Response {
   return new Response('', { status: 500 });
 }
 
-function shaken(handler: PushHandler, plan: CallPlan): PushHandler {
+function faulted(handler: PushHandler, plan: CallPlan): PushHandler {
   let nth = 0;
   return async (request) => {
     nth += 1;

@@ -3,19 +3,19 @@
 import { Component, type ReactNode } from 'react';
 import { Empty, PageHead, ProblemNote } from './notes.tsx';
 
-interface MishapProps {
+interface ErrorBoundaryProps {
   readonly title: string;
   readonly children: ReactNode;
 }
 
-interface MishapState {
+interface ErrorBoundaryState {
   readonly error: unknown;
 }
 
-export class Mishap extends Component<MishapProps, MishapState> {
-  override state: MishapState = { error: undefined };
+export class ErrorBoundary extends Component<ErrorBoundaryProps, ErrorBoundaryState> {
+  override state: ErrorBoundaryState = { error: undefined };
 
-  static getDerivedStateFromError(error: unknown): MishapState {
+  static getDerivedStateFromError(error: unknown): ErrorBoundaryState {
     return { error };
   }
 
