@@ -53,7 +53,7 @@ export interface TransportHarness {
   readonly store: CoordinatorStore;
   /** Where workers are called: all calls come here. `transport` is their way back. */
   readonly endpoint?: FakeEndpoint;
-  /** Where workers are called: handlers have no way back, and all that they record is in their answers. */
+  /** Where workers are called: handlers have no coordinator connection, and all that they record is in their answers. */
   readonly answersOnly?: boolean;
   /** A new one; closed with the harness. */
   transport(as?: CallerKind): Promise<Transport>;

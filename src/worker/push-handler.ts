@@ -36,8 +36,8 @@ export interface PushHandlerOptions
   readonly signing: SigningOptions;
   /** Which build this is, for what is pinned to it. The digest is that of the artifact that is deployed here. */
   readonly release?: WorkerRelease;
-  /** The way back: each step is recorded before the next. Without it all of them are in the answer, and run again when it is lost. */
-  readonly coordinator?: WayBack;
+  /** Connects the handler to the coordinator, so that each step is recorded before the next. Without it, the answer has all steps, and they run again if it is lost. */
+  readonly coordinator?: CoordinatorConnection;
   /** The URL of this endpoint, as the coordinator calls it. Calls for another are denied. */
   readonly audience: string;
   /** Calls for another project are denied. Default: those of any are taken. */
@@ -68,8 +68,8 @@ export function pushHandler(given: PushHandlerOptions): PushHandler {
     pipelines: options.pipelines,
     ...(options.release !== undefined && { release: options.release }),
   });
-  const wayBack = coordinator === undefined ? undefined : wayBackOf(coordinator);
-  const offered = offeredBy(pipelines.values(), release, wayBack !== undefined);
+  const connection = coordinator === undefined ? undefined : connectionOf(coordinator);
+  const offered = offeredBy(pipelines.values(), release, connection !== undefined);
   const address = addressOf(options);
   const inHand = new InHand();
   return async (request) => {
@@ -90,7 +90,7 @@ export function pushHandler(given: PushHandlerOptions): PushHandler {
     if (denied !== undefined) return answer({ ...about, denied });
     const isNew = inHand.take(`${execution.id} ${fence}`, claims.until);
     if (!isNew) return new Response('in-hand: this call was taken before.', { status: 409 });
-    const done = await driven(drive, options, await wayBack?.());
+    const done = await driven(drive, options, await connection?.());
     return answer({ ...about, ...done });
   };
 }
@@ -98,9 +98,9 @@ export function pushHandler(given: PushHandlerOptions): PushHandler {
 async function driven(
   drive: Driven,
   { pipelines, release, codec, observer, payloads }: PushHandlerOptions,
-  wayBack: WorkerStore | undefined,
+  connection: WorkerStore | undefined,
 ): Promise<Pick<PushResult, 'writes' | 'blobs'>> {
-  const { store, left, result } = pushedStore(drive, wayBack);
+  const { store, left, result } = pushedStore(drive, connection);
   const config = resolveWorkerConfig(
     {
       store,
@@ -224,10 +224,10 @@ type Offered = Pick<PushResult, 'pipelines' | 'release'>;
 function offeredBy(
   given: Iterable<AnyPipeline>,
   release: WorkerRelease | undefined,
-  hasWayBack: boolean,
+  hasConnection: boolean,
 ): Offered {
   const own = [...given];
-  const added = hasWayBack ? addedFor(own, release) : [];
+  const added = hasConnection ? addedFor(own, release) : [];
   return {
     pipelines: [...own.map(({ name }) => name), ...added],
     ...(release === undefined ? {} : { release: { ...release, ...contractsOf(own) } }),
@@ -247,14 +247,14 @@ function denialOf(
 // The handler's connection to the coordinator. With it, each write is recorded at once.
 
 /** By HTTP with a key of role `work`, or by a transport, which is yours to close. */
-export type WayBack =
+export type CoordinatorConnection =
   | { readonly url: string; readonly key?: string }
   | { readonly transport: Transport };
 
 const KEY_MAX = 256;
 
 /** Connects on first use, with one greeting. */
-function wayBackOf(given: WayBack): () => Promise<WorkerStore> {
+function connectionOf(given: CoordinatorConnection): () => Promise<WorkerStore> {
   const timers = systemTimers;
   const transport = transportOf(given);
   let opened: Promise<WorkerStore> | undefined;
@@ -270,15 +270,15 @@ function wayBackOf(given: WayBack): () => Promise<WorkerStore> {
   };
 }
 
-function transportOf(given: WayBack): Transport {
+function transportOf(given: CoordinatorConnection): Transport {
   const what = 'pushHandler: coordinator';
   const names = ['url', 'key', 'transport'] as const;
-  const way = readOptions<{ url?: string; key?: string; transport?: Transport }>(
+  const options = readOptions<{ url?: string; key?: string; transport?: Transport }>(
     what,
     given,
     names,
   );
-  const { url, key, transport } = way;
+  const { url, key, transport } = options;
   if (transport !== undefined) {
     if ((url ?? key) !== undefined) {
       throw new InvalidInput(

@@ -27,7 +27,7 @@ interface Pushed {
 }
 
 /** `wayBack` performs the owner's writes at once. */
-export function pushedStore(drive: Driven, wayBack?: WorkerStore): Pushed {
+export function pushedStore(drive: Driven, connection?: WorkerStore): Pushed {
   const result: Required<Pick<PushResult, 'writes' | 'blobs'>> = { writes: [], blobs: [] };
   const { promise: left, resolve } = Promise.withResolvers<void>();
   const leaving = async <Answer>(write: Promise<Answer>): Promise<Answer> => {
@@ -35,7 +35,7 @@ export function pushedStore(drive: Driven, wayBack?: WorkerStore): Pushed {
     resolve();
     return answer;
   };
-  const verbs = wayBack === undefined ? kept(drive, result) : recorded(drive, wayBack.executions);
+  const verbs = connection === undefined ? kept(drive, result) : recorded(drive, connection.executions);
   let isClaimed = false;
   const executions: WorkerExecutions = {
     async claim({ pipelines }) {
@@ -62,7 +62,7 @@ export function pushedStore(drive: Driven, wayBack?: WorkerStore): Pushed {
     policy: DEFAULT_POLICY,
     durability: 'what the coordinator’s store survives',
     hintsReach: 'this-process',
-    sessions: sessionsHere(drive, wayBack?.sessions, resolve),
+    sessions: sessionsHere(drive, connection?.sessions, resolve),
     executions,
     onHint: () => () => undefined,
     close: async () => undefined,
@@ -182,6 +182,6 @@ const HOUR_MS = 3_600_000;
 function elsewhere(what: string): Fault {
   return new Fault(
     'not-remote',
-    `${what} is not there for a handler that is called without a way back. Give pushHandler a coordinator: { url, key }.`,
+    `${what} is not available to a handler without a coordinator connection. Give pushHandler a coordinator: { url, key }.`,
   );
 }

@@ -60,8 +60,8 @@ export class Compensations {
   #active = 0;
   #atRest: (() => void) | undefined;
 
-  constructor({ wayBack, cause }: Pick<Ledger, 'wayBack' | 'cause'>) {
-    this.registered = wayBack.sagas.length;
+  constructor({ undoState, cause }: Pick<Ledger, 'undoState' | 'cause'>) {
+    this.registered = undoState.sagas.length;
     this.#isUndoing = cause !== undefined;
   }
 

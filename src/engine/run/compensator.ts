@@ -54,7 +54,7 @@ export class Compensator {
   async start(): Promise<void> {
     const { ledger, compensations } = this.#run;
     const steps: Step[] = [];
-    for (const end of ledger.wayBack.sagas) {
+    for (const end of ledger.undoState.sagas) {
       const offered = compensations.offeredFor(end.body.key);
       if (offered === undefined) {
         this.#quarantine(missing(end.body.key));
@@ -82,7 +82,7 @@ export class Compensator {
   async #undo({ end, offered }: Step): Promise<Failure | undefined> {
     const key = undoKeyOf(end.body.key);
     if (this.#skips.some((act) => concerns(act, { end, offered }))) return undefined;
-    const before = this.#run.ledger.wayBack.undone.find(({ body }) => body.key === key);
+    const before = this.#run.ledger.undoState.undone.find(({ body }) => body.key === key);
     if (before !== undefined)
       return before.kind === 'step-failed' ? givenUp(before, offered) : undefined;
     const outcome: UndoContext['outcome'] = end.kind === 'step-failed' ? 'unknown' : 'done';
@@ -118,7 +118,7 @@ export class Compensator {
 
   /** Reads the operators' decisions from before this claim. */
   async #recall(): Promise<void> {
-    for (const { kind, body } of this.#run.ledger.wayBack.undone) {
+    for (const { kind, body } of this.#run.ledger.undoState.undone) {
       if (kind !== 'signal-received') continue;
       this.#acts += 1;
       const place = { position: signalPosition(UNDO_ACT), isOpen: true };

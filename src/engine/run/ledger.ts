@@ -138,7 +138,7 @@ class Era {
 }
 
 /** Steps that an execution has to undo, and those that it has undone. */
-interface WayBack {
+interface UndoState {
   /** Set while the execution undoes its steps (Y-2). */
   cause: Cause | undefined;
   /** The ends of the steps to undo, in order (Y-1). */
@@ -147,7 +147,7 @@ interface WayBack {
   readonly undone: Settlement[];
 }
 
-const NOTHING_TO_UNDO: WayBack = Object.freeze({ cause: undefined, sagas: [], undone: [] });
+const NOTHING_TO_UNDO: UndoState = Object.freeze({ cause: undefined, sagas: [], undone: [] });
 
 export class Ledger {
   /** Settlements of the current era, in order. */
@@ -158,7 +158,7 @@ export class Ledger {
    */
   now: Instant;
   #era: Era = new Era(0);
-  #back: WayBack | undefined;
+  #undo: UndoState | undefined;
   /** The last owner gave the execution back while some of its steps were still running. */
   #wasAbandoned = false;
   #taken: Set<number> | undefined;
@@ -183,11 +183,11 @@ export class Ledger {
   }
 
   get cause(): Cause | undefined {
-    return this.#back?.cause;
+    return this.#undo?.cause;
   }
 
-  get wayBack(): Pick<WayBack, 'sagas' | 'undone'> {
-    return this.#back ?? NOTHING_TO_UNDO;
+  get undoState(): Pick<UndoState, 'sagas' | 'undone'> {
+    return this.#undo ?? NOTHING_TO_UNDO;
   }
 
   /** True if the history has this message of the inbox. */
@@ -364,7 +364,7 @@ export class Ledger {
         this.#takeAll(bodyOf(event));
         return;
       case 'compensating':
-        this.#turnBack().cause = JSON.parse(event.body ?? '{}') as Cause;
+        this.#openUndo().cause = JSON.parse(event.body ?? '{}') as Cause;
         return;
       case 'progressed':
         if (bodyOf(event).inside !== true) this.#era.logged += 1;
@@ -403,10 +403,10 @@ export class Ledger {
     this.#era.unaskedOpen?.delete(body.key);
     const settlement = { kind: event.kind, body, at: event.at, seq: event.seq };
     if (this.cause !== undefined) {
-      this.#turnBack().undone.push(settlement);
+      this.#openUndo().undone.push(settlement);
       return;
     }
-    if (body.saga === true) this.#turnBack().sagas.push(settlement);
+    if (body.saga === true) this.#openUndo().sagas.push(settlement);
     this.settlements.push(settlement);
     this.#era.logged = 0;
   }
@@ -443,9 +443,9 @@ export class Ledger {
     this.beginEra(event.at, body.state ?? {});
   }
 
-  #turnBack(): WayBack {
-    this.#back ??= { cause: undefined, sagas: [], undone: [] };
-    return this.#back;
+  #openUndo(): UndoState {
+    this.#undo ??= { cause: undefined, sagas: [], undone: [] };
+    return this.#undo;
   }
 }
 

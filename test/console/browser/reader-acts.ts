@@ -184,7 +184,7 @@ const asAllowed: BrowserCase = {
   },
 };
 
-const wayBack: BrowserCase = {
+const backNavigation: BrowserCase = {
   name: 'the way back leads through what was chosen, and who types keeps the place to type',
   async run({ driver }) {
     const { page } = driver;
@@ -345,7 +345,7 @@ export const READER_CASES: readonly BrowserCase[] = [
     looksFurther,
     comesBack,
     asAllowed,
-    wayBack,
+    backNavigation,
     brokenPage,
     notYet,
     stays,
