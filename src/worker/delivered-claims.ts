@@ -43,8 +43,8 @@ export class DeliveredClaims {
   async claim(request: Claim): Promise<ClaimAnswer> {
     const { session } = request;
     if (session !== this.#session) this.#begin(session);
-    const strays = await this.#strays(session);
-    if (strays.length > 0) return { kind: 'claimed', claims: strays, more: true, overdue: false };
+    const orphans = await this.#orphans(session);
+    if (orphans.length > 0) return { kind: 'claimed', claims: orphans, more: true, overdue: false };
     try {
       const answer = await this.#verbs.claim(request);
       if (answer.kind === 'claimed') this.#hold(answer.claims);
@@ -63,7 +63,7 @@ export class DeliveredClaims {
     this.#leaving?.add(fence);
   }
 
-  async #strays(session: SessionId): Promise<readonly Claimed[]> {
+  async #orphans(session: SessionId): Promise<readonly Claimed[]> {
     const now = this.#clock.monotonicMs();
     if (now > (this.#suspectUntilMs ?? now)) this.#suspectUntilMs = undefined;
     if (this.#suspectUntilMs === undefined && now - this.#lookedAt < this.#lookMs) return [];
@@ -73,9 +73,9 @@ export class DeliveredClaims {
     const carried = await this.#verbs.carried(session).finally(() => {
       this.#leaving = undefined;
     });
-    const strays = carried.filter(({ fence }) => !this.#held.has(fence) && !leaving.has(fence));
-    this.#hold(strays);
-    return strays;
+    const orphans = carried.filter(({ fence }) => !this.#held.has(fence) && !leaving.has(fence));
+    this.#hold(orphans);
+    return orphans;
   }
 
   #begin(session: SessionId): void {

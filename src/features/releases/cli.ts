@@ -331,8 +331,8 @@ async function repin(
   { first: id, release: to }: Named,
 ): Promise<ExitCode> {
   if (typed.isSet('all')) return repinAll(client, typed, { pipeline: id, to });
-  const stray = ONLY_ALL.find((flag) => typed.isSet(flag) || typed.text(flag) !== undefined);
-  if (stray !== undefined) throw new UsageProblem(`--${stray} belongs to "repin --all".`);
+  const flagOfAll = ONLY_ALL.find((flag) => typed.isSet(flag) || typed.text(flag) !== undefined);
+  if (flagOfAll !== undefined) throw new UsageProblem(`--${flagOfAll} belongs to "repin --all".`);
   const from = typed.text('from');
   const force = typed.isSet('force') ? { force: true } : {};
   const body = { to, ...(from === undefined ? {} : { from }), ...force, ...reasonOf(typed) };

@@ -36,19 +36,19 @@ const WORDS = ['none', 'parked', 'given-back', 'lost'] as const;
 
 export async function claim(parts: Parts, request: Claim): Promise<ClaimAnswer> {
   const { session } = request;
-  const strays = await parts.strays.find(parts.database, session);
-  if (strays.length > 0) {
-    noteAll(parts, strays);
-    return { kind: 'claimed', claims: strays, more: true, overdue: false };
+  const orphans = await parts.orphanedClaims.find(parts.database, session);
+  if (orphans.length > 0) {
+    noteAll(parts, orphans);
+    return { kind: 'claimed', claims: orphans, more: true, overdue: false };
   }
-  parts.strays.sent(session);
+  parts.orphanedClaims.sent(session);
   try {
     const answer = await claimNow(parts, request);
-    parts.strays.answered(session);
+    parts.orphanedClaims.settled(session);
     return answer;
   } catch (fault) {
-    if (fault instanceof OutcomeUnknown) parts.strays.suspect(session);
-    else parts.strays.answered(session);
+    if (fault instanceof OutcomeUnknown) parts.orphanedClaims.suspect(session);
+    else parts.orphanedClaims.settled(session);
     throw fault;
   }
 }
@@ -72,9 +72,9 @@ async function claimNow(parts: Parts, request: Claim): Promise<ClaimAnswer> {
     const [outlook] = rows;
     if (outlook?.is_live === true) {
       const claims = rows.flatMap((row) => (row.id === null ? [] : [toClaimed(row, session)]));
-      const fresh = parts.strays.answering(session, claims);
-      noteAll(parts, fresh);
-      return answerOf(fresh, outlook, wholeInMs);
+      const newClaims = parts.orphanedClaims.deliver(session, claims);
+      noteAll(parts, newClaims);
+      return answerOf(newClaims, outlook, wholeInMs);
     }
     const refusal = await refuseClaim(parts, session);
     if (refusal !== undefined) return refusal;

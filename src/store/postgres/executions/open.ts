@@ -23,7 +23,7 @@ import { NATIVES, sweeper } from './natives.ts';
 import { Boundaries, type Parts } from './parts.ts';
 import { recorder } from './record.ts';
 import { redriver } from './redrive.ts';
-import { Strays } from './strays.ts';
+import { OrphanedClaims } from './orphaned-claims.ts';
 import { submitter, submitWithin } from './submit.ts';
 import { transact } from './transact.ts';
 
@@ -58,7 +58,7 @@ export function openExecutions(
     boundaries,
     bell,
     ledger: new SeqLedger(),
-    strays: new Strays(surroundings.clock),
+    orphanedClaims: new OrphanedClaims(surroundings.clock),
     floors: new ClaimFloors(database, surroundings.clock),
   };
   const flushing = [

@@ -4,7 +4,7 @@ import type { Committing, Database } from '../database.ts';
 import type { PostgresBell } from './bell.ts';
 import type { ClaimFloors } from './claim-floors.ts';
 import type { SeqLedger } from './ledger.ts';
-import type { Strays } from './strays.ts';
+import type { OrphanedClaims } from './orphaned-claims.ts';
 
 /** The objects that every verb of executions uses. */
 export interface Parts {
@@ -14,7 +14,7 @@ export interface Parts {
   readonly boundaries: Boundaries;
   readonly bell: PostgresBell;
   readonly ledger: SeqLedger;
-  readonly strays: Strays;
+  readonly orphanedClaims: OrphanedClaims;
   readonly floors: ClaimFloors;
 }
 

@@ -11,7 +11,7 @@ import { record } from './owner.ts';
 import { park } from './park.ts';
 import { changeRollout } from './pin.ts';
 import { redriver } from './redrive.ts';
-import { Strays } from './strays.ts';
+import { OrphanedClaims } from './orphaned-claims.ts';
 import { submit } from './submit.ts';
 import { transact } from './transact.ts';
 
@@ -23,12 +23,12 @@ import { transact } from './transact.ts';
 const WAITING_MAX = 2_000;
 
 export function executionsOf(database: Database): ExecutionStore {
-  const strays = new Strays(database);
+  const orphanedClaims = new OrphanedClaims(database);
   const verbs = verbsOf(gatewayOf(database), NATIVES, sweeper(database));
   return {
     ...verbs,
     submit: (request) => database.perform(submit, request),
-    claim: (request) => strays.claim(request),
+    claim: (request) => orphanedClaims.claim(request),
     room: () => Math.max(0, WAITING_MAX - database.waiting),
     record: (request) => database.perform(record, withOwnBytes(request)),
     transact: (request) => database.perform(transact, withOwnBytes(request)),

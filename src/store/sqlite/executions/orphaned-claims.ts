@@ -13,21 +13,21 @@ import { claim } from './claim.ts';
 import { loadRow } from './load-execution.ts';
 
 /** The findings of one run of a claim. They are true only once the commit succeeds. */
-interface Look {
+interface Attempt {
   readonly answer: ClaimAnswer;
   /** The claims of this session that the file was checked for. */
-  readonly asked: readonly Claimed[];
+  readonly checked: readonly Claimed[];
   /** Ended sessions. Other sessions may take their executions. */
   readonly ended: readonly SessionId[];
 }
 
-export class Strays {
+export class OrphanedClaims {
   readonly #database: Database;
   /**
    * Unreported claims by session and fence. Only live sessions are in it, each with at most what
    * one process can carry.
    */
-  readonly #untold: Map<SessionId, Map<number, Claimed>> = new Map();
+  readonly #unconfirmed: Map<SessionId, Map<number, Claimed>> = new Map();
 
   constructor(database: Database) {
     this.#database = database;
@@ -36,49 +36,49 @@ export class Strays {
   async claim(request: Claim): Promise<ClaimAnswer> {
     const { session } = request;
     // Holds the result of the last run, because a flush may run twice.
-    let last: Look | undefined;
-    const look = (tx: Transaction): Look => {
-      last = this.#look(tx, request);
+    let last: Attempt | undefined;
+    const attempt = (tx: Transaction): Attempt => {
+      last = this.#attempt(tx, request);
       return last;
     };
     try {
-      const told = await this.#database.perform(look, undefined);
-      this.#settle(session, told);
-      return told.answer;
+      const done = await this.#database.perform(attempt, undefined);
+      this.#settle(session, done);
+      return done.answer;
     } catch (fault) {
       if (fault instanceof OutcomeUnknown && last !== undefined) this.#suspect(session, last);
       throw fault;
     }
   }
 
-  #look(tx: Transaction, request: Claim): Look {
-    if (this.#untold.size === 0) return { answer: claim(tx, request), asked: [], ended: [] };
+  #attempt(tx: Transaction, request: Claim): Attempt {
+    if (this.#unconfirmed.size === 0) return { answer: claim(tx, request), checked: [], ended: [] };
     const { session } = request;
-    const ended = [...this.#untold.keys()].filter((id) => !tx.isOpen(id));
-    const asked = [...(this.#untold.get(session)?.values() ?? [])];
-    const claims = asked.flatMap((claimed) => carried(tx, claimed, session));
+    const ended = [...this.#unconfirmed.keys()].filter((id) => !tx.isOpen(id));
+    const checked = [...(this.#unconfirmed.get(session)?.values() ?? [])];
+    const claims = checked.flatMap((claimed) => carried(tx, claimed, session));
     const answer: ClaimAnswer =
       claims.length > 0 && !ended.includes(session)
         ? { kind: 'claimed', claims, more: true, overdue: false }
         : claim(tx, request);
-    return { answer, asked, ended };
+    return { answer, checked, ended };
   }
 
-  #settle(session: SessionId, { asked, ended }: Look): void {
-    for (const id of ended) this.#untold.delete(id);
-    const untold = this.#untold.get(session);
-    for (const { fence } of asked) untold?.delete(fence);
-    if (untold?.size === 0) this.#untold.delete(session);
+  #settle(session: SessionId, { checked, ended }: Attempt): void {
+    for (const id of ended) this.#unconfirmed.delete(id);
+    const unconfirmed = this.#unconfirmed.get(session);
+    for (const { fence } of checked) unconfirmed?.delete(fence);
+    if (unconfirmed?.size === 0) this.#unconfirmed.delete(session);
   }
 
   /** Claims that were checked and are not in the answer did not happen. */
-  #suspect(session: SessionId, { answer, asked }: Look): void {
-    const untold = this.#untold.get(session) ?? new Map<number, Claimed>();
-    for (const { fence } of asked) untold.delete(fence);
+  #suspect(session: SessionId, { answer, checked }: Attempt): void {
+    const unconfirmed = this.#unconfirmed.get(session) ?? new Map<number, Claimed>();
+    for (const { fence } of checked) unconfirmed.delete(fence);
     const claims = answer.kind === 'claimed' ? answer.claims : [];
-    for (const claimed of claims) untold.set(claimed.fence, claimed);
-    if (untold.size > 0) this.#untold.set(session, untold);
-    else this.#untold.delete(session);
+    for (const claimed of claims) unconfirmed.set(claimed.fence, claimed);
+    if (unconfirmed.size > 0) this.#unconfirmed.set(session, unconfirmed);
+    else this.#unconfirmed.delete(session);
   }
 }
 

@@ -18,7 +18,7 @@ import { uuids } from './arrays.ts';
 const SUSPECT_MS = 60_000;
 
 /** After that, strays are very unlikely, so claims look for them only this often. */
-const LOOK_MS = 20_000;
+const POLL_MS = 20_000;
 
 interface Watch {
   /** Fences up to this one were returned before. */
@@ -29,7 +29,7 @@ interface Watch {
   sent: number;
   /** Set when a claim was lost. Until then, every claim looks for strays. */
   suspectUntilMs?: number;
-  lookedAtMs: number;
+  polledAtMs: number;
 }
 
 const CARRIED = statement(`
@@ -55,7 +55,7 @@ const LIVING = statement(`
    where s.id = any ($1::uuid[])
      and s.ended_at is null`);
 
-export class Strays {
+export class OrphanedClaims {
   readonly #clock: Clock;
   readonly #watches: Map<SessionId, Watch> = new Map();
   #highest = 0;
@@ -79,12 +79,12 @@ export class Strays {
     if (watch !== undefined) watch.sent += 1;
     else {
       const floor = this.#highest;
-      this.#watches.set(session, { floor, known: new Set(), sent: 1, lookedAtMs: 0 });
+      this.#watches.set(session, { floor, known: new Set(), sent: 1, polledAtMs: 0 });
     }
   }
 
   /** The claim was answered, or certainly not applied. */
-  answered(session: SessionId): void {
+  settled(session: SessionId): void {
     const watch = this.#watches.get(session);
     if (watch === undefined) return;
     watch.sent -= 1;
@@ -100,13 +100,13 @@ export class Strays {
   }
 
   /** Notes the returned claims, and omits those that were already returned as strays. */
-  answering(session: SessionId, claims: readonly Claimed[]): readonly Claimed[] {
+  deliver(session: SessionId, claims: readonly Claimed[]): readonly Claimed[] {
     for (const { fence } of claims) this.#highest = Math.max(this.#highest, fence);
     const known = this.#watches.get(session)?.known;
     if (known === undefined) return claims;
-    const fresh = claims.filter(({ fence }) => !known.has(fence));
-    for (const { fence } of fresh) known.add(fence);
-    return fresh;
+    const newClaims = claims.filter(({ fence }) => !known.has(fence));
+    for (const { fence } of newClaims) known.add(fence);
+    return newClaims;
   }
 
   /** Returns the executions that this session carries and was never given. */
@@ -114,19 +114,19 @@ export class Strays {
     const watch = this.#watches.get(session);
     if (watch?.suspectUntilMs === undefined) return [];
     const now = this.#clock.monotonicMs();
-    if (now > watch.suspectUntilMs && now < watch.lookedAtMs + LOOK_MS) return [];
+    if (now > watch.suspectUntilMs && now < watch.polledAtMs + POLL_MS) return [];
     const before = [...watch.known];
     const rows = await queries.rows<{ id: string; fence: number }>(CARRIED, [session, watch.floor]);
     // Only a successful read counts: an unavailable server proves nothing.
-    watch.lookedAtMs = now;
+    watch.polledAtMs = now;
     const carried = new Set(rows.map(({ fence }) => fence));
     for (const fence of before) if (!carried.has(fence)) watch.known.delete(fence);
     if (this.#watches.size > 1) await this.#forgetEnded(queries);
-    const strays = rows.filter(({ fence }) => !watch.known.has(fence)).map(({ id }) => id);
-    if (strays.length === 0) return [];
-    const values = [session, uuids(strays)];
+    const orphans = rows.filter(({ fence }) => !watch.known.has(fence)).map(({ id }) => id);
+    if (orphans.length === 0) return [];
+    const values = [session, uuids(orphans)];
     const loaded = await queries.rows<CarriedRow>(LOAD, values);
-    return this.answering(session, loaded.map(toCarried));
+    return this.deliver(session, loaded.map(toCarried));
   }
 
   async #forgetEnded(queries: Queries): Promise<void> {

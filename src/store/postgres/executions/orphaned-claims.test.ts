@@ -6,7 +6,7 @@ import { StoreUnavailable } from '../../../support/fault.ts';
 import { ManualClock } from '../../../testing/manual-clock.ts';
 import type { Claimed } from '../../contract/execution-store.ts';
 import type { Queries } from '../database.ts';
-import { Strays } from './strays.ts';
+import { OrphanedClaims } from './orphaned-claims.ts';
 
 const ANN = '01900000-0000-7000-8000-00000000000a' as SessionId;
 const BOB = '01900000-0000-7000-8000-00000000000b' as SessionId;
@@ -57,8 +57,8 @@ function claimedOf(fence: number): Claimed {
   return { fence: toFence(fence) } as Claimed;
 }
 
-async function found(strays: Strays, server: Server, session: SessionId = ANN): Promise<number[]> {
-  return (await strays.find(server, session)).map(({ fence }) => Number(fence));
+async function found(orphans: OrphanedClaims, server: Server, session: SessionId = ANN): Promise<number[]> {
+  return (await orphans.find(server, session)).map(({ fence }) => Number(fence));
 }
 
 const MINUTE_MS = 60_000;
@@ -66,48 +66,48 @@ const MINUTE_MS = 60_000;
 test('X-25: a claim that may have been done is not forgotten however long the server is away', async () => {
   const clock = new ManualClock();
   const server = new Server();
-  const strays = new Strays(clock);
-  strays.sent(ANN);
-  strays.suspect(ANN);
+  const orphans = new OrphanedClaims(clock);
+  orphans.sent(ANN);
+  orphans.suspect(ANN);
   server.carry(ANN, 7);
   server.isAway = true;
   for (let minutes = 0; minutes < 120; minutes += 1) {
-    await assert.rejects(found(strays, server), StoreUnavailable);
+    await assert.rejects(found(orphans, server), StoreUnavailable);
     await clock.advance(MINUTE_MS);
   }
   server.isAway = false;
-  assert.deepEqual(await found(strays, server), [7]);
-  assert.deepEqual(await found(strays, server), [], 'once');
+  assert.deepEqual(await found(orphans, server), [7]);
+  assert.deepEqual(await found(orphans, server), [], 'once');
 });
 
 test('X-25: a claim that is done late, by a server that was slow, is found all the same', async () => {
   const clock = new ManualClock();
   const server = new Server();
-  const strays = new Strays(clock);
-  strays.sent(ANN);
-  strays.suspect(ANN);
+  const orphans = new OrphanedClaims(clock);
+  orphans.sent(ANN);
+  orphans.suspect(ANN);
   for (let minutes = 0; minutes < 60; minutes += 1) {
-    assert.deepEqual(await found(strays, server), []);
+    assert.deepEqual(await found(orphans, server), []);
     await clock.advance(MINUTE_MS);
   }
   server.carry(ANN, 9);
   await clock.advance(MINUTE_MS);
-  assert.deepEqual(await found(strays, server), [9]);
+  assert.deepEqual(await found(orphans, server), [9]);
 });
 
-test('X-25: what was answered is no stray, also when it was answered beside the claim that was lost', async () => {
+test('X-25: a claim that was delivered is not an orphan, also when it was answered beside the claim that was lost', async () => {
   const server = new Server();
-  const strays = new Strays(new ManualClock());
-  strays.sent(ANN);
-  strays.sent(ANN);
+  const orphans = new OrphanedClaims(new ManualClock());
+  orphans.sent(ANN);
+  orphans.sent(ANN);
   server.carry(ANN, 3, 4);
-  assert.equal(strays.answering(ANN, [claimedOf(3)]).length, 1);
-  strays.answered(ANN);
-  strays.suspect(ANN);
-  assert.deepEqual(await found(strays, server), [4]);
-  strays.sent(ANN);
+  assert.equal(orphans.deliver(ANN, [claimedOf(3)]).length, 1);
+  orphans.settled(ANN);
+  orphans.suspect(ANN);
+  assert.deepEqual(await found(orphans, server), [4]);
+  orphans.sent(ANN);
   assert.equal(
-    strays.answering(ANN, [claimedOf(4)]).length,
+    orphans.deliver(ANN, [claimedOf(4)]).length,
     0,
     'its late answer is not told again',
   );
@@ -116,32 +116,32 @@ test('X-25: what was answered is no stray, also when it was answered beside the 
 test('X-25: a lost claim is looked for often at first and seldom later, and others never', async () => {
   const clock = new ManualClock();
   const server = new Server();
-  const strays = new Strays(clock);
-  await found(strays, server, BOB);
+  const orphans = new OrphanedClaims(clock);
+  await found(orphans, server, BOB);
   assert.equal(server.asked, 0);
-  strays.sent(ANN);
-  strays.suspect(ANN);
-  for (let times = 0; times < 10; times += 1) await found(strays, server);
+  orphans.sent(ANN);
+  orphans.suspect(ANN);
+  for (let times = 0; times < 10; times += 1) await found(orphans, server);
   assert.equal(server.asked, 10);
   await clock.advance(10 * MINUTE_MS);
   server.asked = 0;
-  for (let times = 0; times < 10; times += 1) await found(strays, server);
+  for (let times = 0; times < 10; times += 1) await found(orphans, server);
   assert.equal(server.asked, 1);
 });
 
 test('X-25: sessions that have ended are forgotten, and what is carried no more', async () => {
   const clock = new ManualClock();
   const server = new Server();
-  const strays = new Strays(clock);
+  const orphans = new OrphanedClaims(clock);
   for (const session of [ANN, BOB]) {
-    strays.sent(session);
-    strays.suspect(session);
+    orphans.sent(session);
+    orphans.suspect(session);
   }
   server.carry(BOB, 5, 6);
-  assert.deepEqual(await found(strays, server, BOB), [5, 6]);
-  assert.deepEqual(strays.size, { sessions: 2, known: 2 });
+  assert.deepEqual(await found(orphans, server, BOB), [5, 6]);
+  assert.deepEqual(orphans.size, { sessions: 2, known: 2 });
   server.carried.get(BOB)?.delete(5);
   server.ended.add(ANN);
-  await found(strays, server, BOB);
-  assert.deepEqual(strays.size, { sessions: 1, known: 1 });
+  await found(orphans, server, BOB);
+  assert.deepEqual(orphans.size, { sessions: 1, known: 1 });
 });

@@ -24,7 +24,7 @@ import { Connection } from '../connection.ts';
 import { openSqliteStore } from '../open.ts';
 
 async function opened(t: TestContext): Promise<CoordinatorStore> {
-  const folder = await mkdtemp(join(tmpdir(), 'holdfast-strays-'));
+  const folder = await mkdtemp(join(tmpdir(), 'holdfast-orphans-'));
   const store = await openSqliteStore({ file: join(folder, 'store.db') });
   t.after(async () => {
     await store.close();
