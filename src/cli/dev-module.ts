@@ -127,9 +127,9 @@ class Running implements Beside {
         `${this.#file} exports no pipeline, so there is nothing to run. It should have one such as: export const order = pipeline({ name: 'order', run }).`,
       );
     }
-    const isMended = this.#failure !== undefined;
+    const isFixed = this.#failure !== undefined;
     this.#failure = undefined;
-    if (isMended) this.#log.info('dev: loaded again', { file: this.#file });
+    if (isFixed) this.#log.info('dev: loaded again', { file: this.#file });
     if (source === this.#source) return;
     await this.#worker?.stop();
     const { releases } = this.#holdfast;

@@ -88,8 +88,8 @@ test('Z-30, Z-11: what breaks while workers run is found, repaired and told, and
       report.kind === 'stale' && report.repaired,
     ]);
     assert.deepEqual(told.sort(), [
-      ['child-end-not-told', true],
-      ['settlement-not-told', true],
+      ['child-end-undelivered', true],
+      ['settlement-undelivered', true],
     ]);
   }));
 

@@ -203,8 +203,8 @@ test('X-35, X-86: schedules that cannot be fired hold up no others, and are not 
   }
   await holdfast.templates.put({ ...broken, version: 3, defaults: { b: 1 } });
   await clock.advance(60_000);
-  const mended = await holdfast.list({ project: 'a', limit: 1 });
-  assert.equal(mended.items.length, 1, 'what is mended is fired again');
+  const fixed = await holdfast.list({ project: 'a', limit: 1 });
+  assert.equal(fixed.items.length, 1, 'what is mended is fired again');
   worker.crash();
 });
 

@@ -23,7 +23,7 @@ interface Proxy {
   mute(): void;
   /** Connections are cut, and new ones as soon as they are made. */
   cut(): void;
-  mend(): void;
+  restore(): void;
   close(): Promise<void>;
 }
 
@@ -65,7 +65,7 @@ async function proxyFor(url: string): Promise<Proxy> {
       state = 'cut';
       cutAll();
     },
-    mend() {
+    restore() {
       state = 'open';
     },
     async close() {
@@ -103,7 +103,7 @@ test('X-25: what was claimed over a connection that broke is answered to the nex
   proxy.cut();
   await lost;
   await assert.rejects(store.executions.claim(claiming(ann)), Fault);
-  proxy.mend();
+  proxy.restore();
   const { claims } = await claimOnce(store, claiming(ann));
   assert.deepEqual(
     claims.map(({ execution, previous }) => [execution.id, previous]),

@@ -120,7 +120,7 @@ export const BROKEN: readonly Broken[] = [
   },
   {
     upholds: 'Z-10',
-    invariant: 'run-by-nobody',
+    invariant: 'running-unowned',
     name: 'it is given back, and claimed like any other',
     async plant({ store, tamper }) {
       const ann = await worker(store);
@@ -158,7 +158,7 @@ export const BROKEN: readonly Broken[] = [
   },
   {
     upholds: 'Z-11',
-    invariant: 'settlement-not-told',
+    invariant: 'settlement-undelivered',
     name: 'it is told what it was told the first time, and goes on',
     async plant(world) {
       const { store } = world;
@@ -177,7 +177,7 @@ export const BROKEN: readonly Broken[] = [
   },
   {
     upholds: 'Z-11',
-    invariant: 'child-end-not-told',
+    invariant: 'child-end-undelivered',
     name: 'it is told what it was told the first time, and goes on',
     async plant(world) {
       const { store } = world;
@@ -197,7 +197,7 @@ export const BROKEN: readonly Broken[] = [
   },
   {
     upholds: 'Z-11',
-    invariant: 'child-end-not-told',
+    invariant: 'child-end-undelivered',
     name: 'it is told of one child and goes on waiting for the other',
     async plant(world) {
       const { store } = world;
@@ -214,7 +214,7 @@ export const BROKEN: readonly Broken[] = [
   },
   {
     upholds: 'Z-11',
-    invariant: 'child-end-not-told',
+    invariant: 'child-end-undelivered',
     name: 'of a child whose continuation is not there nothing is made up',
     async plant(world) {
       const { store } = world;
@@ -228,7 +228,7 @@ export const BROKEN: readonly Broken[] = [
   },
   {
     upholds: 'Z-12',
-    invariant: 'news-not-heard',
+    invariant: 'inbox-unread',
     name: 'a signal came after it parked, and it still waits',
     async plant({ store, advance, tamper }) {
       const ann = await worker(store);
@@ -246,7 +246,7 @@ export const BROKEN: readonly Broken[] = [
   },
   {
     upholds: 'Z-12',
-    invariant: 'news-not-heard',
+    invariant: 'inbox-unread',
     name: 'its inbox has more than it counts',
     async plant({ store, tamper }) {
       const held = await running(store, await worker(store));
@@ -330,7 +330,7 @@ export const BROKEN: readonly Broken[] = [
   },
   {
     upholds: 'Z-22',
-    invariant: 'letter-astray',
+    invariant: 'dead-letter-mismatch',
     name: 'driven again by an execution that is not there',
     async plant({ store, tamper }) {
       const id = await ended(store, await worker(store), { deadLetter: letter() });

@@ -52,15 +52,15 @@ async function within(open: () => Promise<World>, broken: Broken): Promise<void>
     assert.deepEqual(await allFindings(store, { dryRun: true }), dry, 'Z-2: a dry run leaves it');
     const found = await allFindings(store);
     assert.deepEqual(found.map(named), expected);
-    const isMended = isRepairable(invariant) && planted.isUnprovable !== true;
+    const isRepaired = isRepairable(invariant) && planted.isUnprovable !== true;
     assert.ok(
-      found.every(({ repaired }) => repaired === isMended),
+      found.every(({ repaired }) => repaired === isRepaired),
       'Z-4',
     );
     const again = await allFindings(store);
-    assert.deepEqual(again, isMended ? [] : found, 'Z-4: once, or reported again');
+    assert.deepEqual(again, isRepaired ? [] : found, 'Z-4: once, or reported again');
     await planted.afterwards?.();
-    if (isMended) await checkEverything(store);
+    if (isRepaired) await checkEverything(store);
   } finally {
     await world.close();
   }

@@ -66,16 +66,16 @@ test('Z-12: a message that came when it parked, or the end of a child, wakes nob
   const parked = { inboxCount: 1, isAsking: true };
   assert.deepEqual(names({ ...parked, newest }), []);
   assert.deepEqual(names({ ...parked, newest: { ...newest, at: 101 as Instant } }), [
-    'news-not-heard',
+    'inbox-unread',
   ]);
   const child = { n: 1, at: 101 as Instant, kind: 'child-ended' };
   assert.deepEqual(names({ ...parked, newest: child }), []);
-  assert.deepEqual(names({ isAsking: true, newest }), ['news-not-heard']);
+  assert.deepEqual(names({ isAsking: true, newest }), ['inbox-unread']);
 });
 
 test('Z-2, Z-13, Z-31: parents of very many are not compared; what compensates goes on without its parent', () => {
   const undeliveredChild = 'child:a#1';
-  assert.deepEqual(names({ children: 1, undeliveredChild }), ['child-end-not-told']);
+  assert.deepEqual(names({ children: 1, undeliveredChild }), ['child-end-undelivered']);
   assert.deepEqual(names({ children: CHILDREN_MAX + 1, undeliveredChild }), []);
   assert.deepEqual(names({ isAsking: true, isLeftBehind: true }), ['child-of-the-ended']);
   assert.deepEqual(names({ isAsking: true, isLeftBehind: true, compensating: true }), []);

@@ -86,9 +86,9 @@ export function judgeWaiting(facts: WaitingFacts): readonly BrokenInvariant[] {
     ...(facts.parkedAt === undefined ? {} : { since: facts.parkedAt }),
   });
   const found = [
-    ...(undeliveredUnit === undefined ? [] : [broken('settlement-not-told', undeliveredUnit)]),
-    ...(undeliveredChild === undefined ? [] : [broken('child-end-not-told', undeliveredChild)]),
-    ...(isInboxUnread(facts) ? [broken('news-not-heard')] : []),
+    ...(undeliveredUnit === undefined ? [] : [broken('settlement-undelivered', undeliveredUnit)]),
+    ...(undeliveredChild === undefined ? [] : [broken('child-end-undelivered', undeliveredChild)]),
+    ...(isInboxUnread(facts) ? [broken('inbox-unread')] : []),
     ...(facts.isLeftBehind && !facts.compensating ? [broken('child-of-the-ended')] : []),
   ];
   // An execution that another repair wakes is not lost.
@@ -150,7 +150,7 @@ export function judgeLetter(facts: LetterFacts): readonly BrokenInvariant[] {
   const fits = status === actual && (redrivenBy === undefined || isRedrive);
   if (fits) return [];
   const about = redrivenBy === undefined || isRedrive ? {} : { about: redrivenBy };
-  return [{ invariant: 'letter-astray', project, execution, pipeline, ...about }];
+  return [{ invariant: 'dead-letter-mismatch', project, execution, pipeline, ...about }];
 }
 
 interface ScheduleFacts {
@@ -239,14 +239,14 @@ export function markedRead(execution: ExecutionRecord, newest: number, now: Inst
   return { ...woken, inboxCount: Math.max(inboxCount, newest) };
 }
 
-const NOBODY = '{"why":"run-by-nobody","abandoned":true}' as Payload;
+const UNOWNED_BODY = '{"why":"running-unowned","abandoned":true}' as Payload;
 
 /** Gives the execution back. A step may still run somewhere, so it may run twice (Z-10). */
-export function takenFromNobody(
+export function givenBackUnowned(
   execution: ExecutionRecord,
   lastSeq: number,
   now: Instant,
 ): { readonly execution: ExecutionRecord; readonly event: HistoryEvent } {
-  const event = historyEvent({ kind: 'given-back', body: NOBODY }, { seq: lastSeq + 1, at: now });
+  const event = historyEvent({ kind: 'given-back', body: UNOWNED_BODY }, { seq: lastSeq + 1, at: now });
   return { execution: { ...queuedAt(execution, now), seq: event.seq }, event };
 }

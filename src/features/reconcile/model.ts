@@ -35,7 +35,7 @@ const INVARIANT_ENTRIES = {
     repair: 'Sessions are swept: it is taken over once the session has ended.',
     advice: 'Nothing, unless it is found again: then look at the clock of the store.',
   },
-  'run-by-nobody': {
+  'running-unowned': {
     part: 'running',
     sentence: 'It is running, but no session carries it.',
     repair: 'It is given back, and claimed like any other.',
@@ -47,20 +47,20 @@ const INVARIANT_ENTRIES = {
     advice:
       'Look at its history; signal it to make it look again, or cancel it and drive it again.',
   },
-  'settlement-not-told': {
+  'settlement-undelivered': {
     part: 'waiting',
     sentence: 'An await of it has settled and it was not told.',
     repair: 'It is told, and goes on.',
     advice: 'Nothing, unless it is found again.',
   },
-  'child-end-not-told': {
+  'child-end-undelivered': {
     part: 'waiting',
     sentence: 'A child of it has ended and it was not told.',
     repair: 'It is told, and goes on when that was the last it waited for.',
     advice:
       'When it was not repaired, how the child ended is not known: look at it, then signal or cancel.',
   },
-  'news-not-heard': {
+  'inbox-unread': {
     part: 'waiting',
     sentence: 'It waits though a message for it has come.',
     repair: 'It is woken, and reads its inbox.',
@@ -90,7 +90,7 @@ const INVARIANT_ENTRIES = {
     repair: 'Free places are handed on.',
     advice: 'Nothing: a limit that was raised leaves this behind, too.',
   },
-  'letter-astray': {
+  'dead-letter-mismatch': {
     part: 'dead-letters',
     sentence: 'Its dead letter does not fit the execution, or the one that drove it again.',
     advice: 'Find out which part of the store was restored; do not drive it again before.',

@@ -39,14 +39,14 @@ type Flag = number | boolean;
 
 const FIRST_ID = "'00000000-0000-0000-0000-000000000000'::uuid";
 
-export const LOOKS: Readonly<Record<ReconcilePart, (request: Reconcile) => Script<Page>>> = {
-  running: lookAtSessions,
-  waiting: lookAtWaiting,
-  awaits: lookAtAwaits,
-  places: lookAtPlaces,
-  'dead-letters': lookAtLetters,
-  schedules: lookAtSchedules,
-  executions: lookAtExecutions,
+export const CHECKS: Readonly<Record<ReconcilePart, (request: Reconcile) => Script<Page>>> = {
+  running: checkSessions,
+  waiting: checkWaiting,
+  awaits: checkAwaits,
+  places: checkPlaces,
+  'dead-letters': checkLetters,
+  schedules: checkSchedules,
+  executions: checkExecutions,
 };
 
 /** The members of the chain of session `c.id`, root first. */
@@ -98,7 +98,7 @@ const OF_SESSION = sql(`
      and e.session_id = :session
    limit :limit`);
 
-const OF_NOBODY = sql(`
+const UNOWNED = sql(`
   select ${ABOUT}
     from hf.execution as e indexed by execution_running
    where e.status = 1
@@ -109,7 +109,7 @@ const OF_NOBODY = sql(`
 type MemberRow = SessionRow & { readonly session: SessionId; readonly now: Instant };
 
 /** Checks the sessions of running executions (Z-10, Z-20). */
-function* lookAtSessions({ after, limit }: Reconcile): Script<Page> {
+function* checkSessions({ after, limit }: Reconcile): Script<Page> {
   const rows = yield* all<MemberRow>(SESSIONS, { after, limit });
   const sessions = [...Map.groupBy(rows, ({ session }) => session)];
   const broken: BrokenInvariant[] = [];
@@ -122,8 +122,8 @@ function* lookAtSessions({ after, limit }: Reconcile): Script<Page> {
     } else if (trouble !== undefined) broken.push(trouble);
   }
   if (after === undefined) {
-    const unowned = yield* all<About>(OF_NOBODY, { limit });
-    broken.push(...unowned.map((row): BrokenInvariant => ({ invariant: 'run-by-nobody', ...row })));
+    const unowned = yield* all<About>(UNOWNED, { limit });
+    broken.push(...unowned.map((row): BrokenInvariant => ({ invariant: 'running-unowned', ...row })));
   }
   return { broken, ...goOn(sessions, limit, ([session]) => session) };
 }
@@ -188,7 +188,7 @@ function* nextKind(project: string, pipeline: string): Script<Mark | undefined> 
  * Checks waiting executions (Z-11, Z-12, Z-13, Z-21). A pipeline without waiting executions also
  * counts as a step, so each call does bounded work.
  */
-function* lookAtWaiting({ after, limit }: Reconcile): Script<Page> {
+function* checkWaiting({ after, limit }: Reconcile): Script<Page> {
   const ids: ExecutionId[] = [];
   let at: Mark | undefined =
     after === undefined ? yield* nextKind('', '') : (JSON.parse(after) as Mark);
@@ -313,7 +313,7 @@ const OPEN_INTERACTIONS = sql(`
    limit :limit`);
 
 /** Checks open awaits (Z-13). */
-function* lookAtAwaits({ after, limit }: Reconcile): Script<Page> {
+function* checkAwaits({ after, limit }: Reconcile): Script<Page> {
   type Row = About & { readonly id: string; readonly ended: Flag };
   const rows = yield* all<Row>(OPEN_INTERACTIONS, { ...placeIn(after), limit });
   const ended = new Map(
@@ -358,7 +358,7 @@ const ONE_PLACE = dialects({ sqlite: PLACES.sqlite + ONE, postgres: PLACES.postg
 type PlaceRow = Omit<PlaceFacts, 'isWanted'> & { readonly wanted: Flag };
 
 /** Checks the counts of concurrency keys (Z-14). */
-function* lookAtPlaces({ after, limit }: Reconcile): Script<Page> {
+function* checkPlaces({ after, limit }: Reconcile): Script<Page> {
   const rows = yield* all<PlaceRow>(PAGE_OF_PLACES, { ...placeIn(after), limit });
   const broken = rows.flatMap((row) => judgePlace(toPlace(row)));
   return { broken, ...goOn(rows, limit, ({ project, key }) => JSON.stringify([project, key])) };
@@ -390,7 +390,7 @@ type LetterRow = About & {
 };
 
 /** Checks dead letters (Z-22). */
-function* lookAtLetters({ after, limit }: Reconcile): Script<Page> {
+function* checkLetters({ after, limit }: Reconcile): Script<Page> {
   const rows = yield* all<LetterRow>(LETTERS, { after, limit });
   const broken = rows.flatMap(({ execution, project, pipeline, ...row }) =>
     judgeLetter({
@@ -412,7 +412,7 @@ const SCHEDULES = sql(`
    limit :limit`);
 
 /** Checks schedules (Z-15, Z-24). */
-function* lookAtSchedules({ after, limit }: Reconcile): Script<Page> {
+function* checkSchedules({ after, limit }: Reconcile): Script<Page> {
   type Row = { project: ProjectName; id: string; paused: Flag; has_next: Flag };
   const rows = yield* all<Row>(SCHEDULES, { ...placeIn(after), limit });
   const broken = rows.flatMap(({ project, id, paused, has_next }) =>
@@ -455,7 +455,7 @@ type ExecutionPageRow = About & {
 };
 
 /** Compares executions with their histories and dead letters (Z-15, Z-22, Z-23). */
-function* lookAtExecutions({ after, limit }: Reconcile): Script<Page> {
+function* checkExecutions({ after, limit }: Reconcile): Script<Page> {
   const rows = yield* all<ExecutionPageRow>(EXECUTIONS, { after, limit });
   const broken = rows.flatMap(({ execution, project, pipeline, seq, ...row }) => {
     const { last_seq, last_kind } = row;

@@ -12,7 +12,7 @@ import { deadLettersOf } from './dead-letters.ts';
 import { readsOf } from './executions.ts';
 import { jobsOf } from './jobs.ts';
 import { maintainer } from './maintain.ts';
-import { reconcileOf, type SweepFor } from './mend.ts';
+import { reconcileOf, type SweepFor } from './repair.ts';
 import { refusalsOf } from './refusals.ts';
 import { releasesOf } from './releases.ts';
 import { removalsOf } from './remove.ts';

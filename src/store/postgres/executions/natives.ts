@@ -2,7 +2,7 @@
 
 import { chainState } from '../../../lease/session.ts';
 import type { Natives } from '../../sql/changes.ts';
-import type { SweepFor } from '../../sql/mend.ts';
+import type { SweepFor } from '../../sql/repair.ts';
 import { native } from '../../sql/script.ts';
 import type { Queries } from '../database.ts';
 import { loadChains } from '../load-view.ts';

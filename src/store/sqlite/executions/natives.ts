@@ -2,7 +2,7 @@
 
 import { assert } from '../../../support/assert.ts';
 import type { Natives } from '../../sql/changes.ts';
-import type { SweepFor } from '../../sql/mend.ts';
+import type { SweepFor } from '../../sql/repair.ts';
 import { native } from '../../sql/script.ts';
 import type { Database } from '../database.ts';
 import { sweep } from '../sweep.ts';

@@ -12,7 +12,7 @@ import {
   judgePlace,
   judgeWaiting,
   settlementMessage,
-  takenFromNobody,
+  givenBackUnowned,
   type WaitingFacts,
 } from '../../features/reconcile/decide.ts';
 import {
@@ -36,7 +36,7 @@ import {
 import { answeredOf, closeAwaits, loadUnit } from './awaits.ts';
 import { deliverTo, type Natives, saveExecution } from './changes.ts';
 import { appendEvent, lockExecution } from './executions.ts';
-import { LOOKS, placeFacts, waitingFacts } from './reconcile.ts';
+import { CHECKS, placeFacts, waitingFacts } from './reconcile.ts';
 import { all, type Gateway, one, type Script, sql, worded, wrote } from './script.ts';
 
 /** Sweeps, and returns true if this session has ended by then. */
@@ -47,45 +47,45 @@ export function reconcileOf(
   natives: Natives,
   sweepFor: SweepFor,
 ): ReconcileStore {
-  const mends = mendsOf(natives);
-  const mend = (violation: BrokenInvariant): Promise<boolean> => {
+  const repairs = repairsOf(natives);
+  const repair = (violation: BrokenInvariant): Promise<boolean> => {
     // A sweep takes many transactions, so it cannot run as one script.
     if (violation.invariant === 'overdue-not-swept') return sweepFor(violation.about as SessionId);
-    const act = mends[violation.invariant];
+    const act = repairs[violation.invariant];
     if (act === undefined) return Promise.resolve(false);
-    const isMended = (answer: boolean): boolean => answer;
-    return gateway.repeat(() => act(violation), { keeps: isMended, rings: isMended });
+    const isRepaired = (answer: boolean): boolean => answer;
+    return gateway.repeat(() => act(violation), { keeps: isRepaired, rings: isRepaired });
   };
-  return { reconcile: (request) => reconcile(gateway, mend, request) };
+  return { reconcile: (request) => reconcile(gateway, repair, request) };
 }
 
 async function reconcile(
   { read }: Gateway,
-  mend: (violation: BrokenInvariant) => Promise<boolean>,
+  repair: (violation: BrokenInvariant) => Promise<boolean>,
   request: Reconcile,
 ): Promise<Reconciled> {
-  const { broken, next } = await read(() => LOOKS[request.part](request));
+  const { broken, next } = await read(() => CHECKS[request.part](request));
   const found: Finding[] = [];
   for (const each of broken) {
     const violation = ofPipeline(each);
     const isTried = request.dryRun !== true && isRepairable(violation.invariant);
-    found.push({ ...violation, repaired: isTried && (await mend(violation)) });
+    found.push({ ...violation, repaired: isTried && (await repair(violation)) });
   }
   return { found, ...(next === undefined ? {} : { next }) };
 }
 
 /** Returns true if it repaired the violation. */
-type Mend = (violation: BrokenInvariant) => Script<boolean>;
+type Repair = (violation: BrokenInvariant) => Script<boolean>;
 
-type Mends = Readonly<Partial<Record<InvariantName, Mend>>>;
+type Repairs = Readonly<Partial<Record<InvariantName, Repair>>>;
 
-function mendsOf(natives: Natives): Mends {
-  const countAnew: Mend = (violation) => countPlaces(natives, violation);
+function repairsOf(natives: Natives): Repairs {
+  const countAnew: Repair = (violation) => countPlaces(natives, violation);
   return {
-    'run-by-nobody': giveBack,
-    'settlement-not-told': whileBroken(deliverSettlement),
-    'child-end-not-told': whileBroken(deliverChildEnd),
-    'news-not-heard': whileBroken(markRead),
+    'running-unowned': giveBack,
+    'settlement-undelivered': whileBroken(deliverSettlement),
+    'child-end-undelivered': whileBroken(deliverChildEnd),
+    'inbox-unread': whileBroken(markRead),
     'child-of-the-ended': whileBroken(noteParent),
     'await-of-the-ended': closeLeft,
     'places-miscounted': countAnew,
@@ -137,7 +137,7 @@ function* giveBack({ execution: id }: BrokenInvariant): Script<boolean> {
     return false;
   }
   const last = yield* lastEventOf(id);
-  const taken = takenFromNobody(toExecution(row), last?.seq ?? 0, row.now);
+  const taken = givenBackUnowned(toExecution(row), last?.seq ?? 0, row.now);
   yield* saveExecution(taken.execution, PREVIOUS_CODES['given-back']);
   yield* appendEvent(id, taken.event);
   return true;
@@ -152,7 +152,7 @@ interface Broken {
 }
 
 /** Repairs a waiting execution only while it is still broken in the same way. */
-function whileBroken(act: (broken: Broken) => Script<boolean>): Mend {
+function whileBroken(act: (broken: Broken) => Script<boolean>): Repair {
   return function* ({ invariant, execution: id, about = '' }) {
     const row = id === undefined ? undefined : yield* lockExecution(id);
     if (row === undefined || id === undefined) return false;
