@@ -12,12 +12,12 @@ const whose = (key?: string) => ({
 test('one key has a quarter at most of what may be held open, and what it lets go of is free again', () => {
   const counts: number[] = [];
   const held = new Held(8, (count) => counts.push(count));
-  const letGo = held.hold(whose('a'));
+  const release = held.hold(whose('a'));
   held.hold(whose('a'));
   assert.throws(() => held.hold(whose('a')), /Key a holds 2 requests open here/);
   held.hold(whose('b'));
-  letGo();
-  letGo();
+  release();
+  release();
   held.hold(whose('a'));
   assert.throws(() => held.hold(whose('a')), { code: 'too-many-open', retryAfterS: 1 });
   assert.deepEqual(counts, [1, 2, 3, 2, 3]);

@@ -67,7 +67,7 @@ test('what is let go of while the answer is on its way is not taken for lost', a
   store.next = answer();
   store.carries = [1];
   const asking = delivered.claim(request);
-  delivered.letGo(1 as Fence);
+  delivered.remove(1 as Fence);
   assert.deepEqual(fencesOf(await asking), []);
 });
 

@@ -14,7 +14,7 @@ import { OutcomeUnknown } from '../support/fault.ts';
 const SUSPECT_MS = 60_000;
 
 /** The longest time that a doubled claim may go unnoticed: as long as a lost wakeup. */
-const LOOK_MS = 1_000;
+const POLL_MS = 1_000;
 
 interface ClaimVerbs {
   claim(request: Claim): Promise<ClaimAnswer>;
@@ -27,17 +27,17 @@ export class DeliveredClaims {
   /** Delivered claims that this worker has not left. */
   readonly #held: Set<Fence> = new Set();
   /** Claims left while an answer was on its way that may still list them. */
-  #leaving: Set<Fence> | undefined;
+  #removedMeanwhile: Set<Fence> | undefined;
   /** All state concerns this session; claims of an earlier one are over. */
   #session: SessionId | undefined;
   #suspectUntilMs: number | undefined;
-  readonly #lookMs: number;
-  #lookedAt = 0;
+  readonly #pollMs: number;
+  #polledAt = 0;
 
   constructor(verbs: ClaimVerbs, clock: Clock, { doubles = false } = {}) {
     this.#verbs = verbs;
     this.#clock = clock;
-    this.#lookMs = doubles ? LOOK_MS : Infinity;
+    this.#pollMs = doubles ? POLL_MS : Infinity;
   }
 
   async claim(request: Claim): Promise<ClaimAnswer> {
@@ -58,22 +58,22 @@ export class DeliveredClaims {
   }
 
   /** The worker finished, parked or gave back the execution, or another worker has it. */
-  letGo(fence: Fence): void {
+  remove(fence: Fence): void {
     this.#held.delete(fence);
-    this.#leaving?.add(fence);
+    this.#removedMeanwhile?.add(fence);
   }
 
   async #orphans(session: SessionId): Promise<readonly Claimed[]> {
     const now = this.#clock.monotonicMs();
     if (now > (this.#suspectUntilMs ?? now)) this.#suspectUntilMs = undefined;
-    if (this.#suspectUntilMs === undefined && now - this.#lookedAt < this.#lookMs) return [];
-    this.#lookedAt = now;
-    const leaving = new Set<Fence>();
-    this.#leaving = leaving;
+    if (this.#suspectUntilMs === undefined && now - this.#polledAt < this.#pollMs) return [];
+    this.#polledAt = now;
+    const removedMeanwhile = new Set<Fence>();
+    this.#removedMeanwhile = removedMeanwhile;
     const carried = await this.#verbs.carried(session).finally(() => {
-      this.#leaving = undefined;
+      this.#removedMeanwhile = undefined;
     });
-    const orphans = carried.filter(({ fence }) => !this.#held.has(fence) && !leaving.has(fence));
+    const orphans = carried.filter(({ fence }) => !this.#held.has(fence) && !removedMeanwhile.has(fence));
     this.#hold(orphans);
     return orphans;
   }
@@ -82,7 +82,7 @@ export class DeliveredClaims {
     this.#session = session;
     this.#held.clear();
     this.#suspectUntilMs = undefined;
-    this.#lookedAt = this.#clock.monotonicMs();
+    this.#polledAt = this.#clock.monotonicMs();
   }
 
   #hold(claims: readonly Claimed[]): void {

@@ -95,12 +95,12 @@ function executionsOf(transport: Transport, bell: Doorbell): WorkerExecutions {
   const write = <Answer>(verb: string, request: OwnerWrite): Promise<Answer> =>
     queue.add({ verb, ...withText(request) });
   const delivered = deliveredClaimsOver(transport);
-  const lettingGo = async <Answer extends { readonly kind: string }>(
+  const endClaim = async <Answer extends { readonly kind: string }>(
     verb: string,
     request: OwnerWrite,
   ): Promise<Answer> => {
     const answer = await write<Answer & { readonly why?: string }>(verb, request);
-    if (answer.why !== 'unread-messages') delivered.letGo(request.fence);
+    if (answer.why !== 'unread-messages') delivered.remove(request.fence);
     return answer;
   };
   const page = <Item extends Row>(kind: WorkKind, body: PageBody): Promise<readonly Item[]> =>
@@ -111,9 +111,9 @@ function executionsOf(transport: Transport, bell: Doorbell): WorkerExecutions {
     announce: ({ project: _, ...body }) => transport.ask({ kind: 'announceWorker', body }),
     room: () => Math.max(0, UNDER_WAY_MAX - queue.length),
     record: (request) => write('record', request),
-    finish: (request) => lettingGo('finish', request),
-    park: (request) => lettingGo('park', request),
-    giveBack: (request) => lettingGo('giveBack', request),
+    finish: (request) => endClaim('finish', request),
+    park: (request) => endClaim('park', request),
+    giveBack: (request) => endClaim('giveBack', request),
     transact: () => {
       throw new Fault(
         'not-remote',

@@ -24,7 +24,7 @@ const RUNS = isFullRun() ? RUNS_IN_FULL : 8;
 const ALL = ROUTES.length * RUNS_IN_FULL;
 if (!isFullRun()) noteLeftOut('spoilt requests', ALL - ROUTES.length * RUNS, ALL);
 /** Streams answer without an end: they are opened and let go. */
-const LET_GO_MS = 2_000;
+const RELEASE_MS = 2_000;
 
 let store: CoordinatorStore;
 let server: Server;
@@ -101,7 +101,7 @@ async function send(route: Route, { params, query, body }: Sent): Promise<Respon
   return fetch(`${server.url}${path}${search}`, {
     method: route.method,
     headers: { ...headers(), ...(hasBody && { 'content-type': 'application/json' }) },
-    signal: AbortSignal.timeout(LET_GO_MS * 10),
+    signal: AbortSignal.timeout(RELEASE_MS * 10),
     ...(hasBody && { body: JSON.stringify(body) }),
   });
 }

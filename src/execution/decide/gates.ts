@@ -125,16 +125,16 @@ export interface GateView {
   readonly rate: RateState | undefined;
 }
 
-export interface LetThrough {
+export interface PassedGates {
   readonly execution: ExecutionRecord;
   readonly rate?: RateState;
 }
 
 export type GateDecision =
   /** Starts with the current claim. */
-  | (LetThrough & { readonly kind: 'pass' })
+  | (PassedGates & { readonly kind: 'pass' })
   /** Has its slot, and a turn at a later `readyAt`, when it asks again. */
-  | (LetThrough & { readonly kind: 'later' })
+  | (PassedGates & { readonly kind: 'later' })
   | { readonly kind: 'behind'; readonly execution: ExecutionRecord };
 
 /** For a ready execution with limits. */
@@ -145,7 +145,7 @@ export function decideGate({ execution, places, rate }: GateView, now: Instant):
   const through =
     execution.hasPlace && rate !== undefined
       ? { execution, rate }
-      : letThrough(execution, rate, now);
+      : passGates(execution, rate, now);
   const passed = {
     ...through.execution,
     gated: false,
@@ -168,11 +168,11 @@ export function decideGate({ execution, places, rate }: GateView, now: Instant):
 }
 
 /** Takes a slot and a turn. Also used when an execution inherits the slot of another. */
-export function letThrough(
+export function passGates(
   execution: ExecutionRecord,
   rate: RateState | undefined,
   now: Instant,
-): LetThrough {
+): PassedGates {
   const placed = { ...withoutHolds(execution, 'behind-key'), hasPlace: true };
   if (execution.rate === undefined) return { execution: { ...placed, gated: false } };
   const turn = decideRate(rate, execution.rate, now);

@@ -27,7 +27,7 @@ import {
   type Verified,
   verifyDocuments,
 } from './archive-api.ts';
-import { letGoPage, policyOf } from './duty.ts';
+import { removePage, policyOf } from './duty.ts';
 import {
   type ArchivedExecution,
   KEEP_MS_MAX,
@@ -138,7 +138,7 @@ export class Archives {
     if (this.#config.retention === undefined) throw notHere();
     const policy = await policyOf(this.#config, project);
     const asked = { policy, limit, ...present({ after, project }) };
-    const { next, ...done } = await letGoPage(this.#config, { ...asked, goesOn: () => true });
+    const { next, ...done } = await removePage(this.#config, { ...asked, goesOn: () => true });
     return { ...done, ...present({ cursor: next }) };
   }
 

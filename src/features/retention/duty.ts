@@ -52,7 +52,7 @@ export class Retention {
     const policy = await policyOf(this.#config);
     for (let pages = 0; pages < PAGES_MAX && goesOn(); pages += 1) {
       const after = this.#mark;
-      const page = await letGoPage(this.#config, { policy, goesOn, ...(after && { after }) });
+      const page = await removePage(this.#config, { policy, goesOn, ...(after && { after }) });
       this.#mark = page.next;
       const { archived, removed, failed } = page;
       if (removed > 0) sendReport(this.#config.observer, { kind: 'removed', archived, removed, failed });
@@ -93,7 +93,7 @@ async function projectsOf({ store }: EngineConfig, only?: ProjectName): Promise<
   );
 }
 
-interface LettingGo {
+interface RemovePageOptions {
   readonly policy: Policy;
   readonly project?: ProjectName;
   readonly after?: ExecutionId;
@@ -102,7 +102,7 @@ interface LettingGo {
   readonly goesOn: () => boolean;
 }
 
-interface LetGo {
+interface RemovedPage {
   readonly due: number;
   readonly archived: number;
   readonly removed: number;
@@ -112,13 +112,13 @@ interface LetGo {
   readonly next?: ExecutionId;
 }
 
-const NOTHING: LetGo = { due: 0, archived: 0, removed: 0, failed: 0 };
+const NOTHING: RemovedPage = { due: 0, archived: 0, removed: 0, failed: 0 };
 
 /**
  * Processes one page. Rejects if the archive or the store is unavailable; the rest then stays
  * unchanged.
  */
-export async function letGoPage(config: EngineConfig, asked: LettingGo): Promise<LetGo> {
+export async function removePage(config: EngineConfig, asked: RemovePageOptions): Promise<RemovedPage> {
   const { policy, project, after, limit = PAGE } = asked;
   const { shortestMs } = policy;
   if (shortestMs === undefined) return NOTHING;
@@ -132,7 +132,7 @@ export async function letGoPage(config: EngineConfig, asked: LettingGo): Promise
   const tally = { archived: 0, removed: 0, failed: 0 };
   await inLanes(due, AT_ONCE, async (item) => {
     if (!asked.goesOn()) return;
-    const done = await letGoOf(config, item, policy.of(item.project));
+    const done = await removeOne(config, item, policy.of(item.project));
     if (done !== 'kept') tally[done] += 1;
     if (done === 'removed' && config.retention?.archive !== undefined) tally.archived += 1;
   });
@@ -140,7 +140,7 @@ export async function letGoPage(config: EngineConfig, asked: LettingGo): Promise
 }
 
 /** Archives an execution and then removes it (F-6). */
-async function letGoOf(
+async function removeOne(
   config: EngineConfig,
   item: Removable,
   keep: KeepMs,

@@ -43,7 +43,7 @@ export class Conversation {
   readonly #gone: AbortController = new AbortController();
   readonly #signal: AbortSignal;
   readonly #entered: Promise<void>;
-  #letGo: () => void = () => undefined;
+  #release: () => void = () => undefined;
   #unlisten: () => void = () => undefined;
   #cancelRing: (() => void) | undefined;
   #admittedAtMs = 0;
@@ -70,7 +70,7 @@ export class Conversation {
     const { admit, hold, coordinator } = this.#parts;
     const caller = await admit();
     if (this.#signal.aborted) return;
-    this.#letGo = hold(caller);
+    this.#release = hold(caller);
     this.#admittedAtMs = coordinator.clock.monotonicMs();
     this.#unlisten = coordinator.bell.listen(caller.project, () => this.#rang());
   }
@@ -154,7 +154,7 @@ export class Conversation {
     this.#gone.abort();
     this.#unlisten();
     this.#cancelRing?.();
-    this.#letGo();
+    this.#release();
     this.#parts.ended();
   }
 }

@@ -151,15 +151,15 @@ async function answer(
     return refused(parts, wire, refusal);
   }
   const envelope = envelopeFrom(wire);
-  let letGo: (() => void) | undefined;
+  let release: (() => void) | undefined;
   const admit = async (): Promise<Caller> => {
-    if (isLong(envelope)) letGo = parts.hold(caller);
+    if (isLong(envelope)) release = parts.hold(caller);
     return caller;
   };
   try {
     return await parts.dispatch({ envelope, admit, signal });
   } finally {
-    letGo?.();
+    release?.();
   }
 }
 

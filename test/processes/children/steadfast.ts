@@ -79,14 +79,14 @@ async function takeShared(session: Session): Promise<void> {
     const outcome = await session.acquire(SHARED_KEY);
     if (outcome.kind === 'acquired') {
       await told({ kind: 'granted', fence: outcome.lease.fence });
-      await letGo(outcome.lease);
+      await releaseLease(outcome.lease);
     }
     await pause(BETWEEN_ROUNDS_MS);
   }
 }
 
 /** Who has lapsed must rejoin before it releases (L-4): its session carries the lease on. */
-async function letGo(first: HeldLease): Promise<void> {
+async function releaseLease(first: HeldLease): Promise<void> {
   let lease = first;
   for (;;) {
     const released = await lease.release('finished');

@@ -17,7 +17,7 @@ import { claim } from './claim.ts';
 import { ClaimFloors } from './claim-floors.ts';
 import { finisher } from './finish.ts';
 import { SeqLedger } from './ledger.ts';
-import { giverBack, parker } from './let-go.ts';
+import { giverBack, parker } from './end-claims.ts';
 import { listExecutions } from './list.ts';
 import { NATIVES, sweeper } from './natives.ts';
 import { Boundaries, type Parts } from './parts.ts';

@@ -1,7 +1,7 @@
 // The slots of concurrency keys. A transaction locks the key's row before it changes it, and
 // locks several rows in the order of project and key.
 
-import { letThrough, type Places } from '../../../execution/decide/gates.ts';
+import { passGates, type Places } from '../../../execution/decide/gates.ts';
 import type { ExecutionRecord, Submission } from '../../../execution/execution.ts';
 import type { Instant } from '../../../support/clock.ts';
 import { type ExecutionRow, toExecution } from '../../execution-rows.ts';
@@ -197,7 +197,7 @@ export async function handOn(
     const rates = await lockRates(queries, [next]);
     const name = rateNameOf(next);
     const rate = rates.get(name);
-    const handed = letThrough(next, rate?.state, now);
+    const handed = passGates(next, rate?.state, now);
     await play(queries, saveExecution(handed.execution));
     if (rate !== undefined) rates.set(name, { ...rate, state: handed.rate });
     await saveRates(queries, rates);

@@ -138,7 +138,7 @@ function takeReady(
     for (const row of page.slice(0, missing)) {
       if (row.gated) {
         gated += 1;
-        if (!isLetThrough(tx, row)) continue;
+        if (!passesGates(tx, row)) continue;
       }
       chosen.push({ row, isLost: false });
       taken.add(row.id);
@@ -146,7 +146,7 @@ function takeReady(
   }
 }
 
-function isLetThrough(tx: Transaction, row: ChangingRow): boolean {
+function passesGates(tx: Transaction, row: ChangingRow): boolean {
   const execution = passGate(tx, row);
   if (execution === undefined) return false;
   row.gated = 0;

@@ -9,7 +9,7 @@ import { play } from '../gateway.ts';
 import type { Transaction } from '../transaction.ts';
 import { afterEnd } from './end-execution.ts';
 import { loadRow } from './load-execution.ts';
-import { isOpen, lastSeqAfter, letGo, OWNED, ownedRow, ownerView, refusedOwner } from './owner.ts';
+import { isOpen, lastSeqAfter, endClaim, OWNED, ownedRow, ownerView, refusedOwner } from './owner.ts';
 
 /** Greater than the sum of the other terms in `concerns`. */
 const EARLY = 8;
@@ -40,7 +40,7 @@ export function finish(tx: Transaction, request: Finish): Finished {
   const { id, children, successor, deadLetter, leavesAwaits } = request;
   const rowId = ownedRow(tx, request);
   if (rowId !== undefined && isFinished(tx, rowId, request)) {
-    letGo(tx, rowId, request);
+    endClaim(tx, rowId, request);
     const { concerns } = tx.found;
     const isAlone = concerns % EARLY === 0 && children === undefined && successor === undefined;
     const row = isAlone ? undefined : loadRow(tx, id);

@@ -3,7 +3,7 @@
 import {
   decideGate,
   hasFreePlace,
-  letThrough,
+  passGates,
   type Places,
   type RateState,
 } from '../../../execution/decide/gates.ts';
@@ -33,7 +33,7 @@ const HOLD_BACK = `
      set hold = hold | 4
    where id = :id`;
 
-const LET_THROUGH = `
+const PASS_GATES = `
   update execution
      set hold = 0,
          gated = :gated,
@@ -103,7 +103,7 @@ export function handOn(
     const next = loadRows(tx, NEXT_IN_QUEUE, project, key)[0];
     if (next === undefined) return 'nobody-waits';
     const execution = toExecution(next);
-    admit(tx, execution, letThrough(execution, rateOf(tx, execution), tx.now));
+    admit(tx, execution, passGates(execution, rateOf(tx, execution), tx.now));
     tx.ring();
   }
 }
@@ -118,7 +118,7 @@ function admit(
   { execution, rate }: { readonly execution: ExecutionRecord; readonly rate?: RateState },
 ): void {
   const { id, gated, hasPlace, readyAt = tx.now } = execution;
-  tx.run(LET_THROUGH, { id, gated: gated ? 1 : 0, hasPlace: hasPlace ? 1 : 0, readyAt });
+  tx.run(PASS_GATES, { id, gated: gated ? 1 : 0, hasPlace: hasPlace ? 1 : 0, readyAt });
   if (!before.hasPlace) changeTaken(tx, execution, 1);
   keepRate(tx, execution, rate);
 }

@@ -4,7 +4,7 @@ import type { GiveBack, GivenBack } from '../../contract/execution-store.ts';
 import { HOLD_BITS, sagaOf } from '../../execution-rows.ts';
 import { positional } from '../connection.ts';
 import type { Transaction } from '../transaction.ts';
-import { isOpen, lastSeqAfter, letGo, OWNED, ownedRow, ownerView, refusedOwner } from './owner.ts';
+import { isOpen, lastSeqAfter, endClaim, OWNED, ownedRow, ownerView, refusedOwner } from './owner.ts';
 
 // An execution that compensates keeps doing so until it ends (Y-2).
 const GIVE_BACK = positional(
@@ -34,7 +34,7 @@ export function giveBack(tx: Transaction, request: GiveBack): GivenBack {
   const { id, compensating = false } = request;
   const rowId = ownedRow(tx, request);
   if (rowId !== undefined && isGivenBack(tx, rowId, request)) {
-    letGo(tx, rowId, request);
+    endClaim(tx, rowId, request);
     if (compensating) tx.run(FORGET_DEADLINE, { id });
     tx.ring();
     return { kind: 'given-back' };

@@ -223,7 +223,7 @@ export function lastSeqAfter(tx: Transaction, { id, seq, events }: OwnerWrite): 
 }
 
 /** Runs after the guarded change of the row. */
-export function letGo(tx: Transaction, rowId: number, request: OwnerWrite): void {
+export function endClaim(tx: Transaction, rowId: number, request: OwnerWrite): void {
   appendFrom(tx, request, { rowId, index: 0 });
   tx.connection.dropTail(request.id);
   carry(tx, rowId, request);

@@ -4,7 +4,7 @@ import type { Park, Parked } from '../../contract/execution-store.ts';
 import { sagaOf } from '../../execution-rows.ts';
 import { positional } from '../connection.ts';
 import type { Transaction } from '../transaction.ts';
-import { isOpen, lastSeqAfter, letGo, OWNED, ownedRow, ownerView, refusedOwner } from './owner.ts';
+import { isOpen, lastSeqAfter, endClaim, OWNED, ownedRow, ownerView, refusedOwner } from './owner.ts';
 
 // An execution that compensates keeps doing so until it ends (Y-2).
 const PARK = positional(
@@ -26,7 +26,7 @@ const PARK = positional(
 export function park(tx: Transaction, request: Park): Parked {
   const rowId = ownedRow(tx, request);
   if (rowId !== undefined && isParked(tx, rowId, request)) {
-    letGo(tx, rowId, request);
+    endClaim(tx, rowId, request);
     // The timer may be sooner than the time that idle workers wait for.
     if (request.wakeInMs !== undefined) tx.ring();
     return { kind: 'parked' };

@@ -49,8 +49,8 @@ const ADD_ERRAND = `
      set after_id = ''`;
 
 export function submit(tx: Transaction, request: Submit & Audited): SubmitAnswer {
-  const isLet = request.release === undefined || !play(tx, refuseRelease(request));
-  if (isLet && insertOne(tx, request)) {
+  const isAllowed = request.release === undefined || !play(tx, refuseRelease(request));
+  if (isAllowed && insertOne(tx, request)) {
     if (request.parent !== undefined) noteParent(tx, request.parent.id);
     if (request.audit !== undefined)
       play(tx, writeAudit(request, changedBySubmit(request), tx.now));

@@ -22,7 +22,7 @@ import { write } from './write.ts';
 
 // An owner with unread messages cannot park. For giveBack this applies only if it passes `seen`
 // (X-5). An execution that compensates keeps doing so (Y-2).
-const LET_GO = bothWays(
+const END_CLAIMS = bothWays(
   (isKnown) => `
   with ${NOW},
   ${aliveOf('$1::uuid[]')},
@@ -49,20 +49,20 @@ const LET_GO = bothWays(
     from done d`,
 );
 
-type LetGo = Park | GiveBack;
+type ClaimEnd = Park | GiveBack;
 
-const isPark = (request: LetGo): request is Park => 'wakeAfter' in request;
+const isPark = (request: ClaimEnd): request is Park => 'wakeAfter' in request;
 
-function holdAsked(request: LetGo): number {
+function holdOf(request: ClaimEnd): number {
   if (isPark(request)) return 0;
   const blocked = request.blocked === true ? HOLD_BITS.blocked : 0;
   return request.paused === true ? blocked | HOLD_BITS.paused : blocked;
 }
 
 /** Returns `answer` for each execution that was let go. */
-async function letGo<Answer>(
+async function endClaims<Answer>(
   parts: Parts,
-  requests: readonly LetGo[],
+  requests: readonly ClaimEnd[],
   answer: Answer,
 ): Promise<readonly (Answer | undefined)[]> {
   const { sessions, sessionOf, ids, fences, firsts } = ownersOf(requests);
@@ -76,7 +76,7 @@ async function letGo<Answer>(
     numbers(requests.map((each) => STATUS_CODES[isPark(each) ? 'waiting' : 'queued'])),
     sparse(requests.map((each) => (isPark(each) ? each.wakeInMs : (each.delayMs ?? 0)))),
     numbers(requests.map((each) => (isPark(each) ? each.wakeAfter : 0))),
-    numbers(requests.map(holdAsked)),
+    numbers(requests.map(holdOf)),
     numbers(requests.map((each) => PREVIOUS_CODES[isPark(each) ? 'parked' : 'given-back'])),
     sparse(requests.map(({ inboxSeen }) => inboxSeen)),
     sparse(requests.map((each) => (each.compensable === true ? SAGA_CODES.compensable : null))),
@@ -84,7 +84,7 @@ async function letGo<Answer>(
   ];
   const isKnown = parts.ledger.begin(requests);
   const [row] = await parts.boundaries.around(() =>
-    parts.database.rows<AnswerRow & object>(LET_GO(isKnown), values),
+    parts.database.rows<AnswerRow & object>(END_CLAIMS(isKnown), values),
   );
   for (const request of requests) parts.ledger.forget(request);
   return answersFrom(row, requests.length, answer);
@@ -99,7 +99,7 @@ export function parker(parts: Parts): {
       lanes: 1,
       keysOf: ({ id }) => id,
       fits: isPlain,
-      flush: (requests) => letGo<Parked>(parts, requests, { kind: 'parked' }),
+      flush: (requests) => endClaims<Parked>(parts, requests, { kind: 'parked' }),
       async settle(request) {
         const answer = await write<Park, Parked>(parts, request, {
           decide: decidePark,
@@ -127,7 +127,7 @@ export function giverBack(parts: Parts): {
       // Turning to compensation also clears the deadline. It happens once, so it is not batched.
       fits: (request) => isPlain(request) && request.compensating !== true,
       async flush(requests) {
-        const answers = await letGo<GivenBack>(parts, requests, { kind: 'given-back' });
+        const answers = await endClaims<GivenBack>(parts, requests, { kind: 'given-back' });
         parts.bell.ring();
         return answers;
       },
