@@ -70,10 +70,10 @@ export function postgresMarks(
       const client = await connectWithin(pool, patienceMs + WORK_MS, timers);
       const place = new HeldPlace(client, presented.key);
       try {
-        const visit: Visit = { client, presented, sql, remainingMs, isBroken: false };
-        const answer = await enterWith(visit);
+        const entry: Entry = { client, presented, sql, remainingMs, isBroken: false };
+        const answer = await enterWith(entry);
         if (answer === 'entered') return place.entered();
-        place.giveBack(visit.isBroken);
+        place.giveBack(entry.isBroken);
         return answer;
       } catch (error) {
         place.giveBack(true);
@@ -85,13 +85,13 @@ export function postgresMarks(
 
 interface Statements {
   readonly createTable: string;
-  readonly look: string;
+  readonly readMarks: string;
   readonly want: string;
   readonly queue: string;
   readonly begin: string;
   readonly raise: string;
   readonly hold: string;
-  readonly lookAgain: string;
+  readonly readWanted: string;
 }
 
 function statementsFor(table: string): Statements {
@@ -103,7 +103,7 @@ create table if not exists ${table} (
   fence    bigint not null,
   primary key (resource, part)
 )`,
-    look: `
+    readMarks: `
 select (select fence from ${table} where resource = $1 and part = 'wanted') as wanted,
        (select fence from ${table} where resource = $1 and part = 'entered') as entered`,
     want: `
@@ -122,13 +122,13 @@ update ${table} set fence = $2
  where resource = $1 and part = 'entered' and fence < $2`,
     hold: `select fence from ${table} where resource = $1 and part = 'entered' for share`,
     // The limit applied to the wait. The request itself may take any time.
-    lookAgain: `
+    readWanted: `
 select fence, set_config('statement_timeout', '0', true)
   from ${table} where resource = $1 and part = 'wanted'`,
   };
 }
 
-interface Visit {
+interface Entry {
   readonly client: PostgresConnection;
   readonly presented: Fenced;
   readonly sql: Statements;
@@ -140,26 +140,26 @@ interface Visit {
 
 /** Every round returns or raises a value that is never lowered. The next round finds it raised. */
 async function enterWith(
-  visit: Visit,
+  entry: Entry,
 ): Promise<Exclude<EnterAnswer, { kind: 'entered' }> | 'entered'> {
-  const { key, fence } = visit.presented;
+  const { key, fence } = entry.presented;
   const busy: Busy = { kind: 'busy', resource: key };
   for (;;) {
-    const { wanted, entered } = await look(visit);
-    if (wanted > fence) return staleAt(visit.presented, wanted);
+    const { wanted, entered } = await readMarks(entry);
+    if (wanted > fence) return staleAt(entry.presented, wanted);
     if (wanted < fence) {
-      await announce(visit);
+      await announce(entry);
     } else if (entered < fence) {
-      if (!(await clear(visit))) return busy;
+      if (!(await clear(entry))) return busy;
     } else {
-      const taken = await take(visit);
+      const taken = await take(entry);
       if (taken !== 'again') return taken === 'entered' ? taken : busy;
     }
   }
 }
 
-async function look({ client, presented: { key }, sql }: Visit): Promise<Seen> {
-  const { rows } = await client.query(sql.look, [key]);
+async function readMarks({ client, presented: { key }, sql }: Entry): Promise<Seen> {
+  const { rows } = await client.query(sql.readMarks, [key]);
   const row = { ...(rows[0] as Readonly<Record<string, unknown>> | undefined) };
   const markOf = (value: unknown) => (value === null ? 0 : parseMark(key, value));
   return { wanted: markOf(row['wanted']), entered: markOf(row['entered']) };
@@ -171,9 +171,9 @@ interface Seen {
 }
 
 /** No transaction holds a lock on `wanted`, so this has its own short time limit. */
-async function announce(visit: Visit): Promise<void> {
-  const { client, presented, sql } = visit;
-  const isRaised = await committed(visit, WORK_MS, async () => {
+async function announce(entry: Entry): Promise<void> {
+  const { client, presented, sql } = entry;
+  const isRaised = await committed(entry, WORK_MS, async () => {
     await client.query(sql.want, [presented.key, presented.fence]);
   });
   if (isRaised) return;
@@ -184,12 +184,12 @@ async function announce(visit: Visit): Promise<void> {
 }
 
 /** Waits until all requests with lower fences have left. Returns false after the time limit. */
-async function clear(visit: Visit): Promise<boolean> {
-  const { client, presented, sql } = visit;
+async function clear(entry: Entry): Promise<boolean> {
+  const { client, presented, sql } = entry;
   const { key, fence } = presented;
-  return await committed(visit, visit.remainingMs(), async () => {
+  return await committed(entry, entry.remainingMs(), async () => {
     await client.query(sql.queue, [key]);
-    await client.query(limits(visit.remainingMs()), []);
+    await client.query(limits(entry.remainingMs()), []);
     await client.query(sql.begin, [key, fence]);
     await client.query(sql.raise, [key, fence]);
   });
@@ -197,34 +197,34 @@ async function clear(visit: Visit): Promise<boolean> {
 
 /** Returns false after the time limit. If the raise found a higher mark, the next read shows it. */
 async function committed(
-  visit: Visit,
+  entry: Entry,
   waitMs: number,
   work: () => Promise<void>,
 ): Promise<boolean> {
-  await visit.client.query(begin(waitMs), []);
+  await entry.client.query(begin(waitMs), []);
   return await unlessTimedOut(
-    visit,
+    entry,
     async () => {
       await work();
-      await visit.client.query('commit', []);
+      await entry.client.query('commit', []);
       return true;
     },
     false,
   );
 }
 
-async function take(visit: Visit): Promise<'entered' | 'busy' | 'again'> {
+async function take(entry: Entry): Promise<'entered' | 'busy' | 'again'> {
   const {
     client,
     presented: { key, fence },
     sql,
-  } = visit;
-  await client.query(begin(visit.remainingMs()), []);
+  } = entry;
+  await client.query(begin(entry.remainingMs()), []);
   return await unlessTimedOut<'entered' | 'busy' | 'again'>(
-    visit,
+    entry,
     async () => {
       const held = await client.query(sql.hold, [key]);
-      const wanted = await client.query(sql.lookAgain, [key]);
+      const wanted = await client.query(sql.readWanted, [key]);
       const marks = [held, wanted].map(({ rows }) => Number(fenceIn(rows)));
       if (marks.every((mark) => mark === fence)) return 'entered';
       await client.query('rollback', []);
@@ -235,7 +235,7 @@ async function take(visit: Visit): Promise<'entered' | 'busy' | 'again'> {
 }
 
 async function unlessTimedOut<Result>(
-  visit: Visit,
+  entry: Entry,
   work: () => Promise<Result>,
   timedOut: Result,
 ): Promise<Result> {
@@ -245,8 +245,8 @@ async function unlessTimedOut<Result>(
     if (!isTimeout(error)) throw error;
     // A failed transaction has the connection's own limits again, so the server may end it before
     // this rollback.
-    await visit.client.query('rollback', []).catch(() => {
-      visit.isBroken = true;
+    await entry.client.query('rollback', []).catch(() => {
+      entry.isBroken = true;
     });
     return timedOut;
   }

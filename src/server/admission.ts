@@ -6,43 +6,43 @@ import fastify, { type FastifyInstance, type FastifyRequest } from 'fastify';
 import { type Caller, type Coordinator, ProblemReply, type Route } from '../protocol/rest/route.ts';
 import type { Clock } from '../support/clock.ts';
 import { AddressLimit, networkOf, Pipelining } from './connections.ts';
-import { authorizationOf, type Gate, KeyGate, type Knock, openGate } from './gate.ts';
+import { authorizationOf, type Gate, KeyGate, type AccessRequest, openGate } from './gate.ts';
 import type { ServerMetrics } from './metrics.ts';
 import { DEFAULT_HTTP_LIMITS, type HttpLimits, type ServerOptions } from './server-options.ts';
 
 interface Admitted {
   readonly caller: Caller;
-  readonly visit: Visit;
+  readonly info: RequestInfo;
 }
 
-export interface Door {
+export interface AdmissionParts {
   readonly limiter: Limiter;
 }
 
 export class Admission {
-  readonly #door: Door;
+  readonly #parts: AdmissionParts;
   readonly #admitted: WeakMap<FastifyRequest, Admitted> = new WeakMap();
 
-  constructor(door: Door) {
-    this.#door = door;
+  constructor(parts: AdmissionParts) {
+    this.#parts = parts;
   }
 
   async admit(route: Route, request: FastifyRequest): Promise<void> {
-    const { limiter } = this.#door;
+    const { limiter } = this.#parts;
     const header = (name: string): string | undefined => oneOf(request.headers[name]);
     const { allows } = route;
-    const knock = {
+    const access = {
       authorization: allows === 'public' ? undefined : authorizationOf(route, header),
       project: header('holdfast-project'),
     };
-    const visit = { route, knock, ip: request.ip };
-    this.#admitted.set(request, { caller: await limiter.admit(visit), visit });
+    const info = { route, access, ip: request.ip };
+    this.#admitted.set(request, { caller: await limiter.admit(info), info });
   }
 
   /** True if the request would still be admitted. */
   async stillOpens(request: FastifyRequest): Promise<boolean> {
     const admitted = this.#admitted.get(request);
-    return admitted !== undefined && this.#door.limiter.stillOpens(admitted.visit);
+    return admitted !== undefined && this.#parts.limiter.stillOpens(admitted.info);
   }
 
   /** The caller, if the request was admitted. */
@@ -104,9 +104,9 @@ interface Counted {
   readonly routeOptions: object;
 }
 
-export interface Visit {
+export interface RequestInfo {
   readonly route: Pick<Route, 'allows' | 'needs'>;
-  readonly knock: Omit<Knock, 'mayLookUp' | 'opened'>;
+  readonly access: Omit<AccessRequest, 'mayLookUp' | 'opened'>;
   readonly ip: string;
 }
 
@@ -139,7 +139,7 @@ export class Limiter {
     return new Limiter(app, parts);
   }
 
-  async admit({ route, knock, ip }: Visit): Promise<Caller> {
+  async admit({ route, access, ip }: RequestInfo): Promise<Caller> {
     const { isSuspect, retryAfterS } = await this.#suspected(ip);
     const mayLookUp = (): boolean => !isSuspect || this.#mayLookUpUnseen(networkOf(ip));
     let isCounted = false;
@@ -149,12 +149,12 @@ export class Limiter {
       await this.count(ip, key);
     };
     const caller = await this.#gate
-      .admit(route, { ...knock, mayLookUp, opened })
+      .admit(route, { ...access, mayLookUp, opened })
       .catch(async (refusal: unknown) => {
         if (!(refusal instanceof ProblemReply) || refusal.status !== 401) throw refusal;
         // No key is not a guess: it is a stale page or a probe. Count it as a request, not as a
         // wrong key.
-        if (knock.authorization === undefined) {
+        if (access.authorization === undefined) {
           await this.count(ip);
           throw refusal;
         }
@@ -168,8 +168,8 @@ export class Limiter {
   }
 
   /** False if an admitted caller would be refused now. A failed lookup does not end access. */
-  async stillOpens({ route, knock }: Visit): Promise<boolean> {
-    return this.#gate.admit(route, { ...knock, mayLookUp: () => true }).then(
+  async stillOpens({ route, access }: RequestInfo): Promise<boolean> {
+    return this.#gate.admit(route, { ...access, mayLookUp: () => true }).then(
       () => true,
       (refusal: unknown) => !(refusal instanceof ProblemReply),
     );

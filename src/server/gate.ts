@@ -9,7 +9,7 @@ import { type Caller, ProblemReply, type Route } from '../protocol/rest/route.ts
 import { type Clock, toInstant } from '../support/clock.ts';
 
 /** The part of a request that identifies the caller. */
-export interface Knock {
+export interface AccessRequest {
   readonly authorization: string | undefined;
   /** For keys of all projects: the requested project. */
   readonly project: string | undefined;
@@ -20,7 +20,7 @@ export interface Knock {
 }
 
 export interface Gate {
-  admit(route: Pick<Route, 'allows' | 'needs'>, knock: Knock): Promise<Caller>;
+  admit(route: Pick<Route, 'allows' | 'needs'>, request: AccessRequest): Promise<Caller>;
 }
 
 export const KEY_CACHE_MS = 5_000;
@@ -51,10 +51,10 @@ export class KeyGate implements Gate {
     this.#clock = clock;
   }
 
-  async admit(route: Pick<Route, 'allows' | 'needs'>, knock: Knock): Promise<Caller> {
+  async admit(route: Pick<Route, 'allows' | 'needs'>, request: AccessRequest): Promise<Caller> {
     if (route.allows === 'public') return NOBODY;
-    const key = await this.#keyOf(knock);
-    await knock.opened?.(key.id);
+    const key = await this.#keyOf(request);
+    await request.opened?.(key.id);
     const roles = new Set(key.roles);
     const { allows, needs = [] } = route;
     if (!allows.some((role) => roles.has(role)) || !needs.every((role) => roles.has(role))) {
@@ -66,11 +66,11 @@ export class KeyGate implements Gate {
       );
     }
     const isOfAll = key.project === undefined;
-    const project = await this.#projectOf(key, knock.project);
+    const project = await this.#projectOf(key, request.project);
     return { key: key.id, name: key.name, project, isOfAll, roles };
   }
 
-  async #keyOf({ authorization, mayLookUp }: Knock): Promise<AccessKey> {
+  async #keyOf({ authorization, mayLookUp }: AccessRequest): Promise<AccessKey> {
     const presented = readKey(/^Bearer (\S+)$/i.exec(authorization ?? '')?.[1] ?? '');
     const isLookedAt = presented !== undefined && (this.#keys.has(presented.id) || mayLookUp());
     const key = isLookedAt ? await this.#read(presented.id) : undefined;

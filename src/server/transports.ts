@@ -12,7 +12,7 @@ import { signingKeys } from '../protocol/sqs/sqs-options.ts';
 import { type Dispatch, dispatchOf, inProcessTransport } from '../protocol/work/dispatch.ts';
 import { boundedText, readOptions } from '../support/options.ts';
 import type { Entrance } from './admission.ts';
-import type { Gate, Knock } from './gate.ts';
+import type { Gate, AccessRequest } from './gate.ts';
 import type { ServerLog, ServerOptions } from './server-options.ts';
 
 export interface TransportOptions {
@@ -34,9 +34,9 @@ export function transportOf(parts: TransportParts, given: TransportOptions = {})
   const { key, project } = readOptions('transport', given, ['key', 'project']);
   if (key !== undefined) boundedText('transport: key', key, WORD_BYTES_MAX);
   if (project !== undefined) boundedText('transport: project', project, WORD_BYTES_MAX);
-  const knock = { authorization: key === undefined ? undefined : `Bearer ${key}`, project };
+  const access = { authorization: key === undefined ? undefined : `Bearer ${key}`, project };
   const { coordinator, stopping } = parts;
-  const admit = (): Promise<Caller> => admitWorker(parts.gate, knock);
+  const admit = (): Promise<Caller> => admitWorker(parts.gate, access);
   return inProcessTransport({ coordinator, dispatch: dispatchFor(parts), admit, stopping });
 }
 
@@ -45,8 +45,8 @@ export function dispatchFor({ coordinator, log }: TransportParts): Dispatch {
 }
 
 /** Requires the role of workers. There is no guessing to limit inside this process. */
-export function admitWorker(gate: Gate, knock: Omit<Knock, 'mayLookUp'>): Promise<Caller> {
-  return gate.admit({ allows: WORKERS }, { ...knock, mayLookUp: () => true });
+export function admitWorker(gate: Gate, access: Omit<AccessRequest, 'mayLookUp'>): Promise<Caller> {
+  return gate.admit({ allows: WORKERS }, { ...access, mayLookUp: () => true });
 }
 
 const WORKERS = ['work'] as const;
@@ -68,7 +68,7 @@ async function openGrpc(
     requestMs: limits.requestMs,
     connected: (socket) => addresses.came(socket),
     dispatch: dispatchFor(parts),
-    admit: ({ ip, ...knock }) => limiter.admit({ route: { allows: WORKERS }, knock, ip }),
+    admit: ({ ip, ...access }) => limiter.admit({ route: { allows: WORKERS }, access, ip }),
     hold: (caller) => held.hold(caller),
     ...(tls === undefined ? {} : { tls }),
   });

@@ -15,7 +15,7 @@ const PUBLIC: readonly string[] = [
 
 const guarded = ROUTES.filter(({ allows }) => allows !== 'public');
 
-async function knock(
+async function call(
   coordinator: TestCoordinator,
   route: Route,
   { key, reach }: { readonly key?: string; readonly reach?: Reach },
@@ -46,7 +46,7 @@ test('nobody comes in without a key, or with one that is none', async () => {
   const strange = (await coordinator.key(['submit'])).slice(0, -3).concat('AAA');
   for (const route of guarded) {
     for (const key of [undefined, strange, 'x']) {
-      const answer = await knock(coordinator, route, key === undefined ? {} : { key });
+      const answer = await call(coordinator, route, key === undefined ? {} : { key });
       assert.deepEqual(answer, { status: 401, code: 'key-required' }, route.name);
     }
   }
@@ -64,7 +64,7 @@ test('nobody comes in with another role', async () => {
     assert.ok(wrong.length > 0, route.name);
     for (const role of wrong) {
       const key = keys.get(role) ?? '';
-      const answer = await knock(coordinator, route, { key });
+      const answer = await call(coordinator, route, { key });
       assert.deepEqual(answer, { status: 403, code: 'role-missing' }, `${route.name} by ${role}`);
     }
   }
@@ -88,7 +88,7 @@ test('nobody reaches into another project, and nothing there changes', async () 
   for (const route of guarded) {
     const reach = reaches[route.name];
     if (reach === undefined) continue;
-    const { status, code } = await knock(coordinator, route, { key, reach });
+    const { status, code } = await call(coordinator, route, { key, reach });
     assert.ok([403, 404].includes(status), `${route.name}: ${status} ${code}`);
     assert.notEqual(code, 'route-unknown', route.name);
   }

@@ -13,7 +13,7 @@ import { Conversation, type ConversationParts, type Stream, textOf } from './con
 
 type Driver = typeof import('@grpc/grpc-js');
 
-export interface Knocking {
+export interface GrpcAccess {
   readonly authorization: string | undefined;
   readonly project: string | undefined;
   readonly ip: string;
@@ -22,7 +22,7 @@ export interface Knocking {
 export interface GrpcParts {
   readonly coordinator: Coordinator;
   readonly dispatch: Dispatch;
-  readonly admit: (knock: Knocking) => Promise<Caller>;
+  readonly admit: (access: GrpcAccess) => Promise<Caller>;
   /** Throws if too many are open. Returns the function that releases. */
   readonly hold: (caller: Caller) => () => void;
   readonly host: string;
@@ -70,7 +70,7 @@ export async function serveGrpc(parts: GrpcParts): Promise<GrpcServer> {
       beforeReading(
         {
           ...{ driver, cut, requestMs, timers },
-          admit: (call) => parts.admit(knockOf(call)),
+          admit: (call) => parts.admit(accessOf(call)),
           refuse: (refusal) => refused(parts, NOTHING, refusal),
         },
         admitted,
@@ -185,7 +185,7 @@ function isLong({ kind = '' }: { readonly kind?: string }): boolean {
   return isWorkKind(kind) && workMessage(kind).isLong === true;
 }
 
-function knockOf(call: { readonly metadata: Metadata; getPeer(): string }): Knocking {
+function accessOf(call: { readonly metadata: Metadata; getPeer(): string }): GrpcAccess {
   return {
     authorization: textOf(call.metadata, 'authorization'),
     project: textOf(call.metadata, 'holdfast-project'),
@@ -198,9 +198,9 @@ function converse(
   call: Stream,
   { ended, cutLong }: Pick<ConversationParts, 'ended' | 'cutLong'>,
 ): Conversation {
-  const knock = knockOf(call);
+  const access = accessOf(call);
   const { coordinator, stopping, hold } = parts;
-  const admit = (): Promise<Caller> => parts.admit(knock);
+  const admit = (): Promise<Caller> => parts.admit(access);
   return new Conversation(
     {
       ...{ coordinator, stopping, hold, ended, cutLong, admit },
