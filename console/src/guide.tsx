@@ -10,7 +10,7 @@ import { ProblemNote } from './parts/notes.tsx';
 import { Link } from './router.tsx';
 
 const CLOSED_KEY = 'holdfast.guide';
-const LOOK_MS = 1_000;
+const POLL_MS = 1_000;
 const SHOWN = 3;
 
 export function Guide(): ReactNode {
@@ -32,8 +32,8 @@ export function Guide(): ReactNode {
 }
 
 function OpenGuide({ onClose }: { readonly onClose: () => void }): ReactNode {
-  const { data: demo } = useRead(requestTo('GET /v1/demo'), { everyMs: LOOK_MS });
-  const asked = useRead(requestTo('GET /v1/awaits', { limit: 1 }), { everyMs: 2 * LOOK_MS });
+  const { data: demo } = useRead(requestTo('GET /v1/demo'), { everyMs: POLL_MS });
+  const asked = useRead(requestTo('GET /v1/awaits', { limit: 1 }), { everyMs: 2 * POLL_MS });
   const isAsked = asked.data === undefined || asked.data.items.length > 0;
   const act = useAct<DemoMessage>();
   const isPlaying = demo?.isPlaying === true || act.isPending;

@@ -84,13 +84,13 @@ async function onlyFailedCalls(
   assert.equal((await store.executions.read(id))?.fruitlessClaims, 0);
 }
 
-const LOOK_MS = 10;
-const LOOKS_MAX = 1_000;
+const POLL_MS = 10;
+const POLLS_MAX = 1_000;
 
 async function ended(harness: TransportHarness, id: ExecutionId): Promise<void> {
-  for (let looks = 0; looks < LOOKS_MAX; looks += 1) {
+  for (let polls = 0; polls < POLLS_MAX; polls += 1) {
     if ((await statusOf(harness.store, id)) === 'completed') return;
-    await systemTimers.pause(LOOK_MS);
+    await systemTimers.pause(POLL_MS);
   }
   assert.fail(`${id} has not ended: ${await kindsOf(harness.store, id)}`);
 }

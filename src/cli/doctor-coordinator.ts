@@ -12,13 +12,13 @@ import { clientFor, urlFor } from './remote/connection.ts';
 
 const WORKERS_MAX = 1_000;
 
-export interface LookedAt {
+export interface CheckedCoordinator {
   /** True if a coordinator answers and admits this caller. */
   readonly isRunning: boolean;
   readonly findings: readonly StoreFinding[];
 }
 
-export async function lookAtCoordinator(typed: Typed): Promise<LookedAt> {
+export async function checkCoordinator(typed: Typed): Promise<CheckedCoordinator> {
   const client = await clientFor(typed);
   const url = urlFor(typed);
   const what = 'coordinator';

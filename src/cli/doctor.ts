@@ -7,7 +7,7 @@ import { isLoopback } from '../server/gate.ts';
 import { shownPath } from '../support/hidden-options.ts';
 import { type CommandSpec, type ExitCode, refuseWords, type Typed } from './command.ts';
 import { configFlags, configuredBy } from './configuration.ts';
-import { lookAtCoordinator } from './doctor-coordinator.ts';
+import { checkCoordinator } from './doctor-coordinator.ts';
 import {
   faultText,
   fileFindings,
@@ -37,7 +37,7 @@ async function execute(typed: Typed): Promise<ExitCode> {
   refuseWords(doctorCommand, typed);
   const findings = [
     nodeFinding(process.versions.node, await leastNode()),
-    ...(await lookAt(typed)),
+    ...(await checkRunning(typed)),
   ];
   const wrong = findings.filter(({ change }) => change !== undefined);
   if (typed.isSet('json')) for (const finding of findings) printLine(finding);
@@ -52,14 +52,14 @@ async function execute(typed: Typed): Promise<ExitCode> {
 }
 
 /** An unreadable configuration is a finding, too; the other checks still run. */
-async function lookAt(typed: Typed): Promise<readonly StoreFinding[]> {
+async function checkRunning(typed: Typed): Promise<readonly StoreFinding[]> {
   const read = await configuredBy(typed).catch((fault: unknown) => faultText(fault));
   if (typeof read === 'string') {
     return [{ what: 'configuration', found: 'cannot be used', change: read }];
   }
   const { config, settings } = read;
   if (typed.isSet('set-clock-back')) await setClockBack(config.store);
-  const running = await lookAtCoordinator(typed);
+  const running = await checkCoordinator(typed);
   const given = settings.filter(({ from }) => from !== 'default');
   // The defaults of "serve" are not the settings of the running coordinator.
   if (running.isRunning && given.length === 0) return running.findings;

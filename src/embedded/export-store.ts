@@ -110,7 +110,7 @@ interface Waiting {
   readonly onProgress: (progress: ExportProgress) => void;
 }
 
-const LOOK_MS = 250;
+const POLL_MS = 250;
 
 /**
  * An export is complete only when no holder can still believe that it holds a lease of this store.
@@ -122,7 +122,7 @@ async function untilAllLapsed(port: ExportPort, waiting: Waiting): Promise<void>
     const leftMs = heldUntil - (await port.now());
     if (leftMs <= 0) return;
     onProgress({ doing: 'waiting', rows, leftMs });
-    await systemTimers.pause(Math.min(leftMs, LOOK_MS));
+    await systemTimers.pause(Math.min(leftMs, POLL_MS));
   }
 }
 

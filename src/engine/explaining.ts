@@ -17,7 +17,7 @@ const EVENTS = 50;
 const PAGE = 1_000;
 
 /** Attempts before the result stands, if the execution moved between the reads. */
-const LOOKS = 3;
+const READS_MAX = 3;
 
 /** Undefined when the store does not know the execution. */
 export async function explainExecution(
@@ -25,9 +25,9 @@ export async function explainExecution(
   id: ExecutionId,
 ): Promise<Explanation | undefined> {
   let execution = await config.store.executions.read(id);
-  for (let looks = 1; execution !== undefined; looks += 1) {
+  for (let reads = 1; execution !== undefined; reads += 1) {
     const explained = await withProblem(config, await explainRecord(config, execution));
-    if (explained.code !== 'waiting-for-message' || looks >= LOOKS) return explained;
+    if (explained.code !== 'waiting-for-message' || reads >= READS_MAX) return explained;
     // The event that the execution waits for may have arrived between the reads.
     const seen: ExecutionRecord = execution;
     execution = await config.store.executions.read(id);

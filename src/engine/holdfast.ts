@@ -83,7 +83,7 @@ export class Holdfast {
     this.templates = new Templates(this.#config);
     this.awaits = new Awaits(this.#config, (id, signal) => this.#results.ended(id, signal));
     this.schedules = new Schedules(this.#config, () => {
-      for (const worker of this.#workers) worker.lookAtSchedules();
+      for (const worker of this.#workers) worker.checkSchedules();
     });
     this.repair = new Repair(this.#config);
     this.bulk = new Bulk(this.#config, (input, options, audit) =>

@@ -47,8 +47,8 @@ export class Results {
   readonly #config: EngineConfig;
   readonly #waiting: Map<ExecutionId, Set<Waiter>> = new Map();
   readonly #unlisten: () => void;
-  #isLooking = false;
-  #looksAgain = false;
+  #isPolling = false;
+  #isPollDue = false;
   #isRung = false;
   #cancelPoll: (() => void) | undefined;
 
@@ -118,7 +118,7 @@ export class Results {
       const all = this.#waiting.get(id) ?? new Set();
       all.add(waiting);
       this.#waiting.set(id, all);
-      this.#look();
+      this.#poll();
     });
   }
 
@@ -143,36 +143,36 @@ export class Results {
   #ring(): void {
     if (this.#waiting.size === 0 || this.#isRung) return;
     this.#isRung = true;
-    const look = (): void => {
+    const poll = (): void => {
       this.#isRung = false;
-      this.#look();
+      this.#poll();
     };
     const { timers } = this.#config;
-    if (this.#waiting.size <= FEW) timers.soon(look);
-    else timers.after(MANY_PAUSE_MS, look);
+    if (this.#waiting.size <= FEW) timers.soon(poll);
+    else timers.after(MANY_PAUSE_MS, poll);
   }
 
-  #look(): void {
+  #poll(): void {
     if (this.#waiting.size === 0) return;
-    if (this.#isLooking) {
-      this.#looksAgain = true;
+    if (this.#isPolling) {
+      this.#isPollDue = true;
       return;
     }
-    this.#isLooking = true;
+    this.#isPolling = true;
     this.#cancelPoll?.();
     this.#ask().then(
-      () => this.#looked(),
-      () => this.#looked(),
+      () => this.#pollEnded(),
+      () => this.#pollEnded(),
     );
   }
 
-  #looked(): void {
-    this.#isLooking = false;
-    if (this.#looksAgain) {
-      this.#looksAgain = false;
-      this.#config.timers.soon(() => this.#look());
+  #pollEnded(): void {
+    this.#isPolling = false;
+    if (this.#isPollDue) {
+      this.#isPollDue = false;
+      this.#config.timers.soon(() => this.#poll());
     } else if (this.#waiting.size > 0) {
-      this.#cancelPoll = this.#config.timers.after(POLL_MS, () => this.#look());
+      this.#cancelPoll = this.#config.timers.after(POLL_MS, () => this.#poll());
     }
   }
 

@@ -111,7 +111,7 @@ export class Disowned {
   /** Never rejects. Work that fails now repeats with the next heartbeat. */
   async #settle(core: SessionCore): Promise<void> {
     const attempts = [...this.#attempts].map(([request, attempt]) =>
-      this.#lookAt(core, request, attempt),
+      this.#check(core, request, attempt),
     );
     await Promise.all(attempts);
     const terms = [...this.#terms.values()].map(async (request) => {
@@ -120,9 +120,9 @@ export class Disowned {
     await Promise.all(terms);
   }
 
-  async #lookAt(core: SessionCore, request: Acquire, { fate, since }: Attempt): Promise<void> {
+  async #check(core: SessionCore, request: Acquire, { fate, since }: Attempt): Promise<void> {
     if (fate === 'wanted' || since === undefined) return;
-    const lookedAt = momentOf(core.config.clock);
+    const checkedAt = momentOf(core.config.clock);
     const inspection = await inspect(core, request.key);
     if (inspection === undefined) return;
     const { record, waiting } = inspection;
@@ -134,7 +134,7 @@ export class Disowned {
     }
     const mayWait = fate === 'given-up' && request.wait === true && waiting > 0;
     if (mayWait && !(await withdraw(core, request))) return;
-    if (elapsedMs(since, lookedAt) >= WATCHED_MS) this.#attempts.delete(request);
+    if (elapsedMs(since, checkedAt) >= WATCHED_MS) this.#attempts.delete(request);
   }
 }
 

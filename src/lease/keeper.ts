@@ -38,7 +38,7 @@ export interface HeartbeatListener {
 
 const JITTER = 0.1;
 /** The most rounds of checks caused by leases that were granted during a check. */
-const LOOKS_MAX = 5;
+const LOOKUPS_MAX = 5;
 
 export class Keeper {
   readonly #core: SessionCore;
@@ -59,7 +59,7 @@ export class Keeper {
     this.#source = opened.source;
     this.#ttlMs = opened.ttlMs;
     core.notices = opened.notices;
-    core.changedAbove = () => this.#lookAbove();
+    core.changedAbove = () => this.#checkAbove();
   }
 
   /** Starts with the first answer about the session's time, counted from when it was requested. */
@@ -76,7 +76,7 @@ export class Keeper {
     source.start({
       answered: (answer, sent) => {
         this.#take(answer, sent)
-          .then(() => this.#lookAfterDisowned())
+          .then(() => this.#settleDisowned())
           .catch((fault: unknown) => this.#core.trouble(causeOf(fault)));
       },
       troubled: (cause) => this.#core.trouble(cause),
@@ -129,7 +129,7 @@ export class Keeper {
     try {
       const answer = await this.beat();
       if (isUnanswered(answer)) return false;
-      this.#lookAfterDisowned();
+      this.#settleDisowned();
       return true;
     } catch {
       // The call itself has reported the fault.
@@ -138,7 +138,7 @@ export class Keeper {
   }
 
   /** Runs in parallel to the heartbeats and never delays the next one. */
-  #lookAfterDisowned(): void {
+  #settleDisowned(): void {
     const { disowned } = this.#core;
     disowned.settle(this.#core).catch((fault: unknown) => this.#core.trouble(causeOf(fault)));
   }
@@ -179,10 +179,10 @@ export class Keeper {
   /** Checks every lease that the session carries, including those granted meanwhile. */
   async #reconcile(notices: number): Promise<boolean> {
     const { handles } = this.#core;
-    for (let round = 1; round <= LOOKS_MAX; round += 1) {
-      const looked = new Set(handles.values());
-      if (!(await lookUp(this.#core, [...looked]))) return false;
-      if ([...handles.values()].every((handle) => looked.has(handle))) {
+    for (let round = 1; round <= LOOKUPS_MAX; round += 1) {
+      const known = new Set(handles.values());
+      if (!(await lookUp(this.#core, [...known]))) return false;
+      if ([...handles.values()].every((handle) => known.has(handle))) {
         this.#core.notices = notices;
         return true;
       }
@@ -212,7 +212,7 @@ export class Keeper {
     for (const child of [...this.#core.below]) child.changedAbove();
   }
 
-  #lookAbove(): void {
+  #checkAbove(): void {
     const { authority, above } = this.#core;
     if (authority === undefined || above === undefined) return;
     if (above.remainingMs() <= 0) this.#lapse();

@@ -50,8 +50,8 @@ export interface StoreCall<Answer> {
 }
 
 /** The event loop is measured often enough for a ttl, and rarely enough to cost nothing. */
-const LAG_LOOKS_PER_TTL = 50;
-const LAG_LOOK_MS = { min: 20, max: 1_000 } as const;
+const LAG_SAMPLES_PER_TTL = 50;
+const LAG_SAMPLE_MS = { min: 20, max: 1_000 } as const;
 
 /** A try counts as unknown after half of the remaining time, but never sooner than this. */
 const TRY_MS_MIN = 25;
@@ -99,8 +99,8 @@ export class SessionCore {
     this.above = above;
     const { observer, clock, timers, ttlMs } = config;
     this.relay = new ObserverRelay(observer, clock, timers);
-    const lookMs = Math.min(Math.max(ttlMs / LAG_LOOKS_PER_TTL, LAG_LOOK_MS.min), LAG_LOOK_MS.max);
-    this.lag = new EventLoopLag(clock, timers, lookMs);
+    const sampleMs = Math.min(Math.max(ttlMs / LAG_SAMPLES_PER_TTL, LAG_SAMPLE_MS.min), LAG_SAMPLE_MS.max);
+    this.lag = new EventLoopLag(clock, timers, sampleMs);
   }
 
   get sessions(): SessionHost['sessions'] {

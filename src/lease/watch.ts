@@ -57,7 +57,7 @@ async function* watch(
   const { timers = systemTimers, random = systemRandom, signal, pollMs } = options;
   let { after } = options;
   while (signal?.aborted !== true) {
-    const page = await look(store, after, options);
+    const page = await readPage(store, after, options);
     if (page === undefined) {
       await timers.pause(jittered(random, pollMs, 0.1), signal);
       continue;
@@ -70,7 +70,7 @@ async function* watch(
     after = page.next;
     yield* page.events;
     if (page.events.length < PAGE)
-      await untilNextLook(store, { timers, signal, pollMs: jittered(random, pollMs, 0.1) });
+      await untilNextRead(store, { timers, signal, pollMs: jittered(random, pollMs, 0.1) });
   }
 }
 
@@ -78,7 +78,7 @@ async function* watch(
  * Returns undefined if the store was unavailable. Reading changes nothing, so the caller polls
  * again.
  */
-async function look(
+async function readPage(
   store: KernelStore,
   after: EventSeq,
   { onOutage }: WatchOptions,
@@ -95,7 +95,7 @@ async function look(
   }
 }
 
-async function untilNextLook(
+async function untilNextRead(
   store: KernelStore,
   wait: {
     readonly timers: Timers;

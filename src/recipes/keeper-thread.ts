@@ -19,7 +19,7 @@ import { hardExit, Wedge } from './run-term.ts';
 type Keep = Extract<ThreadOrder, { kind: 'keep' }>;
 
 const JITTER = 0.1;
-const LOOKS_PER_STALL = 4;
+const CHECKS_PER_STALL = 4;
 
 const { address, stallMs, memory } = workerData as ThreadOrders;
 const proof = new ThreadPulse(memory);
@@ -40,10 +40,10 @@ async function endIfWedged(order: Keep, afterMs: number, dropped: AbortSignal): 
   const pulse = new ThreadPulse(order.memory);
   const wedge = new Wedge(afterMs);
   while (!dropped.aborted) {
-    await systemTimers.pause(stallMs / LOOKS_PER_STALL, dropped);
+    await systemTimers.pause(stallMs / CHECKS_PER_STALL, dropped);
     const now = momentOf(systemClock);
     const isProved = proof.isProved(now.monotonicMs, stallMs);
-    if (wedge.look(isProved, pulse.overForMs(now)) && !dropped.aborted) hardExit();
+    if (wedge.check(isProved, pulse.overForMs(now)) && !dropped.aborted) hardExit();
   }
 }
 

@@ -33,7 +33,7 @@ interface FreeKey {
  */
 const EXPIRED_LEFT_MS = 1_000;
 /** A released key is meant for a member that checks only when its turn comes. */
-const LOOKS_UNTIL_LEFT = 2;
+const ROUNDS_UNTIL_LEFT = 2;
 
 interface Extra {
   readonly until: number;
@@ -57,7 +57,7 @@ export class Leftovers {
   constructor(clock: Clock, everyMs: number, flapUnitMs: number) {
     this.#clock = clock;
     this.#everyMs = everyMs;
-    this.#keepMsMin = 2 * LOOKS_UNTIL_LEFT * everyMs;
+    this.#keepMsMin = 2 * ROUNDS_UNTIL_LEFT * everyMs;
     this.#keepMsMax = Math.max(2 * flapUnitMs, this.#keepMsMin);
   }
 
@@ -65,12 +65,12 @@ export class Leftovers {
    * Notes the keys that are free now. For a key that was not free in between, the wait starts
    * again.
    */
-  look(free: readonly FreeKey[]): void {
+  update(free: readonly FreeKey[]): void {
     const now = this.#clock.monotonicMs();
     const seen = new Set(free.map(({ key }) => key));
     for (const key of this.#leftAt.keys()) if (!seen.has(key)) this.#leftAt.delete(key);
     for (const { key, exit } of free) {
-      const patience = LOOKS_UNTIL_LEFT * this.#everyMs;
+      const patience = ROUNDS_UNTIL_LEFT * this.#everyMs;
       const inMs = exit === 'expired' ? Math.min(EXPIRED_LEFT_MS, patience) : patience;
       if (!this.#leftAt.has(key)) this.#leftAt.set(key, now + inMs);
     }

@@ -74,7 +74,7 @@ interface Running {
 
 const RETRY_FAILED_MS = 1_000;
 /** The delay after a member's expected expiry before the next check, which is jittered. */
-const EXPIRY_LOOK_MS = 50;
+const EXPIRY_DELAY_MS = 50;
 
 class Member implements Pool {
   readonly #options: PoolOptions;
@@ -94,7 +94,7 @@ class Member implements Pool {
   #keys: readonly string[];
   #state: PoolState = 'running';
   #balancing: Promise<void> | undefined;
-  #lookInMs = Number.POSITIVE_INFINITY;
+  #balanceInMs = Number.POSITIVE_INFINITY;
 
   constructor(options: PoolOptions, work: (term: PoolTerm) => Promise<void>) {
     this.#options = options;
@@ -155,13 +155,13 @@ class Member implements Pool {
         if (!isOutage(fault)) this.#fault(undefined, fault);
         if (isHopeless(fault)) this.#state = 'failed';
       }
-      const pauseMs = Math.min(jittered(random, this.#everyMs, 0.2), this.#lookInMs);
+      const pauseMs = Math.min(jittered(random, this.#everyMs, 0.2), this.#balanceInMs);
       if (this.#state === 'running') await timers.pause(pauseMs, this.#stop.signal);
     }
   }
 
   async #balance(): Promise<void> {
-    this.#lookInMs = Number.POSITIVE_INFINITY;
+    this.#balanceInMs = Number.POSITIVE_INFINITY;
     const session = await this.#standing.current(this.#stop.signal);
     if (session === undefined) return;
     const ids = await this.#members(session);
@@ -171,8 +171,8 @@ class Member implements Pool {
     for (const [key, { stop }] of this.#running) if (!wanted.includes(key)) stop.abort();
     const start = Math.floor((ids.indexOf(session.id) * wanted.length) / ids.length);
     const free = rotated(wanted, start).filter((key) => isTakeable(states.get(key)));
-    this.#leftovers.look(free.map((key) => ({ key, exit: states.get(key)?.exit })));
-    this.#lookInMs = Math.min(this.#lookInMs, this.#leftovers.dueInMs());
+    this.#leftovers.update(free.map((key) => ({ key, exit: states.get(key)?.exit })));
+    this.#balanceInMs = Math.min(this.#balanceInMs, this.#leftovers.dueInMs());
     const share = shareOf(session.id, ids, wanted.length);
     const surplus = this.#running.size - share - this.#leftovers.extra(this.held);
     if (surplus > 0) this.#giveUp(surplus);
@@ -190,7 +190,7 @@ class Member implements Pool {
     const members = listed.filter(({ state }) => state === 'alive' || state === 'lapsed');
     const others = members.filter((member) => member.session.id !== session.id);
     const expiresInMs = Math.min(...others.map(({ remainingMs }) => remainingMs));
-    this.#lookInMs = expiresInMs + jittered(random, EXPIRY_LOOK_MS, 0.5);
+    this.#balanceInMs = expiresInMs + jittered(random, EXPIRY_DELAY_MS, 0.5);
     return members.map((member) => member.session.id);
   }
 

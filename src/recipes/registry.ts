@@ -107,7 +107,7 @@ async function* watch(
   const { pollMs } = watching;
   let known: ReadonlyMap<SessionId, Member> | undefined;
   while (watching.signal?.aborted !== true) {
-    const members = await look(list, options.store).catch((fault: unknown) => {
+    const members = await readMembers(list, options.store).catch((fault: unknown) => {
       // The next poll shows if the sweep was done.
       if (known === undefined || !isOutage(fault)) throw fault;
       return [...known.values()];
@@ -120,7 +120,7 @@ async function* watch(
 }
 
 /** Ends members whose time is up, so that the registry needs no sweeper (E-4). */
-async function look(list: Registry['list'], store: KernelStore): Promise<readonly Member[]> {
+async function readMembers(list: Registry['list'], store: KernelStore): Promise<readonly Member[]> {
   const members = await list();
   if (members.every(({ remainingMs }) => remainingMs > 0)) return members;
   await store.sessions.sweep({ limit: SWEEP_LIMIT });

@@ -26,7 +26,7 @@ export interface RevokePrefixOptions {
 export interface RevokeProgress {
   readonly after: LeaseKey;
   /** Keys looked at, terms ended, and holders asked to stop, since this was called: with `after` from 0. */
-  readonly looked: number;
+  readonly checked: number;
   readonly ended: number;
   /** With `drainMs`: their terms go on until they stop, or until the deadline. */
   readonly asked: number;
@@ -72,7 +72,7 @@ async function* revokePages(
 ): AsyncGenerator<RevokeProgress, void, void> {
   const { store, prefix, pageSize, drainMs } = options;
   let after = start;
-  let [looked, done] = [0, 0];
+  let [checked, done] = [0, 0];
   for (;;) {
     const from = after === undefined ? {} : { after };
     const page = await store.leases.list({ prefix, limit: pageSize, ...from });
@@ -84,10 +84,10 @@ async function* revokePages(
       if (refusal === undefined) done += 1;
       else refused.push({ key: lease.key, refusal });
     }
-    looked += page.length;
+    checked += page.length;
     after = last.key;
     const [ended, asked] = drainMs === undefined ? [done, 0] : [0, done];
-    yield { after, looked, ended, asked, refused };
+    yield { after, checked, ended, asked, refused };
   }
 }
 

@@ -164,20 +164,20 @@ export function exitOf(
 // and authority has been over for as long as the grace. One check is not enough. After the whole
 // process was frozen, its threads wake together, and the main thread must get a chance to turn.
 
-const LOOKS_MIN = 3;
+const CHECKS_MIN = 3;
 
 export class Wedge {
   readonly #afterMs: number;
-  #looks = 0;
+  #checks = 0;
 
   constructor(afterMs: number) {
     this.#afterMs = afterMs;
   }
 
   /** `overForMs` is the time since authority ended; undefined if there never was any. */
-  look(isProved: boolean, overForMs: number | undefined): boolean {
-    this.#looks = isProved ? 0 : this.#looks + 1;
-    return this.#looks >= LOOKS_MIN && overForMs !== undefined && overForMs >= this.#afterMs;
+  check(isProved: boolean, overForMs: number | undefined): boolean {
+    this.#checks = isProved ? 0 : this.#checks + 1;
+    return this.#checks >= CHECKS_MIN && overForMs !== undefined && overForMs >= this.#afterMs;
   }
 }
 

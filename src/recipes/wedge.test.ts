@@ -6,21 +6,21 @@ import { Wedge } from './run-term.ts';
 test('R-7: a main thread is wedged when it stands still until the grace is over', () => {
   const wedge = new Wedge(1_000);
   assert.deepEqual(
-    [-500, 0, 500, 999, 1_000].map((overForMs) => wedge.look(false, overForMs)),
+    [-500, 0, 500, 999, 1_000].map((overForMs) => wedge.check(false, overForMs)),
     [false, false, false, false, true],
   );
 });
 
 test('a process that was frozen is given the chance to turn', () => {
   const wedge = new Wedge(1_000);
-  assert.deepEqual([wedge.look(false, 60_000), wedge.look(false, 60_010)], [false, false]);
-  assert.equal(wedge.look(true, 60_020), false, 'it turned');
-  assert.equal(wedge.look(false, 60_030), false, 'and starts anew');
+  assert.deepEqual([wedge.check(false, 60_000), wedge.check(false, 60_010)], [false, false]);
+  assert.equal(wedge.check(true, 60_020), false, 'it turned');
+  assert.equal(wedge.check(false, 60_030), false, 'and starts anew');
 });
 
 test('nobody is ended before there was any authority', () => {
   const wedge = new Wedge(0);
-  for (let look = 0; look < 10; look += 1) assert.equal(wedge.look(false, undefined), false);
+  for (let check = 0; check < 10; check += 1) assert.equal(wedge.check(false, undefined), false);
 });
 
 test('the time without authority is that of the clock that ran further', () => {

@@ -118,7 +118,7 @@ export class Limiter {
   readonly #ofProject: Counter;
   readonly #unseenPerSecond: number;
   /** The lookups of suspect networks. */
-  readonly #unseen: Map<string, { readonly sinceMs: number; looks: number }> = new Map();
+  readonly #unseen: Map<string, { readonly sinceMs: number; lookups: number }> = new Map();
   /** Until this time a network may be suspect. */
   #wrongUntilMs = Number.NEGATIVE_INFINITY;
 
@@ -200,9 +200,9 @@ export class Limiter {
     const nowMs = this.#clock.monotonicMs();
     const last = this.#unseen.get(network);
     const isSame = last !== undefined && nowMs - last.sinceMs < SECOND_MS;
-    const now = isSame ? last : { sinceMs: nowMs, looks: 0 };
-    if (now.looks >= this.#unseenPerSecond) return false;
-    now.looks += 1;
+    const now = isSame ? last : { sinceMs: nowMs, lookups: 0 };
+    if (now.lookups >= this.#unseenPerSecond) return false;
+    now.lookups += 1;
     if (this.#unseen.size >= COUNTED_MAX) this.#unseen.clear();
     this.#unseen.set(network, now);
     return true;

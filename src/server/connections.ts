@@ -98,7 +98,7 @@ export class OpenConnections {
   }
 }
 
-const IDLE_LOOK_MS = 50;
+const IDLE_POLL_MS = 50;
 const CLOSE_MS_MAX = 5_000;
 
 /**
@@ -114,10 +114,10 @@ export async function closeAll(
 ): Promise<void> {
   const closed = new AbortController();
   const closing = Promise.all(apps.map((app) => app.close())).finally(() => closed.abort());
-  for (let ms = 0; ms < CLOSE_MS_MAX && !closed.signal.aborted; ms += IDLE_LOOK_MS) {
+  for (let ms = 0; ms < CLOSE_MS_MAX && !closed.signal.aborted; ms += IDLE_POLL_MS) {
     for (const app of apps) app.server.closeIdleConnections();
     connections.closeUnused();
-    await timers.pause(IDLE_LOOK_MS, closed.signal);
+    await timers.pause(IDLE_POLL_MS, closed.signal);
   }
   connections.closeAll();
   await closing;

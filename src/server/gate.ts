@@ -72,8 +72,8 @@ export class KeyGate implements Gate {
 
   async #keyOf({ authorization, mayLookUp }: AccessRequest): Promise<AccessKey> {
     const presented = readKey(/^Bearer (\S+)$/i.exec(authorization ?? '')?.[1] ?? '');
-    const isLookedAt = presented !== undefined && (this.#keys.has(presented.id) || mayLookUp());
-    const key = isLookedAt ? await this.#read(presented.id) : undefined;
+    const mayRead = presented !== undefined && (this.#keys.has(presented.id) || mayLookUp());
+    const key = mayRead ? await this.#read(presented.id) : undefined;
     const now = toInstant(this.#clock.wallMs());
     // One response for every wrong key, so that guessing reveals nothing.
     if (presented === undefined || !opens(key, presented, now)) {

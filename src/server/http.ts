@@ -95,10 +95,10 @@ export async function openHttp(parts: HttpParts): Promise<FastifyInstance> {
 
 const KEEP_ALIVE_MS = 72_000;
 /** The number of checks for slow clients within their time limit. */
-const LOOKS = 2;
+const CHECKS_PER_REQUEST = 2;
 
 function listening({ limits, tls }: HttpParts): object {
-  const http = { connectionsCheckingInterval: Math.ceil(limits.requestMs / LOOKS) };
+  const http = { connectionsCheckingInterval: Math.ceil(limits.requestMs / CHECKS_PER_REQUEST) };
   if (tls === undefined) return { http };
   return { https: { minVersion: 'TLSv1.2', ...http, ...tls, handshakeTimeout: limits.requestMs } };
 }
@@ -256,16 +256,16 @@ function signalOf(
 ): AbortSignal {
   const gone = new AbortController();
   let cancel: () => void = () => undefined;
-  const look = (): void => {
+  const check = (): void => {
     cancel = coordinator.timers.after(KEY_CACHE_MS, () => {
       void admission.stillOpens(request).then((stays) => {
         if (gone.signal.aborted) return;
-        if (stays) look();
+        if (stays) check();
         else gone.abort();
       });
     });
   };
-  look();
+  check();
   reply.raw.once('close', () => {
     cancel();
     gone.abort();

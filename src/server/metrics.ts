@@ -18,7 +18,7 @@ import type {
   OwnerWrite,
 } from '../store/contract/execution-store.ts';
 import type { Clock } from '../support/clock.ts';
-import { SharedLook } from '../support/turns.ts';
+import { SharedRead } from '../support/turns.ts';
 
 type ReadDepth = (project: ProjectName | undefined) => Promise<readonly Depth[]>;
 
@@ -65,13 +65,13 @@ export async function openMetrics(): Promise<ServerMetrics | undefined> {
     help: 'Long polls and streams that are held open now.',
     registers,
   });
-  let lookFor: (project: ProjectName | undefined) => SharedLook<readonly Depth[]> | undefined =
+  let readFor: (project: ProjectName | undefined) => SharedRead<readonly Depth[]> | undefined =
     () => undefined;
   const counted = (project: ProjectName | undefined, into: Registry): CountsFor => {
-    let look: SharedLook<readonly Depth[]> | undefined;
+    let shared: SharedRead<readonly Depth[]> | undefined;
     return executionMetrics(prom, into, async () => {
-      look ??= lookFor(project);
-      return (await look?.found()) ?? [];
+      shared ??= readFor(project);
+      return (await shared?.found()) ?? [];
     });
   };
   const all = byPipeline(ALL_PIPELINES_MAX, counted(undefined, registry));
@@ -90,8 +90,8 @@ export async function openMetrics(): Promise<ServerMetrics | undefined> {
     countsOf: (project, pipeline) =>
       (project === undefined ? all : ofProject(project).countsOf)(pipeline),
     depthFrom(read, clock) {
-      lookFor = (project) =>
-        new SharedLook({ look: () => read(project), clock, ageMs: DEPTH_AGE_MS });
+      readFor = (project) =>
+        new SharedRead({ read: () => read(project), clock, ageMs: DEPTH_AGE_MS });
     },
     answered(route, status, tookMs) {
       requests.inc({ route, status: String(status) });

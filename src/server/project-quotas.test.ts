@@ -12,9 +12,9 @@ const OVER = { status: 429, code: 'over-quota' };
 /** A store with `found` as its usage, and the number of counts. */
 function counting(clock: ManualClock, tookMs = 0) {
   const { access } = openMemoryStore({ clock });
-  const seen = { found: 0, looks: 0 };
+  const seen = { found: 0, reads: 0 };
   const usage: typeof access.usage = async () => {
-    seen.looks += 1;
+    seen.reads += 1;
     const { found } = seen;
     await clock.advance(tookMs);
     return found;
@@ -45,11 +45,11 @@ test('P-14, P-16: what is added counts at once, what has ended with the next loo
   await assert.rejects(add(quotas, 'executions'), OVER);
   seen.found = 2;
   await assert.rejects(add(quotas, 'executions'), OVER);
-  assert.equal(seen.looks, 1);
+  assert.equal(seen.reads, 1);
   await clock.advance(1_000);
   await add(quotas, 'executions');
   await assert.rejects(add(quotas, 'executions'), OVER);
-  assert.equal(seen.looks, 2);
+  assert.equal(seen.reads, 2);
 });
 
 test('P-14, P-16: a thousand at once share one look, and no more than the quota pass', async () => {
@@ -57,7 +57,7 @@ test('P-14, P-16: a thousand at once share one look, and no more than the quota 
   const { seen, access } = counting(clock);
   const quotas = new ProjectQuotas(access, clock, { sessions: 400 });
   const writes = Array.from({ length: 1_000 }, () => add(quotas, 'sessions'));
-  assert.deepEqual([passed(await Promise.allSettled(writes)), seen.looks], [400, 1]);
+  assert.deepEqual([passed(await Promise.allSettled(writes)), seen.reads], [400, 1]);
 });
 
 test('P-14: writes that are under way during a look still count after it', async () => {
@@ -70,7 +70,7 @@ test('P-14: writes that are under way during a look still count after it', async
   seen.found = 1;
   await clock.advance(1_000);
   await assert.rejects(add(quotas, 'executions', { count: 2 }), OVER);
-  assert.equal(seen.looks, 2);
+  assert.equal(seen.reads, 2);
   await assert.rejects(add(quotas, 'executions'), OVER);
   resolve();
   await Promise.all(slow);
@@ -134,10 +134,10 @@ test('P-14: looks use at most a hundredth of the time, and nothing waits for tho
   await add(quotas, 'bytes', { count: 10 });
   await clock.advance(4_999);
   await add(quotas, 'bytes', { count: 10 });
-  assert.equal(seen.looks, 1);
+  assert.equal(seen.reads, 1);
   await clock.advance(1);
   await add(quotas, 'bytes', { count: 10 });
-  assert.equal(seen.looks, 2);
+  assert.equal(seen.reads, 2);
 });
 
 test("P-14: a project's own quota counts for it alone, from the next look on", async () => {

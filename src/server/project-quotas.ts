@@ -25,8 +25,8 @@ import type {
 import type { Clock } from '../support/clock.ts';
 import { Turns } from '../support/turns.ts';
 
-const LOOK_MS = 1_000;
-const LOOKS_SHARE = 100;
+const RECOUNT_MS = 1_000;
+const COUNT_COST_FACTOR = 100;
 /** The most remembered projects and quotas; above it, all are counted again. */
 const BOOK_MAX = 50_000;
 
@@ -40,7 +40,7 @@ interface Entry {
   added: number;
   /** The earliest time of the next count. */
   nextAtMs: number;
-  looking: Promise<void> | undefined;
+  counting: Promise<void> | undefined;
 }
 
 export interface Addition {
@@ -82,7 +82,7 @@ export class ProjectQuotas {
       entry.added += added;
       // Does not wait for the count. Until it is done, all additions count, as if nothing had
       // ended.
-      if (this.#isDue(entry)) void this.#look(entry, addition).catch(() => undefined);
+      if (this.#isDue(entry)) void this.#recount(entry, addition).catch(() => undefined);
     }
   }
 
@@ -96,7 +96,7 @@ export class ProjectQuotas {
       return true;
     };
     if (takes(count)) return count;
-    if (this.#isDue(entry)) await this.#look(entry, addition);
+    if (this.#isDue(entry)) await this.#recount(entry, addition);
     if (takes(count)) return count;
     const missing = await addition.missing();
     if (takes(missing)) return missing;
@@ -108,16 +108,16 @@ export class ProjectQuotas {
     const name = `${quota} ${project}`;
     const known = this.#book.get(name);
     if (known !== undefined) {
-      if (known.nextAtMs === Number.NEGATIVE_INFINITY) await this.#look(known, of);
+      if (known.nextAtMs === Number.NEGATIVE_INFINITY) await this.#recount(known, of);
       return known;
     }
     if (this.#book.size >= BOOK_MAX) this.#book.clear();
     const entry: Entry = {
-      ...{ found: 0, limit: 0, underWay: 0, added: 0, looking: undefined },
+      ...{ found: 0, limit: 0, underWay: 0, added: 0, counting: undefined },
       nextAtMs: Number.NEGATIVE_INFINITY,
     };
     this.#book.set(name, entry);
-    await this.#look(entry, of);
+    await this.#recount(entry, of);
     return entry;
   }
 
@@ -125,11 +125,11 @@ export class ProjectQuotas {
     return this.#clock.monotonicMs() >= nextAtMs;
   }
 
-  #look(entry: Entry, of: Addition): Promise<void> {
-    entry.looking ??= this.#count(entry, of).finally(() => {
-      entry.looking = undefined;
+  #recount(entry: Entry, of: Addition): Promise<void> {
+    entry.counting ??= this.#count(entry, of).finally(() => {
+      entry.counting = undefined;
     });
-    return entry.looking;
+    return entry.counting;
   }
 
   async #count(entry: Entry, { project, quota }: Addition): Promise<void> {
@@ -141,7 +141,7 @@ export class ProjectQuotas {
     entry.limit = limit;
     entry.added -= before;
     const nowMs = this.#clock.monotonicMs();
-    entry.nextAtMs = nowMs + Math.max(LOOK_MS, (nowMs - sinceMs) * LOOKS_SHARE);
+    entry.nextAtMs = nowMs + Math.max(RECOUNT_MS, (nowMs - sinceMs) * COUNT_COST_FACTOR);
   }
 }
 
@@ -152,7 +152,7 @@ function addsNothing(answer: unknown): boolean {
 
 function overQuota(project: ProjectName, quota: CountedQuota, limit: number): ProblemReply {
   const reply = new ProblemReply(429, 'over-quota', describeOverQuota(project, quota, limit));
-  reply.retryAfterS = LOOK_MS / 1_000;
+  reply.retryAfterS = RECOUNT_MS / 1_000;
   return reply;
 }
 

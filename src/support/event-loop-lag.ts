@@ -44,7 +44,7 @@ export class EventLoopLag {
 
   /** The maxima since the last call, including the current wait. */
   take(): LoopLag {
-    if (this.#cancel !== undefined) this.#look();
+    if (this.#cancel !== undefined) this.#sample();
     const taken = { lagMs: this.#lagMs, suspendedMs: this.#suspendedMs };
     this.#lagMs = 0;
     this.#suspendedMs = 0;
@@ -59,12 +59,12 @@ export class EventLoopLag {
   #arm(): void {
     this.#tickAt = { monotonicMs: this.#clock.monotonicMs(), wallMs: this.#clock.wallMs() };
     this.#cancel = this.#timers.after(this.everyMs, () => {
-      this.#look();
+      this.#sample();
       this.#arm();
     });
   }
 
-  #look(): void {
+  #sample(): void {
     const monotonicMs = this.#clock.monotonicMs() - this.#tickAt.monotonicMs;
     const wallMs = this.#clock.wallMs() - this.#tickAt.wallMs;
     this.#lagMs = Math.max(this.#lagMs, monotonicMs - this.everyMs);

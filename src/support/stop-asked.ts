@@ -37,7 +37,7 @@ export function stopAsked(over?: AbortSignal): Promise<string> {
 // ends without forwarding the signal. So a process that npm started ends when its parent does. A
 // process started in another way, such as by nohup or a supervisor, outlives its parent.
 
-const LOOK_MS = 500;
+const POLL_MS = 500;
 
 interface Started {
   readonly timers: Pick<Timers, 'pause'>;
@@ -68,7 +68,7 @@ export async function npmParentEnded(started: Started): Promise<void> {
   const { timers, over, isByNpm, first = FIRST, parent = () => process.ppid } = started;
   if (isByNpm && first === 1 && !isNpm(started.initName ?? nameOfInit())) return undefined;
   while (isByNpm && !over.aborted) {
-    await timers.pause(LOOK_MS, over);
+    await timers.pause(POLL_MS, over);
     if (parent() !== first) return undefined;
   }
   return new Promise(() => undefined);

@@ -62,29 +62,29 @@ export async function inLanes<Item, Result>(
   return results;
 }
 
-interface LookOptions<Found> {
-  readonly look: () => Promise<Found>;
+interface SharedReadOptions<Found> {
+  readonly read: () => Promise<Found>;
   readonly clock: Pick<Clock, 'monotonicMs'>;
   /** The time after its end for which a result serves other callers. */
   readonly ageMs: number;
 }
 
 /** Callers share one query: while it is in progress, and for a while after it ended. */
-export class SharedLook<Found> {
-  readonly #options: LookOptions<Found>;
+export class SharedRead<Found> {
+  readonly #options: SharedReadOptions<Found>;
   #last: Promise<Found> | undefined;
   #endedMs: number | undefined;
 
-  constructor(options: LookOptions<Found>) {
+  constructor(options: SharedReadOptions<Found>) {
     this.#options = options;
   }
 
   found(): Promise<Found> {
-    const { look, clock, ageMs } = this.#options;
+    const { read, clock, ageMs } = this.#options;
     const isOld = this.#endedMs !== undefined && clock.monotonicMs() - this.#endedMs >= ageMs;
     if (this.#last !== undefined && !isOld) return this.#last;
     this.#endedMs = undefined;
-    this.#last = look().finally(() => {
+    this.#last = read().finally(() => {
       this.#endedMs = clock.monotonicMs();
     });
     return this.#last;

@@ -53,7 +53,7 @@ const FIGURES: Readonly<
     '1 MiB': at('server/http.ts', 'PLAIN_BYTES_MAX'),
     '100 GiB': at('features/access/model.ts', 'BYTES'),
     '64 KiB': at('server/http.ts', 'PUBLIC_BYTES_MAX'),
-    '5 s': [KEY_CACHE, at('cli/remote/submit.ts', 'FIRST_LOOK_MS')],
+    '5 s': [KEY_CACHE, at('cli/remote/submit.ts', 'FIRST_POLL_MS')],
     'two seconds': P4,
     '30 s': [
       at('protocol/push/push-options.ts', 'openMs'),
@@ -112,7 +112,7 @@ const FIGURES: Readonly<
     'two seconds': 'what `appendfsync everysec` of the server promises',
   },
   'registry.md': { '15 s': at('lease/policy.ts', 'breakerHoldMs') },
-  'releases.md': { '5 s': [KEY_CACHE, at('engine/worker/announcer.ts', 'looked')] },
+  'releases.md': { '5 s': [KEY_CACHE, at('engine/worker/announcer.ts', 'watched')] },
   'stores.md': { 'two minutes': at('store/store-clock.ts', 'HOLD_MS') },
   'with-lease.md': { 'two seconds': P4 },
 };

@@ -142,7 +142,7 @@ test('RE-10: a store that is away while an open execution is replayed does not b
       return 'unavailable';
     });
     const found = await holdfast.releases.preflight('order', 'v1');
-    assert(found.kind === 'looked', JSON.stringify(found));
+    assert(found.kind === 'replayed', JSON.stringify(found));
     assert.deepEqual([found.looked, found.broken, failed], [1, [], 2], away);
   }
 });

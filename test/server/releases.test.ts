@@ -52,7 +52,7 @@ test('a deploy through a coordinator: registered, preflighted, refused, rolled o
     assert.equal((await executions.read(id)).release, 'v1');
     await coordinator.worker([order('bill')], released('v2'));
     const found = await releases.preflight('order', 'v2');
-    assert.deepEqual([found.breaking, found.looked], [true, 1]);
+    assert.deepEqual([found.breaking, found.replayed], [true, 1]);
     assert.equal(found.broken[0]?.execution, id);
     assert.match(found.broken[0]?.why ?? '', /step:charge#1.*step:bill#1/);
     const empty = releases.preflight('order', 'v2', { sample: 0 });

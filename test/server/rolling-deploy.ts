@@ -135,7 +135,7 @@ async function breakingIsRefused(deploy: Deploy, first: string): Promise<void> {
   await deploy.register('broken');
   await deploy.startWorker('worker-broken', 'broken', 'bill');
   const found = await deploy.client.releases.preflight('order', 'broken', { sample: 40 });
-  assert.deepEqual([found.breaking, found.looked, found.brokenCount], [true, 40, 40]);
+  assert.deepEqual([found.breaking, found.replayed, found.brokenCount], [true, 40, 40]);
   assert.ok(found.open >= OPEN);
   const [broken] = found.broken;
   assert.match(broken?.why ?? '', /^History has step:charge#1 at event \d+; .*step:bill#1/);
@@ -166,7 +166,7 @@ export function registerRollingDeploy(kind: string, placeIn: PlaceIn): void {
       await deploy.register('v2');
       for (const owner of ['new-1', 'new-2']) await deploy.startWorker(owner, 'v2');
       const found = await deploy.client.releases.preflight('order', 'v2');
-      const told = [found.breaking, found.looked, found.open];
+      const told = [found.breaking, found.replayed, found.open];
       assert.deepEqual(told, [false, OPEN, OPEN], JSON.stringify(found.broken.slice(0, 3)));
       await deploy.activate('v2');
       const fresh = await deploy.submit(FRESH);

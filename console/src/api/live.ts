@@ -55,7 +55,7 @@ class Stream {
     this.#onLiveness = onLiveness;
   }
 
-  readonly look = (): void => {
+  readonly refresh = (): void => {
     if (document.visibilityState === 'hidden') this.close();
     else if (this.#source === undefined) this.#open();
   };
@@ -94,10 +94,10 @@ export function useLive(isAllowed: boolean): Liveness {
     if (!isAllowed) return undefined;
     const reading = new Rereading(client);
     const stream = new Stream(reading, setLiveness);
-    document.addEventListener('visibilitychange', stream.look);
-    stream.look();
+    document.addEventListener('visibilitychange', stream.refresh);
+    stream.refresh();
     return () => {
-      document.removeEventListener('visibilitychange', stream.look);
+      document.removeEventListener('visibilitychange', stream.refresh);
       stream.close();
       reading.close();
     };

@@ -29,11 +29,11 @@ export interface Explained {
   readonly storeProblem?: StoreProblemMessage;
 }
 
-const LOOK_MS = 1_500;
+const POLL_MS = 1_500;
 
 export function ExecutionPage({ id }: { readonly id: string }): ReactNode {
   // The live stream reports only that an execution may be ready or may have ended, so steps are polled.
-  const [everyMs, setEveryMs] = useState<number | false>(LOOK_MS);
+  const [everyMs, setEveryMs] = useState<number | false>(POLL_MS);
   const read = useRead(
     requestTo('GET /v1/executions/:id', { id }),
     everyMs === false ? {} : { everyMs },
@@ -44,7 +44,7 @@ export function ExecutionPage({ id }: { readonly id: string }): ReactNode {
   const history = useHistory(id, everyMs);
   const { data: execution } = read;
   const isEnded = execution !== undefined && ENDED.has(execution.status);
-  useEffect(() => setEveryMs(isEnded ? false : LOOK_MS), [isEnded]);
+  useEffect(() => setEveryMs(isEnded ? false : POLL_MS), [isEnded]);
   const title = titleOf(execution);
   useEffect(() => {
     if (title !== undefined) document.title = title;

@@ -13,7 +13,7 @@ import { type Ending, Question } from './question.tsx';
 
 type Asked = InteractionMessage;
 
-interface Looking {
+interface Selection {
   /** What is open, without what was just ended here. */
   readonly open: readonly Asked[];
   readonly chosen: string | undefined;
@@ -28,7 +28,7 @@ interface Done {
 }
 
 /** It stays what it is until somebody chooses: others ask and answer meanwhile, and the list is never the same. */
-function useLooking(items: readonly Asked[], place: Place): Looking {
+function useSelection(items: readonly Asked[], place: Place): Selection {
   const [done, setDone] = useState<Done>();
   const [first, setFirst] = useState<string>();
   const open = items.filter(({ id }) => id !== done?.asked.id);
@@ -49,7 +49,7 @@ export function InboxPage(): ReactNode {
   const pages = usePages(requestTo('GET /v1/awaits', { assignee, limit: 100 }), {
     everyMs: 2_000,
   });
-  const { open, chosen, done, onNext } = useLooking(itemsOf(pages), place);
+  const { open, chosen, done, onNext } = useSelection(itemsOf(pages), place);
   const asked = open.find(({ id }) => id === chosen);
   return (
     <>
@@ -94,7 +94,7 @@ export function InboxPage(): ReactNode {
   );
 }
 
-interface AskedListProps extends Pick<Looking, 'open' | 'chosen'> {
+interface AskedListProps extends Pick<Selection, 'open' | 'chosen'> {
   readonly place: Place;
 }
 
@@ -149,7 +149,7 @@ function NothingAsked({ isFiltered }: { readonly isFiltered: boolean }): ReactNo
 
 interface ElsewhereProps {
   readonly id: string;
-  readonly onNext: Looking['onNext'];
+  readonly onNext: Selection['onNext'];
 }
 
 const OPEN: ReadonlySet<string> = new Set(['open', 'early']);

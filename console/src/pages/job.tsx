@@ -25,12 +25,12 @@ const COLUMNS: readonly Column<Item>[] = [
   { title: 'At', width: '9rem', cell: ({ at }) => <Time at={at} /> },
 ];
 
-const LOOK_MS = 1_000;
+const POLL_MS = 1_000;
 
 export function JobPage({ id }: { readonly id: string }): ReactNode {
-  const read = useRead(requestTo('GET /v1/jobs/:id', { id }), { everyMs: LOOK_MS });
+  const read = useRead(requestTo('GET /v1/jobs/:id', { id }), { everyMs: POLL_MS });
   const pages = usePages(requestTo('GET /v1/jobs/:id/items', { id, limit: 200 }), {
-    everyMs: 2 * LOOK_MS,
+    everyMs: 2 * POLL_MS,
   });
   const items = itemsOf(pages);
   const { data: job } = read;

@@ -15,14 +15,14 @@ import { Plot } from '../parts/plot.tsx';
 import { Link } from '../router.tsx';
 
 const SAMPLE = 1_000;
-const LOOK_MS = 5_000;
+const POLL_MS = 5_000;
 
 export function OverviewPage(): ReactNode {
   const newest = useRead(requestTo('GET /v1/executions', { limit: SAMPLE }), {
-    everyMs: LOOK_MS,
+    everyMs: POLL_MS,
   });
-  const depth = useRead(requestTo('GET /v1/depth'), { everyMs: LOOK_MS });
-  const now = useNow(LOOK_MS);
+  const depth = useRead(requestTo('GET /v1/depth'), { everyMs: POLL_MS });
+  const now = useNow(POLL_MS);
   const items = newest.data?.items ?? [];
   const pulse = useMemo(() => pulseOf(items, now), [items, now]);
   const whole = newest.data?.cursor === undefined;

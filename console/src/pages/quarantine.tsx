@@ -23,17 +23,17 @@ function stuckOf({ id, pipeline, submittedAt }: ExecutionMessage): Stuck {
 }
 
 /** What begins to wait is not told of. */
-const LOOK = { everyMs: 3_000 } as const;
+const POLL = { everyMs: 3_000 } as const;
 
 export function QuarantinePage(): ReactNode {
   const quarantined = usePages(
     requestTo('GET /v1/dead-letters', { open: true, limit: 1_000 }),
-    LOOK,
+    POLL,
   );
-  const blocked = usePages(requestTo('GET /v1/executions', { hold: 'blocked', limit: 100 }), LOOK);
+  const blocked = usePages(requestTo('GET /v1/executions', { hold: 'blocked', limit: 100 }), POLL);
   const undoing = usePages(
     requestTo('GET /v1/executions', { status: ['waiting'], limit: 200 }),
-    LOOK,
+    POLL,
   );
   const parked = itemsOf(quarantined)
     .filter(({ status }) => status === 'quarantined')
@@ -78,7 +78,7 @@ export function QuarantinePage(): ReactNode {
         />
         <Unread
           pages={unread}
-          looked={itemsOf(quarantined).length + itemsOf(undoing).length + itemsOf(blocked).length}
+          searched={itemsOf(quarantined).length + itemsOf(undoing).length + itemsOf(blocked).length}
         />
       </Shown>
     </>
@@ -87,14 +87,14 @@ export function QuarantinePage(): ReactNode {
 
 interface UnreadProps {
   readonly pages: readonly Pick<Pages<unknown>, 'fetchNextPage' | 'isFetchingNextPage'>[];
-  readonly looked: number;
+  readonly searched: number;
 }
 
-function Unread({ pages, looked }: UnreadProps): ReactNode {
+function Unread({ pages, searched }: UnreadProps): ReactNode {
   if (pages.length === 0) return null;
   return (
     <p className="unread" role="status">
-      This was found among the newest {plural(looked, 'dead letter')} and open executions; there are
+      This was found among the newest {plural(searched, 'dead letter')} and open executions; there are
       older ones.{' '}
       <button
         type="button"

@@ -146,8 +146,8 @@ function PreflightResult({ release }: { readonly release: ReleaseMessage }): Rea
       </div>
     );
   }
-  const { at, open, looked, broken, brokenCount } = preflight;
-  const of = looked === open ? `${countText(looked)} open` : `${countText(looked)} replayed`;
+  const { at, open, replayed, broken, brokenCount } = preflight;
+  const of = replayed === open ? `${countText(replayed)} open` : `${countText(replayed)} replayed`;
   return (
     <div className="found">
       <h3>
@@ -160,7 +160,7 @@ function PreflightResult({ release }: { readonly release: ReleaseMessage }): Rea
         {brokenCount === 0
           ? `None of ${of} would break.`
           : `${countText(brokenCount)} of ${of} would break.`}{' '}
-        {looked === open ? '' : `${plural(open, 'execution')} were open.`}
+        {replayed === open ? '' : `${plural(open, 'execution')} were open.`}
       </p>
       <ul className="changes">
         {broken.map(({ execution, release: pinned, seq, why }) => (

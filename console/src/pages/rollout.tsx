@@ -17,10 +17,10 @@ import { ReleaseDetails, useChanges } from './release-details.tsx';
 import { RolloutBar, rolloutSentence } from './releases.tsx';
 import { ReleaseActs, RolloutActs } from './rollout-acts.tsx';
 
-const LOOK_MS = 2_000;
+const POLL_MS = 2_000;
 
 export function RolloutPage({ pipeline }: { readonly pipeline: string }): ReactNode {
-  const everyMs = LOOK_MS;
+  const everyMs = POLL_MS;
   const rollout = useRead(requestTo('GET /v1/pipelines/:pipeline/rollout', { pipeline }), {
     everyMs,
   });

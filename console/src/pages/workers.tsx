@@ -16,7 +16,7 @@ import { AdminElsewhere, Empty, More, PageHead, Shown } from '../parts/notes.tsx
 import { type Column, LongTable, Table } from '../parts/table.tsx';
 import { AdvicePanel } from './advice.tsx';
 
-const LOOK_MS = 1_000;
+const POLL_MS = 1_000;
 /** What a worker says of itself changes with a deploy. */
 const WORKERS_MS = 5_000;
 
@@ -31,7 +31,7 @@ export function WorkersPage(): ReactNode {
 
 function Sessions(): ReactNode {
   const { admin: mayEnd, adminElsewhere } = useMay();
-  const read = usePages(requestTo('GET /v1/sessions', { limit: 200 }), { everyMs: LOOK_MS });
+  const read = usePages(requestTo('GET /v1/sessions', { limit: 200 }), { everyMs: POLL_MS });
   const workers = useRead(requestTo('GET /v1/workers', { limit: 200 }), { everyMs: WORKERS_MS });
   const byId = new Map(workers.data?.items.map((each) => [each.id, each]));
   const items = itemsOf(read);

@@ -65,11 +65,11 @@ export const registryCases: readonly ExecutionCase[] = [
     async run({ store, now, advance }) {
       const { executions } = store;
       await mustRegister(store, 'v1');
-      const preflight = { changes: [], open: 3, looked: 2, broken: [], brokenCount: 0 };
+      const preflight = { changes: [], open: 3, replayed: 2, broken: [], brokenCount: 0 };
       const key = { ...KEY, name: 'v1' };
       await executions.notePreflight({ ...key, preflight });
       await advance(7);
-      const second = { ...preflight, looked: 3 };
+      const second = { ...preflight, replayed: 3 };
       expectKind(await executions.notePreflight({ ...key, preflight: second }), 'noted');
       assert.deepEqual((await executions.release(key))?.preflight, { ...second, at: now() });
       const unknown = await executions.notePreflight({ ...KEY, name: 'v2', preflight });
@@ -86,13 +86,13 @@ export const registryCases: readonly ExecutionCase[] = [
       const broken = [nextId(), nextId(), nextId()].map((execution) => ({ execution, why: 'a' }));
       const [first, second, third] = broken.map(({ execution }) => execution);
       assert(first !== undefined && second !== undefined && third !== undefined);
-      const found = { changes: [], open: 3, looked: 3, broken, brokenCount: 3 };
+      const found = { changes: [], open: 3, replayed: 3, broken, brokenCount: 3 };
       await executions.notePreflight({ ...key, preflight: found });
-      const fine = { ...found, broken: [], brokenCount: 0, looked: 1 };
+      const fine = { ...found, broken: [], brokenCount: 0, replayed: 1 };
       const noted = await executions.notePreflight({
         ...{ ...key, preflight: fine, unseen: [second, nextId()] },
       });
-      const kept = { ...fine, looked: 2, broken: broken.slice(1, 2), brokenCount: 1 };
+      const kept = { ...fine, replayed: 2, broken: broken.slice(1, 2), brokenCount: 1 };
       assert.deepEqual(noted, { kind: 'noted', preflight: kept });
       assert.deepEqual((await executions.release(key))?.preflight, { ...kept, at: now() });
       await executions.notePreflight({ ...key, preflight: fine, unseen: [] });

@@ -133,7 +133,7 @@ export const rolloutCases: readonly ExecutionCase[] = [
       await mustChange(store, 'roll-back');
       await mustRegister(store, 'v3');
       const broken = [{ execution: nextId(), why: 'History has step:a#1.' }];
-      const preflight = { changes: [], open: 9, looked: 9, broken, brokenCount: 1 };
+      const preflight = { changes: [], open: 9, replayed: 9, broken, brokenCount: 1 };
       await executions.notePreflight({ ...OF, name: 'v3', preflight });
       for (const act of ['activate', 'set-canary'] as const) {
         const answer = await executions.changeRollout(changing(act, { name: 'v3', percent: 5 }));
@@ -168,7 +168,7 @@ export const rolloutCases: readonly ExecutionCase[] = [
       await mustActivate(store, 'v1');
       await mustActivate(store, 'v2');
       const broken = [{ execution: nextId(), why: 'History has step:a#1.' }];
-      const preflight = { changes: [], open: 9, looked: 9, broken, brokenCount: 1 };
+      const preflight = { changes: [], open: 9, replayed: 9, broken, brokenCount: 1 };
       for (const name of ['v1', 'v2']) {
         await executions.notePreflight({ ...OF, name, preflight });
       }

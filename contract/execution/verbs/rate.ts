@@ -25,15 +25,15 @@ function rate(limit: number, perMs: number) {
 /** When each of the executions that are ready starts, from now on, looking every `stepMs`. */
 async function startTimes(
   { store, advance, now }: ExecutionHarness,
-  look: { readonly count: number; readonly stepMs: number; readonly stepsMax: number },
+  plan: { readonly count: number; readonly stepMs: number; readonly stepsMax: number },
 ): Promise<readonly number[]> {
   const ann = await worker(store, `starter ${now()}`);
   const begin = now();
   const times: number[] = [];
-  for (let steps = 0; times.length < look.count && steps < look.stepsMax; steps += 1) {
+  for (let steps = 0; times.length < plan.count && steps < plan.stepsMax; steps += 1) {
     const claims = await claimAll(store, ann);
     times.push(...claims.map(() => now() - begin));
-    await advance(look.stepMs);
+    await advance(plan.stepMs);
   }
   return times;
 }

@@ -35,18 +35,18 @@ export const inspectCases: readonly ContractCase[] = [
     async run({ store, advance }) {
       const ann = await someone(store, 'ann');
       await mustAcquire(store, ann);
-      const look = async (ms: number): Promise<[LeaseState, number]> => {
+      const inspectAfter = async (ms: number): Promise<[LeaseState, number]> => {
         await advance(ms);
         const { state, freeInMs } = await store.leases.inspect(KEY);
         return [state, freeInMs];
       };
-      assert.deepEqual(await look(0), ['held', 10_000]);
-      assert.deepEqual(await look(7_999), ['held', 2_001]);
-      assert.deepEqual(await look(1), ['lapsed', 2_000]);
-      assert.deepEqual(await look(1_999), ['lapsed', 1]);
-      assert.deepEqual(await look(1), ['expired', 0]);
+      assert.deepEqual(await inspectAfter(0), ['held', 10_000]);
+      assert.deepEqual(await inspectAfter(7_999), ['held', 2_001]);
+      assert.deepEqual(await inspectAfter(1), ['lapsed', 2_000]);
+      assert.deepEqual(await inspectAfter(1_999), ['lapsed', 1]);
+      assert.deepEqual(await inspectAfter(1), ['expired', 0]);
       await store.sessions.sweep({ limit: 10 });
-      assert.deepEqual(await look(0), ['free', 0]);
+      assert.deepEqual(await inspectAfter(0), ['free', 0]);
     },
   },
   {
@@ -54,18 +54,18 @@ export const inspectCases: readonly ContractCase[] = [
     name: 'a session is shown as alive, lapsed, overdue and ended at exactly the store’s times',
     async run({ store, advance }) {
       const ann = await someone(store, 'ann');
-      const look = async (ms: number): Promise<unknown[]> => {
+      const inspectAfter = async (ms: number): Promise<unknown[]> => {
         await advance(ms);
         const seen = await store.sessions.inspect(ann.id);
         return [seen?.state, seen?.authorityMs, seen?.remainingMs];
       };
-      assert.deepEqual(await look(7_999), ['alive', 1, 2_001]);
-      assert.deepEqual(await look(1), ['lapsed', 0, 2_000]);
-      assert.deepEqual(await look(1_999), ['lapsed', 0, 1]);
-      assert.deepEqual(await look(1), ['overdue', 0, 0]);
-      assert.deepEqual(await look(500), ['overdue', 0, 0]);
+      assert.deepEqual(await inspectAfter(7_999), ['alive', 1, 2_001]);
+      assert.deepEqual(await inspectAfter(1), ['lapsed', 0, 2_000]);
+      assert.deepEqual(await inspectAfter(1_999), ['lapsed', 0, 1]);
+      assert.deepEqual(await inspectAfter(1), ['overdue', 0, 0]);
+      assert.deepEqual(await inspectAfter(500), ['overdue', 0, 0]);
       await store.sessions.sweep({ limit: 10 });
-      assert.equal((await look(0))[0], 'ended');
+      assert.equal((await inspectAfter(0))[0], 'ended');
     },
   },
   {

@@ -186,22 +186,22 @@ export class Crew {
 
 // The demo's scenes: an order that needs approval, a worker that is frozen mid-step, and a payment that fails.
 
-const LOOK_MS = 100;
+const POLL_MS = 100;
 /** A scene gives up after this many looks. */
-const LOOKS_MAX = 400;
+const POLLS_MAX = 400;
 /** A resumed worker writes at once or not at all, so this wait is short. */
-const LATE_WRITE_LOOKS_MAX = 50;
+const LATE_WRITE_POLLS_MAX = 50;
 
-/** Polls until `look` finds something; undefined if it never does. */
+/** Polls until `read` finds something; undefined if it never does. */
 async function until<Found>(
   crew: Crew,
-  look: () => Promise<Found | undefined>,
-  looksMax: number = LOOKS_MAX,
+  read: () => Promise<Found | undefined>,
+  pollsMax: number = POLLS_MAX,
 ): Promise<Found | undefined> {
-  for (let looks = 0; looks < looksMax && !crew.isStopped; looks += 1) {
-    const found = await look();
+  for (let polls = 0; polls < pollsMax && !crew.isStopped; polls += 1) {
+    const found = await read();
     if (found !== undefined) return found;
-    await systemTimers.pause(LOOK_MS);
+    await systemTimers.pause(POLL_MS);
   }
   return undefined;
 }
@@ -224,7 +224,7 @@ export async function playAsk(crew: Crew): Promise<void> {
   crew.awaitAnswer(id);
 }
 
-const ANSWER_LOOK_MS = 300;
+const ANSWER_POLL_MS = 300;
 
 /** Waits without a limit. Adds nothing to the story if the answer came before the first look. */
 export async function narrateAnswer(crew: Crew, id: ExecutionRecord['id']): Promise<void> {
@@ -234,7 +234,7 @@ export async function narrateAnswer(crew: Crew, id: ExecutionRecord['id']): Prom
     );
   if (await isSettled()) return;
   while (!crew.isStopped) {
-    await systemTimers.pause(ANSWER_LOOK_MS);
+    await systemTimers.pause(ANSWER_POLL_MS);
     if (!(await isSettled())) continue;
     crew.narrate('Answered. The order resumed where it was waiting.', id);
     return;
@@ -286,7 +286,7 @@ async function freezeOnce(crew: Crew): Promise<boolean> {
       const { items } = await crew.holdfast.refusals({ execution: id });
       return items.find((each) => each.fence === fence);
     },
-    LATE_WRITE_LOOKS_MAX,
+    LATE_WRITE_POLLS_MAX,
   );
   crew.narrate(
     refused === undefined

@@ -16,21 +16,21 @@ test('submit --wait prints what it waits for, once for each, and nothing when it
   const over = new AbortController();
   const printed: string[] = [];
   let explained: Explanation | Error = RUNS;
-  let looks = 0;
+  let polls = 0;
   const explain = async (): Promise<never> => {
-    looks += 1;
+    polls += 1;
     if (explained instanceof Error) throw explained;
     return explained as never;
   };
   const parts = { executions: { explain }, timers: clock.timers, over: over.signal };
   const printing = printWaiting({ ...parts, print: (line) => printed.push(line) }, 'the-id');
   await clock.advance(4_999);
-  assert.deepEqual([looks, printed], [0, []]);
+  assert.deepEqual([polls, printed], [0, []]);
   await clock.advance(1);
   const hint = 'Ctrl-C ends the waiting only; "holdfast cancel the-id" ends it.';
   assert.deepEqual(printed, ['It runs at ann.', hint]);
   await clock.advance(10_000 + 20_000);
-  assert.deepEqual([looks, printed.length], [3, 2]);
+  assert.deepEqual([polls, printed.length], [3, 2]);
   explained = new Error('away');
   await clock.advance(40_000);
   explained = WAITS;

@@ -63,8 +63,8 @@ async function execute(typed: Typed): Promise<ExitCode> {
 }
 
 /** Long enough for a running worker to claim it. */
-const FIRST_LOOK_MS = 5_000;
-const LOOK_MS_MAX = 60_000;
+const FIRST_POLL_MS = 5_000;
+const POLL_MS_MAX = 60_000;
 
 async function waitedFor(executions: Executions, id: string): Promise<ResultMessage> {
   const over = new AbortController();
@@ -89,7 +89,7 @@ interface WaitingParts {
 export async function printWaiting(parts: WaitingParts, id: string): Promise<void> {
   const { executions, timers, print, over } = parts;
   let printed: string | undefined;
-  for (let ms = FIRST_LOOK_MS; ; ms = Math.min(2 * ms, LOOK_MS_MAX)) {
+  for (let ms = FIRST_POLL_MS; ; ms = Math.min(2 * ms, POLL_MS_MAX)) {
     await timers.pause(ms, over);
     // Only a hint: if it fails, keep waiting for the result.
     const explained = over.aborted

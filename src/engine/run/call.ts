@@ -30,7 +30,7 @@ export interface Call {
    * For calls that wait for other events: checks whether those are already there. The call may then
    * settle at once.
    */
-  look?(): void;
+  check?(): void;
   /** For calls with effects: resolves once the call has settled, either way. Never rejects. */
   ended?(): Promise<void>;
   /** The execution has left this process: cancel the call's timers. */

@@ -424,7 +424,7 @@ export function poisoned(claimed: Claimed): End {
 }
 
 /** User code may throw a value that throws when it is inspected. */
-export function lookable(thrown: unknown): unknown {
+export function inspectable(thrown: unknown): unknown {
   try {
     void (thrown instanceof Error);
     return thrown;

@@ -86,13 +86,13 @@ export class Inbox {
   }
 
   /** A message may have arrived; the store knows how many there are. */
-  look(): void {
+  check(): void {
     this.notice(this.#seen + 1);
   }
 
   /** Resolves once every message that had arrived before the call is read and recorded. */
   async refresh(): Promise<void> {
-    this.look();
+    this.check();
     await this.#reading;
     await this.#run.journal.settled();
   }

@@ -211,7 +211,7 @@ export class Run {
     this.calls.set(call.key, call);
     this.ledger.ask(call.key, this.calls);
     if (this.isOver) return;
-    call.look?.();
+    call.check?.();
     if (this.calls.has(call.key)) this.settling.answer(call);
   }
 
@@ -314,7 +314,7 @@ export class Run {
 
   /** Checks, once the code is at rest, whether this process has anything left to do. */
   rest(): void {
-    if (!this.isOver) this.#idle.look();
+    if (!this.isOver) this.#idle.check();
   }
 
   /** The run starts nothing new from here on; running steps may finish. */
@@ -394,7 +394,7 @@ class IdleDetector {
   active = 0;
   readonly #run: Run;
   #happened = 0;
-  #isLooking = false;
+  #isChecking = false;
 
   constructor(run: Run) {
     this.#run = run;
@@ -405,15 +405,15 @@ class IdleDetector {
     this.#happened += 1;
   }
 
-  look(): void {
-    if (this.#isLooking) return;
-    this.#isLooking = true;
+  check(): void {
+    if (this.#isChecking) return;
+    this.#isChecking = true;
     this.#run.config.timers.soon(() => {
       const before = this.#happened;
       soon(this.#run, () => {
-        this.#isLooking = false;
+        this.#isChecking = false;
         if (before === this.#happened) this.#run.atRest();
-        else this.look();
+        else this.check();
       });
     });
   }

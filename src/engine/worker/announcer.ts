@@ -21,7 +21,7 @@ import type { WorkerSettings } from './worker-options.ts';
 const NOTHING = 'This worker gets nothing that is pinned';
 
 /** `looked` for workers that operators watch, `alone` for the others. */
-const EVERY_MS = { looked: 5_000, alone: 60_000 } as const;
+const EVERY_MS = { watched: 5_000, alone: 60_000 } as const;
 
 type AnnouncerSettings = Pick<WorkerSettings, 'pipelines' | 'release' | 'probeMs'>;
 
@@ -46,7 +46,7 @@ export class Announcer {
     this.#about = {
       pipelines: own.map(({ name }) => name),
       ...(release === undefined ? {} : { release: { ...release, ...contractsOf(own) } }),
-      everyMs: probeMs ?? EVERY_MS[isAlone ? 'alone' : 'looked'],
+      everyMs: probeMs ?? EVERY_MS[isAlone ? 'alone' : 'watched'],
     };
   }
 

@@ -102,10 +102,10 @@ export class ClaimLoop implements DriveEvents {
   }
 
   /** The store has a notice for this session: a message for one of its executions. */
-  lookAtInboxes(): void {
+  readInboxes(): void {
     // The message may concern an execution of the running claim.
     this.#isNoticed = this.#isClaiming;
-    this.slots.lookAtInboxes();
+    this.slots.readInboxes();
   }
 
   /**
@@ -158,7 +158,7 @@ export class ClaimLoop implements DriveEvents {
     if (this.#hasCrashed) return this.#settings.pollMs;
     await announcer.prove(session, free - answer.claims.length);
     for (const claimed of answer.claims) this.slots.drive(claimed, current.session);
-    if (this.#isNoticed) this.lookAtInboxes();
+    if (this.#isNoticed) this.readInboxes();
     if (shares.length > 0) {
       this.#lanes.onClaimReply(shares, answer.claims);
       this.#isMoreReady = answer.more;

@@ -18,7 +18,7 @@ import {
   endedBy,
   endedForGood,
   isOfTheStore,
-  lookable,
+  inspectable,
   nearestOf,
   poisoned,
   stackOf,
@@ -66,7 +66,7 @@ export class Drive implements RunEvents, ClaimExitEvents {
    */
   #bug: ReturnType<typeof bugOf>;
   /** A notice arrived before the run existed. */
-  #looksAtStart = false;
+  #readsInboxAtStart = false;
   #cancelDeadline: (() => void) | undefined;
 
   constructor(config: WorkerConfig, assignment: Assignment, events: DriveEvents) {
@@ -100,9 +100,9 @@ export class Drive implements RunEvents, ClaimExitEvents {
   }
 
   /** A message may have arrived: read the inbox without waiting for the next write. */
-  lookAtInbox(): void {
-    if (this.#exit === undefined) this.#looksAtStart = true;
-    else this.#exit.run.inbox.look();
+  readInbox(): void {
+    if (this.#exit === undefined) this.#readsInboxAtStart = true;
+    else this.#exit.run.inbox.check();
   }
 
   /** The session is over, so this worker can write nothing more. */
@@ -136,7 +136,7 @@ export class Drive implements RunEvents, ClaimExitEvents {
       exit.finish(poisoned(claimed));
       return DONE;
     }
-    const inboxCount = claimed.execution.inboxCount + (this.#looksAtStart ? 1 : 0);
+    const inboxCount = claimed.execution.inboxCount + (this.#readsInboxAtStart ? 1 : 0);
     if (inboxCount === 0) return this.#goOn(exit);
     return exit.run.inbox.readAtStart(inboxCount).then(() => this.#goOn(exit));
   }
@@ -189,7 +189,7 @@ export class Drive implements RunEvents, ClaimExitEvents {
       exit.finish({ status: 'completed', field: `"out":${payload}` });
     } catch (thrown) {
       if (run.isOver || this.#undoes(exit)) return;
-      await this.#threw(exit, lookable(thrown));
+      await this.#threw(exit, inspectable(thrown));
     }
   }
 

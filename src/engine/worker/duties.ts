@@ -46,8 +46,8 @@ export class Duties {
   }
 
   /** This process created, resumed or removed a schedule. */
-  lookAtSchedules(): void {
-    this.#scheduler.look();
+  checkSchedules(): void {
+    this.#scheduler.checkNow();
   }
 
   /**
@@ -78,7 +78,7 @@ export class Duties {
     await this.#overdue.nowAndThen();
     const { more, nextScheduleInMs } = await this.#config.store.executions.maintain({ limit: 500 });
     this.#scheduler.noteDueIn(nextScheduleInMs);
-    this.#awaits.lookNowAndThen();
+    this.#awaits.checkRegularly();
     if (more) this.#maintainedAt = 0;
   }
 }

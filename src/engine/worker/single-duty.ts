@@ -13,7 +13,7 @@ interface Duty {
   /** The report if the duty fails. */
   readonly trouble: string;
   /** Calls `goesOn` before each part and stops when it returns false. */
-  look(goesOn: () => boolean): Promise<void>;
+  run(goesOn: () => boolean): Promise<void>;
 }
 
 const SPREAD = 0.1;
@@ -24,7 +24,7 @@ export class SingleDuty {
   readonly #session: () => Session;
   #lease: HeldLease | undefined;
   #isOver = false;
-  #looking: Promise<void> = Promise.resolve();
+  #running: Promise<void> = Promise.resolve();
   #cancel: () => void = () => undefined;
 
   /** `session` returns the worker's current session. */
@@ -39,22 +39,22 @@ export class SingleDuty {
   stop(): Promise<void> {
     this.#isOver = true;
     this.#cancel();
-    return this.#looking;
+    return this.#running;
   }
 
   #wait(): void {
     if (this.#isOver) return;
     const { timers, random } = this.#config;
     this.#cancel = timers.after(jittered(random, this.#duty.everyMs, SPREAD), () => {
-      this.#looking = this.#look().finally(() => this.#wait());
+      this.#running = this.#run().finally(() => this.#wait());
     });
   }
 
   /** Never rejects. */
-  async #look(): Promise<void> {
+  async #run(): Promise<void> {
     try {
       if (!(await this.#isMine())) return;
-      await this.#duty.look(() => !this.#isOver && this.#lease?.signal.aborted === false);
+      await this.#duty.run(() => !this.#isOver && this.#lease?.signal.aborted === false);
     } catch (fault) {
       reportTrouble(this.#config.observer, this.#duty.trouble, fault);
     }

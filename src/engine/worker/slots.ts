@@ -58,8 +58,8 @@ export class Slots implements DriveEvents {
   }
 
   /** A message arrived for one of the executions. */
-  lookAtInboxes(): void {
-    for (const drive of this.#drives) drive.lookAtInbox();
+  readInboxes(): void {
+    for (const drive of this.#drives) drive.readInbox();
   }
 
   /** Lets running steps finish for a limited time. Returns functions that cancel the limits. */

@@ -49,7 +49,7 @@ export class LiveWorker implements Worker {
     });
     this.#unlisten = config.store.executions.onRing(() => this.#loop.ring());
     this.#current.listen({
-      noticed: () => this.#loop.lookAtInboxes(),
+      noticed: () => this.#loop.readInboxes(),
       lost: () => {
         this.#loop.slots.sessionOver();
         this.#loop.ring();
@@ -78,8 +78,8 @@ export class LiveWorker implements Worker {
   }
 
   /** This process created, resumed or removed a schedule. */
-  lookAtSchedules(): void {
-    this.#duties?.lookAtSchedules();
+  checkSchedules(): void {
+    this.#duties?.checkSchedules();
     this.#loop.ring();
   }
 

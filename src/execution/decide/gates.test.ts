@@ -58,11 +58,11 @@ test('X-12: a limit that was lowered counts at once', () => {
 });
 
 /** Claims that arrive at random times, however late, and take everything that is ready. */
-function startsOf(rate: RateKey, count: number, looks: () => number): number[] {
+function startsOf(rate: RateKey, count: number, pollMs: () => number): number[] {
   let state: RateState | undefined;
   let waiting = Array.from({ length: count }, (_, nth) => queuedWith(rate, nth));
   const starts: number[] = [];
-  for (let now = toInstant(0); waiting.length > 0; now = laterBy(now, looks())) {
+  for (let now = toInstant(0); waiting.length > 0; now = laterBy(now, pollMs())) {
     const due = waiting
       .filter(({ readyAt = now }) => readyAt <= now)
       .sort((a, b) => (a.readyAt ?? 0) - (b.readyAt ?? 0) || (a.id < b.id ? -1 : 1));

@@ -13,13 +13,13 @@ const TROUBLE_PAUSE_MS = 5_000;
  * The worker that opens an await knows its due time. Other workers look this often, in case that
  * worker is gone.
  */
-const LOOK_MS = 60_000;
+const POLL_MS = 60_000;
 
 export class DueAwaits {
   readonly #config: EngineConfig;
   /** Monotonic. Starts at zero to look at once: no worker may have looked for a long time. */
   #dueAtMs = 0;
-  #lookedAtMs = Number.NEGATIVE_INFINITY;
+  #polledAtMs = Number.NEGATIVE_INFINITY;
 
   constructor(config: EngineConfig) {
     this.#config = config;
@@ -30,14 +30,14 @@ export class DueAwaits {
   }
 
   /** Other processes may have opened or changed awaits. Looks again, unless it did so recently. */
-  lookNowAndThen(): void {
-    this.noteDueIn(this.#lookedAtMs + LOOK_MS - this.#config.clock.monotonicMs());
+  checkRegularly(): void {
+    this.noteDueIn(this.#polledAtMs + POLL_MS - this.#config.clock.monotonicMs());
   }
 
   noteDueIn(inMs: number | undefined): void {
     if (inMs === undefined) return;
     const atMs = this.#config.clock.monotonicMs() + inMs;
-    this.#dueAtMs = Math.min(this.#dueAtMs, Math.max(atMs, this.#lookedAtMs + TOGETHER_MS));
+    this.#dueAtMs = Math.min(this.#dueAtMs, Math.max(atMs, this.#polledAtMs + TOGETHER_MS));
   }
 
   /** Never rejects: claims go on when awaits fail. */
@@ -45,7 +45,7 @@ export class DueAwaits {
     if (this.dueInMs > 0) return;
     // Reset before the query, so that a time reported meanwhile is kept.
     this.#dueAtMs = Number.POSITIVE_INFINITY;
-    this.#lookedAtMs = this.#config.clock.monotonicMs();
+    this.#polledAtMs = this.#config.clock.monotonicMs();
     try {
       const { more, nextInMs } = await this.#config.store.executions.expireAwaits({ limit: BATCH });
       if (more) this.#dueAtMs = 0;

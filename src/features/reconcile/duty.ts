@@ -24,9 +24,9 @@ export class Reconciler {
   /** `session` returns the worker's current session. */
   constructor(config: EngineConfig, everyMs: number, session: () => Session) {
     this.#config = config;
-    const look = (goesOn: () => boolean): Promise<void> => this.#look(goesOn);
+    const run = (goesOn: () => boolean): Promise<void> => this.#run(goesOn);
     const trouble = 'What is stored could not be looked at';
-    this.#duty = new SingleDuty(config, { key: RECONCILE_KEY, everyMs, trouble, look }, session);
+    this.#duty = new SingleDuty(config, { key: RECONCILE_KEY, everyMs, trouble, run }, session);
   }
 
   /** Resolves when no round is under way. */
@@ -35,7 +35,7 @@ export class Reconciler {
   }
 
   /** Checks a part, from where the last round of it ended. */
-  async #look(goesOn: () => boolean): Promise<void> {
+  async #run(goesOn: () => boolean): Promise<void> {
     const part = PARTS[this.#turn % PARTS.length] as ReconcilePart;
     this.#turn += 1;
     for (let pages = 0; pages < PAGES_MAX; pages += 1) {
@@ -52,7 +52,7 @@ export class Reconciler {
   }
 }
 
-interface Looking {
+interface ReconcileLimits {
   readonly dryRun: boolean;
   /** The most findings that the caller wants. */
   readonly limit: number;
@@ -61,7 +61,7 @@ interface Looking {
 /** Checks everything now. */
 export async function reconcileAll(
   config: EngineConfig,
-  { dryRun, limit }: Looking,
+  { dryRun, limit }: ReconcileLimits,
 ): Promise<readonly StaleFinding[]> {
   const all: StaleFinding[] = [];
   for (const part of PARTS) {

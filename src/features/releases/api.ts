@@ -370,9 +370,9 @@ async function adoptOne(
   const open = await openElsewhere(config, key, IDLE);
   const replays = await inTurn(open, (id) => dryReplay(config, code, { id, over: AT_ONCE }));
   const broken = replays.flatMap((each) => each ?? []);
-  const looked = { open: open.length, looked: open.length, changes: [] };
+  const counts = { open: open.length, replayed: open.length, changes: [] };
   const found = { broken: broken.slice(0, BROKEN_MAX), brokenCount: broken.length };
-  await executions.notePreflight({ ...key, preflight: { ...looked, ...found } });
+  await executions.notePreflight({ ...key, preflight: { ...counts, ...found } });
   const isBroken = new Set(broken.map(({ execution }) => execution));
   const fit = open.filter((id) => !isBroken.has(id));
   const answers = await inTurn(fit, (id) => repinOne(config, adopting, id));

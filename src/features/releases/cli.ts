@@ -291,8 +291,8 @@ async function preflight(
   else {
     printChanges(found.changes);
     for (const { execution, why } of found.broken) print(`BREAKS  ${execution}: ${why}`);
-    const { brokenCount, looked, open } = found;
-    print(`${brokenCount} of ${looked} replayed would break; ${open} are open.`);
+    const { brokenCount, replayed, open } = found;
+    print(`${brokenCount} of ${replayed} replayed would break; ${open} are open.`);
   }
   return found.breaking ? 1 : 0;
 }

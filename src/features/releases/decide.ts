@@ -167,11 +167,11 @@ function breaksOf({ release, before: kept }: RolloutView): readonly string[] {
   ];
 }
 
-function replaysOf({ looked, broken, brokenCount }: Preflight): readonly string[] {
+function replaysOf({ replayed, broken, brokenCount }: Preflight): readonly string[] {
   if (brokenCount === 0) return [];
   const [first] = broken;
   const which = first === undefined ? '' : ` The first: ${first.execution}: ${first.why}`;
-  return [`${brokenCount} of ${looked} open executions would not replay.${which}`];
+  return [`${brokenCount} of ${replayed} open executions would not replay.${which}`];
 }
 
 /**
@@ -343,7 +343,7 @@ export function keptPreflight(
   const kept = Math.min(again.length + counted, unseen.length);
   return {
     ...found,
-    looked: found.looked + kept,
+    replayed: found.replayed + kept,
     broken: [...found.broken, ...again].slice(0, BROKEN_MAX),
     brokenCount: found.brokenCount + kept,
   };

@@ -95,7 +95,7 @@ const FOUND = {
   ),
   changes: Type.Array(change, { description: 'Changes of the contract.' }),
   open: documented(count, 'Number of open executions.'),
-  looked: documented(count, 'Number of open executions that a worker replayed.'),
+  replayed: documented(count, 'Number of open executions that a worker replayed.'),
   broken: Type.Array(broken, {
     description: 'Executions whose replay failed: the first 100.',
   }),
@@ -128,7 +128,7 @@ const FOUND_EXAMPLE = {
   against: 'v1',
   changes: [],
   open: 120,
-  looked: 120,
+  replayed: 120,
   broken: [],
   brokenCount: 0,
 };

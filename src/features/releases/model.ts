@@ -52,7 +52,7 @@ export interface Preflight {
   readonly changes: readonly ContractChange[];
   /** Open executions there were, and how many of them were replayed. */
   readonly open: number;
-  readonly looked: number;
+  readonly replayed: number;
   /** Of those that were replayed. The first ones, where there are many. */
   readonly broken: readonly BrokenReplay[];
   readonly brokenCount: number;

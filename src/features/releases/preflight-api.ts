@@ -41,7 +41,7 @@ export interface PreflightOptions {
 }
 
 export type PreflightAnswer =
-  | ({ readonly kind: 'looked'; readonly breaking: boolean } & Omit<Preflight, 'at'>)
+  | ({ readonly kind: 'replayed'; readonly breaking: boolean } & Omit<Preflight, 'at'>)
   | ({ readonly kind: 'refused' } & NoSuchRelease)
   | {
       readonly kind: 'refused';
@@ -69,23 +69,23 @@ export async function preflight(
   const release = await config.store.executions.release(key);
   if (release === undefined) return { kind: 'refused', why: 'release-unknown', pipeline, name };
   const open = await openElsewhere(config, key, OPEN);
-  const looked = spread(open, sample ?? open.length);
-  const broken = await replayAll(config, ended, { release, looked, waitMs });
+  const sampled = spread(open, sample ?? open.length);
+  const broken = await replayAll(config, ended, { release, sampled, waitMs });
   if (broken === undefined) return { kind: 'refused', why: 'no-worker', pipeline, name };
   const found = {
     ...(await changesOf(config, release)),
     open: open.length,
-    looked: looked.length,
+    replayed: sampled.length,
     broken: broken.slice(0, BROKEN_MAX),
     brokenCount: broken.length,
   };
-  const seen = new Set(looked);
+  const seen = new Set(sampled);
   const unseen = open.filter((id) => !seen.has(id));
   const noted = await config.store.executions.notePreflight({ ...key, preflight: found, unseen });
   if (noted.kind === 'refused') return noted;
   const { preflight: kept } = noted;
   const breaking = kept.brokenCount > 0 || isBreaking(kept.changes);
-  return { kind: 'looked', breaking, ...kept };
+  return { kind: 'replayed', breaking, ...kept };
 }
 
 /** Evenly spread, so that old and new ones are among them. */
@@ -102,15 +102,15 @@ async function replayAll(
   ended: Ended,
   asked: {
     readonly release: Release;
-    readonly looked: readonly ExecutionId[];
+    readonly sampled: readonly ExecutionId[];
     readonly waitMs: number;
   },
 ): Promise<readonly BrokenReplay[] | undefined> {
-  const { release, looked, waitMs } = asked;
+  const { release, sampled, waitMs } = asked;
   const { project, pipeline, name, digest } = release;
   const broken: BrokenReplay[] = [];
-  for (let from = 0; from < looked.length; from += BATCH) {
-    const executions = looked.slice(from, from + BATCH);
+  for (let from = 0; from < sampled.length; from += BATCH) {
+    const executions = sampled.slice(from, from + BATCH);
     const request = { project, pipeline, release: name, digest, executions, waitMs };
     const found = await replayElsewhere(config, ended, request);
     if (found === undefined) return undefined;

@@ -10,7 +10,7 @@ import type { BulkRepinBody, JobMessage } from '../repair/messages.ts';
 /** Flags of `repin` that need `--all`. */
 export const ONLY_ALL: readonly string[] = ['unpinned', 'dry-run', 'per-second'];
 
-const LOOK_MS = 500;
+const POLL_MS = 500;
 /** Polls without progress before printing what the job waits for. */
 const POLLS_WITHOUT_PROGRESS = 6;
 const GONE_WELL: ReadonlySet<string> = new Set(['repinned', 'no-change', 'would-repin']);
@@ -56,14 +56,14 @@ function bodyOf(typed: Typed, to: string): BulkRepinBody {
 async function ended(client: HoldfastClient, id: string, isJson: boolean): Promise<JobMessage> {
   const isTerminal = process.stderr.isTTY === true && !isJson;
   let seen = 0;
-  for (let looks = 0; ; looks += 1) {
+  for (let polls = 0; ; polls += 1) {
     const job = await client.jobs.read(id);
-    if (job.seen !== seen) looks = 0;
+    if (job.seen !== seen) polls = 0;
     seen = job.seen;
     if (isTerminal) process.stderr.write(`\r${plain(progressOf(job))}${job.endedAt ? '\n' : ''}`);
     if (job.endedAt !== undefined) return job;
-    if (looks === POLLS_WITHOUT_PROGRESS && !isJson) await printWhy(client, id);
-    await systemTimers.pause(LOOK_MS);
+    if (polls === POLLS_WITHOUT_PROGRESS && !isJson) await printWhy(client, id);
+    await systemTimers.pause(POLL_MS);
   }
 }
 

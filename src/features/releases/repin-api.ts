@@ -181,7 +181,7 @@ interface RepinJobInput extends Paced {
 
 type Target = Pick<ExecutionRecord, 'id' | 'seq' | 'status'>;
 
-interface Looked {
+interface TargetPage {
   readonly targets: readonly Target[];
   readonly last?: ExecutionId;
   /** The digest of the target release, or the reason why there is none. */
@@ -221,9 +221,9 @@ async function repinPage(
   { input, before }: { readonly input: RepinJobInput; readonly before: ExecutionId | undefined },
 ): Promise<PageDone> {
   const repinning = { job: ctx.id, input };
-  const looked = await ctx.step('look', () => nextTargets(config, repinning, before));
-  const { targets, last } = looked;
-  const against = await againstThem(ctx, input, looked);
+  const page = await ctx.step('look', () => nextTargets(config, repinning, before));
+  const { targets, last } = page;
+  const against = await againstThem(ctx, input, page);
   const outcomes = await ctx.step('move', () => repinAll(config, repinning, { targets, against }));
   return { outcomes, ...present({ last }) };
 }
@@ -238,7 +238,7 @@ async function nextTargets(
   config: EngineConfig,
   { job, input }: Repinning,
   before: ExecutionId = job,
-): Promise<Looked> {
+): Promise<TargetPage> {
   const { executions } = config.store;
   const project = await projectOfJob(config, job);
   const name = parsePipelineName(input.filter.pipeline);
@@ -261,7 +261,7 @@ async function nextTargets(
 
 function standingOf(
   release: { readonly digest: string; readonly retiredAt?: unknown } | undefined,
-): Pick<Looked, 'digest' | 'missing'> {
+): Pick<TargetPage, 'digest' | 'missing'> {
   if (release === undefined) return { missing: 'release-unknown' };
   return release.retiredAt === undefined
     ? { digest: release.digest }
@@ -271,7 +271,7 @@ function standingOf(
 async function againstThem(
   ctx: Context,
   { filter, to }: RepinJobInput,
-  { targets, digest, missing }: Looked,
+  { targets, digest, missing }: TargetPage,
 ): Promise<Against> {
   const executions = targets.map(({ id }) => id);
   if (executions.length === 0) return new Map();

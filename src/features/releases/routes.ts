@@ -113,7 +113,7 @@ export const releaseRoutes: readonly Route[] = routesOf(releaseOperations, {
     const { project } = caller;
     const { pipeline, name } = params;
     const answer = await holdfast.releases.preflight(pipeline, name, { ...body, project });
-    if (answer.kind === 'looked') {
+    if (answer.kind === 'replayed') {
       const { kind: _, ...found } = answer;
       return { status: 200, body: found };
     }

@@ -41,7 +41,7 @@ export function toRelease(row: ReleaseRow): Release {
     contract: JSON.parse(row.contract) as Contract,
     createdAt: toInstant(row.created_at),
     createdBy: row.created_by,
-    ...(row.preflight === null ? {} : { preflight: JSON.parse(row.preflight) as Preflight }),
+    ...(row.preflight === null ? {} : { preflight: toPreflight(row.preflight) }),
     ...(row.retired_at === null ? {} : { retiredAt: toInstant(row.retired_at) }),
   };
 }
@@ -57,6 +57,12 @@ export function fromRelease(
     contract: JSON.stringify(contract),
     created_by: release.createdBy,
   };
+}
+
+/** A preflight that an earlier version stored has `looked` for `replayed`. */
+function toPreflight(text: string): Preflight {
+  const { looked, ...preflight } = JSON.parse(text) as Preflight & { readonly looked?: number };
+  return looked === undefined ? preflight : { ...preflight, replayed: looked };
 }
 
 export interface RolloutRow {

@@ -37,9 +37,9 @@ export class Retention {
 
   constructor(config: EngineConfig, { everyMs }: Retaining, session: () => Session) {
     this.#config = config;
-    const look = (goesOn: () => boolean): Promise<void> => this.#look(goesOn);
+    const run = (goesOn: () => boolean): Promise<void> => this.#run(goesOn);
     const trouble = 'What has ended could not be let go of; it stays and is tried again';
-    this.#duty = new SingleDuty(config, { key: RETENTION_KEY, everyMs, trouble, look }, session);
+    this.#duty = new SingleDuty(config, { key: RETENTION_KEY, everyMs, trouble, run }, session);
   }
 
   /** Resolves when no round is under way. */
@@ -48,7 +48,7 @@ export class Retention {
   }
 
   /** Continues where the last round ended, or starts over after the last page. */
-  async #look(goesOn: () => boolean): Promise<void> {
+  async #run(goesOn: () => boolean): Promise<void> {
     const policy = await policyOf(this.#config);
     for (let pages = 0; pages < PAGES_MAX && goesOn(); pages += 1) {
       const after = this.#mark;

@@ -41,7 +41,7 @@ export class Scheduler {
   }
 
   /** A schedule changed, so look at the next opportunity. */
-  look(): void {
+  checkNow(): void {
     this.#dueAtMs = 0;
   }
 

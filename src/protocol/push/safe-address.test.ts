@@ -43,12 +43,12 @@ test('M-15, M-27: addresses of this machine, of private networks and of the clou
 });
 
 test('M-15, M-27: a name that stands for a private address is not connected to', async () => {
-  const looked = (privateAddresses: boolean): Promise<unknown> =>
+  const resolved = (privateAddresses: boolean): Promise<unknown> =>
     new Promise((resolve) => {
       checkedLookup({ ...STRICT, privateAddresses })('localhost', {}, (error, address) =>
         resolve(error ?? address),
       );
     });
-  assert.match(String(await looked(false)), /may not be called/);
-  assert.match(String(await looked(true)), /^(127\.|::1)/);
+  assert.match(String(await resolved(false)), /may not be called/);
+  assert.match(String(await resolved(true)), /^(127\.|::1)/);
 });

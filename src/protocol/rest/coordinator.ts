@@ -3,7 +3,7 @@
 
 import { DEFAULT_PROJECT } from '../../execution/names.ts';
 import type { Seal } from '../../features/export/model.ts';
-import { SharedLook } from '../../support/turns.ts';
+import { SharedRead } from '../../support/turns.ts';
 import { coordinatorOperations, type Scene } from '../messages/coordinator.ts';
 import {
   type Coordinator,
@@ -130,19 +130,19 @@ const READY_MS = 1_000;
 type Found = Seal | 'away' | undefined;
 
 /** Anyone may ask, so all requests within this time share one look at the store. */
-const LOOK_MS = 1_000;
-const looks: WeakMap<Coordinator, SharedLook<Found>> = new WeakMap();
+const CACHE_MS = 1_000;
+const reads: WeakMap<Coordinator, SharedRead<Found>> = new WeakMap();
 
 function storeFound(coordinator: Coordinator): Promise<Found> {
   const { clock } = coordinator;
-  const look = (): Promise<Found> => lookAtStore(coordinator);
-  const shared = looks.get(coordinator) ?? new SharedLook({ look, clock, ageMs: LOOK_MS });
-  looks.set(coordinator, shared);
+  const read = (): Promise<Found> => checkStore(coordinator);
+  const shared = reads.get(coordinator) ?? new SharedRead({ read, clock, ageMs: CACHE_MS });
+  reads.set(coordinator, shared);
   return shared.found();
 }
 
 /** Undefined if the store is usable. */
-function lookAtStore({ store, timers }: Coordinator): Promise<Found> {
+function checkStore({ store, timers }: Coordinator): Promise<Found> {
   return new Promise((resolve) => {
     const cancel = timers.after(READY_MS, () => resolve('away'));
     const settle = (found: Found): void => {

@@ -328,7 +328,7 @@ export class Database {
   readonly connection: Connection;
   readonly policy: LeasePolicy;
   /** The position up to which sweeps have searched for leases of unknown sessions. */
-  lookedThrough: string | undefined;
+  sweptUntil: string | undefined;
 
   constructor(connection: Connection, policy: LeasePolicy) {
     this.connection = connection;

@@ -111,17 +111,17 @@ async function endedHolders(database: Database): Promise<readonly SessionId[]> {
 }
 
 /** The number of carried keys that one sweep reads. The next sweep continues there. */
-const LOOKED_THROUGH = 500;
+const SWEEP_PAGE = 500;
 
 /** Lists unknown sessions that carry leases (E-5). */
 async function unknownHolders(database: Database): Promise<readonly SessionId[]> {
   return database.read(async (tx) => {
     const { keys } = tx;
     const { allCarried } = keys;
-    const from = database.lookedThrough ?? allCarried;
-    const page = { from, limit: LOOKED_THROUGH, keysOnly: true };
+    const from = database.sweptUntil ?? allCarried;
+    const page = { from, limit: SWEEP_PAGE, keysOnly: true };
     const { kvs } = await tx.list(allCarried, page);
-    database.lookedThrough = kvs.length < LOOKED_THROUGH ? undefined : kvs.at(-1)?.key;
+    database.sweptUntil = kvs.length < SWEEP_PAGE ? undefined : kvs.at(-1)?.key;
     const sessionIn = (key: string) => key.slice(allCarried.length).split('/')[0] as SessionId;
     const holders = [...new Set(kvs.map(({ key }) => sessionIn(key)))];
     // Fetches all keys at once; most of them exist.

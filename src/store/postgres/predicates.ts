@@ -6,7 +6,7 @@
  * also lets the planner read the whole index and compare. It prefers that while statistics show an
  * empty table, and keeps the plan while the table grows.
  */
-export function lookedUp(column: string, value: string): string {
+export function equalsByIndex(column: string, value: string): string {
   return `${column} = any (array[${value}])`;
 }
 

@@ -28,14 +28,14 @@ const TAKE_ID = statement('select pg_current_xact_id()::text as id');
 export type Gaps = Map<number, bigint>;
 
 /** If no transaction is about to fill a gap, a second read settles it. */
-const LOOKS_MAX = 2;
+const READS_MAX = 2;
 
 export async function readEvents(
   database: Database,
   gaps: Gaps,
   query: ReadEvents,
 ): Promise<EventPage> {
-  for (let look = 1; ; look += 1) {
+  for (let reads = 1; ; reads += 1) {
     const rows = await database.rows<ReadRow>(READ, [query.after, query.limit]);
     const [first] = rows;
     if (first === undefined) return { kind: 'events', events: [], next: query.after };
@@ -44,7 +44,7 @@ export async function readEvents(
     if (gap !== undefined && !gaps.has(gap)) {
       const [taken] = await database.rows<{ id: string }>(TAKE_ID, []);
       gaps.set(gap, BigInt(taken?.id ?? first.xmin));
-      if (look < LOOKS_MAX) continue;
+      if (reads < READS_MAX) continue;
     }
     return { kind: 'events', events, next };
   }

@@ -26,7 +26,7 @@ import { toChain, toLease } from './records.ts';
 import { HALT, onKnownServer, SAME_SERVER } from './recover.ts';
 
 /** Loads the term of a script. `refuse` returns the view that explains the refusal. */
-const LOOK = `
+const READ_TERM = `
   ${CHAINS}
   ${APPEND_EVENTS}
   ${SAME_SERVER}
@@ -48,7 +48,7 @@ const LOOK = `
 `;
 
 const CHANGE = `
-  ${LOOK}
+  ${READ_TERM}
   ${TERMS}
   local now = tick()
 
@@ -172,7 +172,7 @@ const DRAIN = script(`
 
 // Writes nothing except a halt for a fence that was never issued.
 const VERIFY = script(`
-  ${LOOK}
+  ${READ_TERM}
   return refuse(peek())
 `);
 
@@ -259,7 +259,7 @@ export function termsOf(database: Database, policy: LeasePolicy): TermVerbs {
     },
 
     async verify(request) {
-      const { view, now } = await terms.look(request);
+      const { view, now } = await terms.readTerm(request);
       const decision = decideVerify(view, request, now);
       return decision.kind === 'current' ? decision : { kind: 'refused', ...decision.refusal };
     },
@@ -310,7 +310,7 @@ class Terms {
     return { ...(decision as Exclude<Decision, { readonly kind: 'apply' }>), now };
   }
 
-  async look(request: Shown): Promise<{ readonly view: TermView; readonly now: Instant }> {
+  async readTerm(request: Shown): Promise<{ readonly view: TermView; readonly now: Instant }> {
     return viewOf(await this.#run(VERIFY, request, []));
   }
 

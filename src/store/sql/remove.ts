@@ -225,11 +225,11 @@ function* forgetLabels({ id, project, tags, attributes }: ExecutionRecord): Scri
 /** Lists executions that may be removed, one page at a time (F-8). */
 function* removable(query: ListRemovable): Script<RemovablePage> {
   const { project, limit, endedMs } = query;
-  type Looked = { readonly id: ExecutionId | null; readonly now: Instant };
-  const looked = yield* all<Looked>(project === undefined ? PAGE : PAGE_OF_PROJECT, query);
-  const ids = looked.flatMap(({ id }) => id ?? []);
+  type PageRow = { readonly id: ExecutionId | null; readonly now: Instant };
+  const page = yield* all<PageRow>(project === undefined ? PAGE : PAGE_OF_PROJECT, query);
+  const ids = page.flatMap(({ id }) => id ?? []);
   const rows = yield* all<RemovableRow>(REMOVABLE, { ids, endedMs });
   const next = ids.length < limit ? undefined : ids.at(-1);
-  const now = looked[0]?.now ?? (0 as Instant);
+  const now = page[0]?.now ?? (0 as Instant);
   return { items: rows.map(toRemovable), now, ...(next === undefined ? {} : { next }) };
 }

@@ -92,7 +92,7 @@ const LOCK = /\bfor (no key update|key share|update|share)( of \w+)?( skip locke
 const INDEX = /\bindexed by \w+/g;
 const COLLATION = / collate "\w+"/g;
 const ROWS = /\bjsonb_to_recordset\((:\w+)::jsonb\) as n\(([^)]+)\)/g;
-const LOOK_UP = /== ([:.\w]+)/g;
+const INDEXED_EQUALS = /== ([:.\w]+)/g;
 const LISTED = /= any \((:\w+)\)/g;
 
 /**
@@ -144,7 +144,7 @@ function rowsOfJson(_: string, rows: string, columns: string): string {
 }
 
 function toPostgres(text: string): Text {
-  const own = text.replaceAll(INDEX, '').replaceAll(LOOK_UP, '= any (array[$1])');
+  const own = text.replaceAll(INDEX, '').replaceAll(INDEXED_EQUALS, '= any (array[$1])');
   const names = namesIn(own);
   const place = (_: string, name: string): string => `$${names.indexOf(name) + 1}`;
   return { text: own.replaceAll(PARAMETER, place), names };

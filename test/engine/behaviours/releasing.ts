@@ -114,8 +114,8 @@ export const RELEASING: readonly Behaviour[] = [
         await workerOf(stage, code, name);
       }
       const found = await holdfast.releases.preflight(v1.name, 'v2');
-      assert(found.kind === 'looked', JSON.stringify(found));
-      assert.deepEqual([found.breaking, found.open, found.looked], [true, 2, 2]);
+      assert(found.kind === 'replayed', JSON.stringify(found));
+      assert.deepEqual([found.breaking, found.open, found.replayed], [true, 2, 2]);
       assert.equal(found.against, 'v1');
       const broken = found.broken.find((each) => each.execution === id);
       assert.match(broken?.why ?? '', /step:first#1 at event \d+; .*step:renamed#1/);
@@ -125,13 +125,13 @@ export const RELEASING: readonly Behaviour[] = [
       assert.match(refused.breaks.join(' '), /2 of 2 .*step:first#1/);
       // A look at one of them is no word about the other.
       const some = await holdfast.releases.preflight(v1.name, 'v2', { sample: 1 });
-      assert(some.kind === 'looked' && some.brokenCount === 2 && some.looked === 2);
+      assert(some.kind === 'replayed' && some.brokenCount === 2 && some.replayed === 2);
       await assert.rejects(holdfast.releases.preflight(v1.name, 'v2', { sample: 0 }), /sample/);
       // It was only looked at.
       assert.deepEqual(await holdfast.history(id), before);
       const fine = await holdfast.releases.preflight(v1.name, 'v3', { sample: 1 });
-      assert(fine.kind === 'looked');
-      assert.deepEqual([fine.breaking, fine.open, fine.looked], [false, 2, 1]);
+      assert(fine.kind === 'replayed');
+      assert.deepEqual([fine.breaking, fine.open, fine.replayed], [false, 2, 1]);
       assert.equal((await holdfast.releases.activate(v1.name, 'v3')).kind, 'changed');
       const forced = { force: true, reason: 'they will be cancelled', by: 'olga' };
       assert.equal((await holdfast.releases.activate(v1.name, 'v2', forced)).kind, 'changed');
@@ -153,7 +153,7 @@ export const RELEASING: readonly Behaviour[] = [
       await register(holdfast, v2, 'v2');
       await workerOf(stage, v2, 'v2');
       const found = await holdfast.releases.preflight(v1.name, 'v2');
-      assert(found.kind === 'looked', JSON.stringify(found));
+      assert(found.kind === 'replayed', JSON.stringify(found));
       assert.deepEqual([found.broken.length, found.broken[0]?.execution], [1, id]);
       assert.match(found.broken[0]?.why ?? '', new RegExp(`^History has ${open} at event \\d+;`));
     },

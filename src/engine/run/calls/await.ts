@@ -185,10 +185,10 @@ class AwaitCall extends PromisedCall<AwaitPlan, Outcome> {
   #due(): void {
     if (!this.#isAsked) return;
     this.waits = undefined;
-    this.#lookWhenDue().catch((error: unknown) => this.run.troubled(error));
+    this.#checkWhenDue().catch((error: unknown) => this.run.troubled(error));
   }
 
-  async #lookWhenDue(): Promise<void> {
+  async #checkWhenDue(): Promise<void> {
     const { run } = this;
     for (; this.#isStillOpen; await run.config.timers.pause(RETRY_MS, run.session.signal)) {
       try {

@@ -43,7 +43,7 @@ export class ChildrenCall<Output> extends PromisedCall<
    * The delivered outcomes decide whether the call can settle, in a replay too. It has no record of
    * its own.
    */
-  look(): void {
+  check(): void {
     for (const call of this.#missing) {
       if (this.run.inbox.outcomeOf(call) !== undefined) this.#missing.delete(call);
     }

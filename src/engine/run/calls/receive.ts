@@ -74,7 +74,7 @@ class Listeners {
    * Something read `constructor` and has not called `then` since: an `await`, or the start of a
    * race.
    */
-  isLookedAt = false;
+  isInspected = false;
   /** True while this file itself reads `constructor`. */
   isOurs = false;
   readonly onListener: () => void;
@@ -84,7 +84,7 @@ class Listeners {
   }
 
   get hasLost(): boolean {
-    if (this.isAwaited || this.isLookedAt || this.races.size === 0) return false;
+    if (this.isAwaited || this.isInspected || this.races.size === 0) return false;
     return [...this.races].every(({ isDecided }) => isDecided);
   }
 }
@@ -120,7 +120,7 @@ class RacedPromise<Value> extends Promise<Value> {
             return onFulfilled(value);
           };
     if (listeners === undefined) return raced(super.then(decide, onRejected));
-    listeners.isLookedAt = false;
+    listeners.isInspected = false;
     if (race === undefined) listeners.isAwaited = true;
     else listeners.races.add(race);
     listeners.onListener();
@@ -135,8 +135,8 @@ Object.defineProperty(RacedPromise.prototype, 'constructor', {
   get(this: object): PromiseConstructor {
     const listeners = LISTENERS.get(this);
     if (listeners === undefined || listeners.isOurs) return Promise;
-    if (listeners.isLookedAt) listeners.isAwaited = true;
-    listeners.isLookedAt = true;
+    if (listeners.isInspected) listeners.isAwaited = true;
+    listeners.isInspected = true;
     listeners.onListener();
     return Promise;
   },

@@ -20,7 +20,7 @@ const REST_TIMES = 10;
 const TRANSACTIONS_MIN = 100;
 
 /** The minimum time between two checks for an old snapshot. */
-const LOOK_MS = 5_000;
+const POLL_MS = 5_000;
 
 /** Claimers that were silent for this long are gone. */
 const FORGET_MS = 60_000;
@@ -53,7 +53,7 @@ export class ClaimFloors {
   readonly #queries: Queries;
   readonly #clock: Clock;
   readonly #memories: Map<string, Memory> = new Map();
-  #lookedAtMs = Number.NEGATIVE_INFINITY;
+  #polledAtMs = Number.NEGATIVE_INFINITY;
   #isHeld = false;
 
   constructor(queries: Queries, clock: Clock) {
@@ -119,11 +119,11 @@ export class ClaimFloors {
 
   async #isSnapshotOld(): Promise<boolean> {
     const now = this.#clock.monotonicMs();
-    if (now - this.#lookedAtMs < LOOK_MS) return this.#isHeld;
-    this.#lookedAtMs = now;
+    if (now - this.#polledAtMs < POLL_MS) return this.#isHeld;
+    this.#polledAtMs = now;
     // If this read fails, the claimed executions must still be returned.
-    const look = this.#queries.rows<SnapshotRow & object>(OLDEST_SNAPSHOT, []).catch(() => []);
-    const [row] = await look;
+    const reading = this.#queries.rows<SnapshotRow & object>(OLDEST_SNAPSHOT, []).catch(() => []);
+    const [row] = await reading;
     this.#isHeld = (row?.transactions ?? 0) >= TRANSACTIONS_MIN;
     return this.#isHeld;
   }

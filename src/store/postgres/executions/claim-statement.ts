@@ -23,7 +23,7 @@ import { REPLAY } from '../../../execution/route.ts';
 import { BEATS_PER_TTL } from '../../../lease/session.ts';
 import type { ExecutionRow } from '../../execution-rows.ts';
 import { type Statement, statement } from '../database.ts';
-import { chainIsWhole, liveChain, lookedUp, SAME_SERVER } from '../predicates.ts';
+import { chainIsWhole, liveChain, equalsByIndex, SAME_SERVER } from '../predicates.ts';
 import { NOW } from './owner-guards.ts';
 
 export interface Outlook {
@@ -118,7 +118,7 @@ function seenIn(most: string, scope: Scope): string {
  * The chain of session `c`, one row per session on its path. The columns of an unknown session are
  * null.
  */
-const CHAIN = `hf.session h cross join lateral unnest(h.path) as p(id) left join hf.session a on ${lookedUp('a.id', 'p.id')} where h.id = c.id`;
+const CHAIN = `hf.session h cross join lateral unnest(h.path) as p(id) left join hf.session a on ${equalsByIndex('a.id', 'p.id')} where h.id = c.id`;
 
 /** An unknown session has ended, because sweeps delete only ended ones. */
 const DEAD = `coalesce((select bool_or(a.id is null or a.ended_at is not null) from ${CHAIN}), true)`;
@@ -149,7 +149,7 @@ const WAIT_MS = `least(${SUSPECT_WAIT.maxMs}, greatest(${SUSPECT_WAIT.minMs}, ${
  * This session already tries a suspect, which has recorded nothing and has not run as long as the
  * session had lived.
  */
-const TRIES_ONE = `exists (select from hf.execution e where e.status = 1 and ${lookedUp('e.session_id', '$1::uuid')} and e.fruitless >= ${SUSPECT_FROM} and (select now.at from now) - e.claimed_at < least(e.claimed_at - (select me.born_at from me), ${SUSPECT_WAIT.maxMs}) and ${hasRecordedNothing()})`;
+const TRIES_ONE = `exists (select from hf.execution e where e.status = 1 and ${equalsByIndex('e.session_id', '$1::uuid')} and e.fruitless >= ${SUSPECT_FROM} and (select now.at from now) - e.claimed_at < least(e.claimed_at - (select me.born_at from me), ${SUSPECT_WAIT.maxMs}) and ${hasRecordedNothing()})`;
 
 const KNOWN =
   'json_to_recordset($10) as k(source integer, pipeline text, lane smallint, project text, floor bigint)';
@@ -171,7 +171,7 @@ const SUSPECTS = `suspect as materialized (
      cross join dead d
      cross join lateral (
            select e.id, e.lane, e.pipeline, e.project, e.claimed_at, d.id as left_by
-             from (select e.* from hf.execution e where e.status = 1 and ${lookedUp('e.session_id', 'd.id')} limit ${CLAIM_LOOKS.left}) e
+             from (select e.* from hf.execution e where e.status = 1 and ${equalsByIndex('e.session_id', 'd.id')} limit ${CLAIM_LOOKS.left}) e
             where e.pipeline = any ($2::text[]) -- guard: suspect-pipeline
               and e.lane = any ($3::smallint[]) -- guard: suspect-lane
               and ($6::text is null or e.project = $6) -- guard: suspect-project
@@ -230,7 +230,7 @@ const spotsOf = (scope: Scope): string => `
   dead as materialized (
     select c.id, least(h.ended_at, h.beat_at + h.ttl_ms / ${BEATS_PER_TTL}) as silent_at
       from carrier c
-      left join hf.session h on ${lookedUp('h.id', 'c.id')}
+      left join hf.session h on ${equalsByIndex('h.id', 'c.id')}
      where ${DEAD} -- guard: lost
   ),
   ${ofAll(scope, SUSPECTS)}
@@ -298,7 +298,7 @@ const LEFT = `lost as materialized (
      cross join lateral (
            select e.id, e.fence, e.claimed_seq, e.fruitless
              from hf.execution e
-            where ${lookedUp('e.id', 's.id')}
+            where ${equalsByIndex('e.id', 's.id')}
               and e.status = 1
               and e.session_id = s.left_by -- guard: suspect-carrier
               for no key update of e skip locked
@@ -370,7 +370,7 @@ const claimOf = (scope: Scope): string => `
            fruitless   = t.fruitless
       from (select r.id, r.fence, r.last, r.fruitless, r.was from ready r
              ${ofAll(scope, TAKEN_OVER)}) t
-     where ${lookedUp('e.id', 't.id')}
+     where ${equalsByIndex('e.id', 't.id')}
        and e.fence is not distinct from t.fence -- guard: fence
     returning e.id, e.project, e.pipeline, e.lane, e.has_place, e.fence, e.claimed_at, e.fruitless, e.seq, e.news,
               e.submitted_at, e.deadline_at, e.input, e.about, e.key, e.intent, e.parent_id, e.parent_call,

@@ -68,7 +68,7 @@ async function claimNow(parts: Parts, request: Claim): Promise<ClaimAnswer> {
     request.livedMs ?? 0,
   ];
   for (let round = 1; round <= ROUNDS_MAX; round += 1) {
-    const { rows, wholeInMs } = await look(parts, asked, lanes);
+    const { rows, wholeInMs } = await readClaims(parts, asked, lanes);
     const [outlook] = rows;
     if (outlook?.is_live === true) {
       const claims = rows.flatMap((row) => (row.id === null ? [] : [toClaimed(row, session)]));
@@ -82,17 +82,17 @@ async function claimNow(parts: Parts, request: Claim): Promise<ClaimAnswer> {
   throw new AssertionFault(`X-6: a claim found nothing against it ${ROUNDS_MAX} times in vain`);
 }
 
-type Looking = Pick<View, 'known' | 'asksFloors'>;
+type ClaimView = Pick<View, 'known' | 'asksFloors'>;
 
-const WHOLE: Looking = { known: null, asksFloors: false };
+const WHOLE: ClaimView = { known: null, asksFloors: false };
 
-interface Looked {
+interface ClaimRows {
   readonly rows: readonly ClaimRow[];
   /** The time until the next whole claim, if this one was partial. */
   readonly wholeInMs?: number | undefined;
 }
 
-async function look(parts: Parts, asked: ClaimValues, lanes: readonly number[]): Promise<Looked> {
+async function readClaims(parts: Parts, asked: ClaimValues, lanes: readonly number[]): Promise<ClaimRows> {
   // A claim without lanes asks for overdue sessions, which only a whole claim finds.
   if (lanes.length === 0) return { rows: await run(parts, asked, WHOLE) };
   const { floors } = parts;
@@ -115,7 +115,7 @@ function noteAll({ ledger }: Parts, claims: readonly Claimed[]): void {
 }
 
 /** A claim that lost a race for a seq in history sees the winner in its next try. */
-async function run(parts: Parts, asked: ClaimValues, view: Looking): Promise<readonly ClaimRow[]> {
+async function run(parts: Parts, asked: ClaimValues, view: ClaimView): Promise<readonly ClaimRow[]> {
   for (let tries = 1; ; tries += 1) {
     try {
       const values = [...asked, false, view.known, view.asksFloors];
@@ -133,7 +133,7 @@ async function run(parts: Parts, asked: ClaimValues, view: Looking): Promise<rea
 interface Gated {
   readonly asked: ClaimValues;
   readonly lanes: readonly number[];
-  readonly view: Looking;
+  readonly view: ClaimView;
 }
 
 /**

@@ -2,7 +2,7 @@
 // execution that compensates stays marked (Y-2). One that was only compensable loses the mark.
 
 import type { Statement } from '../database.ts';
-import { lookedUp } from '../predicates.ts';
+import { equalsByIndex } from '../predicates.ts';
 import {
   APPEND_DONE,
   aliveOf,
@@ -19,7 +19,7 @@ const KIN = `
   above as materialized (
     select distinct e.parent_id as id
       from unnest($3::uuid[]) as u(id)
-      join hf.execution e on ${lookedUp('e.id', 'u.id')}
+      join hf.execution e on ${equalsByIndex('e.id', 'u.id')}
      where coalesce(e.parent_id is not null, false)
   ),
   kin as materialized (
@@ -57,7 +57,7 @@ const NOTIFY_PARENTS = `,
        set ${wokenBy('m.n')}
       from (select m.parent_id, count(*)::integer as n from mail m group by m.parent_id) m
      cross join now
-     where ${lookedUp('p.id', 'm.parent_id')}
+     where ${equalsByIndex('p.id', 'm.parent_id')}
   ),
   posted as (
     insert into hf.inbox (execution_id, n, at, kind, name, body)

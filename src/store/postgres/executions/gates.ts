@@ -7,14 +7,14 @@ import type { Instant } from '../../../support/clock.ts';
 import { holdsOf, toExecution } from '../../execution-rows.ts';
 import { EXECUTION_COLUMNS, type LockedRow } from '../../sql/executions.ts';
 import { type Queries, statement } from '../database.ts';
-import { lookedUp } from '../predicates.ts';
+import { equalsByIndex } from '../predicates.ts';
 import { numbers, uuids } from './arrays.ts';
 import { CANDIDATES, type ClaimValues } from './claim-statement.ts';
 import { lockPlaces, nameOf, type PlaceBook, savePlaces } from './places.ts';
 import { lockRates, type RateBook, rateNameOf, type Started, saveStarts } from './rates.ts';
 
 /** The number of gated executions that one round reads per pipeline, lane and project. */
-const LOOK_AT = 250;
+const GATED_MAX = 250;
 
 interface Candidate {
   readonly lane: number;
@@ -47,7 +47,7 @@ const SAVE = statement(`
          has_place = u.has_place,
          ready_at  = u.ready_at
     from unnest($1::uuid[], $2::smallint[], $3::boolean[], $4::boolean[], $5::bigint[]) as u(id, hold, gated, has_place, ready_at)
-   where ${lookedUp('e.id', 'u.id')}`);
+   where ${equalsByIndex('e.id', 'u.id')}`);
 
 interface Admitted {
   /** The number of projects with ready executions before the gates were processed, by lane. */
@@ -69,7 +69,7 @@ export async function admit(
   asked: ClaimValues,
   known: string | null,
 ): Promise<Admitted> {
-  const values = [...asked, LOOK_AT, known];
+  const values = [...asked, GATED_MAX, known];
   const candidates = await queries.rows<Candidate & object>(CANDIDATES, values);
   const gated = candidates.filter((each) => each.gated).map(({ id }) => id);
   const rows = await queries.rows<LockedRow>(LOCK, [uuids(gated)]);
@@ -118,7 +118,7 @@ function goThrough(candidates: readonly Candidate[], gates: Gates): boolean {
     const execution = gates.locked.get(id);
     if (!gated || (execution !== undefined && passGate(execution, gates))) spot.claimable += 1;
   }
-  return [...spots.values()].some((spot) => spot.claimable < spot.part && spot.gated >= LOOK_AT);
+  return [...spots.values()].some((spot) => spot.claimable < spot.part && spot.gated >= GATED_MAX);
 }
 
 /** Returns true if a claim may take it now. */

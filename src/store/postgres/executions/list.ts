@@ -4,7 +4,7 @@ import type { AttributeFilter, ListExecutions } from '../../contract/execution-s
 import { codesWith, type ExecutionRow, STATUS_CODES, toExecution } from '../../execution-rows.ts';
 import { EXECUTION_COLUMNS } from '../../sql/executions.ts';
 import { type Database, type Statement, statement } from '../database.ts';
-import { lookedUp } from '../predicates.ts';
+import { equalsByIndex } from '../predicates.ts';
 import { numbers } from './arrays.ts';
 
 const LAST_ID = "'ffffffff-ffff-ffff-ffff-ffffffffffff'::uuid";
@@ -57,7 +57,7 @@ const LIST = statement(`
   )
   select ${EXECUTION_COLUMNS.postgres}
     from newest n
-    join hf.execution e on ${lookedUp('e.id', 'n.id')}
+    join hf.execution e on ${equalsByIndex('e.id', 'n.id')}
    order by n.id desc`);
 
 const LABELLED = `select l.execution_id from hf.label l where l.project = $1 and l.execution_id < coalesce($4, ${LAST_ID})`;
@@ -74,7 +74,7 @@ function listBy(labels: string): Statement {
   return statement(`
   select ${EXECUTION_COLUMNS.postgres}
     from (${labels} order by 1 desc offset 0) l(id)
-    join hf.execution e on ${lookedUp('e.id', 'l.id')}
+    join hf.execution e on ${equalsByIndex('e.id', 'l.id')}
    where ${FITS}
    order by l.id desc
    limit $5`);
@@ -104,7 +104,7 @@ const HELD = statement(`
      limit $5)
   select ${EXECUTION_COLUMNS.postgres}
     from newest n
-    join hf.execution e on ${lookedUp('e.id', 'n.id')}
+    join hf.execution e on ${equalsByIndex('e.id', 'n.id')}
    order by n.id desc`);
 
 export async function listExecutions(

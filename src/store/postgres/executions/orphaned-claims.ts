@@ -8,7 +8,7 @@ import type { Clock } from '../../../support/clock.ts';
 import type { Claimed } from '../../contract/execution-store.ts';
 import { type CarriedRow, EXECUTION_COLUMNS, toCarried } from '../../sql/executions.ts';
 import { type Queries, statement } from '../database.ts';
-import { lookedUp } from '../predicates.ts';
+import { equalsByIndex } from '../predicates.ts';
 import { uuids } from './arrays.ts';
 
 /**
@@ -42,8 +42,8 @@ const CARRIED = statement(`
 const LOAD = statement(`
   select ${EXECUTION_COLUMNS.postgres}, h.body as claim_body
     from unnest($2::uuid[]) as u(id)
-    join hf.execution e on ${lookedUp('e.id', 'u.id')}
-    join hf.history h on ${lookedUp('h.execution_id', 'e.id')} and h.seq = e.claimed_seq
+    join hf.execution e on ${equalsByIndex('e.id', 'u.id')}
+    join hf.history h on ${equalsByIndex('h.execution_id', 'e.id')} and h.seq = e.claimed_seq
    where coalesce(e.status = 1, false)
      and e.session_id = $1
    order by e.fence`);

@@ -1,7 +1,7 @@
 // The guards of X-1 and X-4 that every statement of an owner contains, and the form of its result.
 
 import { type Statement, statement } from '../database.ts';
-import { lookedUp } from '../predicates.ts';
+import { equalsByIndex } from '../predicates.ts';
 
 /** The statement's time, read once. */
 export const NOW = 'now as materialized (select hf_now() as at)';
@@ -30,7 +30,7 @@ export function aliveOf(sessions: string): string {
  * other indexes.
  */
 export function ownedBy(sessions: string): string {
-  return `${lookedUp('e.id', 'u.id')}
+  return `${equalsByIndex('e.id', 'u.id')}
          and e.fence = u.fence -- guard: fence
          and coalesce(e.status = 1, false) -- guard: running
          and e.session_id is not distinct from (${sessions})[coalesce(u.session, 1)] -- guard: session

@@ -9,7 +9,7 @@ import { saveExecution } from '../../sql/changes.ts';
 import { EXECUTION_COLUMNS } from '../../sql/executions.ts';
 import { type Queries, statement } from '../database.ts';
 import { play } from '../gateway.ts';
-import { lookedUp } from '../predicates.ts';
+import { equalsByIndex } from '../predicates.ts';
 import { numbers, texts, uuids } from './arrays.ts';
 import { lockRates, rateNameOf, saveRates } from './rates.ts';
 
@@ -35,7 +35,7 @@ const SET_PLACES = statement(`
      set slots = u.slots,
          taken = u.taken
     from unnest($1::text[], $2::text[], $3::integer[], $4::integer[]) as u(project, key, slots, taken)
-   where ${lookedUp('p.project', 'u.project')}
+   where ${equalsByIndex('p.project', 'u.project')}
      and p.key = u.key`);
 
 export interface PlaceEntry {

@@ -4,7 +4,7 @@ import { type RateState, withStarts } from '../../../execution/decide/gates.ts';
 import type { Submission } from '../../../execution/execution.ts';
 import type { Instant } from '../../../support/clock.ts';
 import { type Queries, statement } from '../database.ts';
-import { lookedUp } from '../predicates.ts';
+import { equalsByIndex } from '../predicates.ts';
 import { numbers, texts, uuids } from './arrays.ts';
 
 // Time 0 means that the key was never used.
@@ -33,7 +33,7 @@ const SET = statement(`
          starts     = u.starts,
          late       = u.late
     from unnest($1::text[], $2::text[], $3::bigint[], $4::integer[], $5::bigint[], $6::text[], $7::integer[]) as u(project, key, last_at, burst_left, per_ms, starts, late)
-   where ${lookedUp('r.project', 'u.project')}
+   where ${equalsByIndex('r.project', 'u.project')}
      and r.key = u.key`);
 
 interface RateEntry {

@@ -107,13 +107,13 @@ interface Range {
 export function runningSessions(tx: Transaction, range: Range): RunningSessions {
   const dead: SessionId[] = [];
   let isOverdue = false;
-  let looks = 0;
+  let visited = 0;
   for (const id of holders(tx, range)) {
-    looks += 1;
+    visited += 1;
     if (!tx.isOpen(id)) dead.push(id);
     else isOverdue ||= tx.arrays(IS_OVERDUE).get(id, tx.now) !== undefined;
   }
-  return { dead, isOverdue, isCut: looks === CLAIM_LOOKS.sessions };
+  return { dead, isOverdue, isCut: visited === CLAIM_LOOKS.sessions };
 }
 
 /** Yields the sessions after a random id, then those before it. */
@@ -121,7 +121,7 @@ function* holders(tx: Transaction, { project, dice = 0 }: Range): Generator<Sess
   const first = Math.floor(dice * 2 ** 32)
     .toString(16)
     .padStart(8, '0');
-  let looks = 0;
+  let visited = 0;
   for (const [after, upTo] of [
     [first, undefined],
     ['', first],
@@ -131,8 +131,8 @@ function* holders(tx: Transaction, { project, dice = 0 }: Range): Generator<Sess
       id !== undefined;
       id = nextHolder(tx, project, id)
     ) {
-      looks += 1;
-      if (looks > CLAIM_LOOKS.sessions || (upTo !== undefined && id > upTo)) return;
+      visited += 1;
+      if (visited > CLAIM_LOOKS.sessions || (upTo !== undefined && id > upTo)) return;
       yield id;
     }
   }
