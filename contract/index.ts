@@ -37,7 +37,7 @@ export {
   FakeEndpoint,
   type FakeEndpointKeys,
   type FakeHandler,
-  type ForgedAnswer,
+  type ForgedReply,
   type OpenCall,
 } from './transport/fake-endpoint.ts';
 export {

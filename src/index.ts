@@ -112,7 +112,7 @@ export type {
   OwnerVerb,
   RefusedWrite,
 } from './features/audit/model.ts';
-export type { NoteAnswer } from './features/audit/port.ts';
+export type { NoteResult } from './features/audit/port.ts';
 export type { InteractionTarget } from './features/awaits/answering-api.ts';
 export type {
   Answered,
@@ -125,7 +125,7 @@ export type {
 } from './features/awaits/api.ts';
 export type { LinkOptions } from './features/awaits/links-api.ts';
 export type { Answer, AwaitStatus, InteractionStatus } from './features/awaits/model.ts';
-export type { AwaitAnswer } from './features/awaits/port.ts';
+export type { AwaitResult } from './features/awaits/port.ts';
 export type {
   AwaitItemsOptions,
   AwaitOptions,
@@ -179,7 +179,7 @@ export type {
 export type {
   Compared,
   CompareOptions,
-  PreflightAnswer,
+  PreflightResult,
   PreflightOptions,
 } from './features/releases/preflight-api.ts';
 export type { BulkRepinOptions, RepinOptions } from './features/releases/repin-api.ts';
@@ -209,7 +209,7 @@ export type { ArchivedDocument, Damage, Verified } from './features/retention/ar
 export type { ArchivedExecution, KeepMs, KeepName } from './features/retention/model.ts';
 export type { ScheduleInfo, Schedules } from './features/schedules/api.ts';
 export type { CatchUp, Overlap, PutScheduleOptions, When } from './features/schedules/plan-api.ts';
-export type { ScheduleAnswer } from './features/schedules/port.ts';
+export type { ScheduleResult } from './features/schedules/port.ts';
 export type {
   PutTemplateOptions,
   TemplateInfo,
@@ -255,13 +255,13 @@ export type { KernelStore, LeaseStore, SessionStore } from './lease/port.ts';
 export { describeRefusal, type Holder, type Refusal } from './lease/refusal.ts';
 export type { SessionMetadata, SessionRecord, SessionState } from './lease/session.ts';
 export type { SessionOptions } from './lease/session-options.ts';
-export type { Unanswered } from './lease/store-call.ts';
+export type { StoreOutage } from './lease/store-call.ts';
 export { type Sweeper, type SweeperOptions, startSweeper } from './lease/sweeper.ts';
 export { type Watched, type WatchOptions, watchLeases } from './lease/watch.ts';
 export type {
   AttachmentSummary,
   AttributeFilter,
-  CommandAnswer,
+  CommandResult,
   CoordinatorStore,
 } from './store/contract/execution-store.ts';
 export { formatInstant, type Instant } from './support/clock.ts';

@@ -46,8 +46,8 @@ export const addKeyCases: readonly AccessCase[] = [
       for (const ms of [0, 10, 100]) {
         await advance(ms);
         for (const each of [key, again]) {
-          const answer = await leavesKeysUnchanged(store, () => store.access.addKey(each));
-          assert.deepEqual(answer, EXISTING);
+          const result = await leavesKeysUnchanged(store, () => store.access.addKey(each));
+          assert.deepEqual(result, EXISTING);
         }
       }
       await store.access.endKey({ id: key.id });
@@ -83,8 +83,8 @@ export const addKeyCases: readonly AccessCase[] = [
         { ...key, name: 'other', first: true },
       ];
       for (const other of others) {
-        const answer = await leavesKeysUnchanged(store, () => store.access.addKey(other));
-        assert.deepEqual(answer, { kind: 'refused', why: 'key-taken', id: key.id });
+        const result = await leavesKeysUnchanged(store, () => store.access.addKey(other));
+        assert.deepEqual(result, { kind: 'refused', why: 'key-taken', id: key.id });
       }
     },
   },
@@ -94,9 +94,9 @@ export const addKeyCases: readonly AccessCase[] = [
     async run({ store }) {
       await store.access.putProject({ name: OTHER_PROJECT, settings: {} });
       const key = adding({ project: PROJECT });
-      const answer = await leavesKeysUnchanged(store, () => store.access.addKey(key));
+      const result = await leavesKeysUnchanged(store, () => store.access.addKey(key));
       const refused = { kind: 'refused', why: 'project-unknown', project: PROJECT };
-      assert.deepEqual(answer, refused);
+      assert.deepEqual(result, refused);
       assert.deepEqual(await store.access.addKey({ ...key, first: true }), refused);
       await mustAdd(store, key);
     },
@@ -125,12 +125,12 @@ export const addKeyCases: readonly AccessCase[] = [
       for (let round = 0; round < 6; round += 1) {
         const key = adding();
         const names = ['a', 'b', 'a', 'b', 'a', 'b'];
-        const answers = await Promise.all(
+        const results = await Promise.all(
           names.map((name, nth) => (nth % 2 === 0 ? store : other).access.addKey({ ...key, name })),
         );
-        const fresh = answers.filter((answer) => answer.kind === 'added' && !answer.existing);
+        const fresh = results.filter((result) => result.kind === 'added' && !result.existing);
         assert.equal(fresh.length, 1);
-        const winners = names.filter((_, nth) => answers[nth]?.kind === 'added');
+        const winners = names.filter((_, nth) => results[nth]?.kind === 'added');
         assert.deepEqual([winners.length, new Set(winners).size], [3, 1]);
         assert.equal((await mustRead(store, key.id)).name, winners[0]);
       }
@@ -145,12 +145,12 @@ export const addKeyCases: readonly AccessCase[] = [
       for (let round = 0; round < 6; round += 1) {
         const project = `project ${round}` as typeof PROJECT;
         const key = adding({ project });
-        const [, answer] = await Promise.all([
+        const [, result] = await Promise.all([
           other.access.putProject({ name: project, settings: {} }),
           store.access.addKey(key),
         ]);
         const stored = await store.access.key(key.id);
-        assert.equal(stored !== undefined, answer.kind === 'added', JSON.stringify(answer));
+        assert.equal(stored !== undefined, result.kind === 'added', JSON.stringify(result));
       }
     },
   },

@@ -19,8 +19,8 @@ export const endKeyCases: readonly AccessCase[] = [
       const key = await mustAdd(store, { project: PROJECT });
       const another = await mustAdd(store, { project: PROJECT });
       await advance(7);
-      const answer = await store.access.endKey({ id: key.id });
-      assert.deepEqual(answer, { kind: 'ended', endedAt: now(), changed: true });
+      const result = await store.access.endKey({ id: key.id });
+      assert.deepEqual(result, { kind: 'ended', endedAt: now(), changed: true });
       const stored = await mustRead(store, key.id);
       assert.deepEqual(stored, { ...key, createdAt: now() - 7, endedAt: now() });
       assert.equal(isUsable(stored, now()), false);
@@ -33,8 +33,8 @@ export const endKeyCases: readonly AccessCase[] = [
     async run({ store, advance, now }) {
       const { id } = await mustAdd(store);
       const endedAt = now() + 100;
-      const answer = await store.access.endKey({ id, inMs: 100 });
-      assert.deepEqual(answer, { kind: 'ended', endedAt, changed: true });
+      const result = await store.access.endKey({ id, inMs: 100 });
+      assert.deepEqual(result, { kind: 'ended', endedAt, changed: true });
       await advance(99);
       assert.equal(isUsable(await mustRead(store, id), now()), true);
       await advance(1);
@@ -51,8 +51,8 @@ export const endKeyCases: readonly AccessCase[] = [
       assert.equal((await end(200)).kind, 'ended');
       assert.deepEqual(await end(100), { kind: 'ended', endedAt: soon, changed: true });
       for (const inMs of [100, 101, 5_000]) {
-        const answer = await leavesKeysUnchanged(store, () => end(inMs));
-        assert.deepEqual(answer, { kind: 'ended', endedAt: soon, changed: false });
+        const result = await leavesKeysUnchanged(store, () => end(inMs));
+        assert.deepEqual(result, { kind: 'ended', endedAt: soon, changed: false });
       }
       await advance(50);
       assert.deepEqual(await end(49), { kind: 'ended', endedAt: soon - 1, changed: true });
@@ -85,16 +85,16 @@ export const endKeyCases: readonly AccessCase[] = [
         { id: nobodys },
         ...[nobodys, others.id, ofAll.id].map((id) => ({ id, project: PROJECT })),
       ]) {
-        const answer = await leavesKeysUnchanged(store, () => store.access.endKey(request));
-        assert.deepEqual(answer, { kind: 'refused', why: 'key-unknown', id: request.id });
+        const result = await leavesKeysUnchanged(store, () => store.access.endKey(request));
+        assert.deepEqual(result, { kind: 'refused', why: 'key-unknown', id: request.id });
       }
       for (const request of [
         { id: own.id, project: PROJECT },
         { id: others.id },
         { id: ofAll.id },
       ]) {
-        const answer = await store.access.endKey(request);
-        assert.deepEqual(answer, { kind: 'ended', endedAt: now(), changed: true });
+        const result = await store.access.endKey(request);
+        assert.deepEqual(result, { kind: 'ended', endedAt: now(), changed: true });
       }
     },
   },
@@ -151,14 +151,14 @@ export const endKeyCases: readonly AccessCase[] = [
       for (let round = 0; round < 6; round += 1) {
         const { id } = await mustAdd(store);
         const times = [50, 20, 90, 10, 70, 10, 30, 60];
-        const answers = await Promise.all(
+        const results = await Promise.all(
           times.map((inMs, nth) => (stores[nth % 2] ?? store).access.endKey({ id, inMs })),
         );
-        for (const [nth, answer] of answers.entries()) {
-          assert.ok(answer.kind === 'ended');
+        for (const [nth, result] of results.entries()) {
+          assert.ok(result.kind === 'ended');
           const asked = now() + (times[nth] ?? 0);
-          if (answer.changed) assert.equal(answer.endedAt, asked);
-          else assert.ok(answer.endedAt <= asked);
+          if (result.changed) assert.equal(result.endedAt, asked);
+          else assert.ok(result.endedAt <= asked);
         }
         assert.equal((await mustRead(store, id)).endedAt, now() + 10);
       }

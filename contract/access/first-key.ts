@@ -42,13 +42,13 @@ export const firstKeyCases: readonly AccessCase[] = [
     async run({ store, another }) {
       const stores = [store, await another(), await another()];
       const keys = Array.from({ length: 12 }, () => adding({ first: true, roles: ['admin'] }));
-      const answers = await Promise.all(
+      const results = await Promise.all(
         keys.map((each, nth) => (stores[nth % 3] ?? store).access.addKey(each)),
       );
-      const winners = keys.filter((_, nth) => answers[nth]?.kind === 'added');
+      const winners = keys.filter((_, nth) => results[nth]?.kind === 'added');
       assert.equal(winners.length, 1);
-      for (const answer of answers) {
-        if (answer.kind !== 'added') assert.deepEqual(answer, NOT_FIRST);
+      for (const result of results) {
+        if (result.kind !== 'added') assert.deepEqual(result, NOT_FIRST);
       }
       assert.deepEqual(await idsOf(store), [winners[0]?.id]);
     },
@@ -61,12 +61,12 @@ export const firstKeyCases: readonly AccessCase[] = [
       const other = await another();
       const first = adding({ first: true });
       const others = Array.from({ length: 8 }, () => adding());
-      const [answer] = await Promise.all([
+      const [result] = await Promise.all([
         store.access.addKey(first),
         ...others.map((each) => other.access.addKey(each)),
       ]);
       const added = others.map(({ id }) => id);
-      const expected = answer.kind === 'added' ? [first.id, ...added] : added;
+      const expected = result.kind === 'added' ? [first.id, ...added] : added;
       assert.deepEqual(await idsOf(store), expected.toSorted());
     },
   },

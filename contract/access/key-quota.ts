@@ -50,10 +50,10 @@ export const keyQuotaCases: readonly AccessCase[] = [
       const stores = [store, await another()];
       await store.access.putProject({ name: PROJECT, settings: {} });
       const requests = Array.from({ length: 12 }, () => adding({ project: PROJECT, quota: 5 }));
-      const answers = await Promise.all(
+      const results = await Promise.all(
         requests.map((request, nth) => (stores[nth % 2] ?? store).access.addKey(request)),
       );
-      assert.equal(answers.filter(({ kind }) => kind === 'added').length, 5);
+      assert.equal(results.filter(({ kind }) => kind === 'added').length, 5);
       assert.equal((await allKeys(store, { project: PROJECT })).length, 5);
     },
   },

@@ -57,8 +57,8 @@ export const madeKeyCases: readonly AccessCase[] = [
         { by: unknown, request: { madeBy: unknown } },
         { by: unknown, request: { rotates: unknown } },
       ]) {
-        const answer = await leavesKeysUnchanged(store, () => store.access.addKey(adding(request)));
-        assert.deepEqual(answer, { kind: 'refused', why: 'key-ended', id: by });
+        const result = await leavesKeysUnchanged(store, () => store.access.addKey(adding(request)));
+        assert.deepEqual(result, { kind: 'refused', why: 'key-ended', id: by });
       }
     },
   },

@@ -14,8 +14,8 @@ export const projectCases: readonly AccessCase[] = [
       const bare = { name: OTHER_PROJECT, settings: {} };
       for (const each of [full, bare]) {
         assert.equal(await store.access.project(each.name), undefined);
-        const answer = await store.access.putProject(each);
-        assert.deepEqual(answer, { kind: 'put', existing: false });
+        const result = await store.access.putProject(each);
+        assert.deepEqual(result, { kind: 'put', existing: false });
         assert.deepEqual(await store.access.project(each.name), { ...each, createdAt: now() });
       }
       assert.equal(await store.access.project(parseProject('Shop')), undefined);
@@ -61,12 +61,12 @@ export const projectCases: readonly AccessCase[] = [
       const stores = [store, await another()];
       for (let round = 0; round < 6; round += 1) {
         const name = parseProject(`project ${round}`);
-        const answers = await Promise.all(
+        const results = await Promise.all(
           Array.from({ length: 6 }, (_, nth) =>
             (stores[nth % 2] ?? store).access.putProject({ name, settings: { title: `${nth}` } }),
           ),
         );
-        assert.equal(answers.filter(({ existing }) => !existing).length, 1);
+        assert.equal(results.filter(({ existing }) => !existing).length, 1);
         const last = { name, settings: { title: 'last' } };
         assert.equal((await store.access.putProject(last)).existing, true);
         assert.equal((await stores[1]?.access.project(name))?.settings.title, 'last');

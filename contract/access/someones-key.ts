@@ -22,8 +22,8 @@ export async function mustAdd(
   const request = adding(options);
   const { project: name } = request;
   if (name !== undefined) await store.access.putProject({ name, settings: {} });
-  const answer = await store.access.addKey(request);
-  assert.deepEqual(answer, { kind: 'added', existing: false });
+  const result = await store.access.addKey(request);
+  assert.deepEqual(result, { kind: 'added', existing: false });
   return request;
 }
 
@@ -56,7 +56,7 @@ export async function leavesKeysUnchanged<Answer>(
   act: () => Promise<Answer>,
 ): Promise<Answer> {
   const before = await allKeys(store, { all: true });
-  const answer = await act();
-  assert.deepEqual(await allKeys(store, { all: true }), before, JSON.stringify(answer));
-  return answer;
+  const result = await act();
+  assert.deepEqual(await allKeys(store, { all: true }), before, JSON.stringify(result));
+  return result;
 }

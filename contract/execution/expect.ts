@@ -9,11 +9,11 @@ import { allDeadLetters, allInteractions } from './check-awaits.ts';
 
 export type Why = ExecutionRefusal['why'];
 
-export function expectWhy(answer: { readonly kind: string }, why: Why): void {
+export function expectWhy(result: { readonly kind: string }, why: Why): void {
   assert.deepEqual(
-    { kind: answer.kind, why: whyOf(answer) },
+    { kind: result.kind, why: whyOf(result) },
     { kind: 'refused', why },
-    JSON.stringify(answer),
+    JSON.stringify(result),
   );
 }
 
@@ -32,13 +32,13 @@ export async function leavesUnchanged<Answer>(
   act: () => Promise<Answer>,
 ): Promise<Answer> {
   const before = await everything(store);
-  const answer = await act();
+  const result = await act();
   assert.deepEqual(
     await everything(store),
     before,
-    `nothing stored may have changed, but the answer was ${JSON.stringify(answer)}`,
+    `nothing stored may have changed, but the answer was ${JSON.stringify(result)}`,
   );
-  return answer;
+  return result;
 }
 
 async function everything(store: CoordinatorStore): Promise<unknown> {

@@ -18,7 +18,7 @@ import type { SessionId } from '../../src/lease/names.ts';
 import type { OpenSession } from '../../src/lease/port.ts';
 import type {
   Claim,
-  ClaimAnswer,
+  ClaimResult,
   Claimed,
   Command,
   CoordinatorStore,
@@ -74,9 +74,9 @@ export async function mustSubmit(
   options: Partial<Submit> = {},
 ): Promise<ExecutionId> {
   const request = submitting(options);
-  const answer = expectKind(await store.executions.submit(request), 'submitted');
-  assert.deepEqual(answer, { kind: 'submitted', id: request.id, existing: false });
-  return answer.id;
+  const result = expectKind(await store.executions.submit(request), 'submitted');
+  assert.deepEqual(result, { kind: 'submitted', id: request.id, existing: false });
+  return result.id;
 }
 
 /** A worker whose session lasts longer than any case. */
@@ -88,7 +88,7 @@ export function worker(
   return someone(store, name, { ...LONG, ...options });
 }
 
-export type ClaimedAnswer = Extract<ClaimAnswer, { kind: 'claimed' }>;
+export type ClaimedResult = Extract<ClaimResult, { kind: 'claimed' }>;
 
 export function claiming(
   who: Pick<Someone, 'id'>,
@@ -105,7 +105,7 @@ export function claiming(
 }
 
 /** One call. */
-export async function claimOnce(store: CoordinatorStore, request: Claim): Promise<ClaimedAnswer> {
+export async function claimOnce(store: CoordinatorStore, request: Claim): Promise<ClaimedResult> {
   return expectKind(await store.executions.claim(request), 'claimed');
 }
 
@@ -117,9 +117,9 @@ export async function claimAll(
 ): Promise<readonly Claimed[]> {
   const claims: Claimed[] = [];
   for (let calls = 0; calls < 200; calls += 1) {
-    const answer = await claimOnce(store, claiming(who, 100, options));
-    claims.push(...answer.claims);
-    if (!answer.more) return claims;
+    const result = await claimOnce(store, claiming(who, 100, options));
+    claims.push(...result.claims);
+    if (!result.more) return claims;
   }
   throw new Error('X-11: `more` does not end');
 }

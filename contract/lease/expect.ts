@@ -10,24 +10,24 @@ const PAGE = 1_000;
 
 /** The answer, known to be of this kind from here on. */
 export function expectKind<Answer extends { readonly kind: string }, Kind extends Answer['kind']>(
-  answer: Answer,
+  result: Answer,
   kind: Kind,
 ): Extract<Answer, { readonly kind: Kind }> {
-  assert.equal(answer.kind, kind, `expected ${kind}, got ${JSON.stringify(answer)}`);
-  return answer as Extract<Answer, { readonly kind: Kind }>;
+  assert.equal(result.kind, kind, `expected ${kind}, got ${JSON.stringify(result)}`);
+  return result as Extract<Answer, { readonly kind: Kind }>;
 }
 
-export function expectRefusal(answer: { readonly kind: string }, why: Refusal['why']): void {
+export function expectRefusal(result: { readonly kind: string }, why: Refusal['why']): void {
   assert.deepEqual(
-    { kind: answer.kind, why: whyOf(answer) },
+    { kind: result.kind, why: whyOf(result) },
     { kind: 'refused', why },
-    JSON.stringify(answer),
+    JSON.stringify(result),
   );
 }
 
 /** The reason of a refusal, or else what kind of answer it is. */
-export function whyOf(answer: { readonly kind: string }): string {
-  return 'why' in answer && typeof answer.why === 'string' ? answer.why : answer.kind;
+export function whyOf(result: { readonly kind: string }): string {
+  return 'why' in result && typeof result.why === 'string' ? result.why : result.kind;
 }
 
 /** Does something that must be refused, for this reason and without a trace. */
@@ -45,9 +45,9 @@ export async function unchangedBy<Answer>(
   act: () => Promise<Answer>,
 ): Promise<Answer> {
   const before = await everything(store);
-  const answer = await act();
+  const result = await act();
   assert.deepEqual(await everything(store), before, 'nothing stored may have changed');
-  return answer;
+  return result;
 }
 
 /** Every event that is still kept. */

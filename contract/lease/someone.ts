@@ -16,7 +16,7 @@ import {
 } from '../../src/lease/names.ts';
 import type {
   Acquire,
-  AcquireAnswer,
+  AcquireResult,
   BeginIntent,
   KernelStore,
   OpenSession,
@@ -40,7 +40,7 @@ export interface Someone {
   readonly owner: Owner;
 }
 
-export type Granted = Extract<AcquireAnswer, { kind: 'granted' }>;
+export type Granted = Extract<AcquireResult, { kind: 'granted' }>;
 export type Held = Granted & { readonly tenure: Tenure };
 
 /** A UUID that is always the same for the same words. */

@@ -20,7 +20,7 @@ import {
   submitting,
   writing,
 } from '../execution/worker.ts';
-import type { FakeEndpoint, ForgedAnswer, OpenCall } from './fake-endpoint.ts';
+import type { FakeEndpoint, ForgedReply, OpenCall } from './fake-endpoint.ts';
 import type { TransportCase, TransportHarness } from './contract-case.ts';
 
 interface Called {
@@ -57,7 +57,7 @@ async function calledAgain(
   const again = await endpoint.next();
   assert.ok((again.about.fence ?? 0) > (call.about.fence ?? 0), 'a higher fence');
   await onlyFailedCalls(harness, id, failed);
-  again.answer(new Response(endpoint.signed(finishedOf(again))));
+  again.reply(new Response(endpoint.signed(finishedOf(again))));
   await ended(harness, id);
 }
 
@@ -95,27 +95,27 @@ async function ended(harness: TransportHarness, id: ExecutionId): Promise<void> 
   assert.fail(`${id} has not ended: ${await kindsOf(harness.store, id)}`);
 }
 
-function notBelieved(how: ForgedAnswer, what: string): TransportCase {
+function notBelieved(how: ForgedReply, what: string): TransportCase {
   return {
     upholds: 'M-8, M-13',
     name: `an answer ${what} is none: nothing is written, and the next call has a higher fence`,
     needs: 'calls',
     async run(harness) {
       const given = await called(harness);
-      given.call.answer(new Response(given.endpoint.signed(given.finished, how)));
+      given.call.reply(new Response(given.endpoint.signed(given.finished, how)));
       await calledAgain(harness, given);
     },
   };
 }
 
-function believed(how: ForgedAnswer, what: string): TransportCase {
+function believed(how: ForgedReply, what: string): TransportCase {
   return {
     upholds: 'M-13',
     name: `an answer ${what} is written`,
     needs: 'calls',
     async run(harness) {
       const { endpoint, call, id, finished } = await called(harness);
-      call.answer(new Response(endpoint.signed(finished, how)));
+      call.reply(new Response(endpoint.signed(finished, how)));
       await ended(harness, id);
     },
   };
@@ -125,7 +125,7 @@ function believed(how: ForgedAnswer, what: string): TransportCase {
 function refused(
   upholds: string,
   what: string,
-  answer: (given: Called) => Record<string, unknown>,
+  responseOf: (given: Called) => Record<string, unknown>,
 ): TransportCase {
   return {
     upholds,
@@ -133,25 +133,25 @@ function refused(
     needs: 'calls',
     async run(harness) {
       const given = await called(harness);
-      given.call.answer(new Response(given.endpoint.signed(answer(given))));
+      given.call.reply(new Response(given.endpoint.signed(reply(given))));
       await calledAgain(harness, given);
     },
   };
 }
 
-function turnedAway(what: string, answer: (given: Called) => Response): TransportCase {
+function turnedAway(what: string, responseOf: (given: Called) => Response): TransportCase {
   return {
     upholds: 'M-16',
     name: `a call that is turned away ${what} is given back, and burns no attempt`,
     needs: 'calls',
     async run(harness) {
       const given = await called(harness);
-      given.call.answer(answer(given));
+      given.call.reply(reply(given));
       const again = await given.endpoint.next();
       const kinds = await kindsOf(harness.store, given.id);
       assert.deepEqual(kinds, ['submitted', 'claimed', 'given-back', 'claimed']);
       assert.equal((await harness.store.executions.read(given.id))?.fruitlessClaims, 0);
-      again.answer(new Response(given.endpoint.signed(finishedOf(again))));
+      again.reply(new Response(given.endpoint.signed(finishedOf(again))));
       await ended(harness, given.id);
     },
   };
@@ -166,9 +166,9 @@ const between: readonly TransportCase[] = [
     async run(harness) {
       const { endpoint, call, id, finished } = await called(harness);
       const played = endpoint.signed(finished);
-      call.answer(new Response(endpoint.signed(finished, 'tampered')));
+      call.reply(new Response(endpoint.signed(finished, 'tampered')));
       const again = await endpoint.next();
-      again.answer(new Response(played));
+      again.reply(new Response(played));
       await calledAgain(harness, { endpoint, call: again, id, finished }, 2);
     },
   },
@@ -181,8 +181,8 @@ const between: readonly TransportCase[] = [
       const by = { kind: 'operator', actor: 'olga', reason: 'too slow' } as const;
       await harness.store.sessions.end({ id: call.drive.session as never, by });
       const again = await endpoint.next();
-      call.answer(new Response(endpoint.signed(finished)));
-      again.answer(new Response(endpoint.signed(finishedOf(again))));
+      call.reply(new Response(endpoint.signed(finished)));
+      again.reply(new Response(endpoint.signed(finishedOf(again))));
       await ended(harness, id);
       const events = await harness.store.executions.history({ id, after: 0, limit: 9 });
       assert.equal(events.at(-1)?.fence, again.about.fence);
@@ -203,7 +203,7 @@ const between: readonly TransportCase[] = [
     async run(harness) {
       const given = await called(harness);
       const headers = { location: 'http://169.254.169.254/' };
-      given.call.answer(new Response('', { status: 307, headers }));
+      given.call.reply(new Response('', { status: 307, headers }));
       await calledAgain(harness, given);
     },
   },
@@ -218,7 +218,7 @@ const between: readonly TransportCase[] = [
       const transport = await harness.transport();
       await transport.ask({ kind: 'writeAsOwner', body: { writes: [record] } });
       const finish = { verb: 'finish', ...finishing(later(heldBy(call))) };
-      call.answer(new Response(endpoint.signed({ ...call.about, writes: [finish] as never })));
+      call.reply(new Response(endpoint.signed({ ...call.about, writes: [finish] as never })));
       await ended(harness, id);
       assert.equal((await kindsOf(harness.store, id)).length, 4);
     },
@@ -231,13 +231,13 @@ const between: readonly TransportCase[] = [
       const { endpoint, call, id } = await called(harness);
       await harness.store.executions.signal(signalling(id));
       const writes = [{ verb: 'park', ...parking(heldBy(call)) }] as never;
-      call.answer(new Response(endpoint.signed({ ...call.about, writes })));
+      call.reply(new Response(endpoint.signed({ ...call.about, writes })));
       const again = await endpoint.next();
       assert.deepEqual(
         again.drive.inbox.map(({ kind }) => kind),
         ['signal'],
       );
-      again.answer(new Response(endpoint.signed(finishedOf(again))));
+      again.reply(new Response(endpoint.signed(finishedOf(again))));
       await ended(harness, id);
     },
   },
@@ -248,10 +248,10 @@ const between: readonly TransportCase[] = [
     async run(harness) {
       const { endpoint, call, id } = await called(harness);
       const other = await called(harness);
-      other.call.answer(new Response(endpoint.signed(other.finished)));
+      other.call.reply(new Response(endpoint.signed(other.finished)));
       await ended(harness, other.id);
       assert.equal(await statusOf(harness.store, id), 'running');
-      call.answer(new Response(endpoint.signed(finishedOf(call))));
+      call.reply(new Response(endpoint.signed(finishedOf(call))));
       await ended(harness, id);
     },
   },

@@ -54,7 +54,7 @@ export interface TransportHarness {
   /** Where workers are called: all calls come here. `transport` is their way back. */
   readonly endpoint?: FakeEndpoint;
   /** Where workers are called: handlers have no coordinator connection, and all that they record is in their answers. */
-  readonly answersOnly?: boolean;
+  readonly withoutConnection?: boolean;
   /** A new one; closed with the harness. */
   transport(as?: CallerKind): Promise<Transport>;
   /** Delivers the same message twice by the transport's own means, and answers with both replies. */
@@ -119,12 +119,12 @@ export async function refusedWith(
   asked: Promise<unknown>,
   ...codes: readonly string[]
 ): Promise<void> {
-  const answer = await asked.then(
+  const result = await asked.then(
     (value) => assert.fail(`refused with ${codes.join(' or ')}, not ${JSON.stringify(value)}`),
     (fault: { readonly code?: string; readonly message?: string }) => fault,
   );
   assert.ok(
-    codes.includes(answer.code ?? ''),
-    `${codes.join(' or ')}, not ${answer.code}: ${answer.message}`,
+    codes.includes(result.code ?? ''),
+    `${codes.join(' or ')}, not ${result.code}: ${result.message}`,
   );
 }

@@ -32,9 +32,9 @@ async function twice(
 /** The answers to one write, delivered twice. */
 async function writtenTwice(harness: TransportHarness, write: object): Promise<readonly WorkReply[]> {
   const replies = await harness.twice({ kind: 'writeAsOwner', body: { writes: [write] } });
-  return (replies as readonly { readonly answers: readonly WorkReply[] }[]).map(({ answers }) => {
-    assert.equal(answers.length, 1);
-    return answers[0] as WorkReply;
+  return (replies as readonly { readonly results: readonly WorkReply[] }[]).map(({ results }) => {
+    assert.equal(results.length, 1);
+    return results[0] as WorkReply;
   });
 }
 
@@ -44,8 +44,8 @@ function ownerWrite(verb: string, done: string, write: (held: Held) => object): 
     name: `${verb}, delivered twice, is answered alike and written once`,
     async run(harness) {
       const { held, id } = await owner(harness);
-      const answers = await writtenTwice(harness, { verb, ...write(held) });
-      for (const answer of answers) assertKind(answer, done);
+      const results = await writtenTwice(harness, { verb, ...write(held) });
+      for (const result of results) assertKind(result, done);
       // What was given back may be claimed again by then.
       const kinds = (await kindsOf(harness.store, id)).filter((kind) => kind !== 'claimed');
       assert.equal(kinds.length, 2, `submitted and one more, not ${kinds}`);
@@ -63,8 +63,8 @@ export const doubledCases: readonly TransportCase[] = [
     name: 'openSession, delivered twice, opens one session',
     async run(harness) {
       const ann = new Peer(await harness.transport(), 'ann');
-      const answers = await twice(harness, 'openSession', ann.opening);
-      for (const answer of answers) assertKind(answer, 'opened');
+      const results = await twice(harness, 'openSession', ann.opening);
+      for (const result of results) assertKind(result, 'opened');
       assertKind(await ann.heartbeat(), 'alive');
     },
   },
@@ -74,7 +74,7 @@ export const doubledCases: readonly TransportCase[] = [
     async run(harness) {
       const ann = await peer(harness);
       const body = { id: ann.id, owner: ann.owner };
-      for (const answer of await twice(harness, 'heartbeat', body)) assertKind(answer, 'alive');
+      for (const result of await twice(harness, 'heartbeat', body)) assertKind(result, 'alive');
     },
   },
   {
@@ -93,8 +93,8 @@ export const doubledCases: readonly TransportCase[] = [
     name: 'announceWorker, delivered twice, is one worker, of the project of its key',
     async run(harness) {
       const { ann } = await owner(harness);
-      for (const answer of await twice(harness, 'announceWorker', ann.announcing)) {
-        assertKind(answer, 'announced');
+      for (const result of await twice(harness, 'announceWorker', ann.announcing)) {
+        assertKind(result, 'announced');
       }
       // An endpoint has a session for each call that it could have, and each is a worker.
       const all = await harness.store.executions.workers({ limit: 1_000 });

@@ -17,7 +17,7 @@ import {
   writing,
 } from '../execution/worker.ts';
 import { refusedWith, type TransportCase, type TransportHarness } from './contract-case.ts';
-import { type Answer, assertKind, owner, peer } from './peer.ts';
+import { type WriteResult, assertKind, owner, peer } from './peer.ts';
 
 async function problemOf(harness: TransportHarness, envelope: unknown): Promise<string> {
   const { problem } = await harness.deliver(envelope);
@@ -270,10 +270,10 @@ export const envelopeCases: readonly TransportCase[] = [
         verb: 'record',
         ...writing(later(ann.held(claimed), index === 1 ? 6 : 0)),
       }));
-      const { answers } = await ann.ask<{ readonly answers: readonly Answer[] }>('writeAsOwner', {
+      const { results } = await ann.ask<{ readonly results: readonly WriteResult[] }>('writeAsOwner', {
         writes,
       });
-      const outcomes = answers.map(({ kind, why }) => why ?? kind);
+      const outcomes = results.map(({ kind, why }) => why ?? kind);
       assert.deepEqual(outcomes, ['recorded', 'seq-taken', 'recorded']);
     },
   },

@@ -24,7 +24,7 @@ export interface OpenCall {
   readonly text: string;
   /** Of its claim. */
   readonly about: Pick<PushResult, 'id' | 'fence'>;
-  answer(response: Response): void;
+  reply(response: Response): void;
 }
 
 /** What happens to the nth call. */
@@ -49,7 +49,7 @@ const HOUR_MS = 3_600_000;
 const STRANGE = 'x'.repeat(32);
 
 /** An answer as it should not be; each of them is signed as it should be unless said. */
-export type ForgedAnswer =
+export type ForgedReply =
   | 'unsigned'
   | 'tampered'
   | 'of-another-key'
@@ -136,8 +136,8 @@ export class FakeEndpoint {
       return answered.finally(() => underWay.delete(answered));
     };
     this.#handlers.push(called);
-    for (const { text, answer } of this.#waiting.splice(0)) {
-      called(requestWith(text, this.#read(text)?.audience)).then(answer, () => answer(failed()));
+    for (const { text, reply } of this.#waiting.splice(0)) {
+      called(requestWith(text, this.#read(text)?.audience)).then(reply, () => reply(failed()));
     }
     return {
       get session() {
@@ -151,7 +151,7 @@ export class FakeEndpoint {
     };
   }
 
-  signed(result: Partial<PushResult>, how?: ForgedAnswer): string {
+  signed(result: Partial<PushResult>, how?: ForgedReply): string {
     const at = systemClock.wallMs() - (how === 'waited-long' ? HOUR_MS : 0);
     const claims = {
       ...{ to: how === 'turned-around' ? 'worker' : 'coordinator', at },
@@ -179,14 +179,14 @@ export class FakeEndpoint {
   /** Whoever still calls is turned away. */
   close(): void {
     this.#isClosed = true;
-    for (const { answer } of this.#waiting.splice(0)) answer(turnedAway());
+    for (const { reply } of this.#waiting.splice(0)) reply(turnedAway());
   }
 
   #open(drive: Driven, text: string): Promise<Response> {
     if (this.#isClosed) return Promise.resolve(turnedAway());
-    return new Promise((answer) => {
+    return new Promise((reply) => {
       const { execution, fence } = drive.claimed;
-      this.#waiting.push({ drive, text, about: { id: execution.id, fence }, answer });
+      this.#waiting.push({ drive, text, about: { id: execution.id, fence }, reply });
       this.#arrived();
     });
   }
@@ -207,9 +207,9 @@ function faulted(handler: PushHandler, plan: CallPlan): PushHandler {
     const text = await request.text();
     const fault = plan(nth);
     if (fault === 'lost') return failed();
-    const answer = await handler(requestWith(text, request.url));
+    const response = await handler(requestWith(text, request.url));
     if (fault === 'doubled') return handler(requestWith(text, request.url));
-    return fault === 'reply-lost' ? failed() : answer;
+    return fault === 'reply-lost' ? failed() : response;
   };
 }
 

@@ -115,8 +115,8 @@ export const identityCases: readonly TransportCase[] = [
     async run(harness) {
       const { held } = await owner(harness);
       const eve = await peer(harness, 'eve', 'stranger');
-      const answer = await eve.finish({ ...held, session: eve.id });
-      assert.deepEqual([answer.kind, answer.why], ['refused', 'execution-unknown']);
+      const result = await eve.finish({ ...held, session: eve.id });
+      assert.deepEqual([result.kind, result.why], ['refused', 'execution-unknown']);
     },
   },
   {
@@ -153,8 +153,8 @@ export const identityCases: readonly TransportCase[] = [
         const body = JSON.stringify({ key: 'step:s#1', out: { ref: digest, size: 1 } });
         const events = [{ kind: 'step-completed', name: 's', body }];
         const write = { verb: 'record', ...held, events };
-        const { answers } = await ann.ask<Answers>('writeAsOwner', { writes: [write] });
-        return answers[0] ?? {};
+        const { results } = await ann.ask<WriteResults>('writeAsOwner', { writes: [write] });
+        return results[0] ?? {};
       };
       const refusals = await Promise.all([value.digest, 'f'.repeat(64)].map(writing));
       assert.deepEqual(
@@ -210,8 +210,8 @@ function bodyOfChild(parent: string): object {
   };
 }
 
-interface Answers {
-  readonly answers: readonly { readonly code?: string }[];
+interface WriteResults {
+  readonly results: readonly { readonly code?: string }[];
 }
 
 async function faultOf(

@@ -43,8 +43,8 @@ export const inFlightCases: readonly TransportCase[] = [
     async run(harness) {
       const { ann, held, id } = await owner(harness);
       await harness.store.executions.cancel(commanding(id));
-      const answer = (await ann.record(held)) as unknown as { readonly inboxCount: number };
-      assert.equal(answer.inboxCount, 1);
+      const result = (await ann.record(held)) as unknown as { readonly inboxCount: number };
+      assert.equal(result.inboxCount, 1);
     },
   },
   {

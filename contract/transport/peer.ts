@@ -4,9 +4,9 @@ import assert from 'node:assert/strict';
 import type { ExecutionId } from '../../src/execution/names.ts';
 import type { Owner, SessionId } from '../../src/lease/names.ts';
 import type { Transport } from '../../src/protocol/messages/envelope.ts';
-import type { WritesAnswer } from '../../src/protocol/messages/work.ts';
+import type { WritesReply } from '../../src/protocol/messages/work.ts';
 import type { WorkKind } from '../../src/protocol/messages/work-messages.ts';
-import type { ClaimAnswer, Claimed, OwnerWrite } from '../../src/store/contract/execution-store.ts';
+import type { ClaimResult, Claimed, OwnerWrite } from '../../src/store/contract/execution-store.ts';
 import { systemRandom } from '../../src/support/random.ts';
 import {
   finishing,
@@ -23,7 +23,7 @@ import type { CallerKind, TransportHarness } from './contract-case.ts';
 
 export const TTL_MS = 60_000;
 
-export type Answer = WritesAnswer['answers'][number] & { readonly why?: string };
+export type WriteResult = WritesReply['results'][number] & { readonly why?: string };
 
 export class Peer {
   readonly transport: Transport;
@@ -54,8 +54,8 @@ export class Peer {
   }
 
   async claim(limit: number = 10): Promise<readonly Claimed[]> {
-    const answer = await this.ask<ClaimAnswer>('claimExecutions', this.claiming(limit));
-    return expectKind(answer, 'claimed').claims;
+    const result = await this.ask<ClaimResult>('claimExecutions', this.claiming(limit));
+    return expectKind(result, 'claimed').claims;
   }
 
   /** The one that can be claimed. */
@@ -74,28 +74,28 @@ export class Peer {
     return (await this.ask<{ readonly items: readonly Claimed[] }>('listClaims', body)).items;
   }
 
-  async write(verb: string, request: OwnerWrite): Promise<Answer> {
-    const { answers } = await this.ask<WritesAnswer>('writeAsOwner', {
+  async write(verb: string, request: OwnerWrite): Promise<WriteResult> {
+    const { results } = await this.ask<WritesReply>('writeAsOwner', {
       writes: [{ verb, ...request }],
     });
-    const [answer] = answers;
-    assert.ok(answer !== undefined && answers.length === 1, 'one answer for one write');
-    return answer;
+    const [result] = results;
+    assert.ok(result !== undefined && results.length === 1, 'one answer for one write');
+    return result;
   }
 
-  record(held: Held): Promise<Answer> {
+  record(held: Held): Promise<WriteResult> {
     return this.write('record', writing(held));
   }
 
-  finish(held: Held): Promise<Answer> {
+  finish(held: Held): Promise<WriteResult> {
     return this.write('finish', finishing(held));
   }
 
-  park(held: Held): Promise<Answer> {
+  park(held: Held): Promise<WriteResult> {
     return this.write('park', parking(held));
   }
 
-  giveBack(held: Held): Promise<Answer> {
+  giveBack(held: Held): Promise<WriteResult> {
     return this.write('giveBack', writing(held, { kind: 'given-back' }));
   }
 
@@ -171,16 +171,16 @@ export async function takenOver(
 }
 
 export function assertKind(
-  answer: { readonly kind: string; readonly why?: string },
+  result: { readonly kind: string; readonly why?: string },
   kind: string,
 ): void {
-  assert.equal(answer.kind, kind, `${kind}, not ${JSON.stringify(answer)}`);
+  assert.equal(result.kind, kind, `${kind}, not ${JSON.stringify(result)}`);
 }
 
 export function assertWhy(
-  answer: { readonly kind: string; readonly why?: string },
+  result: { readonly kind: string; readonly why?: string },
   ...whys: readonly string[]
 ): void {
-  assert.equal(answer.kind, 'refused', `refused, not ${JSON.stringify(answer)}`);
-  assert.ok(whys.includes(answer.why ?? ''), `${whys.join(' or ')}, not ${answer.why}`);
+  assert.equal(result.kind, 'refused', `refused, not ${JSON.stringify(result)}`);
+  assert.ok(whys.includes(result.why ?? ''), `${whys.join(' or ')}, not ${result.why}`);
 }

@@ -1,7 +1,7 @@
 // What is pinned goes to who is what it says: what a worker announces is checked, whatever carried it.
 
 import assert from 'node:assert/strict';
-import type { ClaimAnswer, Claimed } from '../../src/store/contract/execution-store.ts';
+import type { ClaimResult, Claimed } from '../../src/store/contract/execution-store.ts';
 import { announcing, mustActivate } from '../execution/releases/releasing.ts';
 import { mustSubmit, statusOf } from '../execution/worker.ts';
 import { expectKind } from '../lease/expect.ts';
@@ -10,7 +10,7 @@ import { assertKind, assertWhy, type Peer, peer } from './peer.ts';
 
 async function claimOf(ann: Peer, release: string): Promise<readonly Claimed[]> {
   const body = { ...ann.claiming(), release };
-  return expectKind(await ann.ask<ClaimAnswer>('claimExecutions', body), 'claimed').claims;
+  return expectKind(await ann.ask<ClaimResult>('claimExecutions', body), 'claimed').claims;
 }
 
 type Announced = NonNullable<ReturnType<typeof announcing>['release']>;

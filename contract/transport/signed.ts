@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import { kindsOf, later, mustSubmit, statusOf, writing } from '../execution/worker.ts';
 import type { Forgery, TransportCase, TransportHarness } from './contract-case.ts';
-import { type Answer, assertKind, owner, takenOver } from './peer.ts';
+import { type WriteResult, assertKind, owner, takenOver } from './peer.ts';
 
 /** It is put aside, and nothing is done. */
 function putAside(how: Forgery, what: string): TransportCase {
@@ -22,12 +22,12 @@ function putAside(how: Forgery, what: string): TransportCase {
   };
 }
 
-async function forged(harness: TransportHarness, how: Forgery, write: object): Promise<Answer> {
+async function forged(harness: TransportHarness, how: Forgery, write: object): Promise<WriteResult> {
   const body = { writes: [write] };
   const reply = await harness.forge({ kind: 'writeAsOwner', body }, how);
   assert.ok(reply !== undefined, 'it is answered');
-  const { answers } = reply.body as { readonly answers: readonly Answer[] };
-  return answers[0] as Answer;
+  const { results } = reply.body as { readonly results: readonly WriteResult[] };
+  return results[0] as WriteResult;
 }
 
 export const signedCases: readonly TransportCase[] = [
@@ -90,8 +90,8 @@ export const signedCases: readonly TransportCase[] = [
     needs: 'signed',
     async run(harness) {
       const { bob, hers, his } = await takenOver(harness);
-      const answer = await forged(harness, 'none', { verb: 'record', ...writing(hers) });
-      assert.deepEqual([answer.kind, answer.why], ['refused', 'superseded']);
+      const result = await forged(harness, 'none', { verb: 'record', ...writing(hers) });
+      assert.deepEqual([result.kind, result.why], ['refused', 'superseded']);
       assertKind(await bob.finish(his), 'finished');
       const id = await mustSubmit(harness.store);
       assert.equal(await statusOf(harness.store, id), 'queued');

@@ -44,7 +44,7 @@ async function openWorking(harness: TransportHarness, given: WorkerParts): Promi
     pipelines,
     signing: endpoint.signing,
     ...(codec && { codec }),
-    ...(harness.answersOnly === true ? {} : { coordinator: { transport } }),
+    ...(harness.withoutConnection === true ? {} : { coordinator: { transport } }),
   });
   return endpoint.addHandler(handler, plan);
 }

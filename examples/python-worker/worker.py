@@ -136,7 +136,7 @@ class Worker:
         """Until it is answered. None once it is to stop."""
         while not self.stopping.is_set():
             try:
-                [answer] = ask("POST", "/v1/work/writes", {"writes": [write]})["answers"]
+                [answer] = ask("POST", "/v1/work/writes", {"writes": [write]})["results"]
                 return answer
             except urllib.error.HTTPError:
                 raise  # it answers, and says no

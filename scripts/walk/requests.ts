@@ -5,7 +5,7 @@ import { openHoldfast, openSession, pipeline } from '../../src/index.ts';
 import { openUnder } from '../../src/lease/live-session.ts';
 import { openServer } from '../../src/server/serve.ts';
 import type {
-  ClaimAnswer,
+  ClaimResult,
   CoordinatorStore,
   WorkerStore,
 } from '../../src/store/contract/execution-store.ts';
@@ -135,7 +135,7 @@ async function openRemote(store: CoordinatorStore): Promise<{
   readonly worker: WorkerStore;
   readonly session: Parameters<WorkerStore['sessions']['open']>[0]['id'];
   submit(): Promise<unknown>;
-  claim(): Promise<ClaimAnswer>;
+  claim(): Promise<ClaimResult>;
   close(): Promise<void>;
 }> {
   const holdfast = await openHoldfast({ store });

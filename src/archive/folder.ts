@@ -80,7 +80,7 @@ function checked(path: string): string {
   throw new InvalidInput(`${JSON.stringify(path)} is no path of an archive.`);
 }
 
-async function withUnavailable<Answer>(root: string, act: () => Promise<Answer>): Promise<Answer> {
+async function withUnavailable<Result>(root: string, act: () => Promise<Result>): Promise<Result> {
   try {
     return await act();
   } catch (cause) {

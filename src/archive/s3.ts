@@ -64,14 +64,14 @@ export async function openS3Archive(given: S3ArchiveOptions): Promise<Archive> {
     async put({ path, type, bytes }) {
       const headers = { 'content-type': headerType(type), 'x-amz-content-sha256': digestOf(bytes) };
       const body = Uint8Array.from(bytes);
-      const answer = await ask(at, path, { method: 'PUT', headers, body });
-      if (answer.status !== 200) throw refused(at, path, answer);
+      const reply = await ask(at, path, { method: 'PUT', headers, body });
+      if (reply.status !== 200) throw refused(at, path, reply);
     },
     async get(path) {
-      const answer = await ask(at, path, { method: 'GET' });
-      if (answer.status === 404 && !answer.text().includes('NoSuchBucket')) return undefined;
-      if (answer.status !== 200) throw refused(at, path, answer);
-      return answer.bytes;
+      const reply = await ask(at, path, { method: 'GET' });
+      if (reply.status === 404 && !reply.text().includes('NoSuchBucket')) return undefined;
+      if (reply.status !== 200) throw refused(at, path, reply);
+      return reply.bytes;
     },
   };
 }
@@ -116,14 +116,14 @@ async function loadSigner(): Promise<typeof import('aws4fetch').AwsClient> {
   }
 }
 
-interface Answered {
+interface S3Response {
   readonly status: number;
   readonly bytes: Uint8Array;
   text(): string;
 }
 
 /** Returns the whole response within the time limit. */
-async function ask(at: Bucket, path: string, init: RequestInit): Promise<Answered> {
+async function ask(at: Bucket, path: string, init: RequestInit): Promise<S3Response> {
   if (!isArchivePath(path)) {
     throw new InvalidInput(`${JSON.stringify(path)} is no path of an archive.`);
   }
@@ -174,11 +174,11 @@ function isAwayBy(status: number): boolean {
   return status >= 500 || [401, 403, 404, 408, 429].includes(status);
 }
 
-function refused(at: Bucket, path: string, answer: Answered): Fault {
-  const code = /<Code>([^<]{1,80})<\/Code>/.exec(answer.text())?.[1];
-  const detail = code ?? answer.text().slice(0, DETAIL_CHARS_MAX);
-  const why = `The archive at ${at.root} refused ${path} with status ${answer.status} (${detail}).`;
-  return isAwayBy(answer.status)
+function refused(at: Bucket, path: string, reply: S3Response): Fault {
+  const code = /<Code>([^<]{1,80})<\/Code>/.exec(reply.text())?.[1];
+  const detail = code ?? reply.text().slice(0, DETAIL_CHARS_MAX);
+  const why = `The archive at ${at.root} refused ${path} with status ${reply.status} (${detail}).`;
+  return isAwayBy(reply.status)
     ? new ArchiveUnavailable(`${why} Check the credentials, the bucket and its quota.`)
     : new Fault('archive-refused', why);
 }

@@ -3,7 +3,7 @@
 import type { ProblemMessage } from '../protocol/messages/problem.ts';
 import {
   type Address,
-  type AnswerAt,
+  type ResponseAt,
   requestTo,
   type RequestIfAny,
 } from '../protocol/messages/request.ts';
@@ -39,7 +39,7 @@ export interface CallOptions {
 
 /** Sends the requests of the client's parts. */
 export interface Calls {
-  call<Answer>(path: string, options?: CallOptions): Promise<Answer>;
+  call<Body>(path: string, options?: CallOptions): Promise<Body>;
   /** The response unchanged. */
   bytes(path: string, options?: CallOptions): Promise<Uint8Array>;
 }
@@ -54,7 +54,7 @@ export function ask<At extends Address>(
   client: Pick<Calls, 'call'>,
   at: At,
   ...request: RequestIfAny<At>
-): Promise<AnswerAt<At>> {
+): Promise<ResponseAt<At>> {
   const { path, ...options } = requestTo(at, ...request);
   return client.call(path, options);
 }

@@ -11,7 +11,7 @@ import { schedulesClient } from '../features/schedules/client.ts';
 import { templatesClient } from '../features/templates/client.ts';
 import { requestTo } from '../protocol/messages/request.ts';
 import { Fault, StoreUnavailable } from '../support/fault.ts';
-import { noAnswerText } from '../support/no-answer.ts';
+import { noReplyText } from '../support/no-reply.ts';
 import { headerText, optionalFunctions, readOptions, requireUrl } from '../support/options.ts';
 import { bodyOf, type CallOptions, refusalOf } from './calls.ts';
 import { Executions } from './executions.ts';
@@ -69,10 +69,10 @@ export class HoldfastClient {
   }
 
   /** Any route of the API, for what has no method here. Throws CallRefused. */
-  async call<Answer>(path: string, options: CallOptions = {}): Promise<Answer> {
+  async call<Body>(path: string, options: CallOptions = {}): Promise<Body> {
     const response = await this.send(path, options);
     const body = await bodyOf(response);
-    if (response.ok) return body as Answer;
+    if (response.ok) return body as Body;
     throw refusalOf(response, body);
   }
 
@@ -100,7 +100,7 @@ export class HoldfastClient {
       return await send(`${url}${path}${queryText(query)}`, asked);
     } catch (cause) {
       if (signal?.aborted === true || cause instanceof Fault) throw cause;
-      throw new StoreUnavailable(noAnswerText(url, path, cause), { cause });
+      throw new StoreUnavailable(noReplyText(url, path, cause), { cause });
     }
   }
 }

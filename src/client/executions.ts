@@ -8,7 +8,7 @@ import type {
   ResultMessage,
   SubmitBody,
 } from '../protocol/messages/execution.ts';
-import { type AnswerAt, requestTo } from '../protocol/messages/request.ts';
+import { type ResponseAt, requestTo } from '../protocol/messages/request.ts';
 import type { DepthMessage } from '../protocol/messages/sessions.ts';
 import { ask, bodyOf, type Page, refusalOf, withTags } from './calls.ts';
 import type { HoldfastClient } from './client.ts';
@@ -35,15 +35,15 @@ export class Executions {
   }
 
   /** A `warning` in what it resolves with is also a Node warning, once for each sentence. */
-  async submit(body: SubmitBody): Promise<AnswerAt<'POST /v1/executions'>> {
+  async submit(body: SubmitBody): Promise<ResponseAt<'POST /v1/executions'>> {
     const sent = withTags('The input', body, 'input');
-    const answer = await ask(this.#client, 'POST /v1/executions', sent);
-    const { warning } = answer;
+    const result = await ask(this.#client, 'POST /v1/executions', sent);
+    const { warning } = result;
     if (warning !== undefined && !this.#warned.has(warning.detail)) {
       this.#warned.add(warning.detail);
       globalThis.process?.emitWarning(warning.detail, 'HoldfastWarning');
     }
-    return answer;
+    return result;
   }
 
   read(id: string): Promise<ExecutionInFull> {
@@ -114,7 +114,7 @@ export class Executions {
     return followed(this.#client, { path, query, after, ...rest });
   }
 
-  explain(id: string): Promise<AnswerAt<'GET /v1/executions/:id/explain'>> {
+  explain(id: string): Promise<ResponseAt<'GET /v1/executions/:id/explain'>> {
     return ask(this.#client, 'GET /v1/executions/:id/explain', { id });
   }
 
@@ -155,4 +155,4 @@ export class Executions {
   }
 }
 
-type Commanded = AnswerAt<'POST /v1/executions/:id/cancel'>;
+type Commanded = ResponseAt<'POST /v1/executions/:id/cancel'>;

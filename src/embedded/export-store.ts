@@ -158,9 +158,9 @@ export async function importStore(options: ImportStoreOptions): Promise<StoreImp
     const { seal, counters } = header;
     const reason = `imported from ${header.kind}, which ${seal.actor} sealed (${seal.reason}), export ${seal.id}`;
     const rows = withProgress(batches(lines, reader), reader, onProgress);
-    const answer = await port.load({ actor, reason, counters, rows }).catch(placed(reader));
-    if (answer.kind === 'refused') throw notEmpty(answer.tables);
-    return { kind: 'imported', id: seal.id, epoch: answer.epoch, rows: reader.rows };
+    const result = await port.load({ actor, reason, counters, rows }).catch(placed(reader));
+    if (result.kind === 'refused') throw notEmpty(result.tables);
+    return { kind: 'imported', id: seal.id, epoch: result.epoch, rows: reader.rows };
   } finally {
     await lines.return?.(undefined);
     await port.close();
@@ -308,8 +308,8 @@ export async function unsealStore(options: UnsealStoreOptions): Promise<StoreUns
   const reason = boundedText('unsealStore: reason', read.reason, TEXT_MAX);
   const port = await openExistingForExport(store, postgresOf('unsealStore', read.postgres));
   try {
-    const answer = await port.seals.unseal({ actor, reason });
-    if (answer.kind === 'unsealed') return { kind: 'unsealed', epoch: answer.epoch };
+    const result = await port.seals.unseal({ actor, reason });
+    if (result.kind === 'unsealed') return { kind: 'unsealed', epoch: result.epoch };
     throw new Fault('not-sealed', 'The store is not sealed. Nothing was changed.');
   } finally {
     await port.close();

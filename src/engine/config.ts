@@ -18,7 +18,7 @@ import { type Random, systemRandom } from '../support/random.ts';
 import { systemTimers, type Timers } from '../support/timer.ts';
 import { ExecutionIds } from './ids.ts';
 import { KnownPipelines, type Pipelines } from './pipeline.ts';
-import { patientBlobs } from './store-answers.ts';
+import { patientBlobs } from './store-replies.ts';
 import {
   DEFAULT_LIMITS,
   type PayloadCodec,

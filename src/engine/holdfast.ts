@@ -17,7 +17,7 @@ import { submissionFor, type TemplateRef, Templates } from '../features/template
 import type {
   AttachmentSummary,
   AttributeFilter,
-  CommandAnswer,
+  CommandResult,
   CoordinatorStore,
   Outcome,
 } from '../store/contract/execution-store.ts';
@@ -157,21 +157,21 @@ export class Holdfast {
   }
 
   /** `passed-on` when it runs: its owner stops it as soon as it takes notice. */
-  async cancel(id: string, acting: Acting = {}): Promise<CommandAnswer> {
+  async cancel(id: string, acting: Acting = {}): Promise<CommandResult> {
     return this.store.executions.cancel(actOf(this.#config, 'cancel', { id, acting }));
   }
 
-  async pause(id: string, acting: Acting = {}): Promise<CommandAnswer> {
+  async pause(id: string, acting: Acting = {}): Promise<CommandResult> {
     return this.store.executions.pause(actOf(this.#config, 'pause', { id, acting }));
   }
 
   /** Also for one that drift has blocked, once the code is right again. */
-  async resume(id: string, acting: Acting = {}): Promise<CommandAnswer> {
+  async resume(id: string, acting: Acting = {}): Promise<CommandResult> {
     return this.store.executions.resume(actOf(this.#config, 'resume', { id, acting }));
   }
 
   /** A message to the execution's code, which gets it by `ctx.receive(name)`; kept until it asks. */
-  async signal(id: string, message: Message): Promise<CommandAnswer> {
+  async signal(id: string, message: Message): Promise<CommandResult> {
     return this.store.executions.signal(await signalOf(this.#config, id, message));
   }
 
@@ -183,7 +183,7 @@ export class Holdfast {
     pipeline: Pipeline<Input, Output> | string | TemplateRef,
     input: Input,
     options: SignalledSubmit,
-  ): Promise<{ readonly id: ExecutionId; readonly signalled: CommandAnswer }> {
+  ): Promise<{ readonly id: ExecutionId; readonly signalled: CommandResult }> {
     // Check the signal first: a submission must not be stored if its signal can never be sent.
     const { submit, signal, acting } = signalledSubmit(this.#config.payloads, options);
     const id = await this.submit(pipeline, input, submit).then(
@@ -255,9 +255,9 @@ export class Holdfast {
     const submission = await submissionFor(this.#config, target, asked);
     if (asked.options?.ifNoWorker === 'refuse') await requireWorker(this.#config, submission);
     const request = audit === undefined ? submission : { ...submission, audit };
-    const answer = await store(this.store, request, asked.options?.client);
-    if (answer.kind === 'refused') throw new SubmitRefused(answer);
-    const { id, existing } = answer;
+    const result = await store(this.store, request, asked.options?.client);
+    if (result.kind === 'refused') throw new SubmitRefused(result);
+    const { id, existing } = result;
     return {
       id,
       existing,

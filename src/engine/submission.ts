@@ -21,7 +21,7 @@ import { NAME_BYTES_MAX } from '../lease/names.ts';
 import type {
   CoordinatorStore,
   Submit,
-  SubmitAnswer,
+  SubmitResult,
   TransactionClient,
 } from '../store/contract/execution-store.ts';
 import { digestOf } from '../support/digest.ts';
@@ -180,7 +180,7 @@ export function store(
   { kind, executions }: CoordinatorStore,
   request: Submit & Audited,
   client: SubmitOptions['client'],
-): Promise<SubmitAnswer> {
+): Promise<SubmitResult> {
   if (client === undefined) return executions.submit(request);
   if (executions.submitWithin !== undefined) return executions.submitWithin(client, request);
   throw new InvalidInput(

@@ -15,7 +15,7 @@ import { rejectUnknownOptions, wholeNumber } from '../support/options.ts';
 import { systemTimers, type Timers } from '../support/timer.ts';
 import {
   type Fenced,
-  type GuardAnswer,
+  type GuardResult,
   needFunction,
   parseFenced,
   parseMark,
@@ -26,7 +26,7 @@ import {
 import { type Busy, PATIENCE_MS, PATIENCE_MS_MAX } from './marks.ts';
 import { markStatements, QUESTION } from './sql.ts';
 
-export { type Fenced, type GuardAnswer, type Stale, StaleFence } from './mark.ts';
+export { type Fenced, type GuardResult, type Stale, StaleFence } from './mark.ts';
 
 export interface FileGuardOptions {
   /** How long to wait for another writer. Default 10 s. */
@@ -34,7 +34,7 @@ export interface FileGuardOptions {
   readonly timers?: Timers;
 }
 
-export type FileAnswer<Result> =
+export type FileResult<Result> =
   | { readonly kind: 'written'; readonly result: Result }
   | Stale
   /** Another writer, perhaps a frozen one, has been inside all the time. Nothing was done. */
@@ -78,13 +78,13 @@ export class FileGuard {
   }
 
   /** Shuts out every earlier holder. Right after the grant, before the first read or write. */
-  async admit(fenced: Fenced): Promise<GuardAnswer | Busy> {
-    const answer = await this.within(fenced, () => undefined);
-    return answer.kind === 'written' ? { kind: 'current' } : answer;
+  async admit(fenced: Fenced): Promise<GuardResult | Busy> {
+    const result = await this.within(fenced, () => undefined);
+    return result.kind === 'written' ? { kind: 'current' } : result;
   }
 
   /** Adds to the end of the file, which is made if need be, and flushes it to the disk. */
-  async append(fenced: Fenced, bytes: Uint8Array | string): Promise<FileAnswer<void>> {
+  async append(fenced: Fenced, bytes: Uint8Array | string): Promise<FileResult<void>> {
     checkBytes(bytes, 'append');
     return await this.within(fenced, () => writeFlushed(this.path, { flags: APPEND, bytes }));
   }
@@ -93,7 +93,7 @@ export class FileGuard {
    * Replaces the whole file: readers see the old content or the new, also after a crash. Its
    * permissions stay; its owner becomes who writes.
    */
-  async replace(fenced: Fenced, bytes: Uint8Array | string): Promise<FileAnswer<void>> {
+  async replace(fenced: Fenced, bytes: Uint8Array | string): Promise<FileResult<void>> {
     checkBytes(bytes, 'replace');
     return await this.within(fenced, async () => {
       const mode = await assertOneName(this.path);
@@ -114,7 +114,7 @@ export class FileGuard {
   async within<Result>(
     fenced: Fenced,
     effect: () => Result | Promise<Result>,
-  ): Promise<FileAnswer<Result>> {
+  ): Promise<FileResult<Result>> {
     const presented = parseFenced(fenced);
     const what = 'The second argument does the effect';
     needFunction(effect, { what, pass: 'guard.within(lease, async () => { … })' });
@@ -155,7 +155,7 @@ export class FileGuard {
     { key, fence }: Fenced,
     effect: () => Result | Promise<Result>,
     patience: Patience,
-  ): Promise<FileAnswer<Result>> {
+  ): Promise<FileResult<Result>> {
     while (await this.#begin(patience)) {
       try {
         const mark = this.#readMark(key);

@@ -6,7 +6,7 @@ import { shown } from '../support/options.ts';
 import {
   CURRENT,
   type Fenced,
-  type GuardAnswer,
+  type GuardResult,
   isObject,
   needFunction,
   parseFenced,
@@ -97,7 +97,7 @@ export async function admitAt(
   address: string | URL,
   fenced: Fenced,
   send: Fetch = fetch,
-): Promise<GuardAnswer | Busy> {
+): Promise<GuardResult | Busy> {
   if (typeof address !== 'string' && !(address instanceof URL)) {
     const what = 'The first argument is the address that admits';
     refuse(address, { what, pass: 'admitAt(address, lease)' });

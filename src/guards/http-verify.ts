@@ -96,19 +96,19 @@ export async function verifyFence<Request extends { readonly headers: HeadersLik
 }
 
 async function enter(marks: Marks, fenced: Fenced): Promise<Verdict> {
-  const answer = await marks.enter(fenced);
-  if (answer.kind === 'entered') {
-    const lost = answer.lost === undefined ? {} : { lost: answer.lost };
-    return { kind: 'passed', resource: fenced.key, ...lost, leave: () => answer.leave() };
+  const result = await marks.enter(fenced);
+  if (result.kind === 'entered') {
+    const lost = result.lost === undefined ? {} : { lost: result.lost };
+    return { kind: 'passed', resource: fenced.key, ...lost, leave: () => result.leave() };
   }
-  if (answer.kind === 'busy') {
+  if (result.kind === 'busy') {
     const why =
       `Fence ${formatFence(fenced.fence)} of "${fenced.key}" has shut out the earlier holder, ` +
       'but requests of that holder have not ended yet. Try again.';
     return refused('fence-busy', why, { resource: fenced.key });
   }
-  const { resource, presented, newest } = answer;
-  return refused('stale-fence', describeStale(answer), { resource, presented, newest });
+  const { resource, presented, newest } = result;
+  return refused('stale-fence', describeStale(result), { resource, presented, newest });
 }
 
 const STATUS: Readonly<Record<ProblemCode, Problem['status']>> = {

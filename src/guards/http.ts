@@ -40,12 +40,12 @@ export {
   type Verdict,
   verifyFence,
 } from './http-verify.ts';
-export { type Fenced, type GuardAnswer, type Stale, StaleFence } from './mark.ts';
+export { type Fenced, type GuardResult, type Stale, StaleFence } from './mark.ts';
 export {
   type Busy,
-  type EnterAnswer,
+  type EnterResult,
   type Entered,
-  type KeepAnswer,
+  type KeepResult,
   type Marks,
   type MemoryMarksOptions,
   memoryMarks,
@@ -100,7 +100,7 @@ export function expressFence<Incoming extends IncomingRequest>(
   checkOptions('expressFence', options);
   return (request, response, next) => {
     verifyFence(request, options).then((verdict) => {
-      if (verdict.kind === 'refused') return answer(response, verdict.problem);
+      if (verdict.kind === 'refused') return result(response, verdict.problem);
       leaveWhenAnswered(response, verdict);
       next();
     }, next);
@@ -120,7 +120,7 @@ export function fencedRoute<Incoming extends IncomingRequest, Outgoing extends O
   return (request, response, next) => {
     verifyFence(request, options)
       .then(async (verdict) => {
-        if (verdict.kind === 'refused') return answer(response, verdict.problem);
+        if (verdict.kind === 'refused') return result(response, verdict.problem);
         const isOver = Promise.race([answered(response, verdict), closed(response)]);
         try {
           await handler(request, response);
@@ -232,7 +232,7 @@ export interface OutgoingResponse {
   once(event: 'close', listener: () => void): unknown;
 }
 
-function answer(response: OutgoingResponse, problem: Problem): void {
+function result(response: OutgoingResponse, problem: Problem): void {
   response.statusCode = problem.status;
   for (const [name, value] of Object.entries(problemHeaders(problem))) {
     response.setHeader(name, value);
@@ -289,7 +289,7 @@ const ABOUT_THE_BODY: readonly string[] = ['content-length', 'content-encoding',
 function answerLost(response: OutgoingResponse, place: Passed): unknown {
   if (response.headersSent) return response.destroy();
   for (const name of ABOUT_THE_BODY) response.removeHeader(name);
-  answer(response, placeLost(place));
+  result(response, placeLost(place));
   return response;
 }
 

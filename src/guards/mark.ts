@@ -28,9 +28,9 @@ export interface Stale {
   readonly newest: Fence;
 }
 
-export type GuardAnswer = { readonly kind: 'current' } | Stale;
+export type GuardResult = { readonly kind: 'current' } | Stale;
 
-export const CURRENT: GuardAnswer = { kind: 'current' };
+export const CURRENT: GuardResult = { kind: 'current' };
 
 /** Somebody else was granted the resource. Thrown to leave, and so to undo, a transaction. */
 export class StaleFence extends Fault {
@@ -51,8 +51,8 @@ export function describeStale({ resource, presented, newest }: Stale): string {
   );
 }
 
-export function requireCurrent(answer: GuardAnswer): void {
-  if (answer.kind === 'stale') throw new StaleFence(answer);
+export function requireCurrent(result: GuardResult): void {
+  if (result.kind === 'stale') throw new StaleFence(result);
 }
 
 /** Checks the caller's input before anything is sent. */

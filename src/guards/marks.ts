@@ -10,21 +10,21 @@ import { rejectUnknownOptions, shown, wholeNumber } from '../support/options.ts'
 import { systemTimers, type Timers } from '../support/timer.ts';
 import {
   type Fenced,
-  type GuardAnswer,
+  type GuardResult,
   needFunction,
   parseFenced,
   parseMark,
   type Stale,
   staleAt,
 } from './mark.ts';
-import type { RowAnswer } from './sql.ts';
+import type { RowResult } from './sql.ts';
 
 export interface Marks {
   /** While somebody is inside, no higher fence is. */
-  enter(fenced: Fenced): Promise<EnterAnswer>;
+  enter(fenced: Fenced): Promise<EnterResult>;
 }
 
-export type EnterAnswer = Entered | Stale | Busy;
+export type EnterResult = Entered | Stale | Busy;
 
 export interface Entered {
   readonly kind: 'entered';
@@ -61,12 +61,12 @@ export interface MemoryMarksOptions {
    * Raises a mark that outlives this process, such as the `admit` of another guard. Without it a
    * restart forgets all marks, and a stale fence passes until a newer one is shown.
    */
-  readonly keep?: (fenced: Fenced) => Promise<KeepAnswer> | KeepAnswer;
+  readonly keep?: (fenced: Fenced) => Promise<KeepResult> | KeepResult;
   readonly timers?: Timers;
 }
 
 /** What the `admit` of any guard answers. */
-export type KeepAnswer = GuardAnswer | RowAnswer | Busy;
+export type KeepResult = GuardResult | RowResult | Busy;
 
 const OPTIONS: readonly string[] = ['patienceMs', 'keep', 'timers'];
 export const PATIENCE_MS = 10_000;
@@ -95,7 +95,7 @@ class MemoryMarks implements Marks {
     this.#config = config;
   }
 
-  async enter(fenced: Fenced): Promise<EnterAnswer> {
+  async enter(fenced: Fenced): Promise<EnterResult> {
     const presented = parseFenced(fenced);
     const { key, fence } = presented;
     const entrance = this.#entranceOf(key);

@@ -18,7 +18,7 @@ import { StoreUnavailable } from '../support/fault.ts';
 import { rejectUnknownOptions, wholeNumber } from '../support/options.ts';
 import { systemTimers, type Timers } from '../support/timer.ts';
 import { type Fenced, parseFenced, parseMark, staleAt } from './mark.ts';
-import { type Busy, type EnterAnswer, type Marks, PATIENCE_MS, PATIENCE_MS_MAX } from './marks.ts';
+import { type Busy, type EnterResult, type Marks, PATIENCE_MS, PATIENCE_MS_MAX } from './marks.ts';
 import {
   checkPool,
   connectWithin,
@@ -71,10 +71,10 @@ export function postgresMarks(
       const place = new HeldPlace(client, presented.key);
       try {
         const entry: Entry = { client, presented, sql, remainingMs, isBroken: false };
-        const answer = await enterWith(entry);
-        if (answer === 'entered') return place.entered();
+        const result = await enterWith(entry);
+        if (result === 'entered') return place.entered();
         place.giveBack(entry.isBroken);
-        return answer;
+        return result;
       } catch (error) {
         place.giveBack(true);
         throw withNextStep(error, { table, owner: 'marks' });
@@ -141,7 +141,7 @@ interface Entry {
 /** Every round returns or raises a value that is never lowered. The next round finds it raised. */
 async function enterWith(
   entry: Entry,
-): Promise<Exclude<EnterAnswer, { kind: 'entered' }> | 'entered'> {
+): Promise<Exclude<EnterResult, { kind: 'entered' }> | 'entered'> {
   const { key, fence } = entry.presented;
   const busy: Busy = { kind: 'busy', resource: key };
   for (;;) {

@@ -8,7 +8,7 @@
 import {
   CURRENT,
   type Fenced,
-  type GuardAnswer,
+  type GuardResult,
   parseFenced,
   requireCurrent,
   staleAt,
@@ -27,7 +27,7 @@ import {
   type MarkTableOptions,
   markStatements,
   parseRowOptions,
-  type RowAnswer,
+  type RowResult,
   type RowChange,
   type RowGuardConfig,
   type RowGuardOptions,
@@ -38,7 +38,7 @@ import {
   withNextStep,
 } from './sql.ts';
 
-export { type Fenced, type GuardAnswer, type Stale, StaleFence } from './mark.ts';
+export { type Fenced, type GuardResult, type Stale, StaleFence } from './mark.ts';
 export { PlaceLost } from './marks.ts';
 export type {
   PostgresConnection,
@@ -47,7 +47,7 @@ export type {
   PostgresTransaction,
 } from './postgres-connection.ts';
 export { type PostgresMarks, type PostgresMarksOptions, postgresMarks } from './postgres-marks.ts';
-export type { RowAnswer, RowChange, RowGuardOptions, Where } from './sql.ts';
+export type { RowResult, RowChange, RowGuardOptions, Where } from './sql.ts';
 
 export type PostgresGuardOptions = MarkTableOptions;
 
@@ -66,13 +66,13 @@ export class PostgresGuard {
    * Shuts out every earlier holder. Call it right after the grant, before the first read or write,
    * and outside of a transaction: it must be committed to count.
    */
-  async admit(connection: PostgresConnection, fenced: Fenced): Promise<GuardAnswer> {
+  async admit(connection: PostgresConnection, fenced: Fenced): Promise<GuardResult> {
     checkConnection(connection, 'guard.admit(pool, lease)');
     return await this.#raise(connection, fenced);
   }
 
   /** In your transaction, before or after its writes: `current` holds until it ends. */
-  async check(transaction: PostgresTransaction, fenced: Fenced): Promise<GuardAnswer> {
+  async check(transaction: PostgresTransaction, fenced: Fenced): Promise<GuardResult> {
     assertTransaction(transaction, 'guard.check(client, lease)');
     return await this.#raise(transaction, fenced);
   }
@@ -83,7 +83,7 @@ export class PostgresGuard {
     requireCurrent(await this.#raise(transaction, fenced));
   }
 
-  async #raise(connection: PostgresConnection, fenced: Fenced): Promise<GuardAnswer> {
+  async #raise(connection: PostgresConnection, fenced: Fenced): Promise<GuardResult> {
     const presented = parseFenced(fenced);
     const { key, fence } = presented;
     const { raise, read, table } = this.#sql;
@@ -112,7 +112,7 @@ export class PostgresRowGuard {
     connection: PostgresConnection,
     fenced: Fenced,
     where: Where<unknown>,
-  ): Promise<RowAnswer> {
+  ): Promise<RowResult> {
     checkConnection(connection, 'guard.admit(pool, lease, { id })');
     return await this.#write(connection, fenced, { set: {}, where });
   }
@@ -122,7 +122,7 @@ export class PostgresRowGuard {
     connection: PostgresConnection,
     fenced: Fenced,
     change: RowChange<unknown>,
-  ): Promise<RowAnswer> {
+  ): Promise<RowResult> {
     checkConnection(connection, 'guard.update(pool, lease, { set, where })');
     checkChange('PostgresRowGuard.update', change);
     return await this.#write(connection, fenced, change);
@@ -132,7 +132,7 @@ export class PostgresRowGuard {
     connection: PostgresConnection,
     fenced: Fenced,
     change: RowChange<unknown>,
-  ): Promise<RowAnswer> {
+  ): Promise<RowResult> {
     const presented = parseFenced(fenced);
     const { fence } = presented;
     const { text, values } = rowUpdate<unknown>(this.#config, DOLLAR, { ...change, fence });

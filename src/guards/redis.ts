@@ -8,7 +8,7 @@ import { rejectUnknownOptions, shown } from '../support/options.ts';
 import {
   CURRENT,
   type Fenced,
-  type GuardAnswer,
+  type GuardResult,
   needFunction,
   needMethod,
   parseFenced,
@@ -17,7 +17,7 @@ import {
   staleAt,
 } from './mark.ts';
 
-export { type Fenced, type GuardAnswer, type Stale, StaleFence } from './mark.ts';
+export { type Fenced, type GuardResult, type Stale, StaleFence } from './mark.ts';
 
 /** Runs a script: the one thing that a guard needs of a Redis client. */
 export type RedisEval = (
@@ -99,9 +99,9 @@ export class RedisGuard {
   }
 
   /** Shuts out every earlier holder. Right after the grant, before the first read or write. */
-  async admit(fenced: Fenced): Promise<GuardAnswer> {
-    const answer = await this.write(fenced, []);
-    return answer.kind === 'stale' ? answer : CURRENT;
+  async admit(fenced: Fenced): Promise<GuardResult> {
+    const result = await this.write(fenced, []);
+    return result.kind === 'stale' ? result : CURRENT;
   }
 
   /**

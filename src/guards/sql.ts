@@ -184,7 +184,7 @@ function conditions<Value>(where: Where<Value>, bind: (value: Value) => string):
   return found.join(' and ');
 }
 
-export type RowAnswer =
+export type RowResult =
   | { readonly kind: 'written'; readonly rows: number }
   /** No row matches: there is nothing that could hold a mark. */
   | { readonly kind: 'missing' }
@@ -194,7 +194,7 @@ export type RowAnswer =
  * Explains an update that changed nothing. `mark` is the highest mark of the rows, or null without
  * rows.
  */
-export function unchanged(presented: Fenced, mark: unknown): RowAnswer {
+export function unchanged(presented: Fenced, mark: unknown): RowResult {
   if (mark === null || Number(mark) <= presented.fence) return { kind: 'missing' };
   return staleAt(presented, mark);
 }

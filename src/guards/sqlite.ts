@@ -10,7 +10,7 @@ import { InvalidInput } from '../support/fault.ts';
 import {
   CURRENT,
   type Fenced,
-  type GuardAnswer,
+  type GuardResult,
   needMethod,
   parseFenced,
   requireCurrent,
@@ -23,7 +23,7 @@ import {
   markStatements,
   parseRowOptions,
   QUESTION,
-  type RowAnswer,
+  type RowResult,
   type RowChange,
   type RowGuardConfig,
   type RowGuardOptions,
@@ -34,8 +34,8 @@ import {
   withNextStep,
 } from './sql.ts';
 
-export { type Fenced, type GuardAnswer, type Stale, StaleFence } from './mark.ts';
-export type { RowAnswer, RowChange, RowGuardOptions, Where } from './sql.ts';
+export { type Fenced, type GuardResult, type Stale, StaleFence } from './mark.ts';
+export type { RowResult, RowChange, RowGuardOptions, Where } from './sql.ts';
 
 export type SqliteGuardOptions = MarkTableOptions;
 
@@ -54,13 +54,13 @@ export class SqliteGuard {
    * Shuts out every earlier holder. Call it right after the grant, before the first read or write,
    * and outside of a transaction: it must be committed to count.
    */
-  admit(database: DatabaseSync, fenced: Fenced): GuardAnswer {
+  admit(database: DatabaseSync, fenced: Fenced): GuardResult {
     checkDatabase(database, 'guard.admit(database, lease)');
     return this.#raise(database, fenced);
   }
 
   /** In your transaction, before or after its writes: `current` holds until it ends. */
-  check(database: DatabaseSync, fenced: Fenced): GuardAnswer {
+  check(database: DatabaseSync, fenced: Fenced): GuardResult {
     assertTransaction(database, 'guard.check(database, lease)');
     return this.#raise(database, fenced);
   }
@@ -71,7 +71,7 @@ export class SqliteGuard {
     requireCurrent(this.#raise(database, fenced));
   }
 
-  #raise(database: DatabaseSync, fenced: Fenced): GuardAnswer {
+  #raise(database: DatabaseSync, fenced: Fenced): GuardResult {
     const presented = parseFenced(fenced);
     const { key, fence } = presented;
     const { raise, read, table } = this.#sql;
@@ -108,19 +108,19 @@ export class SqliteRowGuard {
   }
 
   /** Shuts out every earlier holder of these rows. Call it right after the grant. */
-  admit(database: DatabaseSync, fenced: Fenced, where: Where<SQLInputValue>): RowAnswer {
+  admit(database: DatabaseSync, fenced: Fenced, where: Where<SQLInputValue>): RowResult {
     checkDatabase(database, 'guard.admit(database, lease, { id })');
     return this.#write(database, fenced, { set: {}, where });
   }
 
   /** Safe alone and in a transaction. Rows with a higher mark are left as they are. */
-  update(database: DatabaseSync, fenced: Fenced, change: RowChange<SQLInputValue>): RowAnswer {
+  update(database: DatabaseSync, fenced: Fenced, change: RowChange<SQLInputValue>): RowResult {
     checkDatabase(database, 'guard.update(database, lease, { set, where })');
     checkChange('SqliteRowGuard.update', change);
     return this.#write(database, fenced, change);
   }
 
-  #write(database: DatabaseSync, fenced: Fenced, change: RowChange<SQLInputValue>): RowAnswer {
+  #write(database: DatabaseSync, fenced: Fenced, change: RowChange<SQLInputValue>): RowResult {
     const presented = parseFenced(fenced);
     const { text, values } = rowUpdate<SQLInputValue>(this.#config, QUESTION, {
       ...change,

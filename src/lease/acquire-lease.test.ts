@@ -175,8 +175,8 @@ test('L-7: release waits for the checkpoint under way, so the successor finds it
   assert.ok(got.kind === 'acquired');
   const order: string[] = [];
   const { lease } = got;
-  const saving = lease.checkpoint('last word').then((answer) => order.push(answer.kind));
-  const releasing = lease.release('finished').then((answer) => order.push(answer.kind));
+  const saving = lease.checkpoint('last word').then((result) => order.push(result.kind));
+  const releasing = lease.release('finished').then((result) => order.push(result.kind));
   await Promise.all([saving, releasing]);
   assert.deepEqual(order, ['saved', 'released']);
   const record = (await world.faulty.store.leases.inspect(KEY)).record;

@@ -9,10 +9,10 @@ import type { HeldLease } from './held-lease.ts';
 import { LeaseHandle } from './lease-handle.ts';
 import { lookUp } from './look-up.ts';
 import { type AttemptId, type LeaseKey, parseAttemptId, parseLeaseKey } from './names.ts';
-import type { Acquire, AcquireAnswer } from './port.ts';
+import type { Acquire, AcquireResult } from './port.ts';
 import type { EntryRefusal, SessionRefusal } from './refusal.ts';
 import type { SessionCore } from './session-core.ts';
-import { isUnanswered, type Unanswered } from './store-call.ts';
+import { isStoreOutage, type StoreOutage } from './store-call.ts';
 
 export interface AcquireOptions {
   /** Join the queue and wait; `timeoutMs` bounds it. Default: answer at once. */
@@ -39,7 +39,7 @@ export type AcquireOutcome =
   | { readonly kind: 'granted-too-late' }
   | { readonly kind: 'timed-out'; readonly refusal?: EntryRefusal }
   | { readonly kind: 'cancelled' }
-  | Unanswered;
+  | StoreOutage;
 
 export const ACQUIRE_OPTION_NAMES: readonly (keyof AcquireOptions)[] = [
   'wait',
@@ -59,7 +59,7 @@ const RETRY_MS = 50;
 /**
  * The longest time for which an acquire without a reply repeats, if the caller sets no time limit.
  */
-const UNANSWERED_MS_MAX = 5_000;
+const OUTAGE_MS_MAX = 5_000;
 const DAY_MS = 86_400_000;
 
 interface Wanted {
@@ -110,29 +110,29 @@ async function askUntilDecided(core: SessionCore, started: Attempt): Promise<Acq
     }
     const sentAt = momentOf(core.config.clock);
     const { notices } = core;
-    const answer = await core.call<AcquireAnswer>('acquire', {
+    const result = await core.call<AcquireResult>('acquire', {
       key,
       call: () => core.leases.acquire(started.request),
     });
-    if (answer.kind === 'granted') return takeGrant(core, started, { answer, sentAt, notices });
-    if (answer.kind === 'refused') {
-      if (answer.why !== 'session-lapsed' || options.wait !== true) {
-        if (refusal !== undefined) return giveUp(core, started, answer);
+    if (result.kind === 'granted') return takeGrant(core, started, { result, sentAt, notices });
+    if (result.kind === 'refused') {
+      if (result.why !== 'session-lapsed' || options.wait !== true) {
+        if (refusal !== undefined) return giveUp(core, started, result);
         core.disowned.givenUp(started.request);
-        return answer;
+        return result;
       }
       // Keep waiting through a lapse: the heartbeat loop is rejoining, and the ticket stays valid.
       await core.config.timers.pause(jittered(core.config.random, RETRY_MS, 0.5), cancelled);
       continue;
     }
-    if (isUnanswered(answer)) {
+    if (isStoreOutage(result)) {
       // Watch this try: it may still take effect, even after its own term has ended.
       core.disowned.watch(started.request, sentAt);
-      if (isOverdue(core, started)) return giveUp(core, started, answer);
+      if (isOverdue(core, started)) return giveUp(core, started, result);
       await core.config.timers.pause(jittered(core.config.random, RETRY_MS, 0.5), cancelled);
       continue;
     }
-    refusal = answer.refusal;
+    refusal = result.refusal;
     await untilWorthAsking(core, started, refusal);
   }
 }
@@ -142,12 +142,12 @@ async function takeGrant(
   core: SessionCore,
   attempt: Attempt,
   granted: {
-    readonly answer: Extract<AcquireAnswer, { kind: 'granted' }>;
+    readonly result: Extract<AcquireResult, { kind: 'granted' }>;
     readonly sentAt: Moment;
     readonly notices: number;
   },
 ): Promise<AcquireOutcome> {
-  const handle = new LeaseHandle(core, granted.answer, granted.sentAt);
+  const handle = new LeaseHandle(core, granted.result, granted.sentAt);
   core.carry(handle);
   core.disowned.taken(attempt.request, handle.fence);
   // A notice that was processed while the reply was on its way may concern this lease.
@@ -208,15 +208,15 @@ async function giveUp(
     key,
     call: () => core.leases.withdraw({ key, attempt: id }),
   });
-  if (isUnanswered(withdrawn)) core.disowned.watch(attempt.request, momentOf(core.config.clock));
+  if (isStoreOutage(withdrawn)) core.disowned.watch(attempt.request, momentOf(core.config.clock));
   core.disowned.givenUp(attempt.request);
-  if (isUnanswered(outcome)) await core.disowned.settle(core);
+  if (isStoreOutage(outcome)) await core.disowned.settle(core);
   return outcome;
 }
 
 function timeLeftMs(core: SessionCore, attempt: Attempt): number {
   const waits = attempt.options.wait === true;
-  const limit = attempt.options.timeoutMs ?? (waits ? Number.POSITIVE_INFINITY : UNANSWERED_MS_MAX);
+  const limit = attempt.options.timeoutMs ?? (waits ? Number.POSITIVE_INFINITY : OUTAGE_MS_MAX);
   return limit - elapsedMs(attempt.startedAt, momentOf(core.config.clock));
 }
 

@@ -150,9 +150,9 @@ test("H-1: closing a child whose parent is being closed answers with its parent'
   faulty.failAll('unavailable');
   const closing = Promise.all([parent.close(), child.close()]);
   await clock.advance(20_000);
-  const answers = await closing;
+  const results = await closing;
   assert.deepEqual(
-    answers.map(({ kind }) => kind),
+    results.map(({ kind }) => kind),
     ['unavailable', 'unavailable'],
   );
 });

@@ -11,7 +11,7 @@ import type { Fence } from './fence.ts';
 import type { LeaseKey } from './names.ts';
 import type { Acquire, CarriedLease, LeaseInspection, Released, ReleaseLease } from './port.ts';
 import type { SessionCore } from './session-core.ts';
-import { callStore, isUnanswered } from './store-call.ts';
+import { callStore, isStoreOutage } from './store-call.ts';
 
 /** Longer than any store continues with a request whose caller is gone. */
 const WATCHED_MS = 60_000;
@@ -140,27 +140,27 @@ export class Disowned {
 
 /** Returns true if the store replied. */
 async function withdraw(core: SessionCore, { key, attempt }: Acquire): Promise<boolean> {
-  const answer = await core
+  const result = await core
     .call('withdraw', { key, call: () => core.leases.withdraw({ key, attempt }) })
     .catch(() => undefined);
-  return answer !== undefined && !isUnanswered(answer);
+  return result !== undefined && !isStoreOutage(result);
 }
 
 /** Returns true if the store gave a final reply. */
 async function release(core: SessionCore, request: ReleaseLease): Promise<boolean> {
   const { key, fence } = request;
-  const answer = await core
+  const result = await core
     .call('release', { key, fence, call: () => core.leases.release(request) })
     .catch(() => undefined);
-  return answer !== undefined && !isUnanswered(answer) && isFinal(answer);
+  return result !== undefined && !isStoreOutage(result) && isFinal(result);
 }
 
 /**
  * After a lapse or an expiry, the session may still carry the term: it may rejoin, or the store may
  * extend it after an outage (E-6). If the session ends instead, these calls stop too.
  */
-export function isFinal(answer: Released): boolean {
-  return answer.kind === 'released' || (answer.why !== 'lapsed' && answer.why !== 'expired');
+export function isFinal(result: Released): boolean {
+  return result.kind === 'released' || (result.why !== 'lapsed' && result.why !== 'expired');
 }
 
 /** Returns undefined if the store did not reply. */
@@ -171,5 +171,5 @@ async function inspect(core: SessionCore, key: LeaseKey): Promise<LeaseInspectio
     ttlMs / 3,
     timers,
   ).catch(() => undefined);
-  return found === undefined || isUnanswered(found) ? undefined : found.inspection;
+  return found === undefined || isStoreOutage(found) ? undefined : found.inspection;
 }

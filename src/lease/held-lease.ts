@@ -7,9 +7,9 @@ import type { Fence } from './fence.ts';
 import type { Checkpoint, Drain, Intent, Predecessor } from './lease.ts';
 import type { LeaseKey } from './names.ts';
 import type { LeaseNotHeld } from './not-held.ts';
-import type { CheckpointAnswer, IntentBegun, IntentSettled, Released } from './port.ts';
+import type { CheckpointResult, IntentBegun, IntentSettled, Released } from './port.ts';
 import type { TermRefusal } from './refusal.ts';
-import type { Unanswered } from './store-call.ts';
+import type { StoreOutage } from './store-call.ts';
 
 export type NotHeld = { readonly kind: 'not-held'; readonly reason: LeaseNotHeld };
 
@@ -35,11 +35,11 @@ export interface HeldLease {
   checkpoint(
     bytes: Uint8Array | string,
     options?: { readonly type?: string },
-  ): Promise<CheckpointAnswer | NotHeld | Unanswered>;
+  ): Promise<CheckpointResult | NotHeld | StoreOutage>;
   /** Before an external effect. Do it only after the answer `begun` (K-6). */
-  intent(effect: string, note?: string): Promise<IntentBegun | NotHeld | Unanswered>;
+  intent(effect: string, note?: string): Promise<IntentBegun | NotHeld | StoreOutage>;
   /** After the effect, or once it is known what became of it. */
-  settle(effect: string): Promise<IntentSettled | NotHeld | Unanswered>;
+  settle(effect: string): Promise<IntentSettled | NotHeld | StoreOutage>;
   /**
    * Ends the term. Authority ends when this is called, not when it is confirmed (L-5). After a lapse it
    * lets others have the key, as soon as the session is heard of again. When no answer comes, the
@@ -48,7 +48,7 @@ export interface HeldLease {
   release(
     exit: DeclaredExit,
     options?: { readonly cause?: string },
-  ): Promise<Released | NotHeld | Unanswered>;
+  ): Promise<Released | NotHeld | StoreOutage>;
   /** After a lapse: the same term with new authority, if the store still has it so (G-3). */
   rejoin(): Promise<RejoinOutcome>;
   onDrain(listener: (drain: Drain) => void): () => void;
@@ -63,4 +63,4 @@ export type RejoinOutcome =
   | { readonly kind: 'rejoined'; readonly lease: HeldLease }
   | ({ readonly kind: 'refused' } & TermRefusal)
   | NotHeld
-  | Unanswered;
+  | StoreOutage;

@@ -13,10 +13,10 @@ import { jittered } from '../support/random.ts';
 import { Authority, type Moment, momentOf } from './authority.ts';
 import { lookUp } from './look-up.ts';
 import { causeOf } from './observer.ts';
-import type { HeartbeatAnswer } from './port.ts';
+import type { HeartbeatResult } from './port.ts';
 import { BEATS_PER_TTL, RETRIES_PER_TTL } from './session.ts';
 import type { SessionCore } from './session-core.ts';
-import { isUnanswered, type Unanswered } from './store-call.ts';
+import { isStoreOutage, type StoreOutage } from './store-call.ts';
 
 /** Another sender of heartbeats, such as a thread that a busy event loop cannot delay. */
 export interface HeartbeatSource {
@@ -29,7 +29,7 @@ export interface HeartbeatSource {
 /** Callbacks of a source, each called from the event loop. */
 export interface HeartbeatListener {
   /** Called for every answer, with the moment at which its request left. */
-  answered(answer: HeartbeatAnswer, sentAt: Moment): void;
+  answered(result: HeartbeatResult, sentAt: Moment): void;
   /** A heartbeat failed in a way that no store should cause. The source continues. */
   troubled(cause: string): void;
   /** The source ended without being stopped, and sends nothing more. */
@@ -74,8 +74,8 @@ export class Keeper {
     }
     this.#core.undelivered = () => source.remainingMs(this.#core.notices);
     source.start({
-      answered: (answer, sent) => {
-        this.#take(answer, sent)
+      answered: (result, sent) => {
+        this.#take(result, sent)
           .then(() => this.#settleDisowned())
           .catch((fault: unknown) => this.#core.trouble(causeOf(fault)));
       },
@@ -127,8 +127,8 @@ export class Keeper {
   /** An unexpected fault ends nothing either. The deadline ends authority. */
   async #beatSafely(): Promise<boolean> {
     try {
-      const answer = await this.beat();
-      if (isUnanswered(answer)) return false;
+      const result = await this.beat();
+      if (isStoreOutage(result)) return false;
       this.#settleDisowned();
       return true;
     } catch {
@@ -147,33 +147,33 @@ export class Keeper {
    * Sends one heartbeat now, for tests and for callers that want fresh authority before a long
    * effect.
    */
-  async beat(): Promise<HeartbeatAnswer | Unanswered> {
+  async beat(): Promise<HeartbeatResult | StoreOutage> {
     const { config, id, sessions } = this.#core;
     const sentAt = momentOf(config.clock);
     this.#attempt += 1;
     return this.#core.call('heartbeat', {
       attempt: this.#attempt,
       call: async () => {
-        const answer = await sessions.heartbeat({ id, owner: config.owner });
+        const result = await sessions.heartbeat({ id, owner: config.owner });
         // Process the answer inside the call, so that an answer after the time-out still counts.
-        await this.#take(answer, sentAt);
-        return answer;
+        await this.#take(result, sentAt);
+        return result;
       },
     });
   }
 
-  async #take(answer: HeartbeatAnswer, sentAt: Moment): Promise<void> {
+  async #take(result: HeartbeatResult, sentAt: Moment): Promise<void> {
     if (this.#stop.signal.aborted) return;
-    if (answer.kind === 'refused') {
-      if (answer.why !== 'would-shorten') this.#core.lost(answer);
+    if (result.kind === 'refused') {
+      if (result.why !== 'would-shorten') this.#core.lost(result);
       return;
     }
     this.#attempt = 0;
-    const changed = this.#ttlMs !== answer.ttlMs;
-    this.#ttlMs = answer.ttlMs;
+    const changed = this.#ttlMs !== result.ttlMs;
+    this.#ttlMs = result.ttlMs;
     if (changed) this.#reportSettings();
-    if (answer.notices !== this.#core.notices && !(await this.#reconcile(answer.notices))) return;
-    if (!this.#stop.signal.aborted) this.#extend(answer.authorityMs, sentAt);
+    if (result.notices !== this.#core.notices && !(await this.#reconcile(result.notices))) return;
+    if (!this.#stop.signal.aborted) this.#extend(result.authorityMs, sentAt);
   }
 
   /** Checks every lease that the session carries, including those granted meanwhile. */

@@ -13,7 +13,7 @@ import { type LeaseKey, parseEffectId, parseText } from './names.ts';
 import { type EndedBy, type LeaseNotHeld, notHeld, type WithdrawnBy } from './not-held.ts';
 import { callSafely, causeOf, type LeaseOperation } from './observer.ts';
 import type {
-  CheckpointAnswer,
+  CheckpointResult,
   FenceVerified,
   Grant,
   IntentBegun,
@@ -22,10 +22,10 @@ import type {
   Tenure,
 } from './port.ts';
 import type { SessionCore, StoreCall } from './session-core.ts';
-import { isUnanswered, type Unanswered } from './store-call.ts';
+import { isStoreOutage, type StoreOutage } from './store-call.ts';
 
-function repeated(answer: Released | NotHeld | Unanswered): Released | NotHeld | Unanswered {
-  return answer.kind === 'released' ? { ...answer, replayed: true } : answer;
+function repeated(result: Released | NotHeld | StoreOutage): Released | NotHeld | StoreOutage {
+  return result.kind === 'released' ? { ...result, replayed: true } : result;
 }
 
 /** Copies the bytes. A value of another type would be stored as empty and reported as saved. */
@@ -51,7 +51,7 @@ export class LeaseHandle implements HeldLease {
   #deadline: Authority | undefined;
   /** The handle no longer decides about the term: it was rejoined, or is being released. */
   #goesOn = false;
-  #releasing: Promise<Released | NotHeld | Unanswered> | undefined;
+  #releasing: Promise<Released | NotHeld | StoreOutage> | undefined;
   #rejoining: Promise<RejoinOutcome> | undefined;
   #successor: RejoinOutcome | undefined;
   /** The last checkpoint under way. The next one waits for it. */
@@ -117,7 +117,7 @@ export class LeaseHandle implements HeldLease {
   checkpoint(
     bytes: Uint8Array | string,
     options: { readonly type?: string } = {},
-  ): Promise<CheckpointAnswer | NotHeld | Unanswered> {
+  ): Promise<CheckpointResult | NotHeld | StoreOutage> {
     rejectUnknownOptions('checkpoint', options, ['type']);
     const { aborted, reason } = this.signal;
     if (aborted) return Promise.resolve({ kind: 'not-held', reason });
@@ -131,41 +131,41 @@ export class LeaseHandle implements HeldLease {
   async #save(
     bytes: Uint8Array,
     type: { readonly type?: string },
-  ): Promise<CheckpointAnswer | NotHeld | Unanswered> {
+  ): Promise<CheckpointResult | NotHeld | StoreOutage> {
     const seq = (this.#restored?.seq ?? 0) + 1;
     const digest = digestOf(bytes);
     const request = { ...this.#tenure(), seq, bytes, digest, ...type };
     const parts = { bytes: bytes.byteLength, saves: { seq, digest } };
-    const answer = await this.#untilAnswered('checkpoint', parts, () =>
+    const result = await this.#untilReplied('checkpoint', parts, () =>
       this.#core.leases.checkpoint(request),
     );
-    if (answer.kind === 'saved') {
+    if (result.kind === 'saved') {
       const at = this.#core.storeTime();
       this.#restored = { seq, bytes, digest, fence: this.fence, at, ...type };
     }
-    return answer;
+    return result;
   }
 
-  async intent(effect: string, note?: string): Promise<IntentBegun | NotHeld | Unanswered> {
+  async intent(effect: string, note?: string): Promise<IntentBegun | NotHeld | StoreOutage> {
     const request = {
       ...this.#tenure(),
       effect: parseEffectId(effect),
       ...(note === undefined ? {} : { note: parseText('note', note) }),
     };
     if (this.signal.aborted) return { kind: 'not-held', reason: this.signal.reason };
-    return this.#untilAnswered('begin-intent', {}, () => this.#core.leases.beginIntent(request));
+    return this.#untilReplied('begin-intent', {}, () => this.#core.leases.beginIntent(request));
   }
 
-  async settle(effect: string): Promise<IntentSettled | NotHeld | Unanswered> {
+  async settle(effect: string): Promise<IntentSettled | NotHeld | StoreOutage> {
     const request = { ...this.#tenure(), effect: parseEffectId(effect) };
     if (this.signal.aborted) return { kind: 'not-held', reason: this.signal.reason };
-    return this.#untilAnswered('settle-intent', {}, () => this.#core.leases.settleIntent(request));
+    return this.#untilReplied('settle-intent', {}, () => this.#core.leases.settleIntent(request));
   }
 
   async release(
     exit: DeclaredExit,
     options: { readonly cause?: string } = {},
-  ): Promise<Released | NotHeld | Unanswered> {
+  ): Promise<Released | NotHeld | StoreOutage> {
     rejectUnknownOptions('release', options, ['cause']);
     if (!DECLARED_EXITS.includes(exit)) {
       throw new InvalidInput(`exit must be one of ${DECLARED_EXITS.join(', ')}; got "${exit}".`);
@@ -187,7 +187,7 @@ export class LeaseHandle implements HeldLease {
   async #giveBack(
     end: { readonly exit: DeclaredExit; readonly cause?: string },
     lapsed: LeaseNotHeld | undefined,
-  ): Promise<Released | NotHeld | Unanswered> {
+  ): Promise<Released | NotHeld | StoreOutage> {
     await this.#saving;
     return this.#core.giveBack({ ...this.#tenure(), ...end }, lapsed);
   }
@@ -209,14 +209,14 @@ export class LeaseHandle implements HeldLease {
     if (this.#goesOn || this.#core.remainingMs() <= 0) return this.#notAgain(reason);
     const sentAt = momentOf(this.#core.config.clock);
     const { key, fence } = this;
-    const answer = await this.#core.retry<FenceVerified>('acquire', {
+    const result = await this.#core.retry<FenceVerified>('acquire', {
       key,
       fence,
       withinMs: this.#core.remainingMs(),
       call: () => this.#core.leases.verify({ key, fence }),
     });
     if (this.#goesOn) return this.#notAgain(reason);
-    if (answer.kind !== 'current') return answer;
+    if (result.kind !== 'current') return result;
     const lease = this.#again(sentAt);
     // Register the new handle first, so that later notices also concern it.
     this.#core.carry(lease);
@@ -302,12 +302,12 @@ export class LeaseHandle implements HeldLease {
   /**
    * Repeats while the outcome is unknown and authority lasts. Each call is safe to repeat (U-1).
    */
-  async #untilAnswered<Answer extends { readonly kind: string }>(
+  async #untilReplied<Result extends { readonly kind: string }>(
     operation: LeaseOperation,
-    parts: Pick<StoreCall<Answer>, 'bytes' | 'saves'>,
-    call: () => Promise<Answer>,
-  ): Promise<Answer | NotHeld | Unanswered> {
-    let last: Unanswered | undefined;
+    parts: Pick<StoreCall<Result>, 'bytes' | 'saves'>,
+    call: () => Promise<Result>,
+  ): Promise<Result | NotHeld | StoreOutage> {
+    let last: StoreOutage | undefined;
     for (;;) {
       // A release in between waits for this write, which came first (L-7).
       const { aborted, reason } = this.signal;
@@ -316,9 +316,9 @@ export class LeaseHandle implements HeldLease {
         return last ?? { kind: 'not-held', reason: this.signal.reason };
       }
       const { key, fence } = this;
-      const answer = await this.#core.call(operation, { key, fence, ...parts, call });
-      if (!isUnanswered(answer)) return answer;
-      last = answer;
+      const result = await this.#core.call(operation, { key, fence, ...parts, call });
+      if (!isStoreOutage(result)) return result;
+      last = result;
       await this.#core.pauseBriefly();
     }
   }

@@ -66,8 +66,8 @@ test('R-3: an unknown heartbeat neither extends nor ends anything', async () => 
   const lease = await mustAcquire(session);
   const before = session.remainingMs();
   world.faulty.fail('sessions.heartbeat', 'lost-answer');
-  const answer = await session.heartbeat();
-  assert.equal(answer.kind, 'unknown');
+  const result = await session.heartbeat();
+  assert.equal(result.kind, 'unknown');
   assert.equal(session.remainingMs(), before);
   assert.equal(lease.signal.aborted, false);
 });

@@ -9,7 +9,7 @@ import { DECLARED_EXITS, type DeclaredExit } from './exit.ts';
 import type { HeldLease } from './held-lease.ts';
 import { type HeartbeatSource, Keeper } from './keeper.ts';
 import { type Owner, parseSessionId, type SessionId } from './names.ts';
-import type { HeartbeatAnswer, SessionEnded, SessionLife } from './port.ts';
+import type { HeartbeatResult, SessionEnded, SessionLife } from './port.ts';
 import { describeRefusal, type SessionRefusal } from './refusal.ts';
 import { SessionCore } from './session-core.ts';
 import {
@@ -18,7 +18,7 @@ import {
   type SessionConfig,
   type SessionOptions,
 } from './session-options.ts';
-import { isSealed, isUnanswered, type Unanswered } from './store-call.ts';
+import { isSealed, isStoreOutage, type StoreOutage } from './store-call.ts';
 
 export interface Session {
   readonly id: SessionId;
@@ -34,7 +34,7 @@ export interface Session {
   /** A session that ends with this one, however it ends. */
   openChild(options: Omit<SessionOptions, 'store'>): Promise<Session>;
   /** A heartbeat now, besides those that come by themselves. */
-  heartbeat(): Promise<HeartbeatAnswer | Unanswered>;
+  heartbeat(): Promise<HeartbeatResult | StoreOutage>;
   /**
    * Stops renewing without ending anything: for when its work cannot be stopped. The leases lapse and
    * expire by themselves, so that nobody enters while the work may still run (L-7).
@@ -43,7 +43,7 @@ export interface Session {
   /** For whoever runs work under it: something failed that ends nothing. Told to the observer. */
   reportTrouble(cause: string): void;
   /** Ends the session and all its leases with this exit; `finished` unless said otherwise. */
-  close(exit?: DeclaredExit): Promise<SessionEnded | Unanswered>;
+  close(exit?: DeclaredExit): Promise<SessionEnded | StoreOutage>;
   [Symbol.asyncDispose](): Promise<void>;
 }
 
@@ -91,22 +91,22 @@ export async function openUnder(
   const { owner, ttlMs, graceMs, metadata } = config;
   const request = { id, owner, ttlMs, graceMs, metadata, ...(parent && { parent: parent.id }) };
   let sentAt = momentOf(config.clock);
-  const answer = await core.retry('open-session', {
+  const result = await core.retry('open-session', {
     withinMs: OPEN_MS_MAX,
     call: () => {
       sentAt = momentOf(config.clock);
       return core.sessions.open(request);
     },
   });
-  if (isUnanswered(answer)) {
-    throw new StoreUnavailable(`The session could not be opened. ${answer.fault.message}`, {
-      cause: answer.fault,
+  if (isStoreOutage(result)) {
+    throw new StoreUnavailable(`The session could not be opened. ${result.fault.message}`, {
+      cause: result.fault,
     });
   }
-  if (answer.kind === 'refused') throw new SessionRefused(answer);
-  const source = sourceOf?.({ id, ttlMs: answer.ttlMs, config });
+  if (result.kind === 'refused') throw new SessionRefused(result);
+  const source = sourceOf?.({ id, ttlMs: result.ttlMs, config });
   const kept = { ...(sourceOf && { sourceOf }), ...(source && { source }) };
-  return new LiveSession(core, { ...answer, ...kept }, sentAt);
+  return new LiveSession(core, { ...result, ...kept }, sentAt);
 }
 
 class LiveSession implements Session {
@@ -176,7 +176,7 @@ class LiveSession implements Session {
     this.#core.trouble(cause);
   }
 
-  heartbeat(): Promise<HeartbeatAnswer | Unanswered> {
+  heartbeat(): Promise<HeartbeatResult | StoreOutage> {
     return this.#keeper.beat();
   }
 
@@ -184,7 +184,7 @@ class LiveSession implements Session {
     await this.#keeper.stopBeating();
   }
 
-  close(exit: DeclaredExit = 'finished'): Promise<SessionEnded | Unanswered> {
+  close(exit: DeclaredExit = 'finished'): Promise<SessionEnded | StoreOutage> {
     if (!DECLARED_EXITS.includes(exit)) {
       throw new InvalidInput(`exit must be one of ${DECLARED_EXITS.join(', ')}; got "${exit}".`);
     }
@@ -196,7 +196,7 @@ class LiveSession implements Session {
     await this.close();
   }
 
-  async #close(exit: DeclaredExit): Promise<SessionEnded | Unanswered> {
+  async #close(exit: DeclaredExit): Promise<SessionEnded | StoreOutage> {
     const wasOver = this.#over.signal.aborted;
     this.#end('released', 'The session was closed.');
     await this.#keeper.stop();

@@ -6,7 +6,7 @@ import { momentOf } from './authority.ts';
 import type { LeaseHandle } from './lease-handle.ts';
 import type { EndedBy } from './not-held.ts';
 import type { SessionCore } from './session-core.ts';
-import { callStore, isUnanswered } from './store-call.ts';
+import { callStore, isStoreOutage } from './store-call.ts';
 
 const PARTS_OF_TTL = 3;
 const PARTS_OF_TTL_WHY = 20;
@@ -26,7 +26,7 @@ export async function lookUp(core: SessionCore, handles: readonly LeaseHandle[])
     config.ttlMs / PARTS_OF_TTL,
     config.timers,
   );
-  if (isUnanswered(carried)) return false;
+  if (isStoreOutage(carried)) return false;
   const byKey = new Map(carried.leases.map((lease) => [lease.key, lease]));
   const missing: LeaseHandle[] = [];
   for (const handle of handles) {
@@ -61,7 +61,7 @@ async function howEnded(
     ttlMs / PARTS_OF_TTL_WHY,
     timers,
   ).catch(() => undefined);
-  if (inspected === undefined || isUnanswered(inspected)) return undefined;
+  if (inspected === undefined || isStoreOutage(inspected)) return undefined;
   const { record } = inspected.inspection;
   const end = record?.fence === fence ? record.end : record?.predecessor;
   const isOfTerm = record?.fence === fence || record?.predecessor.fence === fence;

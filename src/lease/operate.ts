@@ -5,7 +5,7 @@ import { rejectUnknownOptions, wholeNumber } from '../support/options.ts';
 import { systemRandom } from '../support/random.ts';
 import { parseFence } from './fence.ts';
 import { parseLeaseKey, parseOwner, parseRequestId, parseText } from './names.ts';
-import type { DrainAnswer, KernelStore, Revoked } from './port.ts';
+import type { DrainResult, KernelStore, Revoked } from './port.ts';
 import { requireStore } from './session-options.ts';
 
 export interface OperateOptions {
@@ -37,7 +37,7 @@ const NAMES: readonly (keyof OperateOptions)[] = [
 const DEADLINE_MS_MAX = 31_536_000_000;
 
 /** Asks the holder to stop by a deadline. */
-export async function drainLease(options: DrainOptions): Promise<DrainAnswer> {
+export async function drainLease(options: DrainOptions): Promise<DrainResult> {
   rejectUnknownOptions('drainLease', options, [...NAMES, 'deadlineMs', 'successor']);
   requireStore('drainLease', options.store);
   const { actor, ...term } = checked(options);

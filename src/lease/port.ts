@@ -51,7 +51,7 @@ export interface StoreAddress {
 
 export interface SessionStore {
   open(request: OpenSession): Promise<SessionOpened>;
-  heartbeat(request: Heartbeat): Promise<HeartbeatAnswer>;
+  heartbeat(request: Heartbeat): Promise<HeartbeatResult>;
   end(request: EndSession): Promise<SessionEnded>;
   inspect(id: SessionId): Promise<SessionInspection | undefined>;
   list(query: ListSessions): Promise<readonly SessionInspection[]>;
@@ -64,14 +64,14 @@ export interface SessionStore {
 }
 
 export interface LeaseStore {
-  acquire(request: Acquire): Promise<AcquireAnswer>;
+  acquire(request: Acquire): Promise<AcquireResult>;
   /** Gives up a place in the queue. */
   withdraw(request: Withdraw): Promise<Withdrawn>;
-  checkpoint(request: SaveCheckpoint): Promise<CheckpointAnswer>;
+  checkpoint(request: SaveCheckpoint): Promise<CheckpointResult>;
   beginIntent(request: BeginIntent): Promise<IntentBegun>;
   settleIntent(request: SettleIntent): Promise<IntentSettled>;
   release(request: ReleaseLease): Promise<Released>;
-  requestDrain(request: RequestDrain): Promise<DrainAnswer>;
+  requestDrain(request: RequestDrain): Promise<DrainResult>;
   revoke(request: Revoke): Promise<Revoked>;
   inspect(key: LeaseKey): Promise<LeaseInspection>;
   verify(request: Verify): Promise<FenceVerified>;
@@ -118,7 +118,7 @@ export interface Heartbeat {
   readonly ttlMs?: number;
 }
 
-export type HeartbeatAnswer =
+export type HeartbeatResult =
   | ({ readonly kind: 'alive'; readonly rejoined: boolean } & SessionLife)
   | Refused<SessionRefusal>;
 
@@ -193,7 +193,7 @@ export interface Acquire {
   readonly tenureMsMax?: number;
 }
 
-export type AcquireAnswer =
+export type AcquireResult =
   | ({ readonly kind: 'granted'; readonly replayed: boolean } & Grant)
   | { readonly kind: 'queued'; readonly ahead: number; readonly refusal: EntryRefusal }
   | Refused<EntryRefusal>
@@ -240,7 +240,7 @@ export interface SaveCheckpoint extends Tenure {
   readonly type?: string;
 }
 
-export type CheckpointAnswer =
+export type CheckpointResult =
   | { readonly kind: 'saved'; readonly replayed: boolean }
   | Refused<TermRefusal>
   | Refused<WriteRefusal>;
@@ -283,7 +283,7 @@ export interface RequestDrain {
   readonly successor?: Owner;
 }
 
-export type DrainAnswer =
+export type DrainResult =
   | { readonly kind: 'draining'; readonly deadlineInMs: number; readonly replayed: boolean }
   | Refused<TermRefusal>
   | Refused<WriteRefusal>;

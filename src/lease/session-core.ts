@@ -21,7 +21,7 @@ import {
   type SavedCheckpoint,
 } from './observer.ts';
 import type {
-  AcquireAnswer,
+  AcquireResult,
   LeaseStore,
   Released,
   ReleaseLease,
@@ -33,13 +33,13 @@ import type { SessionConfig } from './session-options.ts';
 import {
   callStore,
   isSealed,
-  isUnanswered,
+  isStoreOutage,
   type StoreSealed,
-  type Unanswered,
+  type StoreOutage,
 } from './store-call.ts';
 
-export interface StoreCall<Answer> {
-  readonly call: () => Promise<Answer>;
+export interface StoreCall<Result> {
+  readonly call: () => Promise<Result>;
   readonly key?: LeaseKey;
   readonly fence?: Fence;
   readonly bytes?: number;
@@ -86,7 +86,7 @@ export class SessionCore {
   /** Called when the authority of an ancestor has lapsed or come back (H-2). */
   changedAbove: () => void = () => undefined;
   /** The store's reply to closing this session, once it is being closed. */
-  closing: Promise<SessionEnded | Unanswered> | undefined;
+  closing: Promise<SessionEnded | StoreOutage> | undefined;
   #waiting: (() => void)[] = [];
   /** Keys that are being acquired with the checkpoint before the last (K-5), for the report. */
   readonly #goingBack: string[] = [];
@@ -129,7 +129,7 @@ export class SessionCore {
   }
 
   /** The end that was sent for this session or its nearest ancestor. */
-  get ending(): Promise<SessionEnded | Unanswered> | undefined {
+  get ending(): Promise<SessionEnded | StoreOutage> | undefined {
     return this.closing ?? this.above?.ending;
   }
 
@@ -165,13 +165,13 @@ export class SessionCore {
   async giveBack(
     request: ReleaseLease,
     lapsed: LeaseNotHeld | undefined,
-  ): Promise<Released | NotHeld | Unanswered> {
+  ): Promise<Released | NotHeld | StoreOutage> {
     const { key, fence } = request;
     if (lapsed !== undefined && this.remainingMs() <= 0) {
       this.disowned.addTerm(request);
       return { kind: 'not-held', reason: lapsed };
     }
-    const answer = await this.retry<Released>('release', {
+    const result = await this.retry<Released>('release', {
       key,
       fence,
       withinMs: RELEASE_MS_MAX,
@@ -181,9 +181,9 @@ export class SessionCore {
       this.disowned.addTerm(request);
       throw fault;
     });
-    if (isUnanswered(answer) || !isFinal(answer)) this.disowned.addTerm(request);
+    if (isStoreOutage(result) || !isFinal(result)) this.disowned.addTerm(request);
     else this.disowned.ended(fence);
-    return answer;
+    return result;
   }
 
   /** Reports an unexpected failure. Nothing ends because of it. */
@@ -192,24 +192,24 @@ export class SessionCore {
   }
 
   /** Makes one call with a time limit and a report. */
-  async call<Answer extends { readonly kind: string }>(
+  async call<Result extends { readonly kind: string }>(
     operation: LeaseOperation,
-    request: StoreCall<Answer>,
-  ): Promise<Answer | Unanswered> {
+    request: StoreCall<Result>,
+  ): Promise<Result | StoreOutage> {
     const { clock, timers, ttlMs } = this.config;
     const sentAt = momentOf(clock);
     const remainingAtSendMs = this.remainingMs();
     const base = remainingAtSendMs > 0 ? remainingAtSendMs : ttlMs;
-    const answer = await callStore(request.call, Math.max(TRY_MS_MIN, base / 2), timers).catch(
+    const result = await callStore(request.call, Math.max(TRY_MS_MIN, base / 2), timers).catch(
       (fault: unknown) => {
         this.trouble(`${operation}: ${causeOf(fault)}`);
         if (isSealed(fault)) this.lost(fault);
         throw fault;
       },
     );
-    this.#report(operation, request, { answer, sentAt, remainingAtSendMs });
-    if (endsSession(answer)) this.lost(answer);
-    return answer;
+    this.#report(operation, request, { result, sentAt, remainingAtSendMs });
+    if (endsSession(result)) this.lost(result);
+    return result;
   }
 
   /** Reports a grant of this key, while this runs, as one that went back. */
@@ -223,19 +223,19 @@ export class SessionCore {
     }
   }
 
-  #report<Answer extends { readonly kind: string }>(
+  #report<Result extends { readonly kind: string }>(
     operation: LeaseOperation,
-    request: StoreCall<Answer>,
+    request: StoreCall<Result>,
     done: {
-      readonly answer: Answer | Unanswered;
+      readonly result: Result | StoreOutage;
       readonly sentAt: Moment;
       readonly remainingAtSendMs: number;
     },
   ): void {
     if (this.relay.idle) return;
-    const { answer, sentAt, remainingAtSendMs } = done;
-    const outcome = outcomeClass(answer);
-    const granted = isGrant(answer) ? answer : undefined;
+    const { result, sentAt, remainingAtSendMs } = done;
+    const outcome = outcomeClass(result);
+    const granted = isGrant(result) ? result : undefined;
     if (granted !== undefined) this.#savedAt.set(granted.key, sentAt);
     const { lagMs, suspendedMs } = this.lag.take();
     const fence = granted?.fence ?? request.fence;
@@ -254,7 +254,7 @@ export class SessionCore {
       ...(request.key === undefined ? {} : { key: request.key }),
       ...(fence === undefined ? {} : { fence }),
       ...(request.bytes === undefined ? {} : { bytes: request.bytes }),
-      ...(isUnanswered(answer) ? { cause: answer.fault.message } : {}),
+      ...(isStoreOutage(result) ? { cause: result.fault.message } : {}),
       ...(saved === undefined ? {} : { saved }),
       ...(granted === undefined ? {} : { granted: this.#grantReport(granted) }),
     });
@@ -285,16 +285,16 @@ export class SessionCore {
   }
 
   /** Repeats a call that is safe to repeat, until it gets a reply or the time is up. */
-  async retry<Answer extends { readonly kind: string }>(
+  async retry<Result extends { readonly kind: string }>(
     operation: LeaseOperation,
-    request: StoreCall<Answer> & { readonly withinMs: number },
-  ): Promise<Answer | Unanswered> {
+    request: StoreCall<Result> & { readonly withinMs: number },
+  ): Promise<Result | StoreOutage> {
     const { clock } = this.config;
     const startedAt = momentOf(clock);
     for (;;) {
-      const answer = await this.call(operation, request);
-      if (!isUnanswered(answer)) return answer;
-      if (elapsedMs(startedAt, momentOf(clock)) >= request.withinMs) return answer;
+      const result = await this.call(operation, request);
+      if (!isStoreOutage(result)) return result;
+      if (elapsedMs(startedAt, momentOf(clock)) >= request.withinMs) return result;
       await this.pauseBriefly();
     }
   }
@@ -306,10 +306,10 @@ export class SessionCore {
   }
 }
 
-type Granted = Extract<AcquireAnswer, { kind: 'granted' }>;
+type Granted = Extract<AcquireResult, { kind: 'granted' }>;
 
-function isGrant(answer: { readonly kind: string }): answer is Granted {
-  return answer.kind === 'granted';
+function isGrant(result: { readonly kind: string }): result is Granted {
+  return result.kind === 'granted';
 }
 
 /**
@@ -318,11 +318,11 @@ function isGrant(answer: { readonly kind: string }): answer is Granted {
  */
 const SESSION_OVER: ReadonlySet<string> = new Set(['session-unknown', 'session-ended']);
 
-function endsSession(answer: {
+function endsSession(result: {
   readonly kind: string;
   readonly why?: string;
-}): answer is { readonly kind: 'refused' } & SessionRefusal {
-  return answer.kind === 'refused' && SESSION_OVER.has(answer.why ?? '');
+}): result is { readonly kind: 'refused' } & SessionRefusal {
+  return result.kind === 'refused' && SESSION_OVER.has(result.why ?? '');
 }
 
 const OK_KINDS: ReadonlySet<string> = new Set([
@@ -355,9 +355,9 @@ const CLASS_OF_REFUSAL: Readonly<Record<string, OutcomeClass>> = {
   ended: 'revoked',
 };
 
-function outcomeClass(answer: { readonly kind: string; readonly why?: string }): OutcomeClass {
-  if (answer.kind === 'unknown' || answer.kind === 'unavailable') return answer.kind;
-  if (answer.kind === 'queued') return 'contended';
-  if (OK_KINDS.has(answer.kind)) return 'ok';
-  return CLASS_OF_REFUSAL[answer.why ?? ''] ?? 'refused';
+function outcomeClass(result: { readonly kind: string; readonly why?: string }): OutcomeClass {
+  if (result.kind === 'unknown' || result.kind === 'unavailable') return result.kind;
+  if (result.kind === 'queued') return 'contended';
+  if (OK_KINDS.has(result.kind)) return 'ok';
+  return CLASS_OF_REFUSAL[result.why ?? ''] ?? 'refused';
 }

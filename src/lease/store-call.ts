@@ -7,17 +7,17 @@ import type { Timers } from '../support/timer.ts';
 
 export type { StoreSealed };
 
-export type Unanswered =
+export type StoreOutage =
   | { readonly kind: 'unknown'; readonly fault: OutcomeUnknown }
   | { readonly kind: 'unavailable'; readonly fault: StoreUnavailable };
 
-export async function callStore<Answer>(
-  call: () => Promise<Answer>,
+export async function callStore<Result>(
+  call: () => Promise<Result>,
   timeoutMs: number,
   timers: Timers,
-): Promise<Answer | Unanswered> {
+): Promise<Result | StoreOutage> {
   let cancel = (): void => undefined;
-  const timeout = new Promise<Unanswered>((resolve) => {
+  const timeout = new Promise<StoreOutage>((resolve) => {
     cancel = timers.after(timeoutMs, () => {
       const fault = new OutcomeUnknown(
         `The store did not answer within ${Math.round(timeoutMs)} ms; it may still do what it was asked.`,
@@ -26,13 +26,13 @@ export async function callStore<Answer>(
     });
   });
   try {
-    return await Promise.race([answer(call), timeout]);
+    return await Promise.race([result(call), timeout]);
   } finally {
     cancel();
   }
 }
 
-async function answer<Answer>(call: () => Promise<Answer>): Promise<Answer | Unanswered> {
+async function result<Result>(call: () => Promise<Result>): Promise<Result | StoreOutage> {
   try {
     return await call();
   } catch (fault) {
@@ -52,6 +52,6 @@ export function isOutage(fault: unknown): fault is StoreUnavailable | OutcomeUnk
   return fault instanceof StoreUnavailable || fault instanceof OutcomeUnknown;
 }
 
-export function isUnanswered(answer: { readonly kind: string }): answer is Unanswered {
-  return answer.kind === 'unknown' || answer.kind === 'unavailable';
+export function isStoreOutage(result: { readonly kind: string }): result is StoreOutage {
+  return result.kind === 'unknown' || result.kind === 'unavailable';
 }

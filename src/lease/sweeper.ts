@@ -9,7 +9,7 @@ import { systemTimers, type Timers } from '../support/timer.ts';
 import { elapsedMs, momentOf } from './authority.ts';
 import type { KernelStore, Swept } from './port.ts';
 import { requireStore } from './session-options.ts';
-import { callStore, isUnanswered, type Unanswered } from './store-call.ts';
+import { callStore, isStoreOutage, type StoreOutage } from './store-call.ts';
 
 export interface SweeperOptions {
   readonly store: KernelStore;
@@ -24,7 +24,7 @@ export interface SweeperOptions {
 
 export interface Sweeper {
   /** One sweep now. */
-  tick(): Promise<Swept | Unanswered>;
+  tick(): Promise<Swept | StoreOutage>;
   stop(): Promise<void>;
 }
 
@@ -46,9 +46,9 @@ export function startSweeper(options: SweeperOptions): Sweeper {
   const limit = wholeNumber('limit', options.limit ?? 500, { min: 1, max: 100_000 });
   const { store, clock = systemClock, timers = systemTimers, random = systemRandom } = options;
   const stop = new AbortController();
-  const tick = async (): Promise<Swept | Unanswered> => {
+  const tick = async (): Promise<Swept | StoreOutage> => {
     const swept = await callStore(() => sweepOnce(store, limit), SWEEP_MS_MAX, timers);
-    if (isUnanswered(swept)) return swept;
+    if (isStoreOutage(swept)) return swept;
     options.onSwept?.(swept.swept);
     return swept.swept;
   };

@@ -8,7 +8,7 @@ import { parseOwner, parseSessionId } from '../lease/names.ts';
 import { causeOf } from '../lease/observer.ts';
 import type { KernelStore } from '../lease/port.ts';
 import { BEATS_PER_TTL, RETRIES_PER_TTL } from '../lease/session.ts';
-import { callStore, isUnanswered } from '../lease/store-call.ts';
+import { callStore, isStoreOutage } from '../lease/store-call.ts';
 import { systemClock } from '../support/clock.ts';
 import { jittered, systemRandom } from '../support/random.ts';
 import { systemTimers } from '../support/timer.ts';
@@ -62,18 +62,18 @@ async function beatIfProved(store: KernelStore, order: Keep, pulse: ThreadPulse)
   const sentAt = momentOf(systemClock);
   const id = parseSessionId(order.id);
   const owner = parseOwner(order.owner);
-  const answer = await callStore(
+  const result = await callStore(
     () => store.sessions.heartbeat({ id, owner }),
     order.ttlMs / BEATS_PER_TTL,
     systemTimers,
   );
-  if (isUnanswered(answer)) return false;
-  if (answer.kind === 'alive') {
+  if (isStoreOutage(result)) return false;
+  if (result.kind === 'alive') {
     const rho = order.driftPpm / 1_000_000;
-    const usableMs = (answer.authorityMs * (1 - rho)) / (1 + rho) - order.guardMs;
-    pulse.publish(sentAt, usableMs, answer.notices);
+    const usableMs = (result.authorityMs * (1 - rho)) / (1 + rho) - order.guardMs;
+    pulse.publish(sentAt, usableMs, result.notices);
   }
-  post({ kind: 'answered', id, answer, sentAt });
+  post({ kind: 'answered', id, result, sentAt });
   return true;
 }
 

@@ -7,7 +7,7 @@ import { type Moment, momentOf } from '../lease/authority.ts';
 import type { HeartbeatListener, HeartbeatSource } from '../lease/keeper.ts';
 import { openUnder, type Session, type SourceOf } from '../lease/live-session.ts';
 import type { SessionId } from '../lease/names.ts';
-import type { HeartbeatAnswer, StoreAddress } from '../lease/port.ts';
+import type { HeartbeatResult, StoreAddress } from '../lease/port.ts';
 import { BEATS_PER_TTL } from '../lease/session.ts';
 import {
   resolveSessionOptions,
@@ -133,7 +133,7 @@ export type ThreadMessage =
   | {
       readonly kind: 'answered';
       readonly id: SessionId;
-      readonly answer: HeartbeatAnswer;
+      readonly result: HeartbeatResult;
       readonly sentAt: Moment;
     }
   | { readonly kind: 'troubled'; readonly id: SessionId; readonly cause: string };
@@ -208,7 +208,7 @@ class KeeperThread {
   #onMessage(message: ThreadMessage): void {
     const listener = this.#listeners.get(message.id);
     if (message.kind === 'answered') {
-      listener?.answered(message.answer, message.sentAt);
+      listener?.answered(message.result, message.sentAt);
       this.#firstReply.resolve();
     } else {
       listener?.troubled(`heartbeat: ${message.cause}`);

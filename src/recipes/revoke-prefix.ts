@@ -102,7 +102,7 @@ async function endTerm(
   const { store, actor, reason, drainMs, random = systemRandom } = options;
   const request = parseRequestId(random.uuid());
   const { key, fence } = lease;
-  const answer =
+  const result =
     drainMs === undefined
       ? await store.leases.revoke({ key, fence, request, actor, reason })
       : await store.leases.requestDrain({
@@ -113,5 +113,5 @@ async function endTerm(
           reason,
           deadlineMs: drainMs,
         });
-  return answer.kind === 'refused' ? answer : undefined;
+  return result.kind === 'refused' ? result : undefined;
 }

@@ -45,9 +45,9 @@ export class Advisor {
     const heartbeat: typeof sessions.heartbeat = async (request) => {
       const sentAt = this.#clock.monotonicMs();
       try {
-        const answer = await sessions.heartbeat(request);
+        const result = await sessions.heartbeat(request);
         this.#roundTrips.add(this.#clock.monotonicMs() - sentAt);
-        return answer;
+        return result;
       } catch (fault) {
         this.#failures += 1;
         throw fault;

@@ -136,7 +136,7 @@ function addRoute(app: FastifyInstance, parts: OpenParts, route: Route): void {
       await parts.coordinator.shares.begin(project, weight);
       requireCaller(reply);
     },
-    handler: (request, reply) => answer(parts, { route, checks }, { request, reply }),
+    handler: (request, reply) => result(parts, { route, checks }, { request, reply }),
   });
 }
 
@@ -167,7 +167,7 @@ interface Exchange {
   readonly reply: FastifyReply;
 }
 
-async function answer(
+async function result(
   parts: OpenParts,
   { route, checks }: { readonly route: Route; readonly checks: Checks },
   { request, reply }: Exchange,

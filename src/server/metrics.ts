@@ -233,57 +233,57 @@ type Counted = Pick<ExecutionStore, 'submit' | 'claim' | 'record' | 'finish' | '
 
 function countedVerbs(executions: ExecutionStore, countsOf: CountsOf): Counted {
   const claimed = new ClaimedPipelines();
-  const written = <Answer extends { readonly kind: string }>(
+  const written = <Result extends { readonly kind: string }>(
     verb: string,
     write: OwnerWrite,
-    answer: Answer,
-  ): Answer => {
+    result: Result,
+  ): Result => {
     const { events, children = [], project } = write;
     const counts = countsOf(project, claimed.of(write));
-    if (answer.kind === 'refused') {
+    if (result.kind === 'refused') {
       counts.refused(verb);
-      return answer;
+      return result;
     }
     for (const event of events) noteStep(event, counts);
     for (const child of children) countsOf(child.project, child.pipeline).submitted(child.lane);
-    return answer;
+    return result;
   };
   return {
     async submit(request) {
-      const answer = await executions.submit(request);
-      if (answer.kind !== 'refused' && !answer.existing) {
+      const result = await executions.submit(request);
+      if (result.kind !== 'refused' && !result.existing) {
         countsOf(request.project, request.pipeline).submitted(request.lane);
       }
-      return answer;
+      return result;
     },
     async claim(request) {
-      const answer = await executions.claim(request);
-      if (answer.kind === 'claimed') {
-        for (const each of answer.claims) {
+      const result = await executions.claim(request);
+      if (result.kind === 'claimed') {
+        for (const each of result.claims) {
           const { project, pipeline } = each.execution;
           claimed.note(each.execution);
           noteClaim(each, countsOf(project, pipeline));
         }
       }
-      return answer;
+      return result;
     },
     record: async (request) => written('record', request, await executions.record(request)),
     async finish(request) {
-      const answer = written('finish', request, await executions.finish(request));
-      if (answer.kind !== 'finished') return answer;
+      const result = written('finish', request, await executions.finish(request));
+      if (result.kind !== 'finished') return result;
       countsOf(request.project, claimed.of(request)).ended(request.status);
       claimed.forget(request);
-      return answer;
+      return result;
     },
     async park(request) {
-      const answer = written('park', request, await executions.park(request));
-      if (answer.kind === 'parked') claimed.forget(request);
-      return answer;
+      const result = written('park', request, await executions.park(request));
+      if (result.kind === 'parked') claimed.forget(request);
+      return result;
     },
     async giveBack(request) {
-      const answer = written('giveBack', request, await executions.giveBack(request));
-      if (answer.kind === 'given-back') claimed.forget(request);
-      return answer;
+      const result = written('giveBack', request, await executions.giveBack(request));
+      if (result.kind === 'given-back') claimed.forget(request);
+      return result;
     },
   };
 }

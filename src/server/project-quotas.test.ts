@@ -84,10 +84,10 @@ test('P-14: at a full quota a repeated write passes, and what it adds counts', a
   const { seen, access } = counting(clock);
   const quotas = new ProjectQuotas(access, clock, { bytes: 10 });
   seen.found = 8;
-  const write = (missing: number, answer: object = { kind: 'recorded' }) =>
+  const write = (missing: number, result: object = { kind: 'recorded' }) =>
     quotas.within(
       { project: A, quota: 'bytes', count: 5, missing: async () => missing },
-      async () => answer,
+      async () => result,
     );
   await write(0);
   await assert.rejects(write(3), OVER);
@@ -99,8 +99,8 @@ test('P-14: at a full quota a repeated write passes, and what it adds counts', a
 test('P-14: a write that adds nothing takes no room', async () => {
   const clock = new ManualClock();
   const quotas = new ProjectQuotas(counting(clock).access, clock, { executions: 1 });
-  for (const answer of [{ existing: true }, { replayed: true }, { kind: 'refused' }]) {
-    await add(quotas, 'executions', { written: async () => answer });
+  for (const result of [{ existing: true }, { replayed: true }, { kind: 'refused' }]) {
+    await add(quotas, 'executions', { written: async () => result });
   }
   await add(quotas, 'executions');
   await assert.rejects(add(quotas, 'executions'), OVER);

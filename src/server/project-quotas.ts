@@ -68,15 +68,15 @@ export class ProjectQuotas {
   }
 
   /** Performs the write, or throws if the project would exceed its quota. */
-  async within<Answer>(addition: Addition, write: () => Promise<Answer>): Promise<Answer> {
+  async within<Result>(addition: Addition, write: () => Promise<Result>): Promise<Result> {
     if (addition.count === 0) return write();
     const entry = await this.#entry(addition);
     const count = await this.#take(entry, addition);
     let added = count;
     try {
-      const answer = await write();
-      if (addsNothing(answer)) added = 0;
-      return answer;
+      const result = await write();
+      if (addsNothing(result)) added = 0;
+      return result;
     } finally {
       entry.underWay -= count;
       entry.added += added;
@@ -145,8 +145,8 @@ export class ProjectQuotas {
   }
 }
 
-function addsNothing(answer: unknown): boolean {
-  const { kind, existing, replayed } = Object(answer);
+function addsNothing(result: unknown): boolean {
+  const { kind, existing, replayed } = Object(result);
   return kind === 'refused' || existing === true || replayed === true;
 }
 
@@ -222,9 +222,9 @@ function limitedWrites(executions: ExecutionStore, quotas: ProjectQuotas): Write
   const turns = new Turns(1);
   /** A worker repeats a refused write until there is room. */
   const limited =
-    <Write extends OwnerWrite, Answer>(act: (write: Write) => Promise<Answer>) =>
-    (write: Write): Promise<Answer> =>
-      additionsOf(executions, write).reduce<() => Promise<Answer>>(
+    <Write extends OwnerWrite, Result>(act: (write: Write) => Promise<Result>) =>
+    (write: Write): Promise<Result> =>
+      additionsOf(executions, write).reduce<() => Promise<Result>>(
         (next, addition) => () => quotas.within(addition, next),
         () => act(write),
       )();

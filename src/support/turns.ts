@@ -18,7 +18,7 @@ export class Turns {
     this.#width = width;
   }
 
-  async take<Answer>(name: string, act: () => Promise<Answer>): Promise<Answer> {
+  async take<Value>(name: string, act: () => Promise<Value>): Promise<Value> {
     const queue = this.#queues.get(name) ?? { underWay: 0, waiting: [] };
     this.#queues.set(name, queue);
     if (queue.underWay < this.#width) queue.underWay += 1;

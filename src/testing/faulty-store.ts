@@ -4,7 +4,7 @@
 import type { SessionId } from '../lease/names.ts';
 import type { KernelStore } from '../lease/port.ts';
 import type {
-  ClaimAnswer,
+  ClaimResult,
   CoordinatorStore,
   ExecutionStore,
 } from '../store/contract/execution-store.ts';
@@ -44,10 +44,10 @@ export function faultyStore<Store extends KernelStore>(inner: Store): FaultyStor
     if (fault === 'unavailable') throw new StoreUnavailable('planned by the test: not done');
     const hang = (): Promise<void> => new Promise((resolve) => hanging.push(resolve));
     if (fault === 'hung-before') await hang();
-    const answer = await call();
+    const result = await call();
     if (fault === 'hung-after') await hang();
     if (fault === 'lost-answer') throw new OutcomeUnknown('planned by the test: answer lost');
-    return answer;
+    return result;
   };
 
   const { executions, access } = inner as Partial<CoordinatorStore>;
@@ -82,7 +82,7 @@ export function faultyStore<Store extends KernelStore>(inner: Store): FaultyStor
 }
 
 type Verb = (argument: never) => Promise<unknown>;
-type Misbehave = <Answer>(verb: string, call: () => Promise<Answer>) => Promise<Answer>;
+type Misbehave = <Result>(verb: string, call: () => Promise<Result>) => Promise<Result>;
 
 function wrap<Port extends object>(name: string, port: Port, misbehave: Misbehave): Port {
   const verbs = Object.entries(port as Record<string, Verb>).map(([verb, call]) => [
@@ -98,22 +98,22 @@ function wrap<Port extends object>(name: string, port: Port, misbehave: Misbehav
  * listening.
  */
 function wrapExecutions(port: ExecutionStore, misbehave: Misbehave): ExecutionStore {
-  const undelivered = new Map<SessionId, ClaimAnswer>();
+  const undelivered = new Map<SessionId, ClaimResult>();
   return {
     ...wrap('executions', port, misbehave),
     onRing: (listener) => port.onRing(listener),
     room: () => port.room(),
     claim: async (request) => {
       const { session } = request;
-      let answer: ClaimAnswer | undefined;
+      let result: ClaimResult | undefined;
       try {
         return await misbehave('executions.claim', async () => {
-          answer = undelivered.get(session) ?? (await port.claim(request));
+          result = undelivered.get(session) ?? (await port.claim(request));
           undelivered.delete(session);
-          return answer;
+          return result;
         });
       } catch (fault) {
-        if (answer?.kind === 'claimed') undelivered.set(session, { ...answer, more: true });
+        if (result?.kind === 'claimed') undelivered.set(session, { ...result, more: true });
         throw fault;
       }
     },

@@ -27,17 +27,17 @@ export function faultyTransport(
   let nth = 0;
   let faults = 0;
   const { onRing } = transport;
-  const send = async <Answer>(ask: Ask): Promise<Answer> => {
+  const send = async <Result>(ask: Ask): Promise<Result> => {
     nth += 1;
     const fault = planned.get(ask.kind)?.shift() ?? plan(nth, ask.kind);
-    if (fault === undefined) return transport.ask<Answer>(ask);
+    if (fault === undefined) return transport.ask<Result>(ask);
     faults += 1;
     if (fault === 'lost') throw new OutcomeUnknown(`${ask.kind} was lost on the way.`);
     if (fault === 'held') await new Promise<void>((resolve) => held.unshift(resolve));
-    const answer = await transport.ask<Answer>(ask);
-    if (fault === 'doubled') return transport.ask<Answer>(ask);
+    const result = await transport.ask<Result>(ask);
+    if (fault === 'doubled') return transport.ask<Result>(ask);
     if (fault === 'reply-lost') throw new OutcomeUnknown(`The reply to ${ask.kind} was lost.`);
-    return answer;
+    return result;
   };
   return {
     name: `${transport.name}, misbehaving`,

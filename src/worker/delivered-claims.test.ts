@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Fence } from '../lease/fence.ts';
 import type { SessionId } from '../lease/names.ts';
-import type { Claim, ClaimAnswer, Claimed } from '../store/contract/execution-store.ts';
+import type { Claim, ClaimResult, Claimed } from '../store/contract/execution-store.ts';
 import { OutcomeUnknown } from '../support/fault.ts';
 import { ManualClock } from '../testing/manual-clock.ts';
 import { DeliveredClaims } from './delivered-claims.ts';
@@ -14,20 +14,20 @@ function claimed(fence: number): Claimed {
   return { fence: fence as Fence, previous: 'none' } as Claimed;
 }
 
-function answer(...fences: readonly number[]): ClaimAnswer {
+function result(...fences: readonly number[]): ClaimResult {
   return { kind: 'claimed', claims: fences.map(claimed), more: false, overdue: false };
 }
 
-function fencesOf(got: ClaimAnswer): readonly number[] {
+function fencesOf(got: ClaimResult): readonly number[] {
   return got.kind === 'claimed' ? got.claims.map(({ fence }) => fence) : [];
 }
 
 function stand(transport: { readonly doubles?: boolean } = {}): {
   readonly delivered: DeliveredClaims;
-  readonly store: { carries: number[]; next: ClaimAnswer | Error; asked: number };
+  readonly store: { carries: number[]; next: ClaimResult | Error; asked: number };
   readonly clock: ManualClock;
 } {
-  const store = { carries: [] as number[], next: answer() as ClaimAnswer | Error, asked: 0 };
+  const store = { carries: [] as number[], next: result() as ClaimResult | Error, asked: 0 };
   const clock = new ManualClock();
   const delivered = new DeliveredClaims(
     {
@@ -48,23 +48,23 @@ function stand(transport: { readonly doubles?: boolean } = {}): {
 
 test('a claim whose answer was lost is found with the next one, once, and what is known is not', async () => {
   const { delivered, store } = stand();
-  store.next = answer(1, 2);
+  store.next = result(1, 2);
   await delivered.claim(request);
   store.next = new OutcomeUnknown('killed');
   await assert.rejects(delivered.claim(request));
   store.carries = [1, 2, 3];
-  store.next = answer();
+  store.next = result();
   assert.deepEqual(fencesOf(await delivered.claim(request)), [3]);
   assert.deepEqual(fencesOf(await delivered.claim(request)), []);
 });
 
 test('what is let go of while the answer is on its way is not taken for lost', async () => {
   const { delivered, store } = stand();
-  store.next = answer(1);
+  store.next = result(1);
   await delivered.claim(request);
   store.next = new OutcomeUnknown('killed');
   await assert.rejects(delivered.claim(request));
-  store.next = answer();
+  store.next = result();
   store.carries = [1];
   const asking = delivered.claim(request);
   delivered.remove(1 as Fence);
@@ -77,24 +77,24 @@ test('without a loss nobody asks; after one, for a minute; a new session begins 
   assert.equal(store.asked, 0);
   store.next = new OutcomeUnknown('killed');
   await assert.rejects(delivered.claim(request));
-  store.next = answer();
+  store.next = result();
   await delivered.claim(request);
   await clock.advance(61_000);
   await delivered.claim(request);
   assert.equal(store.asked, 1);
   store.next = new OutcomeUnknown('killed');
   await assert.rejects(delivered.claim(request));
-  store.next = answer();
+  store.next = result();
   await delivered.claim({ ...request, session: 's2' as SessionId });
   assert.equal(store.asked, 1);
 });
 
 test('M-1: where messages come twice, what the second claim took is found within a second', async () => {
   const { delivered, store, clock } = stand({ doubles: true });
-  store.next = answer(2);
+  store.next = result(2);
   await delivered.claim(request);
   store.carries = [1, 2];
-  store.next = answer();
+  store.next = result();
   assert.deepEqual(fencesOf(await delivered.claim(request)), []);
   await clock.advance(1_000);
   assert.deepEqual(fencesOf(await delivered.claim(request)), [1]);

@@ -6,7 +6,7 @@
 
 import type { Fence } from '../lease/fence.ts';
 import type { SessionId } from '../lease/names.ts';
-import type { Claim, ClaimAnswer, Claimed } from '../store/contract/execution-store.ts';
+import type { Claim, ClaimResult, Claimed } from '../store/contract/execution-store.ts';
 import type { Clock } from '../support/clock.ts';
 import { OutcomeUnknown } from '../support/fault.ts';
 
@@ -17,7 +17,7 @@ const SUSPECT_MS = 60_000;
 const POLL_MS = 1_000;
 
 interface ClaimVerbs {
-  claim(request: Claim): Promise<ClaimAnswer>;
+  claim(request: Claim): Promise<ClaimResult>;
   carried(session: SessionId): Promise<readonly Claimed[]>;
 }
 
@@ -40,15 +40,15 @@ export class DeliveredClaims {
     this.#pollMs = doubles ? POLL_MS : Infinity;
   }
 
-  async claim(request: Claim): Promise<ClaimAnswer> {
+  async claim(request: Claim): Promise<ClaimResult> {
     const { session } = request;
     if (session !== this.#session) this.#begin(session);
     const orphans = await this.#orphans(session);
     if (orphans.length > 0) return { kind: 'claimed', claims: orphans, more: true, overdue: false };
     try {
-      const answer = await this.#verbs.claim(request);
-      if (answer.kind === 'claimed') this.#hold(answer.claims);
-      return answer;
+      const result = await this.#verbs.claim(request);
+      if (result.kind === 'claimed') this.#hold(result.claims);
+      return result;
     } catch (fault) {
       if (fault instanceof OutcomeUnknown) {
         this.#suspectUntilMs = this.#clock.monotonicMs() + SUSPECT_MS;

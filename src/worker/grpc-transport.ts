@@ -71,8 +71,8 @@ function unary({ driver, client, metadata, bytesMax }: Parts): Transport {
   const { path, requestSerialize, responseDeserialize } = WORK_SERVICE.Ask;
   return {
     name: 'gRPC, unary',
-    ask: <Answer>(ask: Ask) =>
-      new Promise<Answer>((resolve, reject) => {
+    ask: <Result>(ask: Ask) =>
+      new Promise<Result>((resolve, reject) => {
         const envelope = sized(ask, systemRandom.uuid(), bytesMax);
         const options = { deadline: systemClock.wallMs() + (ask.timeoutMs ?? ASK_MS) };
         const call = client.makeUnaryRequest<object, ReplyEnvelope>(
@@ -85,7 +85,7 @@ function unary({ driver, client, metadata, bytesMax }: Parts): Transport {
           (error, reply) => {
             if (error !== null) return reject(faultFrom(driver, ask, error));
             try {
-              return resolve(answerIn<Answer>(ask, reply as ReplyEnvelope));
+              return resolve(answerIn<Result>(ask, reply as ReplyEnvelope));
             } catch (fault) {
               return reject(fault);
             }
@@ -112,10 +112,10 @@ class Conversation implements Transport {
     this.#parts = parts;
   }
 
-  async ask<Answer>(ask: Ask): Promise<Answer> {
+  async ask<Result>(ask: Ask): Promise<Result> {
     const id = systemRandom.uuid();
     const envelope = sized(ask, id, this.#parts.bytesMax);
-    return this.#pending.wait<Answer>(ask, id, () => this.#open().write(envelope));
+    return this.#pending.wait<Result>(ask, id, () => this.#open().write(envelope));
   }
 
   onRing(listener: () => void): () => void {

@@ -5,7 +5,7 @@ import { ASK_MS, type Ask, type Transport } from '../protocol/messages/envelope.
 import { faultOf } from '../protocol/messages/problem.ts';
 import { workMessage } from '../protocol/messages/work-messages.ts';
 import { type Fault, OutcomeUnknown, StoreUnavailable } from '../support/fault.ts';
-import { isUnsent, noAnswerText } from '../support/no-answer.ts';
+import { isUnsent, noReplyText } from '../support/no-reply.ts';
 import type { Timers } from '../support/timer.ts';
 
 export interface HttpTransportOptions {
@@ -91,11 +91,11 @@ class HttpTransport implements Transport {
   }
 
   /** Returns the bytes or the JSON of the answer; undefined for an empty one. */
-  async ask<Answer>(ask: Ask): Promise<Answer> {
+  async ask<Result>(ask: Ask): Promise<Result> {
     const request = requestOf(ask);
     const { response, content } = await this.#send(ask, request);
     if (!response.ok) throw faultFrom(request, response, content);
-    return content as Answer;
+    return content as Result;
   }
 
   async close(): Promise<void> {
@@ -106,7 +106,7 @@ class HttpTransport implements Transport {
    * If nothing was sent for certain, tries the next coordinator. Otherwise only the next request
    * goes there.
    */
-  async #send(ask: Ask, request: HttpRequest): Promise<Answered> {
+  async #send(ask: Ask, request: HttpRequest): Promise<HttpReply> {
     for (let tries = 1; ; tries += 1) {
       const base = this.#base;
       try {
@@ -121,7 +121,7 @@ class HttpTransport implements Transport {
   }
 
   /** The time limit covers the whole answer: a coordinator can fall silent after its headers. */
-  async #sendTo(base: string, ask: Ask, { path, init }: HttpRequest): Promise<Answered> {
+  async #sendTo(base: string, ask: Ask, { path, init }: HttpRequest): Promise<HttpReply> {
     const { kind, signal, timeoutMs = ASK_MS } = ask;
     const over = new AbortController();
     this.#underWay.set(over, base);
@@ -159,7 +159,7 @@ class HttpTransport implements Transport {
   }
 }
 
-interface Answered {
+interface HttpReply {
   readonly response: Response;
   readonly content: unknown;
 }
@@ -181,7 +181,7 @@ async function contentOf(response: Response): Promise<unknown> {
 
 /** No response came. If nothing can have been sent, nothing was done. */
 function lost({ isRead, path }: HttpRequest, base: string, cause: unknown): Fault {
-  const message = noAnswerText(base, path, cause);
+  const message = noReplyText(base, path, cause);
   return isRead || isUnsent(cause)
     ? new StoreUnavailable(message, { cause })
     : new OutcomeUnknown(message, { cause });

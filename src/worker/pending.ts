@@ -20,8 +20,8 @@ export class Pending {
   }
 
   /** Sends the message and waits for its reply, as long as the caller does. */
-  wait<Answer>(ask: Ask, id: string, send: () => void): Promise<Answer> {
-    return new Promise<Answer>((resolve, reject) => {
+  wait<Result>(ask: Ask, id: string, send: () => void): Promise<Result> {
+    return new Promise<Result>((resolve, reject) => {
       const { signal, timeoutMs = ASK_MS } = ask;
       const done = (): void => {
         this.#waiting.delete(id);
@@ -38,7 +38,7 @@ export class Pending {
       const settle = (reply: ReplyEnvelope): void => {
         done();
         try {
-          resolve(answerIn<Answer>(ask, reply));
+          resolve(answerIn<Result>(ask, reply));
         } catch (fault) {
           reject(fault);
         }

@@ -77,21 +77,21 @@ export function pushHandler(given: PushHandlerOptions): PushHandler {
     if (call === undefined)
       return new Response('Not signed by a key that is known.', { status: 401 });
     const { claims } = call;
-    const answer = (result: Partial<PushResult>): Response => answerTo(call, signer, result);
+    const respond = (result: Partial<PushResult>): Response => responseTo(call, signer, result);
     const { drive, nonce } = claims;
     const misdirected = misdirectionOf(address, claims);
     if (drive === undefined) {
       const result = misdirected === undefined ? offered : { denied: misdirected };
-      return answer({ ...result, ...(nonce === undefined ? {} : { nonce }) });
+      return respond({ ...result, ...(nonce === undefined ? {} : { nonce }) });
     }
     const { execution, fence } = drive.claimed;
     const about = { id: execution.id, fence };
     const denied = misdirected ?? denialOf(execution, offered);
-    if (denied !== undefined) return answer({ ...about, denied });
+    if (denied !== undefined) return respond({ ...about, denied });
     const isNew = inHand.take(`${execution.id} ${fence}`, claims.until);
     if (!isNew) return new Response('in-hand: this call was taken before.', { status: 409 });
     const done = await driven(drive, options, await connection?.());
-    return answer({ ...about, ...done });
+    return respond({ ...about, ...done });
   };
 }
 
@@ -189,7 +189,7 @@ function callIn(signer: Signer, text: string): SignedCall | undefined {
 const RESULT_MS = 60_000;
 
 /** Signed with the key of the call. */
-function answerTo({ kid }: SignedCall, signer: Signer, result: Partial<PushResult>): Response {
+function responseTo({ kid }: SignedCall, signer: Signer, result: Partial<PushResult>): Response {
   const at = systemClock.wallMs();
   const until = at + RESULT_MS;
   const signed = { to: 'coordinator', at, until, v: WORK_VERSION, ...result } as const;

@@ -30,10 +30,10 @@ interface Pushed {
 export function pushedStore(drive: Driven, connection?: WorkerStore): Pushed {
   const result: Required<Pick<PushResult, 'writes' | 'blobs'>> = { writes: [], blobs: [] };
   const { promise: left, resolve } = Promise.withResolvers<void>();
-  const leaving = async <Answer>(write: Promise<Answer>): Promise<Answer> => {
-    const answer = await write;
+  const leaving = async <Reply>(write: Promise<Reply>): Promise<Reply> => {
+    const reply = await write;
     resolve();
-    return answer;
+    return reply;
   };
   const verbs = connection === undefined ? kept(drive, result) : recorded(drive, connection.executions);
   let isClaimed = false;
@@ -165,10 +165,10 @@ function sessionsHere(
     async heartbeat() {
       if (owner === undefined || asked === undefined) return alive;
       const id = session as SessionId;
-      const answer = await asked.heartbeat({ id, owner: owner as Owner });
-      if (answer.kind === 'alive') return { ...alive, notices: answer.notices };
+      const reply = await asked.heartbeat({ id, owner: owner as Owner });
+      if (reply.kind === 'alive') return { ...alive, notices: reply.notices };
       over();
-      return answer;
+      return reply;
     },
     end: async () => ({ kind: 'ended', replayed: false }),
     ...NOT_ITS_OWN,

@@ -43,10 +43,10 @@ test('X-27: what a session carries is asked for page by page', async () => {
   const session = ID as string as SessionId;
   const claim = () => executions.claim({ session, pipelines: [], shares: [] });
   await assert.rejects(claim, lost);
-  const answer = await claim();
-  assert.ok(answer.kind === 'claimed');
+  const result = await claim();
+  assert.ok(result.kind === 'claimed');
   assert.deepEqual(
-    answer.claims.map(({ fence }) => fence),
+    result.claims.map(({ fence }) => fence),
     [3, 5, 8],
   );
   assert.deepEqual(asked, [{ id: session }, { id: session, after: 5 }]);

@@ -5,11 +5,11 @@ import type { SessionId } from '../lease/names.ts';
 import type { LeasePolicy } from '../lease/policy.ts';
 import type { Transport } from '../protocol/messages/envelope.ts';
 import { faultOf } from '../protocol/messages/problem.ts';
-import type { WritesAnswer } from '../protocol/messages/work.ts';
+import type { WritesReply } from '../protocol/messages/work.ts';
 import type { WorkKind } from '../protocol/messages/work-messages.ts';
 import type {
   Claim,
-  ClaimAnswer,
+  ClaimResult,
   Claimed,
   OwnerWrite,
   WorkerExecutions,
@@ -92,16 +92,16 @@ function sessionsOf({ transport, pipelines }: RemoteParts): WorkerStore['session
 
 function executionsOf(transport: Transport, bell: Doorbell): WorkerExecutions {
   const queue = new WriteQueue(transport);
-  const write = <Answer>(verb: string, request: OwnerWrite): Promise<Answer> =>
+  const write = <Result>(verb: string, request: OwnerWrite): Promise<Result> =>
     queue.add({ verb, ...withText(request) });
   const delivered = deliveredClaimsOver(transport);
-  const endClaim = async <Answer extends { readonly kind: string }>(
+  const endClaim = async <Result extends { readonly kind: string }>(
     verb: string,
     request: OwnerWrite,
-  ): Promise<Answer> => {
-    const answer = await write<Answer & { readonly why?: string }>(verb, request);
-    if (answer.why !== 'unread-messages') delivered.remove(request.fence);
-    return answer;
+  ): Promise<Result> => {
+    const result = await write<Result & { readonly why?: string }>(verb, request);
+    if (result.why !== 'unread-messages') delivered.remove(request.fence);
+    return result;
   };
   const page = <Item extends Row>(kind: WorkKind, body: PageBody): Promise<readonly Item[]> =>
     wholePage<Item>(transport, kind, body);
@@ -163,7 +163,7 @@ async function carriedBy(transport: Transport, id: SessionId): Promise<readonly 
   }
 }
 
-function claimBy(transport: Transport, request: Claim): Promise<ClaimAnswer> {
+function claimBy(transport: Transport, request: Claim): Promise<ClaimResult> {
   const { session, pipelines, release, shares, dice } = request;
   const body = {
     ...{ session, pipelines, shares },
@@ -176,7 +176,7 @@ function claimBy(transport: Transport, request: Claim): Promise<ClaimAnswer> {
 const ABSENT: ReadonlySet<string> = new Set(['not-found', 'execution-unknown']);
 
 /** Undefined if it does not exist. */
-async function found<Answer>(asked: Promise<Answer>): Promise<Answer | undefined> {
+async function found<Result>(asked: Promise<Result>): Promise<Result | undefined> {
   try {
     return await asked;
   } catch (fault) {
@@ -298,7 +298,7 @@ class Doorbell {
 
 interface Waiting {
   readonly write: object;
-  resolve(answer: unknown): void;
+  resolve(result: unknown): void;
   reject(fault: unknown): void;
 }
 
@@ -320,9 +320,9 @@ class WriteQueue {
     return this.#waiting.length;
   }
 
-  add<Answer>(write: object): Promise<Answer> {
+  add<Result>(write: object): Promise<Result> {
     return new Promise((resolve, reject) => {
-      this.#waiting.push({ write, resolve: resolve as (answer: unknown) => void, reject });
+      this.#waiting.push({ write, resolve: resolve as (result: unknown) => void, reject });
       this.#plan();
     });
   }
@@ -351,22 +351,22 @@ class WriteQueue {
   async #send(batch: readonly Waiting[]): Promise<void> {
     try {
       const writes = batch.map(({ write }) => write);
-      const { answers } = await this.#transport.ask<WritesAnswer>({
+      const { results } = await this.#transport.ask<WritesReply>({
         kind: 'writeAsOwner',
         body: { writes },
       });
-      for (const [nth, each] of batch.entries()) settle(each, answers[nth]);
+      for (const [nth, each] of batch.entries()) settle(each, results[nth]);
     } catch (fault) {
       for (const each of batch) each.reject(fault);
     }
   }
 }
 
-function settle(waiting: Waiting, answer: WritesAnswer['answers'][number] | undefined): void {
-  if (answer === undefined) waiting.reject(faultOf('outcome-unknown', 'No answer for this write.'));
-  else if ('code' in answer)
-    waiting.reject(faultOf(answer.code, answer.detail, statusOf(answer.code)));
-  else waiting.resolve(answer);
+function settle(waiting: Waiting, result: WritesReply['results'][number] | undefined): void {
+  if (result === undefined) waiting.reject(faultOf('outcome-unknown', 'No answer for this write.'));
+  else if ('code' in result)
+    waiting.reject(faultOf(result.code, result.detail, statusOf(result.code)));
+  else waiting.resolve(result);
 }
 
 /** A write that was refused for its content will be refused again. */

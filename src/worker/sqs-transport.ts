@@ -88,13 +88,13 @@ class SqsTransport implements Transport {
     this.#reading = this.#read();
   }
 
-  async ask<Answer>(ask: Ask): Promise<Answer> {
+  async ask<Result>(ask: Ask): Promise<Result> {
     this.#asked += 1;
     const id = `${this.#life}.${this.#asked}`;
     const text = await this.#written(ask, id);
     const { askMs, requestQueueUrl } = this.#options;
     const timed = { timeoutMs: askMs, ...ask };
-    return this.#pending.wait<Answer>(timed, id, () => {
+    return this.#pending.wait<Result>(timed, id, () => {
       this.#queues
         .send(requestQueueUrl, text)
         .catch((cause: unknown) => this.#pending.lose(id, 'the queue did not take it', cause));

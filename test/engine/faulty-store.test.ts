@@ -13,7 +13,7 @@ import { pause } from './stage.ts';
 const EXECUTIONS = 40;
 
 /** As a caller would: a submit with a key can be repeated. */
-async function untilAnswered<Answer>(call: () => Promise<Answer>): Promise<Answer> {
+async function untilReplied<Answer>(call: () => Promise<Answer>): Promise<Answer> {
   for (;;) {
     try {
       return await call();
@@ -60,9 +60,9 @@ test('where answers of the store are lost at random every execution still ends e
   const outputs = await Promise.all(
     Array.from({ length: EXECUTIONS }, async (_, n) => {
       const submit = () => holdfast.submit(working, n, { key: `working/${n}` });
-      const { id, result } = await untilAnswered(submit);
+      const { id, result } = await untilReplied(submit);
       // Left twice when its answer is lost; only the first is asked for.
-      await untilAnswered(() => holdfast.signal(id, { name: 'more', value: 1 }));
+      await untilReplied(() => holdfast.signal(id, { name: 'more', value: 1 }));
       return result({ signal: AbortSignal.timeout(30_000) });
     }),
   );
@@ -154,7 +154,7 @@ test('P-6: a first key whose answer was lost is asked for again and is there alr
   const first = { id, digest, name: 'first', roles: ['admin'], first: true } as const;
   faulty.fail('access.addKey', 'unavailable');
   faulty.fail('access.addKey', 'lost-answer');
-  const answer = await untilAnswered(() => faulty.store.access.addKey(first));
+  const answer = await untilReplied(() => faulty.store.access.addKey(first));
   assert.deepEqual(answer, { kind: 'added', existing: true });
   assert.equal(faulty.calls.get('access.addKey'), 3);
   await memory.close();

@@ -20,7 +20,7 @@ import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { type TestContext, test } from 'node:test';
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import { type FileAnswer, FileGuard } from '../../src/guards/files.ts';
+import { type FileResult, FileGuard } from '../../src/guards/files.ts';
 import { systemTimers, type Timers } from '../../src/support/timer.ts';
 import { FIRST, SECOND, THIRD } from './fences.ts';
 import { type OpenResource, testGuard } from './register.ts';
@@ -260,7 +260,7 @@ test('an effect that waits for its own file is told so, and wedges nobody', asyn
   for (const effect of nested) {
     await assert.rejects(guard.within(fenced, effect), /would wait for itself/);
   }
-  let afterwards: Promise<FileAnswer<void>> | undefined;
+  let afterwards: Promise<FileResult<void>> | undefined;
   const goOn = Promise.withResolvers<void>();
   const written = await guard.within(fenced, async () => {
     assert.equal((await elsewhere.append(fenced, 'x')).kind, 'written', 'another file is free');

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { test } from 'node:test';
 import { FileGuard } from '../../src/guards/files.ts';
-import { type KeepAnswer, memoryMarks } from '../../src/guards/http.ts';
+import { type KeepResult, memoryMarks } from '../../src/guards/http.ts';
 import type { Fenced } from '../../src/guards/mark.ts';
 import { SqliteRowGuard } from '../../src/guards/sqlite.ts';
 import { FIRST, SECOND, THIRD } from './fences.ts';
@@ -21,7 +21,7 @@ test('steady traffic of the old holder does not keep its successor out', async (
 });
 
 test('a mark that could not be kept in time is busy, and does not fall', async () => {
-  const keep = ({ fence }: Fenced): KeepAnswer =>
+  const keep = ({ fence }: Fenced): KeepResult =>
     fence === THIRD ? { kind: 'busy', resource: 'a' } : { kind: 'current' };
   const marks = memoryMarks({ keep });
   const before = await marks.enter(late);
@@ -78,7 +78,7 @@ test('an answer that no guard gives is a fault, and nobody stays inside', async 
   const answers = [undefined, { kind: 'ok' }, { kind: 'stale', newest: undefined }];
   for (const answer of answers) {
     const marks = memoryMarks({
-      keep: ({ fence }) => (fence === SECOND ? (answer as KeepAnswer) : { kind: 'current' }),
+      keep: ({ fence }) => (fence === SECOND ? (answer as KeepResult) : { kind: 'current' }),
     });
     await assert.rejects(marks.enter(late), /`keep` answers what|no fence/);
     assert.equal((await marks.enter(early)).kind, 'stale', 'the mark has not fallen');

@@ -1,6 +1,6 @@
 // A successor that arrives while the old holder's requests overlap, so that one is always inside.
 
-import type { EnterAnswer, Marks } from '../../src/guards/http.ts';
+import type { EnterResult, Marks } from '../../src/guards/http.ts';
 import type { Fenced } from '../../src/guards/mark.ts';
 
 /** Many times what it takes to raise a mark. */
@@ -8,9 +8,9 @@ const TURNS_MAX = 200;
 
 export interface Traffic {
   /** What the old holder was told at last, and after how many more entries. */
-  readonly old: EnterAnswer['kind'];
+  readonly old: EnterResult['kind'];
   readonly entries: number;
-  readonly successor: EnterAnswer['kind'];
+  readonly successor: EnterResult['kind'];
 }
 
 export async function underSteadyTraffic(

@@ -3,7 +3,7 @@
 
 import { Holdfast } from '../../src/engine/holdfast.ts';
 import { pipeline } from '../../src/engine/pipeline.ts';
-import type { Redrive, RedriveAnswer } from '../../src/features/repair/port.ts';
+import type { Redrive, RedriveResult } from '../../src/features/repair/port.ts';
 import { openAddressed, type StorePlace } from './place.ts';
 
 export interface RedriveWorkerArgs {
@@ -30,7 +30,7 @@ await holdfast.result(args.job);
 await holdfast.close();
 await opened.close();
 
-async function counted(request: Redrive): Promise<RedriveAnswer> {
+async function counted(request: Redrive): Promise<RedriveResult> {
   asked += 1;
   const answer = await executions.redrive(request);
   answered += 1;

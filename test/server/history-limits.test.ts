@@ -19,7 +19,7 @@ function steps(count: number, chars: number = 0): object {
 }
 
 function answerOf({ json }: Raw): readonly [kind: string, code?: string] {
-  const { kind, code } = json.answers[0];
+  const { kind, code } = json.results[0];
   return code === undefined ? [kind] : [kind, code];
 }
 
@@ -37,7 +37,7 @@ test('M-32: an execution takes so many events from workers, and can be ended the
   assert.deepEqual(answerOf(await worker.write(next, steps(1))), REFUSED);
   const { json } = await worker.write(next, steps(1));
   assert.match(
-    json.answers[0].detail,
+    json.results[0].detail,
     /more than 100 events.*Nothing was written.*limits\.history/,
   );
   assert.deepEqual(answerOf(await worker.write(next, ENDS)), ['finished']);

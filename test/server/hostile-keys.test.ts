@@ -145,7 +145,7 @@ test("a worker's key does nothing under the session of another key, whatever it 
     assert.deepEqual([status, json.code], [404, 'session-unknown'], path);
   }
   const { json } = await honest.call('POST', '/v1/work/writes', { writes: [finish] });
-  assert.equal(json.answers[0].kind, 'finished');
+  assert.equal(json.results[0].kind, 'finished');
 });
 
 test('M-20: a session goes on with the key that its own was rotated to, and with no other of that name', async () => {
@@ -216,13 +216,13 @@ test('a worker does not make up who submitted it', async () => {
       assert.deepEqual([status, json.code], [403, 'project-denied']);
     }
     const { json } = await worker.write(own, { ...end, successor: start });
-    assert.deepEqual([json.answers[0].kind, json.answers[0].code], ['fault', 'project-denied']);
+    assert.deepEqual([json.results[0].kind, json.results[0].code], ['fault', 'project-denied']);
   }
   const { submittedBy } = read;
   assert.equal(typeof submittedBy, 'string');
   const successor = worker.submission({ submittedBy });
   const { json } = await worker.write(own, { ...end, successor });
-  assert.equal(json.answers[0].kind, 'finished', 'by whom its predecessor was');
+  assert.equal(json.results[0].kind, 'finished', 'by whom its predecessor was');
 });
 
 test('P-12: a key ends no later than the key that made or rotated it', async () => {

@@ -77,10 +77,10 @@ export function registerHostileValues(
     }
     assert.deepEqual(await worker.call('GET', `/v1/executions/${own.id}`), before);
     const ended = await worker.write(own, { ...ENDS, deadLetter: { ...LETTER, code: LONG } });
-    assert.equal(ended.json.answers?.[0].kind, undefined, 'a text has its limit');
+    assert.equal(ended.json.results?.[0].kind, undefined, 'a text has its limit');
     const fits = { ...LETTER, code: LONG.slice(0, 8_000) };
     const { json } = await worker.write(own, { ...ENDS, deadLetter: fits });
-    assert.equal(json.answers[0].kind, 'finished');
+    assert.equal(json.results[0].kind, 'finished');
   });
 
   test(`${kind}: who asks for what comes after any number is answered`, async () => {

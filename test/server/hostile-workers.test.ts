@@ -35,7 +35,7 @@ test("M-18: a worker's children, reminders and successors have no parent in anot
     }
     const end = { verb: 'finish', status: 'completed', events: [{ kind: 'completed' }] };
     const { json } = await ours.write(own, { ...end, successor: submitted });
-    assert.deepEqual([json.answers[0].kind, json.answers[0].code], ['fault', 'project-denied']);
+    assert.deepEqual([json.results[0].kind, json.results[0].code], ['fault', 'project-denied']);
     assert.deepEqual(
       await coordinator.store.executions.inbox({ id, after: 0, limit: 9 } as never),
       [],
@@ -52,11 +52,11 @@ test('a child of its own, and a successor with the parent of its predecessor, ar
   const parent = { id: own.id, call: 'child:pay#1[0]' };
   const children = [worker.submission({ parent })];
   const { json } = await worker.write(own, { events: SAYS, children });
-  assert.equal(json.answers[0].kind, 'recorded');
+  assert.equal(json.results[0].kind, 'recorded');
   const child = await worker.claim('child');
   const end = { verb: 'finish', status: 'completed', events: [{ kind: 'completed' }] };
   const answer = await worker.write(child, { ...end, successor: worker.submission({ parent }) });
-  assert.equal(answer.json.answers[0].kind, 'finished');
+  assert.equal(answer.json.results[0].kind, 'finished');
 });
 
 test("M-18: a worker asks under ids that follow from its own execution, never under another's", async () => {
@@ -71,7 +71,7 @@ test("M-18: a worker asks under ids that follow from its own execution, never un
     awaits: [{ ...plain, items: [{ id, request }] }],
   });
   const opened = await theirs.write(victim, question('{"v":"pay 10?"}'));
-  assert.equal(opened.json.answers[0].kind, 'recorded');
+  assert.equal(opened.json.results[0].kind, 'recorded');
   const ours = await RawWorker.open(coordinator, 'ours');
   const own = await ours.running('x');
   const { status, json } = await ours.write(own, question('{"v":"pay 9999?"}'));
@@ -175,12 +175,12 @@ test('who knows the digest of a value in another project has nothing by it: not 
     { ...ENDS, events: [{ kind: 'completed' }], successor: ours.submission({ input: ref }) },
   ]) {
     const { json } = await ours.write(own, what);
-    const { kind, code } = json.answers[0];
+    const { kind, code } = json.results[0];
     assert.deepEqual([kind, code], ['fault', 'invalid-input'], JSON.stringify(what));
   }
   // What is inline is their own.
-  const { answers } = (await ours.write(own, says(`{"out":{"v":${ref}}}`))).json;
-  assert.equal(answers[0].kind, 'recorded');
+  const { results } = (await ours.write(own, says(`{"out":{"v":${ref}}}`))).json;
+  assert.equal(results[0].kind, 'recorded');
   const history = await ours.call('GET', `/v1/executions/${own.id}/history`);
   assert.ok(!JSON.stringify(history.json).includes('secret'));
 });
@@ -235,7 +235,7 @@ test('M-22: what nobody could read is refused before it is written', async () =>
   }
   const fine = `{"key":"step:s#1","note":${JSON.stringify(`${'[{\\"'.repeat(2_000)}`)},"deep":${deep(999)}}`;
   const { json } = await worker.write(own, says(fine));
-  assert.equal(json.answers[0].kind, 'recorded');
+  assert.equal(json.results[0].kind, 'recorded');
 });
 
 test('what was stored before it was refused is read all the same, and counted', async () => {
@@ -286,7 +286,7 @@ test('what is answered as a fault to one of many writes is in the log', async ()
   await using coordinator = await TestCoordinator.open({ store, log });
   const worker = await RawWorker.open(coordinator, 'ours');
   const { json } = await worker.write(await worker.running('x'), { events: SAYS });
-  assert.deepEqual([json.answers[0].kind, json.answers[0].code], ['fault', 'fault']);
+  assert.deepEqual([json.results[0].kind, json.results[0].code], ['fault', 'fault']);
   assert.deepEqual(faults, ['fault,TypeError: of the inside']);
 });
 

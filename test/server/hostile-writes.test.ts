@@ -77,7 +77,7 @@ test('X-72: a worker goes on as what it submits in the same write, and as nothin
     ...{ ...ENDS, events: goesOnAs(successor.id) },
     successor: { ...successor, body: continues(own.id) },
   });
-  assert.equal(json.answers[0].kind, 'finished');
+  assert.equal(json.results[0].kind, 'finished');
   const next = await worker.claim('child');
   const events = [{ kind: 'completed', body: '{"out":{"v":7}}' }];
   await worker.write(next, { ...ENDS, events });
@@ -98,20 +98,20 @@ test('who guesses what a worker of another project wrote is not told that it was
     ...{ ...ENDS, events: [{ kind: 'completed', body: '{"out":{"v":"denied"}}' }] },
   };
   const finished = await theirs.write(victim, { ...said, successor });
-  assert.equal(finished.json.answers[0].kind, 'finished');
+  assert.equal(finished.json.results[0].kind, 'finished');
   const again = await theirs.write(victim, { ...said, successor });
-  assert.equal(again.json.answers[0].kind, 'finished', 'a repeated write is answered as the first');
+  assert.equal(again.json.results[0].kind, 'finished', 'a repeated write is answered as the first');
   const ours = await RawWorker.open(coordinator, 'ours');
   // So that the fence is no news.
   await ours.running('x');
   const guessed = { ...victim, session: ours.session };
   const { json } = await ours.write(guessed, said);
   const unknown = { kind: 'refused', why: 'execution-unknown', id: victim.id };
-  assert.deepEqual(json.answers, [unknown]);
+  assert.deepEqual(json.results, [unknown]);
   // Nor whose child it is.
   const own = { ...successor, project: 'ours' };
-  const { answers } = (await ours.write(guessed, { ...said, successor: own })).json;
-  assert.equal(answers[0].code, 'project-denied');
+  const { results } = (await ours.write(guessed, { ...said, successor: own })).json;
+  assert.equal(results[0].code, 'project-denied');
 });
 
 test('a coordinator that has just begun says nothing of the fences of another project', async () => {
@@ -172,7 +172,7 @@ test('what is no value as it is stored is refused where a value is to be, and ev
     for (const what of writesOf(value).filter((each) => !JSON.stringify(each).includes(own.id))) {
       if ('awaits' in what) continue;
       const { json } = await worker.write(await worker.running('y'), what);
-      assert.match(json.answers[0].kind, /^(recorded|finished)$/, JSON.stringify(what));
+      assert.match(json.results[0].kind, /^(recorded|finished)$/, JSON.stringify(what));
     }
   }
 });
@@ -201,7 +201,7 @@ test('M-17, M-24: a history of large values is read in pages that end early, and
   for (let nth = 0; nth < 20; nth += 1) {
     const events = [{ kind: 'step-completed', name: 's', body: large }];
     const { json } = await worker.write({ ...own, seq: own.seq + nth }, { events });
-    assert.equal(json.answers[0].kind, 'recorded');
+    assert.equal(json.results[0].kind, 'recorded');
   }
   for (const path of [`executions/${own.id}`, `work/executions/${own.id}`]) {
     const { json } = await worker.call('GET', `/v1/${path}/history?limit=1000`);
@@ -245,7 +245,7 @@ test('a list of values that are kept apart opens no more of them than fit one pa
     events: SAYS,
     awaits: [{ ...asking, reminders: [], items }],
   });
-  assert.equal(json.answers[0].kind, 'recorded', JSON.stringify(json));
+  assert.equal(json.results[0].kind, 'recorded', JSON.stringify(json));
   const page = await worker.call('GET', '/v1/awaits?limit=1000');
   assert.deepEqual([page.json.items.length, opened], [3, 4]);
   const next = await worker.call('GET', `/v1/awaits?limit=1000&cursor=${page.json.cursor}`);
@@ -275,5 +275,5 @@ test('M-17: a write is refused by the rows that it makes and by the length of it
   }
   const children = Array.from({ length: 150 }, () => worker.submission({ tags }));
   const { json } = await worker.write(own, { events: SAYS, children });
-  assert.equal(json.answers[0].kind, 'recorded');
+  assert.equal(json.results[0].kind, 'recorded');
 });

@@ -20,10 +20,10 @@ test('a worker that makes up a fence is refused, and halts nobody', async () => 
   const opening = { id: session, owner: 'mallory', ttlMs: 60_000, graceMs: 1_000 };
   await post('/v1/work/sessions', opening);
   const write = { verb: 'record', id, fence: 2 ** 52, session, seq: 9, events: [] };
-  const { answers } = (await post('/v1/work/writes', { writes: [write] })) as {
-    readonly answers: readonly unknown[];
+  const { results } = (await post('/v1/work/writes', { writes: [write] })) as {
+    readonly results: readonly unknown[];
   };
-  assert.deepEqual(answers, [{ kind: 'refused', why: 'fence-ahead', id, fence: 2 ** 52 }]);
+  assert.deepEqual(results, [{ kind: 'refused', why: 'fence-ahead', id, fence: 2 ** 52 }]);
   const claim = { session, pipelines: ['any'], shares: [{ lane: 'batch', limit: 1 }] };
   const { kind } = (await post('/v1/work/claims', claim)) as { readonly kind: string };
   assert.equal(kind, 'claimed');

@@ -24,7 +24,7 @@ test('P-14, P-17: executions of a project are refused beyond its quota, by submi
   assert.equal((await a.call('POST', '/v1/executions', submit)).status, 202);
   const two = { children: [a.submission(), a.submission()] };
   const write = await a.write(owner, two);
-  assert.equal(write.json.answers[0].code, 'over-quota');
+  assert.equal(write.json.results[0].code, 'over-quota');
   assert.equal((await a.call('POST', '/v1/executions', submit)).status, 202);
   const { status, json } = await a.call('POST', '/v1/executions', submit);
   assert.deepEqual([status, json.code], OVER);
@@ -48,7 +48,7 @@ test('P-14: at a full quota repeated requests are answered as the first ones wer
   assert.equal((await submit({ ...keyed, input: 2 })).json.code, 'key-conflict');
   assert.equal((await submit({ ...keyed, key: 'order-18' })).json.code, 'over-quota');
   assert.equal(
-    (await a.write(owner, { children: [a.submission()] })).json.answers[0].code,
+    (await a.write(owner, { children: [a.submission()] })).json.results[0].code,
     'over-quota',
   );
 
@@ -73,7 +73,7 @@ test('P-14: a write with children and attachments that are there is repeated at 
   };
   for (let count = 0; count < 2; count += 1) {
     const { json } = await a.write(owner, what);
-    assert.equal(json.answers?.[0].kind, 'recorded', JSON.stringify(json));
+    assert.equal(json.results?.[0].kind, 'recorded', JSON.stringify(json));
   }
 });
 

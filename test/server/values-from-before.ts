@@ -105,7 +105,7 @@ const CASES: Readonly<Record<string, Case>> = {
       const { json } = await stranger.write(own, {
         events: [{ kind: 'step-completed', name: 's', body }],
       });
-      assert.deepEqual([json.answers[0].kind, json.answers[0].code], ['fault', 'invalid-input']);
+      assert.deepEqual([json.results[0].kind, json.results[0].code], ['fault', 'invalid-input']);
       assert.equal(await statusOf(stranger, value.digest), 404);
     },
 
@@ -133,8 +133,8 @@ const CASES: Readonly<Record<string, Case>> = {
       const write = (ref: string): object => ({
         events: [{ kind: 'step-completed', name: 's', body: `{"key":"step:s#1","out":${ref}}` }],
       });
-      assert.equal((await worker.write(own, write(before.ref))).json.answers[0].kind, 'fault');
-      assert.equal((await worker.write(own, write(now.ref))).json.answers[0].kind, 'recorded');
+      assert.equal((await worker.write(own, write(before.ref))).json.results[0].kind, 'fault');
+      assert.equal((await worker.write(own, write(now.ref))).json.results[0].kind, 'recorded');
       assert.equal(await statusOf(worker, now.digest), 200);
     },
 };

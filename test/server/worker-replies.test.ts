@@ -45,7 +45,7 @@ test('M-12: the page on the protocol is enough to run a pipeline, and every answ
     const writes = [{ verb, id, fence, session, seq, events, ...more }];
     const answered = await call('writeAsOwner', { writes });
     seq += events.length;
-    return answered.json.answers[0];
+    return answered.json.results[0];
   };
   const out = JSON.stringify({ key: 'step:charge#1', out: { v: 8 }, attempt: 1 });
   const step = { kind: 'step-completed', name: 'charge', body: out };

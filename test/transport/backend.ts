@@ -15,7 +15,7 @@ export interface Kind extends Pick<TransportBackend, 'name' | 'offers' | 'lacks'
   store?(): Promise<CoordinatorStore>;
   /** Asked for after the options. */
   endpoint?(): FakeEndpoint;
-  readonly answersOnly?: boolean;
+  readonly withoutConnection?: boolean;
   options?(): Promise<Partial<ServerOptions>>;
   transport(server: Server, key: string, as: CallerKind): Transport | Promise<Transport>;
   /** By the transport's own means; asking twice where there are no others. */
@@ -87,7 +87,7 @@ export function backendOf(kind: Kind): TransportBackend {
         },
         ...(kind.isSilent === true ? { isSilent: true } : {}),
         ...(kind.endpoint && { endpoint: kind.endpoint() }),
-        ...(kind.answersOnly && { answersOnly: true }),
+        ...(kind.withoutConnection && { withoutConnection: true }),
         async forge(ask, how) {
           if (kind.forge === undefined) throw new Error(`${kind.name} is not signed.`);
           return kind.forge(server, ask, how);

@@ -6,7 +6,7 @@ import { registerTransportContract } from './register.ts';
 // Without a way back there are calls and their answers, and what pipelines can rely on.
 registerTransportContract(
   backendOf(
-    pushedKind('push, answers only', { answersOnly: true, lacks: ['asking', 'references'] }),
+    pushedKind('push, answers only', { withoutConnection: true, lacks: ['asking', 'references'] }),
   ),
   {
     cases: transportContract.filter(

@@ -13,7 +13,7 @@ const CALL_MS = 2_000;
 
 export function pushedKind(
   name: string,
-  rest: { readonly answersOnly?: boolean; readonly lacks: readonly TransportHabit[] },
+  rest: { readonly withoutConnection?: boolean; readonly lacks: readonly TransportHabit[] },
 ): Kind {
   let fake: FakeEndpoint;
   let endpoint: Mounted;

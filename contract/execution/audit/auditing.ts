@@ -53,9 +53,9 @@ export async function expectUnaudited<Answer>(
   act: () => Promise<Answer>,
 ): Promise<Answer> {
   const before = await allAudit(store);
-  const answer = await act();
-  assert.deepEqual(await allAudit(store), before, `J-2: ${JSON.stringify(answer)}`);
-  return answer;
+  const result = await act();
+  assert.deepEqual(await allAudit(store), before, `J-2: ${JSON.stringify(result)}`);
+  return result;
 }
 
 /** What a record has besides what it changed. */

@@ -179,10 +179,10 @@ export const auditedExecutionCases: readonly ExecutionCase[] = [
         ]),
       );
       const again = submitting({ key: 'all orders', intent: 'i' });
-      const answer = await expectUnaudited(store, () =>
+      const result = await expectUnaudited(store, () =>
         store.executions.submit({ ...again, audit: stamp('bulk-cancel') }),
       );
-      assert.deepEqual(answer, { kind: 'submitted', id: job.id, existing: true });
+      assert.deepEqual(result, { kind: 'submitted', id: job.id, existing: true });
       const read = await store.executions.read(job.id);
       assert.equal(read !== undefined && 'audit' in read, false);
     },

@@ -127,8 +127,8 @@ export const auditNoteCases: readonly ExecutionCase[] = [
       const id = await mustSubmit(store);
       const foreign = noting(id, { project: OTHER_PROJECT });
       for (const note of [foreign, noting(nextId())]) {
-        const answer = await expectUnaudited(store, () => store.executions.note(note));
-        expectWhy(answer, 'execution-unknown');
+        const result = await expectUnaudited(store, () => store.executions.note(note));
+        expectWhy(result, 'execution-unknown');
       }
     },
   },
@@ -191,12 +191,12 @@ export const auditNoteCases: readonly ExecutionCase[] = [
     async run({ store, another }) {
       const others = [store, await another(), store];
       const id = await mustSubmit(store);
-      const answers = await Promise.all(
+      const results = await Promise.all(
         others.map(({ executions }, nth) =>
           executions.cancel(commanding(id, { audit: stamp('cancel', { actor: `${nth}` }) })),
         ),
       );
-      const winner = answers.findIndex(({ kind }) => kind === 'done');
+      const winner = results.findIndex(({ kind }) => kind === 'done');
       assert.deepEqual(
         (await allAudit(store)).map(({ actor }) => actor),
         [`${winner}`],

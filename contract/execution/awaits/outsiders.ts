@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import type { InteractionId, ProjectName } from '../../../src/execution/names.ts';
-import type { AwaitAnswer } from '../../../src/features/awaits/port.ts';
+import type { AwaitResult } from '../../../src/features/awaits/port.ts';
 import type { CoordinatorStore } from '../../../src/store/contract/execution-store.ts';
 import type { ExecutionCase } from '../contract-case.ts';
 import { expectRefusedUnchanged, leavesUnchanged } from '../expect.ts';
@@ -34,7 +34,7 @@ type Act = (
   store: CoordinatorStore,
   id: InteractionId,
   project?: ProjectName,
-) => Promise<AwaitAnswer>;
+) => Promise<AwaitResult>;
 
 /** Every command about a unit. */
 export const AWAIT_VERBS: Readonly<Record<string, Act>> = {

@@ -41,12 +41,12 @@ export const raceCases: readonly ExecutionCase[] = [
         for (let count = 0; count < 20; count += 1) ids.push(await mustSubmit(store));
         const claims: Claimed[] = [];
         for (let calls = 0; claims.length < ids.length && calls < 40; calls += 1) {
-          const answers = await Promise.all(
+          const results = await Promise.all(
             people.map((who, nth) =>
               claimOnce(stores[nth % 2] ?? store, claiming(who, 1 + (nth % 3))),
             ),
           );
-          claims.push(...answers.flatMap((answer) => answer.claims));
+          claims.push(...results.flatMap((result) => result.claims));
         }
         assert.deepEqual(claims.map(({ execution }) => execution.id).toSorted(), ids.toSorted());
         assert.equal(new Set(claims.map(({ fence }) => fence)).size, ids.length);
@@ -69,10 +69,10 @@ export const raceCases: readonly ExecutionCase[] = [
         const ann = await worker(store, `ann ${round}`);
         const held = await running(store, ann);
         await endSessionOf(store, ann);
-        const answers = await Promise.all(
+        const results = await Promise.all(
           people.map((who, nth) => claimOnce(stores[nth % 2] ?? store, claiming(who))),
         );
-        const claims = answers.flatMap((answer) => answer.claims);
+        const claims = results.flatMap((result) => result.claims);
         const left = claims.length === 0 ? await claimAll(store, people[0] ?? ann) : claims;
         assert.deepEqual(
           left.map(({ execution, previous }) => [execution.id, previous]),
@@ -98,8 +98,8 @@ export const raceCases: readonly ExecutionCase[] = [
         const records = async () => {
           let done = 0;
           for (let nth = 0; nth < 12; nth += 1) {
-            const answer = await store.executions.record(writing(later(held, nth), step(`${nth}`)));
-            if (answer.kind === 'refused') return done;
+            const result = await store.executions.record(writing(later(held, nth), step(`${nth}`)));
+            if (result.kind === 'refused') return done;
             done += 1;
           }
           return done;
@@ -161,12 +161,12 @@ export const raceCases: readonly ExecutionCase[] = [
     async run({ store, another }) {
       const other = await another();
       const held = await running(store, await worker(store));
-      const answers = await Promise.all(
+      const results = await Promise.all(
         Array.from({ length: 8 }, (_, nth) =>
           (nth % 2 === 0 ? store : other).executions.cancel(commanding(held.id)),
         ),
       );
-      const kinds = answers.map(whyOf).toSorted();
+      const kinds = results.map(whyOf).toSorted();
       assert.deepEqual(kinds, [...Array(7).fill('no-change'), 'passed-on']);
       assert.equal((await mustRead(store, held.id)).inboxCount, 1);
     },

@@ -178,8 +178,8 @@ export const replayCases: readonly ExecutionCase[] = [
         { ...done, status: 'failed' } as const,
         finishing(held, { events: [{ kind: 'completed', body: payload('other') }] }),
       ]) {
-        const answer = await leavesUnchanged(store, () => store.executions.finish(other));
-        assert.equal(answer.kind, 'refused', JSON.stringify(answer));
+        const result = await leavesUnchanged(store, () => store.executions.finish(other));
+        assert.equal(result.kind, 'refused', JSON.stringify(result));
       }
     },
   },
@@ -220,12 +220,12 @@ export const replayCases: readonly ExecutionCase[] = [
       const held = await running(store, await worker(store));
       for (let round = 0; round < 8; round += 1) {
         const request = writing(later(held, round), step(`round ${round}`));
-        const answers = await Promise.all(
+        const results = await Promise.all(
           Array.from({ length: 6 }, (_, nth) =>
             (nth % 2 === 0 ? store : other).executions.record(request),
           ),
         );
-        for (const answer of answers) expectKind(answer, 'recorded');
+        for (const result of results) expectKind(result, 'recorded');
       }
       assert.equal((await kindsOf(store, held.id)).length, 10);
     },
@@ -238,14 +238,14 @@ export const replayCases: readonly ExecutionCase[] = [
       const other = await another();
       const held = await running(store, await worker(store));
       for (let round = 0; round < 8; round += 1) {
-        const answers = await Promise.all(
+        const results = await Promise.all(
           Array.from({ length: 6 }, (_, nth) =>
             (nth % 2 === 0 ? store : other).executions.record(
               writing(later(held, round), step(`round ${round} by ${nth}`)),
             ),
           ),
         );
-        const kinds = answers.map((answer) => ('why' in answer ? answer.why : answer.kind));
+        const kinds = results.map((result) => ('why' in result ? result.why : result.kind));
         assert.deepEqual(kinds.toSorted(), ['recorded', ...Array(5).fill('seq-taken')]);
       }
       assert.equal((await kindsOf(store, held.id)).length, 10);

@@ -25,8 +25,8 @@ export const registryCases: readonly ExecutionCase[] = [
         contract: { contract: NARROWER, contractVersion: contractVersion(NARROWER) },
       };
       for (const [part, options] of Object.entries(others)) {
-        const answer = await executions.registerRelease(registering('v1', options));
-        assert.equal(refusedBy(answer, 'release-differs')['part'], part);
+        const result = await executions.registerRelease(registering('v1', options));
+        assert.equal(refusedBy(result, 'release-differs')['part'], part);
       }
       const stored = await executions.release({ ...KEY, name: 'v1' });
       assert.deepEqual(stored, { ...registering('v1'), createdAt: at });
@@ -45,16 +45,16 @@ export const registryCases: readonly ExecutionCase[] = [
       const other = await another();
       for (let round = 1; round <= 5; round += 1) {
         const digests = ['a', 'b', 'a', 'b', 'a', 'b'];
-        const answers = await Promise.all(
+        const results = await Promise.all(
           digests.map((digest, nth) =>
             (nth % 2 === 0 ? store : other).executions.registerRelease(
               registering(`v${round}`, { digest }),
             ),
           ),
         );
-        const fresh = answers.filter((each) => each.kind === 'registered' && !each.existing);
+        const fresh = results.filter((each) => each.kind === 'registered' && !each.existing);
         assert.equal(fresh.length, 1);
-        const winners = digests.filter((_, nth) => answers[nth]?.kind === 'registered');
+        const winners = digests.filter((_, nth) => results[nth]?.kind === 'registered');
         assert.deepEqual([winners.length, new Set(winners).size], [3, 1]);
       }
     },

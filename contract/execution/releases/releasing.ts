@@ -51,8 +51,8 @@ export async function mustRegister(
   name: string,
   options: Partial<RegisterRelease> = {},
 ): Promise<void> {
-  const answer = await store.executions.registerRelease(registering(name, options));
-  expectKind(answer, 'registered');
+  const result = await store.executions.registerRelease(registering(name, options));
+  expectKind(result, 'registered');
 }
 
 export function changing(act: RolloutAct, options: Partial<ChangeRollout> = {}): ChangeRollout {
@@ -114,8 +114,8 @@ export async function mustClaimOf(
 }
 
 /** What is said with the refusal. */
-export function refusedBy(answer: { readonly kind: string }, why: string): Record<string, unknown> {
-  const refusal = answer as Record<string, unknown>;
-  assert.deepEqual([refusal['kind'], refusal['why']], ['refused', why], JSON.stringify(answer));
+export function refusedBy(result: { readonly kind: string }, why: string): Record<string, unknown> {
+  const refusal = result as Record<string, unknown>;
+  assert.deepEqual([refusal['kind'], refusal['why']], ['refused', why], JSON.stringify(result));
   return refusal;
 }

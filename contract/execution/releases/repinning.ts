@@ -154,10 +154,10 @@ export const repinningCases: readonly ExecutionCase[] = [
       for (let round = 0; round < 8; round += 1) {
         const id = await mustSubmit(store);
         const request = repinning(id, 'v2', { from: 'v1', job: nextId() });
-        const answers = await Promise.all(
+        const results = await Promise.all(
           [store, other, store].map(({ executions }) => executions.repinExecution(request)),
         );
-        for (const each of answers) expectKind(each, 'repinned');
+        for (const each of results) expectKind(each, 'repinned');
         assert.deepEqual(await kindsOf(store, id), ['submitted', 'moved']);
       }
     },

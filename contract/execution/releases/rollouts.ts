@@ -136,8 +136,8 @@ export const rolloutCases: readonly ExecutionCase[] = [
       const preflight = { changes: [], open: 9, replayed: 9, broken, brokenCount: 1 };
       await executions.notePreflight({ ...OF, name: 'v3', preflight });
       for (const act of ['activate', 'set-canary'] as const) {
-        const answer = await executions.changeRollout(changing(act, { name: 'v3', percent: 5 }));
-        assert.match(JSON.stringify(refusedBy(answer, 'release-breaks')), /1 of 9 .*step:a#1/);
+        const result = await executions.changeRollout(changing(act, { name: 'v3', percent: 5 }));
+        assert.match(JSON.stringify(refusedBy(result, 'release-breaks')), /1 of 9 .*step:a#1/);
       }
     },
   },
@@ -193,17 +193,17 @@ export const rolloutCases: readonly ExecutionCase[] = [
       for (const name of names) await mustRegister(store, name);
       for (let expected = 0; expected < 5; expected += 1) {
         for (const name of names) await mustRegister(store, `${name}${expected}`);
-        const answers = await Promise.all(
+        const results = await Promise.all(
           names.map((name, nth) =>
             (nth % 2 === 0 ? store : other).executions.changeRollout(
               changing('activate', { name: `${name}${expected}`, expected }),
             ),
           ),
         );
-        const done = answers.filter(({ kind }) => kind === 'changed');
+        const done = results.filter(({ kind }) => kind === 'changed');
         assert.equal(done.length, 1);
-        for (const answer of answers) {
-          if (answer.kind !== 'changed') refusedBy(answer, 'rollout-changed');
+        for (const result of results) {
+          if (result.kind !== 'changed') refusedBy(result, 'rollout-changed');
         }
       }
       // Without a version each comes after the other.

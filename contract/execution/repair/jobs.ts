@@ -47,8 +47,8 @@ export const jobCases: readonly ExecutionCase[] = [
       const again = async (): Promise<void> => {
         await advance(10);
         for (const repeated of [request, redriving(old, { job })]) {
-          const answer = await leavesUnchanged(store, () => store.executions.redrive(repeated));
-          assert.deepEqual(answer, { kind: 'submitted', id: made, existing: true });
+          const result = await leavesUnchanged(store, () => store.executions.redrive(repeated));
+          assert.deepEqual(result, { kind: 'submitted', id: made, existing: true });
         }
         assert.deepEqual(await store.executions.jobItems({ job, limit: 9 }), [item]);
       };
@@ -78,9 +78,9 @@ export const jobCases: readonly ExecutionCase[] = [
       ] as const;
       const first = [];
       for (const [why, request] of requests) {
-        const answer = await store.executions.redrive(request);
-        expectWhy(answer, why);
-        first.push(answer);
+        const result = await store.executions.redrive(request);
+        expectWhy(result, why);
+        first.push(result);
       }
       const expected = requests.map(([why, { of }]) => [of, why] as const);
       const byTarget = expected.toSorted(([a], [b]) => (a < b ? -1 : 1));
@@ -168,9 +168,9 @@ export const jobCases: readonly ExecutionCase[] = [
       const request = redriving(old);
       await store.executions.redrive(request);
       const job = nextId();
-      const answer = await store.executions.redrive({ ...request, job });
+      const result = await store.executions.redrive({ ...request, job });
       const { id } = request.submit;
-      assert.deepEqual(answer, { kind: 'submitted', id, existing: true });
+      assert.deepEqual(result, { kind: 'submitted', id, existing: true });
       const [item] = await store.executions.jobItems({ job, limit: 9 });
       assert.deepEqual([item?.outcome, item?.made], ['submitted', id]);
     },
@@ -190,10 +190,10 @@ export const jobCases: readonly ExecutionCase[] = [
       for (const target of [skipped, driven]) {
         await store.executions.noteJobItem({ job, target, outcome: 'other' });
       }
-      const answer = await leavesUnchanged(store, () =>
+      const result = await leavesUnchanged(store, () =>
         store.executions.redrive(redriving(skipped, { job })),
       );
-      assert.deepEqual(answer, { kind: 'refused', why: 'not-found' });
+      assert.deepEqual(result, { kind: 'refused', why: 'not-found' });
       assert.deepEqual(await store.executions.jobItems({ job, limit: 9 }), [
         { target: skipped, outcome: 'not-found', at },
         { target: driven, outcome: 'submitted', made: request.submit.id, at },
@@ -246,13 +246,13 @@ export const jobCases: readonly ExecutionCase[] = [
       );
       for (const [nth, { made }] of items.entries()) {
         const ids = pages.map((page) => {
-          const answer = page[nth];
-          return answer?.kind === 'submitted' ? answer.id : answer?.why;
+          const result = page[nth];
+          return result?.kind === 'submitted' ? result.id : result?.why;
         });
         assert.deepEqual(ids, [made, made, made]);
         const fresh = pages.filter((page) => {
-          const answer = page[nth];
-          return answer?.kind === 'submitted' && !answer.existing;
+          const result = page[nth];
+          return result?.kind === 'submitted' && !result.existing;
         });
         assert.equal(fresh.length, 1, 'one of them made it');
       }

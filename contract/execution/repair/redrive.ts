@@ -34,8 +34,8 @@ export const redriveCases: readonly ExecutionCase[] = [
       const given = redriving(old, { events: [step('pay'), step('ship')] });
       const request = { ...given, submit: { ...given.submit, deadlineMs: 700 } };
       const { id } = request.submit;
-      const answer = await store.executions.redrive(request);
-      assert.deepEqual(answer, { kind: 'submitted', id, existing: false });
+      const result = await store.executions.redrive(request);
+      assert.deepEqual(result, { kind: 'submitted', id, existing: false });
       const { body, ...submission } = request.submit;
       assert.deepEqual(await mustRead(store, id), {
         ...submission,
@@ -86,8 +86,8 @@ export const redriveCases: readonly ExecutionCase[] = [
       await store.executions.redrive(request);
       const again = async (): Promise<void> => {
         await advance(10);
-        const answer = await leavesUnchanged(store, () => store.executions.redrive(request));
-        assert.deepEqual(answer, { kind: 'submitted', id: request.submit.id, existing: true });
+        const result = await leavesUnchanged(store, () => store.executions.redrive(request));
+        assert.deepEqual(result, { kind: 'submitted', id: request.submit.id, existing: true });
       };
       await again();
       await mustFinish(store, await mustClaim(store, ann));
@@ -154,8 +154,8 @@ export const redriveCases: readonly ExecutionCase[] = [
       const old = await ended(store, ann, { deadLetter: letter() });
       const open = await mustRedrive(store, old);
       const refuse = async (): Promise<void> => {
-        const answer = await leavesUnchanged(store, () => store.executions.redrive(redriving(old)));
-        assert.deepEqual(answer, { kind: 'refused', why: 'redrive-open', id: old, open });
+        const result = await leavesUnchanged(store, () => store.executions.redrive(redriving(old)));
+        assert.deepEqual(result, { kind: 'refused', why: 'redrive-open', id: old, open });
       };
       await refuse();
       const held = await mustClaim(store, ann, open);
@@ -185,8 +185,8 @@ export const redriveCases: readonly ExecutionCase[] = [
         [busy.id, 'running'],
         [queued, 'queued'],
       ] as const) {
-        const answer = await leavesUnchanged(store, () => store.executions.redrive(redriving(id)));
-        assert.deepEqual(answer, { kind: 'refused', why: 'not-ended', id, status });
+        const result = await leavesUnchanged(store, () => store.executions.redrive(redriving(id)));
+        assert.deepEqual(result, { kind: 'refused', why: 'not-ended', id, status });
       }
     },
   },
@@ -199,19 +199,19 @@ export const redriveCases: readonly ExecutionCase[] = [
       const ann = await worker(store);
       for (let round = 0; round < 6; round += 1) {
         const old = await ended(store, ann, { deadLetter: letter() });
-        const answers = await Promise.all(
+        const results = await Promise.all(
           Array.from({ length: 5 }, (_, nth) =>
             (stores[nth % 2] ?? store).executions.redrive(
               redriving(old, { events: [step('pay')] }),
             ),
           ),
         );
-        const made = answers.filter(({ kind }) => kind === 'submitted');
-        assert.equal(made.length, 1, JSON.stringify(answers));
-        const { id: open } = expectKind(made[0] as (typeof answers)[number], 'submitted');
+        const made = results.filter(({ kind }) => kind === 'submitted');
+        assert.equal(made.length, 1, JSON.stringify(results));
+        const { id: open } = expectKind(made[0] as (typeof results)[number], 'submitted');
         const lost = { kind: 'refused', why: 'redrive-open', id: old, open };
         assert.deepEqual(
-          answers.filter((each) => whyOf(each) !== 'submitted'),
+          results.filter((each) => whyOf(each) !== 'submitted'),
           Array(4).fill(lost),
         );
         assert.equal((await store.executions.deadLetter(old))?.redrivenBy, open);

@@ -4,7 +4,7 @@ import type { TerminalStatus } from '../../../src/execution/execution.ts';
 import type { NewEvent } from '../../../src/execution/history.ts';
 import type { ExecutionId } from '../../../src/execution/names.ts';
 import type { DeadLetter } from '../../../src/features/repair/model.ts';
-import type { Redrive, RedriveAnswer } from '../../../src/features/repair/port.ts';
+import type { Redrive, RedriveResult } from '../../../src/features/repair/port.ts';
 import type { CoordinatorStore, Submit } from '../../../src/store/contract/execution-store.ts';
 import { expectKind } from '../../lease/expect.ts';
 import type { Someone } from '../../lease/someone.ts';
@@ -81,6 +81,6 @@ export async function mustRedrive(
   of: ExecutionId,
   options: Partial<Redrive> = {},
 ): Promise<ExecutionId> {
-  const answer = await store.executions.redrive(redriving(of, options));
-  return expectKind<RedriveAnswer, 'submitted'>(answer, 'submitted').id;
+  const result = await store.executions.redrive(redriving(of, options));
+  return expectKind<RedriveResult, 'submitted'>(result, 'submitted').id;
 }

@@ -128,10 +128,10 @@ export const sagaCases: readonly ExecutionCase[] = [
       const held = await running(store, ann);
       await mustTurnBack(store, held);
       const refuse = async (status: string): Promise<void> => {
-        const answer = await leavesUnchanged(store, () =>
+        const result = await leavesUnchanged(store, () =>
           store.executions.cancel(commanding(held.id)),
         );
-        assert.deepEqual(answer, { kind: 'no-change', status });
+        assert.deepEqual(result, { kind: 'no-change', status });
       };
       await refuse('queued');
       const next = await mustClaim(store, ann, held.id);

@@ -77,8 +77,8 @@ export const turningBackCases: readonly ExecutionCase[] = [
       const held = await parkedCompensable(store, ann);
       await advance(10);
       const request = commanding(held.id);
-      const answer = await store.executions.cancel(request);
-      assert.deepEqual(answer, { kind: 'done', status: 'queued' });
+      const result = await store.executions.cancel(request);
+      assert.deepEqual(result, { kind: 'done', status: 'queued' });
       assert.deepEqual(await expectTurnedBack(store, held, now()), {
         ...{ status: 'cancelled', asked: JSON.parse(request.body) },
       });

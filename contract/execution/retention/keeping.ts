@@ -16,8 +16,8 @@ export async function mustRemove(
   id: ExecutionId,
   options: Partial<RemoveRequest> = {},
 ): Promise<void> {
-  const answer = await store.executions.remove(removing(id, options));
-  assert.deepEqual(answer, { kind: 'removed' });
+  const result = await store.executions.remove(removing(id, options));
+  assert.deepEqual(result, { kind: 'removed' });
   assert.equal(await store.executions.read(id), undefined);
 }
 
@@ -27,8 +27,8 @@ export async function mustKeep(
   { why, ...options }: Partial<RemoveRequest> & { readonly why: WhyKept },
 ): Promise<void> {
   const before = await store.executions.read(id);
-  const answer = await store.executions.remove(removing(id, options));
-  assert.deepEqual(answer, { kind: 'kept', why });
+  const result = await store.executions.remove(removing(id, options));
+  assert.deepEqual(result, { kind: 'kept', why });
   assert.deepEqual(await store.executions.read(id), before);
 }
 

@@ -51,8 +51,8 @@ export const fireScheduleCases: readonly ExecutionCase[] = [
       const at = await dueNow(store, now());
       const submits = [keyed(at), keyed(at + 1)];
       const [first, second] = submits.map(({ id }) => id);
-      const answer = await store.executions.fireSchedule(firing(at, { submits }));
-      assert.deepEqual(answer, { kind: 'fired', ids: [first, second] });
+      const result = await store.executions.fireSchedule(firing(at, { submits }));
+      assert.deepEqual(result, { kind: 'fired', ids: [first, second] });
       assert.deepEqual(await dueIds(store), []);
       const { nextAt, firedAt, lastExecution } = (await store.executions.schedule(NIGHTLY)) ?? {};
       assert.deepEqual([nextAt, firedAt, lastExecution], [laterBy(at, 1_000), at, second]);
@@ -108,8 +108,8 @@ export const fireScheduleCases: readonly ExecutionCase[] = [
       const id = await mustSubmit(store, { key: `nightly@${at}`, intent: 'other' });
       const fresh = keyed(at + 1);
       const request = firing(at, { submits: [keyed(at), fresh] });
-      const answer = await store.executions.fireSchedule(request);
-      assert.deepEqual(answer, { kind: 'fired', ids: [id, fresh.id] });
+      const result = await store.executions.fireSchedule(request);
+      assert.deepEqual(result, { kind: 'fired', ids: [id, fresh.id] });
       assert.equal((await claimIds(store, await worker(store))).length, 2);
     },
   },

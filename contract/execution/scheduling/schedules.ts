@@ -162,12 +162,12 @@ export const scheduleCases: readonly ExecutionCase[] = [
     async run({ store, another, now }) {
       const stores = [store, await another()];
       const ids = Array.from({ length: 12 }, (_, nth) => `s${nth}`);
-      const answers = await Promise.all(
+      const results = await Promise.all(
         ids.map((id, nth) =>
           (stores[nth % 2] ?? store).executions.putSchedule(putting(now(), { id, quota: 5 })),
         ),
       );
-      assert.equal(answers.filter(({ kind }) => kind === 'put').length, 5);
+      assert.equal(results.filter(({ kind }) => kind === 'put').length, 5);
       const there = await store.executions.schedules({ project: PROJECT, limit: 100 });
       assert.equal(there.length, 5);
     },

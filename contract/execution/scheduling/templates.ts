@@ -32,8 +32,8 @@ export const templateCases: readonly ExecutionCase[] = [
       });
       const bare = template({ id: 'bare' });
       for (const each of [full, bare]) {
-        const answer = await store.executions.putTemplate(each);
-        assert.deepEqual(answer, { kind: 'put', existing: false });
+        const result = await store.executions.putTemplate(each);
+        assert.deepEqual(result, { kind: 'put', existing: false });
         const { project, id, version } = each;
         const read = await store.executions.template({ project, id, version });
         assert.deepEqual(read, { ...each, createdAt: now() });
@@ -117,14 +117,14 @@ export const templateCases: readonly ExecutionCase[] = [
       const other = await another();
       for (let version = 1; version <= 6; version += 1) {
         const digests = ['a', 'b', 'a', 'b', 'a', 'b'];
-        const answers = await Promise.all(
+        const results = await Promise.all(
           digests.map((digest, nth) =>
             (nth % 2 === 0 ? store : other).executions.putTemplate(template({ version, digest })),
           ),
         );
-        const fresh = answers.filter((answer) => answer.kind === 'put' && !answer.existing);
+        const fresh = results.filter((result) => result.kind === 'put' && !result.existing);
         assert.equal(fresh.length, 1);
-        const winners = digests.filter((_, nth) => answers[nth]?.kind === 'put');
+        const winners = digests.filter((_, nth) => results[nth]?.kind === 'put');
         assert.deepEqual([winners.length, new Set(winners).size], [3, 1]);
       }
     },

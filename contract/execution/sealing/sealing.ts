@@ -18,8 +18,8 @@ export async function mustSeal(store: CoordinatorStore): Promise<void> {
 }
 
 export async function mustUnseal(store: CoordinatorStore): Promise<number> {
-  const answer = await store.seals.unseal({ actor: 'olga', reason: 'given up' });
-  return expectKind(answer, 'unsealed').epoch;
+  const result = await store.seals.unseal({ actor: 'olga', reason: 'given up' });
+  return expectKind(result, 'unsealed').epoch;
 }
 
 /** Refused as sealed: the message names who exported the store, and where to (EX-1). */

@@ -28,8 +28,8 @@ export const cancelCases: readonly ExecutionCase[] = [
       const cancel = async (id: typeof queued.id): Promise<void> => {
         const request = commanding(id);
         const before = await mustRead(store, id);
-        const answer = await executions.cancel(request);
-        assert.deepEqual(answer, { kind: 'done', status: 'cancelled' });
+        const result = await executions.cancel(request);
+        assert.deepEqual(result, { kind: 'done', status: 'cancelled' });
         const seq = before.seq + 1;
         const { status, endedAt, readyAt, holds } = await mustRead(store, id);
         assert.deepEqual([status, endedAt, readyAt, holds], ['cancelled', now(), undefined, []]);
@@ -60,8 +60,8 @@ export const cancelCases: readonly ExecutionCase[] = [
       const held = await running(store, ann);
       const [before, others] = [await noticesOf(store, ann), await noticesOf(store, bob)];
       const request = commanding(held.id);
-      const answer = await store.executions.cancel(request);
-      assert.deepEqual(answer, { kind: 'passed-on', status: 'running' });
+      const result = await store.executions.cancel(request);
+      assert.deepEqual(result, { kind: 'passed-on', status: 'running' });
       assert.notEqual(await noticesOf(store, ann), before);
       assert.equal(await noticesOf(store, bob), others);
       assert.deepEqual(await allMessages(store, held.id), [
@@ -80,8 +80,8 @@ export const cancelCases: readonly ExecutionCase[] = [
       const held = await running(store, ann);
       await store.executions.cancel(commanding(held.id));
       await mustGiveBack(store, held);
-      const answer = await store.executions.cancel(commanding(held.id));
-      assert.deepEqual(answer, { kind: 'done', status: 'cancelled' });
+      const result = await store.executions.cancel(commanding(held.id));
+      assert.deepEqual(result, { kind: 'done', status: 'cancelled' });
     },
   },
   {

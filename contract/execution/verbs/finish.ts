@@ -29,8 +29,8 @@ export const finishCases: readonly ExecutionCase[] = [
       const held = await running(store, await worker(store));
       await advance(30);
       const events = [step('pay'), { kind: 'failed', body: payload({ failure: 1 }) } as const];
-      const answer = await store.executions.finish(finishing(held, { status: 'failed', events }));
-      assert.deepEqual(answer, { kind: 'finished', at: now() });
+      const result = await store.executions.finish(finishing(held, { status: 'failed', events }));
+      assert.deepEqual(result, { kind: 'finished', at: now() });
       const { status, endedAt, seq, fence, session, readyAt, holds } = await mustRead(
         store,
         held.id,

@@ -106,8 +106,8 @@ export const pauseCases: readonly ExecutionCase[] = [
       const held = await running(store, ann);
       const before = await noticesOf(store, ann);
       const request = commanding(held.id);
-      const answer = await store.executions.pause(request);
-      assert.deepEqual(answer, { kind: 'passed-on', status: 'running' });
+      const result = await store.executions.pause(request);
+      assert.deepEqual(result, { kind: 'passed-on', status: 'running' });
       assert.notEqual(await noticesOf(store, ann), before);
       assert.deepEqual(await allMessages(store, held.id), [
         { n: 1, kind: 'pause', body: request.body, at: now() },
@@ -145,8 +145,8 @@ export const pauseCases: readonly ExecutionCase[] = [
       assert.deepEqual(again, { kind: 'no-change', status: 'running' });
       const before = await noticesOf(store, ann);
       const request = commanding(held.id);
-      const answer = await executions.resume(request);
-      assert.deepEqual(answer, { kind: 'passed-on', status: 'running' });
+      const result = await executions.resume(request);
+      assert.deepEqual(result, { kind: 'passed-on', status: 'running' });
       assert.notEqual(await noticesOf(store, ann), before);
       assert.deepEqual((await allMessages(store, held.id)).slice(1), [
         { n: 2, kind: 'resume', body: request.body, at: now() },

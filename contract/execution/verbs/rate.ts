@@ -92,14 +92,14 @@ export const rateCases: readonly ExecutionCase[] = [
         await advance(1);
       }
       await mustClaim(store, ann, ids[0]);
-      const answer = await claimOnce(store, claiming(ann));
-      assert.deepEqual([answer.claims, answer.more], [[], false]);
+      const result = await claimOnce(store, claiming(ann));
+      assert.deepEqual([result.claims, result.more], [[], false]);
       const rest = await Promise.all(ids.slice(1).map((id) => mustRead(store, id)));
       const times = rest.map(({ readyAt }) => readyAt ?? 0);
       assert.equal(new Set(times).size, 4);
       assert.deepEqual(times, times.toSorted(), 'in the order in which they became ready');
       assert.equal(Math.min(...times), now() + 1_000);
-      assert.equal(answer.nextReadyInMs, 1_000);
+      assert.equal(result.nextReadyInMs, 1_000);
       for (const { holds } of rest) assert.deepEqual(holds, []);
     },
   },

@@ -29,8 +29,8 @@ export const recordCases: readonly ExecutionCase[] = [
       const before = await mustRead(store, held.id);
       await advance(70);
       const events = [step('pay'), { kind: 'timer-set', name: 'wait' }] as const;
-      const answer = await store.executions.record(writing(held, ...events));
-      assert.deepEqual(answer, { kind: 'recorded', inboxCount: 0, at: now() });
+      const result = await store.executions.record(writing(held, ...events));
+      assert.deepEqual(result, { kind: 'recorded', inboxCount: 0, at: now() });
       const { seq: _, ...row } = await mustRead(store, held.id);
       const { seq: __, ...rest } = before;
       assert.deepEqual(row, rest);

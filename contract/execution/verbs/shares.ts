@@ -6,7 +6,7 @@ import type { ProjectName } from '../../../src/execution/names.ts';
 import type { CoordinatorStore } from '../../../src/store/contract/execution-store.ts';
 import type { ExecutionCase } from '../contract-case.ts';
 import {
-  type ClaimedAnswer,
+  type ClaimedResult,
   claimAll,
   claiming,
   claimOnce,
@@ -29,7 +29,7 @@ async function submitMany(
   for (let nth = 0; nth < count; nth += 1) await mustSubmit(store, options);
 }
 
-function byProject({ claims }: ClaimedAnswer): readonly number[] {
+function byProject({ claims }: ClaimedResult): readonly number[] {
   return PROJECTS.map(
     (project) => claims.filter(({ execution }) => execution.project === project).length,
   );
@@ -128,9 +128,9 @@ export const shareCases: readonly ExecutionCase[] = [
     async run({ store }) {
       const ann = await worker(store);
       for (const project of PROJECTS) await submitMany(store, 10, { project });
-      const answer = await claimOnce(store, claiming(ann, 4));
-      const parts = byProject(answer);
-      assert.equal(answer.claims.length, 4);
+      const result = await claimOnce(store, claiming(ann, 4));
+      const parts = byProject(result);
+      assert.equal(result.claims.length, 4);
       assert.ok(Math.max(...parts) <= 2, `${parts}`);
     },
   },
@@ -143,8 +143,8 @@ export const shareCases: readonly ExecutionCase[] = [
       await mustSubmit(store, { project: OTHER_PROJECT, delayMs: 1_000 });
       await mustSubmit(store, { project: OTHER_PROJECT, lane: 'batch' });
       const shares = [{ lane: 'interactive', limit: 4 }] as const;
-      const answer = await claimOnce(store, claiming(ann, 0, { shares }));
-      assert.deepEqual(byProject(answer), [4, 0, 0]);
+      const result = await claimOnce(store, claiming(ann, 0, { shares }));
+      assert.deepEqual(byProject(result), [4, 0, 0]);
     },
   },
   {
@@ -179,7 +179,7 @@ export const shareCases: readonly ExecutionCase[] = [
       const bob = await worker(store, 'bob');
       const only = { project: OTHER_PROJECT };
       const claims = await claimAll(store, bob, only);
-      assert.deepEqual(byProject({ claims } as ClaimedAnswer), [0, 4, 0]);
+      assert.deepEqual(byProject({ claims } as ClaimedResult), [0, 4, 0]);
       const { nextReadyInMs, more } = await claimOnce(store, claiming(bob, 100, only));
       assert.deepEqual({ nextReadyInMs, more }, { nextReadyInMs: 5_000, more: false });
       await advance(1_000);
@@ -188,7 +188,7 @@ export const shareCases: readonly ExecutionCase[] = [
       assert.equal(none.claims.length, 0);
       assert.equal(none.nextReadyInMs, undefined);
       assert.deepEqual(
-        byProject({ claims: await claimAll(store, bob) } as ClaimedAnswer),
+        byProject({ claims: await claimAll(store, bob) } as ClaimedResult),
         [5, 0, 5],
       );
     },

@@ -22,8 +22,8 @@ export const submitCases: readonly ExecutionCase[] = [
     name: 'a submit inserts the row and its first event',
     async run({ store, now }) {
       const request = submitting({ delayMs: 40, body: payload({ by: 'shop' }) });
-      const answer = await store.executions.submit(request);
-      assert.deepEqual(answer, { kind: 'submitted', id: request.id, existing: false });
+      const result = await store.executions.submit(request);
+      assert.deepEqual(result, { kind: 'submitted', id: request.id, existing: false });
       const { delayMs: _, body, ...submission } = request;
       assert.deepEqual(await mustRead(store, request.id), {
         ...submission,
@@ -69,8 +69,8 @@ export const submitCases: readonly ExecutionCase[] = [
     async run({ store }) {
       const first = await mustSubmit(store, { key: 'order-17', intent: 'a' });
       const second = submitting({ key: 'order-17', intent: 'a', input: payload('other bytes') });
-      const answer = await leavesUnchanged(store, () => store.executions.submit(second));
-      assert.deepEqual(answer, { kind: 'submitted', id: first, existing: true });
+      const result = await leavesUnchanged(store, () => store.executions.submit(second));
+      assert.deepEqual(result, { kind: 'submitted', id: first, existing: true });
       assert.equal(await store.executions.read(second.id), undefined);
     },
   },
@@ -81,8 +81,8 @@ export const submitCases: readonly ExecutionCase[] = [
       const id = await mustSubmit(store, { key: 'order-17', intent: 'a' });
       for (const other of [{ intent: 'b' }, {}]) {
         const request = submitting({ key: 'order-17', ...other });
-        const answer = await leavesUnchanged(store, () => store.executions.submit(request));
-        assert.deepEqual(answer, { kind: 'refused', why: 'key-conflict', key: 'order-17', id });
+        const result = await leavesUnchanged(store, () => store.executions.submit(request));
+        assert.deepEqual(result, { kind: 'refused', why: 'key-conflict', key: 'order-17', id });
       }
     },
   },
@@ -164,12 +164,12 @@ export const submitCases: readonly ExecutionCase[] = [
       const other = await another();
       for (let round = 0; round < 6; round += 1) {
         const key = `round ${round}`;
-        const answers = await Promise.all(
+        const results = await Promise.all(
           Array.from({ length: 8 }, (_, nth) =>
             (nth % 2 === 0 ? store : other).executions.submit(submitting({ key, intent: 'a' })),
           ),
         );
-        const submitted = answers.map((answer) => expectKind(answer, 'submitted'));
+        const submitted = results.map((result) => expectKind(result, 'submitted'));
         assert.equal(submitted.filter(({ existing }) => !existing).length, 1);
         assert.equal(new Set(submitted.map(({ id }) => id)).size, 1);
       }
@@ -185,15 +185,15 @@ export const submitCases: readonly ExecutionCase[] = [
       for (let round = 0; round < 6; round += 1) {
         const key = `round ${round}`;
         const intents = ['a', 'b', 'a', 'b', 'a', 'b'];
-        const answers = await Promise.all(
+        const results = await Promise.all(
           intents.map((intent, nth) =>
             (nth % 2 === 0 ? store : other).executions.submit(submitting({ key, intent })),
           ),
         );
-        const winners = intents.filter((_, nth) => answers[nth]?.kind === 'submitted');
+        const winners = intents.filter((_, nth) => results[nth]?.kind === 'submitted');
         assert.equal(new Set(winners).size, 1);
         assert.equal(winners.length, 3);
-        const losers = answers.filter(({ kind }) => kind === 'refused').map(whyOf);
+        const losers = results.filter(({ kind }) => kind === 'refused').map(whyOf);
         assert.deepEqual(losers, ['key-conflict', 'key-conflict', 'key-conflict']);
       }
     },
@@ -206,12 +206,12 @@ export const submitCases: readonly ExecutionCase[] = [
       const other = await another();
       for (let round = 0; round < 6; round += 1) {
         const request = submitting({ intent: 'a' });
-        const answers = await Promise.all(
+        const results = await Promise.all(
           Array.from({ length: 6 }, (_, nth) =>
             (nth % 2 === 0 ? store : other).executions.submit(request),
           ),
         );
-        const submitted = answers.map((answer) => expectKind(answer, 'submitted'));
+        const submitted = results.map((result) => expectKind(result, 'submitted'));
         assert.equal(submitted.filter(({ existing }) => !existing).length, 1);
       }
     },

@@ -88,11 +88,11 @@ export const transactCases: readonly ExecutionCase[] = [
     name: 'what the work answers is handed on, and its events are appended',
     async run({ store, now }) {
       const held = await running(store, await worker(store));
-      const answer = await store.executions.transact({
+      const outcome = await store.executions.transact({
         ...transacting(held, () => 41),
         events: (result: number) => [step('count', result + 1)],
       });
-      assert.deepEqual(answer, { kind: 'recorded', inboxCount: 0, at: now(), result: 41 });
+      assert.deepEqual(outcome, { kind: 'recorded', inboxCount: 0, at: now(), result: 41 });
       const [event] = await store.executions.history({ id: held.id, after: 2, limit: 9 });
       assert.deepEqual(event, { ...step('count', 42), seq: 3, at: now(), fence: held.fence });
       await mustRecord(store, later(held));
@@ -156,8 +156,8 @@ export const transactCases: readonly ExecutionCase[] = [
         transacting(held, thrower),
         { ...transacting(held, () => 1), events: thrower },
       ]) {
-        const answer = await leavesUnchanged(store, () => store.executions.transact(request));
-        assert.deepEqual(answer, { kind: 'threw', error });
+        const outcome = await leavesUnchanged(store, () => store.executions.transact(request));
+        assert.deepEqual(outcome, { kind: 'threw', error });
       }
       await mustRecord(store, held);
     },
@@ -189,8 +189,8 @@ export const transactCases: readonly ExecutionCase[] = [
       await store.executions.signal(signalling(held.id));
       const progress = '{"percent":50}' as never;
       const request = { ...transacting(held, () => 'ok'), progress };
-      const answer = expectKind(await store.executions.transact(request), 'recorded');
-      assert.equal(answer.inboxCount, 1);
+      const outcome = expectKind(await store.executions.transact(request), 'recorded');
+      assert.equal(outcome.inboxCount, 1);
       assert.equal((await mustRead(store, held.id)).progress, progress);
       assert.deepEqual(await kindsOf(store, held.id), ['submitted', 'claimed', 'step-completed']);
     },

@@ -40,7 +40,7 @@ interface Dialect {
   readonly values: Transact<readonly string[]>['work'];
 }
 
-type Answer = Transacted<unknown>;
+type Outcome = Transacted<unknown>;
 
 /** Undefined for a store whose connections are not known here. */
 function dialectOf(store: CoordinatorStore, { id }: Held): Dialect | undefined {
@@ -149,10 +149,10 @@ export const transactionControlCases: readonly ExecutionCase[] = [
       const { table, tricks } = dialect;
       for (const trick of tricks) {
         const work = dialect.play(`insert into ${table} values ('before')`, trick);
-        const answer: Answer = await leavesUnchanged(store, () =>
+        const outcome: Outcome = await leavesUnchanged(store, () =>
           store.executions.transact(transacting(held, work)),
         );
-        assert.equal(answer.kind, 'threw', `${trick}: ${JSON.stringify(answer)}`);
+        assert.equal(outcome.kind, 'threw', `${trick}: ${JSON.stringify(outcome)}`);
       }
       assert.deepEqual(await valuesOf(store, dialect, held), ['taken']);
     },
@@ -173,10 +173,10 @@ export const transactionControlCases: readonly ExecutionCase[] = [
           `?${trick}`,
           `?insert into ${table} values ('${after}')`,
         );
-        const answer: Answer = await store.executions.transact(transacting(held, work));
-        if (answer.kind === 'recorded') expected.push(before, after);
-        else assert.equal(answer.kind, 'threw', `${trick}: ${JSON.stringify(answer)}`);
-        if (answer.kind === 'recorded') held = later(held);
+        const outcome: Outcome = await store.executions.transact(transacting(held, work));
+        if (outcome.kind === 'recorded') expected.push(before, after);
+        else assert.equal(outcome.kind, 'threw', `${trick}: ${JSON.stringify(outcome)}`);
+        if (outcome.kind === 'recorded') held = later(held);
         const values = await valuesOf(store, dialect, held);
         held = later(held);
         assert.deepEqual(values.toSorted(), expected.toSorted(), trick);
@@ -199,7 +199,7 @@ export const transactionControlCases: readonly ExecutionCase[] = [
       const { executions } = store;
       const trick = (sql: string | undefined, who: Held) =>
         executions.transact(transacting(who, dialect.play(sql ?? '')));
-      const answers = await Promise.all([
+      const outcomes = await Promise.all([
         executions.record(writing(bob)),
         trick(first, held),
         executions.record(writing(cyd)),
@@ -207,7 +207,7 @@ export const transactionControlCases: readonly ExecutionCase[] = [
         executions.record(writing(later(bob))),
       ]);
       assert.deepEqual(
-        answers.map(({ kind }) => kind),
+        outcomes.map(({ kind }) => kind),
         ['recorded', 'threw', 'recorded', 'threw', 'recorded'],
       );
       for (const who of [later(bob, 2), later(cyd), dan, held]) await mustRecord(store, who);
@@ -227,8 +227,8 @@ export const transactionControlCases: readonly ExecutionCase[] = [
         'rollback to mine',
         `insert into ${table} values ('kept too')`,
       );
-      const answer = await store.executions.transact(transacting(held, work));
-      expectKind(answer, 'recorded');
+      const outcome = await store.executions.transact(transacting(held, work));
+      expectKind(outcome, 'recorded');
       const values = await valuesOf(store, dialect, later(held));
       assert.deepEqual(values, ['kept', 'kept too', 'taken']);
     },

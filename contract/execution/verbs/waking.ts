@@ -122,10 +122,10 @@ export const wakingCases: readonly ExecutionCase[] = [
         const parkForAll = async (): Promise<void> => {
           for (let inboxSeen = 0; ; ) {
             const request = { ...writing(parent, { kind: 'parked' }), inboxSeen };
-            const answer = await store.executions.park({ ...request, wakeAfter: 3 - inboxSeen });
-            if (answer.kind === 'parked') return;
-            const refused = answer.why === 'unread-messages' ? answer.inboxCount : -1;
-            assert.ok(refused > inboxSeen, JSON.stringify(answer));
+            const result = await store.executions.park({ ...request, wakeAfter: 3 - inboxSeen });
+            if (result.kind === 'parked') return;
+            const refused = result.why === 'unread-messages' ? result.inboxCount : -1;
+            assert.ok(refused > inboxSeen, JSON.stringify(result));
             inboxSeen = refused;
             if (inboxSeen === 3) return;
           }

@@ -141,8 +141,8 @@ export const durabilityCases: readonly ContractCase[] = [
       await mustRelease(after, tenure);
       const places: unknown[] = [];
       for (const request of [...requests].reverse()) {
-        const answer = await after.leases.acquire(request);
-        places.push(answer.kind === 'queued' ? answer.ahead : answer.kind);
+        const result = await after.leases.acquire(request);
+        places.push(result.kind === 'queued' ? result.ahead : result.kind);
       }
       assert.deepEqual(places, [2, 1, 'granted']);
     },
@@ -220,8 +220,8 @@ export const durabilityCases: readonly ContractCase[] = [
       const begun = expectKind(await leases.beginIntent(beginning(tenure, 'pay')), 'begun');
       const drained = expectKind(await leases.requestDrain(draining(tenure)), 'draining');
       assert.equal(granted.fence, fence);
-      for (const answer of [opened, granted, saved, begun, drained]) {
-        assert.equal(answer.replayed, true, answer.kind);
+      for (const result of [opened, granted, saved, begun, drained]) {
+        assert.equal(result.replayed, true, result.kind);
       }
       const again = await reopen();
       assert.deepEqual(await allEvents(again), before);

@@ -136,9 +136,9 @@ export const eventCases: readonly ContractCase[] = [
           people.map(async (who, lane) => {
             const client = lane % 2 === 0 ? store : other;
             const key = keys[(lane + round) % keys.length] ?? KEY;
-            const answer = await client.leases.acquire(asking(who, { key }));
-            if (answer.kind !== 'granted') return;
-            await client.leases.release({ ...answer, session: who.id, exit: 'yielded' });
+            const result = await client.leases.acquire(asking(who, { key }));
+            if (result.kind !== 'granted') return;
+            await client.leases.release({ ...result, session: who.id, exit: 'yielded' });
           }),
         );
       }

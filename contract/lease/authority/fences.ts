@@ -178,16 +178,16 @@ export const fenceCases: readonly ContractCase[] = [
       const people = await several(store, 'racer', { count: 8 });
       let newest = 0;
       for (let round = 0; round < 5; round += 1) {
-        const answers = await Promise.all(
+        const results = await Promise.all(
           people.map((who, lane) => (lane % 2 === 0 ? store : other).leases.acquire(asking(who))),
         );
-        const winners = answers.flatMap((answer, lane) =>
-          answer.kind === 'granted' ? [{ lane, fence: answer.fence }] : [],
+        const winners = results.flatMap((result, lane) =>
+          result.kind === 'granted' ? [{ lane, fence: result.fence }] : [],
         );
         const [winner, ...more] = winners;
         assert(winner !== undefined && more.length === 0, `${winners.length} winners`);
-        const others = answers.filter((answer) => answer.kind === 'refused');
-        assert.ok(others.every((answer) => answer.why === 'held'));
+        const others = results.filter((result) => result.kind === 'refused');
+        assert.ok(others.every((result) => result.why === 'held'));
         assert.ok(winner.fence > newest, 'fences must rise');
         newest = winner.fence;
         const session = people[winner.lane]?.id;
@@ -224,10 +224,10 @@ export const fenceCases: readonly ContractCase[] = [
       const { fence } = await mustAcquire(store, ann);
       const people = await several(store, 'heir', { count: 6, ...long });
       await advance(10_000);
-      const answers = await Promise.all(
+      const results = await Promise.all(
         people.map((who, lane) => (lane % 2 === 0 ? store : other).leases.acquire(asking(who))),
       );
-      const grants = answers.filter((answer) => answer.kind === 'granted');
+      const grants = results.filter((result) => result.kind === 'granted');
       assert.deepEqual(
         grants.map(({ predecessor }) => [predecessor.exit, predecessor.fence]),
         [['expired', fence]],

@@ -47,11 +47,11 @@ export const raceCases: readonly ContractCase[] = [
         const ann = await someone(store, `ann ${round}`, long);
         const { tenure } = await mustAcquire(store, ann, { key });
         const seqs = Array.from({ length: 16 }, (_, index) => index + 1);
-        const [taken, ...answers] = await Promise.all([
+        const [taken, ...results] = await Promise.all([
           takeOver(other, key, bob),
           ...seqs.map((seq) => store.leases.checkpoint(saving(tenure, seq))),
         ]);
-        const saved = seqs.filter((_, index) => answers[index]?.kind === 'saved');
+        const saved = seqs.filter((_, index) => results[index]?.kind === 'saved');
         assert.equal(taken.checkpoint?.seq ?? 0, Math.max(0, ...saved));
       }
     },
@@ -66,11 +66,11 @@ export const raceCases: readonly ContractCase[] = [
       const bob = await someone(store, 'bob', long);
       const { tenure } = await mustAcquire(store, ann);
       const effects = Array.from({ length: 16 }, (_, number) => `effect ${number}`);
-      const [taken, ...answers] = await Promise.all([
+      const [taken, ...results] = await Promise.all([
         takeOver(other, KEY, bob),
         ...effects.map((effect) => store.leases.beginIntent(beginning(tenure, effect))),
       ]);
-      const begun = effects.filter((_, index) => answers[index]?.kind === 'begun');
+      const begun = effects.filter((_, index) => results[index]?.kind === 'begun');
       assert.deepEqual(taken.intents.map(({ effect }) => effect as string).sort(), begun.sort());
     },
   },
@@ -84,12 +84,12 @@ export const raceCases: readonly ContractCase[] = [
         const ann = await someone(store, `ann ${round}`);
         const key = keyOf(`round ${round}`);
         const by = { kind: 'owner', owner: ann.owner, exit: 'finished' } as const;
-        const [answer, ended] = await Promise.all([
+        const [result, ended] = await Promise.all([
           store.leases.acquire(asking(ann, { key })),
           other.sessions.end({ id: ann.id, by }),
         ]);
         expectKind(ended, 'ended');
-        assert.ok(['granted', 'session-ended'].includes(whyOf(answer)), whyOf(answer));
+        assert.ok(['granted', 'session-ended'].includes(whyOf(result)), whyOf(result));
         assert.equal((await store.leases.inspect(key)).state, 'free');
       }
     },
@@ -107,16 +107,16 @@ export const raceCases: readonly ContractCase[] = [
       for (const request of requests) await store.leases.acquire(request);
       await mustRelease(store, tenure);
       for (const [turn, first] of requests.entries()) {
-        const answers = await Promise.all(
+        const results = await Promise.all(
           requests
             .slice(turn)
             .map((request, lane) => (lane % 2 === 0 ? other : store).leases.acquire(request)),
         );
         assert.deepEqual(
-          answers.map(({ kind }) => kind),
-          answers.map((_, place) => (place === 0 ? 'granted' : 'queued')),
+          results.map(({ kind }) => kind),
+          results.map((_, place) => (place === 0 ? 'granted' : 'queued')),
         );
-        const { fence } = expectKind(answers[0] ?? { kind: 'nothing' as const }, 'granted');
+        const { fence } = expectKind(results[0] ?? { kind: 'nothing' as const }, 'granted');
         await mustRelease(store, { key: KEY, fence, session: first.session });
       }
     },
@@ -133,14 +133,14 @@ export const raceCases: readonly ContractCase[] = [
       const waiting = asking(waiter, { wait: true });
       expectKind(await store.leases.acquire(waiting), 'queued');
       const newcomers = await several(store, 'newcomer', { count: 6 });
-      const [, ...answers] = await Promise.all([
+      const [, ...results] = await Promise.all([
         store.leases.release({ ...tenure, exit: 'finished' }),
         ...newcomers.map((who, lane) =>
           (lane % 2 === 0 ? other : store).leases.acquire(asking(who)),
         ),
       ]);
       assert.deepEqual(
-        answers.filter(({ kind }) => kind !== 'refused'),
+        results.filter(({ kind }) => kind !== 'refused'),
         [],
       );
       expectKind(await store.leases.acquire(waiting), 'granted');
@@ -156,7 +156,7 @@ export const raceCases: readonly ContractCase[] = [
       const reason = { actor: 'olga', reason: 'to be sure' };
       const fences: number[] = [];
       for (let round = 0; round < 5; round += 1) {
-        const answers = await Promise.all([
+        const results = await Promise.all([
           ...Array.from({ length: 6 }, (_, number) =>
             (number % 2 === 0 ? store : other).leases.acquire(
               asking(ann, { key: keyOf(`part ${round} ${number}`) }),
@@ -165,7 +165,7 @@ export const raceCases: readonly ContractCase[] = [
           store.raiseEpoch(reason),
           other.raiseEpoch(reason),
         ]);
-        fences.push(...answers.flatMap((each) => (each.kind === 'granted' ? [each.fence] : [])));
+        fences.push(...results.flatMap((each) => (each.kind === 'granted' ? [each.fence] : [])));
       }
       assert.equal(new Set(fences).size, 30);
     },
@@ -202,11 +202,11 @@ async function oneLife(
 ): Promise<void> {
   const { keys, random } = world;
   const key = keys[Math.floor(random.next() * keys.length)] ?? KEY;
-  const answer = await store.leases.acquire(asking(who, { key, wait: random.next() < 0.3 }));
+  const result = await store.leases.acquire(asking(who, { key, wait: random.next() < 0.3 }));
   await store.sessions.heartbeat(who);
-  if (answer.kind !== 'granted') return;
-  const tenure = { key, fence: answer.fence, session: who.id };
-  await store.leases.checkpoint(saving(tenure, (answer.checkpoint?.seq ?? 0) + 1));
+  if (result.kind !== 'granted') return;
+  const tenure = { key, fence: result.fence, session: who.id };
+  await store.leases.checkpoint(saving(tenure, (result.checkpoint?.seq ?? 0) + 1));
   const fate = random.next();
   if (fate < 0.3) await store.leases.release({ ...tenure, exit: 'yielded' });
   else if (fate < 0.5) await store.leases.revoke(revoking(tenure));

@@ -11,8 +11,8 @@ export const verifyCases: readonly ContractCase[] = [
       const ann = await someone(store, 'ann');
       const { key, fence } = await mustAcquire(store, ann);
       await advance(3_000);
-      const answer = await unchangedBy(store, () => store.leases.verify({ key, fence }));
-      assert.deepEqual(answer, { kind: 'current', authorityMs: 5_000 });
+      const result = await unchangedBy(store, () => store.leases.verify({ key, fence }));
+      assert.deepEqual(result, { kind: 'current', authorityMs: 5_000 });
     },
   },
   {

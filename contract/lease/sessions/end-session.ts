@@ -205,13 +205,13 @@ export const endSessionCases: readonly ContractCase[] = [
       const other = await another();
       const ann = await someone(store, 'ann');
       await mustAcquire(store, ann);
-      const answers = await Promise.all([
+      const results = await Promise.all([
         store.sessions.end(finishing(ann)),
         other.sessions.end(evicting(ann)),
         store.sessions.end(finishing(ann)),
         other.sessions.end(evicting(ann)),
       ]);
-      const done = answers.filter((each) => each.kind === 'ended' && !each.replayed);
+      const done = results.filter((each) => each.kind === 'ended' && !each.replayed);
       assert.equal(done.length, 1);
       assert.equal((await eventsOfKind(store, 'session-ended')).length, 1);
     },

@@ -41,12 +41,12 @@ export const expiryCases: readonly ContractCase[] = [
       const { fence } = await mustAcquire(store, ann);
       await advance(9_999);
       const bob = await someone(store, 'bob');
-      const answer = expectKind(
+      const result = expectKind(
         await unchangedBy(store, () => store.leases.acquire(asking(bob))),
         'refused',
       );
-      assert(answer.why === 'held');
-      assert.deepEqual([answer.holder.state, answer.holder.freeInMs], ['lapsed', 1]);
+      assert(result.why === 'held');
+      assert.deepEqual([result.holder.state, result.holder.freeInMs], ['lapsed', 1]);
       await advance(1);
       const { predecessor } = await mustAcquire(store, bob);
       assert.deepEqual(predecessor, { exit: 'expired', owner: ann.owner, fence, endedAt: now() });

@@ -86,8 +86,8 @@ export const fairChanceCases: readonly ContractCase[] = [
     async run({ store, advance }) {
       await someone(store, 'ann');
       await advance(5_000);
-      const answer = await unchangedBy(store, () => store.sessions.recover(outage));
-      assert.equal(answer.extended, 0);
+      const result = await unchangedBy(store, () => store.sessions.recover(outage));
+      assert.equal(result.extended, 0);
     },
   },
   {
@@ -101,8 +101,8 @@ export const fairChanceCases: readonly ContractCase[] = [
       await store.sessions.end({ id: ann.id, by });
       await advance(10_000);
       await store.sessions.sweep({ limit: 10 });
-      const answer = await unchangedBy(store, () => store.sessions.recover(outage));
-      assert.equal(answer.extended, 0);
+      const result = await unchangedBy(store, () => store.sessions.recover(outage));
+      assert.equal(result.extended, 0);
       assert.equal((await store.leases.inspect(KEY)).state, 'free');
     },
   },
@@ -113,8 +113,8 @@ export const fairChanceCases: readonly ContractCase[] = [
     async run({ store, advance }) {
       await someone(store, 'ann');
       await advance(9_999);
-      const answer = await unchangedBy(store, () => store.sessions.recover(outage));
-      assert.equal(answer.extended, 0);
+      const result = await unchangedBy(store, () => store.sessions.recover(outage));
+      assert.equal(result.extended, 0);
     },
   },
 ];

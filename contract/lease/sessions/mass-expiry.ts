@@ -50,8 +50,8 @@ export const massExpiryCases: readonly ContractCase[] = [
       );
       for (const ann of silent.slice(3)) await mustBeat(store, ann);
       for (const index of silent.keys()) {
-        const answer = await store.leases.acquire(asking(bob, { key: keyOf(`key ${index}`) }));
-        expectRefusal(answer, 'held');
+        const result = await store.leases.acquire(asking(bob, { key: keyOf(`key ${index}`) }));
+        expectRefusal(result, 'held');
       }
     },
   },

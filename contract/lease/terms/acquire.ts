@@ -23,12 +23,12 @@ export const acquireCases: readonly ContractCase[] = [
     async run({ store, advance, now }) {
       const ann = await someone(store, 'ann');
       await advance(1_500);
-      const answer = expectKind(await store.leases.acquire(asking(ann)), 'granted');
-      assert.deepEqual(answer, {
+      const result = expectKind(await store.leases.acquire(asking(ann)), 'granted');
+      assert.deepEqual(result, {
         kind: 'granted',
         replayed: false,
         key: KEY,
-        fence: answer.fence,
+        fence: result.fence,
         grantedAt: now(),
         authorityMs: 6_500,
         intents: [],

@@ -280,12 +280,12 @@ export const checkpointCases: readonly ContractCase[] = [
       const ann = await someone(store, 'ann');
       const { tenure } = await mustAcquire(store, ann);
       const seqs = Array.from({ length: 20 }, (_, index) => ((index * 7) % 20) + 1);
-      const answers = await Promise.all(
+      const results = await Promise.all(
         seqs.map((seq, index) =>
           (index % 2 === 0 ? store : other).leases.checkpoint(saving(tenure, seq)),
         ),
       );
-      const odd = answers.map(whyOf).filter((why) => why !== 'saved' && why !== 'seq-superseded');
+      const odd = results.map(whyOf).filter((why) => why !== 'saved' && why !== 'seq-superseded');
       assert.deepEqual(odd, []);
       const { record } = await store.leases.inspect(KEY);
       assert.equal(record?.checkpoint?.seq, 20);

@@ -52,11 +52,11 @@ export const drainCases: readonly ContractCase[] = [
       const ann = await someone(store, 'ann');
       const held = await mustAcquire(store, ann);
       await advance(1_000);
-      const answer = expectKind(
+      const result = expectKind(
         await store.leases.requestDrain(draining(held, { deadlineMs: 1 })),
         'draining',
       );
-      assert.equal(answer.deadlineInMs, 9_000);
+      assert.equal(result.deadlineInMs, 9_000);
     },
   },
   {
@@ -165,8 +165,8 @@ export const drainCases: readonly ContractCase[] = [
       const ann = await someone(store, 'ann');
       const held = await mustAcquire(store, ann);
       await advance(9_000);
-      const answer = await store.leases.requestDrain(draining(held, { deadlineMs: 4_000 }));
-      assert.equal(expectKind(answer, 'draining').deadlineInMs, 4_000);
+      const result = await store.leases.requestDrain(draining(held, { deadlineMs: 4_000 }));
+      assert.equal(expectKind(result, 'draining').deadlineInMs, 4_000);
       assert.equal((await store.leases.inspect(KEY)).state, 'lapsed');
       await mustBeat(store, ann);
       assert.equal((await store.leases.inspect(KEY)).state, 'draining');

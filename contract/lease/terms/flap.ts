@@ -123,12 +123,12 @@ export const flapCases: readonly ContractCase[] = [
       for (let time = 0; time < 12; time += 1) {
         const brief = { owner: shaky, ttlMs: 1_000, graceMs: 0 };
         const who = await someone(store, `shaky at ${now()}`, brief);
-        const answer = await store.leases.acquire(asking(who));
-        if (answer.kind === 'granted') {
+        const result = await store.leases.acquire(asking(who));
+        if (result.kind === 'granted') {
           await advance(1_000);
           continue;
         }
-        const refused = expectKind(answer, 'refused');
+        const refused = expectKind(result, 'refused');
         assert(refused.why === 'damped');
         assert.ok(refused.freeInMs <= 120_000, `${refused.freeInMs} ms is too long`);
         damped += 1;

@@ -73,10 +73,10 @@ const ends: readonly End[] = [
     refuses: [...writes, drain, revoke],
     async happen({ store, advance }, { ann, parent, tenure }) {
       const [soon, later] = [draining(tenure, { deadlineMs: 10_000 }), 15_000];
-      const answer = expectKind(await store.leases.requestDrain(soon), 'draining');
+      const result = expectKind(await store.leases.requestDrain(soon), 'draining');
       await advance(later);
       for (const who of [parent, ann]) expectKind(await store.sessions.heartbeat(who), 'alive');
-      await advance(answer.deadlineInMs - later);
+      await advance(result.deadlineInMs - later);
     },
   },
   {

@@ -159,14 +159,14 @@ export const intentCases: readonly ContractCase[] = [
       const other = await another();
       const ann = await someone(store, 'ann');
       const { tenure } = await mustAcquire(store, ann);
-      const answers = await Promise.all(
+      const results = await Promise.all(
         Array.from({ length: 10 }, (_, number) =>
           (number % 2 === 0 ? store : other).leases.beginIntent(
             beginning(tenure, `effect ${number}`),
           ),
         ),
       );
-      const whys = answers.map(whyOf);
+      const whys = results.map(whyOf);
       assert.equal(whys.filter((why) => why === 'begun').length, 4);
       assert.equal(whys.filter((why) => why === 'intents-full').length, 6);
       assert.equal((await store.leases.inspect(KEY)).record?.intents.length, 4);

@@ -27,8 +27,8 @@ async function held(store: KernelStore): Promise<Held> {
 /** Asks with an attempt that is always the same for the same person, and waits. */
 async function queue(store: KernelStore, who: Someone, key = KEY): Promise<string> {
   const attempt = attemptOf(`of ${who.id} for ${key}`);
-  const answer = await store.leases.acquire(asking(who, { key, attempt, wait: true }));
-  return answer.kind === 'queued' ? `queued ${answer.ahead}` : answer.kind;
+  const result = await store.leases.acquire(asking(who, { key, attempt, wait: true }));
+  return result.kind === 'queued' ? `queued ${result.ahead}` : result.kind;
 }
 
 export const queueCases: readonly ContractCase[] = [
@@ -48,9 +48,9 @@ export const queueCases: readonly ContractCase[] = [
     async run({ store }) {
       const { fence } = await held(store);
       const bob = await someone(store, 'bob');
-      const answer = expectKind(await store.leases.acquire(asking(bob, { wait: true })), 'queued');
-      assert(answer.refusal.why === 'held');
-      assert.deepEqual([answer.ahead, answer.refusal.holder.fence], [0, fence]);
+      const result = expectKind(await store.leases.acquire(asking(bob, { wait: true })), 'queued');
+      assert(result.refusal.why === 'held');
+      assert.deepEqual([result.ahead, result.refusal.holder.fence], [0, fence]);
       assert.equal((await store.leases.inspect(KEY)).waiting, 1);
     },
   },

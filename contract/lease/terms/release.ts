@@ -253,13 +253,13 @@ export const releaseCases: readonly ContractCase[] = [
       const other = await another();
       const ann = await someone(store, 'ann');
       const { tenure } = await mustAcquire(store, ann);
-      const answers = await Promise.all([
+      const results = await Promise.all([
         store.leases.release({ ...tenure, exit: 'finished' }),
         other.leases.release({ ...tenure, exit: 'failed' }),
         store.leases.release({ ...tenure, exit: 'yielded' }),
         other.leases.release({ ...tenure, exit: 'finished' }),
       ]);
-      const first = answers.filter((each) => each.kind === 'released' && !each.replayed);
+      const first = results.filter((each) => each.kind === 'released' && !each.replayed);
       assert.equal(first.length, 1);
       assert.equal((await eventsOfKind(store, 'ended')).length, 1);
     },
@@ -280,7 +280,7 @@ export const releaseCases: readonly ContractCase[] = [
         store.leases.acquire(asking(cid)),
       ]);
       expectKind(released, 'released');
-      const grants = taken.filter((answer) => answer.kind === 'granted');
+      const grants = taken.filter((result) => result.kind === 'granted');
       assert.ok(grants.length <= 1);
       for (const grant of grants) {
         assert.deepEqual([grant.predecessor.fence, grant.predecessor.exit], [fence, 'finished']);

@@ -96,12 +96,12 @@ export const replayCases: readonly ContractCase[] = [
     async run({ store, another }) {
       const other = await another();
       const ann = await someone(store, 'ann');
-      const answers = await Promise.all(
+      const results = await Promise.all(
         [store, other, store, other, store, other].map((client) =>
           client.leases.acquire(asking(ann, { attempt })),
         ),
       );
-      const grants = answers.map((answer) => expectKind(answer, 'granted'));
+      const grants = results.map((result) => expectKind(result, 'granted'));
       assert.equal(new Set(grants.map(({ fence }) => fence)).size, 1);
       assert.equal(grants.filter(({ replayed }) => !replayed).length, 1);
       assert.equal((await eventsOfKind(store, 'acquired')).length, 1);

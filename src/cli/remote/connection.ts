@@ -5,7 +5,7 @@ import { HoldfastClient } from '../../client/client.ts';
 import { environmentWith } from '../../support/environment.ts';
 import { Fault } from '../../support/fault.ts';
 import { shownUrl } from '../../support/hidden-options.ts';
-import { untrustedText } from '../../support/no-answer.ts';
+import { untrustedText } from '../../support/no-reply.ts';
 import { type Flag, type Typed, UsageProblem } from '../command.ts';
 
 export const URL_DEFAULT = 'http://127.0.0.1:7433';

@@ -23,7 +23,7 @@ import { present, thrownText } from '../../support/options.ts';
 import { ContinueAsNew, ExecutionCancelled, failureOf } from '../failures.ts';
 import { reportClaim } from '../observer.ts';
 import type { AnyPipeline } from '../pipeline.ts';
-import { HistoryDiffers } from '../store-answers.ts';
+import { HistoryDiffers } from '../store-replies.ts';
 import type { Call, Wait } from './call.ts';
 import { isRejection } from './guarded.ts';
 import { lastWordsTo } from './inbox.ts';
@@ -40,10 +40,10 @@ export interface End {
 }
 
 /** A write with which the owner leaves, and its event. */
-interface Leaving<Answer> {
+interface Leaving<Result> {
   readonly kind: HistoryEventKind;
   readonly body: string;
-  readonly write: (base: OwnerWrite) => Promise<Answer>;
+  readonly write: (base: OwnerWrite) => Promise<Result>;
   readonly onWritten: (at: Instant) => void;
 }
 
@@ -216,11 +216,11 @@ export class ClaimExit {
         this.#giveIn(endedBy('cancelled', new ExecutionCancelled(cancel)));
         return;
       }
-      const answer = await journal.leave({ kind: 'blocked', body }, (base) =>
+      const result = await journal.leave({ kind: 'blocked', body }, (base) =>
         this.#giveBack({ ...base, blocked: true, inboxSeen: seen }),
       );
-      if (answer?.kind === 'refused') continue;
-      if (answer !== undefined) reportClaim(this.run, { kind: 'blocked', why: sentence });
+      if (result?.kind === 'refused') continue;
+      if (result !== undefined) reportClaim(this.run, { kind: 'blocked', why: sentence });
       this.#events.left();
       return;
     }
@@ -298,15 +298,15 @@ export class ClaimExit {
     const run = this.run;
     run.journal
       .leave({ kind: how.kind, body: how.body as Payload }, how.write)
-      .then((answer) => {
-        if (answer?.kind === 'refused') {
+      .then((result) => {
+        if (result?.kind === 'refused') {
           this.#isLeaving = false;
-          if (answer.why === 'unread-messages') run.inbox.notice(answer.inboxCount);
+          if (result.why === 'unread-messages') run.inbox.notice(result.inboxCount);
           run.rest();
           return;
         }
         run.over();
-        if (answer !== undefined) how.onWritten(run.storeNow());
+        if (result !== undefined) how.onWritten(run.storeNow());
         this.#events.left();
       })
       .catch((fault: unknown) => this.reject(fault));
@@ -318,18 +318,18 @@ export class ClaimExit {
     this.run.over();
     this.#events.leaving();
     this.run.journal.leave({ kind: how.kind, body: how.body as Payload }, how.write).then(
-      (answer) => this.#gone(how, answer),
+      (result) => this.#gone(how, result),
       (fault: unknown) => this.reject(fault),
     );
   }
 
   #gone(
     { onWritten }: Leaving<Finished | GivenBack>,
-    answer: Finished | GivenBack | undefined,
+    result: Finished | GivenBack | undefined,
   ): void {
     try {
-      if (answer?.kind === 'finished') onWritten(answer.at);
-      else if (answer !== undefined) onWritten(this.run.storeNow());
+      if (result?.kind === 'finished') onWritten(result.at);
+      else if (result !== undefined) onWritten(this.run.storeNow());
       this.#events.left();
     } catch (fault) {
       this.reject(fault);

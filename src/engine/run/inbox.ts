@@ -3,7 +3,7 @@
 
 import type { InboxMessage } from '../../execution/history.ts';
 import type { CallKey, Payload } from '../../execution/names.ts';
-import { patiently, untilAnswered } from '../store-answers.ts';
+import { patiently, untilReplied } from '../store-replies.ts';
 import { soon } from './guarded.ts';
 import type { CallBody, Settlement } from './ledger.ts';
 import type { Run } from './run.ts';
@@ -175,7 +175,7 @@ export class Inbox {
     const { executions } = config.store;
     while (!this.#run.isOver && this.#announced > this.#seen) {
       const query = { id, after: this.#seen, limit: PAGE };
-      const page = await untilAnswered(this.#run, () => executions.inbox(query));
+      const page = await untilReplied(this.#run, () => executions.inbox(query));
       if (page === undefined || this.#run.isOver) break;
       for (const message of page) this.#take(message);
       if (page.length === 0) this.#announced = this.#seen;

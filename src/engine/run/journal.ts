@@ -33,10 +33,10 @@ import {
   HistoryDiffers,
   isClaimOver,
   tried,
-  untilAnswered,
+  untilReplied,
   verbOf,
   whyOf,
-} from '../store-answers.ts';
+} from '../store-replies.ts';
 import { ignored } from './guarded.ts';
 import type { Run } from './run.ts';
 
@@ -170,18 +170,18 @@ export class Journal {
    * The write with which the owner leaves. It includes all waiting entries, in one transaction.
    * Returns undefined when the claim was lost or the owner has left already.
    */
-  leave<Answer extends Left>(
+  leave<Outcome extends Left>(
     event: NewEvent,
-    write: (base: OwnerWrite) => Promise<Answer>,
-  ): Promise<Answer | undefined> {
+    write: (base: OwnerWrite) => Promise<Outcome>,
+  ): Promise<Outcome | undefined> {
     const isFree = this.#phase === 'open' && this.#writing === undefined;
     return isFree ? this.#leaveNow(event, write) : this.#leaveLater(event, write);
   }
 
-  async #leaveLater<Answer extends Left>(
+  async #leaveLater<Outcome extends Left>(
     event: NewEvent,
-    write: (base: OwnerWrite) => Promise<Answer>,
-  ): Promise<Answer | undefined> {
+    write: (base: OwnerWrite) => Promise<Outcome>,
+  ): Promise<Outcome | undefined> {
     if (this.#phase === 'behind') await this.#catchUp();
     while (this.#writing !== undefined) await this.#writing.catch(ignored);
     return this.#phase === 'closed' ? undefined : this.#leaveNow(event, write);
@@ -191,47 +191,47 @@ export class Journal {
    * Like `#write`, the first try takes the short path. Later entries wait, because two writes would
    * race for one seq.
    */
-  #leaveNow<Answer extends Left>(
+  #leaveNow<Outcome extends Left>(
     event: NewEvent,
-    write: (base: OwnerWrite) => Promise<Answer>,
-  ): Promise<Answer | undefined> {
+    write: (base: OwnerWrite) => Promise<Outcome>,
+  ): Promise<Outcome | undefined> {
     const entries = this.#take();
     const base = this.#base([...entries.map(eventOf), event], entries);
     const leaving = { event, entries, base };
     const left = tried(() => write(base)).then(
-      (answer) => this.#left(leaving, answer),
+      (outcome) => this.#left(leaving, outcome),
       (fault: unknown) => this.#leaveAgain(leaving, write, fault),
     );
     this.#writing = left;
     return left;
   }
 
-  async #leaveAgain<Answer extends Left>(
+  async #leaveAgain<Outcome extends Left>(
     leaving: Leaving,
-    write: (base: OwnerWrite) => Promise<Answer>,
+    write: (base: OwnerWrite) => Promise<Outcome>,
     fault: unknown,
-  ): Promise<Answer | undefined> {
-    let answer: Answer | undefined;
+  ): Promise<Outcome | undefined> {
+    let outcome: Outcome | undefined;
     try {
-      answer = await this.#untilAnswered(() => write(leaving.base), fault);
+      outcome = await this.#untilReplied(() => write(leaving.base), fault);
     } finally {
       this.#writing = undefined;
     }
-    return answer === undefined ? undefined : this.#left(leaving, answer);
+    return outcome === undefined ? undefined : this.#left(leaving, outcome);
   }
 
-  #left<Answer extends Left>(
+  #left<Outcome extends Left>(
     { event, entries, base }: Leaving,
-    answer: Answer,
-  ): Answer | undefined {
+    outcome: Outcome,
+  ): Outcome | undefined {
     this.#writing = undefined;
-    if (answer.kind !== 'refused') {
+    if (outcome.kind !== 'refused') {
       this.#phase = 'closed';
-      return answer;
+      return outcome;
     }
-    if (answer.why !== 'unread-messages') {
-      this.#note(verbOf(event.kind), answer);
-      const fault = this.#lose(answer);
+    if (outcome.why !== 'unread-messages') {
+      this.#note(verbOf(event.kind), outcome);
+      const fault = this.#lose(outcome);
       if (fault !== undefined) throw fault;
       return undefined;
     }
@@ -239,16 +239,16 @@ export class Journal {
     for (const entry of [...entries, ...this.#take()]) this.append(entry);
     this.#batch.progress ??= base.progress;
     this.#goOn();
-    return answer;
+    return outcome;
   }
 
   /** Finds the real end of the history, which this owner did not expect. */
   async #catchUp(): Promise<void> {
     const { id } = this.#claim;
-    const row = await this.#untilAnswered(() => this.#executions.read(id));
+    const row = await this.#untilReplied(() => this.#executions.read(id));
     for (let last = row?.seq; last !== undefined; ) {
       const query = { id, after: last, limit: HISTORY_PAGE };
-      const page = await this.#untilAnswered(() => this.#executions.history(query));
+      const page = await this.#untilReplied(() => this.#executions.history(query));
       this.#next = last + 1;
       last = page?.at(-1)?.seq;
     }
@@ -268,14 +268,14 @@ export class Journal {
     this.#writing = done.promise;
     try {
       const request = { ...this.#claim, seq: this.#next, ...transact };
-      const answer = await this.#untilAnswered(() => this.#executions.transact(request));
-      if (answer === undefined) return undefined;
-      if (answer.kind === 'refused') return await this.#afterRefusedTransact(answer);
-      if (answer.kind === 'recorded') {
+      const outcome = await this.#untilReplied(() => this.#executions.transact(request));
+      if (outcome === undefined) return undefined;
+      if (outcome.kind === 'refused') return await this.#afterRefusedTransact(outcome);
+      if (outcome.kind === 'recorded') {
         this.#next += 1;
-        this.#run.noteInbox(answer.inboxCount);
+        this.#run.noteInbox(outcome.inboxCount);
       }
-      return answer;
+      return outcome;
     } finally {
       this.#writing = undefined;
       done.resolve();
@@ -289,7 +289,7 @@ export class Journal {
     if (refusal.why === 'seq-taken') {
       const { id, fence } = this.#claim;
       const query = { id, after: this.#next - 1, limit: 1 };
-      const [event] = (await this.#untilAnswered(() => this.#executions.history(query))) ?? [];
+      const [event] = (await this.#untilReplied(() => this.#executions.history(query))) ?? [];
       if (event?.fence === fence) {
         this.#next += 1;
         return { kind: 'already', event };
@@ -329,16 +329,16 @@ export class Journal {
     const entries = this.#batch.work > 0 ? this.#take() : [];
     const base = this.#base(entries.map(eventOf), entries);
     this.#writing = this.#executions.record(base).then(
-      (answer) => this.#recorded(entries, answer),
+      (outcome) => this.#recorded(entries, outcome),
       (fault: unknown) => this.#recordAgain(entries, base, fault),
     );
   }
 
   async #recordAgain(entries: readonly Entry[], base: OwnerWrite, fault: unknown): Promise<void> {
     try {
-      const answer = await this.#untilAnswered(() => this.#executions.record(base), fault);
-      if (answer === undefined) this.#writing = undefined;
-      else this.#recorded(entries, answer);
+      const outcome = await this.#untilReplied(() => this.#executions.record(base), fault);
+      if (outcome === undefined) this.#writing = undefined;
+      else this.#recorded(entries, outcome);
     } catch (rejection) {
       // The store wrote none of it, and no entry that depends on it may follow.
       this.#writing = undefined;
@@ -347,20 +347,20 @@ export class Journal {
     }
   }
 
-  #recorded(entries: readonly Entry[], answer: Recorded): void {
+  #recorded(entries: readonly Entry[], outcome: Recorded): void {
     this.#writing = undefined;
-    if (answer.kind === 'refused') {
-      this.#refused('record', answer);
+    if (outcome.kind === 'refused') {
+      this.#refused('record', outcome);
       return;
     }
     if (this.#phase === 'closed') return;
     this.#next += entries.length;
     try {
       // Read the inbox first: code must not run past a cancellation that came with this response.
-      this.#run.noteInbox(answer.inboxCount);
+      this.#run.noteInbox(outcome.inboxCount);
       // `record` flushes, so this write has every recorded entry.
       if (this.#batch.work === 0) this.#batch.isAwaited = false;
-      for (const entry of entries) entry.stored(answer.at);
+      for (const entry of entries) entry.stored(outcome.at);
       this.#goOn();
       this.#run.written();
     } catch (error) {
@@ -405,12 +405,12 @@ export class Journal {
   }
 
   /** A seal ended the claim. The store that imports the export continues the execution (EX-1). */
-  async #untilAnswered<Answer>(
-    call: () => Promise<Answer>,
+  async #untilReplied<Outcome>(
+    call: () => Promise<Outcome>,
     fault?: unknown,
-  ): Promise<Answer | undefined> {
+  ): Promise<Outcome | undefined> {
     try {
-      return await untilAnswered(this.#run, call, fault);
+      return await untilReplied(this.#run, call, fault);
     } catch (last) {
       if (!(last instanceof StoreSealed)) throw last;
       if (this.#phase !== 'closed') this.#end(last);

@@ -212,7 +212,7 @@ export class Run {
     this.ledger.ask(call.key, this.calls);
     if (this.isOver) return;
     call.check?.();
-    if (this.calls.has(call.key)) this.settling.answer(call);
+    if (this.calls.has(call.key)) this.settling.replay(call);
   }
 
   /** A durable event lets the code continue. */

@@ -40,7 +40,7 @@ export class Settling {
   /**
    * Settles a call from history. A call that history lacks starts now, or once history is used up.
    */
-  answer(call: Call): void {
+  replay(call: Call): void {
     if (this.#known?.has(call.key) === true) {
       this.pump();
     } else if (this.isReplaying || this.#run.startsNothing) {

@@ -95,8 +95,8 @@ export class Announcer {
     }
   }
 
-  #onReply(answer: Announced): void {
-    const why = whyOf(answer);
+  #onReply(result: Announced): void {
+    const why = whyOf(result);
     if (why === undefined) {
       this.#complained = undefined;
       return;
@@ -117,9 +117,9 @@ export class Announcer {
   }
 }
 
-function whyOf(answer: Announced): string | undefined {
-  if (answer.kind === 'announced' || answer.why === 'session-not-live') return undefined;
-  return describeReleaseRefusal(answer);
+function whyOf(result: Announced): string | undefined {
+  if (result.kind === 'announced' || result.why === 'session-not-live') return undefined;
+  return describeReleaseRefusal(result);
 }
 
 export function contractsOf(

@@ -6,7 +6,7 @@ import { LANES, type Lane } from '../../execution/execution.ts';
 import type { PipelineName } from '../../execution/names.ts';
 import { describeExecutionRefusal } from '../../execution/refusal.ts';
 import type { ExecutionObserver } from '../../execution/report.ts';
-import type { ClaimAnswer } from '../../store/contract/execution-store.ts';
+import type { ClaimResult } from '../../store/contract/execution-store.ts';
 import type { Clock } from '../../support/clock.ts';
 import { AccessDenied, StoreSealed } from '../../support/fault.ts';
 import type { Timers } from '../../support/timer.ts';
@@ -35,7 +35,7 @@ interface ClaimParts {
   readonly denied: (end: WorkerEnd) => void;
 }
 
-type Taken = Extract<ClaimAnswer, { readonly kind: 'claimed' }>;
+type Taken = Extract<ClaimResult, { readonly kind: 'claimed' }>;
 
 export class ClaimLoop implements DriveEvents {
   readonly slots: Slots;
@@ -147,38 +147,38 @@ export class ClaimLoop implements DriveEvents {
     const dice = this.#config.random.next();
     const request = { session, pipelines: this.#names, shares, dice, ...announcer.asks };
     this.#isClaiming = true;
-    const answer = await this.#config.store.executions.claim(request).finally(() => {
+    const result = await this.#config.store.executions.claim(request).finally(() => {
       this.#isClaiming = false;
     });
-    if (answer.kind === 'refused') {
-      reportTrouble(this.#config.observer, NO_CLAIM, new Error(describeExecutionRefusal(answer)));
-      if (answer.why === 'session-not-live') await current.session.heartbeat();
+    if (result.kind === 'refused') {
+      reportTrouble(this.#config.observer, NO_CLAIM, new Error(describeExecutionRefusal(result)));
+      if (result.why === 'session-not-live') await current.session.heartbeat();
       return TROUBLE_PAUSE_MS;
     }
     if (this.#hasCrashed) return this.#settings.pollMs;
-    await announcer.prove(session, free - answer.claims.length);
-    for (const claimed of answer.claims) this.slots.drive(claimed, current.session);
+    await announcer.prove(session, free - result.claims.length);
+    for (const claimed of result.claims) this.slots.drive(claimed, current.session);
     if (this.#isNoticed) this.readInboxes();
     if (shares.length > 0) {
-      this.#lanes.onClaimReply(shares, answer.claims);
-      this.#isMoreReady = answer.more;
+      this.#lanes.onClaimReply(shares, result.claims);
+      this.#isMoreReady = result.more;
     }
-    return this.#nextIn(shares, answer);
+    return this.#nextIn(shares, result);
   }
 
   /** The time until the next claim. */
-  async #nextIn(shares: readonly Share[], answer: Taken): Promise<number> {
+  async #nextIn(shares: readonly Share[], result: Taken): Promise<number> {
     const { overdue } = this.#parts;
-    if (await overdue.onClaimReply(answer.overdue)) return 0;
-    if (answer.more && answer.claims.length > 0) return 0;
+    if (await overdue.onClaimReply(result.overdue)) return 0;
+    if (result.more && result.claims.length > 0) return 0;
     // This turn belonged to the other lane, and that lane was empty. The first lane has not been
     // tried.
-    if (answer.claims.length === 0 && shares[0]?.limit === 0) return 0;
+    if (result.claims.length === 0 && shares[0]?.limit === 0) return 0;
     // Spread the polls, but never beyond the interval, because polls find the executions of dead
     // workers (P4). Executions with a known due time get a claim at that time.
     const spreadMs = this.#settings.pollMs * (1 - this.#config.random.next() / 10);
-    const sweepInMs = answer.overdue ? overdue.dueInMs : spreadMs;
-    return Math.max(1, Math.min(spreadMs, sweepInMs, answer.nextReadyInMs ?? spreadMs));
+    const sweepInMs = result.overdue ? overdue.dueInMs : spreadMs;
+    return Math.max(1, Math.min(spreadMs, sweepInMs, result.nextReadyInMs ?? spreadMs));
   }
 
   /**

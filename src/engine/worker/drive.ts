@@ -29,7 +29,7 @@ import { after } from '../run/guarded.ts';
 import { type Drift, Ledger } from '../run/ledger.ts';
 import { Run, type RunEvents } from '../run/run.ts';
 import { RunContext } from '../run/run-context.ts';
-import { readHistory } from '../store-answers.ts';
+import { readHistory } from '../store-replies.ts';
 import { CHECKPOINT, inputOf, OUTPUT } from '../values/place.ts';
 import { validated } from '../values/schema.ts';
 

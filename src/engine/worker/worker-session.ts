@@ -4,7 +4,7 @@
 import { openUnder, type Session } from '../../lease/live-session.ts';
 import type { SessionHost } from '../../lease/port.ts';
 import type { SessionMetadata } from '../../lease/session.ts';
-import { isUnanswered } from '../../lease/store-call.ts';
+import { isStoreOutage } from '../../lease/store-call.ts';
 import type { Timers } from '../../support/timer.ts';
 import type { WorkerConfig } from '../config.ts';
 import { reportTrouble } from '../observer.ts';
@@ -87,7 +87,7 @@ export class CurrentSession {
    */
   async end(): Promise<void> {
     const ended = await this.session.close();
-    if (isUnanswered(ended)) reportTrouble(this.#config.observer, NOT_ENDED, ended.fault);
+    if (isStoreOutage(ended)) reportTrouble(this.#config.observer, NOT_ENDED, ended.fault);
   }
 
   /** Acts as if the process had died: writes nothing, and cancels the session's timers. */
@@ -182,12 +182,12 @@ function noticing(store: SessionHost, onNotice: () => void): SessionHost {
     sessions: {
       ...sessions,
       heartbeat: async (request) => {
-        const answer = await sessions.heartbeat(request);
-        if (answer.kind === 'alive' && answer.notices > seen) {
-          seen = answer.notices;
+        const result = await sessions.heartbeat(request);
+        if (result.kind === 'alive' && result.notices > seen) {
+          seen = result.notices;
           onNotice();
         }
-        return answer;
+        return result;
       },
     },
   };

@@ -80,11 +80,11 @@ async function added(
 ): Promise<{ readonly id: string; readonly key: string }> {
   const { id, secret, digest } = newKey();
   const by = `${userInfo().username}@${hostname()}`;
-  const answer = await store.access.addKey({
+  const result = await store.access.addKey({
     ...{ id, digest, name: 'recovered key', roles: ROLES, createdBy: by },
     audit: stampOutside('recover-key', { by, reason }),
   });
-  if (answer.kind === 'refused') throw new Fault(answer.why, describeAccessRefusal(answer));
+  if (result.kind === 'refused') throw new Fault(result.why, describeAccessRefusal(result));
   return { id, key: writeKey({ id, secret }) };
 }
 

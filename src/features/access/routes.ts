@@ -103,8 +103,8 @@ export const accessRoutes: readonly Route[] = routesOf(accessOperations, {
   },
 
   async endKey(coordinator, { params, body, caller }) {
-    const answer = await endedBy(coordinator, caller, { inMs: 0, ...body, id: params.id });
-    return { status: 200, body: answer };
+    const result = await endedBy(coordinator, caller, { inMs: 0, ...body, id: params.id });
+    return { status: 200, body: result };
   },
 
   async rotateKey(coordinator, { params, body, caller }) {
@@ -140,10 +140,10 @@ async function added(
   asked: Omit<AddKey, 'id' | 'digest'>,
 ): Promise<{ readonly id: string; readonly key: string }> {
   const { id, secret, digest } = newKey();
-  const answer = await store.access.addKey({ id, digest, ...asked });
-  if (answer.kind === 'added') return { id, key: writeKey({ id, secret }) };
-  const status = STATUSES[answer.why] ?? 409;
-  throw new ProblemReply(status, answer.why, describeAccessRefusal(answer));
+  const result = await store.access.addKey({ id, digest, ...asked });
+  if (result.kind === 'added') return { id, key: writeKey({ id, secret }) };
+  const status = STATUSES[result.why] ?? 409;
+  throw new ProblemReply(status, result.why, describeAccessRefusal(result));
 }
 
 async function endedBy(
@@ -151,14 +151,14 @@ async function endedBy(
   caller: Caller,
   end: Pick<EndKey, 'id' | 'inMs' | 'made'>,
 ): Promise<EndedKey> {
-  const answer = await store.access.endKey({
+  const result = await store.access.endKey({
     ...{ ...end, ...scopeOf(caller) },
     audit: stampOutside('end-key', { by: actorOf(caller) }),
   });
-  if (answer.kind === 'refused') {
-    throw new ProblemReply(404, answer.why, describeAccessRefusal(answer));
+  if (result.kind === 'refused') {
+    throw new ProblemReply(404, result.why, describeAccessRefusal(result));
   }
-  const { endedAt, changed, made } = answer;
+  const { endedAt, changed, made } = result;
   return {
     ...{ endedAt: formatInstant(endedAt), changed },
     ...(made === undefined ? {} : { made: [...made] }),

@@ -31,7 +31,7 @@ import {
   type OwnerVerb,
   type RefusedWrite,
 } from './model.ts';
-import type { ListAudit, NoteAnswer, RefusalPlace } from './port.ts';
+import type { ListAudit, NoteResult, RefusalPlace } from './port.ts';
 
 export interface AuditListOptions {
   readonly project?: string;
@@ -63,7 +63,7 @@ export class Audit {
   }
 
   /** To an execution in any state; nothing of it changes. The text is the reason. */
-  async note(id: string, acting: Acting & { readonly reason: string }): Promise<NoteAnswer> {
+  async note(id: string, acting: Acting & { readonly reason: string }): Promise<NoteResult> {
     const given = readOptions('audit.note', acting, ACTING);
     boundedText('reason', given.reason, NOTE_BYTES_MAX);
     return this.#config.store.executions.note({

@@ -17,7 +17,7 @@ export interface AuditStore {
   /** Newest first, by id. */
   audit(query: ListAudit): Promise<readonly AuditRecord[]>;
   /** Adds a note to an execution in any state, without changing it (J-5). */
-  note(request: Note): Promise<NoteAnswer>;
+  note(request: Note): Promise<NoteResult>;
   /** Records an operation outside the store's transaction before it happens (J-9). */
   recordAct(request: RecordAct): Promise<void>;
   /** Adds to the counts, and deletes lines beyond the limit (J-11, J-12). */
@@ -50,7 +50,7 @@ export interface RecordAct {
   readonly audit: AuditStamp;
 }
 
-export type NoteAnswer =
+export type NoteResult =
   | { readonly kind: 'noted' }
   | ({ readonly kind: 'refused' } & Extract<CommandRefusal, { why: 'execution-unknown' }>);
 

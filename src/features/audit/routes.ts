@@ -30,8 +30,8 @@ export const recordRoutes: readonly Route[] = routesOf(recordOperations, {
 
   async noteExecution({ holdfast }, { params, body, caller }) {
     const acting = { ...actingFor(caller), reason: body.text };
-    const answer = await holdfast.audit.note(params.id, acting);
-    if (answer.kind === 'refused') throw refusalReply(answer);
+    const result = await holdfast.audit.note(params.id, acting);
+    if (result.kind === 'refused') throw refusalReply(result);
     return { status: 204 };
   },
 

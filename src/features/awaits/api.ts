@@ -38,7 +38,7 @@ import {
 } from './answering-api.ts';
 import { type AnswerLinks, linkId } from './links-api.ts';
 import type { Answer, AwaitUnit, Interaction, InteractionStatus } from './model.ts';
-import type { AwaitAnswer, AwaitCommand, InteractionFound } from './port.ts';
+import type { AwaitResult, AwaitCommand, InteractionFound } from './port.ts';
 
 interface InProject {
   readonly project?: string;
@@ -190,7 +190,7 @@ export class Awaits {
   async extend(
     target: InteractionTarget,
     options: Acting & { readonly timeoutMs: number | 'none' },
-  ): Promise<AwaitAnswer> {
+  ): Promise<AwaitResult> {
     const { timeoutMs, ...acting } = readOptions('awaits.extend', options, [
       'timeoutMs',
       ...ACTING,
@@ -208,7 +208,7 @@ export class Awaits {
     target: InteractionTarget,
     assignee: string | undefined,
     acting: Acting = {},
-  ): Promise<AwaitAnswer> {
+  ): Promise<AwaitResult> {
     return this.#config.store.executions.assignAwait({
       ...this.#acting('assign-await', target, acting),
       ...(assignee === undefined ? {} : { assignee: boundedText('assignee', assignee, 256) }),
@@ -216,7 +216,7 @@ export class Awaits {
   }
 
   /** The code is told that it was cancelled, and goes on. */
-  async cancel(target: InteractionTarget, acting: Acting = {}): Promise<AwaitAnswer> {
+  async cancel(target: InteractionTarget, acting: Acting = {}): Promise<AwaitResult> {
     const command = this.#acting('cancel-await', target, acting);
     return this.#config.store.executions.cancelAwait(command);
   }

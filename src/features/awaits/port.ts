@@ -11,9 +11,9 @@ export interface AwaitStore {
   answer(request: AnswerRequest & Audited): Promise<AnswerTaken>;
   /** Settles overdue units and starts due reminders, for one execution or for all (W-6). */
   expireAwaits(request: ExpireAwaits): Promise<AwaitsExpired>;
-  extendAwait(request: ExtendAwait): Promise<AwaitAnswer>;
-  assignAwait(request: AssignAwait): Promise<AwaitAnswer>;
-  cancelAwait(request: AwaitCommand): Promise<AwaitAnswer>;
+  extendAwait(request: ExtendAwait): Promise<AwaitResult>;
+  assignAwait(request: AssignAwait): Promise<AwaitResult>;
+  cancelAwait(request: AwaitCommand): Promise<AwaitResult>;
   interaction(query: ReadInteraction): Promise<InteractionFound | undefined>;
   /** Newest first. */
   interactions(query: ListInteractions): Promise<readonly InteractionFound[]>;
@@ -59,7 +59,7 @@ interface AssignAwait extends AwaitCommand {
   readonly assignee?: string;
 }
 
-export type AwaitAnswer = { readonly kind: 'done' } | ({ readonly kind: 'refused' } & AwaitRefusal);
+export type AwaitResult = { readonly kind: 'done' } | ({ readonly kind: 'refused' } & AwaitRefusal);
 
 export interface ReadInteraction {
   readonly project: ProjectName;

@@ -24,7 +24,7 @@ import type { Answered } from './api.ts';
 import { linkId } from './links-api.ts';
 import { awaitOperations, type InteractionMessage, type link as linkSchema } from './messages.ts';
 import type { Answer, AwaitUnit, Interaction } from './model.ts';
-import type { AwaitAnswer, InteractionFound } from './port.ts';
+import type { AwaitResult, InteractionFound } from './port.ts';
 
 const PAGE = 100;
 
@@ -57,13 +57,13 @@ export const awaitRoutes: readonly Route[] = routesOf(awaitOperations, {
   },
 
   async answerAwait({ holdfast }, { params, body, caller }) {
-    return answeredReply(await holdfast.awaits.answer(params.id, body.value, actingFor(caller)));
+    return replyOf(await holdfast.awaits.answer(params.id, body.value, actingFor(caller)));
   },
 
   async answerPlace({ holdfast }, { params, body, caller }) {
     const { value, ...place } = body;
     const target = { execution: params.id, name: params.name, ...place };
-    return answeredReply(await holdfast.awaits.answer(target, value, actingFor(caller)));
+    return replyOf(await holdfast.awaits.answer(target, value, actingFor(caller)));
   },
 
   async extendAwait({ holdfast }, { params, body, caller }) {
@@ -125,7 +125,7 @@ export const awaitRoutes: readonly Route[] = routesOf(awaitOperations, {
     requireSeldom(coordinator, link);
     const by = `link ${link}`;
     const { awaits } = coordinator.holdfast;
-    return answeredReply(await awaits.answerByLink(params.link, body.value, { by }));
+    return replyOf(await awaits.answerByLink(params.link, body.value, { by }));
   },
 });
 
@@ -139,12 +139,12 @@ async function interactionFor(
   return found;
 }
 
-function answeredReply(answer: Answered): Reply {
+function replyOf(answer: Answered): Reply {
   if (answer.kind === 'refused') throw refusalReply(answer);
   return { status: 200, body: { kind: answer.kind, settled: answer.settled } };
 }
 
-function doneReply(answer: AwaitAnswer): Reply {
+function doneReply(answer: AwaitResult): Reply {
   if (answer.kind === 'refused') throw refusalReply(answer);
   return { status: 200, body: { kind: answer.kind } };
 }

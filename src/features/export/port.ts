@@ -25,7 +25,7 @@ export interface ExportPort {
   /** Reads everything as of one moment. Only a sealed store can be dumped (EX-5). */
   dump<Result>(visit: (dumped: Dumped) => Promise<Result>): Promise<Result>;
   /** Writes everything in one transaction into an empty store, or nothing (EX-8). */
-  load(request: Load): Promise<LoadAnswer>;
+  load(request: Load): Promise<LoadResult>;
   close(): Promise<void>;
 }
 
@@ -43,7 +43,7 @@ export interface Load {
   readonly rows: AsyncIterable<ExportedRows>;
 }
 
-export type LoadAnswer =
+export type LoadResult =
   | { readonly kind: 'loaded'; readonly epoch: number }
   | { readonly kind: 'refused'; readonly why: 'not-empty'; readonly tables: readonly string[] };
 
@@ -51,12 +51,12 @@ export type LoadAnswer =
 
 export interface SealStore {
   /** From this transaction on, the store refuses every write from every client (EX-1). */
-  seal(request: SealRequest): Promise<SealAnswer>;
+  seal(request: SealRequest): Promise<SealResult>;
   /**
    * Reopens the store after an abandoned export. Raises the epoch by more than an import does
    * (EX-6).
    */
-  unseal(request: UnsealRequest): Promise<UnsealAnswer>;
+  unseal(request: UnsealRequest): Promise<UnsealResult>;
   read(): Promise<Seal | undefined>;
 }
 
@@ -68,7 +68,7 @@ export interface SealRequest {
 }
 
 /** `already`: this or another request sealed it before; the existing seal stays. */
-export type SealAnswer =
+export type SealResult =
   | { readonly kind: 'sealed'; readonly seal: Seal }
   | { readonly kind: 'already'; readonly seal: Seal };
 
@@ -77,6 +77,6 @@ export interface UnsealRequest {
   readonly reason: string;
 }
 
-export type UnsealAnswer =
+export type UnsealResult =
   | { readonly kind: 'unsealed'; readonly epoch: number; readonly was: Seal }
   | { readonly kind: 'refused'; readonly why: 'not-sealed' };

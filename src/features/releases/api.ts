@@ -63,7 +63,7 @@ import {
   compare,
   IDLE,
   openElsewhere,
-  type PreflightAnswer,
+  type PreflightResult,
   type PreflightOptions,
   preflight,
 } from './preflight-api.ts';
@@ -204,7 +204,7 @@ export class Releases {
     pipeline: string,
     name: string,
     options: PreflightOptions = {},
-  ): Promise<PreflightAnswer> {
+  ): Promise<PreflightResult> {
     return preflight(this.#config, this.#ended, { pipeline, name, options });
   }
 
@@ -375,28 +375,28 @@ async function adoptOne(
   await executions.notePreflight({ ...key, preflight: { ...counts, ...found } });
   const isBroken = new Set(broken.map(({ execution }) => execution));
   const fit = open.filter((id) => !isBroken.has(id));
-  const answers = await inTurn(fit, (id) => repinOne(config, adopting, id));
-  return { repinned: answers.filter((kind) => kind === 'repinned').length, broken };
+  const results = await inTurn(fit, (id) => repinOne(config, adopting, id));
+  return { repinned: results.filter((kind) => kind === 'repinned').length, broken };
 }
 
 async function register(config: EngineConfig, adopting: Adopting): Promise<void> {
   const { code, project, by, release } = adopting;
   const contract = contractOf(code);
-  const answer = await config.store.executions.registerRelease({
+  const result = await config.store.executions.registerRelease({
     ...{ project, pipeline: code.name, ...release, artifact: 'dev', contract, createdBy: by },
     contractVersion: contractVersion(contract),
   });
-  if (answer.kind === 'refused') throw new ReleaseRefused(answer);
+  if (result.kind === 'refused') throw new ReleaseRefused(result);
 }
 
 /** Forced: there is no other code to run, and the result lists each execution that it breaks. */
 async function activate(config: EngineConfig, adopting: Adopting): Promise<void> {
   const { code, project, by, release } = adopting;
-  const answer = await config.store.executions.changeRollout({
+  const result = await config.store.executions.changeRollout({
     ...{ project, pipeline: code.name, act: 'activate', name: release.name },
     ...{ actor: by, reason: REASON, force: true },
   });
-  if (answer.kind === 'refused') throw new ReleaseRefused(answer);
+  if (result.kind === 'refused') throw new ReleaseRefused(result);
 }
 
 async function repinOne(

@@ -221,9 +221,9 @@ async function rollout(client: HoldfastClient, typed: Typed, { first }: Named): 
   return 0;
 }
 
-function printResult(typed: Typed, answer: object): ExitCode {
-  if (typed.isSet('json')) printLine(answer);
-  else printTable(Object.entries(answer).map(([name, value]) => [name, textOf(value)]));
+function printResult(typed: Typed, result: object): ExitCode {
+  if (typed.isSet('json')) printLine(result);
+  else printTable(Object.entries(result).map(([name, value]) => [name, textOf(value)]));
   return 0;
 }
 
@@ -301,7 +301,7 @@ async function changes(client: HoldfastClient, typed: Typed, named: Named): Prom
   const { act, first: pipeline, release: name } = named;
   const percent = act === 'set-canary' ? percentOf(typed, named) : undefined;
   const expected = wholeText('expected', typed.text('expected'));
-  const answer = await client.releases.change(pipeline, {
+  const result = await client.releases.change(pipeline, {
     act: act as 'activate',
     ...(name === '' ? {} : { name }),
     ...(percent === undefined ? {} : { percent }),
@@ -309,7 +309,7 @@ async function changes(client: HoldfastClient, typed: Typed, named: Named): Prom
     ...(typed.isSet('force') ? { force: true } : {}),
     ...reasonOf(typed),
   });
-  return printResult(typed, { kind: answer.kind, ...answer.rollout });
+  return printResult(typed, { kind: result.kind, ...result.rollout });
 }
 
 function percentOf(typed: Typed, { first, release }: Named): number {

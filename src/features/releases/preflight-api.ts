@@ -40,7 +40,7 @@ export interface PreflightOptions {
   readonly waitMs?: number;
 }
 
-export type PreflightAnswer =
+export type PreflightResult =
   | ({ readonly kind: 'replayed'; readonly breaking: boolean } & Omit<Preflight, 'at'>)
   | ({ readonly kind: 'refused' } & NoSuchRelease)
   | {
@@ -58,7 +58,7 @@ export async function preflight(
   config: EngineConfig,
   ended: Ended,
   asked: { readonly pipeline: string; readonly name: string; readonly options: PreflightOptions },
-): Promise<PreflightAnswer> {
+): Promise<PreflightResult> {
   const options = readOptions('releases.preflight', asked.options, ['project', 'sample', 'waitMs']);
   const { sample, waitMs = 30_000 } = options;
   if (sample !== undefined) wholeNumber('sample', sample, { min: 1, max: 10_000_000 });

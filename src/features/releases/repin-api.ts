@@ -321,6 +321,6 @@ async function repinOne(
   }
   const body = JSON.stringify({ by, reason, job }) as Payload;
   const request = { id, project: of.project, to, from: filter.release, seq, body, job };
-  const answer = await executions.repinExecution(request);
-  return answer.kind === 'refused' ? answer.why : answer.kind;
+  const result = await executions.repinExecution(request);
+  return result.kind === 'refused' ? result.why : result.kind;
 }

@@ -41,9 +41,9 @@ export const releaseRoutes: readonly Route[] = routesOf(releaseOperations, {
       throw new ProblemReply(400, 'invalid-input', 'The contract is that of another pipeline.');
     }
     const about = { pipeline: contract, ...build, ...actingFor(caller) };
-    const answer = await holdfast.releases.register(about);
-    if (answer.kind === 'refused') throw releaseRefused(answer);
-    return { status: 200, body: { existing: answer.existing } };
+    const result = await holdfast.releases.register(about);
+    if (result.kind === 'refused') throw releaseRefused(result);
+    return { status: 200, body: { existing: result.existing } };
   },
 
   async listReleases({ holdfast }, { params, caller }) {
@@ -71,9 +71,9 @@ export const releaseRoutes: readonly Route[] = routesOf(releaseOperations, {
 
   async compareRelease({ holdfast }, { params, query, caller }) {
     const options = { ...query, project: caller.project };
-    const answer = await holdfast.releases.compare(params.pipeline, params.name, options);
-    if (answer.kind === 'refused') throw releaseRefused(answer);
-    const { kind: _, changes, ...rest } = answer;
+    const result = await holdfast.releases.compare(params.pipeline, params.name, options);
+    if (result.kind === 'refused') throw releaseRefused(result);
+    const { kind: _, changes, ...rest } = result;
     return { status: 200, body: { ...rest, changes: [...changes] } };
   },
 
@@ -95,7 +95,7 @@ export const releaseRoutes: readonly Route[] = routesOf(releaseOperations, {
   },
 
   async changeRollout(coordinator, { params, body, caller }) {
-    const answer = await change(
+    const result = await change(
       coordinator,
       { ...body, pipeline: params.pipeline },
       {
@@ -105,19 +105,19 @@ export const releaseRoutes: readonly Route[] = routesOf(releaseOperations, {
         ...(body.force === undefined ? {} : { force: body.force }),
       },
     );
-    if (answer.kind === 'refused') throw releaseRefused(answer);
-    return { status: 200, body: answer };
+    if (result.kind === 'refused') throw releaseRefused(result);
+    return { status: 200, body: result };
   },
 
   async preflightRelease({ holdfast }, { params, body, caller }) {
     const { project } = caller;
     const { pipeline, name } = params;
-    const answer = await holdfast.releases.preflight(pipeline, name, { ...body, project });
-    if (answer.kind === 'replayed') {
-      const { kind: _, ...found } = answer;
+    const result = await holdfast.releases.preflight(pipeline, name, { ...body, project });
+    if (result.kind === 'replayed') {
+      const { kind: _, ...found } = result;
       return { status: 200, body: found };
     }
-    if (answer.why !== 'no-worker') throw releaseRefused(answer);
+    if (result.why !== 'no-worker') throw releaseRefused(result);
     throw new ProblemReply(
       503,
       'no-worker',
@@ -128,9 +128,9 @@ export const releaseRoutes: readonly Route[] = routesOf(releaseOperations, {
   async repinExecution({ holdfast }, { params, body, caller }) {
     const { to, ...options } = body;
     const acting = { ...options, ...actingFor(caller) };
-    const answer = await holdfast.releases.repin(params.id, to, acting);
-    if (answer.kind === 'refused') throw releaseRefused(answer);
-    return { status: 200, body: answer };
+    const result = await holdfast.releases.repin(params.id, to, acting);
+    if (result.kind === 'refused') throw releaseRefused(result);
+    return { status: 200, body: result };
   },
 
   async repinMany({ holdfast }, { params, body, caller, header }) {
@@ -202,17 +202,17 @@ const known: WeakMap<CoordinatorStore, OfProjects> = new WeakMap();
 export function noteAnnounced(
   store: CoordinatorStore,
   announcement: Announcement & { readonly project: ProjectName },
-  answer: Announced,
+  result: Announced,
 ): void {
   const { session, project, release } = announcement;
   const all: OfProjects = known.get(store) ?? new Map();
   known.set(store, all);
   const own = all.get(project) ?? new Map<SessionId, Refused>();
   own.delete(session);
-  const isRefused = answer.kind === 'refused' && answer.why !== 'session-not-live';
+  const isRefused = result.kind === 'refused' && result.why !== 'session-not-live';
   if (isRefused && release !== undefined) {
-    const contract = release.contracts[answer.pipeline] ?? '';
-    own.set(session, { refusal: answer, digest: release.digest, contract });
+    const contract = release.contracts[result.pipeline] ?? '';
+    own.set(session, { refusal: result, digest: release.digest, contract });
   }
   for (const oldest of own.keys()) {
     if (own.size <= KNOWN_MAX) break;

@@ -9,7 +9,7 @@ import { UNDO_ACT, type UndoAct } from '../../engine/run/compensator.ts';
 import { projectOf, type SubmitOptions } from '../../engine/submission.ts';
 import { type ExecutionId, type ProjectName, parseExecutionId } from '../../execution/names.ts';
 import { parseReleaseName } from '../../execution/route.ts';
-import type { CommandAnswer } from '../../store/contract/execution-store.ts';
+import type { CommandResult } from '../../store/contract/execution-store.ts';
 import {
   boundedText,
   optionalBooleans,
@@ -107,7 +107,7 @@ export class Repair {
       ...(from === undefined ? {} : { from: boundedText('from', from, 512) }),
       ...(release === undefined ? {} : { release: parseReleaseName(release) }),
     };
-    const answer = await redriveEnded(this.#config, {
+    const result = await redriveEnded(this.#config, {
       id: command.id,
       project: command.project,
       mode,
@@ -115,8 +115,8 @@ export class Repair {
       ...start,
       audit: stampOf(this.#config, 'redrive', { ...acting, about: { mode, ...start } }),
     });
-    if (answer.kind === 'refused') throw new ActRefused(answer);
-    return { id: answer.id };
+    if (result.kind === 'refused') throw new ActRefused(result);
+    return { id: result.id };
   }
 
   /** A compensation that cannot be done is left out, for a reason; `step` by its name or key. */
@@ -124,12 +124,12 @@ export class Repair {
     id: string,
     step: string,
     acting: Acting & { readonly reason: string },
-  ): Promise<CommandAnswer> {
+  ): Promise<CommandResult> {
     return this.#act(id, { act: 'skip', step }, acting);
   }
 
   /** Now, and not when its next attempt is due. */
-  retryCompensation(id: string, step: string, acting: Acting = {}): Promise<CommandAnswer> {
+  retryCompensation(id: string, step: string, acting: Acting = {}): Promise<CommandResult> {
     return this.#act(id, { act: 'retry', step }, acting);
   }
 
@@ -151,7 +151,7 @@ export class Repair {
     id: string,
     { act, step }: Pick<UndoAct, 'act' | 'step'>,
     acting: Acting,
-  ): Promise<CommandAnswer> {
+  ): Promise<CommandResult> {
     const given = readOptions(`${act}Compensation`, acting, ACTING);
     const { by, reason = '', project } = given;
     if (act === 'skip') boundedText('The reason to skip', reason, 1_024);

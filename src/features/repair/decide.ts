@@ -195,8 +195,8 @@ function startOf(events: readonly Read[], given: readonly Read[]): number {
   }
   const last = given.findLastIndex(({ event }) => event.kind !== 'step-failed');
   const end = given[last];
-  const isUnanswered = end?.event.kind === 'await-settled' && end.body.status !== 'answered';
-  return isUnanswered ? given.findIndex(({ call }) => call === end.call) : -1;
+  const isStoreOutage = end?.event.kind === 'await-settled' && end.body.status !== 'answered';
+  return isStoreOutage ? given.findIndex(({ call }) => call === end.call) : -1;
 }
 
 /** The first call of that name since the last checkpoint, or else before it. */

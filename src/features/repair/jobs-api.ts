@@ -22,7 +22,7 @@ import { bodyChars, readWithin } from '../../support/page-size.ts';
 import { inLanes } from '../../support/turns.ts';
 import type { Audited } from '../audit/model.ts';
 import { planRedrive, type RedriveMode } from './decide.ts';
-import type { ListDeadLetters, Redrive, RedriveAnswer } from './port.ts';
+import type { ListDeadLetters, Redrive, RedriveResult } from './port.ts';
 
 export const JOB_PIPELINE = 'holdfast.job';
 
@@ -206,8 +206,8 @@ async function cancelAll(
   const project = projectOf(input.filter.project);
   const body = actingOf(asked);
   return inLanes(targets, LANES, async (id) => {
-    const answer = await config.store.executions.cancel({ id, project, body, job });
-    return answer.kind === 'refused' ? answer.why : answer.kind;
+    const result = await config.store.executions.cancel({ id, project, body, job });
+    return result.kind === 'refused' ? result.why : result.kind;
   });
 }
 
@@ -242,8 +242,8 @@ async function redriveItem(
     const item = { id: target, project, mode: input.mode, acting, job };
     const planned = redriveOf(config, item, ended);
     if (input.dryRun) return 'would-submit';
-    const answer = await executions.redrive(planned);
-    return answer.kind === 'refused' ? answer.why : answer.kind;
+    const result = await executions.redrive(planned);
+    return result.kind === 'refused' ? result.why : result.kind;
   } catch (error) {
     if (!(error instanceof ActRefused) && !(error instanceof RedriveImpossible)) throw error;
     const outcome = error.code;
@@ -296,7 +296,7 @@ interface Ended {
 export async function redriveEnded(
   config: EngineConfig,
   asked: RedriveAsked,
-): Promise<RedriveAnswer> {
+): Promise<RedriveResult> {
   const old = await config.store.executions.read(asked.id);
   const ended = old && { old, history: await wholeHistory(config, old.id) };
   return config.store.executions.redrive(redriveOf(config, asked, ended));

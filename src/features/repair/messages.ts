@@ -1,7 +1,7 @@
 // Dead letters, re-drives, and jobs that act on many executions.
 
 import { type Static, Type } from 'typebox';
-import { actBody, commandAnswer, idParams } from '../../protocol/messages/execution.ts';
+import { actBody, commandResult, idParams } from '../../protocol/messages/execution.ts';
 import { type Operations, READERS } from '../../protocol/messages/operation.ts';
 import {
   closed,
@@ -270,7 +270,7 @@ const NO_EXECUTION = {
 const COMMANDED = {
   200: {
     what: 'The worker of the execution gets the message now, or the next worker will.',
-    schema: commandAnswer,
+    schema: commandResult,
   },
   ...NO_EXECUTION,
   409: {
@@ -391,7 +391,7 @@ function jobAct<Verb extends string>({ verb, ...rest }: JobAct<Verb>) {
     answers: {
       200: {
         what: 'The job changed, its worker gets the message, or nothing had to change.',
-        schema: commandAnswer,
+        schema: commandResult,
       },
       ...NO_JOB,
       409: { what: 'The job has ended. Nothing was written.', codes: ['already-ended'] },

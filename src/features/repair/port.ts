@@ -8,7 +8,7 @@ import type { RedriveRequest } from './decide.ts';
 import type { DeadLetterGroup, DeadLetterRecord } from './model.ts';
 
 export interface RepairStore {
-  redrive(request: Redrive): Promise<RedriveAnswer>;
+  redrive(request: Redrive): Promise<RedriveResult>;
   deadLetter(id: ExecutionId): Promise<DeadLetterRecord | undefined>;
   /** Newest first. */
   deadLetters(query: ListDeadLetters): Promise<readonly DeadLetterRecord[]>;
@@ -25,7 +25,7 @@ export interface Redrive extends RedriveRequest, Audited {
   readonly job?: ExecutionId;
 }
 
-export type RedriveAnswer =
+export type RedriveResult =
   /** `existing`: the store already has this id, or the job has already processed this item. */
   | { readonly kind: 'submitted'; readonly id: ExecutionId; readonly existing: boolean }
   | ({ readonly kind: 'refused' } & (CommandRefusal | RedriveRefusal | SubmitRefusal));

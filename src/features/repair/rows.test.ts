@@ -1,26 +1,26 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { ExecutionId } from '../../execution/names.ts';
-import { fromItemAnswer, fromRefusedItem, toItemAnswer, toJobItem } from './rows.ts';
+import { fromItemResult, fromRefusedItem, toItemResult, toJobItem } from './rows.ts';
 
 const id = 'x' as ExecutionId;
 
 test('Y-23: rows keep the word `moved` for a repinned item, and are read by the new one', () => {
   const answer = { kind: 'repinned', id, release: 'v2' } as const;
-  const row = fromItemAnswer(answer);
+  const row = fromItemResult(answer);
   assert.deepEqual([row.outcome, JSON.parse(row.answer).kind], ['moved', 'moved']);
-  assert.deepEqual(toItemAnswer(row.answer), answer);
+  assert.deepEqual(toItemResult(row.answer), answer);
   assert.equal(toJobItem({ ...row, target: id, at: 1 }).outcome, 'repinned');
 });
 
 test('Y-23: rows keep the first words of refusals of a repin, and are read by the new ones', () => {
   const answer = { kind: 'refused', why: 'repin-while-running', id } as const;
-  const row = fromItemAnswer(answer);
+  const row = fromItemResult(answer);
   assert.deepEqual(
     [row.outcome, JSON.parse(row.answer).why],
     ['move-while-running', 'move-while-running'],
   );
-  assert.deepEqual(toItemAnswer(row.answer), answer);
+  assert.deepEqual(toItemResult(row.answer), answer);
   assert.deepEqual(fromRefusedItem('repin-breaks'), {
     outcome: 'move-breaks',
     answer: '{"kind":"refused","why":"move-breaks"}',

@@ -3,7 +3,7 @@
 import type { TerminalStatus } from '../../execution/execution.ts';
 import type { FailureCategory } from '../../execution/failure.ts';
 import type { ExecutionId, PipelineName, ProjectName } from '../../execution/names.ts';
-import type { CommandAnswer } from '../../store/contract/execution-store.ts';
+import type { CommandResult } from '../../store/contract/execution-store.ts';
 import { toStatus } from '../../store/execution-rows.ts';
 import { toInstant } from '../../support/clock.ts';
 import type { ExecutionRepinned } from '../releases/port.ts';
@@ -15,7 +15,7 @@ import {
   storable,
   storedOutcome,
 } from './model.ts';
-import type { JobItem, RedriveAnswer } from './port.ts';
+import type { JobItem, RedriveResult } from './port.ts';
 
 export interface DeadLetterRow {
   readonly execution_id: string;
@@ -91,18 +91,18 @@ export function toJobItem(row: JobItemRow): JobItem {
   };
 }
 
-type ItemAnswer = CommandAnswer | RedriveAnswer | ExecutionRepinned;
+type ItemResult = CommandResult | RedriveResult | ExecutionRepinned;
 
 /** The outcome of an item, and the whole response, for a repeated request (Y-23). */
-export function fromItemAnswer(
-  answer: ItemAnswer,
+export function fromItemResult(
+  result: ItemResult,
 ): Pick<JobItemRow, 'outcome' | 'made'> & { readonly answer: string } {
-  const { kind } = answer;
+  const { kind } = result;
   const stored =
-    kind === 'refused' ? { why: storedOutcome(answer.why) } : { kind: storedOutcome(kind) };
+    kind === 'refused' ? { why: storedOutcome(result.why) } : { kind: storedOutcome(kind) };
   return {
-    outcome: storedOutcome(kind === 'refused' ? answer.why : kind),
-    made: kind === 'submitted' ? answer.id : null,
+    outcome: storedOutcome(kind === 'refused' ? result.why : kind),
+    made: kind === 'submitted' ? result.id : null,
     answer: JSON.stringify({ ...answer, ...stored }),
   };
 }
@@ -112,11 +112,11 @@ export function fromRefusedItem(outcome: string): Pick<JobItemRow, 'outcome'> & 
   readonly answer: string;
 } {
   const why = storedOutcome(outcome);
-  return { outcome: why, answer: JSON.stringify({ kind: 'refused', why }) };
+  return { outcome: why, result: JSON.stringify({ kind: 'refused', why }) };
 }
 
 /** Parses the kept response, for a repeated item. */
-export function toItemAnswer<Answer extends ItemAnswer>(kept: string): Answer {
+export function toItemResult<Result extends ItemResult>(kept: string): Result {
   const stored = JSON.parse(kept) as { readonly kind: string; readonly why?: string };
   const { kind, why } = stored;
   return {
@@ -124,5 +124,5 @@ export function toItemAnswer<Answer extends ItemAnswer>(kept: string): Answer {
     kind: outcomeOf(kind),
     ...(why === undefined ? {} : { why: outcomeOf(why) }),
     ...(kind === 'submitted' ? { existing: true } : {}),
-  } as unknown as Answer;
+  } as unknown as Result;
 }

@@ -21,7 +21,7 @@ import {
   timesOf,
   type When,
 } from './plan-api.ts';
-import type { ScheduleAnswer, ScheduleCommand } from './port.ts';
+import type { ScheduleResult, ScheduleCommand } from './port.ts';
 
 export interface ScheduleInfo extends Omit<Plan, 'input'> {
   readonly id: string;
@@ -60,12 +60,12 @@ export class Schedules {
   async put<Input>(options: PutScheduleOptions<Input>): Promise<ScheduleInfo> {
     const { plan, ...planned } = await planOf(this.#config, options);
     const { id, project } = planned;
-    const answer = await this.#config.store.executions.putSchedule({
+    const result = await this.#config.store.executions.putSchedule({
       ...planned,
       plan: JSON.stringify(plan),
       nextAt: await this.#nextOf(plan.when),
     });
-    if (answer.kind === 'refused') throw new Fault(answer.why, describeAccessRefusal(answer));
+    if (result.kind === 'refused') throw new Fault(result.why, describeAccessRefusal(result));
     this.#changed();
     const stored = await this.get(id, { project });
     if (stored !== undefined) return stored;
@@ -94,12 +94,12 @@ export class Schedules {
   }
 
   /** No time comes until it is resumed. */
-  async pause(id: string, acting: Acting = {}): Promise<ScheduleAnswer> {
+  async pause(id: string, acting: Acting = {}): Promise<ScheduleResult> {
     return this.#config.store.executions.pauseSchedule(this.#acting('pause-schedule', id, acting));
   }
 
   /** Goes on with the next time from now; what was due meanwhile is not caught up with. */
-  async resume(id: string, acting: Acting = {}): Promise<ScheduleAnswer> {
+  async resume(id: string, acting: Acting = {}): Promise<ScheduleResult> {
     const { executions } = this.#config.store;
     const which = this.#acting('resume-schedule', id, acting);
     for (;;) {
@@ -107,14 +107,14 @@ export class Schedules {
       if (schedule === undefined) return { kind: 'refused', why: 'schedule-unknown', id };
       const { when } = JSON.parse(schedule.plan) as Plan;
       const nextAt = await this.#nextOf(when);
-      const answer = await executions.resumeSchedule({
+      const result = await executions.resumeSchedule({
         ...which,
         digest: schedule.digest,
         nextAt,
       });
-      if (answer.kind === 'done') this.#changed();
+      if (result.kind === 'done') this.#changed();
       // The schedule changed in between, so compute the next time again.
-      if (answer.kind !== 'stale') return answer;
+      if (result.kind !== 'stale') return result;
     }
   }
 

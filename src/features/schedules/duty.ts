@@ -60,9 +60,9 @@ export class Scheduler {
       // Ask for more than those that are left to other processes, so that they do not block the
       // rest.
       const limit = BATCH + this.#left.size;
-      const answer = await this.#config.store.executions.dueSchedules({ limit });
-      this.noteDueIn(answer.nextInMs);
-      for (const schedule of inTurn(answer.due)) await this.#tryToFire(schedule, answer.now);
+      const result = await this.#config.store.executions.dueSchedules({ limit });
+      this.noteDueIn(result.nextInMs);
+      for (const schedule of inTurn(result.due)) await this.#tryToFire(schedule, result.now);
     } catch (fault) {
       this.#trouble('Schedules could not be looked at', fault);
     }

@@ -13,8 +13,8 @@ export interface ScheduleStore {
   schedule(query: NamedSchedule): Promise<Schedule | undefined>;
   /** Sorted by id. */
   schedules(query: ListSchedules): Promise<readonly Schedule[]>;
-  pauseSchedule(request: ScheduleCommand): Promise<ScheduleAnswer>;
-  resumeSchedule(request: ResumeSchedule): Promise<ScheduleAnswer>;
+  pauseSchedule(request: ScheduleCommand): Promise<ScheduleResult>;
+  resumeSchedule(request: ResumeSchedule): Promise<ScheduleResult>;
   /** Executions that it submitted stay. */
   removeSchedule(request: ScheduleCommand): Promise<{ readonly kind: 'done' | 'no-change' }>;
   /** Due schedules, longest due first, and the time until the next. */
@@ -57,7 +57,7 @@ export interface ResumeSchedule extends ScheduleCommand {
 }
 
 /** `stale`: the plan is another one by now; nothing was changed. */
-export type ScheduleAnswer = ScheduleDecision;
+export type ScheduleResult = ScheduleDecision;
 
 export interface DueSchedules {
   readonly now: Instant;

@@ -7,7 +7,7 @@ import { formatInstant } from '../../support/clock.ts';
 import { viewOf } from '../../support/value.ts';
 import type { ScheduleInfo } from './api.ts';
 import { type ScheduleMessage, scheduleOperations } from './messages.ts';
-import type { ScheduleAnswer } from './port.ts';
+import type { ScheduleResult } from './port.ts';
 
 export const scheduleRoutes: readonly Route[] = routesOf(scheduleOperations, {
   async putSchedule({ holdfast }, { params, body, caller }) {
@@ -46,9 +46,9 @@ export const scheduleRoutes: readonly Route[] = routesOf(scheduleOperations, {
   },
 });
 
-function changedReply(answer: ScheduleAnswer): Reply {
-  if (answer.kind === 'refused') throw refusalReply(answer);
-  return { status: 200, body: { kind: answer.kind } };
+function changedReply(result: ScheduleResult): Reply {
+  if (result.kind === 'refused') throw refusalReply(result);
+  return { status: 200, body: { kind: result.kind } };
 }
 
 function scheduleMessage(info: ScheduleInfo): ScheduleMessage {

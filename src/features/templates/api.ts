@@ -87,7 +87,7 @@ export class Templates {
     const pipeline = nameOf(given.pipeline);
     const project = projectOf(given.project);
     const { payloads } = this.#config;
-    const answer = await this.#config.store.executions.putTemplate({
+    const result = await this.#config.store.executions.putTemplate({
       project,
       ...ref,
       pipeline,
@@ -99,8 +99,8 @@ export class Templates {
       ...placing,
       audit: stampOf(this.#config, 'put-template', read),
     });
-    if (answer.kind === 'refused') throw new TemplateRefused(answer);
-    return { existing: answer.existing };
+    if (result.kind === 'refused') throw new TemplateRefused(result);
+    return { existing: result.existing };
   }
 
   /** The version, or the newest; undefined when there is none. */

@@ -185,7 +185,7 @@ export function flapAfterGrant(
   return chargeFlap(until, view.policy, view.now);
 }
 
-export function answerGrant(lease: LeaseRecord, own: SessionChain, now: Instant): Grant {
+export function grantResult(lease: LeaseRecord, own: SessionChain, now: Instant): Grant {
   const deadline = ownDeadline(lease);
   const deadlineInMs = deadline === undefined ? undefined : deadline - now;
   return {

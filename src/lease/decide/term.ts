@@ -43,7 +43,7 @@ type Replay<Extra = object> = { readonly kind: 'replay' } & Extra;
 export type TermDecision = Change | Replay | Refuse;
 
 /** Builds the verb's answer. `done` receives true if an earlier call had already done it. */
-export function answerTerm<Why extends object, Done>(
+export function termResult<Why extends object, Done>(
   decision: { readonly kind: 'apply' | 'replay' } | Refuse<Why>,
   done: (replayed: boolean) => Done,
 ): Done | ({ readonly kind: 'refused' } & Why) {

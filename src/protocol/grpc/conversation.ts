@@ -16,7 +16,7 @@ export interface ConversationParts {
   readonly admit: () => Promise<Caller>;
   /** Throws if too many are open. Returns the function that releases. */
   readonly hold: (caller: Caller) => () => void;
-  readonly answer: (wire: Buffer, signal: AbortSignal) => Promise<ReplyEnvelope>;
+  readonly respond: (wire: Buffer, signal: AbortSignal) => Promise<ReplyEnvelope>;
   /** The reply to a refused caller. */
   readonly refuse: (wire: Buffer, refusal: unknown) => Promise<ReplyEnvelope>;
   readonly ended: () => void;
@@ -79,13 +79,13 @@ export class Conversation {
     this.#isAsked = true;
     this.#underWay += 1;
     this.#pace();
-    const { answer, refuse } = this.#parts;
+    const { respond, refuse } = this.#parts;
     const isIn = await this.#entered.then(
       () => undefined,
       (refusal: unknown) => ({ refusal }),
     );
     const reply = await (isIn === undefined
-      ? answer(wire, this.#signal)
+      ? respond(wire, this.#signal)
       : refuse(wire, isIn.refusal));
     this.#send({ reply, ring: false });
     this.#underWay -= 1;

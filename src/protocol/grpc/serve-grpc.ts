@@ -85,7 +85,7 @@ export async function serveGrpc(parts: GrpcParts): Promise<GrpcServer> {
       const signal = AbortSignal.any([gone.signal, parts.stopping]);
       const admit = async (): Promise<Caller> => admittedOf(admitted, call.metadata);
       const asking = { admit, wire: call.request, signal };
-      void answer(parts, asking).then((reply) => done(null, reply));
+      void respond(parts, asking).then((reply) => done(null, reply));
     },
     Converse: (call: Stream) => {
       streams.add(call);
@@ -140,7 +140,7 @@ interface Asking {
 }
 
 /** Reads nothing of a message before its sender is admitted. */
-async function answer(
+async function respond(
   parts: GrpcParts,
   { admit: enter, wire, signal }: Asking,
 ): Promise<ReplyEnvelope> {
@@ -204,7 +204,7 @@ function converse(
   return new Conversation(
     {
       ...{ coordinator, stopping, hold, ended, cutLong, admit },
-      answer: (wire, signal) => answer(parts, { admit, wire, signal }),
+      respond: (wire, signal) => respond(parts, { admit, wire, signal }),
       refuse: (wire, refusal) => refused(parts, wire, refusal),
     },
     call,

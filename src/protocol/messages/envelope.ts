@@ -50,11 +50,11 @@ export function envelopeOf({ kind, body, bytes }: Ask, id: string): RequestEnvel
 }
 
 /** Throws if the reply is a problem. */
-export function answerIn<Answer>({ kind }: Ask, { body, bytes, problem }: ReplyEnvelope): Answer {
+export function answerIn<Result>({ kind }: Ask, { body, bytes, problem }: ReplyEnvelope): Result {
   if (problem !== undefined) {
     throw faultOf(problem.code, `${kind}: ${problem.detail}`, problem.status);
   }
-  return (bytes ?? body) as Answer;
+  return (bytes ?? body) as Result;
 }
 
 // The port between a worker and the transport of its messages to a coordinator.
@@ -77,7 +77,7 @@ export interface Transport extends Partial<Bell> {
   readonly name: string;
   /** It delivers some messages twice: what a second one did is nobody's answer. */
   readonly doubles?: boolean;
-  ask<Answer>(ask: Ask): Promise<Answer>;
+  ask<Result>(ask: Ask): Promise<Result>;
   close(): Promise<void>;
 }
 

@@ -388,7 +388,7 @@ export const actBody = closed(
   { examples: [{ reason: 'Customer cancelled the order.' }] },
 );
 
-export const commandAnswer = closed(
+export const commandResult = closed(
   {
     kind: Type.Enum(['done', 'passed-on', 'no-change'], {
       description:
@@ -692,7 +692,7 @@ const OPERATORS = ['operate'] as const;
 const ANSWERS = {
   200: {
     what: 'The execution changed, its worker gets the message, or nothing had to change.',
-    schema: commandAnswer,
+    schema: commandResult,
   },
   404: { what: 'The project has no such execution.', codes: ['execution-unknown'] },
   409: {

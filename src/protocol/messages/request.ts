@@ -69,19 +69,19 @@ export type RequestOf<At extends Address> = Requests[At];
 export type RequestIfAny<At extends Address> =
   Nothing extends RequestOf<At> ? [request?: RequestOf<At>] : [request: RequestOf<At>];
 
-type Schemas<Answers> = {
-  [Status in keyof Answers]: Status extends 200 | 201 | 202
-    ? Has<Answers[Status], 'schema'>
+type Schemas<Responses> = {
+  [Status in keyof Responses]: Status extends 200 | 201 | 202
+    ? Has<Responses[Status], 'schema'>
     : Status extends 204
       ? undefined
       : never;
-}[keyof Answers];
+}[keyof Responses];
 
-type Answers = { readonly [At in Address]: Schemas<Api[At]['answers']> };
+type Responses = { readonly [At in Address]: Schemas<Api[At]['answers']> };
 
-export type AnswerAt<At extends Address> = Answers[At];
+export type ResponseAt<At extends Address> = Responses[At];
 
-export interface ApiRequest<Answer> {
+export interface ApiRequest<Body> {
   readonly method: Method;
   readonly path: string;
   readonly query?: Readonly<
@@ -89,7 +89,7 @@ export interface ApiRequest<Answer> {
   >;
   readonly body?: object;
   /** Only a type: the response. */
-  readonly answer?: Answer;
+  readonly response?: Body;
 }
 
 /**
@@ -99,7 +99,7 @@ export interface ApiRequest<Answer> {
 export function requestTo<At extends Address>(
   at: At,
   ...[request]: RequestIfAny<At>
-): ApiRequest<AnswerAt<At>> {
+): ApiRequest<ResponseAt<At>> {
   const [method, pattern = ''] = at.split(' ') as [Method, string];
   const rest = new Map<string, unknown>(Object.entries(request ?? {}));
   const path = pattern.replace(/:(\w+)/g, (_, name: string) => {

@@ -104,7 +104,7 @@ const refused = Type.Object(
   },
 );
 
-function answer(kind: string, more: TProperties): TUnion {
+function resultOf(kind: string, more: TProperties): TUnion {
   const done = Type.Literal(kind, { description: 'The store did it.' });
   return Type.Union([Type.Object({ kind: done, ...more }), refused]);
 }
@@ -332,7 +332,7 @@ export const WORK_MESSAGES = {
         ],
       },
     ),
-    reply: answer('opened', {
+    reply: resultOf('opened', {
       replayed: Type.Boolean({ description: 'True if an earlier request had opened it.' }),
       ...life,
     }),
@@ -350,7 +350,7 @@ export const WORK_MESSAGES = {
         documented(ttlMs, 'New ttl, in milliseconds. Default: the ttl stays as it is.'),
       ),
     }),
-    reply: answer('alive', {
+    reply: resultOf('alive', {
       rejoined: Type.Boolean({ description: 'True if the session had lapsed and came back.' }),
       ...life,
     }),
@@ -366,7 +366,7 @@ export const WORK_MESSAGES = {
       owner,
       exit: Type.Enum([...DECLARED_EXITS], { description: 'How the worker ends.' }),
     }),
-    reply: answer('ended', {
+    reply: resultOf('ended', {
       replayed: Type.Boolean({ description: 'True if an earlier request had ended it.' }),
     }),
     problems: NO_SESSION,
@@ -432,7 +432,7 @@ export const WORK_MESSAGES = {
         ],
       },
     ),
-    reply: answer('claimed', {
+    reply: resultOf('claimed', {
       claims: Type.Array(claimed, { description: 'The claims.' }),
       more: Type.Boolean({ description: 'True if more may be ready: claim again at once.' }),
       overdue: Type.Boolean({ description: 'True if sessions of other workers are overdue.' }),
@@ -450,7 +450,7 @@ export const WORK_MESSAGES = {
     description:
       'Writes pipelines, release and state of the worker. The loop that claims sends it at the start and then every `everyMs`, so a silent loop shows as `stuck`. A release that is unknown, retired or different is refused. Repeating it is safe.',
     body: announceBody,
-    reply: answer('announced', {}),
+    reply: resultOf('announced', {}),
     problems: NO_SESSION,
   }),
   listClaims: message({
@@ -480,7 +480,7 @@ export const WORK_MESSAGES = {
       }),
     }),
     reply: Type.Object({
-      answers: Type.Array(written, { description: 'One for each write, in order.' }),
+      results: Type.Array(written, { description: 'One for each write, in order.' }),
     }),
     problems: {
       403: {

@@ -323,8 +323,8 @@ export const writeMessage = Type.Union(
 export type WriteMessage = Static<typeof writeMessage>;
 
 /** One answer per write, in order: the store's, or the fault that prevented one. */
-export interface WritesAnswer {
-  readonly answers: readonly (
+export interface WritesReply {
+  readonly results: readonly (
     | { readonly kind: string }
     | { readonly kind: 'fault'; readonly code: string; readonly detail: string }
   )[];

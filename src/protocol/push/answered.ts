@@ -104,8 +104,8 @@ export async function writeResult(
   }
   for (const message of merged(writes)) {
     const write = toWrite({ ...message, session: session.id }, caller);
-    const { answers } = await perform(coordinator, caller, [write]);
-    const { kind, why } = (answers[0] ?? { kind: 'fault' }) as { kind: string; why?: string };
+    const { results } = await perform(coordinator, caller, [write]);
+    const { kind, why } = (results[0] ?? { kind: 'fault' }) as { kind: string; why?: string };
     if (why === 'unread-messages') {
       const { seq, verb } = message;
       const compensable = 'compensable' in message && message.compensable === true;

@@ -77,8 +77,8 @@ export async function claimOne(
   request: Omit<Claim, 'shares'>,
 ): Promise<Claimed | undefined> {
   for (const lane of ['interactive', 'batch'] as const) {
-    const answer = await claimFor(coordinator, { ...request, shares: [{ lane, limit: 1 }] });
-    const [claimed] = answer.kind === 'claimed' ? answer.claims : [];
+    const reply = await claimFor(coordinator, { ...request, shares: [{ lane, limit: 1 }] });
+    const [claimed] = reply.kind === 'claimed' ? reply.claims : [];
     if (claimed === undefined) continue;
     noteIssued(coordinator.store, claimed.fence);
     return claimed;

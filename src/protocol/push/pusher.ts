@@ -288,12 +288,12 @@ export class Pusher {
     const unended = { kind, by: this.#caller.name, reason: settled.why } as const;
     const { body, delayMs } = givenBack(unended, failed);
     try {
-      const answer = await coordinator.store.executions.giveBack({
+      const result = await coordinator.store.executions.giveBack({
         ...{ id, fence, session: session.id, seq: seq + 1, delayMs },
         events: [{ kind: 'given-back', body }],
         ...(compensable ? { compensable } : {}),
       });
-      return answer.kind === 'given-back';
+      return result.kind === 'given-back';
     } catch (fault) {
       onFault('push-not-settled', fault);
       return false;

@@ -99,10 +99,10 @@ export class Standing {
       room: isFree ? 1 : 0,
       ...(this.#release === undefined ? {} : { release: this.#release }),
     };
-    const answer = await coordinator.store.executions.announce(announcement);
-    noteAnnounced(coordinator.store, announcement, answer);
-    const isRefused = answer.kind === 'refused' && answer.why !== 'session-not-live';
-    this.#complain(isRefused ? describeReleaseRefusal(answer) : undefined);
+    const result = await coordinator.store.executions.announce(announcement);
+    noteAnnounced(coordinator.store, announcement, result);
+    const isRefused = result.kind === 'refused' && result.why !== 'session-not-live';
+    this.#complain(isRefused ? describeReleaseRefusal(result) : undefined);
   }
 
   /** Reports each reason once. */

@@ -8,7 +8,7 @@ import type { Failure } from '../../execution/failure.ts';
 import { Continuations, type HistoryEvent, parseBody } from '../../execution/history.ts';
 import { type ExecutionId, type ProjectName, parseExecutionId } from '../../execution/names.ts';
 import { BAD_ENDS } from '../../execution/report.ts';
-import type { CommandAnswer, CoordinatorStore } from '../../store/contract/execution-store.ts';
+import type { CommandResult, CoordinatorStore } from '../../store/contract/execution-store.ts';
 import { formatInstant } from '../../support/clock.ts';
 import { present } from '../../support/options.ts';
 import { bodyChars, openedWithin, readWithin } from '../../support/page-size.ts';
@@ -244,9 +244,9 @@ async function endOf(
 
 // Routes for commands to an execution.
 
-export function commandReply(answer: CommandAnswer): Reply {
-  if (answer.kind === 'refused') throw refusalReply(answer);
-  return { status: 200, body: { kind: answer.kind, status: answer.status } };
+export function commandReply(result: CommandResult): Reply {
+  if (result.kind === 'refused') throw refusalReply(result);
+  return { status: 200, body: { kind: result.kind, status: result.status } };
 }
 
 /** Operators' jobs are executions too. A key with only the submit role must not stop them. */

@@ -48,10 +48,10 @@ export const leaseRoutes: readonly Route[] = routesOf(leaseOperations, {
       about: { asked: 'drain', fence: body.fence, deadlineMs: body.deadlineMs },
     });
     const acting = { store: coordinator.store, key, actor: actorOf(caller) };
-    const answer = await drainLease({ ...body, ...acting });
-    if (answer.kind === 'refused') throw refusedByKernel(answer);
-    const deadlineInMs = Math.max(0, Math.trunc(answer.deadlineInMs));
-    return { status: 200, body: { kind: answer.kind, deadlineInMs } };
+    const result = await drainLease({ ...body, ...acting });
+    if (result.kind === 'refused') throw refusedByKernel(result);
+    const deadlineInMs = Math.max(0, Math.trunc(result.deadlineInMs));
+    return { status: 200, body: { kind: result.kind, deadlineInMs } };
   },
 
   async revokeLease(coordinator, { params, body, caller }) {
@@ -62,12 +62,12 @@ export const leaseRoutes: readonly Route[] = routesOf(leaseOperations, {
       ...{ act: 'revoke-lease', target: { kind: 'lease', id: key }, reason: body.reason },
       about: { asked: 'revoke', fence: body.fence },
     });
-    const answer = await revokeLease({
+    const result = await revokeLease({
       ...body,
       ...{ store: coordinator.store, key, actor: actorOf(caller) },
     });
-    if (answer.kind === 'refused') throw refusedByKernel(answer);
-    return { status: 200, body: { kind: answer.kind } };
+    if (result.kind === 'refused') throw refusedByKernel(result);
+    return { status: 200, body: { kind: result.kind } };
   },
 });
 

@@ -228,12 +228,12 @@ function responsesOf(route: Route): object {
     return [status, { description: what, ...(content && { content }) }];
   });
   const common = Object.entries(COMMON)
-    .filter(([status]) => mayAnswer(route, Number(status)))
+    .filter(([status]) => mayRespond(route, Number(status)))
     .map(([status]) => [status, { $ref: `#/components/responses/Problem${status}` }]);
   return { ...Object.fromEntries(common), ...Object.fromEntries(own) };
 }
 
-function mayAnswer({ allows, params, query, body, takesBytes }: Route, status: number): boolean {
+function mayRespond({ allows, params, query, body, takesBytes }: Route, status: number): boolean {
   if (status === 401 || status === 403) return allows !== 'public';
   if (status === 404) return params !== undefined || allows !== 'public';
   if (status === 413 || status === 415) return body !== undefined || takesBytes === true;

@@ -15,7 +15,7 @@ import { leaseRoutes } from './leases.ts';
 import { withDescription } from './openapi.ts';
 import type { Route } from './route.ts';
 import { loadRoutes, sessionRoutes } from './sessions.ts';
-import { workRoutes } from './work-answers.ts';
+import { workRoutes } from './work-handlers.ts';
 
 export const ROUTES: readonly Route[] = withDescription([
   ...[...executionRoutes, ...eventRoutes, ...commandRoutes, ...awaitRoutes],

@@ -76,9 +76,9 @@ export const sessionRoutes: readonly Route[] = routesOf(sessionOperations, {
       ...{ act: 'end-session', target: { kind: 'session', id: session.id }, reason },
       about: { asked: 'end', owner: session.owner },
     });
-    const answer = await coordinator.store.sessions.end({ id: session.id, by });
-    if (answer.kind === 'refused') throw refusedByKernel(answer);
-    return { status: 200, body: { kind: answer.kind } };
+    const result = await coordinator.store.sessions.end({ id: session.id, by });
+    if (result.kind === 'refused') throw refusedByKernel(result);
+    return { status: 200, body: { kind: result.kind } };
   },
 });
 

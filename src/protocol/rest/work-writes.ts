@@ -20,14 +20,14 @@ import type { SessionInspection } from '../../lease/port.ts';
 import { PROJECT_METADATA, type SessionMetadata } from '../../lease/session.ts';
 import type {
   Claim,
-  ClaimAnswer,
+  ClaimResult,
   CoordinatorStore,
   Finish,
   GiveBack,
   OwnerWrite,
   Park,
 } from '../../store/contract/execution-store.ts';
-import type { WriteMessage, WritesAnswer } from '../messages/work.ts';
+import type { WriteMessage, WritesReply } from '../messages/work.ts';
 import { isReserved, requireOpenName } from './handling.ts';
 import { problemFrom } from './problems.ts';
 import { type Caller, type Coordinator, ProblemReply } from './route.ts';
@@ -70,12 +70,12 @@ export async function perform(
   coordinator: Performing,
   caller: Caller,
   writes: readonly OwnWrite[],
-): Promise<WritesAnswer> {
-  const answers: WritesAnswer['answers'][number][] = [];
+): Promise<WritesReply> {
+  const results: WritesReply['results'][number][] = [];
   for (const group of groupsOf(writes)) {
-    answers.push(...(await Promise.all(group.map((each) => performed(coordinator, caller, each)))));
+    results.push(...(await Promise.all(group.map((each) => performed(coordinator, caller, each)))));
   }
-  return { answers };
+  return { results };
 }
 
 /** The limit of one commit, so that other requests get their turn in between. */
@@ -99,7 +99,7 @@ async function performed(
   { store, histories, onFault }: Performing,
   caller: Caller,
   write: OwnWrite,
-): Promise<WritesAnswer['answers'][number]> {
+): Promise<WritesReply['results'][number]> {
   const { executions } = store;
   const { id, fence } = write.request;
   try {
@@ -113,8 +113,8 @@ async function performed(
     if (digests.length > 0) {
       await requireOwnValues(executions, caller.project, { id, digests });
     }
-    const answer = await performOne(executions, write);
-    return answer.kind === 'refused' ? await hideForeign(executions, caller, { write, answer }) : answer;
+    const result = await performOne(executions, write);
+    return result.kind === 'refused' ? await hideForeign(executions, caller, { write, result }) : result;
   } catch (error) {
     const { code, detail, isFault } = problemFrom(error);
     if (isFault) onFault?.(code, error);
@@ -129,12 +129,12 @@ async function performed(
 async function hideForeign(
   executions: CoordinatorStore['executions'],
   { project }: Caller,
-  { write, answer }: { readonly write: OwnWrite; readonly answer: { readonly kind: string } },
+  { write, result }: { readonly write: OwnWrite; readonly result: { readonly kind: string } },
 ): Promise<{ readonly kind: string }> {
   const { id } = write.request;
   const record = await executions.read(id);
   const refusal = { kind: 'refused', why: 'execution-unknown', id };
-  return record?.project === project ? answer : refusal;
+  return record?.project === project ? result : refusal;
 }
 
 function performOne(
@@ -320,13 +320,13 @@ async function rotatedFrom(
 export function noteRefused(
   { store, onFault }: Pick<Coordinator, 'store' | 'onFault'>,
   announcement: Announcement & { readonly project: ProjectName },
-  answer: Announced,
+  result: Announced,
 ): void {
-  noteAnnounced(store, announcement, answer);
+  noteAnnounced(store, announcement, result);
   // Once per session, not once per period.
   if (announcement.state !== 'starting') return;
-  if (answer.kind === 'announced' || answer.why === 'session-not-live') return;
-  const why = describeReleaseRefusal(answer);
+  if (result.kind === 'announced' || result.why === 'session-not-live') return;
+  const why = describeReleaseRefusal(result);
   onFault?.('worker-refused', `Worker ${announcement.session} gets nothing that is pinned: ${why}`);
 }
 
@@ -365,18 +365,18 @@ export function runElsewhere(pipelines: readonly string[]): readonly PipelineNam
   return pipelines.map(parsePipelineName).filter((each) => isAddedName(each) || !isReserved(each));
 }
 
-export async function claimFor(coordinator: Coordinator, request: Claim): Promise<ClaimAnswer> {
+export async function claimFor(coordinator: Coordinator, request: Claim): Promise<ClaimResult> {
   const { executions } = coordinator.store;
-  const answer = await executions.claim(request);
-  if (answer.kind === 'refused' || !answer.overdue) return answer;
+  const result = await executions.claim(request);
+  if (result.kind === 'refused' || !result.overdue) return result;
   const overdue = overdueOf(coordinator);
   // The claims must reach the worker, so ignore a failed sweep here; the next caller sees the
   // outage.
   const isNew = await overdue.onClaimReply(true).catch(() => false);
   if (isNew)
-    return answer.claims.length === 0 ? executions.claim(request) : { ...answer, more: true };
-  const { nextReadyInMs = Infinity } = answer;
-  return { ...answer, nextReadyInMs: Math.min(nextReadyInMs, overdue.dueInMs) };
+    return result.claims.length === 0 ? executions.claim(request) : { ...result, more: true };
+  const { nextReadyInMs = Infinity } = result;
+  return { ...result, nextReadyInMs: Math.min(nextReadyInMs, overdue.dueInMs) };
 }
 
 function overdueOf({ store, clock }: Coordinator): OverdueSessions {

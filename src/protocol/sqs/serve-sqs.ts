@@ -112,12 +112,12 @@ export class SqsServer {
     const envelope = await this.#envelopeOf(claims, this.#parts.callerOf(kid).project);
     if (envelope === TOO_LARGE) return this.#park(message);
     this.#workers.onMessage({ kid, replyTo: claims.replyTo }, nowMs);
-    const reply = await this.#answer(verified, unheld(envelope));
+    const reply = await this.#respond(verified, unheld(envelope));
     await this.#reply(claims.replyTo, kid, reply);
     await queues.delete(requestQueueUrl, message.receipt);
   }
 
-  async #answer(
+  async #respond(
     verified: Exclude<SignatureVerified<QueuedRequest>, { kind: 'invalid' }>,
     envelope: unknown,
   ): Promise<ReplyEnvelope> {

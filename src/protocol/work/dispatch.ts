@@ -18,7 +18,7 @@ import { isWorkKind, WORK_KINDS, type WorkKind, workMessage } from '../messages/
 import { problemFrom } from '../rest/problems.ts';
 import { type Caller, type Coordinator, ProblemReply, weightOf } from '../rest/route.ts';
 import { bodyCheckOf } from '../rest/validators.ts';
-import { type WorkAnswer, workAnswers } from '../rest/work-answers.ts';
+import { type WorkResult, workHandlers } from '../rest/work-handlers.ts';
 
 export interface DispatchParts {
   readonly coordinator: Coordinator;
@@ -40,10 +40,10 @@ export function dispatchOf({ coordinator, onFault }: DispatchParts): Dispatch {
     try {
       const caller = await admit();
       const { kind, body, bytes } = checked(envelope);
-      const handle = workAnswers[kind] as (
+      const handle = workHandlers[kind] as (
         coordinator: Coordinator,
         call: object,
-      ) => Promise<WorkAnswer>;
+      ) => Promise<WorkResult>;
       const checked = CHECKS[kind](body);
       const call = { body: checked, caller, signal, ...(bytes === undefined ? {} : { bytes }) };
       await coordinator.shares.begin(
@@ -59,9 +59,9 @@ export function dispatchOf({ coordinator, onFault }: DispatchParts): Dispatch {
   };
 }
 
-function contentOf(answer: WorkAnswer): Pick<ReplyEnvelope, 'body' | 'bytes'> {
-  if (answer === undefined) return {};
-  return answer instanceof Uint8Array ? { bytes: answer } : { body: answer };
+function contentOf(result: WorkResult): Pick<ReplyEnvelope, 'body' | 'bytes'> {
+  if (result === undefined) return {};
+  return result instanceof Uint8Array ? { bytes: result } : { body: result };
 }
 
 function idOf(envelope: unknown): string {
@@ -121,7 +121,7 @@ export function inProcessTransport(parts: InProcessParts): Transport {
   let asked = 0;
   return {
     name: 'in-process',
-    async ask<Answer>(ask: Ask): Promise<Answer> {
+    async ask<Result>(ask: Ask): Promise<Result> {
       asked += 1;
       const { signal = stopping } = ask;
       const envelope = envelopeOf({ ...ask, ...copied(ask.body) }, String(asked));

@@ -91,7 +91,7 @@ export interface WorkerExecutions
 /** The verbs of workers. */
 export interface ExecutionOwning {
   /** If the answer is lost, the session's next claim returns the same executions again (X-25). */
-  claim(request: Claim): Promise<ClaimAnswer>;
+  claim(request: Claim): Promise<ClaimResult>;
   /**
    * Lists the executions that a session runs, as it claimed them, by fence. A worker calls it after
    * it lost an answer (X-27).
@@ -120,17 +120,17 @@ export interface ExecutionOwning {
 
 /** The verbs of all other callers. */
 export interface ExecutionCommands {
-  submit(request: Submit & Audited): Promise<SubmitAnswer>;
+  submit(request: Submit & Audited): Promise<SubmitResult>;
   /**
    * Like `submit`, within the caller's own transaction, on stores that support it. The execution
    * exists once that transaction commits.
    */
-  submitWithin?(client: TransactionClient, request: Submit): Promise<SubmitAnswer>;
-  cancel(request: Cancel): Promise<CommandAnswer>;
-  pause(request: Command): Promise<CommandAnswer>;
+  submitWithin?(client: TransactionClient, request: Submit): Promise<SubmitResult>;
+  cancel(request: Cancel): Promise<CommandResult>;
+  pause(request: Command): Promise<CommandResult>;
   /** Removes the holds `paused` and `blocked`. */
-  resume(request: Command): Promise<CommandAnswer>;
-  signal(request: Signal): Promise<CommandAnswer>;
+  resume(request: Command): Promise<CommandResult>;
+  signal(request: Signal): Promise<CommandResult>;
   /**
    * Ends executions past their deadline, cancels children of ended parents and deletes unused keys,
    * one page per call.
@@ -143,7 +143,7 @@ export interface ExecutionReads {
    * Returns the answer that this submission would get if its id or key is taken. Otherwise
    * undefined.
    */
-  submitted(request: Submit): Promise<SubmitAnswer | undefined>;
+  submitted(request: Submit): Promise<SubmitResult | undefined>;
   read(id: ExecutionId): Promise<ExecutionRecord | undefined>;
   /** Returns the executions among `ids` that exist, in the order of `ids`. */
   readMany(ids: readonly ExecutionId[]): Promise<readonly ExecutionRecord[]>;
@@ -174,7 +174,7 @@ export interface Submit extends Submission {
   readonly body?: Payload;
 }
 
-export type SubmitAnswer =
+export type SubmitResult =
   /** `existing` is true when the same id or key was submitted before with the same intent. */
   | { readonly kind: 'submitted'; readonly id: ExecutionId; readonly existing: boolean }
   | Refused<SubmitRefusal>;
@@ -205,7 +205,7 @@ export interface Claim {
   readonly dice?: number;
 }
 
-export type ClaimAnswer =
+export type ClaimResult =
   | {
       readonly kind: 'claimed';
       readonly claims: readonly Claimed[];
@@ -374,7 +374,7 @@ export interface Cancel extends Command {
   readonly job?: ExecutionId;
 }
 
-export type CommandAnswer =
+export type CommandResult =
   /** `passed-on` to the owner, who has not taken notice yet. */
   | { readonly kind: 'done' | 'passed-on' | 'no-change'; readonly status: Status }
   | Refused<CommandRefusal>;

@@ -2,7 +2,7 @@
 
 import {
   type AcquireView,
-  answerGrant,
+  grantResult,
   decideAcquire,
   flapAfterGrant,
   leaseAfterGrant as grantedRecord,
@@ -12,7 +12,7 @@ import { endedEvent } from '../../lease/event.ts';
 import { isIssuable, toFence } from '../../lease/fence.ts';
 import { type LeaseRecord, termEnd } from '../../lease/lease.ts';
 import type { SessionId } from '../../lease/names.ts';
-import type { Acquire, AcquireAnswer, Withdraw, Withdrawn } from '../../lease/port.ts';
+import type { Acquire, AcquireResult, Withdraw, Withdrawn } from '../../lease/port.ts';
 import type { EntryRefusal, Holder } from '../../lease/refusal.ts';
 import { assert } from '../../support/assert.ts';
 import { type Instant, laterBy } from '../../support/clock.ts';
@@ -133,13 +133,13 @@ async function chargeLoser(
 
 /** The result of one try: an answer, or the work to do before the next. */
 type Outcome =
-  | { readonly kind: 'answered'; readonly answer: AcquireAnswer }
+  | { readonly kind: 'answered'; readonly reply: AcquireResult }
   | { readonly kind: 'granted'; readonly entry: Entry; readonly lease: LeaseRecord }
   | { readonly kind: 'adopt' }
   | { readonly kind: 'reclaim'; readonly sessions: readonly SessionId[]; readonly holder: Holder };
 
 /** Acquires in one transaction and returns everything about the term. */
-export async function acquire(database: Database, request: Acquire): Promise<AcquireAnswer> {
+export async function acquire(database: Database, request: Acquire): Promise<AcquireResult> {
   let doubt: EntryRefusal | undefined;
   // A waiting caller has already met a holder, so its remembered state is probably stale.
   let from: 'memory' | 'etcd' = request.wait === true ? 'etcd' : 'memory';
@@ -151,7 +151,7 @@ export async function acquire(database: Database, request: Acquire): Promise<Acq
     );
     switch (result.kind) {
       case 'answered':
-        return result.answer;
+        return result.reply;
       case 'granted': {
         // The transaction's revision is the fence, and its reads are handed over to the holder.
         const { entry, lease } = result;
@@ -162,7 +162,7 @@ export async function acquire(database: Database, request: Acquire): Promise<Acq
           fetched.get(keys.bytes(lease.key, slot)),
         );
         const own = fetchedChain(entry.own, fetched, keys);
-        return { kind: 'granted', replayed: false, ...answerGrant(record, own, entry.now) };
+        return { kind: 'granted', replayed: false, ...grantResult(record, own, entry.now) };
       }
       case 'adopt':
         await adoptCluster(database);
@@ -190,11 +190,11 @@ async function attempt(database: Database, tx: Transaction, asked: Asked): Promi
   const decision = decideAcquire(entry, request, entry.now);
   switch (decision.kind) {
     case 'refuse-session':
-      return answered({ kind: 'refused', ...decision.refusal });
+      return replied({ kind: 'refused', ...decision.refusal });
     case 'replay': {
       const lease = await withBytes(tx, decision.lease);
-      const grant = answerGrant(lease, entry.own, entry.now);
-      return answered({ kind: 'granted', replayed: true, ...grant });
+      const grant = grantResult(lease, entry.own, entry.now);
+      return replied({ kind: 'granted', replayed: true, ...grant });
     }
     case 'refuse':
       return refuse(database, tx, { request, entry, ...decision });
@@ -212,8 +212,8 @@ async function attempt(database: Database, tx: Transaction, asked: Asked): Promi
   }
 }
 
-function answered(answer: AcquireAnswer): Outcome {
-  return { kind: 'answered', answer };
+function replied(reply: AcquireResult): Outcome {
+  return { kind: 'answered', reply };
 }
 
 interface Refused {
@@ -226,7 +226,7 @@ interface Refused {
 /** A caller that asks to wait gets a ticket, and keeps it by asking again. */
 function refuse(database: Database, tx: Transaction, refused: Refused): Outcome {
   const { request, entry, refusal, mayWait } = refused;
-  if (!mayWait || request.wait !== true) return answered({ kind: 'refused', ...refusal });
+  if (!mayWait || request.wait !== true) return replied({ kind: 'refused', ...refusal });
   const { key, session, attempt: id } = request;
   const { ticketMs } = database.policy;
   const { own, revision } = entry.queue;
@@ -237,7 +237,7 @@ function refuse(database: Database, tx: Transaction, refused: Refused): Outcome 
     tx.put(tx.keys.ticket(key, id), JSON.stringify(ticket));
     if (own === undefined) tx.guardNoNewcomer(tx.keys.queue(key), revision);
   }
-  return answered({ kind: 'queued', ahead: entry.ahead, refusal });
+  return replied({ kind: 'queued', ahead: entry.ahead, refusal });
 }
 
 export async function withdraw(database: Database, request: Withdraw): Promise<Withdrawn> {

@@ -121,11 +121,11 @@ export class Connection {
       const part = keys.slice(from, from + OPERATIONS_MAX);
       const success = part.map((key) => ({ range: { key: Buffer.from(key), revision: at } }));
       const { newest } = this.log;
-      const answer = await this.client.read(TXN, { compare: [], success, failure: [] });
-      this.checkGoneBack(answer.header, newest);
-      at = at === 0 ? (answer.header?.revision ?? 0) : at;
-      identity = this.identify(answer.header);
-      for (const { range } of answer.responses) {
+      const response = await this.client.read(TXN, { compare: [], success, failure: [] });
+      this.checkGoneBack(response.header, newest);
+      at = at === 0 ? (response.header?.revision ?? 0) : at;
+      identity = this.identify(response.header);
+      for (const { range } of response.responses) {
         for (const kv of range?.kvs ?? []) kvs.set(kv.key.toString(), toKv(kv));
       }
     }
@@ -140,13 +140,13 @@ export class Connection {
   ): Promise<{ readonly revision: number; readonly kvs: readonly Kv[] }> {
     const { from = prefix, to, ...range } = options;
     const { newest } = this.log;
-    const answer = await this.client.read(RANGE, {
+    const response = await this.client.read(RANGE, {
       key: Buffer.from(from),
       rangeEnd: to === undefined ? afterPrefix(prefix) : Buffer.from(to),
       ...range,
     });
-    this.checkGoneBack(answer.header, newest);
-    return { revision: answer.header?.revision ?? 0, kvs: answer.kvs.map(toKv) };
+    this.checkGoneBack(response.header, newest);
+    return { revision: response.header?.revision ?? 0, kvs: response.kvs.map(toKv) };
   }
 
   /** Lists the keys below `prefix`, without the prefix. */

@@ -192,7 +192,7 @@ export class Transaction {
     const { newest } = log;
     const isMoved = this.#writes.has(this.keys.clock);
     if (this.#time !== undefined && clock.isOld && !isMoved) this.moveClock();
-    const answer = await client
+    const response = await client
       .write(TXN, {
         compare: this.#compares(),
         success: this.#operations(),
@@ -202,11 +202,11 @@ export class Transaction {
         if (fault instanceof OutcomeUnknown) this.#connection.forget(this.#writes.keys());
         throw fault;
       });
-    this.#connection.checkGoneBack(answer.header, newest);
-    this.#connection.identify(answer.header);
-    const fetched = fetchedBy(answer);
-    const revision = answer.header?.revision ?? 0;
-    if (!answer.succeeded) {
+    this.#connection.checkGoneBack(response.header, newest);
+    this.#connection.identify(response.header);
+    const fetched = fetchedBy(response);
+    const revision = response.header?.revision ?? 0;
+    if (!response.succeeded) {
       this.#connection.learnClock(fetched.get(this.keys.clock));
       for (const key of this.#guarded()) this.#connection.remember(key, fetched.get(key) ?? null);
       return undefined;
@@ -305,8 +305,8 @@ function compareOf(name: string, kv: Kv | undefined, guard: Guard): Compare {
     : { result: EQUAL, target: CREATE_REVISION, key, createRevision: kv.createRevision };
 }
 
-function fetchedBy(answer: TxnResponse): ReadonlyMap<string, Kv> {
-  const kvs = answer.responses.flatMap(({ range }) => range?.kvs ?? []).map(toKv);
+function fetchedBy(response: TxnResponse): ReadonlyMap<string, Kv> {
+  const kvs = response.responses.flatMap(({ range }) => range?.kvs ?? []).map(toKv);
   return new Map(kvs.map((kv) => [kv.key, kv]));
 }
 

@@ -86,7 +86,7 @@ export class Pulses {
   #open(): Renewals {
     const waiting: Waiting[] = [];
     const calls = this.#client.stream(LEASE_KEEP_ALIVE, {
-      message: (answer) => take(waiting, answer),
+      message: (response) => take(waiting, response),
       ended: () => {
         if (this.#renewals?.waiting === waiting) this.#renewals = undefined;
         for (const each of waiting.splice(0))
@@ -98,10 +98,10 @@ export class Pulses {
 }
 
 /** Replies come in the order of the requests, each with its lease id. */
-function take(waiting: Waiting[], answer: LeaseKeepAliveResponse): void {
-  const index = waiting.findIndex(({ id }) => id === answer.id);
+function take(waiting: Waiting[], response: LeaseKeepAliveResponse): void {
+  const index = waiting.findIndex(({ id }) => id === response.id);
   const [first] = index < 0 ? [] : waiting.splice(index, 1);
-  first?.answered(answer.ttl > 0);
+  first?.answered(response.ttl > 0);
 }
 
 function unanswered(how: string): OutcomeUnknown {

@@ -5,7 +5,7 @@ import { epochOf } from '../../lease/fence.ts';
 import type {
   EndSession,
   Heartbeat,
-  HeartbeatAnswer,
+  HeartbeatResult,
   OpenSession,
   SessionEnded,
   SessionOpened,
@@ -91,7 +91,7 @@ export async function markEnded(
 }
 
 type Beat =
-  | Extract<HeartbeatAnswer, { readonly kind: 'refused' }>
+  | Extract<HeartbeatResult, { readonly kind: 'refused' }>
   | { readonly kind: 'adopt' }
   | {
       readonly kind: 'alive';
@@ -107,8 +107,8 @@ const SLOW_MS = 250;
 
 interface Running {
   readonly startedTick: number;
-  readonly done: Promise<HeartbeatAnswer>;
-  next?: Promise<HeartbeatAnswer>;
+  readonly done: Promise<HeartbeatResult>;
+  next?: Promise<HeartbeatResult>;
 }
 
 /**
@@ -126,7 +126,7 @@ export class Heartbeats {
     this.#pulses = pulses;
   }
 
-  beat(request: Heartbeat): Promise<HeartbeatAnswer> {
+  beat(request: Heartbeat): Promise<HeartbeatResult> {
     const same = JSON.stringify([request.id, request.owner, request.ttlMs]);
     const running = this.#running.get(same);
     const { tick } = this.#database.connection.clock;
@@ -140,7 +140,7 @@ export class Heartbeats {
     return running.next;
   }
 
-  #start(same: string, request: Heartbeat): Promise<HeartbeatAnswer> {
+  #start(same: string, request: Heartbeat): Promise<HeartbeatResult> {
     const done = heartbeat(this.#database, this.#pulses, request).finally(() => {
       if (this.#running.get(same)?.done === done) this.#running.delete(same);
     });
@@ -154,7 +154,7 @@ async function heartbeat(
   database: Database,
   pulses: Pulses,
   request: Heartbeat,
-): Promise<HeartbeatAnswer> {
+): Promise<HeartbeatResult> {
   const { policy } = database;
   for (;;) {
     const { result, fetched } = await database.write(async (tx): Promise<Beat> => {

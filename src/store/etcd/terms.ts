@@ -2,7 +2,7 @@
 // the kernel's decision, and writes in one transaction that compares everything it read.
 
 import {
-  answerTerm,
+  termResult,
   decideBeginIntent,
   decideCheckpoint,
   decideDrain,
@@ -46,17 +46,17 @@ export function termsOf(database: Database, hints: Hints): TermVerbs {
           tx.put(tx.keys.bytes(lease.key, slot), own.bytes);
         },
       });
-      return answerTerm(decision, (replayed) => ({ kind: 'saved', replayed }));
+      return termResult(decision, (replayed) => ({ kind: 'saved', replayed }));
     },
 
     async beginIntent(request) {
       const { decision } = await change(database, request, { decide: decideBeginIntent });
-      return answerTerm(decision, (replayed) => ({ kind: 'begun', replayed }));
+      return termResult(decision, (replayed) => ({ kind: 'begun', replayed }));
     },
 
     async settleIntent(request) {
       const { decision } = await change(database, request, { decide: decideSettleIntent });
-      return answerTerm(decision, (replayed) => ({ kind: 'settled', wasOpen: !replayed }));
+      return termResult(decision, (replayed) => ({ kind: 'settled', wasOpen: !replayed }));
     },
 
     async release(request) {
@@ -65,7 +65,7 @@ export function termsOf(database: Database, hints: Hints): TermVerbs {
         save: saveEnded,
       });
       if (isAwaited) await hints.ring(request.key);
-      return answerTerm(decision, (replayed) => ({ kind: 'released', replayed }));
+      return termResult(decision, (replayed) => ({ kind: 'released', replayed }));
     },
 
     async revoke(request) {
@@ -77,7 +77,7 @@ export function termsOf(database: Database, hints: Hints): TermVerbs {
         },
       });
       if (isAwaited) await hints.ring(request.key);
-      return answerTerm(decision, (replayed) => ({ kind: 'revoked', replayed }));
+      return termResult(decision, (replayed) => ({ kind: 'revoked', replayed }));
     },
 
     async requestDrain(request) {

@@ -1,5 +1,5 @@
 import type { LeasePolicy } from '../../lease/policy.ts';
-import type { Acquire, AcquireAnswer } from '../../lease/port.ts';
+import type { Acquire, AcquireResult } from '../../lease/port.ts';
 import { AssertionFault } from '../../support/assert.ts';
 import { explainAcquire } from '../sql/leases/acquire.ts';
 import { reclaim, recordEnds } from '../sql/leases/sweep.ts';
@@ -16,7 +16,7 @@ export async function acquire(
   database: Database,
   policy: LeasePolicy,
   request: Acquire,
-): Promise<AcquireAnswer> {
+): Promise<AcquireResult> {
   // Each script runs outside a transaction: others must see a new ticket before this call checks
   // who was granted the key meanwhile.
   const { read: once, write } = plainGatewayOf(database);
@@ -32,7 +32,7 @@ export async function acquire(
       return granted;
     }
     const explained = await once(() => explainAcquire(request, policy));
-    if (explained.kind === 'answered') return explained.answer;
+    if (explained.kind === 'answered') return explained.result;
     if (explained.kind === 'again') continue;
     await adoptServer(database, policy);
     if (explained.kind === 'reclaim') await write(() => reclaim(explained.sessions, policy));

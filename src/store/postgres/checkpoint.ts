@@ -1,6 +1,6 @@
 import { decideCheckpoint } from '../../lease/decide/term.ts';
 import type { LeasePolicy } from '../../lease/policy.ts';
-import type { CheckpointAnswer, SaveCheckpoint } from '../../lease/port.ts';
+import type { CheckpointResult, SaveCheckpoint } from '../../lease/port.ts';
 import { loadTerm } from '../sql/leases/views.ts';
 import { type Database, statement } from './database.ts';
 import { play } from './gateway.ts';
@@ -39,7 +39,7 @@ export async function checkpoint(
   database: Database,
   policy: LeasePolicy,
   request: SaveCheckpoint,
-): Promise<CheckpointAnswer> {
+): Promise<CheckpointResult> {
   if (request.bytes.byteLength <= policy.checkpointBytesMax) {
     // Copy the bytes before the first await, so that a caller that changes its array later cannot
     // change the stored value (K-3).

@@ -48,8 +48,8 @@ test('what is pushed in one turn goes together, in the order of keys', async () 
       return items.map(({ value }) => value);
     },
   });
-  const answers = await Promise.all(['c', 'a', 'b'].map((key) => committer.push(item(key))));
-  assert.deepEqual(answers, ['c', 'a', 'b']);
+  const results = await Promise.all(['c', 'a', 'b'].map((key) => committer.push(item(key))));
+  assert.deepEqual(results, ['c', 'a', 'b']);
   assert.deepEqual(flushes, [['a', 'b', 'c']]);
 });
 
@@ -90,10 +90,10 @@ test('what a flush did not do, and what does not fit, is settled alone', async (
     fits: ({ key }) => key !== 'large',
     flush: async (items) => items.map(({ key, value }) => (key === 'odd' ? undefined : value)),
   });
-  const answers = await Promise.all(
+  const results = await Promise.all(
     ['even', 'odd', 'large'].map((key) => committer.push(item(key))),
   );
-  assert.deepEqual(answers, ['even', 'alone odd', 'alone large']);
+  assert.deepEqual(results, ['even', 'alone odd', 'alone large']);
 });
 
 test('a flush that is known not done, or may have been, is repeated', async () => {
@@ -138,16 +138,16 @@ test('a bug is not repeated', async () => {
 
 test('closing waits for what is under way and takes nothing new', async () => {
   const committer = committerOf({});
-  const answer = committer.push(item('a'));
+  const result = committer.push(item('a'));
   const closed = committer.close();
   await assert.rejects(committer.push(item('b')), StoreUnavailable);
   await closed;
-  assert.equal(await answer, 'a');
+  assert.equal(await result, 'a');
 });
 
 test('a queue may be longer than a call has room for arguments', { timeout: 60_000 }, async () => {
   const committer = committerOf({});
   const items = Array.from({ length: 200_000 }, (_, nth) => item(String(nth)));
-  const answers = await Promise.all(items.map((each) => committer.push(each)));
-  assert.equal(answers.at(-1), '199999');
+  const results = await Promise.all(items.map((each) => committer.push(each)));
+  assert.equal(results.at(-1), '199999');
 });

@@ -24,7 +24,7 @@ export interface Surroundings {
   readonly clock: Clock;
 }
 
-export interface Flusher<Item, Answer> {
+export interface Flusher<Item, Result> {
   /** The number of concurrent flushes. */
   readonly lanes: number;
   /** The key or keys that must not be in flight twice. */
@@ -35,15 +35,15 @@ export interface Flusher<Item, Answer> {
    * Writes all items in one transaction, in the order of their keys. Undefined for an item that it
    * did not write.
    */
-  flush(items: readonly Item[]): Promise<readonly (Answer | undefined)[]>;
+  flush(items: readonly Item[]): Promise<readonly (Result | undefined)[]>;
   /** Writes or refuses an item that the flush did not write, in its own transaction. */
-  settle(item: Item): Promise<Answer>;
+  settle(item: Item): Promise<Result>;
 }
 
-interface Queued<Item, Answer> {
+interface Queued<Item, Result> {
   readonly item: Item;
   readonly keys: string | readonly string[];
-  readonly resolve: (answer: Answer) => void;
+  readonly resolve: (result: Result) => void;
   readonly reject: (reason: unknown) => void;
   /** A flush with this item got no answer, so the item may have been applied. */
   isUnclear: boolean;
@@ -66,10 +66,10 @@ const OF_ALL: ReadonlySet<string> = new Set([
 /** The number of lost races for a unique key. With a newer snapshot, the loser sees the winner. */
 const CLASHES_MAX = 5;
 
-export class Committer<Item, Answer> {
-  readonly #flusher: Flusher<Item, Answer>;
+export class Committer<Item, Result> {
+  readonly #flusher: Flusher<Item, Result>;
   readonly #surroundings: Surroundings;
-  #queue: Queued<Item, Answer>[] = [];
+  #queue: Queued<Item, Result>[] = [];
   readonly #busy: Set<string> = new Set();
   #lanesFree: number;
   #pending = 0;
@@ -77,13 +77,13 @@ export class Committer<Item, Answer> {
   #isClosed = false;
   #idle: (() => void) | undefined;
 
-  constructor(flusher: Flusher<Item, Answer>, surroundings: Surroundings) {
+  constructor(flusher: Flusher<Item, Result>, surroundings: Surroundings) {
     this.#flusher = flusher;
     this.#surroundings = surroundings;
     this.#lanesFree = flusher.lanes;
   }
 
-  push(item: Item): Promise<Answer> {
+  push(item: Item): Promise<Result> {
     return new Promise((resolve, reject) => {
       if (this.#isClosed) return reject(closedFault());
       const keys = this.#flusher.keysOf(item);
@@ -123,9 +123,9 @@ export class Committer<Item, Answer> {
   }
 
   /** Takes the first item of each key, if none of its keys is in flight. */
-  #take(): readonly Queued<Item, Answer>[] {
-    const batch: Queued<Item, Answer>[] = [];
-    const left: Queued<Item, Answer>[] = [];
+  #take(): readonly Queued<Item, Result>[] {
+    const batch: Queued<Item, Result>[] = [];
+    const left: Queued<Item, Result>[] = [];
     const passedBy = new Set<string>();
     let seen = 0;
     for (const queued of this.#queue) {
@@ -144,13 +144,13 @@ export class Committer<Item, Answer> {
   }
 
   /** Never rejects. It answers every item of the batch or queues it again. */
-  async #run(batch: readonly Queued<Item, Answer>[]): Promise<void> {
+  async #run(batch: readonly Queued<Item, Result>[]): Promise<void> {
     try {
-      const answers = await this.#repeat(batch);
+      const results = await this.#repeat(batch);
       for (const [index, queued] of batch.entries()) {
-        const answer = answers[index];
-        if (answer === undefined) this.#settleAlone(queued);
-        else this.#succeed(queued, answer);
+        const result = results[index];
+        if (result === undefined) this.#settleAlone(queued);
+        else this.#succeed(queued, result);
       }
     } catch (fault) {
       const mayBeOne = !(fault instanceof Fault && OF_ALL.has(fault.code));
@@ -164,7 +164,7 @@ export class Committer<Item, Answer> {
     }
   }
 
-  async #repeat(batch: readonly Queued<Item, Answer>[]): Promise<readonly (Answer | undefined)[]> {
+  async #repeat(batch: readonly Queued<Item, Result>[]): Promise<readonly (Result | undefined)[]> {
     const items = batch.map(({ item }) => item);
     return persistently(this.#surroundings, async () => {
       try {
@@ -177,14 +177,14 @@ export class Committer<Item, Answer> {
   }
 
   /** Runs outside the lane, so neither its neighbours nor the next flush wait for it. */
-  #settleAlone(queued: Queued<Item, Answer>): void {
+  #settleAlone(queued: Queued<Item, Result>): void {
     persistently(this.#surroundings, () => this.#flusher.settle(queued.item)).then(
-      (answer) => this.#succeed(queued, answer),
+      (result) => this.#succeed(queued, result),
       this.#failing(queued),
     );
   }
 
-  #failing(queued: Queued<Item, Answer>): (reason: unknown) => void {
+  #failing(queued: Queued<Item, Result>): (reason: unknown) => void {
     return (reason) => {
       const fault =
         queued.isUnclear && reason instanceof StoreUnavailable ? unclear(reason) : reason;
@@ -193,12 +193,12 @@ export class Committer<Item, Answer> {
     };
   }
 
-  #succeed(queued: Queued<Item, Answer>, answer: Answer): void {
+  #succeed(queued: Queued<Item, Result>, result: Result): void {
     this.#leave(queued);
-    queued.resolve(answer);
+    queued.resolve(result);
   }
 
-  #leave(queued: Queued<Item, Answer>): void {
+  #leave(queued: Queued<Item, Result>): void {
     deleteAll(this.#busy, queued.keys);
     this.#pending -= 1;
     if (this.#pending === 0) this.#idle?.();
@@ -211,10 +211,10 @@ export class Committer<Item, Answer> {
  * Repeats work that was not applied, or that is safe to repeat, with short, jittered pauses and for
  * a bounded time.
  */
-export async function persistently<Answer>(
+export async function persistently<Result>(
   surroundings: Surroundings,
-  work: () => Promise<Answer>,
-): Promise<Answer> {
+  work: () => Promise<Result>,
+): Promise<Result> {
   const { clock, random, timers } = surroundings;
   const startedMs = clock.monotonicMs();
   let isUnclear = false;
@@ -237,25 +237,25 @@ export async function persistently<Answer>(
  * Runs one transaction and repeats it as above, but not if it may have been applied. For work that
  * is not safe to repeat, and whose outcome the caller can query later.
  */
-export async function commitOnce<Answer>(
+export async function commitOnce<Result>(
   on: {
     readonly database: Database;
     readonly surroundings: Surroundings;
     readonly boundaries: Committing;
   },
-  work: (queries: Queries) => Promise<Answer>,
-): Promise<Answer> {
+  work: (queries: Queries) => Promise<Result>,
+): Promise<Result> {
   const done = await persistently(on.surroundings, async () => {
     try {
       const body = async (queries: Queries) => ({ keep: true, result: await work(queries) });
-      return { answer: await on.database.attempt(body, on.boundaries) };
+      return { result: await on.database.attempt(body, on.boundaries) };
     } catch (fault) {
       if (fault instanceof OutcomeUnknown) return { fault };
       throw fault;
     }
   });
   if ('fault' in done) throw done.fault;
-  return done.answer;
+  return done.result;
 }
 
 type Keys = string | readonly string[];

@@ -31,11 +31,11 @@ export function gatewayOf({ database, boundaries, surroundings, bell }: Place): 
   return {
     ...plainGatewayOf(database, boundaries),
     async repeat(script, after = {}) {
-      const answer = await persistently(surroundings, () =>
+      const result = await persistently(surroundings, () =>
         perform({ database, boundaries }, script, after.keeps),
       );
-      if (after.rings?.(answer) === true) bell.ring();
-      return answer;
+      if (after.rings?.(result) === true) bell.ring();
+      return result;
     },
   };
 }
@@ -58,11 +58,11 @@ export function leaseGatewayOf(database: Database, hints: Hints): LeaseGateway {
   };
 }
 
-function perform<Answer>(
+function perform<Result>(
   on: { readonly database: Database; readonly boundaries: Committing | undefined },
-  script: () => Script<Answer>,
-  keeps?: After<Answer>['keeps'],
-): Promise<Answer> {
+  script: () => Script<Result>,
+  keeps?: After<Result>['keeps'],
+): Promise<Result> {
   return on.database.attempt(async (queries) => {
     let isWritten = false;
     const result = await play(queries, script(), () => {
@@ -72,17 +72,17 @@ function perform<Answer>(
   }, on.boundaries);
 }
 
-export async function play<Answer>(
+export async function play<Result>(
   queries: Queries,
-  script: Script<Answer>,
+  script: Script<Result>,
   onWritten?: () => void,
-): Promise<Answer> {
+): Promise<Result> {
   let step = script.next();
   while (step.done !== true) {
     const asked = step.value;
-    const answer = 'run' in asked ? await asked.run(queries) : await rowsOf(queries, asked);
-    if (writes(asked, answer)) onWritten?.();
-    step = script.next(answer);
+    const rows = 'run' in asked ? await asked.run(queries) : await rowsOf(queries, asked);
+    if (writes(asked, rows)) onWritten?.();
+    step = script.next(rows);
   }
   return step.value;
 }
@@ -93,10 +93,10 @@ async function rowsOf(queries: Queries, { sql, values }: Asked): Promise<readonl
 }
 
 /** A statement with `returning` wrote nothing if it returned no rows. */
-function writes(asked: Asked | Native, answer: unknown): boolean {
+function writes(asked: Asked | Native, rows: unknown): boolean {
   if ('run' in asked) return true;
   const { text } = asked.sql.postgres;
-  return WRITES.test(text) && (!RETURNS.test(text) || (answer as readonly unknown[]).length > 0);
+  return WRITES.test(text) && (!RETURNS.test(text) || (rows as readonly unknown[]).length > 0);
 }
 
 /** The driver layer identifies statements by object, so each text has one object. */

@@ -1,6 +1,6 @@
 import { toFence } from '../../lease/fence.ts';
 import type { LeasePolicy } from '../../lease/policy.ts';
-import type { Acquire, AcquireAnswer, Grant } from '../../lease/port.ts';
+import type { Acquire, AcquireResult, Grant } from '../../lease/port.ts';
 import { type LeaseRow, toCheckpoint, toIntents, toPredecessor } from '../lease-rows.ts';
 import { type Queries, statement } from './database.ts';
 import { chainIsWhole, liveChain, SAME_SERVER } from './predicates.ts';
@@ -100,7 +100,7 @@ export async function grantLease(
   queries: Queries,
   policy: LeasePolicy,
   asked: { readonly request: Acquire; readonly queueSeen: number },
-): Promise<AcquireAnswer | undefined> {
+): Promise<AcquireResult | undefined> {
   const { request, queueSeen } = asked;
   const [row] = await queries.rows<GrantRow>(GRANT, [
     request.key,

@@ -1,6 +1,6 @@
 import { decideHeartbeat } from '../../lease/decide/session.ts';
 import { clampTtl, type LeasePolicy } from '../../lease/policy.ts';
-import type { Heartbeat, HeartbeatAnswer } from '../../lease/port.ts';
+import type { Heartbeat, HeartbeatResult } from '../../lease/port.ts';
 import { adoptServer } from './adopt-server.ts';
 import { type Database, statement } from './database.ts';
 import { loadChains } from './load-view.ts';
@@ -58,7 +58,7 @@ export async function heartbeat(
   database: Database,
   policy: LeasePolicy,
   request: Heartbeat,
-): Promise<HeartbeatAnswer> {
+): Promise<HeartbeatResult> {
   const ttlMs = request.ttlMs === undefined ? null : clampTtl(policy, request.ttlMs);
   const [row] = await database.rows<BeatRow>(BEAT, [request.id, request.owner, ttlMs]);
   if (row !== undefined) {

@@ -1,10 +1,10 @@
 // The Lua script of acquire. It reads everything first, then decides and writes the grant.
 
-import { type AcquireView, answerGrant, decideAcquire } from '../../lease/decide/acquire.ts';
+import { type AcquireView, grantResult, decideAcquire } from '../../lease/decide/acquire.ts';
 import { toFence } from '../../lease/fence.ts';
 import type { LeaseRecord } from '../../lease/lease.ts';
 import type { LeasePolicy } from '../../lease/policy.ts';
-import type { Acquire, AcquireAnswer, Withdraw, Withdrawn } from '../../lease/port.ts';
+import type { Acquire, AcquireResult, Withdraw, Withdrawn } from '../../lease/port.ts';
 import { AssertionFault, assert } from '../../support/assert.ts';
 import type { Instant } from '../../support/clock.ts';
 import { type Database, kindOf, optional } from './database.ts';
@@ -186,7 +186,7 @@ export function acquire(
   database: Database,
   policy: LeasePolicy,
   request: Acquire,
-): Promise<AcquireAnswer> {
+): Promise<AcquireResult> {
   return onKnownServer(database, policy, async () => {
     const reply = await database.run<AcquireReply>(ACQUIRE, [
       request.key,
@@ -212,7 +212,7 @@ function flag(value: boolean | undefined): number {
 
 type Seen = ReturnType<typeof viewOf>;
 
-function answerOf(database: Database, request: Acquire, seen: Seen): AcquireAnswer {
+function answerOf(database: Database, request: Acquire, seen: Seen): AcquireResult {
   const { kind, view, now } = seen;
   if (kind === 'granted') {
     assert(view.lease !== undefined, 'A-1: a grant was answered without its lease');
@@ -240,8 +240,8 @@ function answerOf(database: Database, request: Acquire, seen: Seen): AcquireAnsw
   }
 }
 
-function granted(lease: LeaseRecord, { view, now }: Seen, replayed: boolean): AcquireAnswer {
-  return { kind: 'granted', replayed, ...answerGrant(lease, view.own, now) };
+function granted(lease: LeaseRecord, { view, now }: Seen, replayed: boolean): AcquireResult {
+  return { kind: 'granted', replayed, ...grantResult(lease, view.own, now) };
 }
 
 function viewOf(reply: AcquireReply, policy: LeasePolicy) {

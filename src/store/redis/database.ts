@@ -83,8 +83,8 @@ export class Database {
   async #readSettings(): Promise<ServerConfig> {
     const pairs = await Promise.all(
       SETTINGS.map(async (name) => {
-        const answer = await this.#client.configGet(name).catch(() => ({}));
-        return [name, (answer as ServerConfig)[name]] as const;
+        const result = await this.#client.configGet(name).catch(() => ({}));
+        return [name, (result as ServerConfig)[name]] as const;
       }),
     );
     return Object.fromEntries(pairs);

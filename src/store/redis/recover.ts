@@ -125,10 +125,10 @@ export async function adoptServer(database: Database, policy: LeasePolicy): Prom
   for (let round = 1; round <= ROUNDS_MAX; round += 1) {
     const facts = await database.describeServer();
     const trusted = isTrusted(facts) ? 1 : 0;
-    const [answer, fence] = await database.run<readonly Buffer[]>(ADOPT, [
+    const [result, fence] = await database.run<readonly Buffer[]>(ADOPT, [
       ...[facts.runId, facts.place, trusted, database.seen, policy.recoveryGraceMs],
     ]);
-    const kind = String(answer);
+    const kind = String(result);
     if (kind === 'used-up') throw new AssertionFault(`T-3: epochs are used up (${EPOCH_MAX})`);
     if (kind === 'again') continue;
     // From here on, the client knows the position of the fence counter, even if it is never granted
@@ -143,14 +143,14 @@ export async function adoptServer(database: Database, policy: LeasePolicy): Prom
  * Runs a script until it has run on a known server. `ask` returns undefined if its script returned
  * "moved".
  */
-export async function onKnownServer<Answer>(
+export async function onKnownServer<Result>(
   database: Database,
   policy: LeasePolicy,
-  ask: () => Promise<Answer | undefined>,
-): Promise<Answer> {
+  ask: () => Promise<Result | undefined>,
+): Promise<Result> {
   for (let round = 1; round <= ROUNDS_MAX; round += 1) {
-    const answer = await ask();
-    if (answer !== undefined) return answer;
+    const result = await ask();
+    if (result !== undefined) return result;
     await adoptServer(database, policy);
   }
   throw new StoreUnavailable('Redis is started anew again and again. Nothing was changed.');

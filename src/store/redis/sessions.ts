@@ -9,7 +9,7 @@ import { clampTtl, type LeasePolicy } from '../../lease/policy.ts';
 import type {
   EndSession,
   Heartbeat,
-  HeartbeatAnswer,
+  HeartbeatResult,
   OpenSession,
   SessionEnded,
   SessionOpened,
@@ -123,7 +123,7 @@ export function heartbeat(
   database: Database,
   policy: LeasePolicy,
   request: Heartbeat,
-): Promise<HeartbeatAnswer> {
+): Promise<HeartbeatResult> {
   const ttlMs = request.ttlMs === undefined ? '' : clampTtl(policy, request.ttlMs);
   return onKnownServer(database, policy, async () => {
     const values = [request.id, request.owner, ttlMs, database.seen];

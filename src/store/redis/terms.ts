@@ -2,7 +2,7 @@
 // the term, and changes it or returns the view that explains the refusal.
 
 import {
-  answerTerm,
+  termResult,
   decideBeginIntent,
   decideCheckpoint,
   decideDrain,
@@ -199,7 +199,7 @@ export function termsOf(database: Database, policy: LeasePolicy): TermVerbs {
         request,
         values,
       );
-      return answerTerm(decision, (replayed) => ({ kind: 'saved', replayed }));
+      return termResult(decision, (replayed) => ({ kind: 'saved', replayed }));
     },
 
     async beginIntent(request) {
@@ -210,7 +210,7 @@ export function termsOf(database: Database, policy: LeasePolicy): TermVerbs {
         request,
         values,
       );
-      return answerTerm(decision, (replayed) => ({ kind: 'begun', replayed }));
+      return termResult(decision, (replayed) => ({ kind: 'begun', replayed }));
     },
 
     async settleIntent(request) {
@@ -220,7 +220,7 @@ export function termsOf(database: Database, policy: LeasePolicy): TermVerbs {
         request,
         values,
       );
-      return answerTerm(decision, (replayed) => ({ kind: 'settled', wasOpen: !replayed }));
+      return termResult(decision, (replayed) => ({ kind: 'settled', wasOpen: !replayed }));
     },
 
     async release(request) {
@@ -231,7 +231,7 @@ export function termsOf(database: Database, policy: LeasePolicy): TermVerbs {
         request,
         values,
       );
-      return answerTerm(decision, (replayed) => ({ kind: 'released', replayed }));
+      return termResult(decision, (replayed) => ({ kind: 'released', replayed }));
     },
 
     async revoke(request) {
@@ -241,7 +241,7 @@ export function termsOf(database: Database, policy: LeasePolicy): TermVerbs {
         request,
         values,
       );
-      return answerTerm(decision, (replayed) => ({ kind: 'revoked', replayed }));
+      return termResult(decision, (replayed) => ({ kind: 'revoked', replayed }));
     },
 
     async requestDrain(request) {

@@ -6,7 +6,7 @@ import type {
   AuditStore,
   ListAudit,
   Note,
-  NoteAnswer,
+  NoteResult,
   RecordAct,
 } from '../../features/audit/port.ts';
 import { type AuditRow, fromAudit, storedAct, toAudit } from '../../features/audit/rows.ts';
@@ -81,7 +81,7 @@ function* recordAct(request: RecordAct): Script<void> {
 }
 
 /** Adds a person's note to an execution (J-5). A repeated call finds its own record. */
-function* note({ id, project, audit }: Note): Script<NoteAnswer> {
+function* note({ id, project, audit }: Note): Script<NoteResult> {
   const row = fromAudit(noteRecord(audit, { id, project }, 0 as Instant));
   const isNoted = (yield* wrote(NOTE, row)) || (yield* one(IS_KNOWN, row)) !== undefined;
   if (isNoted) return { kind: 'noted' };

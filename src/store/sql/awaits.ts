@@ -31,7 +31,7 @@ import {
 } from '../../features/awaits/model.ts';
 import type {
   AnswerTaken,
-  AwaitAnswer,
+  AwaitResult,
   AwaitCommand,
   AwaitStore,
   AwaitsExpired,
@@ -333,7 +333,7 @@ function* applyTo({ execution, now }: LockedAwait, change: AwaitChange): Script<
 export function awaitsOf({ read, repeat }: Gateway, natives: Natives): AwaitStore {
   const command =
     <Request extends AwaitCommand>(decide: Decide<Request>, settles: boolean) =>
-    (request: Request): Promise<AwaitAnswer> =>
+    (request: Request): Promise<AwaitResult> =>
       repeat(() => obey(request, decide, settles), { rings: ({ kind }) => kind === 'done' });
   return {
     answer: (request) => repeat(() => answer(request), { rings: hasSettled }),
@@ -356,7 +356,7 @@ function* obey<Request extends AwaitCommand>(
   request: Request,
   decide: Decide<Request>,
   settles: boolean,
-): Script<AwaitAnswer> {
+): Script<AwaitResult> {
   const view = yield* lockAwait({ id: request.id, maySettle: () => settles });
   const decision = decide(view, request, view.now);
   if (decision.kind === 'refuse') return { kind: 'refused', ...decision.refusal };

@@ -18,7 +18,7 @@ import type { Instant } from '../../support/clock.ts';
 import type {
   Cancel,
   Command,
-  CommandAnswer,
+  CommandResult,
   ExecutionStore,
 } from '../contract/execution-store.ts';
 import { toExecution } from '../execution-rows.ts';
@@ -36,7 +36,7 @@ export function commandsOf(
 ): Pick<ExecutionStore, 'cancel' | 'pause' | 'resume' | 'signal'> {
   const command =
     <Request extends Command>(decide: Decide<Request>) =>
-    (request: Request & Pick<Cancel, 'job'>): Promise<CommandAnswer> => {
+    (request: Request & Pick<Cancel, 'job'>): Promise<CommandResult> => {
       const of = { job: request.job, target: request.id };
       return repeat(() => onceOfJob(of, () => obey(natives, request, decide)), { rings: isDone });
     };
@@ -48,7 +48,7 @@ export function commandsOf(
   };
 }
 
-export function isDone({ kind }: CommandAnswer): boolean {
+export function isDone({ kind }: CommandResult): boolean {
   return kind === 'done' || kind === 'passed-on';
 }
 
@@ -64,7 +64,7 @@ export function* obey<Request extends Pick<Command, 'id' | 'audit'>>(
   natives: Natives,
   request: Request,
   decide: Decide<Request>,
-): Script<CommandAnswer> {
+): Script<CommandResult> {
   const { id } = request;
   const row = yield* lockExecution(id);
   const now = row?.now ?? (0 as Instant);

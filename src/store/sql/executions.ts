@@ -19,7 +19,7 @@ import type {
   ReadHistory,
   ReadInbox,
   Submit,
-  SubmitAnswer,
+  SubmitResult,
   WholeHistory,
 } from '../contract/execution-store.ts';
 import {
@@ -263,7 +263,7 @@ function* readOutcomes(ids: readonly ExecutionId[]): Script<readonly Outcome[]> 
 }
 
 /** Finds the execution that has this id or key, and decides what the submit returns. */
-function* submitted(request: Submit): Script<SubmitAnswer | undefined> {
+function* submitted(request: Submit): Script<SubmitResult | undefined> {
   const { id, key } = request;
   const rows = yield* all<LockedRow>(SAME, request);
   const found = rows.map(toExecution);
@@ -280,9 +280,9 @@ function* submitted(request: Submit): Script<SubmitAnswer | undefined> {
  * Decides the answer to a submit that was not inserted. Undefined means that the caller can insert
  * it now: the earlier execution is gone, or its key moved to a successor.
  */
-export function* answerSubmit(request: Submit): Script<SubmitAnswer | undefined> {
-  const answer = yield* submitted(request);
-  if (answer !== undefined) return answer;
+export function* existingSubmit(request: Submit): Script<SubmitResult | undefined> {
+  const result = yield* submitted(request);
+  if (result !== undefined) return result;
   const refusal = yield* refuseRelease(request);
   return refusal && { kind: 'refused', ...refusal };
 }

@@ -13,18 +13,18 @@ import type {
   JobItem,
   ListJobItems,
   NoteJobItem,
-  RedriveAnswer,
+  RedriveResult,
   RepairStore,
 } from '../../features/repair/port.ts';
 import {
-  fromItemAnswer,
+  fromItemResult,
   fromRefusedItem,
   type JobItemRow,
-  toItemAnswer,
+  toItemResult,
   toJobItem,
 } from '../../features/repair/rows.ts';
 import type { Instant } from '../../support/clock.ts';
-import type { CommandAnswer } from '../contract/execution-store.ts';
+import type { CommandResult } from '../contract/execution-store.ts';
 import { holdsOf, toExecution } from '../execution-rows.ts';
 import { writeAudit } from './audit.ts';
 import { appendEvent, lockExecution } from './executions.ts';
@@ -79,7 +79,7 @@ export function jobsOf({
   };
 }
 
-type ItemAnswer = CommandAnswer | RedriveAnswer | ExecutionRepinned;
+type ItemResult = CommandResult | RedriveResult | ExecutionRepinned;
 
 /** Identifies one item of a job. */
 export interface OfJob {
@@ -91,18 +91,18 @@ export interface OfJob {
  * Returns the stored answer of an item, or runs the operation and stores its answer, refusals
  * included (Y-23).
  */
-export function* onceOfJob<Answer extends ItemAnswer>(
+export function* onceOfJob<Result extends ItemResult>(
   { job, target }: { readonly job: ExecutionId | undefined; readonly target: ExecutionId },
-  act: () => Script<Answer>,
-): Script<Answer> {
+  act: () => Script<Result>,
+): Script<Result> {
   if (job === undefined) return yield* act();
   const item = { job, target };
-  const kept = yield* keptAnswers<Answer>([item]);
+  const kept = yield* keptResults<Result>([item]);
   const known = kept.get(itemName(item));
   if (known !== undefined) return known;
-  const answer = yield* act();
-  yield* keepAnswers([{ item, answer }]);
-  return answer;
+  const result = yield* act();
+  yield* keepResults([{ item, result }]);
+  return result;
 }
 
 export function itemName({ job, target }: OfJob): string {
@@ -110,21 +110,21 @@ export function itemName({ job, target }: OfJob): string {
 }
 
 /** Returns answers by item name. Items that have not run are missing. */
-export function* keptAnswers<Answer extends ItemAnswer>(
+export function* keptResults<Result extends ItemResult>(
   items: readonly OfJob[],
-): Script<ReadonlyMap<string, Answer>> {
+): Script<ReadonlyMap<string, Result>> {
   if (items.length === 0) return new Map();
   type Row = OfJob & { readonly answer: string };
   const rows = yield* all<Row>(KEPT, { items: JSON.stringify(items) });
-  return new Map(rows.map((row) => [itemName(row), toItemAnswer<Answer>(row.answer)]));
+  return new Map(rows.map((row) => [itemName(row), toItemResult<Result>(row.answer)]));
 }
 
 /** Runs in the transaction that processes the items. */
-export function* keepAnswers(
-  answers: readonly { readonly item: OfJob; readonly answer: ItemAnswer }[],
+export function* keepResults(
+  results: readonly { readonly item: OfJob; readonly result: ItemResult }[],
 ): Script<void> {
-  if (answers.length === 0) return;
-  const items = answers.map(({ item, answer }) => ({ ...item, ...fromItemAnswer(answer) }));
+  if (results.length === 0) return;
+  const items = results.map(({ item, result }) => ({ ...item, ...fromItemResult(result) }));
   yield* all(KEEP, { items: JSON.stringify(items) });
 }
 

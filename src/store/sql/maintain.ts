@@ -132,8 +132,8 @@ function* cancelSome(natives: Natives, limit: number): Script<Orphans> {
   let cancelled = 0;
   for (const child of children) {
     // A running child that already has the request is left to its owner.
-    const answer = yield* obey(natives, { ...child, body: PARENT_ENDED }, decideCancel);
-    if (isDone(answer)) cancelled += 1;
+    const result = yield* obey(natives, { ...child, body: PARENT_ENDED }, decideCancel);
+    if (isDone(result)) cancelled += 1;
   }
   const last = children.at(-1);
   const isDoneWith = last === undefined || children.length < limit;

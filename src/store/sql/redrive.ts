@@ -5,12 +5,12 @@ import type { ExecutionId } from '../../execution/names.ts';
 import type { NoSuchRelease } from '../../execution/refusal.ts';
 import { changedByRedrive } from '../../features/audit/decide.ts';
 import { decideRedrive, type RedriveDecision } from '../../features/repair/decide.ts';
-import type { Redrive, RedriveAnswer } from '../../features/repair/port.ts';
+import type { Redrive, RedriveResult } from '../../features/repair/port.ts';
 import type { Instant } from '../../support/clock.ts';
 import { TERMINAL_FROM, toExecution } from '../execution-rows.ts';
 import { writeAudit } from './audit.ts';
 import { EXECUTION_COLUMNS, type LockedRow, readMany } from './executions.ts';
-import { itemName, keepAnswers, keptAnswers, type OfJob } from './jobs.ts';
+import { itemName, keepResults, keptResults, type OfJob } from './jobs.ts';
 import { refuseRelease } from './releases.ts';
 import { all, type Script, worded } from './script.ts';
 
@@ -63,19 +63,19 @@ export type InsertRedriven = (redriven: readonly Redriven[]) => Script<readonly 
  * Undefined for an execution that was not inserted: another transaction took its id or retired its
  * release.
  */
-export type RedriveAnswers = readonly (RedriveAnswer | undefined)[];
+export type RedriveResults = readonly (RedriveResult | undefined)[];
 
 /** Items that already have an answer get the same one again (Y-23). */
 export function* redriveAll(
   requests: readonly Redrive[],
   insert: InsertRedriven,
-): Script<RedriveAnswers> {
-  const kept = yield* keptAnswers<RedriveAnswer>(requests.flatMap(itemOf));
+): Script<RedriveResults> {
+  const kept = yield* keptResults<RedriveResult>(requests.flatMap(itemOf));
   const isKept = (request: Redrive): boolean =>
     itemOf(request).some((item) => kept.has(itemName(item)));
   const left = requests.filter((request) => !isKept(request));
-  const answers = left.length === 0 ? [] : yield* redriveNew(left, insert);
-  const fresh = new Map(left.map((request, nth) => [request, answers[nth]]));
+  const results = left.length === 0 ? [] : yield* redriveNew(left, insert);
+  const fresh = new Map(left.map((request, nth) => [request, results[nth]]));
   return requests.map((request) => {
     const [item] = itemOf(request);
     return (item && kept.get(itemName(item))) ?? fresh.get(request);
@@ -93,7 +93,7 @@ interface Try {
   readonly decision: RedriveDecision;
 }
 
-function* redriveNew(requests: readonly Redrive[], insert: InsertRedriven): Script<RedriveAnswers> {
+function* redriveNew(requests: readonly Redrive[], insert: InsertRedriven): Script<RedriveResults> {
   const ids = requests.map(({ of }) => of);
   const locked = yield* all<LockedRow>(LOCK, { ids });
   const ended = byId(locked.map(toExecution));
@@ -109,17 +109,17 @@ function* redriveNew(requests: readonly Redrive[], insert: InsertRedriven): Scri
     }),
   );
   const made = yield* insertAll(tries, insert);
-  const answered = tries.map((each) => ({ ...each, answer: answerOf(each.decision, made) }));
+  const answered = tries.map((each) => ({ ...each, result: answerOf(each.decision, made) }));
   for (const { request, ended, decision } of tries) {
     if (!made.has(request.submit.id)) continue;
     yield* writeAudit(request, changedByRedrive(ended, decision), now);
   }
-  yield* keepAnswers(
-    answered.flatMap(({ request, answer }) =>
-      answer === undefined ? [] : itemOf(request).map((item) => ({ item, answer })),
+  yield* keepResults(
+    answered.flatMap(({ request, result }) =>
+      result === undefined ? [] : itemOf(request).map((item) => ({ item, result })),
     ),
   );
-  return answered.map(({ answer }) => answer);
+  return answered.map(({ result }) => result);
 }
 
 function byId(executions: readonly ExecutionRecord[]): ReadonlyMap<ExecutionId, ExecutionRecord> {
@@ -167,7 +167,7 @@ function* insertAll(
 function answerOf(
   decision: RedriveDecision,
   made: ReadonlySet<ExecutionId>,
-): RedriveAnswer | undefined {
+): RedriveResult | undefined {
   if (decision.kind === 'refuse') return { kind: 'refused', ...decision.refusal };
   if (decision.kind === 'existing') return { kind: 'submitted', id: decision.id, existing: true };
   const { id } = decision.execution;

@@ -53,7 +53,7 @@ export function reconcileOf(
     if (violation.invariant === 'overdue-not-swept') return sweepFor(violation.about as SessionId);
     const act = repairs[violation.invariant];
     if (act === undefined) return Promise.resolve(false);
-    const isRepaired = (answer: boolean): boolean => answer;
+    const isRepaired = (result: boolean): boolean => result;
     return gateway.repeat(() => act(violation), { keeps: isRepaired, rings: isRepaired });
   };
   return { reconcile: (request) => reconcile(gateway, repair, request) };

@@ -15,7 +15,7 @@ import type {
   NamedSchedule,
   PutSchedule,
   ResumeSchedule,
-  ScheduleAnswer,
+  ScheduleResult,
   ScheduleCommand,
   ScheduleFired,
   SchedulePut,
@@ -180,13 +180,13 @@ function* putSchedule(request: PutSchedule): Script<SchedulePut> {
   }
 }
 
-function* pauseSchedule(request: ScheduleCommand): Script<ScheduleAnswer> {
+function* pauseSchedule(request: ScheduleCommand): Script<ScheduleResult> {
   const before = yield* readSchedule(LOCK, request);
   if (before !== undefined && (yield* change(before, request, PAUSE))) return { kind: 'done' };
   return decidePauseSchedule(before, request.id);
 }
 
-function* resumeSchedule(request: ResumeSchedule): Script<ScheduleAnswer> {
+function* resumeSchedule(request: ResumeSchedule): Script<ScheduleResult> {
   const before = yield* readSchedule(LOCK, request);
   if (before !== undefined && (yield* change(before, request, RESUME))) return { kind: 'done' };
   return decideResumeSchedule(before, request);
@@ -233,8 +233,8 @@ function* dueSchedules({ limit }: { readonly limit: number }): Script<DueSchedul
   return { now, ...dueOf(stored, now, limit) };
 }
 
-function isFired(answer: ScheduleFired): boolean {
-  return answer.kind === 'fired' && answer.ids.length > 0;
+function isFired(result: ScheduleFired): boolean {
+  return result.kind === 'fired' && result.ids.length > 0;
 }
 
 interface Keyed {

@@ -35,33 +35,33 @@ export interface Native {
 }
 
 /** A statement returns its rows; a native function returns its own result. */
-export type Script<Answer> = Generator<Asked | Native, Answer, unknown>;
+export type Script<Result> = Generator<Asked | Native, Result, unknown>;
 
 /** Runs scripts that the store never repeats by itself. */
 export interface PlainGateway {
-  read<Answer>(script: () => Script<Answer>): Promise<Answer>;
+  read<Result>(script: () => Script<Result>): Promise<Result>;
   /** Runs the script in one transaction. PostgreSQL commits only if the script wrote. */
-  write<Answer>(script: () => Script<Answer>): Promise<Answer>;
+  write<Result>(script: () => Script<Result>): Promise<Result>;
 }
 
 /** Runs the scripts of executions. To repeat a transaction, it calls the function again. */
 export interface Gateway extends PlainGateway {
   /** Like `write`, for a verb that is safe to repeat. It repeats while the outcome is unknown. */
-  repeat<Answer>(script: () => Script<Answer>, after?: After<Answer>): Promise<Answer>;
+  repeat<Result>(script: () => Script<Result>, after?: After<Result>): Promise<Result>;
 }
 
 /** Decisions that depend on the result of a script. */
-export interface After<Answer> {
+export interface After<Result> {
   /**
    * Returns true if PostgreSQL should commit. By default it commits if the script wrote, but a
    * script may insert a row only to lock it.
    */
-  keeps?(answer: Answer): boolean;
+  keeps?(result: Result): boolean;
   /**
    * Returns true if an execution may have become ready or has ended, so that waiting workers need a
    * wakeup.
    */
-  rings?(answer: Answer): boolean;
+  rings?(result: Result): boolean;
 }
 
 /** `Row` must match the columns that the text selects. */
@@ -80,10 +80,10 @@ export function* wrote(sql: Sql, values: object): Script<boolean> {
 }
 
 /** Runs a function of the store in the script's transaction. */
-export function* native<Transaction extends object, Answer>(
-  run: (transaction: Transaction) => Answer | Promise<Answer>,
-): Script<Answer> {
-  return (yield { run }) as Answer;
+export function* native<Transaction extends object, Result>(
+  run: (transaction: Transaction) => Result | Promise<Result>,
+): Script<Result> {
+  return (yield { run }) as Result;
 }
 
 const PARAMETER = /(?<!:):([a-z]\w*)/gi;

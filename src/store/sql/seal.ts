@@ -6,7 +6,7 @@ import {
   type Seal,
   sealCause,
 } from '../../features/export/model.ts';
-import type { SealAnswer, SealRequest } from '../../features/export/port.ts';
+import type { SealResult, SealRequest } from '../../features/export/port.ts';
 import type { Instant } from '../../support/clock.ts';
 import { PREVIOUS_CODES, SAGA_CODES, STATUS_CODES } from '../execution-rows.ts';
 import { all, type Dialects, one, type Script, sql, worded } from './script.ts';
@@ -114,7 +114,7 @@ export function* readSeal(): Script<Seal | undefined> {
  * The caller holds the write lock, or locks on all tables. Other writes commit before the seal, or
  * are refused.
  */
-export function* seal({ id, actor, reason, to }: SealRequest): Script<SealAnswer> {
+export function* seal({ id, actor, reason, to }: SealRequest): Script<SealResult> {
   const known = yield* readSeal();
   if (known !== undefined) return { kind: 'already', seal: known };
   const row = yield* one<{ now: Instant; until: Instant | null }>(HELD_UNTIL);

@@ -1,7 +1,7 @@
-import { answerGrant, flapAfterGrant } from '../../lease/decide/acquire.ts';
+import { grantResult, flapAfterGrant } from '../../lease/decide/acquire.ts';
 import type { LeaseRecord } from '../../lease/lease.ts';
 import type { LeaseKey, Owner } from '../../lease/names.ts';
-import type { Acquire, AcquireAnswer } from '../../lease/port.ts';
+import type { Acquire, AcquireResult } from '../../lease/port.ts';
 import { AssertionFault } from '../../support/assert.ts';
 import type { Instant } from '../../support/clock.ts';
 import { explainAcquire } from '../sql/leases/acquire.ts';
@@ -34,12 +34,12 @@ const CHARGE_FLAP = `
 const ROUNDS_MAX = 3;
 
 /** Acquires in one transaction and returns everything about the term (A-1). */
-export function acquire(tx: Transaction, request: Acquire): AcquireAnswer {
+export function acquire(tx: Transaction, request: Acquire): AcquireResult {
   for (let round = 1; round <= ROUNDS_MAX; round += 1) {
     const lease = grantLease(tx, request);
     if (lease !== undefined) return granted(tx, request, lease);
     const explained = play(tx, explainAcquire(request, tx.policy));
-    if (explained.kind === 'answered') return explained.answer;
+    if (explained.kind === 'answered') return explained.result;
     if (explained.kind === 'reclaim') expire(tx, explained.sessions);
     // Only an end that is not recorded yet can keep a free key from being granted.
     if (explained.kind === 'grant') play(tx, recordEnds([request.key], tx.policy));
@@ -47,7 +47,7 @@ export function acquire(tx: Transaction, request: Acquire): AcquireAnswer {
   throw new AssertionFault(`A-1: "${request.key}" may be granted and its statement did not`);
 }
 
-function granted(tx: Transaction, request: Acquire, lease: LeaseRecord): AcquireAnswer {
+function granted(tx: Transaction, request: Acquire, lease: LeaseRecord): AcquireResult {
   const { key, attempt } = request;
   const { predecessor } = lease;
   if (predecessor.owner !== undefined && predecessor.exit === 'expired') {
@@ -60,7 +60,7 @@ function granted(tx: Transaction, request: Acquire, lease: LeaseRecord): Acquire
   const { fence, rev, session, owner } = lease;
   tx.append({ kind: 'acquired', at: tx.now, key, fence, rev, session, owner });
   const own = loadChain(tx, request.session);
-  return { kind: 'granted', replayed: false, ...answerGrant(lease, own, tx.now) };
+  return { kind: 'granted', replayed: false, ...grantResult(lease, own, tx.now) };
 }
 
 function loadFlap(tx: Transaction, key: LeaseKey, owner: Owner): Instant | undefined {

@@ -1,5 +1,5 @@
 import { decideCheckpoint } from '../../lease/decide/term.ts';
-import type { CheckpointAnswer, SaveCheckpoint } from '../../lease/port.ts';
+import type { CheckpointResult, SaveCheckpoint } from '../../lease/port.ts';
 import { assert } from '../../support/assert.ts';
 import { loadTerm } from '../sql/leases/views.ts';
 import { play } from './gateway.ts';
@@ -45,7 +45,7 @@ const SAVE = `
                   )
          )`;
 
-export function checkpoint(tx: Transaction, request: SaveCheckpoint): CheckpointAnswer {
+export function checkpoint(tx: Transaction, request: SaveCheckpoint): CheckpointResult {
   const { now, policy } = tx;
   const saved = tx.run(SAVE, {
     key: request.key,

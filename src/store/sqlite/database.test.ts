@@ -107,10 +107,10 @@ test('an operation that throws is undone and rejected alone', async () => {
 
 test('an operation that undoes the transaction is answered, and all others are run again', async () => {
   const { database } = await openDatabase();
-  const undoing = (answer: string) => (tx: Transaction) => {
+  const undoing = (result: string) => (tx: Transaction) => {
     charge('undone')(tx);
     tx.connection.run('rollback');
-    throw new TransactionUndone(answer);
+    throw new TransactionUndone(result);
   };
   const settled = await Promise.allSettled([
     database.write(charge('first')),

@@ -58,9 +58,9 @@ interface Queued {
   readonly operation: Operation;
   readonly request: unknown;
   readonly subject: Subject;
-  readonly resolve: (answer: unknown) => void;
+  readonly resolve: (result: unknown) => void;
   readonly reject: (reason: unknown) => void;
-  answer: unknown;
+  result: unknown;
   waitedMs: number;
 }
 
@@ -109,35 +109,35 @@ export class Database {
    * Runs a whole transition in the next flush. It may run twice, so it must use nothing but its
    * transaction.
    */
-  write<Answer>(operation: (transaction: Transaction) => Answer): Promise<Answer> {
-    return this.#enqueue(operation as Operation, undefined, 'leases') as Promise<Answer>;
+  write<Result>(operation: (transaction: Transaction) => Result): Promise<Result> {
+    return this.#enqueue(operation as Operation, undefined, 'leases') as Promise<Result>;
   }
 
   /** Like `write`, for a verb of executions. It passes the request without a closure. */
-  perform<Request, Answer>(
-    verb: (transaction: Transaction, request: Request) => Answer,
+  perform<Request, Result>(
+    verb: (transaction: Transaction, request: Request) => Result,
     request: Request,
-  ): Promise<Answer> {
-    return this.#enqueue(verb as Operation, request, 'executions') as Promise<Answer>;
+  ): Promise<Result> {
+    return this.#enqueue(verb as Operation, request, 'executions') as Promise<Result>;
   }
 
   /** For the verbs of seals, which a seal does not stop. */
-  operate<Answer>(operation: (transaction: Transaction) => Answer): Promise<Answer> {
-    return this.#enqueue(operation as Operation, undefined, 'seals') as Promise<Answer>;
+  operate<Result>(operation: (transaction: Transaction) => Result): Promise<Result> {
+    return this.#enqueue(operation as Operation, undefined, 'seals') as Promise<Result>;
   }
 
   #enqueue(operation: Operation, request: unknown, subject: Subject): Promise<unknown> {
     return new Promise<unknown>((resolve, reject) => {
       if (this.#closing !== undefined) return reject(closedFault());
-      const answer = undefined;
+      const result = undefined;
       const waitedMs = 0;
-      this.#queue.push({ operation, request, subject, resolve, reject, answer, waitedMs });
+      this.#queue.push({ operation, request, subject, resolve, reject, result, waitedMs });
       this.#schedule();
     });
   }
 
   /** Runs at once on a snapshot of what all processes have committed. */
-  async read<Answer>(operation: (transaction: ReadTransaction) => Answer): Promise<Answer> {
+  async read<Result>(operation: (transaction: ReadTransaction) => Result): Promise<Result> {
     for (let waitedMs = 0, tries = 1; ; tries += 1) {
       if (this.#closing !== undefined) throw closedFault();
       try {
@@ -176,7 +176,7 @@ export class Database {
     });
   }
 
-  #snapshot<Answer>(operation: (transaction: ReadTransaction) => Answer): Answer {
+  #snapshot<Result>(operation: (transaction: ReadTransaction) => Result): Result {
     this.#connection.run('begin');
     try {
       const { clock_at, clock_seen } = this.#readMeta();
@@ -254,7 +254,7 @@ export class Database {
       return;
     }
     if (isBoundary) this.#config.onBoundary?.('after', this.#boundaries);
-    for (const queued of performed) queued.resolve(queued.answer);
+    for (const queued of performed) queued.resolve(queued.result);
     for (const key of hints) this.hints.call(key);
     if (transaction.rings) this.rings.call();
   }
@@ -277,7 +277,7 @@ export class Database {
     let nth = 0;
     try {
       for (const queued of batch) {
-        queued.answer = queued.operation(transaction, queued.request);
+        queued.result = queued.operation(transaction, queued.request);
         nth += 1;
       }
       return batch;
@@ -300,7 +300,7 @@ export class Database {
     for (const [nth, queued] of batch.entries()) {
       this.#connection.run('savepoint operation');
       try {
-        queued.answer = queued.operation(transaction, queued.request);
+        queued.result = queued.operation(transaction, queued.request);
         this.#connection.run('release operation');
         performed.push(queued);
       } catch (error) {
@@ -323,7 +323,7 @@ export class Database {
   #answerUndone(queued: Queued | undefined, error: unknown): boolean {
     if (!(error instanceof TransactionUndone)) return false;
     this.#connection.undo();
-    queued?.resolve(error.answer);
+    queued?.resolve(error.result);
     return true;
   }
 

@@ -22,9 +22,9 @@ export function leaseGatewayOf(database: Database): LeaseGateway {
 export function gatewayOf(database: Database): Gateway {
   const repeat: Gateway['repeat'] = (script, after) =>
     database.perform((tx: Transaction) => {
-      const answer = play(tx, script());
-      if (after?.rings?.(answer) === true) tx.ring();
-      return answer;
+      const result = play(tx, script());
+      if (after?.rings?.(result) === true) tx.ring();
+      return result;
     }, undefined);
   return {
     read: (script) => database.read((tx) => play(tx, script())),
@@ -36,7 +36,7 @@ export function gatewayOf(database: Database): Gateway {
 type Readable = Pick<ReadTransaction, 'now' | 'all'>;
 
 /** Runs a script to its end without a pause, so no other operation comes between its statements. */
-export function play<Answer>(tx: Readable, script: Script<Answer>): Answer {
+export function play<Result>(tx: Readable, script: Script<Result>): Result {
   let step = script.next();
   while (step.done !== true) {
     const asked = step.value;

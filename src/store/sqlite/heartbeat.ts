@@ -1,6 +1,6 @@
 import { decideHeartbeat, lifeOf } from '../../lease/decide/session.ts';
 import { clampTtl } from '../../lease/policy.ts';
-import type { Heartbeat, HeartbeatAnswer } from '../../lease/port.ts';
+import type { Heartbeat, HeartbeatResult } from '../../lease/port.ts';
 import type { SessionRecord } from '../../lease/session.ts';
 import { assert } from '../../support/assert.ts';
 import { type SessionRow, toSession } from '../lease-rows.ts';
@@ -40,7 +40,7 @@ const REJOIN = `
          extended = 0
    where id = :id`;
 
-export function heartbeat(tx: Transaction, request: Heartbeat): HeartbeatAnswer {
+export function heartbeat(tx: Transaction, request: Heartbeat): HeartbeatResult {
   const { now, policy } = tx;
   const row = tx.get<SessionRow>(BEAT, {
     id: request.id,
@@ -58,14 +58,14 @@ export function heartbeat(tx: Transaction, request: Heartbeat): HeartbeatAnswer 
   return rejoin(tx, decision.session);
 }
 
-function rejoin(tx: Transaction, session: SessionRecord): HeartbeatAnswer {
+function rejoin(tx: Transaction, session: SessionRecord): HeartbeatResult {
   const { id, owner, ttlMs, graceMs, expiresAt } = session;
   tx.run(REJOIN, { id, ttlMs, graceMs, expiresAt, now: tx.now });
   tx.append({ kind: 'session-rejoined', at: tx.now, session: id, owner });
   return alive(tx, session, true);
 }
 
-function alive(tx: Transaction, session: SessionRecord, rejoined: boolean): HeartbeatAnswer {
+function alive(tx: Transaction, session: SessionRecord, rejoined: boolean): HeartbeatResult {
   const chain = session.path.length === 1 ? [session] : loadChain(tx, session.id);
   return { kind: 'alive', rejoined, ...lifeOf(chain, tx.now) };
 }

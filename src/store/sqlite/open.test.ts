@@ -66,9 +66,9 @@ async function acquireSomething(store: KernelStore) {
   const attempt = parseAttemptId(systemRandom.uuid());
   const owner = parseOwner('somebody');
   await store.sessions.open({ id: session, owner, ttlMs: 10_000, graceMs: 0, metadata: {} });
-  const answer = await store.leases.acquire({ key, session, attempt });
-  assert.equal(answer.kind, 'granted');
-  return { key, fence: answer.fence };
+  const result = await store.leases.acquire({ key, session, attempt });
+  assert.equal(result.kind, 'granted');
+  return { key, fence: result.fence };
 }
 
 test('says what a "done" survives', async () => {

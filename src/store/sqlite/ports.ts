@@ -46,9 +46,9 @@ function sessionsOf(database: Database): SessionStore {
     heartbeat: (request) => database.write((tx) => heartbeat(tx, request)),
     end: (request) =>
       database.write((tx) => {
-        const answer = play(tx, endSession(request));
-        if (answer.kind === 'ended' && !answer.replayed) announceEnds(tx);
-        return answer;
+        const result = play(tx, endSession(request));
+        if (result.kind === 'ended' && !result.replayed) announceEnds(tx);
+        return result;
       }),
     sweep: (request) => database.write((tx) => sweep(tx, request)),
     recover: () => database.write((tx) => ({ extended: play(tx, extendLiving(tx.policy)) })),

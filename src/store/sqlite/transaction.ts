@@ -35,11 +35,11 @@ const WAITING_KEYS = 'select distinct key from ticket';
 /** Thrown by an operation that ended the transaction itself, with all its writes. */
 export class TransactionUndone extends Error {
   /** The answer of that operation. All others run again. */
-  readonly answer: unknown;
+  readonly result: unknown;
 
-  constructor(answer: unknown) {
+  constructor(result: unknown) {
     super('An operation has undone the transaction.');
-    this.answer = answer;
+    this.result = result;
   }
 }
 

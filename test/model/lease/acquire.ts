@@ -1,13 +1,13 @@
 import {
   type AcquireView,
-  answerGrant,
+  grantResult,
   decideAcquire,
   flapAfterGrant,
   leaseAfterGrant,
 } from '../../../src/lease/decide/acquire.ts';
 import { endedLease } from '../../../src/lease/decide/term.ts';
 import { type LeaseRecord, termEnd } from '../../../src/lease/lease.ts';
-import type { Acquire, AcquireAnswer } from '../../../src/lease/port.ts';
+import type { Acquire, AcquireResult } from '../../../src/lease/port.ts';
 import type { EntryRefusal } from '../../../src/lease/refusal.ts';
 import { type Instant, laterBy } from '../../../src/support/clock.ts';
 import { isDamped, waits } from './queue.ts';
@@ -16,7 +16,7 @@ import { flapKey, type ModelState } from './state.ts';
 import { appendEnded } from './sweep.ts';
 import { withdraw } from './withdraw.ts';
 
-export function acquire(state: ModelState, request: Acquire): AcquireAnswer {
+export function acquire(state: ModelState, request: Acquire): AcquireResult {
   const now = state.now();
   const view = viewOf(state, request, now);
   const decision = decideAcquire(view, request, now);
@@ -42,7 +42,7 @@ function grant(
   state: ModelState,
   request: Acquire,
   context: { readonly view: AcquireView; readonly now: Instant },
-): AcquireAnswer {
+): AcquireResult {
   const { now } = context;
   const view = withEndRecorded(state, context.view, now);
   const lease = leaseAfterGrant(view, request, { fence: state.mintFence(), now });
@@ -84,16 +84,16 @@ function withEndRecorded(state: ModelState, view: AcquireView, now: Instant): Ac
 function granted(
   lease: LeaseRecord,
   context: { readonly view: AcquireView; readonly now: Instant; readonly replayed: boolean },
-): AcquireAnswer {
+): AcquireResult {
   const { view, now, replayed } = context;
-  return structuredClone({ kind: 'granted', replayed, ...answerGrant(lease, view.own, now) });
+  return structuredClone({ kind: 'granted', replayed, ...grantResult(lease, view.own, now) });
 }
 
 function enqueue(
   state: ModelState,
   request: Acquire,
   context: { readonly refusal: EntryRefusal; readonly now: Instant },
-): AcquireAnswer {
+): AcquireResult {
   const tickets = state.tickets.get(request.key) ?? [];
   const { attempt, session } = request;
   const expiresAt = laterBy(context.now, state.policy.ticketMs);

@@ -1,8 +1,8 @@
 import { decideCheckpoint } from '../../../src/lease/decide/term.ts';
-import type { CheckpointAnswer, SaveCheckpoint } from '../../../src/lease/port.ts';
+import type { CheckpointResult, SaveCheckpoint } from '../../../src/lease/port.ts';
 import type { ModelState } from './state.ts';
 
-export function checkpoint(state: ModelState, request: SaveCheckpoint): CheckpointAnswer {
+export function checkpoint(state: ModelState, request: SaveCheckpoint): CheckpointResult {
   const now = state.now();
   // K-3: what the caller does to its bytes afterwards cannot reach what is stored.
   const own = { ...request, bytes: Uint8Array.from(request.bytes) };

@@ -1,8 +1,8 @@
 import { decideHeartbeat, lifeOf } from '../../../src/lease/decide/session.ts';
-import type { Heartbeat, HeartbeatAnswer } from '../../../src/lease/port.ts';
+import type { Heartbeat, HeartbeatResult } from '../../../src/lease/port.ts';
 import type { ModelState } from './state.ts';
 
-export function heartbeat(state: ModelState, request: Heartbeat): HeartbeatAnswer {
+export function heartbeat(state: ModelState, request: Heartbeat): HeartbeatResult {
   const now = state.now();
   const decision = decideHeartbeat(state.chain(request.id), request, { policy: state.policy, now });
   if (decision.kind === 'refuse') return { kind: 'refused', ...decision.refusal };

@@ -1,8 +1,8 @@
 import { decideDrain } from '../../../src/lease/decide/term.ts';
-import type { DrainAnswer, RequestDrain } from '../../../src/lease/port.ts';
+import type { DrainResult, RequestDrain } from '../../../src/lease/port.ts';
 import type { ModelState } from './state.ts';
 
-export function requestDrain(state: ModelState, request: RequestDrain): DrainAnswer {
+export function requestDrain(state: ModelState, request: RequestDrain): DrainResult {
   const now = state.now();
   const { policy } = state;
   const decision = decideDrain(state.termView(request.key), request, { policy, now });

@@ -62,7 +62,7 @@ export async function plantRich(coordinator: TestCoordinator): Promise<Rich> {
   let { seq } = own;
   const write = async (what: object): Promise<void> => {
     const { json } = await worker.write({ ...own, seq }, what);
-    if (json.answers?.[0].kind !== 'recorded') throw new Error(JSON.stringify(json).slice(0, 500));
+    if (json.results?.[0].kind !== 'recorded') throw new Error(JSON.stringify(json).slice(0, 500));
     seq += (what as { readonly events: readonly object[] }).events.length;
   };
   const body = JSON.stringify({ key: 'step:s#1', out: { v: 'y'.repeat(1_000_000) } });

@@ -16,7 +16,7 @@ import { hasStore } from '../../config.ts';
 import type { Child, ChildOutcome, Children, Spawnable, SpawnOptions } from '../../context.ts';
 import { ChildFailed, StepFailed } from '../../failures.ts';
 import { pipelineOf, type RemoteStep, requireRemoteStep } from '../../pipeline.ts';
-import { patiently } from '../../store-answers.ts';
+import { patiently } from '../../store-replies.ts';
 import { checkedPlacing, delayOf, type Placing } from '../../submission.ts';
 import { inputOf } from '../../values/place.ts';
 import { type Schema, validated } from '../../values/schema.ts';

@@ -29,19 +29,19 @@ export class TransactionCall<Output> extends PromisedCall<TransactionPlan<Output
   async #transact(): Promise<void> {
     const { run } = this;
     const { key, name, fn } = this.plan;
-    const answer = await run.journal.transact<Output>({
+    const outcome = await run.journal.transact<Output>({
       work: fn as (connection: unknown) => Output | Promise<Output>,
       events: (output) => [{ kind: 'step-completed', name, body: this.#body(output) }],
     });
-    if (answer === undefined || run.isOver) return;
-    if (answer.kind === 'threw') throw answer.error;
-    if (answer.kind === 'recorded') {
-      const live = this.#output ?? { value: answer.result };
-      run.settle({ kind: 'step-completed', body: { key }, at: answer.at, seq: 0, live });
+    if (outcome === undefined || run.isOver) return;
+    if (outcome.kind === 'threw') throw outcome.error;
+    if (outcome.kind === 'recorded') {
+      const live = this.#output ?? { value: outcome.result };
+      run.settle({ kind: 'step-completed', body: { key }, at: outcome.at, seq: 0, live });
     } else {
       // An earlier try committed but its response was lost, so history has the result.
-      const body = JSON.parse(answer.event.body ?? '{}') as CallBody;
-      run.settle({ kind: 'step-completed', body, at: answer.event.at, seq: answer.event.seq });
+      const body = JSON.parse(outcome.event.body ?? '{}') as CallBody;
+      run.settle({ kind: 'step-completed', body, at: outcome.event.at, seq: outcome.event.seq });
     }
     run.active(-1);
   }

@@ -5,7 +5,7 @@ import type { SessionId } from '../../../lease/names.ts';
 import { AssertionFault } from '../../../support/assert.ts';
 import type { Instant } from '../../../support/clock.ts';
 import { OutcomeUnknown } from '../../../support/fault.ts';
-import type { Claim, ClaimAnswer, Claimed } from '../../contract/execution-store.ts';
+import type { Claim, ClaimResult, Claimed } from '../../contract/execution-store.ts';
 import { LANE_CODES, STATUS_CODES, toExecution } from '../../execution-rows.ts';
 import { adoptServer } from '../adopt-server.ts';
 import { commitOnce, isClash } from '../committer.ts';
@@ -34,7 +34,7 @@ const SHARERS = 4;
 
 const WORDS = ['none', 'parked', 'given-back', 'lost'] as const;
 
-export async function claim(parts: Parts, request: Claim): Promise<ClaimAnswer> {
+export async function claim(parts: Parts, request: Claim): Promise<ClaimResult> {
   const { session } = request;
   const orphans = await parts.orphanedClaims.find(parts.database, session);
   if (orphans.length > 0) {
@@ -43,9 +43,9 @@ export async function claim(parts: Parts, request: Claim): Promise<ClaimAnswer> 
   }
   parts.orphanedClaims.sent(session);
   try {
-    const answer = await claimNow(parts, request);
+    const result = await claimNow(parts, request);
     parts.orphanedClaims.settled(session);
-    return answer;
+    return result;
   } catch (fault) {
     if (fault instanceof OutcomeUnknown) parts.orphanedClaims.suspect(session);
     else parts.orphanedClaims.settled(session);
@@ -53,7 +53,7 @@ export async function claim(parts: Parts, request: Claim): Promise<ClaimAnswer> 
   }
 }
 
-async function claimNow(parts: Parts, request: Claim): Promise<ClaimAnswer> {
+async function claimNow(parts: Parts, request: Claim): Promise<ClaimResult> {
   const { session } = request;
   const shares = request.shares.filter(({ limit }) => limit > 0);
   const lanes = shares.map(({ lane }) => LANE_CODES[lane]);
@@ -162,7 +162,7 @@ async function runGated(parts: Parts, { asked, lanes, view }: Gated): Promise<re
   }
 }
 
-function answerOf(claims: readonly Claimed[], outlook: Outlook, wholeInMs?: number): ClaimAnswer {
+function answerOf(claims: readonly Claimed[], outlook: Outlook, wholeInMs?: number): ClaimResult {
   const more = outlook.more || outlook.gate;
   const nextInMs = more ? 0 : soonest(outlook.next_in_ms, wholeInMs ?? null);
   return {
@@ -209,7 +209,7 @@ const HALTED = statement('select m.halted from hf.meta m where m.id = 1');
 export async function refuseClaim(
   { database, policy }: Parts,
   session: SessionId,
-): Promise<ClaimAnswer | undefined> {
+): Promise<ClaimResult | undefined> {
   await adoptServer(database, policy);
   const halted = await loadHalted(database);
   const { now, chains } = await loadChains(database, [session]);

@@ -7,11 +7,11 @@ import { Committer } from '../committer.ts';
 import { numbers, sparse } from './arrays.ts';
 import { isPlain, lastEventColumns, ownersOf } from './items.ts';
 import {
-  type AnswerRow,
+  type ResultRow,
   APPEND_DONE,
   aliveOf,
-  answersFrom,
-  answersOf,
+  resultsFrom,
+  resultsOf,
   bothWays,
   follows,
   NOW,
@@ -45,7 +45,7 @@ const END_CLAIMS = bothWays(
     returning u.nth, e.id, e.fence, e.seq, u.first, coalesce(u.kind, $11) as kind, coalesce(u.name, $12) as name, u.body, u.earlier
   ),
   ${APPEND_DONE}
-  select ${answersOf('d', '$20::integer')}
+  select ${resultsOf('d', '$20::integer')}
     from done d`,
 );
 
@@ -60,11 +60,11 @@ function holdOf(request: ClaimEnd): number {
 }
 
 /** Returns `answer` for each execution that was let go. */
-async function endClaims<Answer>(
+async function endClaims<Result>(
   parts: Parts,
   requests: readonly ClaimEnd[],
-  answer: Answer,
-): Promise<readonly (Answer | undefined)[]> {
+  result: Result,
+): Promise<readonly (Result | undefined)[]> {
   const { sessions, sessionOf, ids, fences, firsts } = ownersOf(requests);
   const values = [
     sessions,
@@ -84,10 +84,10 @@ async function endClaims<Answer>(
   ];
   const isKnown = parts.ledger.begin(requests);
   const [row] = await parts.boundaries.around(() =>
-    parts.database.rows<AnswerRow & object>(END_CLAIMS(isKnown), values),
+    parts.database.rows<ResultRow & object>(END_CLAIMS(isKnown), values),
   );
   for (const request of requests) parts.ledger.forget(request);
-  return answersFrom(row, requests.length, answer);
+  return resultsFrom(row, requests.length, result);
 }
 
 export function parker(parts: Parts): {
@@ -101,14 +101,14 @@ export function parker(parts: Parts): {
       fits: isPlain,
       flush: (requests) => endClaims<Parked>(parts, requests, { kind: 'parked' }),
       async settle(request) {
-        const answer = await write<Park, Parked>(parts, request, {
+        const result = await write<Park, Parked>(parts, request, {
           decide: decidePark,
-          answer: () => ({ kind: 'parked' }),
+          resultOf: () => ({ kind: 'parked' }),
           previous: PREVIOUS_CODES.parked,
         });
         // An early answer may have woken the execution at once (W-2).
-        if (request.awaits !== undefined && answer.kind === 'parked') parts.bell.ring();
-        return answer;
+        if (request.awaits !== undefined && result.kind === 'parked') parts.bell.ring();
+        return result;
       },
     },
     parts.surroundings,
@@ -132,13 +132,13 @@ export function giverBack(parts: Parts): {
         return answers;
       },
       async settle(request) {
-        const answer = await write<GiveBack, GivenBack>(parts, request, {
+        const result = await write<GiveBack, GivenBack>(parts, request, {
           decide: decideGiveBack,
-          answer: () => ({ kind: 'given-back' }),
+          resultOf: () => ({ kind: 'given-back' }),
           previous: PREVIOUS_CODES['given-back'],
         });
-        if (answer.kind === 'given-back') parts.bell.ring();
-        return answer;
+        if (result.kind === 'given-back') parts.bell.ring();
+        return result;
       },
     },
     parts.surroundings,

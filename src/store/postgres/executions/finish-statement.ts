@@ -6,7 +6,7 @@ import { equalsByIndex } from '../predicates.ts';
 import {
   APPEND_DONE,
   aliveOf,
-  answersOf,
+  resultsOf,
   bothWays,
   follows,
   NOW,
@@ -118,7 +118,7 @@ function finishing({ children, letters }: Finishing, isKnown: boolean): string {
      where (select c.id from hf.execution c where c.parent_id = d.id limit 1) is not null
         on conflict (parent_id) do update set after_id = null
   )${letters ? WRITE_LETTERS : ''}${children ? NOTIFY_PARENTS : ''}
-  select (select now.at from now) as at, ${answersOf('d', '$16::integer')}
+  select (select now.at from now) as at, ${resultsOf('d', '$16::integer')}
     from done d`;
 }
 

@@ -8,7 +8,7 @@ import { numbers, sparse } from './arrays.ts';
 import { afterEnd } from './end-execution.ts';
 import { finishStatement } from './finish-statement.ts';
 import { isPlain, lastEventColumns, ownersOf, same } from './items.ts';
-import { type AnswerRow, answersFrom } from './owner-guards.ts';
+import { type ResultRow, resultsFrom } from './owner-guards.ts';
 import type { Parts } from './parts.ts';
 import { write } from './write.ts';
 
@@ -60,7 +60,7 @@ async function flush(
   ];
   const isKnown = parts.ledger.begin(requests);
   const [row] = await parts.boundaries.around(() =>
-    parts.database.rows<AnswerRow & { readonly at: number }>(
+    parts.database.rows<ResultRow & { readonly at: number }>(
       finishStatement({ children, letters }, isKnown),
       values,
     ),
@@ -68,7 +68,7 @@ async function flush(
   if (row !== undefined && row.done > 0) parts.bell.ring();
   for (const request of requests) parts.ledger.forget(request);
   const at = row?.at as Instant;
-  return answersFrom<Finished>(row, requests.length, { kind: 'finished', at });
+  return resultsFrom<Finished>(row, requests.length, { kind: 'finished', at });
 }
 
 function letterColumns(requests: readonly Finish[]): readonly unknown[] {
@@ -86,15 +86,15 @@ function letterColumns(requests: readonly Finish[]): readonly unknown[] {
 
 async function settle(parts: Parts, request: Finish): Promise<Finished> {
   const { leavesAwaits = false } = request;
-  const answer = await write<Finish, Finished>(parts, request, {
+  const result = await write<Finish, Finished>(parts, request, {
     decide: decideFinish,
-    answer: ({ execution, at }) => ({ kind: 'finished', at: execution.endedAt ?? at }),
+    resultOf: ({ execution, at }) => ({ kind: 'finished', at: execution.endedAt ?? at }),
     also: (queries, { before, after, now, isEarly }) =>
       afterEnd(queries, before, {
         ...{ ...request, after, now },
         leavesAwaits: leavesAwaits || isEarly,
       }),
   });
-  if (answer.kind === 'finished') parts.bell.ring();
-  return answer;
+  if (result.kind === 'finished') parts.bell.ring();
+  return result;
 }

@@ -16,7 +16,7 @@ import {
 } from '../../execution-rows.ts';
 import { type Queries, statement } from '../database.ts';
 import { longTexts, numbers, sparse, texts, uuids } from './arrays.ts';
-import { type AnswerRow, answersFrom, answersOf, NOW } from './owner-guards.ts';
+import { type ResultRow, resultsFrom, resultsOf, NOW } from './owner-guards.ts';
 import { countHanded, lockPlaces, nameOf, type PlaceBook, saveLimits } from './places.ts';
 
 // A row that starts with a history counts as given back, so that its claimer reads the history
@@ -101,7 +101,7 @@ function inserting(withRepairs: boolean): string {
        and f.parent_id is not null
         on conflict (parent_id) do update set after_id = null
   )
-  select ${answersOf('f', '$21::integer')}
+  select ${resultsOf('f', '$21::integer')}
     from fresh f`;
 }
 
@@ -129,7 +129,7 @@ export async function insertExecutions(
 ): Promise<readonly (true | undefined)[]> {
   const submits = inserts.map(({ submit }) => submit);
   const areRepairs = inserts.some(isRepair);
-  const [row] = await queries.rows<AnswerRow & object>(areRepairs ? INSERT_REPAIRS : INSERT, [
+  const [row] = await queries.rows<ResultRow & object>(areRepairs ? INSERT_REPAIRS : INSERT, [
     uuids(submits.map(({ id }) => id)),
     texts(submits.map(({ project }) => project)),
     texts(submits.map(({ pipeline }) => pipeline)),
@@ -155,7 +155,7 @@ export async function insertExecutions(
     inserts.length,
     ...(areRepairs ? repairColumns(inserts) : []),
   ]);
-  return answersFrom<true>(row, inserts.length, true);
+  return resultsFrom<true>(row, inserts.length, true);
 }
 
 function repairColumns(inserts: readonly Insertable[]): readonly unknown[] {

@@ -53,11 +53,11 @@ const FOLLOWS = `
  * work. The row contains their number, and their positions only if some are missing. `count` is the
  * number of items.
  */
-export function answersOf(from: string, count: string): string {
+export function resultsOf(from: string, count: string): string {
   return `count(*)::integer as done, case when count(*) < ${count} then string_agg(${from}.nth::text, ',') end as which`;
 }
 
-export interface AnswerRow {
+export interface ResultRow {
   readonly done: number;
   /** The positions, counted from 1. */
   readonly which: string | null;
@@ -71,15 +71,15 @@ export function bothWays(make: (isKnown: boolean) => string): (isKnown: boolean)
 }
 
 /** Returns one answer per item. Undefined for items that did not succeed. */
-export function answersFrom<Answer>(
-  row: AnswerRow | undefined,
+export function resultsFrom<Result>(
+  row: ResultRow | undefined,
   count: number,
-  answer: Answer,
-): (Answer | undefined)[] {
-  const answers = new Array<Answer | undefined>(count);
-  if (row?.done === count) return answers.fill(answer);
-  for (const nth of row?.which?.split(',') ?? []) answers[Number(nth) - 1] = answer;
-  return answers;
+  result: Result,
+): (Result | undefined)[] {
+  const results = new Array<Result | undefined>(count);
+  if (row?.done === count) return results.fill(result);
+  for (const nth of row?.which?.split(',') ?? []) results[Number(nth) - 1] = result;
+  return results;
 }
 
 /**

@@ -4,11 +4,11 @@ import type { OwnerWrite, Recorded } from '../../contract/execution-store.ts';
 import { Committer } from '../committer.ts';
 import { isPlain, lastEventColumns, ownersOf } from './items.ts';
 import {
-  type AnswerRow,
+  type ResultRow,
   APPEND_DONE,
   aliveOf,
-  answersFrom,
-  answersOf,
+  resultsFrom,
+  resultsOf,
   bothWays,
   follows,
   NOW,
@@ -36,12 +36,12 @@ const RECORD = bothWays(
        ${follows(isKnown)}
   ),
   ${APPEND_DONE}
-  select (select now.at from now) as at, ${answersOf('d', '$13::integer')},
+  select (select now.at from now) as at, ${resultsOf('d', '$13::integer')},
          string_agg(case when d.news > 0 then d.nth || ':' || d.news end, ',') as news
     from done d`,
 );
 
-interface RecordedRow extends AnswerRow {
+interface RecordedRow extends ResultRow {
   readonly at: number;
   /** Positions and message counts of the executions that have messages. */
   readonly news: string | null;
@@ -76,7 +76,7 @@ async function flush(
     parts.database.rows<RecordedRow & object>(RECORD(isKnown), values),
   );
   const at = row?.at as Instant;
-  const answers = answersFrom<Recorded>(row, requests.length, { kind: 'recorded', inboxCount: 0, at });
+  const answers = resultsFrom<Recorded>(row, requests.length, { kind: 'recorded', inboxCount: 0, at });
   for (const each of row?.news?.split(',') ?? []) {
     const [nth, inboxCount] = each.split(':');
     answers[Number(nth) - 1] = { kind: 'recorded', inboxCount: Number(inboxCount), at };
@@ -90,7 +90,7 @@ async function flush(
 async function settle(parts: Parts, request: OwnerWrite): Promise<Recorded> {
   const recorded = await write<OwnerWrite, Recorded>(parts, request, {
     decide: decideRecord,
-    answer: ({ execution, at }) => ({ kind: 'recorded', inboxCount: execution.inboxCount, at }),
+    resultOf: ({ execution, at }) => ({ kind: 'recorded', inboxCount: execution.inboxCount, at }),
   });
   // A child is ready now, and an await may have a time that is sooner than any other.
   const isWakeup = request.children !== undefined || request.awaits !== undefined;

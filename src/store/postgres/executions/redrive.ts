@@ -1,7 +1,7 @@
-import type { Redrive, RedriveAnswer } from '../../../features/repair/port.ts';
+import type { Redrive, RedriveResult } from '../../../features/repair/port.ts';
 import { assert } from '../../../support/assert.ts';
 import { sagaOf } from '../../execution-rows.ts';
-import { type RedriveAnswers, type Redriven, redriveAll } from '../../sql/redrive.ts';
+import { type RedriveResults, type Redriven, redriveAll } from '../../sql/redrive.ts';
 import { native } from '../../sql/script.ts';
 import { Committer } from '../committer.ts';
 import { type Queries, statement } from '../database.ts';
@@ -14,14 +14,14 @@ import { lockPlaces, saveLimits } from './places.ts';
 
 /** Bulk jobs send many re-drives at once. They are batched like submits. */
 export function redriver(parts: Parts): {
-  redrive(request: Redrive): Promise<RedriveAnswer>;
+  redrive(request: Redrive): Promise<RedriveResult>;
   close(): Promise<void>;
 } {
-  const settle = async (request: Redrive): Promise<RedriveAnswer> => {
-    const [answer] = await flush(parts, [request]);
-    return answer ?? settle(request);
+  const settle = async (request: Redrive): Promise<RedriveResult> => {
+    const [result] = await flush(parts, [request]);
+    return result ?? settle(request);
   };
-  const committer = new Committer<Redrive, RedriveAnswer>(
+  const committer = new Committer<Redrive, RedriveResult>(
     {
       lanes: 2,
       keysOf: ({ of, submit }) => [of, submit.id],
@@ -41,13 +41,13 @@ export function redriver(parts: Parts): {
   };
 }
 
-async function flush(parts: Parts, requests: readonly Redrive[]): Promise<RedriveAnswers> {
-  const answers = await parts.database.attempt(async (queries) => {
+async function flush(parts: Parts, requests: readonly Redrive[]): Promise<RedriveResults> {
+  const results = await parts.database.attempt(async (queries) => {
     const result = await play(queries, redriveAll(requests, insert));
     return { keep: true, result };
   }, parts.boundaries);
   parts.bell.ring();
-  return answers;
+  return results;
 }
 
 const insert = (redriven: readonly Redriven[]) =>

@@ -3,9 +3,9 @@ import { changedBySubmit } from '../../../features/audit/decide.ts';
 import type { Audited } from '../../../features/audit/model.ts';
 import type { Instant } from '../../../support/clock.ts';
 import { InvalidInput } from '../../../support/fault.ts';
-import type { Submit, SubmitAnswer, TransactionClient } from '../../contract/execution-store.ts';
+import type { Submit, SubmitResult, TransactionClient } from '../../contract/execution-store.ts';
 import { writeAudit } from '../../sql/audit.ts';
-import { answerSubmit } from '../../sql/executions.ts';
+import { existingSubmit } from '../../sql/executions.ts';
 import { Committer, isClash } from '../committer.ts';
 import { type Queries, statement, toFault } from '../database.ts';
 import { play } from '../gateway.ts';
@@ -13,10 +13,10 @@ import { hasPlaces, insertExecutions, insertWithPlaces, namesOf } from './insert
 import type { Parts } from './parts.ts';
 
 export function submitter(parts: Parts): {
-  submit(request: Submit & Audited): Promise<SubmitAnswer>;
+  submit(request: Submit & Audited): Promise<SubmitResult>;
   close(): Promise<void>;
 } {
-  const committer = new Committer<Submit & Audited, SubmitAnswer>(
+  const committer = new Committer<Submit & Audited, SubmitResult>(
     {
       lanes: 2,
       keysOf: namesOf,
@@ -32,7 +32,7 @@ export function submitter(parts: Parts): {
 async function flush(
   parts: Parts,
   requests: readonly (Submit & Audited)[],
-): Promise<readonly (SubmitAnswer | undefined)[]> {
+): Promise<readonly (SubmitResult | undefined)[]> {
   const inserted = await insertAll(parts, requests);
   parts.bell.ring();
   return requests.map(({ id }, nth) =>
@@ -74,11 +74,11 @@ async function noteStarts(queries: Queries, started: readonly (Submit & Audited)
 }
 
 /** Finds the execution that has this id or key (X-10). */
-async function settle(parts: Parts, request: Submit & Audited): Promise<SubmitAnswer> {
-  const settled = await play(parts.database, answerSubmit(request));
+async function settle(parts: Parts, request: Submit & Audited): Promise<SubmitResult> {
+  const settled = await play(parts.database, existingSubmit(request));
   if (settled !== undefined) return settled;
-  const [answer] = await flush(parts, [request]);
-  return answer ?? settle(parts, request);
+  const [result] = await flush(parts, [request]);
+  return result ?? settle(parts, request);
 }
 
 const NO_TRANSACTION = '25P01';
@@ -88,15 +88,15 @@ export async function submitWithin(
   { database }: Parts,
   given: TransactionClient,
   request: Submit,
-): Promise<SubmitAnswer> {
+): Promise<SubmitResult> {
   const client = given as ClientBase;
   const queries = database.on(client);
   for (;;) {
     if (await inserted(client, queries, request)) {
       return { kind: 'submitted', id: request.id, existing: false };
     }
-    const answer = await play(queries, answerSubmit(request));
-    if (answer !== undefined) return answer;
+    const result = await play(queries, existingSubmit(request));
+    if (result !== undefined) return result;
   }
 }
 

@@ -19,19 +19,19 @@ export async function transact<Result>(
   parts: Parts,
   request: Transact<Result>,
 ): Promise<Transacted<Result>> {
-  const answer = await parts.database.attempt<Transacted<Result>>(async (queries, client) => {
+  const outcome = await parts.database.attempt<Transacted<Result>>(async (queries, client) => {
     const view = await lockForOwner(queries, request, 0);
     const refusal = refuseTransact(view, request);
     if (refusal !== undefined) return { keep: false, result: { kind: 'refused', ...refusal } };
     return runWork(queries, { client, request, view });
   }, parts.boundaries);
-  if (answer.kind === 'refused') {
+  if (outcome.kind === 'refused') {
     await refuseSealed(parts.database);
-    await haltIfAhead(parts.database, request.fence, answer);
+    await haltIfAhead(parts.database, request.fence, outcome);
   }
   const isWakeup = request.children !== undefined || request.awaits !== undefined;
-  if (answer.kind === 'recorded' && isWakeup) parts.bell.ring();
-  return answer;
+  if (outcome.kind === 'recorded' && isWakeup) parts.bell.ring();
+  return outcome;
 }
 
 const WORK_IDLE_MS_MAX = 15_000;

@@ -85,13 +85,13 @@ export interface Change {
   readonly isEarly: boolean;
 }
 
-export interface Deed<Request, Answer> {
+export interface Deed<Request, Result> {
   decide(
     view: OwnerView,
     request: Request,
     now: Instant,
   ): OwnerDecision | { readonly kind: 'refuse'; readonly refusal: UnreadRefusal };
-  answer(done: { readonly execution: ExecutionRecord; readonly at: Instant }): Answer;
+  resultOf(done: { readonly execution: ExecutionRecord; readonly at: Instant }): Result;
   /** The verb's other writes, in the same transaction. */
   also?(queries: Queries, change: Change): Promise<void>;
   /** The outcome of the claim, if the write ends it. */
@@ -100,12 +100,12 @@ export interface Deed<Request, Answer> {
 
 type Refused = { readonly kind: 'refused' } & (OwnerRefusal | UnreadRefusal);
 
-export async function write<Request extends OwnerWrite, Answer>(
+export async function write<Request extends OwnerWrite, Result>(
   parts: Parts,
   request: Request,
-  deed: Deed<Request, Answer>,
-): Promise<Answer> {
-  const answer = await parts.database.attempt(async (queries): Promise<Attempted<unknown>> => {
+  deed: Deed<Request, Result>,
+): Promise<Result> {
+  const outcome = await parts.database.attempt(async (queries): Promise<Attempted<unknown>> => {
     const view = await lockForOwner(queries, request, request.events.length);
     const { now, isEarly } = view;
     const decision = deed.decide(view, request, now);
@@ -114,20 +114,20 @@ export async function write<Request extends OwnerWrite, Answer>(
     }
     const { execution } = decision;
     if (decision.kind === 'replay') {
-      return { keep: false, result: deed.answer({ execution, at: decision.at }) };
+      return { keep: false, result: deed.resultOf({ execution, at: decision.at }) };
     }
     const before = view.execution as ExecutionRecord;
     if (execution !== before) await play(queries, saveExecution(execution, deed.previous));
     await appendEvents(queries, execution.id, decision.events);
     const changed = await carryOut(queries, { request, execution, now });
     await deed.also?.(queries, { before, after: execution, now, isEarly });
-    return { keep: true, result: deed.answer({ execution: changed, at: now }) };
+    return { keep: true, result: deed.resultOf({ execution: changed, at: now }) };
   }, parts.boundaries);
   // The write was refused, ended the claim, or left the next seq unknown. Later writes look it up.
   parts.ledger.forget(request);
-  const refused = answer as Refused;
+  const refused = outcome as Refused;
   if (refused.kind === 'refused') await haltIfAhead(parts.database, request.fence, refused);
-  return answer as Answer;
+  return outcome as Result;
 }
 
 /**

@@ -7,7 +7,7 @@ import type {
   Dumped,
   ExportedRows,
   Load,
-  LoadAnswer,
+  LoadResult,
 } from '../../../features/export/port.ts';
 import {
   type Counters,
@@ -188,8 +188,8 @@ const EVENTS_GO_ON = statement(`
      and (select count(*) from told) >= 0`);
 
 /** Everything happens in one transaction (EX-8). */
-export async function load({ database, schema }: Schema, request: Load): Promise<LoadAnswer> {
-  return database.attempt<LoadAnswer>(async (queries) => {
+export async function load({ database, schema }: Schema, request: Load): Promise<LoadResult> {
+  return database.attempt<LoadResult>(async (queries) => {
     await refuseSealed(queries);
     await lockAll(queries);
     const full = await queries.rows<{ name: string }>(NOT_EMPTY, []);

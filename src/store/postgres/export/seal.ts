@@ -1,8 +1,8 @@
 import { describeSeal, type Seal } from '../../../features/export/model.ts';
 import type {
-  SealAnswer,
+  SealResult,
   SealRequest,
-  UnsealAnswer,
+  UnsealResult,
   UnsealRequest,
 } from '../../../features/export/port.ts';
 import { sealedTables } from '../../../features/export/rows.ts';
@@ -45,13 +45,13 @@ export async function lockAll(queries: Queries): Promise<void> {
 }
 
 /** Runs in its own transaction. */
-export async function seal(queries: Queries, request: SealRequest): Promise<SealAnswer> {
+export async function seal(queries: Queries, request: SealRequest): Promise<SealResult> {
   const before = await readSeal(queries);
   if (before !== undefined) return { kind: 'already', seal: before };
   await lockAll(queries);
-  const answer = await play(queries, sealing(request));
-  if (answer.kind === 'sealed') await closeTables(queries, describeSeal(answer.seal));
-  return answer;
+  const result = await play(queries, sealing(request));
+  if (result.kind === 'sealed') await closeTables(queries, describeSeal(result.seal));
+  return result;
 }
 
 /**
@@ -86,7 +86,7 @@ async function openTables(queries: Queries): Promise<void> {
 }
 
 /** Runs in its own transaction. */
-export async function unseal(queries: Queries, request: UnsealRequest): Promise<UnsealAnswer> {
+export async function unseal(queries: Queries, request: UnsealRequest): Promise<UnsealResult> {
   await lockAll(queries);
   const was = await readSeal(queries);
   if (was === undefined) return { kind: 'refused', why: 'not-sealed' };

@@ -1,9 +1,9 @@
 // The part of acquire around the granting statement, which each store writes itself. This part
 // explains why the statement granted nothing, and removes the obstacle.
 
-import { type AcquireDecision, answerGrant, decideAcquire } from '../../../lease/decide/acquire.ts';
+import { type AcquireDecision, grantResult, decideAcquire } from '../../../lease/decide/acquire.ts';
 import type { LeasePolicy } from '../../../lease/policy.ts';
-import type { Acquire, AcquireAnswer } from '../../../lease/port.ts';
+import type { Acquire, AcquireResult } from '../../../lease/port.ts';
 import type { EntryRefusal } from '../../../lease/refusal.ts';
 import { all, type Script, sql } from '../script.ts';
 import { withdraw } from './terms.ts';
@@ -11,7 +11,7 @@ import { type EntryView, loadEntry, loadWholeTerm } from './views.ts';
 
 /** The reason why the statement granted nothing. */
 export type Explained =
-  | { readonly kind: 'answered'; readonly answer: AcquireAnswer }
+  | { readonly kind: 'answered'; readonly result: AcquireResult }
   /** Overdue sessions are in the way. Expire them first. */
   | Extract<AcquireDecision, { readonly kind: 'reclaim' }>
   /**
@@ -40,8 +40,8 @@ export function* explainAcquire(request: Acquire, policy: LeasePolicy): Script<E
   }
 }
 
-function answered(answer: AcquireAnswer): Explained {
-  return { kind: 'answered', answer };
+function answered(result: AcquireResult): Explained {
+  return { kind: 'answered', result };
 }
 
 /**
@@ -50,7 +50,7 @@ function answered(answer: AcquireAnswer): Explained {
 function* replay(request: Acquire, { own, now }: EntryView): Script<Explained> {
   const { lease } = yield* loadWholeTerm(request.key);
   return lease?.attempt === request.attempt
-    ? answered({ kind: 'granted', replayed: true, ...answerGrant(lease, own, now) })
+    ? answered({ kind: 'granted', replayed: true, ...grantResult(lease, own, now) })
     : { kind: 'again' };
 }
 

@@ -4,7 +4,7 @@
 // that it did not find.
 
 import {
-  answerTerm,
+  termResult,
   decideBeginIntent,
   decideDrain,
   decideRelease,
@@ -53,7 +53,7 @@ export interface LeaseGateway extends PlainGateway {
    * For a script whose one statement is the whole transition. PostgreSQL then needs no transaction
    * around it.
    */
-  once<Answer>(script: () => Script<Answer>): Promise<Answer>;
+  once<Result>(script: () => Script<Result>): Promise<Result>;
   /**
    * Reports that the key may be free. `isAwaited` is true if a session waits for it. It never fails
    * the caller.
@@ -76,27 +76,27 @@ export function termsOf(gateway: LeaseGateway, policy: LeasePolicy): TermVerbs {
     async beginIntent(request) {
       const decision = await once(() => beginIntent(request, policy));
       if (decision.kind === 'refuse') await haltIfAhead(request, decision.refusal);
-      return answerTerm(decision, (replayed) => ({ kind: 'begun', replayed }));
+      return termResult(decision, (replayed) => ({ kind: 'begun', replayed }));
     },
 
     async settleIntent(request) {
       const decision = await once(() => settleIntent(request, policy));
       if (decision.kind === 'refuse') await haltIfAhead(request, decision.refusal);
-      return answerTerm(decision, (replayed) => ({ kind: 'settled', wasOpen: !replayed }));
+      return termResult(decision, (replayed) => ({ kind: 'settled', wasOpen: !replayed }));
     },
 
     async release(request) {
       const decision = await once(() => release(request, policy));
       if (decision.kind === 'refuse') await haltIfAhead(request, decision.refusal);
       if (decision.kind === 'apply') await gateway.freed(request.key, isTrue(decision.row.awaited));
-      return answerTerm(decision, (replayed) => ({ kind: 'released', replayed }));
+      return termResult(decision, (replayed) => ({ kind: 'released', replayed }));
     },
 
     async revoke(request) {
       const decision = await write(() => revoke(request, policy));
       if (decision.kind === 'refuse') await haltIfAhead(request, decision.refusal);
       if (decision.kind === 'apply') await gateway.freed(request.key, isTrue(decision.row.awaited));
-      return answerTerm(decision, (replayed) => ({ kind: 'revoked', replayed }));
+      return termResult(decision, (replayed) => ({ kind: 'revoked', replayed }));
     },
 
     async requestDrain(request) {
@@ -118,9 +118,9 @@ export function termsOf(gateway: LeaseGateway, policy: LeasePolicy): TermVerbs {
     },
 
     async withdraw(request) {
-      const answer = await once(() => withdraw(request));
-      if (answer.wasQueued) await gateway.freed(request.key, false);
-      return answer;
+      const result = await once(() => withdraw(request));
+      if (result.wasQueued) await gateway.freed(request.key, false);
+      return result;
     },
   };
 }

@@ -4,7 +4,7 @@ import { isForAnnounced, routesAsked } from '../../../execution/route.ts';
 import { toFence } from '../../../lease/fence.ts';
 import type { SessionId } from '../../../lease/names.ts';
 import { assert } from '../../../support/assert.ts';
-import type { Claim, ClaimAnswer } from '../../contract/execution-store.ts';
+import type { Claim, ClaimResult } from '../../contract/execution-store.ts';
 import { LANE_CODES } from '../../execution-rows.ts';
 import { loadChain, loadMeta } from '../load-view.ts';
 import type { ReadTransaction, Transaction } from '../transaction.ts';
@@ -14,7 +14,7 @@ import { takeAll } from './take-claims.ts';
 
 const NOTHING: ReadonlySet<string> = new Set();
 
-export function claim(tx: Transaction, request: Claim): ClaimAnswer {
+export function claim(tx: Transaction, request: Claim): ClaimResult {
   const own = loadChain(tx, request.session);
   const { halted } = loadMeta(tx);
   const view = { own, halted: halted === null ? undefined : toFence(halted) };

@@ -28,7 +28,7 @@ export function lend(connection: Connection): {
 } {
   let isLent = true;
   let ended: { readonly endedBy: unknown } | undefined;
-  const use = <Answer>(action: () => Answer): Answer => {
+  const use = <Result>(action: () => Result): Result => {
     if (!isLent || ended !== undefined) {
       throw new InvalidInput(
         'This connection was lent for one piece of work, which is over. Nothing was done.',

@@ -21,8 +21,8 @@ export const NATIVES: Natives = {
     }),
   submit: (request) =>
     native((tx: Transaction) => {
-      const answer = submit(tx, request);
-      return answer.kind === 'submitted' && !answer.existing;
+      const result = submit(tx, request);
+      return result.kind === 'submitted' && !result.existing;
     }),
   handOn: ({ project, key, limit }) =>
     native((tx: Transaction) => {

@@ -69,9 +69,9 @@ async function claimAll(
   limit: number = 100,
 ): Promise<readonly Claimed[]> {
   const shares = [{ lane: 'batch', limit }] as const;
-  const answer = await store.executions.claim({ session, pipelines: [PIPELINE], shares });
-  assert.equal(answer.kind, 'claimed');
-  return answer.claims;
+  const outcome = await store.executions.claim({ session, pipelines: [PIPELINE], shares });
+  assert.equal(outcome.kind, 'claimed');
+  return outcome.claims;
 }
 
 interface Running {
@@ -106,7 +106,7 @@ function rowsOf(file: string, sql: string): readonly unknown[] {
 test('X-23: work and history are committed together', () =>
   withStore(async (store, file) => {
     const running = await startOne(store);
-    const answer = await store.executions.transact({
+    const outcome = await store.executions.transact({
       ...running,
       seq: 3,
       work(connection) {
@@ -117,7 +117,7 @@ test('X-23: work and history are committed together', () =>
       },
       events: (result) => [{ ...STEP, body: JSON.stringify(result) as Payload }],
     });
-    assert.equal(answer.kind === 'recorded' && answer.result, 7);
+    assert.equal(outcome.kind === 'recorded' && outcome.result, 7);
     assert.deepEqual(await kindsOf(store, running.id), ['submitted', 'claimed', 'step-completed']);
     assert.equal(rowsOf(file, 'select * from mine').length, 1);
   }));
@@ -126,7 +126,7 @@ test('X-23: when work throws, only what it did is undone, and not its neighbours
   withStore(async (store, file) => {
     const running = await startOne(store);
     const neighbour = submission();
-    const [answer, submitted] = await Promise.all([
+    const [outcome, submitted] = await Promise.all([
       store.executions.transact({
         ...running,
         seq: 3,
@@ -138,7 +138,7 @@ test('X-23: when work throws, only what it did is undone, and not its neighbours
       }),
       store.executions.submit(neighbour),
     ]);
-    assert.equal(answer.kind === 'threw' && (answer.error as Error).message, 'no');
+    assert.equal(outcome.kind === 'threw' && (outcome.error as Error).message, 'no');
     assert.equal(submitted.kind, 'submitted');
     assert.deepEqual(rowsOf(file, "select 1 from sqlite_schema where name = 'mine'"), []);
     const again = await store.executions.record({ ...running, seq: 3, events: [STEP] });
@@ -148,11 +148,11 @@ test('X-23: when work throws, only what it did is undone, and not its neighbours
 test('X-23: work that returns a promise is told so, and nothing is written', () =>
   withStore(async (store) => {
     const running = await startOne(store);
-    const answer = await store.executions.transact({
+    const outcome = await store.executions.transact({
       ...{ ...running, seq: 3, events: () => [STEP] },
       work: async () => Promise.reject(new Error('nobody waits for this')),
     });
-    assert.ok(answer.kind === 'threw' && answer.error instanceof InvalidInput);
+    assert.ok(outcome.kind === 'threw' && outcome.error instanceof InvalidInput);
     assert.deepEqual(await kindsOf(store, running.id), ['submitted', 'claimed']);
   }));
 
@@ -161,7 +161,7 @@ test('X-23: the connection is lent without control over the transaction, and onl
     const running = await startOne(store);
     let kept: LentConnection | undefined;
     let statement: ReturnType<LentConnection['prepare']> | undefined;
-    const answer = await store.executions.transact({
+    const outcome = await store.executions.transact({
       ...running,
       seq: 3,
       work(connection) {
@@ -179,7 +179,7 @@ test('X-23: the connection is lent without control over the transaction, and onl
       },
       events: () => [STEP],
     });
-    assert.equal(answer.kind === 'recorded' && answer.result, 1);
+    assert.equal(outcome.kind === 'recorded' && outcome.result, 1);
     assert.throws(() => kept?.prepare('select 1'), InvalidInput);
     assert.throws(() => statement?.get(), InvalidInput);
   }));
@@ -264,8 +264,8 @@ test('X-13: ten thousand children in one write', () =>
       Submit['parent']
     >;
     const children = Array.from({ length: 10_000 }, () => submission({ parent }));
-    const answer = await store.executions.record({ ...running, seq: 3, events: [STEP], children });
-    assert.equal(answer.kind, 'recorded');
+    const outcome = await store.executions.record({ ...running, seq: 3, events: [STEP], children });
+    assert.equal(outcome.kind, 'recorded');
     const page = await store.executions.children({ parent: running.id, limit: 20_000 });
     assert.equal(page.length, 10_000);
   }));

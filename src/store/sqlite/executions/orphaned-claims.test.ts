@@ -108,6 +108,6 @@ test('X-25: what a dead session was never told of is claimed by others, and not 
   const bob = await worker(store, 'bob');
   const { claimed } = await mustClaim(store, bob, id);
   assert.equal(claimed.previous, 'lost');
-  const answer = await store.executions.claim(claiming(ann));
-  assert.equal(answer.kind, 'refused');
+  const result = await store.executions.claim(claiming(ann));
+  assert.equal(result.kind, 'refused');
 });

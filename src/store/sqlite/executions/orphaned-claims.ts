@@ -5,7 +5,7 @@
 
 import type { SessionId } from '../../../lease/names.ts';
 import { OutcomeUnknown } from '../../../support/fault.ts';
-import type { Claim, ClaimAnswer, Claimed } from '../../contract/execution-store.ts';
+import type { Claim, ClaimResult, Claimed } from '../../contract/execution-store.ts';
 import { toExecution } from '../../execution-rows.ts';
 import type { Database } from '../database.ts';
 import type { Transaction } from '../transaction.ts';
@@ -14,7 +14,7 @@ import { loadRow } from './load-execution.ts';
 
 /** The findings of one run of a claim. They are true only once the commit succeeds. */
 interface Attempt {
-  readonly answer: ClaimAnswer;
+  readonly result: ClaimResult;
   /** The claims of this session that the file was checked for. */
   readonly checked: readonly Claimed[];
   /** Ended sessions. Other sessions may take their executions. */
@@ -33,7 +33,7 @@ export class OrphanedClaims {
     this.#database = database;
   }
 
-  async claim(request: Claim): Promise<ClaimAnswer> {
+  async claim(request: Claim): Promise<ClaimResult> {
     const { session } = request;
     // Holds the result of the last run, because a flush may run twice.
     let last: Attempt | undefined;
@@ -44,7 +44,7 @@ export class OrphanedClaims {
     try {
       const done = await this.#database.perform(attempt, undefined);
       this.#settle(session, done);
-      return done.answer;
+      return done.result;
     } catch (fault) {
       if (fault instanceof OutcomeUnknown && last !== undefined) this.#suspect(session, last);
       throw fault;
@@ -52,16 +52,16 @@ export class OrphanedClaims {
   }
 
   #attempt(tx: Transaction, request: Claim): Attempt {
-    if (this.#unconfirmed.size === 0) return { answer: claim(tx, request), checked: [], ended: [] };
+    if (this.#unconfirmed.size === 0) return { result: claim(tx, request), checked: [], ended: [] };
     const { session } = request;
     const ended = [...this.#unconfirmed.keys()].filter((id) => !tx.isOpen(id));
     const checked = [...(this.#unconfirmed.get(session)?.values() ?? [])];
     const claims = checked.flatMap((claimed) => carried(tx, claimed, session));
-    const answer: ClaimAnswer =
+    const result: ClaimResult =
       claims.length > 0 && !ended.includes(session)
         ? { kind: 'claimed', claims, more: true, overdue: false }
         : claim(tx, request);
-    return { answer, checked, ended };
+    return { result, checked, ended };
   }
 
   #settle(session: SessionId, { checked, ended }: Attempt): void {
@@ -72,10 +72,10 @@ export class OrphanedClaims {
   }
 
   /** Claims that were checked and are not in the answer did not happen. */
-  #suspect(session: SessionId, { answer, checked }: Attempt): void {
+  #suspect(session: SessionId, { result, checked }: Attempt): void {
     const unconfirmed = this.#unconfirmed.get(session) ?? new Map<number, Claimed>();
     for (const { fence } of checked) unconfirmed.delete(fence);
-    const claims = answer.kind === 'claimed' ? answer.claims : [];
+    const claims = result.kind === 'claimed' ? result.claims : [];
     for (const claimed of claims) unconfirmed.set(claimed.fence, claimed);
     if (unconfirmed.size > 0) this.#unconfirmed.set(session, unconfirmed);
     else this.#unconfirmed.delete(session);

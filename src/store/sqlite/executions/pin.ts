@@ -25,9 +25,9 @@ const ROLLOUTS: WeakMap<Transaction, Map<string, Rollout | undefined> | null> = 
 
 /** Drops the cache, so that later submits in the same flush read the new rollout. */
 export function changeRollout(tx: Transaction, request: ChangeRollout): RolloutChanged {
-  const answer = play(tx, changeRolloutScript(request));
+  const result = play(tx, changeRolloutScript(request));
   ROLLOUTS.delete(tx);
-  return answer;
+  return result;
 }
 
 export function routeFor(

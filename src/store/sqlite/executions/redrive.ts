@@ -1,5 +1,5 @@
 import { historyEvents } from '../../../execution/decide/record.ts';
-import type { Redrive, RedriveAnswer } from '../../../features/repair/port.ts';
+import type { Redrive, RedriveResult } from '../../../features/repair/port.ts';
 import { assert } from '../../../support/assert.ts';
 import { fromSubmit, PREVIOUS_CODES, sagaOf } from '../../execution-rows.ts';
 import { appendEvent } from '../../sql/executions.ts';
@@ -27,19 +27,19 @@ interface Gathered {
    * The ids in this batch. One batch re-drives an execution at most once, and contains no id twice.
    */
   readonly names: Set<string>;
-  readonly answers: Promise<readonly RedriveAnswer[]>;
+  readonly results: Promise<readonly RedriveResult[]>;
 }
 
 /** Bulk jobs send many re-drives at once. Those that arrive before the next flush run together. */
-export function redriver(database: Database): (request: Redrive) => Promise<RedriveAnswer> {
+export function redriver(database: Database): (request: Redrive) => Promise<RedriveResult> {
   let gathered: Gathered | undefined;
   const gather = (): Gathered => {
     const requests: Redrive[] = [];
-    const answers = database.perform((tx: Transaction) => {
+    const results = database.perform((tx: Transaction) => {
       gathered = undefined;
       return redriveTogether(tx, requests);
     }, undefined);
-    return { requests, names: new Set(), answers };
+    return { requests, names: new Set(), results };
   };
   return async (request) => {
     const { of, submit } = request;
@@ -47,7 +47,7 @@ export function redriver(database: Database): (request: Redrive) => Promise<Redr
     if (gathered === undefined || !fits(gathered, request)) gathered = gather();
     gathered.names.add(of).add(submit.id);
     const nth = gathered.requests.push(request) - 1;
-    return (await gathered.answers)[nth] as RedriveAnswer;
+    return (await gathered.results)[nth] as RedriveResult;
   };
 }
 
@@ -58,15 +58,15 @@ function fits({ requests, names }: Gathered, { of, submit }: Redrive): boolean {
   return requests.length < TOGETHER_MAX && !names.has(of) && !names.has(submit.id);
 }
 
-function redriveTogether(tx: Transaction, requests: readonly Redrive[]): readonly RedriveAnswer[] {
+function redriveTogether(tx: Transaction, requests: readonly Redrive[]): readonly RedriveResult[] {
   const insertAll = (redriven: readonly Redriven[]) =>
     native(() => redriven.map((each) => insert(tx, each)));
-  const answers = play(tx, redriveAll(requests, insertAll)).map((answer) => {
-    assert(answer !== undefined, 'Y-21: a re-drive that may be stored was not');
-    return answer;
+  const results = play(tx, redriveAll(requests, insertAll)).map((result) => {
+    assert(result !== undefined, 'Y-21: a re-drive that may be stored was not');
+    return result;
   });
-  if (answers.some(({ kind }) => kind === 'submitted')) tx.ring();
-  return answers;
+  if (results.some(({ kind }) => kind === 'submitted')) tx.ring();
+  return results;
 }
 
 function insert(tx: Transaction, { submit, events, execution }: Redriven): boolean {

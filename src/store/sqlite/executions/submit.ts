@@ -1,10 +1,10 @@
 import { changedBySubmit } from '../../../features/audit/decide.ts';
 import type { Audited } from '../../../features/audit/model.ts';
 import { assert } from '../../../support/assert.ts';
-import type { Submit, SubmitAnswer } from '../../contract/execution-store.ts';
+import type { Submit, SubmitResult } from '../../contract/execution-store.ts';
 import { fromSubmit, HOLD_BITS } from '../../execution-rows.ts';
 import { writeAudit } from '../../sql/audit.ts';
-import { answerSubmit } from '../../sql/executions.ts';
+import { existingSubmit } from '../../sql/executions.ts';
 import { refuseRelease } from '../../sql/releases.ts';
 import { positional } from '../connection.ts';
 import { play } from '../gateway.ts';
@@ -48,7 +48,7 @@ const ADD_ERRAND = `
   on conflict (parent_id) do update
      set after_id = ''`;
 
-export function submit(tx: Transaction, request: Submit & Audited): SubmitAnswer {
+export function submit(tx: Transaction, request: Submit & Audited): SubmitResult {
   const isAllowed = request.release === undefined || !play(tx, refuseRelease(request));
   if (isAllowed && insertOne(tx, request)) {
     if (request.parent !== undefined) noteParent(tx, request.parent.id);
@@ -57,9 +57,9 @@ export function submit(tx: Transaction, request: Submit & Audited): SubmitAnswer
     tx.ring();
     return { kind: 'submitted', id: request.id, existing: false };
   }
-  const answer = play(tx, answerSubmit(request));
-  assert(answer !== undefined, 'X-10: a submission that may be stored was not');
-  return answer;
+  const result = play(tx, existingSubmit(request));
+  assert(result !== undefined, 'X-10: a submission that may be stored was not');
+  return result;
 }
 
 /** Inserts children with their parent's write, and omits those whose id or key is taken (X-13). */

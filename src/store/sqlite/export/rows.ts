@@ -6,7 +6,7 @@ import type {
   Dumped,
   ExportedRows,
   Load,
-  LoadAnswer,
+  LoadResult,
 } from '../../../features/export/port.ts';
 import {
   type Counters,
@@ -148,7 +148,7 @@ export async function load(
   connection: Connection,
   clock: Clock,
   request: Load,
-): Promise<LoadAnswer> {
+): Promise<LoadResult> {
   connection.execute('begin immediate');
   try {
     const tables = notEmpty(connection);

@@ -1,8 +1,8 @@
 import { describeSeal, type Seal } from '../../../features/export/model.ts';
 import type {
-  SealAnswer,
+  SealResult,
   SealRequest,
-  UnsealAnswer,
+  UnsealResult,
   UnsealRequest,
 } from '../../../features/export/port.ts';
 import { sealedTables } from '../../../features/export/rows.ts';
@@ -19,13 +19,13 @@ export function readSeal(connection: Connection): Seal | undefined {
 }
 
 /** The caller holds the file's write lock. */
-export function seal(tx: Transaction, request: SealRequest): SealAnswer {
-  const answer = play(tx, sealing(request));
-  if (answer.kind === 'sealed') {
+export function seal(tx: Transaction, request: SealRequest): SealResult {
+  const result = play(tx, sealing(request));
+  if (result.kind === 'sealed') {
     tx.forgetSessions();
-    closeTables(tx, describeSeal(answer.seal));
+    closeTables(tx, describeSeal(result.seal));
   }
-  return answer;
+  return result;
 }
 
 const VERBS = ['insert', 'update', 'delete'] as const;
@@ -53,7 +53,7 @@ function triggers(): readonly {
   );
 }
 
-export function unseal(tx: Transaction, request: UnsealRequest): UnsealAnswer {
+export function unseal(tx: Transaction, request: UnsealRequest): UnsealResult {
   const was = play(tx, read());
   if (was === undefined) return { kind: 'refused', why: 'not-sealed' };
   for (const { name } of triggers()) tx.connection.execute(`drop trigger if exists ${name}`);

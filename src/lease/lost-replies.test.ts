@@ -73,11 +73,11 @@ test('U-1: a term whose first answer was lost is not given back while its second
   let tries = 0;
   const store = acquiring(world, async (request) => {
     tries += 1;
-    const answer = await world.base.leases.acquire(request);
+    const result = await world.base.leases.acquire(request);
     if (tries === 1) throw new OutcomeUnknown('connection reset');
     // Shorter than the time limit of a try, and long enough for the first heartbeat.
     await world.clock.timers.pause(2_500);
-    return answer;
+    return result;
   });
   const ann = await world.open('ann', store);
   const acquired = ann.acquire(KEY);
@@ -109,9 +109,9 @@ test('V-1: a drain requested during a lapse is known to the holder when it has r
 test('V-1: a drain between a grant and its answer is known when the lease is handed out', async () => {
   const world = makeWorld();
   const store = acquiring(world, async (request) => {
-    const answer = await world.base.leases.acquire(request);
+    const result = await world.base.leases.acquire(request);
     await world.clock.timers.pause(1_000);
-    return answer;
+    return result;
   });
   const ann = await world.open('ann', store);
   const acquired = ann.acquire(KEY);
@@ -156,10 +156,10 @@ test('A-5: a grant that arrives during a lapse is given back', async () => {
   const world = makeWorld();
   let jump = true;
   const store = acquiring(world, async (request) => {
-    const answer = await world.base.leases.acquire(request);
+    const result = await world.base.leases.acquire(request);
     if (jump) world.clock.suspend(6_500);
     jump = false;
-    return answer;
+    return result;
   });
   const ann = await world.open('ann', store);
   assert.equal((await ann.acquire(KEY)).kind, 'granted-too-late');
@@ -205,8 +205,8 @@ test('U-1, E-6: a release that was refused as expired is done when its session w
   // The store is back and has not noticed its outage. The release arrives before a heartbeat.
   world.faulty.failBy((verb) => (verb === 'leases.release' ? undefined : 'unavailable'));
   await world.clock.advance(100);
-  const answer = await releasing;
-  assert.ok(answer.kind === 'refused' && answer.why === 'expired');
+  const result = await releasing;
+  assert.ok(result.kind === 'refused' && result.why === 'expired');
   await world.base.sessions.recover({ cause: 'the store was away' });
   world.faulty.heal();
   await world.clock.advance(5_000);
@@ -339,9 +339,9 @@ test('T-4: a look at what is carried takes neither a lapsed term nor a grant und
   assert.equal(again.kind, 'rejoined');
 
   const store = acquiring(world, async (request) => {
-    const answer = await world.base.leases.acquire(request);
+    const result = await world.base.leases.acquire(request);
     await world.clock.timers.pause(2_500);
-    return answer;
+    return result;
   });
   const bob = await world.open('bob', store);
   const acquired = bob.acquire('other');

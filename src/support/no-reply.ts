@@ -31,7 +31,7 @@ export function untrustedText(failure: unknown): string | undefined {
 const UNTRUSTED =
   'Its certificate is not trusted here, or is of another name. For one of your own authority, start this process with NODE_EXTRA_CA_CERTS=/path/of/ca.pem.';
 
-export function noAnswerText(url: string, path: string, failure: unknown): string {
+export function noReplyText(url: string, path: string, failure: unknown): string {
   const code = codeOf(failure);
   const why = code === '' ? '' : ` (${code})`;
   const what = untrustedText(failure) ?? 'Is it running, and is this its address?';

@@ -50,16 +50,16 @@ export interface WorkCall<Body> {
   readonly signal: AbortSignal;
 }
 
-export type WorkAnswer = object | Uint8Array | undefined;
+export type WorkResult = object | Uint8Array | undefined;
 
-export type WorkAnswers = {
+export type WorkHandlers = {
   readonly [Kind in WorkKind]: (
     coordinator: Coordinator,
     call: WorkCall<Static<(typeof WORK_MESSAGES)[Kind]['body']>>,
-  ) => Promise<WorkAnswer>;
+  ) => Promise<WorkResult>;
 };
 
-export const workAnswers: WorkAnswers = {
+export const workHandlers: WorkHandlers = {
   async greet({ store }, { body, caller }) {
     const version = Math.min(body.version ?? OLDEST_WORK_VERSION, WORK_VERSION);
     const { kind, durability, policy } = store;
@@ -116,13 +116,13 @@ export const workAnswers: WorkAnswers = {
       ...(body.release === undefined ? {} : { release: body.release }),
       ...(body.dice === undefined ? {} : { dice: body.dice }),
     };
-    const answer = await coordinator.claimTurns.take(caller.project, () =>
+    const result = await coordinator.claimTurns.take(caller.project, () =>
       claimFor(coordinator, claim),
     );
-    const claims = answer.kind === 'claimed' ? answer.claims : [];
+    const claims = result.kind === 'claimed' ? result.claims : [];
     for (const { fence } of claims) noteIssued(coordinator.store, fence);
     await giveOut(coordinator.store.executions, caller.project, textsIn(claims));
-    return answer;
+    return result;
   },
 
   async announceWorker(coordinator, { body, caller }) {
@@ -131,9 +131,9 @@ export const workAnswers: WorkAnswers = {
     const session = await requireOwnSession(coordinator, caller, body.session);
     const { project } = caller;
     const announcement = { ...about, session, pipelines, project, ...(release && { release }) };
-    const answer = await coordinator.store.executions.announce(announcement);
-    noteRefused(coordinator, announcement, answer);
-    return answer;
+    const result = await coordinator.store.executions.announce(announcement);
+    noteRefused(coordinator, announcement, result);
+    return result;
   },
 
   async listClaims(coordinator, { body, caller }) {
@@ -165,9 +165,9 @@ export const workAnswers: WorkAnswers = {
     const query = { project: caller.project, id: body.id as InteractionId };
     const found = await store.executions.interaction(query);
     if (found === undefined) throw notFound(`await with interaction ${body.id}`);
-    const { request, answer } = found.interaction;
+    const { request, result } = found.interaction;
     const { defaultAnswer } = found.unit ?? {};
-    await giveOut(store.executions, caller.project, [request, answer?.value, defaultAnswer]);
+    await giveOut(store.executions, caller.project, [request, result?.value, defaultAnswer]);
     return found;
   },
 
@@ -224,15 +224,15 @@ export const workRoutes: readonly Route[] = WORK_KINDS.map((name) => {
     ...(params && { params }),
     ...(rest && (method === 'GET' ? { query: rest } : { body: rest })),
     takesBytes: bytes === 'sent',
-    answers: {
+    results: {
       ...(bytes === undefined
         ? { 200: { what: ANSWERED, ...(reply && { schema: reply }) } }
         : BYTES[bytes]),
       ...problems,
     },
     async handle(coordinator, call) {
-      const answer = await answerTo(name, coordinator, call);
-      return { ...replyWith(answer), isIdle: IDLE[name]?.(answer as never) ?? false };
+      const result = await answerTo(name, coordinator, call);
+      return { ...replyWith(result), isIdle: IDLE[name]?.(result as never) ?? false };
     },
   };
 });
@@ -248,7 +248,7 @@ function pickedOf(body: TObject, isPicked: (name: string) => boolean): TObject |
 }
 
 /** Requests that a worker without work sends all the time. */
-const IDLE: Readonly<Partial<Record<WorkKind, (answer: never) => boolean>>> = {
+const IDLE: Readonly<Partial<Record<WorkKind, (result: never) => boolean>>> = {
   heartbeat: ({ kind }: { readonly kind: string }) => kind !== 'refused',
   announceWorker: ({ kind }: { readonly kind: string }) => kind !== 'refused',
   waitForBell: ({ rang }: { readonly rang: boolean }) => !rang,
@@ -260,20 +260,20 @@ function answerTo(
   name: WorkKind,
   coordinator: Coordinator,
   { params, query, body, caller, signal }: RouteCall<object, object, unknown>,
-): Promise<WorkAnswer> {
-  const handle = workAnswers[name] as (
+): Promise<WorkResult> {
+  const handle = workHandlers[name] as (
     coordinator: Coordinator,
     call: object,
-  ) => Promise<WorkAnswer>;
+  ) => Promise<WorkResult>;
   const isBytes = body instanceof Uint8Array;
   const merged = { ...params, ...query, ...(isBytes ? {} : (body as object | undefined)) };
   return handle(coordinator, { body: merged, caller, signal, ...(isBytes ? { bytes: body } : {}) });
 }
 
-function replyWith(answer: WorkAnswer): Reply {
-  if (answer === undefined) return { status: 204 };
-  if (!(answer instanceof Uint8Array)) return { status: 200, body: answer };
-  return { status: 200, raw: { type: 'application/octet-stream', bytes: answer } };
+function replyWith(result: WorkResult): Reply {
+  if (result === undefined) return { status: 204 };
+  if (!(result instanceof Uint8Array)) return { status: 200, body: result };
+  return { status: 200, raw: { type: 'application/octet-stream', bytes: result } };
 }
 
 // Pages of an execution's rows, for workers.

@@ -29,11 +29,11 @@ type Pausing = Pick<WorkerConfig, 'timers' | 'random'>;
  * Repeats the call during an outage, with growing pauses. Throws the last fault when the signal
  * aborts or the tries are used up.
  */
-async function again<Answer>(
+async function again<Result>(
   { timers, random }: Pausing,
-  call: () => Promise<Answer>,
+  call: () => Promise<Result>,
   until: { readonly over?: AbortSignal; readonly triesMax?: number },
-): Promise<Answer> {
+): Promise<Result> {
   const { over, triesMax = Infinity } = until;
   for (let tries = 1; ; tries += 1) {
     try {
@@ -51,10 +51,10 @@ async function again<Answer>(
 export type Reading = Pick<Run, 'config'> & { readonly session: Pick<Run['session'], 'signal'> };
 
 /** For reads of a run: repeats them as long as the session lives. */
-export function patiently<Answer>(
+export function patiently<Result>(
   { config, session }: Reading,
-  read: () => Promise<Answer>,
-): Promise<Answer> {
+  read: () => Promise<Result>,
+): Promise<Result> {
   return again(config, read, { over: session.signal });
 }
 
@@ -76,14 +76,14 @@ export async function readHistory(
  * Undefined when the session ends before the store responds. Throws faults that a retry cannot
  * change. Pass `fault` if the call already failed once.
  */
-export async function untilAnswered<Answer>(
+export async function untilReplied<Result>(
   { config, session }: Reading,
-  call: () => Promise<Answer>,
+  call: () => Promise<Result>,
   fault?: unknown,
-): Promise<Answer | undefined> {
+): Promise<Result | undefined> {
   const { signal: over } = session;
   let isTried = fault !== undefined;
-  const next = (): Promise<Answer> => {
+  const next = (): Promise<Result> => {
     if (!isTried) return call();
     isTried = false;
     return Promise.reject(fault);
@@ -101,7 +101,7 @@ export async function untilAnswered<Answer>(
  * again.
  */
 export function patientBlobs(store: BlobStore, config: Pausing): BlobStore {
-  const patient = <Answer>(call: () => Promise<Answer>): Promise<Answer> =>
+  const patient = <Result>(call: () => Promise<Result>): Promise<Result> =>
     again(config, call, { triesMax: TRIES_MAX });
   return {
     putBlob: (blob) => patient(() => store.putBlob(blob)),
@@ -111,7 +111,7 @@ export function patientBlobs(store: BlobStore, config: Pausing): BlobStore {
 }
 
 /** Turns an exception of the call into a rejection. */
-export function tried<Answer>(call: () => Promise<Answer>): Promise<Answer> {
+export function tried<Result>(call: () => Promise<Result>): Promise<Result> {
   try {
     return call();
   } catch (fault) {
