@@ -107,7 +107,7 @@ export async function several(
 let attempts = 0;
 
 /** Every asking is an attempt of its own unless the case names one. */
-export function asking(who: Someone, options: Partial<Acquire> = {}): Acquire {
+export function acquiring(who: Someone, options: Partial<Acquire> = {}): Acquire {
   attempts += 1;
   return { key: KEY, session: who.id, attempt: attemptOf(`number ${attempts}`), ...options };
 }
@@ -117,7 +117,7 @@ export async function mustAcquire(
   who: Someone,
   options: Partial<Acquire> = {},
 ): Promise<Held> {
-  const granted = expectKind(await store.leases.acquire(asking(who, options)), 'granted');
+  const granted = expectKind(await store.leases.acquire(acquiring(who, options)), 'granted');
   const { key, fence } = granted;
   return { ...granted, tenure: { key, fence, session: who.id } };
 }

@@ -18,7 +18,7 @@ export function tell<News extends { readonly kind: string }>(news: News): Promis
   });
 }
 
-export async function askedToStop(): Promise<void> {
+export async function stopWasRequested(): Promise<void> {
   await once(process, 'message');
 }
 

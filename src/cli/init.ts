@@ -213,11 +213,11 @@ test('an order is shipped a day after it was charged, also when the process dies
 
 const WORKER = `// Runs orders for a coordinator elsewhere: the one that HOLDFAST_URL names, with the key in HOLDFAST_KEY.
 
-import { openWorker, stopAsked, type Worker } from 'holdfast/worker';
+import { openWorker, stopRequested, type Worker } from 'holdfast/worker';
 import { order } from '${MODULE}';
 
 let worker: Worker | undefined;
-void stopAsked().then((reason) => {
+void stopRequested().then((reason) => {
   console.log('stopping:', reason);
   return worker?.stop() ?? process.exit();
 });

@@ -1,7 +1,7 @@
 #!/usr/bin/env node
 // The command line. Results go to stdout, problems and progress to stderr.
 
-import '../support/stop-asked.ts';
+import '../support/stop-requested.ts';
 import { readFile } from 'node:fs/promises';
 import { CallRefused } from '../client/client.ts';
 import { Fault } from '../support/fault.ts';
@@ -82,15 +82,15 @@ function explain(fault: unknown): string {
 const NOES: ReadonlySet<number> = new Set([404, 409, 410, 412, 422]);
 
 /** The request reached the wrong coordinator or listener, so it has no result. */
-const NOT_ASKED: ReadonlySet<string> = new Set(['route-unknown', 'admin-off', 'admin-elsewhere']);
+const NOT_SERVED: ReadonlySet<string> = new Set(['route-unknown', 'admin-off', 'admin-elsewhere']);
 
 /** A temporary refusal that the caller asked for, so it is a result. */
 const NOES_FOR_NOW: ReadonlySet<string> = new Set(['no-worker', 'no-worker-for']);
 
 function isNo(fault: unknown): fault is CallRefused {
-  const isAnswer =
+  const isReply =
     fault instanceof CallRefused && (NOES.has(fault.status) || NOES_FOR_NOW.has(fault.code));
-  return isAnswer && !NOT_ASKED.has(fault.code);
+  return isReply && !NOT_SERVED.has(fault.code);
 }
 
 /** The object was not found, and may be in another project. Keys belong to no project. */

@@ -11,7 +11,7 @@ import { openServer, type Server } from '../server/serve.ts';
 import type { ServerLog, ServerOptions } from '../server/server-options.ts';
 import type { CoordinatorStore } from '../store/contract/execution-store.ts';
 import { InvalidInput } from '../support/fault.ts';
-import { stopAsked } from '../support/stop-asked.ts';
+import { stopRequested } from '../support/stop-requested.ts';
 import type { ExitCode } from './command.ts';
 import { logOf } from './log.ts';
 import { printProblem } from './screen.ts';
@@ -31,7 +31,7 @@ export interface RunOptions {
 export async function runServer(options: RunOptions): Promise<ExitCode> {
   const over = new AbortController();
   try {
-    return await run(options, stopAskedOnce(over.signal));
+    return await run(options, stopRequestedOnce(over.signal));
   } finally {
     over.abort();
   }
@@ -88,8 +88,8 @@ function explainListening(config: Config): (fault: ListenFault) => never {
 }
 
 /** The second signal ends the process at once. */
-async function stopAskedOnce(over: AbortSignal): Promise<string> {
-  const reason = await stopAsked(over);
+async function stopRequestedOnce(over: AbortSignal): Promise<string> {
+  const reason = await stopRequested(over);
   for (const signal of ['SIGTERM', 'SIGINT'] as const) process.on(signal, () => process.exit(1));
   return reason;
 }

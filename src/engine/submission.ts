@@ -105,7 +105,7 @@ const TAGS_MAX = 64;
 const NO_TAGS: readonly string[] = Object.freeze([]);
 const NO_ATTRIBUTES: Attributes = Object.freeze({});
 
-export interface SubmitAsked<Input> {
+export interface SubmitArguments<Input> {
   readonly input: Input;
   readonly options: SubmitOptions | undefined;
   /** The template of the submission; its parameters and options are already merged in. */
@@ -133,7 +133,7 @@ type Making = { -readonly [Part in keyof Submit]: Submit[Part] };
 export async function submissionOf<Input>(
   config: WorkerConfig,
   pipeline: Pipeline<Input, unknown> | string,
-  asked: SubmitAsked<Input>,
+  asked: SubmitArguments<Input>,
 ): Promise<Submit> {
   const { template } = asked;
   const options = checkedOptions(asked.options);
@@ -194,7 +194,7 @@ export function store(
  */
 function intentOf(
   options: SubmitOptions,
-  asked: Pick<SubmitAsked<unknown>, 'input'> & {
+  asked: Pick<SubmitArguments<unknown>, 'input'> & {
     readonly name: string;
     readonly template: TemplateVersion | undefined;
   },

@@ -43,7 +43,7 @@ export function isForAnnounced(route: string): boolean {
 }
 
 /** The queues that a worker reads: executions without a pin, and those pinned to its release. */
-export function routesAsked({
+export function claimRoutes({
   pipelines,
   release,
 }: {

@@ -90,7 +90,7 @@ export async function acquireLease(core: SessionCore, wanted: Wanted): Promise<A
   };
   core.disowned.ask(started.request);
   try {
-    return await askUntilDecided(core, started);
+    return await acquireUntilDecided(core, started);
   } catch (fault) {
     // The outcome is unknown: the store may have a ticket or a grant of this attempt.
     core.disowned.watch(started.request, momentOf(core.config.clock));
@@ -99,7 +99,7 @@ export async function acquireLease(core: SessionCore, wanted: Wanted): Promise<A
   }
 }
 
-async function askUntilDecided(core: SessionCore, started: Attempt): Promise<AcquireOutcome> {
+async function acquireUntilDecided(core: SessionCore, started: Attempt): Promise<AcquireOutcome> {
   const { cancelled, options } = started;
   const { key } = started.request;
   let refusal: EntryRefusal | undefined;
@@ -133,7 +133,7 @@ async function askUntilDecided(core: SessionCore, started: Attempt): Promise<Acq
       continue;
     }
     refusal = result.refusal;
-    await untilWorthAsking(core, started, refusal);
+    await untilWorthRetrying(core, started, refusal);
   }
 }
 
@@ -162,7 +162,7 @@ async function takeGrant(
 }
 
 /** Hints shorten the wait, but only the jittered poll is reliable. */
-async function untilWorthAsking(
+async function untilWorthRetrying(
   core: SessionCore,
   attempt: Attempt,
   refusal: EntryRefusal,

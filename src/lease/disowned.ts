@@ -98,14 +98,14 @@ export class Disowned {
 
   /** Returns true if an acquire under way will get this term. Undefined if that is unknown. */
   async #isUnderWay(core: SessionCore, { key, fence }: CarriedLease): Promise<boolean | undefined> {
-    const asking = [...this.#attempts]
+    const attempts = [...this.#attempts]
       .filter(([request, { fate }]) => fate === 'wanted' && request.key === key)
       .map(([{ attempt }]) => attempt);
-    if (asking.length === 0) return false;
+    if (attempts.length === 0) return false;
     const inspection = await inspect(core, key);
     if (inspection === undefined) return undefined;
     const { record } = inspection;
-    return record !== undefined && record.fence === fence && asking.includes(record.attempt);
+    return record !== undefined && record.fence === fence && attempts.includes(record.attempt);
   }
 
   /** Never rejects. Work that fails now repeats with the next heartbeat. */

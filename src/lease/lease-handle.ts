@@ -90,13 +90,13 @@ export class LeaseHandle implements HeldLease {
     // The first caller that checks finds out. No timer needs to have fired (C-5).
     const { over } = this.#core;
     if (over !== undefined) this.withdraw(over.by, over.detail);
-    else if (own <= 0) this.withdraw('deadline', this.#askedToStop());
+    else if (own <= 0) this.withdraw('deadline', this.#stopWasRequested());
     else if (remaining <= 0) this.withdraw('lapsed');
     return remaining;
   }
 
   /** The operator of the drain, if there was one. */
-  #askedToStop(): EndedBy | undefined {
+  #stopWasRequested(): EndedBy | undefined {
     if (this.#drain === undefined) return undefined;
     return { exit: 'revoked', actor: this.#drain.by, cause: this.#drain.reason };
   }

@@ -4,7 +4,7 @@
 import { Histogram } from '../observe/advisor/histogram.ts';
 import { type Advice, adviseAssuming, goalsOf, type Prediction } from '../observe/index.ts';
 import type {
-  AdviceAsked,
+  AdviceRequest,
   AdviceQuery,
   AdvisedMessage,
   AssumptionsMessage,
@@ -56,7 +56,7 @@ export class Advisor {
     return { ...store, sessions: { ...sessions, heartbeat } };
   }
 
-  advise({ query, live, isOfAll }: AdviceAsked): AdvisedMessage {
+  advise({ query, live, isOfAll }: AdviceRequest): AdvisedMessage {
     const measured = { ...(isOfAll ? this.#measured() : {}), ...commonest(live) };
     const assumed = Object.fromEntries(
       NAMES.map((name) => [name, query[name] ?? measured[name] ?? USUAL[name]]),
@@ -88,7 +88,7 @@ export class Advisor {
 }
 
 /** The settings of most sessions. */
-function commonest(live: AdviceAsked['live']): Partial<AssumptionsMessage> {
+function commonest(live: AdviceRequest['live']): Partial<AssumptionsMessage> {
   const counts = new Map<string, number>();
   for (const { ttlMs, graceMs } of live) {
     const name = `${ttlMs} ${graceMs}`;

@@ -66,9 +66,9 @@ test('what is let go of while the answer is on its way is not taken for lost', a
   await assert.rejects(delivered.claim(request));
   store.next = result();
   store.carries = [1];
-  const asking = delivered.claim(request);
+  const claiming = delivered.claim(request);
   delivered.remove(1 as Fence);
-  assert.deepEqual(fencesOf(await asking), []);
+  assert.deepEqual(fencesOf(await claiming), []);
 });
 
 test('without a loss nobody asks; after one, for a minute; a new session begins anew', async () => {

@@ -3,7 +3,7 @@
 
 import type { Client, ClientDuplexStream, Metadata, ServiceError } from '@grpc/grpc-js';
 import {
-  ASK_MS,
+  REPLY_TIMEOUT_MS,
   type Ask,
   answerIn,
   envelopeOf,
@@ -74,7 +74,7 @@ function unary({ driver, client, metadata, bytesMax }: Parts): Transport {
     ask: <Result>(ask: Ask) =>
       new Promise<Result>((resolve, reject) => {
         const envelope = sized(ask, systemRandom.uuid(), bytesMax);
-        const options = { deadline: systemClock.wallMs() + (ask.timeoutMs ?? ASK_MS) };
+        const options = { deadline: systemClock.wallMs() + (ask.timeoutMs ?? REPLY_TIMEOUT_MS) };
         const call = client.makeUnaryRequest<object, ReplyEnvelope>(
           path,
           requestSerialize,

@@ -1,7 +1,7 @@
 // The worker protocol over HTTP: each message is a request to its route, and one request stays open
 // for wakeups.
 
-import { ASK_MS, type Ask, type Transport } from '../protocol/messages/envelope.ts';
+import { REPLY_TIMEOUT_MS, type Ask, type Transport } from '../protocol/messages/envelope.ts';
 import { faultOf } from '../protocol/messages/problem.ts';
 import { workMessage } from '../protocol/messages/work-messages.ts';
 import { type Fault, OutcomeUnknown, StoreUnavailable } from '../support/fault.ts';
@@ -122,7 +122,7 @@ class HttpTransport implements Transport {
 
   /** The time limit covers the whole answer: a coordinator can fall silent after its headers. */
   async #sendTo(base: string, ask: Ask, { path, init }: HttpRequest): Promise<HttpReply> {
-    const { kind, signal, timeoutMs = ASK_MS } = ask;
+    const { kind, signal, timeoutMs = REPLY_TIMEOUT_MS } = ask;
     const over = new AbortController();
     this.#underWay.set(over, base);
     const cancel = this.#timers.after(timeoutMs, () => {

@@ -32,7 +32,7 @@ import { remoteStore } from './remote-store.ts';
 
 export type { Worker } from '../engine/worker/worker-options.ts';
 export type { Ask, Transport } from '../protocol/messages/envelope.ts';
-export { stopAsked } from '../support/stop-asked.ts';
+export { stopRequested } from '../support/stop-requested.ts';
 
 export interface RemoteWorkerOptions
   extends Omit<WorkerOptions, 'reconcileMs'>,

@@ -1,7 +1,7 @@
 // Sent messages without a reply, by the ids of their envelopes. Replies come in any order, twice,
 // or not at all.
 
-import { ASK_MS, type Ask, answerIn, type ReplyEnvelope } from '../protocol/messages/envelope.ts';
+import { REPLY_TIMEOUT_MS, type Ask, answerIn, type ReplyEnvelope } from '../protocol/messages/envelope.ts';
 import { workMessage } from '../protocol/messages/work-messages.ts';
 import { type Fault, OutcomeUnknown, StoreUnavailable } from '../support/fault.ts';
 import type { Timers } from '../support/timer.ts';
@@ -22,7 +22,7 @@ export class Pending {
   /** Sends the message and waits for its reply, as long as the caller does. */
   wait<Result>(ask: Ask, id: string, send: () => void): Promise<Result> {
     return new Promise<Result>((resolve, reject) => {
-      const { signal, timeoutMs = ASK_MS } = ask;
+      const { signal, timeoutMs = REPLY_TIMEOUT_MS } = ask;
       const done = (): void => {
         this.#waiting.delete(id);
         cancel();

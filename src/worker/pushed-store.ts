@@ -153,7 +153,7 @@ function sessionsHere(
   over: () => void,
 ): WorkerStore['sessions'] {
   const life = {
-    ttlMs: owner === undefined || asked === undefined ? HOUR_MS : 3 * ASK_MS,
+    ttlMs: owner === undefined || asked === undefined ? HOUR_MS : 3 * REPLY_TIMEOUT_MS,
     graceMs: 1,
     authorityMs: HOUR_MS,
     remainingMs: HOUR_MS,
@@ -176,7 +176,7 @@ function sessionsHere(
 }
 
 /** The interval of those heartbeats. */
-const ASK_MS = 2_000;
+const REPLY_TIMEOUT_MS = 2_000;
 const HOUR_MS = 3_600_000;
 
 function elsewhere(what: string): Fault {

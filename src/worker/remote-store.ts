@@ -243,7 +243,7 @@ class Doorbell {
   readonly #timers: Timers;
   readonly #listeners: Set<() => void> = new Set();
   readonly #stop: AbortController = new AbortController();
-  #isAsking = false;
+  #isWaiting = false;
 
   constructor(transport: Transport, timers: Timers) {
     this.#transport = transport;
@@ -253,8 +253,8 @@ class Doorbell {
   listen(listener: () => void): () => void {
     if (this.#transport.onRing !== undefined) return this.#transport.onRing(listener);
     this.#listeners.add(listener);
-    if (!this.#isAsking) {
-      this.#isAsking = true;
+    if (!this.#isWaiting) {
+      this.#isWaiting = true;
       this.#ask().catch(() => undefined);
     }
     return () => this.#listeners.delete(listener);

@@ -3,7 +3,7 @@
 // not the right to work.
 
 import {
-  ASK_MS,
+  REPLY_TIMEOUT_MS,
   type Ask,
   envelopeOf,
   type ReplyEnvelope,
@@ -39,11 +39,11 @@ export interface SqsTransportOptions {
   /** How long a write may lie in the queue and still be done. Its fence decides whether it may. Default 1 h. */
   readonly writesGoodMs?: number;
   /** Without a reply for so long, it is not known what became of a message. Default 15 s. */
-  readonly askMs?: number;
+  readonly replyTimeoutMs?: number;
 }
 
 const NAMES: readonly (keyof SqsTransportOptions)[] = [
-  ...(['client', 'requestQueueUrl', 'replyQueueUrl', 'signing', 'writesGoodMs', 'askMs'] as const),
+  ...(['client', 'requestQueueUrl', 'replyQueueUrl', 'signing', 'writesGoodMs', 'replyTimeoutMs'] as const),
 ];
 const URL_MAX = 2_048;
 const HOUR_MS = 3_600_000;
@@ -56,14 +56,14 @@ export async function sqsTransport(given: SqsTransportOptions): Promise<Transpor
   requireMethods('sqsTransport: client', options.client, ['send']);
   boundedText('sqsTransport: requestQueueUrl', options.requestQueueUrl, URL_MAX);
   boundedText('sqsTransport: replyQueueUrl', options.replyQueueUrl, URL_MAX);
-  const { writesGoodMs = HOUR_MS, askMs = ASK_MS } = options;
+  const { writesGoodMs = HOUR_MS, replyTimeoutMs = REPLY_TIMEOUT_MS } = options;
   wholeNumber('sqsTransport: writesGoodMs', writesGoodMs, { min: 1_000, max: 14 * 24 * HOUR_MS });
-  wholeNumber('sqsTransport: askMs', askMs, { min: 1, max: HOUR_MS });
+  wholeNumber('sqsTransport: askMs', replyTimeoutMs, { min: 1, max: HOUR_MS });
   const signer = new Signer('sqsTransport: signing', options.signing);
   return new SqsTransport(await sqsQueues(options.client), signer, {
     ...options,
     writesGoodMs,
-    askMs,
+    replyTimeoutMs,
   });
 }
 
@@ -92,8 +92,8 @@ class SqsTransport implements Transport {
     this.#asked += 1;
     const id = `${this.#life}.${this.#asked}`;
     const text = await this.#written(ask, id);
-    const { askMs, requestQueueUrl } = this.#options;
-    const timed = { timeoutMs: askMs, ...ask };
+    const { replyTimeoutMs, requestQueueUrl } = this.#options;
+    const timed = { timeoutMs: replyTimeoutMs, ...ask };
     return this.#pending.wait<Result>(timed, id, () => {
       this.#queues
         .send(requestQueueUrl, text)
@@ -114,11 +114,11 @@ class SqsTransport implements Transport {
   }
 
   async #written(ask: Ask, id: string): Promise<string> {
-    const { writesGoodMs, askMs, replyQueueUrl } = this.#options;
+    const { writesGoodMs, replyTimeoutMs, replyQueueUrl } = this.#options;
     const at = systemClock.wallMs();
     // A claim or heartbeat whose sender has stopped waiting must not be performed, because the
     // sender may be dead.
-    const goodMs = ask.kind === 'writeAsOwner' ? writesGoodMs : (ask.timeoutMs ?? askMs);
+    const goodMs = ask.kind === 'writeAsOwner' ? writesGoodMs : (ask.timeoutMs ?? replyTimeoutMs);
     const claims = { to: 'coordinator', at, until: at + goodMs, replyTo: replyQueueUrl } as const;
     const envelope = toJson(envelopeOf(ask, id));
     const whole: QueuedRequest = { ...claims, envelope };

@@ -3,7 +3,7 @@
 
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
-import { asking, mustAcquire, mustRelease, someone } from '../../contract/lease/someone.ts';
+import { acquiring, mustAcquire, mustRelease, someone } from '../../contract/lease/someone.ts';
 import {
   epochOf,
   type Fence,
@@ -52,7 +52,7 @@ test('A-7, S-1: a waiter whose session ends while its turn comes gets nothing, a
   const other = await openEtcdStore({ endpoints: etcd.endpoints, prefix });
   const holder = await mustAcquire(store, await someone(store, 'ann', LONG), { key: KEY });
   const [bob, cid] = [await someone(store, 'bob', LONG), await someone(store, 'cid', LONG)];
-  const [first, second] = [bob, cid].map((who) => asking(who, { key: KEY, wait: true }));
+  const [first, second] = [bob, cid].map((who) => acquiring(who, { key: KEY, wait: true }));
   assert.ok(first !== undefined && second !== undefined);
   assert.equal((await store.leases.acquire(first)).kind, 'queued');
   assert.equal((await other.leases.acquire(second)).kind, 'queued');
@@ -124,7 +124,7 @@ test('T-4, S-2: a holder whose grant a restored copy does not have learns of it 
 test('U-1: a write whose answer is lost is unknown, one that found no member is known not to be done', async (t) => {
   const { store } = await openFresh();
   const ann = await someone(store, 'ann', LONG);
-  const request = asking(ann, { key: KEY });
+  const request = acquiring(ann, { key: KEY });
   const write = EtcdClient.prototype.write;
   const lost = t.mock.method(EtcdClient.prototype, 'write', async function (
     this: EtcdClient,

@@ -7,7 +7,7 @@ import { ManualClock } from '../../contract/index.ts';
 import { whyOf } from '../../contract/lease/expect.ts';
 import {
   AUTHORITY_MS,
-  asking,
+  acquiring,
   beginning,
   draining,
   KEY,
@@ -119,7 +119,7 @@ for (const [name, verb] of Object.entries(HOLDERS)) {
 
 test('S-1: an acquire of a session that ends meanwhile is refused', async (t) => {
   await using scene = await setTheScene();
-  const request = asking(scene.ann, { key: keyOf('another') });
+  const request = acquiring(scene.ann, { key: keyOf('another') });
   const acquire = () => scene.store.leases.acquire(request);
   assert.equal(whyOf(await answerAfter(t, endingOf(scene, scene.ann), acquire)), 'session-ended');
 });
@@ -136,14 +136,14 @@ test('A-1: of two who find a key free the one whose write comes later is refused
   await mustRelease(scene.store, scene.tenure);
   const bob = await someone(scene.other, 'bob', LONG);
   const take = () => mustAcquire(scene.other, bob);
-  const acquire = () => scene.store.leases.acquire(asking(scene.ann));
+  const acquire = () => scene.store.leases.acquire(acquiring(scene.ann));
   assert.equal(whyOf(await answerAfter(t, take, acquire)), 'held');
 });
 
 test('T-3: a grant whose epoch is raised meanwhile has a fence of the new one', async (t) => {
   await using scene = await setTheScene();
   const raise = () => scene.other.raiseEpoch({ actor: 'olga', reason: 'to be sure' });
-  const request = asking(scene.ann, { key: keyOf('another') });
+  const request = acquiring(scene.ann, { key: keyOf('another') });
   const answer = await answerAfter(t, raise, () => scene.store.leases.acquire(request));
   assert.ok(answer.kind === 'granted');
   assert.equal(epochOf(answer.fence), epochOf(scene.tenure.fence) + 1);
@@ -152,7 +152,7 @@ test('T-3: a grant whose epoch is raised meanwhile has a fence of the new one', 
 test('T-4: no grant is made when grants are halted meanwhile', async (t) => {
   await using scene = await setTheScene();
   const ahead = { key: KEY, fence: toFence(3 * COUNTERS_PER_EPOCH) };
-  const request = asking(scene.ann, { key: keyOf('another') });
+  const request = acquiring(scene.ann, { key: keyOf('another') });
   const halt = () => scene.other.leases.verify(ahead);
   const answer = await answerAfter(t, halt, () => scene.store.leases.acquire(request));
   assert.equal(whyOf(answer), 'halted');
@@ -162,7 +162,7 @@ test('T-4: a grant that finds another cluster seen meanwhile raises the epoch fi
   await using scene = await setTheScene();
   const key = `${scene.prefix}meta/cluster`;
   const move = () => scene.raw.put(key, JSON.stringify({ cluster: '1', term: 1 }));
-  const request = asking(scene.ann, { key: keyOf('another') });
+  const request = acquiring(scene.ann, { key: keyOf('another') });
   const answer = await answerAfter(t, move, () => scene.store.leases.acquire(request));
   assert.ok(answer.kind === 'granted');
   assert.equal(epochOf(answer.fence), epochOf(scene.tenure.fence) + 1);
@@ -209,7 +209,7 @@ test('E-2, S-3: who is renewed after it was found overdue is not expired', async
     assert.equal((await other.sessions.recover({ cause: 'the store was away' })).extended, 1);
     await mustBeat(other, bob);
   };
-  const answer = await answerAfter(t, recover, () => store.leases.acquire(asking(scene.ann)));
+  const answer = await answerAfter(t, recover, () => store.leases.acquire(acquiring(scene.ann)));
   assert.equal(whyOf(answer), 'held');
 });
 

@@ -4,7 +4,7 @@ import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { ManualClock } from '../../contract/index.ts';
 import {
-  asking,
+  acquiring,
   KEY,
   mustAcquire,
   mustBeat,
@@ -57,7 +57,7 @@ test('S-3, E-2: who is overdue by store time alone is not ended before etcd has 
   // It has come just now, and has seen nothing of the time that passed.
   const second = await open(prefix, clock);
   const bob = await someone(second, 'bob');
-  const refused = await second.leases.acquire(asking(bob));
+  const refused = await second.leases.acquire(acquiring(bob));
   assert.ok(refused.kind === 'refused' && refused.why === 'reclaim-paused');
   assert.equal(refused.holder.freeInMs, TTL_MS, 'it would have to see all of it itself');
   assert.deepEqual((await second.sessions.sweep({ limit: 10 })).expired, []);
@@ -82,7 +82,7 @@ test('S-3, E-4: who has itself seen all of the time pass needs nobody’s word, 
   await mustBeat(first, ann);
   await second.leases.inspect(KEY);
   await clock.advance(TTL_MS - 1);
-  const early = await second.leases.acquire(asking(bob));
+  const early = await second.leases.acquire(acquiring(bob));
   assert.ok(early.kind === 'refused' && early.why === 'held');
   await clock.advance(1);
   assert.equal((await mustAcquire(second, bob)).predecessor.exit, 'expired');

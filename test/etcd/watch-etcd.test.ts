@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
-import { asking, KEY, mustAcquire, mustRelease, someone } from '../../contract/lease/someone.ts';
+import { acquiring, KEY, mustAcquire, mustRelease, someone } from '../../contract/lease/someone.ts';
 import type { KernelStore } from '../../src/index.ts';
 import { openEtcdStore } from '../../src/store/etcd/open.ts';
 import { RawEtcd } from '../contract/raw-etcd.ts';
@@ -33,7 +33,7 @@ async function freeWithAWaiter(releasing: KernelStore, name: string): Promise<vo
   const ann = await someone(releasing, `ann ${name}`, LONG);
   const { tenure } = await mustAcquire(releasing, ann);
   const bob = await someone(releasing, `bob ${name}`, LONG);
-  const waiting = asking(bob, { wait: true });
+  const waiting = acquiring(bob, { wait: true });
   assert.equal((await releasing.leases.acquire(waiting)).kind, 'queued');
   await mustRelease(releasing, tenure);
   await releasing.leases.withdraw(waiting);
@@ -68,7 +68,7 @@ test('A-7: a watch whose next revision was compacted goes on, and rings for what
   const ann = await someone(releasing, 'ann', LONG);
   const { tenure } = await mustAcquire(releasing, ann);
   const bob = await someone(releasing, 'bob', LONG);
-  const place = asking(bob, { wait: true });
+  const place = acquiring(bob, { wait: true });
   assert.equal((await releasing.leases.acquire(place)).kind, 'queued');
   const missed = nextHint(waiting);
   await etcd.kill(0);

@@ -19,7 +19,7 @@ import {
   worker,
   writing,
 } from '../../contract/execution/worker.ts';
-import { asking, keyOf, mustAcquire, saving } from '../../contract/lease/someone.ts';
+import { acquiring, keyOf, mustAcquire, saving } from '../../contract/lease/someone.ts';
 import { openStore } from '../../src/embedded/open-store.ts';
 import type { CoordinatorStore } from '../../src/store/contract/execution-store.ts';
 import { inFolder } from '../cli/spawned.ts';
@@ -82,9 +82,9 @@ async function play(store: CoordinatorStore, acts: readonly Act[]): Promise<void
       owners += 1;
       ann = await worker(store, `ann ${owners}`, brief);
     } else if (act === 'lease') {
-      await leases.acquire(asking(ann, { key: keyOf(`lease/${n}`) }));
+      await leases.acquire(acquiring(ann, { key: keyOf(`lease/${n}`) }));
     } else if (act === 'wait') {
-      await leases.acquire(asking(ann, { key: keyOf(`lease/${n}`), wait: true } as never));
+      await leases.acquire(acquiring(ann, { key: keyOf(`lease/${n}`), wait: true } as never));
     } else if (act === 'checkpoint') {
       const { tenure } = await mustAcquire(store, ann, {
         key: keyOf(`saved/${ids.length}/${n}/${text.length}/${number}`),

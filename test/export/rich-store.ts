@@ -73,7 +73,7 @@ export const PIPELINES = {
       return ctx.receive<string>('travelled');
     },
   }),
-  asking: pipeline({
+  acquiring: pipeline({
     name: 'asking',
     run: (ctx, _: null) =>
       ctx.await<{ readonly ok: boolean }>('approval', {
@@ -104,7 +104,7 @@ export const ALL = Object.values(PIPELINES);
 
 export interface Rich {
   readonly sleeping: string;
-  readonly asking: string;
+  readonly acquiring: string;
   readonly answeredEarly: string;
   readonly album: string;
   readonly trip: string;
@@ -194,7 +194,7 @@ async function pinned(holdfast: Holdfast): Promise<string> {
 }
 
 async function waiting(holdfast: Holdfast, worker: Worker): Promise<Omit<Rich, 'pinned'>> {
-  const { plain, failing, sleeping, asking, album, trip } = PIPELINES;
+  const { plain, failing, sleeping, acquiring, album, trip } = PIPELINES;
   const submit = async (...given: Parameters<Holdfast['submit']>): Promise<string> =>
     (await holdfast.submit(...given)).id;
   const failed = await submit(failing, null);
@@ -205,9 +205,9 @@ async function waiting(holdfast: Holdfast, worker: Worker): Promise<Omit<Rich, '
   const parked = {
     sleeping: await submit(sleeping, SLEEP_MS),
     album: await submit(album, SLEEP_MS),
-    asking: await submit(asking, null),
+    acquiring: await submit(acquiring, null),
     trip: await submit(trip, null),
-    answeredEarly: await submit(asking, null),
+    answeredEarly: await submit(acquiring, null),
   };
   for (const id of Object.values(parked)) await reached(holdfast, id, 'waiting');
   await holdfast.signal(parked.trip, { name: 'unasked', value: { n: 1 } });

@@ -101,7 +101,7 @@ async function waitingGoesOn(holdfast: Holdfast, rich: Rich): Promise<void> {
   const { store } = holdfast;
   bank.isUp = true;
   await holdfast.worker({ pipelines: ALL, pollMs: 50 });
-  for (const id of [rich.asking, rich.answeredEarly]) {
+  for (const id of [rich.acquiring, rich.answeredEarly]) {
     await holdfast.awaits.answer({ execution: id, name: 'approval' }, { ok: true }, { by: 'ben' });
     assert.equal(((await holdfast.result(id)) as { kind: string }).kind, 'answered');
   }

@@ -157,8 +157,8 @@ export class Deployment {
       try {
         return await ask(new HoldfastClient({ url }));
       } catch (error) {
-        const isAnswer = error instanceof CallRefused && error.status < 500;
-        if (isAnswer || this.#isClosed) throw error;
+        const isReply = error instanceof CallRefused && error.status < 500;
+        if (isReply || this.#isClosed) throw error;
         if (error instanceof CallRefused) this.#faults += 1;
         await new Promise((resolve) => setTimeout(resolve, PAUSE_MS));
       }

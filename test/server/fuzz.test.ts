@@ -82,8 +82,8 @@ async function tryOut(route: Route, sent: Sent): Promise<void> {
   // Nobody is there to check an answer: what was to do so is left, and was cancelled.
   if (code === 'no-worker') return;
   // An answer, to who asked for it: nobody could take it, and nothing was submitted.
-  const isAnswer = response.status < 500 || code === 'no-worker-for';
-  assert.ok(isAnswer, `${response.status} ${text} ${String(faults.at(-1))}`);
+  const isReply = response.status < 500 || code === 'no-worker-for';
+  assert.ok(isReply, `${response.status} ${text} ${String(faults.at(-1))}`);
   assert.ok(typeof code === 'string' && typeof detail === 'string', text);
   assert.equal(await snapshot(store), before, `${response.status} has changed something`);
 }

@@ -87,7 +87,7 @@ export class SqsStand {
     return sqsTransport({
       ...{ client: this.client, requestQueueUrl, signing: signing[as] },
       replyQueueUrl,
-      ...(as === 'nobody' ? { askMs: 100 } : {}),
+      ...(as === 'nobody' ? { replyTimeoutMs: 100 } : {}),
     });
   }
 

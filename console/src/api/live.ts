@@ -33,7 +33,7 @@ class Rereading {
   };
 
   /** Whether one is still signed in. */
-  askWho(): void {
+  checkCaller(): void {
     void this.#client.invalidateQueries({ queryKey: [pathOf(CALLER)] });
   }
 
@@ -81,7 +81,7 @@ class Stream {
       this.#onLiveness('away');
       // Refused, as by a proxy whose coordinator is being started again: a browser leaves it at that.
       if (source.readyState !== EventSource.CLOSED) return;
-      this.#reading.askWho();
+      this.#reading.checkCaller();
       this.#again = window.setTimeout(() => this.#open(), AGAIN_MS);
     });
   }

@@ -56,7 +56,7 @@ export function AdvicePanel(): ReactNode {
               preset={preset}
               typed={typed}
               assumed={read.data.assumed}
-              onAsk={(next) => {
+              onSubmit={(next) => {
                 setPreset(next.preset);
                 setTyped(next.typed);
               }}
@@ -85,10 +85,10 @@ interface FormProps {
   readonly preset: string;
   readonly typed: Typed;
   readonly assumed: AssumptionsMessage;
-  readonly onAsk: (asked: { readonly preset: string; readonly typed: Typed }) => void;
+  readonly onSubmit: (asked: { readonly preset: string; readonly typed: Typed }) => void;
 }
 
-function AdviceForm({ preset, typed, assumed, onAsk }: FormProps): ReactNode {
+function AdviceForm({ preset, typed, assumed, onSubmit }: FormProps): ReactNode {
   const id = useId();
   const [draft, setDraft] = useState<Typed>(typed);
   return (
@@ -96,7 +96,7 @@ function AdviceForm({ preset, typed, assumed, onAsk }: FormProps): ReactNode {
       className="fields advice-form"
       onSubmit={(event) => {
         event.preventDefault();
-        onAsk({ preset, typed: draft });
+        onSubmit({ preset, typed: draft });
       }}
     >
       <div className="field field-wide">
@@ -104,7 +104,7 @@ function AdviceForm({ preset, typed, assumed, onAsk }: FormProps): ReactNode {
         <select
           id={`${id}preset`}
           value={preset}
-          onChange={(event) => onAsk({ preset: event.target.value, typed: draft })}
+          onChange={(event) => onSubmit({ preset: event.target.value, typed: draft })}
         >
           {PRESETS.map((each) => (
             <option key={each}>{each}</option>

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { epochOf, toFence } from '../../../src/lease/fence.ts';
 import { expectKind } from '../../lease/expect.ts';
-import { asking } from '../../lease/someone.ts';
+import { acquiring } from '../../lease/someone.ts';
 import type { ExecutionCase } from '../contract-case.ts';
 import { expectRefusedUnchanged, expectWhy } from '../expect.ts';
 import { claimIds, claiming, mustRecord, mustSubmit, nextId, running, worker } from '../worker.ts';
@@ -22,7 +22,7 @@ export const haltingCases: readonly ExecutionCase[] = [
         const waiting = await mustSubmit(store);
         const refused = expectKind(await store.executions.claim(claiming(ann)), 'refused');
         assert.deepEqual(refused, { kind: 'refused', why: 'halted', presented: forged });
-        const acquired = await store.leases.acquire(asking(ann));
+        const acquired = await store.leases.acquire(acquiring(ann));
         assert.ok('why' in acquired && acquired.why === 'halted', JSON.stringify(acquired));
         await mustRecord(store, held);
         await store.raiseEpoch({ actor: 'olga', reason: 'looked into it' });
@@ -56,7 +56,7 @@ export const haltingCases: readonly ExecutionCase[] = [
       await store.raiseEpoch({ actor: 'olga', reason: 'looked into it' });
       const next = await running(store, ann);
       assert.ok(next.fence > forged);
-      const lease = expectKind(await store.leases.acquire(asking(ann)), 'granted');
+      const lease = expectKind(await store.leases.acquire(acquiring(ann)), 'granted');
       assert.ok(lease.fence > next.fence, 'leases and claims share one sequence');
     },
   },

@@ -4,7 +4,7 @@ import assert from 'node:assert/strict';
 import type { CoordinatorStore } from '../../../src/store/contract/execution-store.ts';
 import { expectKind } from '../../lease/expect.ts';
 import {
-  asking,
+  acquiring,
   beginning,
   draining,
   type Held as Lease,
@@ -51,7 +51,7 @@ const OF_LEASES: Readonly<Record<string, Write>> = {
   'sessions.heartbeat': ({ store, ann }) => store.sessions.heartbeat(ann),
   'sessions.end': ({ store, ann: { id, owner } }) =>
     store.sessions.end({ id, by: { kind: 'owner', owner, exit: 'finished' } }),
-  'leases.acquire': ({ store, ann }) => store.leases.acquire(asking(ann, { key: OTHER_KEY })),
+  'leases.acquire': ({ store, ann }) => store.leases.acquire(acquiring(ann, { key: OTHER_KEY })),
   'leases.checkpoint': ({ store, lease }) => store.leases.checkpoint(saving(lease.tenure, 9)),
   'leases.beginIntent': ({ store, lease }) =>
     store.leases.beginIntent(beginning(lease.tenure, 'a late effect')),

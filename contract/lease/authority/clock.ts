@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import type { ContractCase } from '../contract-case.ts';
 import { expectKind } from '../expect.ts';
-import { asking, KEY, mustAcquire, mustBeat, someone } from '../someone.ts';
+import { acquiring, KEY, mustAcquire, mustBeat, someone } from '../someone.ts';
 
 export const clockCases: readonly ContractCase[] = [
   {
@@ -42,7 +42,7 @@ export const clockCases: readonly ContractCase[] = [
       const held = await mustAcquire(store, ann);
       await advance(9_999);
       for (let time = 0; time < 10; time += 1) {
-        expectKind(await store.leases.acquire(asking(bob)), 'refused');
+        expectKind(await store.leases.acquire(acquiring(bob)), 'refused');
         assert.deepEqual((await store.sessions.sweep({ limit: 10 })).expired, []);
       }
       await mustBeat(store, ann);

@@ -3,7 +3,7 @@ import { COUNTERS_PER_EPOCH, toFence } from '../../../src/lease/fence.ts';
 import type { ContractCase } from '../contract-case.ts';
 import { allEvents, expectKind, expectRefusal } from '../expect.ts';
 import {
-  asking,
+  acquiring,
   attemptOf,
   beginning,
   draining,
@@ -55,7 +55,7 @@ export const durabilityCases: readonly ContractCase[] = [
       assert.deepEqual(await after.leases.inspect(KEY), before);
       assert.deepEqual(await after.leases.verify(held), { kind: 'current', authorityMs: 6_000 });
       const bob = await someone(after, 'bob');
-      expectRefusal(await after.leases.acquire(asking(bob)), 'held');
+      expectRefusal(await after.leases.acquire(acquiring(bob)), 'held');
     },
   },
   {
@@ -121,7 +121,7 @@ export const durabilityCases: readonly ContractCase[] = [
       const ahead = toFence(6 * COUNTERS_PER_EPOCH + 3);
       await store.leases.verify({ key: KEY, fence: ahead });
       const halted = await reopen();
-      expectRefusal(await halted.leases.acquire(asking(ann)), 'halted');
+      expectRefusal(await halted.leases.acquire(acquiring(ann)), 'halted');
       await halted.raiseEpoch({ actor: 'olga', reason: 'checked' });
       const raised = await reopen();
       assert.ok((await mustAcquire(raised, ann)).fence > ahead);
@@ -135,7 +135,7 @@ export const durabilityCases: readonly ContractCase[] = [
       const ann = await someone(store, 'ann', long);
       const { tenure } = await mustAcquire(store, ann);
       const people = await several(store, 'waiter', { count: 3, ...long });
-      const requests = people.map((who) => asking(who, { wait: true }));
+      const requests = people.map((who) => acquiring(who, { wait: true }));
       for (const request of requests) await store.leases.acquire(request);
       const after = await reopen();
       await mustRelease(after, tenure);
@@ -177,7 +177,7 @@ export const durabilityCases: readonly ContractCase[] = [
       await store.leases.requestDrain(draining(other));
       await mustRelease(store, tenure, 'yielded');
       const after = await reopen();
-      expectRefusal(await after.leases.acquire(asking(cid)), 'reserved');
+      expectRefusal(await after.leases.acquire(acquiring(cid)), 'reserved');
       assert.equal((await after.leases.inspect(OTHER_KEY)).state, 'draining');
       await advance(5_000);
       await mustAcquire(after, cid);
@@ -198,7 +198,7 @@ export const durabilityCases: readonly ContractCase[] = [
       }
       const after = await reopen();
       const back = await someone(after, 'back', { owner: ownerOf('shaky') });
-      expectRefusal(await after.leases.acquire(asking(back)), 'damped');
+      expectRefusal(await after.leases.acquire(acquiring(back)), 'damped');
     },
   },
   {
@@ -215,7 +215,7 @@ export const durabilityCases: readonly ContractCase[] = [
       const before = await allEvents(store);
       const { leases, sessions } = await reopen();
       const opened = expectKind(await sessions.open(openingOf('ann', long)), 'opened');
-      const granted = expectKind(await leases.acquire(asking(ann, { attempt })), 'granted');
+      const granted = expectKind(await leases.acquire(acquiring(ann, { attempt })), 'granted');
       const saved = expectKind(await leases.checkpoint(saving(tenure, 1)), 'saved');
       const begun = expectKind(await leases.beginIntent(beginning(tenure, 'pay')), 'begun');
       const drained = expectKind(await leases.requestDrain(draining(tenure)), 'draining');

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import type { ContractCase } from '../contract-case.ts';
 import { allEvents, expectKind } from '../expect.ts';
 import {
-  asking,
+  acquiring,
   beginning,
   draining,
   KEY,
@@ -115,8 +115,8 @@ export const eventCases: readonly ContractCase[] = [
       await mustSave(store, tenure, 1);
       await store.leases.beginIntent(beginning(tenure, 'pay'));
       await store.leases.settleIntent(beginning(tenure, 'pay'));
-      await store.leases.acquire(asking(bob));
-      await store.leases.acquire(asking(bob, { wait: true }));
+      await store.leases.acquire(acquiring(bob));
+      await store.leases.acquire(acquiring(bob, { wait: true }));
       await store.leases.checkpoint(saving({ ...tenure, session: bob.id }, 2));
       await store.sessions.recover({ cause: 'nothing was wrong' });
       await store.sessions.sweep({ limit: 10 });
@@ -136,7 +136,7 @@ export const eventCases: readonly ContractCase[] = [
           people.map(async (who, lane) => {
             const client = lane % 2 === 0 ? store : other;
             const key = keys[(lane + round) % keys.length] ?? KEY;
-            const result = await client.leases.acquire(asking(who, { key }));
+            const result = await client.leases.acquire(acquiring(who, { key }));
             if (result.kind !== 'granted') return;
             await client.leases.release({ ...result, session: who.id, exit: 'yielded' });
           }),

@@ -5,7 +5,7 @@ import { NOTICES_PER_EPOCH } from '../../../src/lease/session.ts';
 import type { ContractCase } from '../contract-case.ts';
 import { eventsOfKind, expectKind, expectRefusal } from '../expect.ts';
 import {
-  asking,
+  acquiring,
   KEY,
   keyOf,
   mustAcquire,
@@ -92,7 +92,7 @@ export const fenceCases: readonly ContractCase[] = [
         await advance(100);
         await mustBeat(store, ann);
         await mustSave(store, tenure, seq);
-        expectKind(await store.leases.acquire(asking(bob)), 'refused');
+        expectKind(await store.leases.acquire(acquiring(bob)), 'refused');
       }
       assert.equal((await store.leases.inspect(KEY)).record?.fence, fence);
     },
@@ -179,7 +179,7 @@ export const fenceCases: readonly ContractCase[] = [
       let newest = 0;
       for (let round = 0; round < 5; round += 1) {
         const results = await Promise.all(
-          people.map((who, lane) => (lane % 2 === 0 ? store : other).leases.acquire(asking(who))),
+          people.map((who, lane) => (lane % 2 === 0 ? store : other).leases.acquire(acquiring(who))),
         );
         const winners = results.flatMap((result, lane) =>
           result.kind === 'granted' ? [{ lane, fence: result.fence }] : [],
@@ -207,7 +207,7 @@ export const fenceCases: readonly ContractCase[] = [
       const grants = await Promise.all(
         Array.from({ length: 30 }, (_, number) => {
           const [client, who] = number % 2 === 0 ? [store, ann] : [other, bob];
-          return client.leases.acquire(asking(who, { key: keyOf(`part ${number}`) }));
+          return client.leases.acquire(acquiring(who, { key: keyOf(`part ${number}`) }));
         }),
       );
       const fences = grants.map((grant) => expectKind(grant, 'granted').fence);
@@ -225,7 +225,7 @@ export const fenceCases: readonly ContractCase[] = [
       const people = await several(store, 'heir', { count: 6, ...long });
       await advance(10_000);
       const results = await Promise.all(
-        people.map((who, lane) => (lane % 2 === 0 ? store : other).leases.acquire(asking(who))),
+        people.map((who, lane) => (lane % 2 === 0 ? store : other).leases.acquire(acquiring(who))),
       );
       const grants = results.filter((result) => result.kind === 'granted');
       assert.deepEqual(

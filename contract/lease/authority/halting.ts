@@ -4,7 +4,7 @@ import type { KernelStore, Tenure } from '../../../src/lease/port.ts';
 import type { ContractCase } from '../contract-case.ts';
 import { eventsOfKind, expectKind, expectRefusal } from '../expect.ts';
 import {
-  asking,
+  acquiring,
   attemptOf,
   beginning,
   draining,
@@ -52,7 +52,7 @@ function casePerVerb(name: string): ContractCase {
         assert.equal((await eventsOfKind(store, 'alarm')).length, 1);
       }
       assert.deepEqual(await store.leases.inspect(KEY), before);
-      expectRefusal(await store.leases.acquire(asking(ann, { key: OTHER_KEY })), 'halted');
+      expectRefusal(await store.leases.acquire(acquiring(ann, { key: OTHER_KEY })), 'halted');
       const alarms = await eventsOfKind(store, 'alarm');
       assert.deepEqual(
         alarms.map(({ alarm }) => alarm),
@@ -71,7 +71,7 @@ export const haltingCases: readonly ContractCase[] = [
       const ann = await someone(store, 'ann');
       await store.leases.verify({ key: keyOf('never'), fence: ahead });
       for (const wait of [false, true]) {
-        assert.deepEqual(await store.leases.acquire(asking(ann, { wait })), {
+        assert.deepEqual(await store.leases.acquire(acquiring(ann, { wait })), {
           kind: 'refused',
           why: 'halted',
           presented: ahead,
@@ -146,7 +146,7 @@ export const haltingCases: readonly ContractCase[] = [
       await mustAcquire(store, ann, { key: keyOf('third') });
       const far = toFence(second.fence + 1_000_000);
       expectRefusal(await leases.verify({ key: KEY, fence: far }), 'fence-ahead');
-      expectRefusal(await leases.acquire(asking(ann, { key: keyOf('fourth') })), 'halted');
+      expectRefusal(await leases.acquire(acquiring(ann, { key: keyOf('fourth') })), 'halted');
     },
   },
   {
@@ -157,9 +157,9 @@ export const haltingCases: readonly ContractCase[] = [
       const other = await another();
       const ann = await someone(store, 'ann');
       await store.leases.verify({ key: KEY, fence: ahead });
-      expectRefusal(await other.leases.acquire(asking(ann)), 'halted');
+      expectRefusal(await other.leases.acquire(acquiring(ann)), 'halted');
       await other.raiseEpoch(reason);
-      expectKind(await store.leases.acquire(asking(ann)), 'granted');
+      expectKind(await store.leases.acquire(acquiring(ann)), 'granted');
     },
   },
 ];

@@ -5,7 +5,7 @@ import { type Random, seededRandom } from '../../../src/support/random.ts';
 import type { ContractCase } from '../contract-case.ts';
 import { allEvents, expectKind, whyOf } from '../expect.ts';
 import {
-  asking,
+  acquiring,
   beginning,
   KEY,
   keyOf,
@@ -85,7 +85,7 @@ export const raceCases: readonly ContractCase[] = [
         const key = keyOf(`round ${round}`);
         const by = { kind: 'owner', owner: ann.owner, exit: 'finished' } as const;
         const [result, ended] = await Promise.all([
-          store.leases.acquire(asking(ann, { key })),
+          store.leases.acquire(acquiring(ann, { key })),
           other.sessions.end({ id: ann.id, by }),
         ]);
         expectKind(ended, 'ended');
@@ -103,7 +103,7 @@ export const raceCases: readonly ContractCase[] = [
       const ann = await someone(store, 'ann', long);
       const { tenure } = await mustAcquire(store, ann);
       const people = await several(store, 'waiter', { count: 5, ...long });
-      const requests = people.map((who) => asking(who, { wait: true }));
+      const requests = people.map((who) => acquiring(who, { wait: true }));
       for (const request of requests) await store.leases.acquire(request);
       await mustRelease(store, tenure);
       for (const [turn, first] of requests.entries()) {
@@ -130,13 +130,13 @@ export const raceCases: readonly ContractCase[] = [
       const ann = await someone(store, 'ann', long);
       const { tenure } = await mustAcquire(store, ann);
       const waiter = await someone(store, 'waiter', long);
-      const waiting = asking(waiter, { wait: true });
+      const waiting = acquiring(waiter, { wait: true });
       expectKind(await store.leases.acquire(waiting), 'queued');
       const newcomers = await several(store, 'newcomer', { count: 6 });
       const [, ...results] = await Promise.all([
         store.leases.release({ ...tenure, exit: 'finished' }),
         ...newcomers.map((who, lane) =>
-          (lane % 2 === 0 ? other : store).leases.acquire(asking(who)),
+          (lane % 2 === 0 ? other : store).leases.acquire(acquiring(who)),
         ),
       ]);
       assert.deepEqual(
@@ -159,7 +159,7 @@ export const raceCases: readonly ContractCase[] = [
         const results = await Promise.all([
           ...Array.from({ length: 6 }, (_, number) =>
             (number % 2 === 0 ? store : other).leases.acquire(
-              asking(ann, { key: keyOf(`part ${round} ${number}`) }),
+              acquiring(ann, { key: keyOf(`part ${round} ${number}`) }),
             ),
           ),
           store.raiseEpoch(reason),
@@ -202,7 +202,7 @@ async function oneLife(
 ): Promise<void> {
   const { keys, random } = world;
   const key = keys[Math.floor(random.next() * keys.length)] ?? KEY;
-  const result = await store.leases.acquire(asking(who, { key, wait: random.next() < 0.3 }));
+  const result = await store.leases.acquire(acquiring(who, { key, wait: random.next() < 0.3 }));
   await store.sessions.heartbeat(who);
   if (result.kind !== 'granted') return;
   const tenure = { key, fence: result.fence, session: who.id };

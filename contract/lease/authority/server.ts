@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { epochOf } from '../../../src/lease/fence.ts';
 import type { ContractCase, KernelHarness } from '../contract-case.ts';
 import { expectKind, expectRefusal } from '../expect.ts';
-import { asking, mustAcquire, mustRelease, someone, TTL_MS } from '../someone.ts';
+import { acquiring, mustAcquire, mustRelease, someone, TTL_MS } from '../someone.ts';
 
 const needs = 'server';
 
@@ -34,7 +34,7 @@ export const serverCases: readonly ContractCase[] = [
       await advance(TTL_MS + 60_000);
       await restarted(harness, 'in-place');
       const bob = await someone(store, 'bob', { ttlMs: 600_000 });
-      expectRefusal(await store.leases.acquire(asking(bob)), 'reclaim-paused');
+      expectRefusal(await store.leases.acquire(acquiring(bob)), 'reclaim-paused');
       await restarted(harness, 'in-place');
       await advance(store.policy.recoveryGraceMs);
       const next = await mustAcquire(store, bob);

@@ -4,7 +4,7 @@ import type { EndSession } from '../../../src/lease/port.ts';
 import type { ContractCase } from '../contract-case.ts';
 import { eventsOfKind, expectKind, expectUnchanged, unchangedBy } from '../expect.ts';
 import {
-  asking,
+  acquiring,
   beginning,
   keyOf,
   mustAcquire,
@@ -180,7 +180,7 @@ export const endSessionCases: readonly ContractCase[] = [
       await expectUnchanged(store, 'ended', () => leases.settleIntent(beginning(tenure, 'pay')));
       await expectUnchanged(store, 'ended', () => leases.release({ ...tenure, exit: 'finished' }));
       await expectUnchanged(store, 'ended', () => leases.verify(tenure));
-      await expectUnchanged(store, 'session-ended', () => leases.acquire(asking(ann)));
+      await expectUnchanged(store, 'session-ended', () => leases.acquire(acquiring(ann)));
       await expectUnchanged(store, 'session-ended', () => sessions.heartbeat(ann));
     },
   },

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import type { ContractCase } from '../contract-case.ts';
 import { allEvents, eventsOfKind, expectKind, unchangedBy } from '../expect.ts';
 import {
-  asking,
+  acquiring,
   beginning,
   KEY,
   keyOf,
@@ -42,7 +42,7 @@ export const expiryCases: readonly ContractCase[] = [
       await advance(9_999);
       const bob = await someone(store, 'bob');
       const result = expectKind(
-        await unchangedBy(store, () => store.leases.acquire(asking(bob))),
+        await unchangedBy(store, () => store.leases.acquire(acquiring(bob))),
         'refused',
       );
       assert(result.why === 'held');
@@ -223,7 +223,7 @@ export const expiryCases: readonly ContractCase[] = [
       await advance(9_999);
       const [beat, taken] = await Promise.all([
         store.sessions.heartbeat(ann),
-        other.leases.acquire(asking(bob)),
+        other.leases.acquire(acquiring(bob)),
         advance(1),
       ]);
       assert.ok(!(beat.kind === 'alive' && taken.kind === 'granted'), 'both must not win');

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import type { ContractCase } from '../contract-case.ts';
 import { expectKind, expectRefusal, unchangedBy } from '../expect.ts';
-import { asking, KEY, mustAcquire, mustBeat, someone } from '../someone.ts';
+import { acquiring, KEY, mustAcquire, mustBeat, someone } from '../someone.ts';
 
 const outage = { cause: 'the store was away' };
 
@@ -15,11 +15,11 @@ export const fairChanceCases: readonly ContractCase[] = [
       await advance(60_000);
       assert.deepEqual(await store.sessions.recover(outage), { extended: 1 });
       const bob = await someone(store, 'bob');
-      const refused = expectKind(await store.leases.acquire(asking(bob)), 'refused');
+      const refused = expectKind(await store.leases.acquire(acquiring(bob)), 'refused');
       assert(refused.why === 'reclaim-paused');
       assert.deepEqual([refused.holder.fence, refused.holder.freeInMs], [fence, 5_000]);
       await advance(4_999);
-      expectRefusal(await store.leases.acquire(asking(bob)), 'reclaim-paused');
+      expectRefusal(await store.leases.acquire(acquiring(bob)), 'reclaim-paused');
       assert.deepEqual((await store.sessions.sweep({ limit: 10 })).expired, []);
       await advance(1);
       assert.equal((await mustAcquire(store, bob)).predecessor.exit, 'expired');
@@ -38,7 +38,7 @@ export const fairChanceCases: readonly ContractCase[] = [
       assert.equal(beat.remainingMs, 10_000);
       assert.equal((await store.leases.verify(held)).kind, 'current');
       const bob = await someone(store, 'bob');
-      expectRefusal(await store.leases.acquire(asking(bob)), 'held');
+      expectRefusal(await store.leases.acquire(acquiring(bob)), 'held');
     },
   },
   {

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import type { ContractCase } from '../contract-case.ts';
 import { allEvents, expectKind, expectRefusal, expectUnchanged } from '../expect.ts';
 import {
-  asking,
+  acquiring,
   draining,
   keyOf,
   mustAcquire,
@@ -134,7 +134,7 @@ export const heartbeatCases: readonly ContractCase[] = [
       await mustAcquire(store, ann);
       await advance(TTL_MS);
       await mustBeat(store, ann);
-      expectRefusal(await store.leases.acquire(asking(bob)), 'held');
+      expectRefusal(await store.leases.acquire(acquiring(bob)), 'held');
       await advance(TTL_MS);
       await mustAcquire(store, bob);
       await expectUnchanged(store, 'session-expired', () => store.sessions.heartbeat(ann));

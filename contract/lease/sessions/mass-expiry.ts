@@ -4,7 +4,7 @@ import { PROJECT_METADATA } from '../../../src/lease/session.ts';
 import type { ContractCase } from '../contract-case.ts';
 import { eventsOfKind, expectKind, expectRefusal } from '../expect.ts';
 import {
-  asking,
+  acquiring,
   attemptOf,
   KEY,
   keyOf,
@@ -45,12 +45,12 @@ export const massExpiryCases: readonly ContractCase[] = [
       await advance(15_000);
       for (const ann of silent.slice(0, 3)) await mustBeat(store, ann);
       expectRefusal(
-        await store.leases.acquire(asking(bob, { key: keyOf('key 11') })),
+        await store.leases.acquire(acquiring(bob, { key: keyOf('key 11') })),
         'reclaim-paused',
       );
       for (const ann of silent.slice(3)) await mustBeat(store, ann);
       for (const index of silent.keys()) {
-        const result = await store.leases.acquire(asking(bob, { key: keyOf(`key ${index}`) }));
+        const result = await store.leases.acquire(acquiring(bob, { key: keyOf(`key ${index}`) }));
         expectRefusal(result, 'held');
       }
     },
@@ -116,7 +116,7 @@ export const massExpiryCases: readonly ContractCase[] = [
       assert(lost !== undefined && taker !== undefined);
       await mustAcquire(store, lost);
       await advance(10_000);
-      expectRefusal(await store.leases.acquire(asking(taker)), 'reclaim-paused');
+      expectRefusal(await store.leases.acquire(acquiring(taker)), 'reclaim-paused');
       assert.equal((await store.leases.inspect(KEY)).freeInMs, 15_000);
       await advance(15_000);
       assert.equal((await mustAcquire(store, taker)).predecessor.exit, 'expired');
@@ -134,7 +134,7 @@ export const massExpiryCases: readonly ContractCase[] = [
       const { tenure } = await mustAcquire(store, holder);
       const below = await someone(store, 'below', { parent: child.id, ttlMs: 3_600_000 });
       const waiting = [waiter, below].map((who) =>
-        asking(who, { attempt: attemptOf(`of ${who.owner}`), wait: true }),
+        acquiring(who, { attempt: attemptOf(`of ${who.owner}`), wait: true }),
       );
       for (const each of waiting) expectKind(await store.leases.acquire(each), 'queued');
       await advance(10_000);
@@ -142,9 +142,9 @@ export const massExpiryCases: readonly ContractCase[] = [
       assert.equal((await store.leases.inspect(KEY)).waiting, 0);
       await mustBeat(store, waiter);
       await mustRelease(store, tenure);
-      expectRefusal(await store.leases.acquire(asking(next)), 'behind-others');
+      expectRefusal(await store.leases.acquire(acquiring(next)), 'behind-others');
       await advance(9_999);
-      expectRefusal(await store.leases.acquire(asking(next)), 'behind-others');
+      expectRefusal(await store.leases.acquire(acquiring(next)), 'behind-others');
       await advance(1);
       await mustAcquire(store, next);
     },

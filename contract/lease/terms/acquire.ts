@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import type { ContractCase } from '../contract-case.ts';
 import { expectKind, expectRefusal, expectUnchanged } from '../expect.ts';
 import {
-  asking,
+  acquiring,
   draining,
   KEY,
   keyOf,
@@ -23,7 +23,7 @@ export const acquireCases: readonly ContractCase[] = [
     async run({ store, advance, now }) {
       const ann = await someone(store, 'ann');
       await advance(1_500);
-      const result = expectKind(await store.leases.acquire(asking(ann)), 'granted');
+      const result = expectKind(await store.leases.acquire(acquiring(ann)), 'granted');
       assert.deepEqual(result, {
         kind: 'granted',
         replayed: false,
@@ -46,8 +46,8 @@ export const acquireCases: readonly ContractCase[] = [
       const since = now();
       await advance(3_000);
       const bob = await someone(store, 'bob');
-      await expectUnchanged(store, 'held', () => store.leases.acquire(asking(bob)));
-      assert.deepEqual(await store.leases.acquire(asking(bob)), {
+      await expectUnchanged(store, 'held', () => store.leases.acquire(acquiring(bob)));
+      assert.deepEqual(await store.leases.acquire(acquiring(bob)), {
         kind: 'refused',
         why: 'held',
         key: KEY,
@@ -69,7 +69,7 @@ export const acquireCases: readonly ContractCase[] = [
       const first = await someone(store, 'first', { owner: ownerOf('billing') });
       const second = await someone(store, 'second', { owner: ownerOf('billing') });
       await mustAcquire(store, first);
-      await expectUnchanged(store, 'held', () => store.leases.acquire(asking(second)));
+      await expectUnchanged(store, 'held', () => store.leases.acquire(acquiring(second)));
     },
   },
   {
@@ -78,7 +78,7 @@ export const acquireCases: readonly ContractCase[] = [
     async run({ store }) {
       const ann = await someone(store, 'ann');
       await mustAcquire(store, ann);
-      await expectUnchanged(store, 'held', () => store.leases.acquire(asking(ann)));
+      await expectUnchanged(store, 'held', () => store.leases.acquire(acquiring(ann)));
     },
   },
   {
@@ -88,7 +88,7 @@ export const acquireCases: readonly ContractCase[] = [
       const ann = await someone(store, 'ann');
       const held = await mustAcquire(store, ann);
       await advance(8_000);
-      await expectUnchanged(store, 'session-lapsed', () => store.leases.acquire(asking(ann)));
+      await expectUnchanged(store, 'session-lapsed', () => store.leases.acquire(acquiring(ann)));
       await mustBeat(store, ann);
       assert.equal((await store.leases.verify(held)).kind, 'current');
     },
@@ -100,16 +100,16 @@ export const acquireCases: readonly ContractCase[] = [
       const ghost = { id: sessionIdOf('ghost'), owner: ownerOf('ghost') };
       const ann = await someone(store, 'ann');
       const { leases } = store;
-      await expectUnchanged(store, 'session-unknown', () => leases.acquire(asking(ghost)));
+      await expectUnchanged(store, 'session-unknown', () => leases.acquire(acquiring(ghost)));
       await advance(7_999);
       const { tenure } = await mustAcquire(store, ann, { key: OTHER_KEY });
       await leases.release({ ...tenure, exit: 'finished' });
       await advance(1);
-      await expectUnchanged(store, 'session-lapsed', () => leases.acquire(asking(ann)));
+      await expectUnchanged(store, 'session-lapsed', () => leases.acquire(acquiring(ann)));
       await advance(2_000);
-      await expectUnchanged(store, 'session-expired', () => leases.acquire(asking(ann)));
+      await expectUnchanged(store, 'session-expired', () => leases.acquire(acquiring(ann)));
       await store.sessions.sweep({ limit: 10 });
-      await expectUnchanged(store, 'session-expired', () => leases.acquire(asking(ann)));
+      await expectUnchanged(store, 'session-expired', () => leases.acquire(acquiring(ann)));
     },
   },
   {
@@ -146,7 +146,7 @@ export const acquireCases: readonly ContractCase[] = [
       const decomposed = keyOf('cafe\u0301 \u{1f511} \u65e5\u672c');
       const { key } = await mustAcquire(store, ann, { key: composed });
       assert.equal(key, composed);
-      expectRefusal(await store.leases.acquire(asking(ann, { key: decomposed })), 'held');
+      expectRefusal(await store.leases.acquire(acquiring(ann, { key: decomposed })), 'held');
     },
   },
   {
@@ -193,7 +193,7 @@ export const acquireCases: readonly ContractCase[] = [
       const bob = await someone(store, 'bob');
       const grant = await mustAcquire(store, ann, { tenureMsMax: 400 });
       assert.equal(grant.authorityMs, 400);
-      const refused = expectKind(await store.leases.acquire(asking(bob)), 'refused');
+      const refused = expectKind(await store.leases.acquire(acquiring(bob)), 'refused');
       assert(refused.why === 'held');
       assert.equal(refused.holder.freeInMs, 400);
     },
@@ -216,7 +216,7 @@ export const acquireCases: readonly ContractCase[] = [
       const ann = await someone(store, 'ann');
       const bob = await someone(store, 'bob');
       await store.leases.requestDrain(draining(await mustAcquire(store, ann)));
-      const refused = expectKind(await store.leases.acquire(asking(bob)), 'refused');
+      const refused = expectKind(await store.leases.acquire(acquiring(bob)), 'refused');
       assert(refused.why === 'held');
       assert.deepEqual([refused.holder.state, refused.holder.freeInMs], ['draining', 10_000]);
     },

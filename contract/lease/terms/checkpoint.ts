@@ -4,7 +4,7 @@ import { digestOf } from '../../../src/support/digest.ts';
 import type { ContractCase } from '../contract-case.ts';
 import { expectKind, expectUnchanged, unchangedBy, whyOf } from '../expect.ts';
 import {
-  asking,
+  acquiring,
   KEY,
   mustAcquire,
   mustBeat,
@@ -267,7 +267,7 @@ export const checkpointCases: readonly ContractCase[] = [
       const { tenure } = await mustAcquire(store, ann);
       for (const seq of [1, 2]) await mustSave(store, tenure, seq);
       await expectUnchanged(store, 'held', () =>
-        store.leases.acquire(asking(bob, { fromCheckpointBefore: true })),
+        store.leases.acquire(acquiring(bob, { fromCheckpointBefore: true })),
       );
     },
   },

@@ -3,7 +3,7 @@ import type { KernelStore } from '../../../src/lease/port.ts';
 import type { ContractCase, KernelHarness } from '../contract-case.ts';
 import { expectKind, expectUnchanged } from '../expect.ts';
 import {
-  asking,
+  acquiring,
   KEY,
   mustAcquire,
   mustRelease,
@@ -44,15 +44,15 @@ export const flapCases: readonly ContractCase[] = [
       // Three minutes less the two seconds between the first loss and the last, two of them free.
       const waitMs = 60_000 - 2_000;
       const back = await someone(store, 'back', { ...long, owner: shaky });
-      await expectUnchanged(store, 'damped', () => store.leases.acquire(asking(back)));
-      assert.deepEqual(await store.leases.acquire(asking(back)), {
+      await expectUnchanged(store, 'damped', () => store.leases.acquire(acquiring(back)));
+      assert.deepEqual(await store.leases.acquire(acquiring(back)), {
         kind: 'refused',
         why: 'damped',
         key: KEY,
         freeInMs: waitMs,
       });
       await advance(waitMs - 1);
-      await expectUnchanged(store, 'damped', () => store.leases.acquire(asking(back)));
+      await expectUnchanged(store, 'damped', () => store.leases.acquire(acquiring(back)));
       await advance(1);
       await mustAcquire(store, back);
     },
@@ -68,7 +68,7 @@ export const flapCases: readonly ContractCase[] = [
       const back = await someone(store, 'back', { ...long, owner: shaky });
       // It is not let wait either: a place in the queue would keep others from the key.
       await expectUnchanged(store, 'damped', () =>
-        store.leases.acquire(asking(back, { wait: true })),
+        store.leases.acquire(acquiring(back, { wait: true })),
       );
       await mustAcquire(store, back, { key: OTHER_KEY });
       await mustAcquire(store, steady);
@@ -123,7 +123,7 @@ export const flapCases: readonly ContractCase[] = [
       for (let time = 0; time < 12; time += 1) {
         const brief = { owner: shaky, ttlMs: 1_000, graceMs: 0 };
         const who = await someone(store, `shaky at ${now()}`, brief);
-        const result = await store.leases.acquire(asking(who));
+        const result = await store.leases.acquire(acquiring(who));
         if (result.kind === 'granted') {
           await advance(1_000);
           continue;

@@ -8,7 +8,7 @@ import type { Refusal } from '../../../src/lease/refusal.ts';
 import type { ContractCase, KernelHarness } from '../contract-case.ts';
 import { eventsOfKind, expectKind, expectRefusal, expectUnchanged } from '../expect.ts';
 import {
-  asking,
+  acquiring,
   beginning,
   draining,
   keyOf,
@@ -148,7 +148,7 @@ const entryCases: readonly ContractCase[] = [
         expectKind(await store.sessions.end({ id: who.id, by }), 'ended');
       }
       for (const who of [single, child]) {
-        await expectUnchanged(store, 'session-ended', () => store.leases.acquire(asking(who)));
+        await expectUnchanged(store, 'session-ended', () => store.leases.acquire(acquiring(who)));
       }
     },
   },
@@ -162,11 +162,11 @@ const entryCases: readonly ContractCase[] = [
       const single = await someone(store, 'single');
       const { tenure } = await mustAcquire(store, ann);
       for (const who of [child, single]) {
-        expectKind(await store.leases.acquire(asking(who, { wait: true })), 'queued');
+        expectKind(await store.leases.acquire(acquiring(who, { wait: true })), 'queued');
       }
       await mustRelease(store, tenure);
       for (const who of [parent, single]) {
-        expectRefusal(await store.leases.acquire(asking(ann)), 'behind-others');
+        expectRefusal(await store.leases.acquire(acquiring(ann)), 'behind-others');
         const by = { kind: 'owner', owner: who.owner, exit: 'finished' } as const;
         expectKind(await store.sessions.end({ id: who.id, by }), 'ended');
       }
@@ -181,10 +181,10 @@ const entryCases: readonly ContractCase[] = [
       const ann = await someone(store, 'ann', long);
       const slow = await someone(store, 'slow');
       const { tenure } = await mustAcquire(store, ann);
-      expectKind(await store.leases.acquire(asking(slow, { wait: true })), 'queued');
+      expectKind(await store.leases.acquire(acquiring(slow, { wait: true })), 'queued');
       await mustRelease(store, tenure);
       await advance(9_999);
-      expectRefusal(await store.leases.acquire(asking(ann)), 'behind-others');
+      expectRefusal(await store.leases.acquire(acquiring(ann)), 'behind-others');
       await advance(1);
       await mustAcquire(store, ann);
     },
@@ -198,10 +198,10 @@ const entryCases: readonly ContractCase[] = [
       const cid = await someone(store, 'cid', long);
       const { tenure } = await mustAcquire(store, ann);
       await store.leases.requestDrain(draining(tenure, { successor: bob.owner }));
-      expectKind(await store.leases.acquire(asking(cid, { wait: true })), 'queued');
+      expectKind(await store.leases.acquire(acquiring(cid, { wait: true })), 'queued');
       await mustRelease(store, tenure, 'yielded');
       await advance(5_000);
-      expectRefusal(await store.leases.acquire(asking(bob)), 'behind-others');
+      expectRefusal(await store.leases.acquire(acquiring(bob)), 'behind-others');
     },
   },
   {
@@ -222,7 +222,7 @@ const entryCases: readonly ContractCase[] = [
       }
       await mustAcquire(store, await someone(store, 'ann 3', brief));
       const waiter = await someone(store, 'ann waits', brief);
-      expectKind(await store.leases.acquire(asking(waiter, { wait: true })), 'queued');
+      expectKind(await store.leases.acquire(acquiring(waiter, { wait: true })), 'queued');
       await advance(100);
       await taken();
       await store.sessions.recover({ cause: 'outage' });
@@ -230,7 +230,7 @@ const entryCases: readonly ContractCase[] = [
       await advance(799);
       await taken();
       await advance(1);
-      expectRefusal(await store.leases.acquire(asking(bob)), 'behind-others');
+      expectRefusal(await store.leases.acquire(acquiring(bob)), 'behind-others');
     },
   },
   {

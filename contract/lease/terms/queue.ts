@@ -3,7 +3,7 @@ import type { KernelStore } from '../../../src/lease/port.ts';
 import type { ContractCase } from '../contract-case.ts';
 import { expectKind, expectRefusal, expectUnchanged } from '../expect.ts';
 import {
-  asking,
+  acquiring,
   attemptOf,
   type Held,
   KEY,
@@ -27,7 +27,7 @@ async function held(store: KernelStore): Promise<Held> {
 /** Asks with an attempt that is always the same for the same person, and waits. */
 async function queue(store: KernelStore, who: Someone, key = KEY): Promise<string> {
   const attempt = attemptOf(`of ${who.id} for ${key}`);
-  const result = await store.leases.acquire(asking(who, { key, attempt, wait: true }));
+  const result = await store.leases.acquire(acquiring(who, { key, attempt, wait: true }));
   return result.kind === 'queued' ? `queued ${result.ahead}` : result.kind;
 }
 
@@ -38,7 +38,7 @@ export const queueCases: readonly ContractCase[] = [
     async run({ store }) {
       await held(store);
       const bob = await someone(store, 'bob');
-      await expectUnchanged(store, 'held', () => store.leases.acquire(asking(bob)));
+      await expectUnchanged(store, 'held', () => store.leases.acquire(acquiring(bob)));
       assert.equal((await store.leases.inspect(KEY)).waiting, 0);
     },
   },
@@ -48,7 +48,7 @@ export const queueCases: readonly ContractCase[] = [
     async run({ store }) {
       const { fence } = await held(store);
       const bob = await someone(store, 'bob');
-      const result = expectKind(await store.leases.acquire(asking(bob, { wait: true })), 'queued');
+      const result = expectKind(await store.leases.acquire(acquiring(bob, { wait: true })), 'queued');
       assert(result.refusal.why === 'held');
       assert.deepEqual([result.ahead, result.refusal.holder.fence], [0, fence]);
       assert.equal((await store.leases.inspect(KEY)).waiting, 1);
@@ -108,7 +108,7 @@ export const queueCases: readonly ContractCase[] = [
       await queue(store, bob);
       await mustRelease(store, ann.tenure);
       const cid = await someone(store, 'cid');
-      const refused = expectKind(await store.leases.acquire(asking(cid)), 'refused');
+      const refused = expectKind(await store.leases.acquire(acquiring(cid)), 'refused');
       assert.deepEqual(refused, { kind: 'refused', why: 'behind-others', key: KEY, ahead: 1 });
       assert.equal(await queue(store, cid), 'queued 1');
       assert.equal(await queue(store, bob), 'granted');
@@ -123,7 +123,7 @@ export const queueCases: readonly ContractCase[] = [
       const bob = await someone(store, 'bob');
       await queue(store, bob);
       await mustRelease(store, tenure);
-      expectRefusal(await store.leases.acquire(asking(ann)), 'behind-others');
+      expectRefusal(await store.leases.acquire(acquiring(ann)), 'behind-others');
     },
   },
   {
@@ -233,7 +233,7 @@ export const queueCases: readonly ContractCase[] = [
       const { tenure } = await held(store);
       await mustRelease(store, tenure, 'retired');
       const bob = await someone(store, 'bob');
-      expectRefusal(await store.leases.acquire(asking(bob, { wait: true })), 'retired');
+      expectRefusal(await store.leases.acquire(acquiring(bob, { wait: true })), 'retired');
       assert.equal((await store.leases.inspect(KEY)).waiting, 0);
     },
   },

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import type { ContractCase } from '../contract-case.ts';
 import { eventsOfKind, expectKind, expectUnchanged, unchangedBy } from '../expect.ts';
 import {
-  asking,
+  acquiring,
   KEY,
   keyOf,
   mustAcquire,
@@ -170,8 +170,8 @@ export const releaseCases: readonly ContractCase[] = [
       await mustSave(store, tenure, 9);
       await mustRelease(store, tenure, 'retired');
       assert.equal((await store.leases.inspect(KEY)).state, 'retired');
-      await expectUnchanged(store, 'retired', () => store.leases.acquire(asking(ann)));
-      assert.deepEqual(await store.leases.acquire(asking(ann)), {
+      await expectUnchanged(store, 'retired', () => store.leases.acquire(acquiring(ann)));
+      assert.deepEqual(await store.leases.acquire(acquiring(ann)), {
         kind: 'refused',
         why: 'retired',
         key: KEY,
@@ -190,9 +190,9 @@ export const releaseCases: readonly ContractCase[] = [
       await mustAcquire(store, ann);
       const by = { kind: 'owner', owner: ann.owner, exit: 'retired' } as const;
       await store.sessions.end({ id: ann.id, by });
-      await expectUnchanged(store, 'retired', () => store.leases.acquire(asking(bob)));
+      await expectUnchanged(store, 'retired', () => store.leases.acquire(acquiring(bob)));
       await store.sessions.sweep({ limit: 10 });
-      await expectUnchanged(store, 'retired', () => store.leases.acquire(asking(bob)));
+      await expectUnchanged(store, 'retired', () => store.leases.acquire(acquiring(bob)));
     },
   },
   {
@@ -203,7 +203,7 @@ export const releaseCases: readonly ContractCase[] = [
       const bob = await someone(store, 'bob');
       await mustAcquire(store, ann);
       await expectUnchanged(store, 'held', () =>
-        store.leases.acquire(asking(bob, { reopen: true })),
+        store.leases.acquire(acquiring(bob, { reopen: true })),
       );
     },
   },
@@ -276,8 +276,8 @@ export const releaseCases: readonly ContractCase[] = [
       const { tenure, fence } = await mustAcquire(store, ann);
       const [released, ...taken] = await Promise.all([
         store.leases.release({ ...tenure, ...finished }),
-        other.leases.acquire(asking(bob)),
-        store.leases.acquire(asking(cid)),
+        other.leases.acquire(acquiring(bob)),
+        store.leases.acquire(acquiring(cid)),
       ]);
       expectKind(released, 'released');
       const grants = taken.filter((result) => result.kind === 'granted');

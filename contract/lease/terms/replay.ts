@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import type { ContractCase } from '../contract-case.ts';
 import { eventsOfKind, expectKind, expectUnchanged, unchangedBy } from '../expect.ts';
 import {
-  asking,
+  acquiring,
   attemptOf,
   beginning,
   mustAcquire,
@@ -23,7 +23,7 @@ export const replayCases: readonly ContractCase[] = [
       const first = await mustAcquire(store, ann, { attempt });
       await advance(2_000);
       const { tenure: _, ...expected } = { ...first, replayed: true, authorityMs: 6_000 };
-      const again = await unchangedBy(store, () => store.leases.acquire(asking(ann, { attempt })));
+      const again = await unchangedBy(store, () => store.leases.acquire(acquiring(ann, { attempt })));
       assert.deepEqual(again, expected);
     },
   },
@@ -46,7 +46,7 @@ export const replayCases: readonly ContractCase[] = [
       const ann = await someone(store, 'ann');
       const bob = await someone(store, 'bob');
       await mustAcquire(store, ann, { attempt });
-      await expectUnchanged(store, 'held', () => store.leases.acquire(asking(bob, { attempt })));
+      await expectUnchanged(store, 'held', () => store.leases.acquire(acquiring(bob, { attempt })));
     },
   },
   {
@@ -71,9 +71,9 @@ export const replayCases: readonly ContractCase[] = [
       const taken = await mustAcquire(store, cid);
       const again = await someone(store, 'ann again', { owner: ann.owner });
       await expectUnchanged(store, 'session-expired', () =>
-        store.leases.acquire(asking(ann, { attempt })),
+        store.leases.acquire(acquiring(ann, { attempt })),
       );
-      await expectUnchanged(store, 'held', () => store.leases.acquire(asking(again, { attempt })));
+      await expectUnchanged(store, 'held', () => store.leases.acquire(acquiring(again, { attempt })));
       assert.equal((await store.leases.verify(taken)).kind, 'current');
     },
   },
@@ -98,7 +98,7 @@ export const replayCases: readonly ContractCase[] = [
       const ann = await someone(store, 'ann');
       const results = await Promise.all(
         [store, other, store, other, store, other].map((client) =>
-          client.leases.acquire(asking(ann, { attempt })),
+          client.leases.acquire(acquiring(ann, { attempt })),
         ),
       );
       const grants = results.map((result) => expectKind(result, 'granted'));

@@ -3,7 +3,7 @@ import type { KernelStore, RequestDrain } from '../../../src/lease/port.ts';
 import type { ContractCase } from '../contract-case.ts';
 import { expectKind, expectUnchanged } from '../expect.ts';
 import {
-  asking,
+  acquiring,
   draining,
   type Held,
   KEY,
@@ -43,8 +43,8 @@ export const reservationCases: readonly ContractCase[] = [
       const { held, bob, cid } = await handover(store);
       await mustRelease(store, held.tenure, 'yielded');
       await advance(4_999);
-      await expectUnchanged(store, 'reserved', () => store.leases.acquire(asking(cid)));
-      assert.deepEqual(await store.leases.acquire(asking(cid)), {
+      await expectUnchanged(store, 'reserved', () => store.leases.acquire(acquiring(cid)));
+      assert.deepEqual(await store.leases.acquire(acquiring(cid)), {
         kind: 'refused',
         why: 'reserved',
         key: KEY,
@@ -60,7 +60,7 @@ export const reservationCases: readonly ContractCase[] = [
     name: 'the named successor enters at once, before those who wait',
     async run({ store }) {
       const { held, bob, cid } = await handover(store);
-      expectKind(await store.leases.acquire(asking(cid, { wait: true })), 'queued');
+      expectKind(await store.leases.acquire(acquiring(cid, { wait: true })), 'queued');
       await mustRelease(store, held.tenure, 'yielded');
       const grant = await mustAcquire(store, bob);
       assert.equal(grant.predecessor.exit, 'yielded');
@@ -72,7 +72,7 @@ export const reservationCases: readonly ContractCase[] = [
     async run({ store, advance }) {
       const { held, cid } = await handover(store);
       await mustRelease(store, held.tenure, 'yielded');
-      const request = asking(cid, { wait: true });
+      const request = acquiring(cid, { wait: true });
       const queued = expectKind(await store.leases.acquire(request), 'queued');
       assert.equal(queued.refusal.why, 'reserved');
       await advance(5_000);
@@ -109,10 +109,10 @@ export const reservationCases: readonly ContractCase[] = [
       const { ann, bob, cid } = await handover(store);
       const by = { kind: 'owner', owner: ann.owner, exit: 'yielded' } as const;
       await store.sessions.end({ id: ann.id, by });
-      await expectUnchanged(store, 'reserved', () => store.leases.acquire(asking(cid)));
+      await expectUnchanged(store, 'reserved', () => store.leases.acquire(acquiring(cid)));
       await advance(1_000);
       await store.sessions.sweep({ limit: 10 });
-      const refused = expectKind(await store.leases.acquire(asking(cid)), 'refused');
+      const refused = expectKind(await store.leases.acquire(acquiring(cid)), 'refused');
       assert.deepEqual(refused, {
         kind: 'refused',
         why: 'reserved',

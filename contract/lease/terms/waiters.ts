@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import type { ContractCase } from '../contract-case.ts';
 import { expectKind, expectRefusal, expectUnchanged } from '../expect.ts';
-import { asking, attemptOf, KEY, mustAcquire, mustRelease, ownerOf, someone } from '../someone.ts';
+import { acquiring, attemptOf, KEY, mustAcquire, mustRelease, ownerOf, someone } from '../someone.ts';
 
 const long = { ttlMs: 3_600_000, graceMs: 0 };
 const ticketMs = 10_000;
@@ -16,11 +16,11 @@ export const waiterCases: readonly ContractCase[] = [
     async run({ store, advance }) {
       const ann = await mustAcquire(store, await someone(store, 'ann', long));
       const bob = await someone(store, 'bob', long);
-      expectKind(await store.leases.acquire(asking(bob, { wait: true })), 'queued');
+      expectKind(await store.leases.acquire(acquiring(bob, { wait: true })), 'queued');
       await mustRelease(store, ann.tenure);
       const carol = await someone(store, 'carol', long);
       await advance(ticketMs - 1);
-      await expectUnchanged(store, 'behind-others', () => store.leases.acquire(asking(carol)));
+      await expectUnchanged(store, 'behind-others', () => store.leases.acquire(acquiring(carol)));
       await advance(1);
       assert.equal((await store.leases.inspect(KEY)).waiting, 0);
       await mustAcquire(store, carol);
@@ -35,12 +35,12 @@ export const waiterCases: readonly ContractCase[] = [
       const bob = await someone(store, 'bob', long);
       const attempt = attemptOf('of bob');
       for (let asked = 0; asked < 5; asked += 1) {
-        expectKind(await store.leases.acquire(asking(bob, { wait: true, attempt })), 'queued');
+        expectKind(await store.leases.acquire(acquiring(bob, { wait: true, attempt })), 'queued');
         await advance(ticketMs - 1);
       }
       await mustRelease(store, ann.tenure);
       const carol = await someone(store, 'carol', long);
-      expectRefusal(await store.leases.acquire(asking(carol)), 'behind-others');
+      expectRefusal(await store.leases.acquire(acquiring(carol)), 'behind-others');
       await mustAcquire(store, bob, { wait: true, attempt });
     },
   },
@@ -59,7 +59,7 @@ export const waiterCases: readonly ContractCase[] = [
         if (loss < 2) await mustRelease(store, held.tenure);
         else {
           const back = await someone(store, 'shaky again', { ...long, owner: shaky });
-          expectKind(await store.leases.acquire(asking(back, { wait: true })), 'queued');
+          expectKind(await store.leases.acquire(acquiring(back, { wait: true })), 'queued');
           await mustRelease(store, held.tenure);
         }
       }
@@ -76,7 +76,7 @@ export const waiterCases: readonly ContractCase[] = [
       const held = await mustAcquire(store, ann, { attempt });
       await mustRelease(store, held.tenure);
       await expectUnchanged(store, 'attempt-used', () =>
-        store.leases.acquire(asking(ann, { attempt, wait: true })),
+        store.leases.acquire(acquiring(ann, { attempt, wait: true })),
       );
     },
   },

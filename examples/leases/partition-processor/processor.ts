@@ -4,7 +4,7 @@
 import { type PoolTerm, pool } from '../../../src/recipes/index.ts';
 import { openSqliteStore } from '../../../src/store/sqlite/open.ts';
 import { Journal } from '../journal.ts';
-import { askedToStop, briefly, ordered, tell } from '../telling.ts';
+import { stopWasRequested, briefly, ordered, tell } from '../telling.ts';
 
 export interface ProcessorOrder {
   readonly name: string;
@@ -55,7 +55,7 @@ const order = await ordered<ProcessorOrder>();
 const store = await openSqliteStore({ file: order.storeFile });
 const options = { store, owner: order.name, name: 'orders', keys: PARTITIONS, ttlMs: TTL_MS };
 const member = pool(options, (term) => consume(term, order));
-await askedToStop();
+await stopWasRequested();
 await member.stop();
 await store.close();
 process.disconnect();

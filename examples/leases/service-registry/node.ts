@@ -2,7 +2,7 @@
 
 import { registry } from '../../../src/recipes/index.ts';
 import { openSqliteStore } from '../../../src/store/sqlite/open.ts';
-import { askedToStop, ordered, tell } from '../telling.ts';
+import { stopWasRequested, ordered, tell } from '../telling.ts';
 
 export interface NodeOrder {
   readonly name: string;
@@ -23,7 +23,7 @@ const session = await nodes.register({
   metadata: { zone: order.zone, address: `${order.name}.internal:7700` },
 });
 await tell<NodeNews>({ kind: 'registered' });
-await askedToStop();
+await stopWasRequested();
 await session.close();
 await store.close();
 process.disconnect();

@@ -3,7 +3,7 @@
 import { elect, type Term } from '../../../src/recipes/index.ts';
 import { openSqliteStore } from '../../../src/store/sqlite/open.ts';
 import { Journal } from '../journal.ts';
-import { askedToStop, briefly, ordered, tell } from '../telling.ts';
+import { stopWasRequested, briefly, ordered, tell } from '../telling.ts';
 
 export interface SchedulerOrder {
   readonly name: string;
@@ -50,7 +50,7 @@ const store = await openSqliteStore({ file: order.storeFile });
 const options = { store, owner: order.name, name: 'scheduler', ttlMs: TTL_MS };
 const election = elect(options, (term) => runSchedule(term, order));
 await tell<SchedulerNews>({ kind: 'stands' });
-await askedToStop();
+await stopWasRequested();
 await election.stop();
 await store.close();
 process.disconnect();

@@ -71,7 +71,7 @@ async function replay(
       { pipeline, execution, ledger },
       {
         /** The code reached the first call that is not recorded. */
-        idle: () => resolve(unaskedIn(frozen, 'what comes after it')),
+        idle: () => resolve(missingCallIn(frozen, 'what comes after it')),
         drifted: (drift) => resolve(driftText(drift)),
         lost: reject,
         rejected: reject,
@@ -106,14 +106,14 @@ async function runCode(run: Run, execution: ExecutionRecord): Promise<Broken | u
     await pipeline.run(new RunContext(run, restored), input);
   } catch (thrown) {
     const bug = bugOf(pipeline, thrown);
-    return unaskedIn(run, thrownEnd(thrown)) ?? (bug && { why: bugText(bug) });
+    return missingCallIn(run, thrownEnd(thrown)) ?? (bug && { why: bugText(bug) });
   }
-  return unaskedIn(run, 'its end');
+  return missingCallIn(run, 'its end');
 }
 
-function unaskedIn(run: Run, found: string): Broken | undefined {
-  const { unasked } = run;
-  return unasked && driftText({ ...unasked, found });
+function missingCallIn(run: Run, found: string): Broken | undefined {
+  const { missingCall } = run;
+  return missingCall && driftText({ ...missingCall, found });
 }
 
 function driftText({ expected, found, seq }: Drift): Broken {

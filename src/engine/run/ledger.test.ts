@@ -22,7 +22,7 @@ class UnderWay extends Map<CallKey, unknown> {
   }
 }
 
-interface Asking {
+interface TestLedger {
   readonly calls: UnderWay;
   ask(name: string): void;
   /** An attempt fails, and another follows. */
@@ -30,7 +30,7 @@ interface Asking {
   end(name: string): unknown;
 }
 
-function asking(): Asking {
+function openLedger(): TestLedger {
   const ledger = new Ledger([], 0 as Instant);
   const calls = new UnderWay();
   return {
@@ -49,7 +49,7 @@ function asking(): Asking {
 }
 
 test('a settlement names what is under way beside it, each call once', () => {
-  const { ask, end } = asking();
+  const { ask, end } = openLedger();
   for (const name of ['a', 'b', 'c']) ask(name);
   assert.deepEqual(end('b'), ['a', 'c']);
   ask('d');
@@ -60,14 +60,14 @@ test('a settlement names what is under way beside it, each call once', () => {
 });
 
 test('a call that is tried again is named by what is settled next', () => {
-  const { ask, fail, end } = asking();
+  const { ask, fail, end } = openLedger();
   for (const name of ['a', 'b']) ask(name);
   assert.deepEqual(fail('a'), ['b']);
   assert.deepEqual(end('b'), ['a']);
 });
 
 test('what was settled before anything was named is not named', () => {
-  const { ask, end, calls } = asking();
+  const { ask, end, calls } = openLedger();
   for (const name of ['a', 'b', 'c']) ask(name);
   calls.delete('a' as CallKey);
   assert.deepEqual(end('b'), ['c']);
@@ -77,7 +77,7 @@ test('what was settled before anything was named is not named', () => {
 });
 
 test('however many are under way, each is looked at a few times in all', () => {
-  const { ask, end, calls } = asking();
+  const { ask, end, calls } = openLedger();
   const names = Array.from({ length: 2_000 }, (_, nth) => `s#${nth}`);
   for (const name of names) ask(name);
   for (const name of names) end(name);

@@ -93,7 +93,7 @@ export interface Drift {
   readonly seq: number;
 }
 
-export type Unasked = Omit<Drift, 'found'>;
+export type MissingCall = Omit<Drift, 'found'>;
 
 /** Children end and operators cancel without a call of the code. */
 export function needsCall(kind: Settlement['kind']): boolean {
@@ -106,7 +106,7 @@ const ALONE: Pick<CallBody, 'with'> = Object.freeze({});
 const NOTHING_BEGUN: Omit<Opening, 'seq'> = Object.freeze({ failed: 0, denied: 0, ids: [] });
 
 /** Calls that the code has made, by key. */
-type Asked = ReadonlyMap<CallKey, unknown>;
+type MadeCalls = ReadonlyMap<CallKey, unknown>;
 
 /**
  * The time from one checkpoint to the next. It creates its sets on first use, because most
@@ -121,7 +121,7 @@ class Era {
   readonly awaitsBefore: ReadonlyMap<string, number> | undefined;
   openings: Map<CallKey, Opening> | undefined;
   /** Open in history, but the running code has not made the call yet (X-46). */
-  unaskedOpen: Set<CallKey> | undefined;
+  missingOpen: Set<CallKey> | undefined;
   begun: Set<CallKey> | undefined;
   /** Lines that the code logged since the last settlement; a replay logs them again. */
   logged = 0;
@@ -211,9 +211,9 @@ export class Ledger {
   }
 
   /** The code has made this call. */
-  ask(key: CallKey, asked: Asked): void {
+  noteCall(key: CallKey, asked: MadeCalls): void {
     const era = this.#era;
-    era.unaskedOpen?.delete(key);
+    era.missingOpen?.delete(key);
     if (asked.size === 1) era.unnamed = undefined;
     else if (era.unnamed === undefined) era.unnamed = [...asked.keys()];
     else era.unnamed.push(key);
@@ -225,13 +225,13 @@ export class Ledger {
   }
 
   /** Marks all other pending calls as begun and returns the new ones. Looks at each call once. */
-  beginOthers(key: CallKey, asked: Asked): Pick<CallBody, 'with'> {
+  beginOthers(key: CallKey, asked: MadeCalls): Pick<CallBody, 'with'> {
     if (asked.size <= 1) return ALONE;
-    const asking = this.#era.unnamed ?? [];
+    const before = this.#era.unnamed ?? [];
     const unnamed: CallKey[] = [];
     this.#era.unnamed = unnamed;
     const others: CallKey[] = [];
-    for (const other of asking) {
+    for (const other of before) {
       if (other === key) unnamed.push(key);
       else if (asked.has(other) && !this.hasBegun(other)) {
         this.begin(other);
@@ -265,7 +265,7 @@ export class Ledger {
   /** The engine stops listening to the code, so its pending results and calls no longer matter. */
   forget(): void {
     this.settlements.length = 0;
-    this.#era.unaskedOpen = undefined;
+    this.#era.missingOpen = undefined;
   }
 
   /** True if an earlier owner may have begun steps without recording their end. */
@@ -290,16 +290,16 @@ export class Ledger {
    * before.
    */
   get lacksOpen(): boolean {
-    return this.#era.unaskedOpen !== undefined && this.#era.unaskedOpen.size > 0;
+    return this.#era.missingOpen !== undefined && this.#era.missingOpen.size > 0;
   }
 
   /** The first call from `cursor` on, settled or open, that the code must make and has not made. */
-  unasked(cursor: number, asked: Asked): Unasked | undefined {
+  missingCall(cursor: number, asked: MadeCalls): MissingCall | undefined {
     const settled = this.settlements
       .slice(cursor)
       .find(({ kind, body }) => needsCall(kind) && !asked.has(body.key));
     if (settled !== undefined) return { expected: settled.body.key, seq: settled.seq };
-    const [open] = this.#era.unaskedOpen ?? [];
+    const [open] = this.#era.missingOpen ?? [];
     return open && { expected: open, seq: this.openingOf(open)?.seq ?? 0 };
   }
 
@@ -307,16 +307,16 @@ export class Ledger {
    * A drift: the code did not make the next settled call, and made another one that history does
    * not know.
    */
-  driftAt(cursor: number, asked: Asked): Drift | undefined {
+  driftAt(cursor: number, asked: MadeCalls): Drift | undefined {
     const next = this.settlements[cursor];
     if (next !== undefined && (!needsCall(next.kind) || asked.has(next.body.key))) return undefined;
-    const unasked = this.unasked(cursor, asked);
+    const missingCall = this.missingCall(cursor, asked);
     const keys = [...asked.keys()];
     const found =
       next === undefined
         ? (keys.find((key) => this.openingOf(key) === undefined) ?? keys[0])
         : keys.find((key) => !this.hasBegun(key));
-    return unasked && found && { ...unasked, found };
+    return missingCall && found && { ...missingCall, found };
   }
 
   #open({ seq }: HistoryEvent, key: CallKey, opening: Opening | typeof NOTHING_BEGUN): void {
@@ -324,7 +324,7 @@ export class Ledger {
     this.#era.openings.set(key, { seq, ...opening });
     // The code does not make the calls of compensations.
     if (this.cause === undefined)
-      this.#era.unaskedOpen = (this.#era.unaskedOpen ?? new Set()).add(key);
+      this.#era.missingOpen = (this.#era.missingOpen ?? new Set()).add(key);
   }
 
   #read(event: HistoryEvent): void {
@@ -392,7 +392,7 @@ export class Ledger {
    * record.
    */
   #parked(event: HistoryEvent, { for: keys = [] }: CallBody): void {
-    if (keys.length < NAMED_CALLS_MAX) this.#era.unaskedOpen = undefined;
+    if (keys.length < NAMED_CALLS_MAX) this.#era.missingOpen = undefined;
     for (const key of keys) this.#open(event, key, this.openingOf(key) ?? NOTHING_BEGUN);
   }
 
@@ -400,7 +400,7 @@ export class Ledger {
     if (body.n !== undefined) this.take(body.n);
     for (const key of body.with ?? []) this.begin(key);
     this.#era.openings?.delete(body.key);
-    this.#era.unaskedOpen?.delete(body.key);
+    this.#era.missingOpen?.delete(body.key);
     const settlement = { kind: event.kind, body, at: event.at, seq: event.seq };
     if (this.cause !== undefined) {
       this.#openUndo().undone.push(settlement);

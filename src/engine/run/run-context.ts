@@ -1,7 +1,7 @@
 // The `ctx` of a run: names each call, checks its arguments, and passes it to the run.
 
 import type { CallKey, Payload } from '../../execution/names.ts';
-import type { AwaitAsked } from '../../features/awaits/question-api.ts';
+import type { AwaitArguments } from '../../features/awaits/question-api.ts';
 import { NAME_BYTES_MAX } from '../../lease/names.ts';
 import { dateOf } from '../../support/clock.ts';
 import { InvalidInput } from '../../support/fault.ts';
@@ -192,7 +192,7 @@ export class RunContext implements Context {
     return call.seen(promised.promise);
   }
 
-  await(asked: AwaitAsked['asked'], options: AwaitAsked['options'] = {}): Promise<never> {
+  await(asked: AwaitArguments['asked'], options: AwaitArguments['options'] = {}): Promise<never> {
     return raced(guarded(awaitAnswers(this, this.#run, { asked, options }))) as Promise<never>;
   }
 
@@ -211,10 +211,10 @@ export class RunContext implements Context {
       );
     }
     run.compensations.assertMayForget();
-    const { unasked } = run;
-    if (unasked !== undefined) {
+    const { missingCall } = run;
+    if (missingCall !== undefined) {
       // A checkpoint would forget calls that the code has not made yet.
-      run.events.drifted({ ...unasked, found: 'ctx.checkpoint' });
+      run.events.drifted({ ...missingCall, found: 'ctx.checkpoint' });
       return new Promise<never>(() => undefined);
     }
     run.pipeline.validateCheckpoint?.(state);

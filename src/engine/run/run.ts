@@ -28,7 +28,7 @@ import { Compensations } from './compensations.ts';
 import { LazyAbort, soon } from './guarded.ts';
 import { Inbox } from './inbox.ts';
 import { Journal } from './journal.ts';
-import type { CallBody, Drift, Ledger, Settlement, Unasked } from './ledger.ts';
+import type { CallBody, Drift, Ledger, Settlement, MissingCall } from './ledger.ts';
 import { Settling } from './settling.ts';
 
 type Phase =
@@ -180,9 +180,9 @@ export class Run {
   }
 
   /** The first recorded call that the code has not made. */
-  get unasked(): Unasked | undefined {
+  get missingCall(): MissingCall | undefined {
     if (this.cancelled !== undefined) return undefined;
-    return this.ledger.unasked(this.settling.cursor, this.calls);
+    return this.ledger.missingCall(this.settling.cursor, this.calls);
   }
 
   /** Inbox messages that are in the history but have not reached the code. */
@@ -209,7 +209,7 @@ export class Run {
       return;
     }
     this.calls.set(call.key, call);
-    this.ledger.ask(call.key, this.calls);
+    this.ledger.noteCall(call.key, this.calls);
     if (this.isOver) return;
     call.check?.();
     if (this.calls.has(call.key)) this.settling.replay(call);
@@ -382,7 +382,7 @@ export class Run {
     const isWaiting =
       this.calls.size > 0 && [...this.calls.values()].every((call) => call.waits !== undefined);
     const isFree = this.#begins === 'all';
-    if (isWaiting && isFree && this.unasked !== undefined) this.settling.watchForDrift();
+    if (isWaiting && isFree && this.missingCall !== undefined) this.settling.watchForDrift();
     else if (isWaiting || !isFree) this.events.idle();
     else this.journal.flush();
   }

@@ -142,7 +142,7 @@ export class Settling {
   watchForDrift(): void {
     const run = this.#run;
     this.stopWatching();
-    if (run.calls.size === 0 || (!this.isReplaying && run.unasked === undefined)) return;
+    if (run.calls.size === 0 || (!this.isReplaying && run.missingCall === undefined)) return;
     this.#cancelDrift = after(run, run.config.driftGraceMs, () => {
       if (run.isOver || run.isHeld) return;
       const drift = run.ledger.driftAt(this.#cursor, run.calls);

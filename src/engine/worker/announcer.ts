@@ -51,7 +51,7 @@ export class Announcer {
   }
 
   /** Claims ask for this release and for executions without a pin. */
-  get asks(): { readonly release?: string } {
+  get claimFor(): { readonly release?: string } {
     const { release } = this.#about;
     return release === undefined ? {} : { release: release.name };
   }

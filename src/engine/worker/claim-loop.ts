@@ -145,7 +145,7 @@ export class ClaimLoop implements DriveEvents {
     const { id: session } = current.session;
     const shares = this.#lanes.next(Math.min(free, CLAIM_MAX));
     const dice = this.#config.random.next();
-    const request = { session, pipelines: this.#names, shares, dice, ...announcer.asks };
+    const request = { session, pipelines: this.#names, shares, dice, ...announcer.claimFor };
     this.#isClaiming = true;
     const result = await this.#config.store.executions.claim(request).finally(() => {
       this.#isClaiming = false;

@@ -363,8 +363,8 @@ async function stepsLeft(run: Run): Promise<void> {
 
 /** False when history has a call that the code did not make. The execution is then blocked. */
 function usedUp(exit: ClaimExit, found = 'its end'): boolean {
-  const { unasked } = exit.run;
-  if (unasked === undefined) return true;
-  exit.drift({ ...unasked, found });
+  const { missingCall } = exit.run;
+  if (missingCall === undefined) return true;
+  exit.drift({ ...missingCall, found });
   return false;
 }

@@ -13,9 +13,9 @@ import { endedExecution, historyEvent, withHold, withoutHolds } from './record.t
 export interface CommandView {
   readonly execution: ExecutionRecord | undefined;
   /** The inbox has a cancel, read or not. */
-  readonly cancelAsked: boolean;
+  readonly cancelRequested: boolean;
   /** The inbox has a pause that no resume has undone, so an owner may still act on it. */
-  readonly pauseAsked: boolean;
+  readonly pauseRequested: boolean;
 }
 
 /**
@@ -25,8 +25,8 @@ export function askedBy(
   kinds: readonly InboxMessage['kind'][],
 ): Pick<CommandView, 'cancelAsked' | 'pauseAsked'> {
   return {
-    cancelAsked: kinds.includes('cancel'),
-    pauseAsked: kinds.find((kind) => kind === 'pause' || kind === 'resume') === 'pause',
+    cancelRequested: kinds.includes('cancel'),
+    pauseRequested: kinds.find((kind) => kind === 'pause' || kind === 'resume') === 'pause',
   };
 }
 
@@ -66,7 +66,7 @@ export function decideCancel(
   if (execution.compensating) return { kind: 'no-change', execution };
   if (execution.status === 'running') {
     // An owner that knows of one cancel learns nothing from a second.
-    if (view.cancelAsked) return { kind: 'no-change', execution };
+    if (view.cancelRequested) return { kind: 'no-change', execution };
     return passOn(execution, { kind: 'cancel', body: request.body }, now);
   }
   if (execution.compensable) {
@@ -98,7 +98,7 @@ export function decidePause(
   if (open.kind === 'refuse') return open;
   const { execution } = open;
   if (execution.status === 'running') {
-    if (view.pauseAsked) return { kind: 'no-change', execution };
+    if (view.pauseRequested) return { kind: 'no-change', execution };
     return passOn(execution, { kind: 'pause', body: request.body }, now);
   }
   if (execution.holds.includes('paused')) return { kind: 'no-change', execution };
@@ -117,14 +117,14 @@ export function decideResume(
   const { execution } = open;
   const message = { kind: 'resume', body: request.body } as const;
   if (!execution.holds.includes('paused') && !execution.holds.includes('blocked')) {
-    return view.pauseAsked ? passOn(execution, message, now) : { kind: 'no-change', execution };
+    return view.pauseRequested ? passOn(execution, message, now) : { kind: 'no-change', execution };
   }
   const event = eventOf(execution, 'resumed', { ...request, now });
   // While it was held, freed slots went to other executions. Drop this hold, so that it asks for a
   // slot itself (X-64).
   const free = withoutHolds(execution, 'paused', 'blocked', 'behind-key');
   const resumed = { ...free, seq: event.seq };
-  if (!view.pauseAsked) return { kind: 'apply', execution: resumed, event };
+  if (!view.pauseRequested) return { kind: 'apply', execution: resumed, event };
   return { kind: 'apply', event, ...deliver(resumed, message, now) };
 }
 

@@ -1,7 +1,7 @@
 // Prepares an answer for the store: finds its interaction, checks the value, and encodes it. All of
 // that happens before the store is asked, so an invalid answer changes nothing.
 
-import { askWorker, type Ended } from '../../engine/ask-worker.ts';
+import { runOnWorker, type Ended } from '../../engine/run-on-worker.ts';
 import type { EngineConfig, WorkerConfig } from '../../engine/config.ts';
 import { ActRefused, StepFailed } from '../../engine/failures.ts';
 import {
@@ -56,7 +56,7 @@ export function located(target: InteractionTarget): Located {
  * Checks an answer and returns the value to store. Throws with the path if the value does not fit
  * the question.
  */
-export async function checkedAnswer(config: WorkerConfig, asked: CheckAsked): Promise<Checked> {
+export async function checkedAnswer(config: WorkerConfig, asked: AnswerCheck): Promise<Checked> {
   const { id, by, project, value } = asked;
   const found = await whatIsAsked(config, asked, project);
   if (found.kind === 'refused') return found;
@@ -75,7 +75,7 @@ export async function answerRequest(
   const { project, by, verified } = sent;
   config.payloads.check('The answer', sent.value);
   const who = by === undefined ? {} : { by };
-  const asked: CheckAsked = { ...target, project, value: sent.value, ...who };
+  const asked: AnswerCheck = { ...target, project, value: sent.value, ...who };
   const stored = await storedAnswer(config, ended, asked);
   if (stored.kind === 'refused') return stored;
   return {
@@ -90,7 +90,7 @@ export async function answerRequest(
 async function storedAnswer(
   config: EngineConfig,
   ended: Ended,
-  asked: CheckAsked,
+  asked: AnswerCheck,
 ): Promise<Relayed> {
   const checked = await checkedAnswer(config, asked);
   if (checked.kind === 'refused') {
@@ -172,7 +172,7 @@ const RELAY = 'holdfast.answer';
 const EVENTS_MAX = 100;
 
 /** The input of a check, in this process or in another one. */
-interface CheckAsked {
+interface AnswerCheck {
   readonly id: InteractionId;
   readonly place?: ResolvedPlace;
   readonly project: ProjectName;
@@ -184,7 +184,7 @@ type Checked =
   | { readonly kind: 'fit'; readonly value: unknown }
   | ({ readonly kind: 'refused' } & AnswerRefusal);
 
-type Check = (asked: CheckAsked) => Promise<Checked>;
+type Check = (asked: AnswerCheck) => Promise<Checked>;
 
 /**
  * For each pipeline with questions, the pipeline that checks answers to them. Every worker with the
@@ -210,7 +210,7 @@ export function isRelayName(name: string): boolean {
 }
 
 function relayPipeline(name: string, check: Check): AnyPipeline {
-  return pipeline<CheckAsked, null>({
+  return pipeline<AnswerCheck, null>({
     name,
     async run(ctx, asked) {
       try {
@@ -224,7 +224,7 @@ function relayPipeline(name: string, check: Check): AnyPipeline {
   }) as AnyPipeline;
 }
 
-async function fitValue(check: Check, asked: CheckAsked): Promise<unknown> {
+async function fitValue(check: Check, asked: AnswerCheck): Promise<unknown> {
   const checked = await check(asked);
   if (checked.kind === 'refused') throw new ActRefused(checked);
   return checked.value;
@@ -238,10 +238,10 @@ type Relayed =
 async function relay(
   config: EngineConfig,
   ended: Ended,
-  { pipeline: name, asked }: { readonly pipeline: PipelineName; readonly asked: CheckAsked },
+  { pipeline: name, asked }: { readonly pipeline: PipelineName; readonly asked: AnswerCheck },
 ): Promise<Relayed> {
   const { id: interaction, project } = asked;
-  const { id, outcome } = await askWorker(config, ended, {
+  const { id, outcome } = await runOnWorker(config, ended, {
     ...{ pipeline: relayName(name), project, input: asked, tag: RELAY },
     waitMs: config.relayAnswersMs ?? 0,
   });

@@ -1,6 +1,6 @@
 // Awaits for those who answer and manage them. The code that asks uses `ctx.await`.
 
-import type { Ended } from '../../engine/ask-worker.ts';
+import type { Ended } from '../../engine/run-on-worker.ts';
 import type { EngineConfig } from '../../engine/config.ts';
 import type { Acting, Page } from '../../engine/holdfast.ts';
 import { parseInteractionId } from '../../engine/ids.ts';

@@ -182,7 +182,7 @@ export interface ItemAnswer<Value> {
   readonly at: Instant;
 }
 
-export interface AwaitAsked {
+export interface AwaitArguments {
   readonly asked: string | Question<never, unknown>;
   readonly options: AwaitOptions | AwaitItemsOptions;
 }
@@ -220,7 +220,7 @@ const ITEMS_MAX = 10_000;
 const REMINDERS_MAX = 100;
 
 export function resolveAwait(
-  options: AwaitAsked['options'],
+  options: AwaitArguments['options'],
 ): Omit<AwaitPlan, 'key' | 'name' | 'checked' | 'answerSchema'> {
   const isItemised = isOfItems(options);
   checkNames(options, isItemised);
@@ -244,11 +244,11 @@ export function resolveAwait(
   };
 }
 
-function isOfItems(options: AwaitAsked['options']): options is AwaitItemsOptions {
+function isOfItems(options: AwaitArguments['options']): options is AwaitItemsOptions {
   return Object.hasOwn(Object(options) as object, 'items');
 }
 
-function checkNames(options: AwaitAsked['options'], isItemised: boolean): void {
+function checkNames(options: AwaitArguments['options'], isItemised: boolean): void {
   for (const name of ['schema', 'project']) {
     if (!Object.hasOwn(Object(options) as object, name)) continue;
     throw new InvalidInput(

@@ -1,7 +1,7 @@
 // Releases for operators: register, preflight, activate, set a canary, promote, roll back,
 // drain and retire.
 
-import type { Ended } from '../../engine/ask-worker.ts';
+import type { Ended } from '../../engine/run-on-worker.ts';
 import type { EngineConfig } from '../../engine/config.ts';
 import { ReleaseRefused } from '../../engine/failures.ts';
 import type { Acting, Page } from '../../engine/holdfast.ts';

@@ -1,7 +1,7 @@
 // Preflight of a release before its activation: its contract changes, and the open executions that
 // its code would not replay (RE-10).
 
-import { askWorker, type Ended } from '../../engine/ask-worker.ts';
+import { runOnWorker, type Ended } from '../../engine/run-on-worker.ts';
 import type { EngineConfig, WorkerConfig } from '../../engine/config.ts';
 import { type AnyPipeline, pipeline } from '../../engine/pipeline.ts';
 import { dryReplay } from '../../engine/run/dry-replay.ts';
@@ -213,7 +213,7 @@ export async function openElsewhere(
 // The worker's side of a preflight. Workers of a release replay open executions with its code, in
 // short executions that only they can claim. A coordinator has no code to run.
 
-interface Asked {
+interface ReplayInput {
   readonly executions: readonly ExecutionId[];
 }
 
@@ -235,7 +235,7 @@ export function replayPipelines(
   return [...pipelines.values()].flatMap((code) => {
     const name = replayName(release.name, code.name);
     if (Buffer.byteLength(name) > NAME_BYTES_MAX) return [];
-    const made = pipeline<Asked, Replayed>({
+    const made = pipeline<ReplayInput, Replayed>({
       name,
       run: (ctx, { executions }) =>
         ctx.step('replay', async ({ signal: over }) => {
@@ -248,7 +248,7 @@ export function replayPipelines(
   });
 }
 
-interface ReplayAsked {
+interface ReplayRequest {
   readonly project: ProjectName;
   readonly pipeline: PipelineName;
   readonly release: string;
@@ -262,12 +262,12 @@ interface ReplayAsked {
 export async function replayElsewhere(
   config: EngineConfig,
   ended: Ended,
-  asked: ReplayAsked,
+  asked: ReplayRequest,
 ): Promise<readonly BrokenReplay[] | undefined> {
   const { project, executions, waitMs } = asked;
   const pipeline = replayName(asked.release, asked.pipeline);
   const request = { pipeline, project, input: { executions }, tag: REPLAY, waitMs };
-  const { outcome } = await askWorker(config, ended, request);
+  const { outcome } = await runOnWorker(config, ended, request);
   if (outcome?.status !== 'completed') return undefined;
   return brokenIn(config, outcome.event.body ?? '{}', asked);
 }
@@ -275,7 +275,7 @@ export async function replayElsewhere(
 async function brokenIn(
   config: EngineConfig,
   body: string,
-  asked: ReplayAsked,
+  asked: ReplayRequest,
 ): Promise<readonly BrokenReplay[]> {
   const { out = {} } = JSON.parse(body) as { readonly out?: object };
   const replayed = await config.payloads.of(asked.project).decodeEnvelope(out);
@@ -290,7 +290,7 @@ async function brokenIn(
 /** Undefined if another artifact replayed them. */
 export function brokenReplays(
   output: unknown,
-  { digest, executions }: Pick<ReplayAsked, 'digest' | 'executions'>,
+  { digest, executions }: Pick<ReplayRequest, 'digest' | 'executions'>,
 ): readonly BrokenReplay[] | undefined {
   const replayed = output as Partial<Replayed> | null;
   return replayed?.digest === digest ? brokenOf(replayed.broken, executions) : undefined;

@@ -1,7 +1,7 @@
 // Repins one execution to another release. A worker of that release first replays the history. If
 // the execution records more events meanwhile, the store refuses the repin (RE-8).
 
-import type { Ended } from '../../engine/ask-worker.ts';
+import type { Ended } from '../../engine/run-on-worker.ts';
 import type { EngineConfig } from '../../engine/config.ts';
 import type { Context } from '../../engine/context.ts';
 import { ReleaseRefused } from '../../engine/failures.ts';

@@ -150,14 +150,14 @@ async function countItems(config: EngineConfig, job: ExecutionId): Promise<JobOu
   }
 }
 
-interface PageAsked {
+interface PageRequest {
   readonly job: ExecutionId;
   readonly input: JobInput;
   readonly size: number;
   readonly before: ExecutionId | undefined;
 }
 
-async function doPage(config: EngineConfig, asked: PageAsked): Promise<PageDone> {
+async function doPage(config: EngineConfig, asked: PageRequest): Promise<PageDone> {
   const own = await config.store.executions.read(asked.job);
   const { input } = asked;
   // A job acts only on its own project, whatever its input names.
@@ -165,7 +165,7 @@ async function doPage(config: EngineConfig, asked: PageAsked): Promise<PageDone>
   return doTargets(config, { ...asked, input: { ...input, filter } as JobInput });
 }
 
-async function doTargets(config: EngineConfig, asked: PageAsked): Promise<PageDone> {
+async function doTargets(config: EngineConfig, asked: PageRequest): Promise<PageDone> {
   const targets = await targetsOf(config, asked);
   const outcomes = await (asked.input.act === 'cancel'
     ? cancelAll(config, asked, targets)
@@ -177,7 +177,7 @@ async function doTargets(config: EngineConfig, asked: PageAsked): Promise<PageDo
 /** Newest first, so that later executions are not part of the job. */
 async function targetsOf(
   config: EngineConfig,
-  { input, size, before, job }: PageAsked,
+  { input, size, before, job }: PageRequest,
 ): Promise<readonly ExecutionId[]> {
   const page = { limit: size, before: before ?? job };
   if (input.act === 'redrive') {
@@ -198,7 +198,7 @@ async function targetsOf(
 
 async function cancelAll(
   config: EngineConfig,
-  asked: PageAsked,
+  asked: PageRequest,
   targets: readonly ExecutionId[],
 ): Promise<readonly string[]> {
   const { job, input } = asked;
@@ -214,7 +214,7 @@ async function cancelAll(
 /** Stores that can write requests together do so. */
 async function redriveAll(
   config: EngineConfig,
-  asked: PageAsked,
+  asked: PageRequest,
   targets: readonly ExecutionId[],
 ): Promise<readonly string[]> {
   const left = new Set(targets);
@@ -230,7 +230,7 @@ async function redriveAll(
 
 async function redriveItem(
   config: EngineConfig,
-  asked: PageAsked,
+  asked: PageRequest,
   { target, ended }: { readonly target: ExecutionId; readonly ended?: Ended },
 ): Promise<string> {
   const { job, input } = asked;
@@ -252,7 +252,7 @@ async function redriveItem(
   }
 }
 
-function actingOf({ job, input: { by, reason } }: PageAsked): Payload {
+function actingOf({ job, input: { by, reason } }: PageRequest): Payload {
   return JSON.stringify({ by, reason, job }) as Payload;
 }
 
@@ -266,7 +266,7 @@ export function modeOf(mode: unknown): RedriveMode {
   throw new InvalidInput(`mode is "forward" or "compensate"; got ${shown(mode)}.`);
 }
 
-interface RedriveAsked extends Audited {
+interface RedriveRequest extends Audited {
   readonly id: ExecutionId;
   readonly project: ProjectName;
   readonly mode: RedriveMode;
@@ -295,7 +295,7 @@ interface Ended {
 
 export async function redriveEnded(
   config: EngineConfig,
-  asked: RedriveAsked,
+  asked: RedriveRequest,
 ): Promise<RedriveResult> {
   const old = await config.store.executions.read(asked.id);
   const ended = old && { old, history: await wholeHistory(config, old.id) };
@@ -303,7 +303,7 @@ export async function redriveEnded(
 }
 
 /** Builds the request to the store; throws if a re-drive is impossible. */
-function redriveOf(config: EngineConfig, asked: RedriveAsked, ended: Ended | undefined): Redrive {
+function redriveOf(config: EngineConfig, asked: RedriveRequest, ended: Ended | undefined): Redrive {
   const { id, project, mode, from, acting, job, audit, release } = asked;
   if (ended === undefined || ended.old.project !== project) {
     throw new ActRefused({ why: 'execution-unknown', id });

@@ -137,7 +137,7 @@ async function attachmentOf(
 // Gathers everything that the store has of an ended execution. A removal deletes all its rows in
 // one transaction. So if the row still exists after the last read, nothing was missing.
 
-export interface AskedOf extends InteractionFound {
+export interface InteractionParts extends InteractionFound {
   readonly late: readonly Answer[];
 }
 
@@ -147,7 +147,7 @@ export interface Gathered {
   readonly inbox: readonly InboxMessage[];
   readonly children: readonly ChildSummary[];
   readonly attachments: readonly AttachmentSummary[];
-  readonly awaits: readonly AskedOf[];
+  readonly awaits: readonly InteractionParts[];
   readonly letter: DeadLetterRecord | undefined;
   readonly audit: readonly AuditRecord[];
   readonly seen: SeenOfEnded;
@@ -191,7 +191,7 @@ async function gather(store: ExecutionStore, id: ExecutionId): Promise<Gathered 
 async function awaitsOf(
   store: ExecutionStore,
   { id, project }: ExecutionRecord,
-): Promise<readonly AskedOf[]> {
+): Promise<readonly InteractionParts[]> {
   const found = await readAll(PAGE, (last: InteractionFound | undefined) => {
     const before: { before?: InteractionId } = last ? { before: last.interaction.id } : {};
     return store.interactions({ project, execution: id, limit: PAGE, ...before });

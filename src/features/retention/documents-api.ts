@@ -8,7 +8,7 @@ import { formatInstant, type Instant } from '../../support/clock.ts';
 import { digestOf } from '../../support/digest.ts';
 import { Fault } from '../../support/fault.ts';
 import { viewOf } from '../../support/value.ts';
-import type { AskedOf, Gathered } from './archive-api.ts';
+import type { InteractionParts, Gathered } from './archive-api.ts';
 
 export const ARCHIVE_FORMAT = 'holdfast-archive-1';
 
@@ -68,12 +68,12 @@ async function awaitsOf({ awaits }: Gathered, values: Values): Promise<readonly 
   return [json('awaits.json', await Promise.all(all))];
 }
 
-async function answerOf(answer: AskedOf['late'][number], values: Values): Promise<object> {
+async function answerOf(answer: InteractionParts['late'][number], values: Values): Promise<object> {
   const { value, ...rest } = answer;
   return { ...timed(rest), value: await values.ofPayload(value) };
 }
 
-function unitOf(unit: NonNullable<AskedOf['unit']>): object {
+function unitOf(unit: NonNullable<InteractionParts['unit']>): object {
   const { defaultAnswer: _, reminders: __, ...shown } = unit;
   return shown;
 }

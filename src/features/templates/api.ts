@@ -9,7 +9,7 @@ import {
   checkedOptions,
   checkedPlacing,
   projectOf,
-  type SubmitAsked,
+  type SubmitArguments,
   submissionOf,
 } from '../../engine/submission.ts';
 import { expected, templatePlace } from '../../engine/values/place.ts';
@@ -145,7 +145,7 @@ export class Templates {
 export function submissionFor<Input>(
   config: EngineConfig,
   target: Pipeline<Input, unknown> | string | TemplateRef,
-  asked: SubmitAsked<Input>,
+  asked: SubmitArguments<Input>,
 ): Promise<Submit> {
   return isTemplateRef(target)
     ? submissionByTemplate(config, target, asked)
@@ -165,7 +165,7 @@ export function isTemplateRef(target: unknown): target is TemplateRef {
 async function submissionByTemplate<Input>(
   config: EngineConfig,
   ref: TemplateRef,
-  { input, options: given, owner }: SubmitAsked<Input>,
+  { input, options: given, owner }: SubmitArguments<Input>,
 ): Promise<Submit> {
   const options = checkedOptions(given);
   const templated = await templatedBy(config, projectOf(options.project), ref);

@@ -114,14 +114,14 @@ export interface BeforeReading {
     'Metadata' | 'ServerInterceptingCall' | 'status'
   >;
   /** Throws if the caller has no access. */
-  readonly admit: (call: Asking) => Promise<Caller>;
+  readonly admit: (call: IncomingCall) => Promise<Caller>;
   readonly refuse: (refusal: unknown) => Promise<ReplyEnvelope>;
   readonly cut: (peer: string) => void;
   readonly requestMs: number;
   readonly timers: Timers;
 }
 
-interface Asking {
+interface IncomingCall {
   readonly metadata: Metadata;
   getPeer(): string;
 }

@@ -51,7 +51,7 @@ export class Conversation {
   #isFull = false;
   #isRung = false;
   /** One whole message has arrived. */
-  #isAsked = false;
+  #hasRequest = false;
 
   constructor(parts: ConversationParts, call: Stream) {
     this.#parts = parts;
@@ -76,7 +76,7 @@ export class Conversation {
   }
 
   async #take(wire: Buffer): Promise<void> {
-    this.#isAsked = true;
+    this.#hasRequest = true;
     this.#underWay += 1;
     this.#pace();
     const { respond, refuse } = this.#parts;
@@ -140,7 +140,7 @@ export class Conversation {
   }
 
   #giveUp(): void {
-    if (!this.#isAsked) this.#parts.cutLong();
+    if (!this.#hasRequest) this.#parts.cutLong();
     this.#end();
   }
 

@@ -84,8 +84,8 @@ export async function serveGrpc(parts: GrpcParts): Promise<GrpcServer> {
       call.on('cancelled', () => gone.abort());
       const signal = AbortSignal.any([gone.signal, parts.stopping]);
       const admit = async (): Promise<Caller> => admittedOf(admitted, call.metadata);
-      const asking = { admit, wire: call.request, signal };
-      void respond(parts, asking).then((reply) => done(null, reply));
+      const unary = { admit, wire: call.request, signal };
+      void respond(parts, unary).then((reply) => done(null, reply));
     },
     Converse: (call: Stream) => {
       streams.add(call);
@@ -133,7 +133,7 @@ function admittedOf(admitted: Admitted, metadata: Metadata): Caller {
   return caller;
 }
 
-interface Asking {
+interface UnaryCall {
   readonly admit: () => Promise<Caller>;
   readonly wire: Buffer;
   readonly signal: AbortSignal;
@@ -142,7 +142,7 @@ interface Asking {
 /** Reads nothing of a message before its sender is admitted. */
 async function respond(
   parts: GrpcParts,
-  { admit: enter, wire, signal }: Asking,
+  { admit: enter, wire, signal }: UnaryCall,
 ): Promise<ReplyEnvelope> {
   let caller: Caller;
   try {

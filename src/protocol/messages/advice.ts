@@ -197,7 +197,7 @@ export const advised = closed(
 export type AdvisedMessage = Static<typeof advised>;
 
 /** Includes the settings of the live sessions. */
-export interface AdviceAsked {
+export interface AdviceRequest {
   readonly query: AdviceQuery;
   readonly live: readonly { readonly ttlMs: number; readonly graceMs: number }[];
   /**

@@ -82,4 +82,4 @@ export interface Transport extends Partial<Bell> {
 }
 
 /** After this time without a reply, the outcome is unknown. */
-export const ASK_MS = 15_000;
+export const REPLY_TIMEOUT_MS = 15_000;

@@ -170,7 +170,7 @@ export class Pusher {
       ...{ session: session.id, project: endpoint.project },
       // Sessions of calls are young, but the coordinator's own age counts.
       livedMs: Math.floor(coordinator.clock.monotonicMs() - this.#bornAt),
-      ...this.#standing.asks,
+      ...this.#standing.claimFor,
     });
     if (claimed === undefined) {
       this.#idle.push(session);

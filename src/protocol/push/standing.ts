@@ -36,14 +36,14 @@ export class Standing {
   }
 
   /** The pipelines to claim for it; empty before it has answered. */
-  get asks(): { readonly pipelines: readonly PipelineName[]; readonly release?: string } {
+  get claimFor(): { readonly pipelines: readonly PipelineName[]; readonly release?: string } {
     const pipelines = this.#pipelines ?? [];
     return { pipelines, ...(this.#release === undefined ? {} : { release: this.#release.name }) };
   }
 
   /** True if there is something to claim for it. */
   get isKnown(): boolean {
-    return this.#repliedAt > Number.NEGATIVE_INFINITY && this.asks.pipelines.length > 0;
+    return this.#repliedAt > Number.NEGATIVE_INFINITY && this.claimFor.pipelines.length > 0;
   }
 
   isToBeProbed(nowMs: number): boolean {

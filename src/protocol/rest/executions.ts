@@ -153,7 +153,7 @@ interface HistoryPart {
 
 // Turns a submit message into arguments of the engine.
 
-interface Asked {
+interface ListRequest {
   readonly target: string | { readonly template: string; readonly version?: number };
   readonly input: unknown;
   readonly options: SubmitOptions;
@@ -166,7 +166,7 @@ function submissionOf(
   body: SubmitBody,
   caller: Caller,
   header: RouteCall<never, never, never>['header'],
-): Asked {
+): ListRequest {
   const { pipeline, template, input, ...options } = body;
   if ((pipeline === undefined) === (template === undefined)) {
     throw new ProblemReply(400, 'invalid-input', 'Say one of pipeline and template.');

@@ -7,7 +7,7 @@ import type { CoordinatorStore } from '../../store/contract/execution-store.ts';
 import type { Clock } from '../../support/clock.ts';
 import type { Timers } from '../../support/timer.ts';
 import type { FairShares, Turns } from '../../support/turns.ts';
-import type { AdviceAsked, AdvisedMessage } from '../messages/advice.ts';
+import type { AdviceRequest, AdvisedMessage } from '../messages/advice.ts';
 import type { DemoMessage, Scene } from '../messages/coordinator.ts';
 import type { Method, Operation, Operations, Part } from '../messages/operation.ts';
 import type { AnnouncedPipelines } from './announced-pipelines.ts';
@@ -45,7 +45,7 @@ export interface Coordinator {
   /** Only in `holdfast dev`. */
   readonly demo?: Demo;
   /** Recommends lease settings from goals and measurements. */
-  readonly advise: (asked: AdviceAsked) => AdvisedMessage;
+  readonly advise: (asked: AdviceRequest) => AdvisedMessage;
   /** For one project, or for all; absent if this coordinator counts nothing. */
   readonly metrics?: (
     project?: ProjectName,

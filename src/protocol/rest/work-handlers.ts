@@ -278,7 +278,7 @@ function replyWith(result: WorkResult): Reply {
 
 // Pages of an execution's rows, for workers.
 
-interface Asked {
+interface WorkCall {
   readonly body: Static<(typeof WORK_MESSAGES)['readInbox']['body']>;
   readonly caller: Caller;
 }
@@ -287,7 +287,7 @@ interface Asked {
 async function storedPage(
   what: 'inbox' | 'history',
   coordinator: Coordinator,
-  { body, caller }: Asked,
+  { body, caller }: WorkCall,
 ): Promise<object> {
   const { id } = await executionFor(coordinator, caller, body.id);
   const { after = 0, limit = 1_000 } = body;

@@ -178,13 +178,13 @@ export async function acquire(database: Database, request: Acquire): Promise<Acq
   }
 }
 
-interface Asked {
+interface AcquireAttempt {
   readonly request: Acquire;
   /** The reason why a reclaim could not expire overdue sessions, if it was tried. */
   readonly doubt: EntryRefusal | undefined;
 }
 
-async function attempt(database: Database, tx: Transaction, asked: Asked): Promise<Outcome> {
+async function attempt(database: Database, tx: Transaction, asked: AcquireAttempt): Promise<Outcome> {
   const { request, doubt } = asked;
   const entry = await loadEntry(database, tx, request);
   const decision = decideAcquire(entry, request, entry.now);

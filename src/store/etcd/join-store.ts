@@ -91,7 +91,7 @@ export class Timekeeper {
   readonly #database: Database;
   readonly #timers: Timers;
   readonly #id: string = systemRandom.uuid();
-  readonly #asking: Set<() => void> = new Set();
+  readonly #waiting: Set<() => void> = new Set();
   /** This client was connected when the key was last written, or wrote it. */
   #knows = false;
   #closed = false;
@@ -112,14 +112,14 @@ export class Timekeeper {
     this.#knows = false;
     const written = new Promise<boolean>((resolve) => {
       const cancel = this.#timers.after(ANSWER_MS_MAX, () => resolve(false));
-      this.#asking.add(() => {
+      this.#waiting.add(() => {
         cancel();
         resolve(true);
       });
     });
     await connection.put(connection.keys.ask, this.#id);
     const isKnown = await written;
-    this.#asking.clear();
+    this.#waiting.clear();
     if (!isKnown && !this.#closed) await this.#resume();
   }
 
@@ -127,7 +127,7 @@ export class Timekeeper {
   onClockWritten(kv: Kv): void {
     this.#database.connection.learnClock(kv);
     this.#knows = true;
-    for (const answered of [...this.#asking]) answered();
+    for (const resolve of [...this.#waiting]) resolve();
   }
 
   /** Another client asks for the time. */

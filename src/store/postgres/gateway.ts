@@ -3,7 +3,7 @@
 import type { LeaseGateway } from '../sql/leases/terms.ts';
 import {
   type After,
-  type Asked,
+  type ScriptStatement,
   type Gateway,
   type Native,
   type PlainGateway,
@@ -87,13 +87,13 @@ export async function play<Result>(
   return step.value;
 }
 
-async function rowsOf(queries: Queries, { sql, values }: Asked): Promise<readonly unknown[]> {
+async function rowsOf(queries: Queries, { sql, values }: ScriptStatement): Promise<readonly unknown[]> {
   const { postgres } = sql;
   return postgres.text === '' ? [] : queries.rows(statementOf(sql), valuesOf(postgres, values));
 }
 
 /** A statement with `returning` wrote nothing if it returned no rows. */
-function writes(asked: Asked | Native, rows: unknown): boolean {
+function writes(asked: ScriptStatement | Native, rows: unknown): boolean {
   if ('run' in asked) return true;
   const { text } = asked.sql.postgres;
   return WRITES.test(text) && (!RETURNS.test(text) || (rows as readonly unknown[]).length > 0);

@@ -52,7 +52,7 @@ export function isDone({ kind }: CommandResult): boolean {
   return kind === 'done' || kind === 'passed-on';
 }
 
-const ASKED = sql(`
+const COMMANDS = sql(`
   select kind
     from hf.inbox indexed by inbox_asked
    where execution_id = :id
@@ -70,8 +70,8 @@ export function* obey<Request extends Pick<Command, 'id' | 'audit'>>(
   const now = row?.now ?? (0 as Instant);
   const before = row === undefined ? undefined : toExecution(row);
   const hasMessages = before !== undefined && before.inboxCount > 0;
-  const asked = hasMessages ? yield* all<Pick<InboxMessage, 'kind'>>(ASKED, { id }) : [];
-  const view = { execution: before, ...askedBy(asked.map(({ kind }) => kind)) };
+  const commands = hasMessages ? yield* all<Pick<InboxMessage, 'kind'>>(COMMANDS, { id }) : [];
+  const view = { execution: before, ...askedBy(commands.map(({ kind }) => kind)) };
   const decision = decide(view, request, now);
   yield* writeAudit(request, changedByCommand(before, decision), now);
   if (decision.kind === 'refuse') return { kind: 'refused', ...decision.refusal };

@@ -24,7 +24,7 @@ export interface Sql {
  * A statement that a verb yields. Absent parameters become null; the gateway ignores values that
  * the text does not name.
  */
-export interface Asked {
+export interface ScriptStatement {
   readonly sql: Sql;
   readonly values: object;
 }
@@ -35,7 +35,7 @@ export interface Native {
 }
 
 /** A statement returns its rows; a native function returns its own result. */
-export type Script<Result> = Generator<Asked | Native, Result, unknown>;
+export type Script<Result> = Generator<ScriptStatement | Native, Result, unknown>;
 
 /** Runs scripts that the store never repeats by itself. */
 export interface PlainGateway {

@@ -2,7 +2,7 @@
 
 import type { SQLInputValue } from 'node:sqlite';
 import type { LeaseGateway } from '../sql/leases/terms.ts';
-import type { Asked, Gateway, PlainGateway, Script } from '../sql/script.ts';
+import type { ScriptStatement, Gateway, PlainGateway, Script } from '../sql/script.ts';
 import type { Database } from './database.ts';
 import type { ReadTransaction, Transaction } from './transaction.ts';
 
@@ -45,7 +45,7 @@ export function play<Result>(tx: Readable, script: Script<Result>): Result {
   return step.value;
 }
 
-function rowsOf(tx: Readable, { sql: { sqlite }, values }: Asked): readonly unknown[] {
+function rowsOf(tx: Readable, { sql: { sqlite }, values }: ScriptStatement): readonly unknown[] {
   if (sqlite.text === '') return [];
   const given = values as Readonly<Record<string, unknown>>;
   const named: Record<string, SQLInputValue> = {};

@@ -56,8 +56,8 @@ export class ConsoleDriver {
     page.on('pageerror', (error) => this.#troubles.push(`threw: ${error.message}`));
     page.on('console', (message) => {
       // The answers of the coordinator that say no are shown by the page; the rest is a fault, or the policy.
-      const isAnswer = /Failed to load resource: the server responded/.test(message.text());
-      if (message.type() === 'error' && !isAnswer) this.#troubles.push(`said: ${message.text()}`);
+      const isReply = /Failed to load resource: the server responded/.test(message.text());
+      if (message.type() === 'error' && !isReply) this.#troubles.push(`said: ${message.text()}`);
     });
   }
 

@@ -50,7 +50,7 @@ export const TRANSPORTS: readonly Options<void>[] = [
       replyQueueUrl: TEXT,
       signing: NONE,
       writesGoodMs: optional(NONE),
-      askMs: optional(NUMBER),
+      replyTimeoutMs: optional(NUMBER),
     },
     call: (_, options) => sqsTransport(options as never).then((transport) => transport.close()),
   },

@@ -5,7 +5,7 @@
 import type { Payload } from '../../../execution/names.ts';
 import type { AwaitStatus, OpenAwait, Reminder } from '../../../features/awaits/model.ts';
 import {
-  type AwaitAsked,
+  type AwaitArguments,
   type AwaitOutcome,
   type AwaitPlan,
   checkValues,
@@ -51,7 +51,7 @@ const RETRY_MS = 200;
 export async function awaitAnswers(
   ctx: RunContext,
   run: Run,
-  { asked, options }: AwaitAsked,
+  { asked, options }: AwaitArguments,
 ): Promise<Outcome> {
   const name = typeof asked === 'string' ? asked : nameOf(asked);
   const resolved = resolveAwait(options);

@@ -107,7 +107,7 @@ class SpawnCall extends PromisedCall<SpawnPlan, readonly ExecutionId[]> {
 
 // `ctx.spawn` and `ctx.fanOut`: turn the code's arguments into submissions of children.
 
-interface Asked<Input, Output> {
+interface SpawnArguments<Input, Output> {
   readonly pipeline: Spawnable<Input, Output>;
   readonly options: SpawnOptions;
 }
@@ -129,7 +129,7 @@ const NAMES: readonly (keyof SpawnOptions)[] = [
 export async function spawn<Input, Output>(
   ctx: RunContext,
   run: Run,
-  asked: Asked<Input, Output> & { readonly input: Input },
+  asked: SpawnArguments<Input, Output> & { readonly input: Input },
 ): Promise<Child<Output>> {
   const what = 'ctx.spawn';
   const target = (): Target => targetOf(what, asked.pipeline);
@@ -149,7 +149,7 @@ export async function spawn<Input, Output>(
 export async function fanOut<Input, Output>(
   ctx: RunContext,
   run: Run,
-  asked: Asked<Input, Output> & { readonly inputs: readonly Input[] },
+  asked: SpawnArguments<Input, Output> & { readonly inputs: readonly Input[] },
 ): Promise<Children<Output>> {
   const inputs = readList('ctx.fanOut: inputs', asked.inputs);
   const what = 'ctx.fanOut';
@@ -330,8 +330,8 @@ export async function call<Input, Output>(
     requireRemoteStep('ctx.call', step);
     return { name: step.name, schema: step.input };
   };
-  const asking = { what: 'ctx.call', target, options, inputs: [input], kind: 'call' };
-  const [outcome] = await ended<Output>(ctx, run, await begin(ctx, run, asking));
+  const call = { what: 'ctx.call', target, options, inputs: [input], kind: 'call' };
+  const [outcome] = await ended<Output>(ctx, run, await begin(ctx, run, call));
   if (outcome?.status !== 'completed') throw failedCall(step.name, outcome);
   if (step.output === undefined) return outcome.output;
   return validated(`The output of "${step.name}"`, step.output, outcome.output);

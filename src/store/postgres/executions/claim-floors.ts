@@ -46,7 +46,7 @@ export interface View {
   readonly beganAtMs: number;
   /** Null for a whole claim. */
   readonly known: string | null;
-  readonly asksFloors: boolean;
+  readonly readsFloors: boolean;
 }
 
 export class ClaimFloors {
@@ -66,7 +66,7 @@ export class ClaimFloors {
     const beganAtMs = this.#clock.monotonicMs();
     const memory = this.#memories.get(name);
     const known = memory !== undefined && beganAtMs < memory.dueAtMs ? memory.known : null;
-    return { name, beganAtMs, known, asksFloors: memory !== undefined };
+    return { name, beganAtMs, known, readsFloors: memory !== undefined };
   }
 
   /**

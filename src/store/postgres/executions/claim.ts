@@ -1,5 +1,5 @@
 import { refuseClaims } from '../../../execution/decide/claim.ts';
-import { routesAsked } from '../../../execution/route.ts';
+import { claimRoutes } from '../../../execution/route.ts';
 import { type Fence, toFence } from '../../../lease/fence.ts';
 import type { SessionId } from '../../../lease/names.ts';
 import { AssertionFault } from '../../../support/assert.ts';
@@ -59,7 +59,7 @@ async function claimNow(parts: Parts, request: Claim): Promise<ClaimResult> {
   const lanes = shares.map(({ lane }) => LANE_CODES[lane]);
   const asked: ClaimValues = [
     session,
-    texts(routesAsked(request)),
+    texts(claimRoutes(request)),
     numbers(lanes),
     numbers(shares.map(({ limit }) => limit)),
     numbers(lanes.map(() => 1)),
@@ -84,7 +84,7 @@ async function claimNow(parts: Parts, request: Claim): Promise<ClaimResult> {
 
 type ClaimView = Pick<View, 'known' | 'asksFloors'>;
 
-const WHOLE: ClaimView = { known: null, asksFloors: false };
+const WHOLE: ClaimView = { known: null, readsFloors: false };
 
 interface ClaimRows {
   readonly rows: readonly ClaimRow[];
@@ -118,7 +118,7 @@ function noteAll({ ledger }: Parts, claims: readonly Claimed[]): void {
 async function run(parts: Parts, asked: ClaimValues, view: ClaimView): Promise<readonly ClaimRow[]> {
   for (let tries = 1; ; tries += 1) {
     try {
-      const values = [...asked, false, view.known, view.asksFloors];
+      const values = [...asked, false, view.known, view.readsFloors];
       const rows = await parts.boundaries.around(() =>
         parts.database.rows<ClaimRow>(CLAIM_READY, values),
       );
@@ -153,7 +153,7 @@ async function runGated(parts: Parts, { asked, lanes, view }: Gated): Promise<re
       // Projects whose executions were put behind a key still count as sharing, as when the call
       // began.
       const shared = asked.with(SHARERS, numbers(sharers));
-      const values = [...shared, true, view.known, view.asksFloors];
+      const values = [...shared, true, view.known, view.readsFloors];
       const claimed = await queries.rows<ClaimRow>(CLAIM, values);
       const isLeft = await settle(claimed.filter((row) => row.id !== null));
       return claimed.map((row) => ({ ...row, gate: row.gate || isLeft }));

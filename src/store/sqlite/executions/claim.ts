@@ -1,6 +1,6 @@
 import { refuseClaims } from '../../../execution/decide/claim.ts';
 import { CLAIM_LOOKS, claimerOf } from '../../../execution/decide/suspect.ts';
-import { isForAnnounced, routesAsked } from '../../../execution/route.ts';
+import { isForAnnounced, claimRoutes } from '../../../execution/route.ts';
 import { toFence } from '../../../lease/fence.ts';
 import type { SessionId } from '../../../lease/names.ts';
 import { assert } from '../../../support/assert.ts';
@@ -24,7 +24,7 @@ export function claim(tx: Transaction, request: Claim): ClaimResult {
   assert(self !== undefined, 'X-6: a session that is alive is stored');
   const { project, dice } = request;
   const { dead, isOverdue, isCut } = runningSessions(tx, { project, dice });
-  const pipelines: readonly string[] = routesAsked(request);
+  const pipelines: readonly string[] = claimRoutes(request);
   const announced = pipelines.some(isForAnnounced) ? announcedBy(tx, request.session) : NOTHING;
   const all = leftByDead(tx, dead, dice);
   const left = all.filter(

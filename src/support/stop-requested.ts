@@ -12,9 +12,9 @@ const SIGNALS = ['SIGTERM', 'SIGINT'] as const;
  *
  * @example
  * const worker = await openWorker({ url, pipelines });
- * void stopAsked().then(() => worker.stop());
+ * void stopRequested().then(() => worker.stop());
  */
-export function stopAsked(over?: AbortSignal): Promise<string> {
+export function stopRequested(over?: AbortSignal): Promise<string> {
   const found = new AbortController();
   const ends = AbortSignal.any([found.signal, ...(over === undefined ? [] : [over])]);
   return new Promise((resolve) => {

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { ManualClock } from '../testing/manual-clock.ts';
-import { npmParentEnded } from './stop-asked.ts';
+import { npmParentEnded } from './stop-requested.ts';
 
 function watched(isByNpm: boolean): {
   readonly clock: ManualClock;

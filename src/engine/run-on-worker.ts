@@ -16,7 +16,7 @@ export type Ended = (id: ExecutionId, signal: AbortSignal) => Promise<Outcome>;
 const DEADLINE_EXTRA_MS = 5_000;
 
 /** Returns no outcome when no worker finished in time. */
-export async function askWorker(
+export async function runOnWorker(
   config: EngineConfig,
   ended: Ended,
   asked: {
