@@ -62,10 +62,10 @@ export const addKeyCases: readonly AccessCase[] = [
       const all = { project: PROJECT, createdBy: 'ann', expiresInMs: 1_000 };
       const key = await mustAdd(store, { ...all, roles: ['submit', 'work'] });
       const { project: _, ...ofAll } = key;
-      const { createdBy: __, ...byNobody } = key;
+      const { createdBy: __, ...withoutCreator } = key;
       const { expiresInMs: ___, ...forEver } = key;
       const others: readonly AddKey[] = [
-        ...[ofAll, byNobody, forEver, { ...key, project: OTHER_PROJECT }],
+        ...[ofAll, withoutCreator, forEver, { ...key, project: OTHER_PROJECT }],
         ...[
           { ...key, roles: ['submit'] as const },
           { ...key, roles: [] },

@@ -80,10 +80,10 @@ export const endKeyCases: readonly AccessCase[] = [
       const own = await mustAdd(store, { project: PROJECT });
       const others = await mustAdd(store, { project: OTHER_PROJECT });
       const ofAll = await mustAdd(store);
-      const { id: nobodys } = adding();
+      const { id: unknownId } = adding();
       for (const request of [
-        { id: nobodys },
-        ...[nobodys, others.id, ofAll.id].map((id) => ({ id, project: PROJECT })),
+        { id: unknownId },
+        ...[unknownId, others.id, ofAll.id].map((id) => ({ id, project: PROJECT })),
       ]) {
         const result = await leavesKeysUnchanged(store, () => store.access.endKey(request));
         assert.deepEqual(result, { kind: 'refused', why: 'key-unknown', id: request.id });

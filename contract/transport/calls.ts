@@ -95,7 +95,7 @@ async function ended(harness: TransportHarness, id: ExecutionId): Promise<void> 
   assert.fail(`${id} has not ended: ${await kindsOf(harness.store, id)}`);
 }
 
-function notBelieved(how: ForgedReply, what: string): TransportCase {
+function rejectsReply(how: ForgedReply, what: string): TransportCase {
   return {
     upholds: 'M-8, M-13',
     name: `an answer ${what} is none: nothing is written, and the next call has a higher fence`,
@@ -108,7 +108,7 @@ function notBelieved(how: ForgedReply, what: string): TransportCase {
   };
 }
 
-function believed(how: ForgedReply, what: string): TransportCase {
+function acceptsReply(how: ForgedReply, what: string): TransportCase {
   return {
     upholds: 'M-13',
     name: `an answer ${what} is written`,
@@ -260,14 +260,14 @@ const between: readonly TransportCase[] = [
 const OTHER_ID = '01900000-0000-7000-8000-ffffffffffff';
 
 export const callCases: readonly TransportCase[] = [
-  notBelieved('unsigned', 'that is not signed'),
-  notBelieved('tampered', 'that was changed after it was signed'),
-  notBelieved('of-another-key', 'that was signed with another secret under the id of a key'),
-  notBelieved('of-an-unknown-key', 'that was signed with a key that nobody knows'),
-  notBelieved('turned-around', 'that was signed for a worker'),
-  notBelieved('expired', 'that is good no more'),
-  believed('of-an-older-key', 'of a key that signs no more, and is still known,'),
-  believed('waited-long', 'that waited long, and says that it is still good,'),
+  rejectsReply('unsigned', 'that is not signed'),
+  rejectsReply('tampered', 'that was changed after it was signed'),
+  rejectsReply('of-another-key', 'that was signed with another secret under the id of a key'),
+  rejectsReply('of-an-unknown-key', 'that was signed with a key that nobody knows'),
+  rejectsReply('turned-around', 'that was signed for a worker'),
+  rejectsReply('expired', 'that is good no more'),
+  acceptsReply('of-an-older-key', 'of a key that signs no more, and is still known,'),
+  acceptsReply('waited-long', 'that waited long, and says that it is still good,'),
   refused('M-5', 'with a field that there is not', ({ finished }) => ({ ...finished, nice: 1 })),
   refused('M-3', 'about another fence', ({ finished, call }) => ({
     ...finished,

@@ -52,7 +52,7 @@ function bodyOf(kind: WorkKind, ann: Peer, id: string): object {
 const SILENCE = ['store-unavailable', 'outcome-unknown'];
 
 /** `nobody` is refused whatever it sends. */
-function refusedToNobody(kind: WorkKind): TransportCase {
+function refusedWithoutKey(kind: WorkKind): TransportCase {
   return {
     upholds: 'M-4',
     name: `${kind} is refused to who is not known, and nothing is done`,
@@ -93,7 +93,7 @@ const OF_SESSIONS = [
 ];
 
 export const identityCases: readonly TransportCase[] = [
-  ...WORK_KINDS.map(refusedToNobody),
+  ...WORK_KINDS.map(refusedWithoutKey),
   ...OF_SESSIONS.map((kind) => notThereForStrangers(kind, 'session-unknown')),
   ...(['readInbox', 'readStoredHistory', 'readStoredExecution', 'expireAwaits'] as const).map(
     (kind) => notThereForStrangers(kind, 'execution-unknown'),

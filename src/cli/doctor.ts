@@ -85,7 +85,7 @@ export function nodeFinding(version: string, least: string): StoreFinding {
   return isAtLeast(version, least) ? found : { ...found, change };
 }
 
-const BELIEVES_ANYBODY: StoreFinding = {
+const TRUSTS_EVERY_PROXY: StoreFinding = {
   what: 'trustProxy',
   found: 'true: X-Forwarded-For is believed, whoever sends it',
   change:
@@ -103,7 +103,7 @@ async function configFindings(config: Config): Promise<readonly StoreFinding[]> 
     const change = `Keys travel in the clear (${inTheClear.join(', ')}): set tls.keyFile and tls.certFile, or put a proxy before it and set trustProxy.`;
     findings.push({ ...listens, change });
   } else findings.push(listens);
-  if (trustProxy === true) findings.push(BELIEVES_ANYBODY);
+  if (trustProxy === true) findings.push(TRUSTS_EVERY_PROXY);
   findings.push(...(await sharedKeysFindings(config.push)));
   for (const name of ['keyFile', 'certFile'] as const) {
     const file = tls[name];

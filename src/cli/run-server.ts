@@ -114,7 +114,7 @@ function announce(config: Config, { server, store, log }: Announced): void {
     pid: process.pid,
   });
   if (firstKey !== undefined) {
-    loudly([
+    printWarning([
       'THE FIRST KEY OF THIS STORE: it may do everything, and it is shown only now.',
       '',
       `  ${firstKey}`,
@@ -123,14 +123,14 @@ function announce(config: Config, { server, store, log }: Announced): void {
     ]);
   }
   if (config.auth === 'off') {
-    loudly([
+    printWarning([
       'AUTHENTICATION IS OFF: every program that can reach this port may do everything.',
       'It listens on loopback only. For anything but this machine: holdfast serve --auth keys',
     ]);
   }
   const inTheClear = listenersInTheClear(config);
   if (inTheClear.length > 0) {
-    loudly([
+    printWarning([
       `KEYS TRAVEL IN THE CLEAR: ${inTheClear.join(', ')}: no loopback address, and no TLS.`,
       'Set tls.keyFile and tls.certFile, or put a proxy in front and set trustProxy.',
     ]);
@@ -143,7 +143,7 @@ function adminText(admin: string): string {
 }
 
 /** Writes to stderr, whatever the format of the log. */
-function loudly(lines: readonly string[]): void {
+function printWarning(lines: readonly string[]): void {
   const rule = '='.repeat(78);
   printProblem([rule, ...lines, rule].join('\n'));
 }

@@ -168,13 +168,13 @@ async function lastEvents(
   config: EngineConfig,
   { id, seq, status, holds }: ExecutionRecord,
 ): Promise<ExplainFacts['last']> {
-  const sought: readonly HistoryEventKind[] = holds.includes('blocked')
+  const needed: readonly HistoryEventKind[] = holds.includes('blocked')
     ? ['blocked']
     : [...(status === 'waiting' ? (['parked'] as const) : []), ...holds.filter(isPaused)];
   for (let after = seq - EVENTS; ; after -= PAGE) {
     const query = { id, after: Math.max(0, after), limit: PAGE };
     const last = await config.store.executions.history(query);
-    const isFound = sought.every((kind) => last.some((event) => event.kind === kind));
+    const isFound = needed.every((kind) => last.some((event) => event.kind === kind));
     if (after <= 0 || isFound) return last;
   }
 }

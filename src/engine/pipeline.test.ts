@@ -31,7 +31,7 @@ test('a pipeline of another copy of this package is one, after it was checked ag
 
 test('what only looks like a pipeline is none', () => {
   const checkpoint = { every: 'step' } as const;
-  const impostors: readonly unknown[] = [
+  const values: readonly unknown[] = [
     { name: 'raw', run },
     Object.freeze({ name: 'raw', run }),
     { ...pipeline({ name: 'thawed', run }) },
@@ -41,8 +41,8 @@ test('what only looks like a pipeline is none', () => {
     Object.freeze({ name: 'p', run, checkpoint, retry: { attempts: 0 } }),
     Object.freeze({ name: 'p', run, checkpoint, input: {} }),
   ];
-  for (const impostor of impostors) {
-    assert.equal(asPipeline(impostor), undefined);
-    assert.throws(() => pipelineOf('submit', impostor), /^InvalidInput: submit: pipeline is one/);
+  for (const value of values) {
+    assert.equal(asPipeline(value), undefined);
+    assert.throws(() => pipelineOf('submit', value), /^InvalidInput: submit: pipeline is one/);
   }
 });

@@ -188,7 +188,7 @@ function pinnedAndReady(facts: ExplainFacts, since: string): Explanation | undef
   if (workers.length === 0) {
     return {
       code: 'no-worker',
-      sentence: `Ready since ${since}, pinned to ${what}; no worker runs it.${pretenders(facts)}`,
+      sentence: `Ready since ${since}, pinned to ${what}; no worker runs it.${workersWithoutCode(facts)}`,
       advice: `Start a worker with that release${orRepin(facts)}.`,
     };
   }
@@ -202,7 +202,7 @@ function pinnedAndReady(facts: ExplainFacts, since: string): Explanation | undef
 }
 
 /** A worker whose release was refused is recorded without a release (RE-9). */
-function pretenders({ without = [] }: ExplainFacts): string {
+function workersWithoutCode({ without = [] }: ExplainFacts): string {
   if (without.length === 0) return '';
   const names = without.slice(0, 3).join(', ');
   return ` Workers without a release, or whose release was refused: ${names}. A release is refused, and its worker logs a warning, if digest or contract differ from the registered ones.`;

@@ -23,14 +23,14 @@ import {
   type Stale,
   staleAt,
 } from './mark.ts';
-import { type Busy, PATIENCE_MS, PATIENCE_MS_MAX } from './marks.ts';
+import { type Busy, WAIT_MS, WAIT_MS_MAX } from './marks.ts';
 import { markStatements, QUESTION } from './sql.ts';
 
 export { type Fenced, type GuardResult, type Stale, StaleFence } from './mark.ts';
 
 export interface FileGuardOptions {
   /** How long to wait for another writer. Default 10 s. */
-  readonly patienceMs?: number;
+  readonly waitMs?: number;
   readonly timers?: Timers;
 }
 
@@ -60,15 +60,15 @@ export class FileGuard {
   /** Without symbolic links: the file that the given path led to when the guard was made. */
   readonly path: string;
   readonly #database: DatabaseSync;
-  readonly #patienceMs: number;
+  readonly #waitMs: number;
   readonly #timers: Timers;
   /** Writers of this object take turns; SQLite makes other objects and processes wait. */
   #turn: Promise<unknown> = Promise.resolve();
 
   constructor(path: string, options: FileGuardOptions = {}) {
-    rejectUnknownOptions('FileGuard', options, ['patienceMs', 'timers']);
-    const range = { min: 0, max: PATIENCE_MS_MAX };
-    this.#patienceMs = wholeNumber('patienceMs', options.patienceMs ?? PATIENCE_MS, range);
+    rejectUnknownOptions('FileGuard', options, ['waitMs', 'timers']);
+    const range = { min: 0, max: WAIT_MS_MAX };
+    this.#waitMs = wholeNumber('waitMs', options.waitMs ?? WAIT_MS, range);
     this.#timers = options.timers ?? systemTimers;
     this.path = trueFile(path);
     // A timeout would wait for locks inside SQLite and block the event loop, heartbeats included.
@@ -119,16 +119,16 @@ export class FileGuard {
     const what = 'The second argument does the effect';
     needFunction(effect, { what, pass: 'guard.within(lease, async () => { … })' });
     this.#assertOutside();
-    const patience = new Patience(this.#patienceMs, this.#timers);
+    const waitLimit = new WaitLimit(this.#waitMs, this.#timers);
     const turn = Promise.withResolvers<void>();
     const before = this.#turn;
     this.#turn = before.then(() => turn.promise);
     try {
-      const isMine = await Promise.race([before.then(() => true), patience.over.then(() => false)]);
+      const isMine = await Promise.race([before.then(() => true), waitLimit.over.then(() => false)]);
       if (!isMine) return { kind: 'busy', resource: presented.key };
-      return await this.#inside(presented, effect, patience);
+      return await this.#inside(presented, effect, waitLimit);
     } finally {
-      patience.stop();
+      waitLimit.stop();
       turn.resolve();
     }
   }
@@ -154,9 +154,9 @@ export class FileGuard {
   async #inside<Result>(
     { key, fence }: Fenced,
     effect: () => Result | Promise<Result>,
-    patience: Patience,
+    waitLimit: WaitLimit,
   ): Promise<FileResult<Result>> {
-    while (await this.#begin(patience)) {
+    while (await this.#begin(waitLimit)) {
       try {
         const mark = this.#readMark(key);
         if (mark > fence) return staleAt({ key, fence }, mark);
@@ -188,7 +188,7 @@ export class FileGuard {
     return row === undefined ? 0 : parseMark(key, row['fence']);
   }
 
-  async #begin(patience: Patience): Promise<boolean> {
+  async #begin(waitLimit: WaitLimit): Promise<boolean> {
     for (let pauseMs = 1; ; pauseMs = Math.min(2 * pauseMs, RETRY_MS_MAX)) {
       try {
         this.#database.exec('begin immediate');
@@ -196,7 +196,7 @@ export class FileGuard {
       } catch (error) {
         if (!isBusy(error)) throw error;
       }
-      if (patience.isOver) return false;
+      if (waitLimit.isOver) return false;
       await this.#timers.pause(pauseMs);
     }
   }
@@ -205,16 +205,16 @@ export class FileGuard {
 /**
  * One time limit for all waits of a call: for its turn in this process, then for other processes.
  */
-class Patience {
+class WaitLimit {
   isOver: boolean;
   readonly over: Promise<void>;
   readonly stop: () => void;
 
-  constructor(patienceMs: number, timers: Timers) {
+  constructor(waitMs: number, timers: Timers) {
     const { promise, resolve } = Promise.withResolvers<void>();
     this.over = promise;
-    this.isOver = patienceMs === 0;
-    this.stop = timers.after(patienceMs, () => {
+    this.isOver = waitMs === 0;
+    this.stop = timers.after(waitMs, () => {
       this.isOver = true;
       resolve();
     });

@@ -56,7 +56,7 @@ export interface Busy {
 
 export interface MemoryMarksOptions {
   /** How long a new holder waits for requests of the one before it. Default 10 s. */
-  readonly patienceMs?: number;
+  readonly waitMs?: number;
   /**
    * Raises a mark that outlives this process, such as the `admit` of another guard. Without it a
    * restart forgets all marks, and a stale fence passes until a newer one is shown.
@@ -68,9 +68,9 @@ export interface MemoryMarksOptions {
 /** What the `admit` of any guard answers. */
 export type KeepResult = GuardResult | RowResult | Busy;
 
-const OPTIONS: readonly string[] = ['patienceMs', 'keep', 'timers'];
-export const PATIENCE_MS = 10_000;
-export const PATIENCE_MS_MAX = 3_600_000;
+const OPTIONS: readonly string[] = ['waitMs', 'keep', 'timers'];
+export const WAIT_MS = 10_000;
+export const WAIT_MS_MAX = 3_600_000;
 
 /** Marks of one process: every request for the resource must come through it. */
 export function memoryMarks(options: MemoryMarksOptions = {}): Marks {
@@ -79,12 +79,12 @@ export function memoryMarks(options: MemoryMarksOptions = {}): Marks {
     const what = 'memoryMarks: `keep` is a function that raises a lasting mark';
     needFunction(options.keep, { what, pass: 'keep: (fenced) => guard.admit(pool, fenced)' });
   }
-  const range = { min: 0, max: PATIENCE_MS_MAX };
-  const patienceMs = wholeNumber('patienceMs', options.patienceMs ?? PATIENCE_MS, range);
-  return new MemoryMarks({ ...options, patienceMs, timers: options.timers ?? systemTimers });
+  const range = { min: 0, max: WAIT_MS_MAX };
+  const waitMs = wholeNumber('waitMs', options.waitMs ?? WAIT_MS, range);
+  return new MemoryMarks({ ...options, waitMs, timers: options.timers ?? systemTimers });
 }
 
-type Config = MemoryMarksOptions & { readonly patienceMs: number; readonly timers: Timers };
+type Config = MemoryMarksOptions & { readonly waitMs: number; readonly timers: Timers };
 
 class MemoryMarks implements Marks {
   readonly #config: Config;
@@ -148,7 +148,7 @@ class MemoryMarks implements Marks {
   async #untilFree(entrance: Entrance, fence: Fence): Promise<boolean> {
     if (!entrance.holdsBelow(fence)) return true;
     return await new Promise<boolean>((resolve) => {
-      const cancel = this.#config.timers.after(this.#config.patienceMs, () => done(false));
+      const cancel = this.#config.timers.after(this.#config.waitMs, () => done(false));
       const stopListening = entrance.onLeave(() => {
         if (!entrance.holdsBelow(fence)) done(true);
       });

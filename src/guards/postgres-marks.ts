@@ -18,7 +18,7 @@ import { StoreUnavailable } from '../support/fault.ts';
 import { rejectUnknownOptions, wholeNumber } from '../support/options.ts';
 import { systemTimers, type Timers } from '../support/timer.ts';
 import { type Fenced, parseFenced, parseMark, staleAt } from './mark.ts';
-import { type Busy, type EnterResult, type Marks, PATIENCE_MS, PATIENCE_MS_MAX } from './marks.ts';
+import { type Busy, type EnterResult, type Marks, WAIT_MS, WAIT_MS_MAX } from './marks.ts';
 import {
   checkPool,
   connectWithin,
@@ -33,7 +33,7 @@ export interface PostgresMarksOptions {
   /** Where the marks are kept; not the table of a PostgresGuard. Default `holdfast_place`. */
   readonly table?: string;
   /** How long a new holder waits for requests of the one before it. Default 10 s. */
-  readonly patienceMs?: number;
+  readonly waitMs?: number;
   readonly timers?: Timers;
   readonly clock?: Clock;
 }
@@ -43,7 +43,7 @@ export interface PostgresMarks extends Marks {
   readonly createTable: string;
 }
 
-const OPTIONS: readonly string[] = ['table', 'patienceMs', 'timers', 'clock'];
+const OPTIONS: readonly string[] = ['table', 'waitMs', 'timers', 'clock'];
 
 /** The SQLSTATEs after `lock_timeout` or `statement_timeout`. */
 const TIMEOUTS: ReadonlySet<unknown> = new Set(['55P03', '57014']);
@@ -57,17 +57,17 @@ export function postgresMarks(
 ): PostgresMarks {
   checkPool('postgresMarks', pool);
   rejectUnknownOptions('postgresMarks', options, OPTIONS);
-  const range = { min: 1, max: PATIENCE_MS_MAX };
-  const patienceMs = wholeNumber('patienceMs', options.patienceMs ?? PATIENCE_MS, range);
+  const range = { min: 1, max: WAIT_MS_MAX };
+  const waitMs = wholeNumber('waitMs', options.waitMs ?? WAIT_MS, range);
   const { table = 'holdfast_place', timers = systemTimers, clock = systemClock } = options;
   const sql = statementsFor(tableName(table));
   return {
     createTable: sql.createTable,
     async enter(fenced) {
       const presented = parseFenced(fenced);
-      const until = clock.monotonicMs() + patienceMs;
+      const until = clock.monotonicMs() + waitMs;
       const remainingMs = () => Math.max(1, Math.ceil(until - clock.monotonicMs()));
-      const client = await connectWithin(pool, patienceMs + WORK_MS, timers);
+      const client = await connectWithin(pool, waitMs + WORK_MS, timers);
       const place = new HeldPlace(client, presented.key);
       try {
         const entry: Entry = { client, presented, sql, remainingMs, isBroken: false };

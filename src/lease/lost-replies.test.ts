@@ -175,10 +175,10 @@ test('R-5: calls about leases that hang do not hold up heartbeats', async () => 
   for (const verb of ['acquire', 'inspect', 'release', 'withdraw']) {
     world.faulty.fail(`leases.${verb}`, 'hung-before', 1_000);
   }
-  const hopeless = [1, 2, 3, 4].map((number) => ann.acquire(`other ${number}`));
+  const unanswered = [1, 2, 3, 4].map((number) => ann.acquire(`other ${number}`));
   await world.clock.advance(90_000);
   good.assertHeld(1_000);
-  await Promise.all(hopeless);
+  await Promise.all(unanswered);
 });
 
 test('U-1: a lost grant is given back also when beats are rare and the first look fails', async () => {
@@ -229,7 +229,7 @@ test('G-3: rejoining says that the session is lost when it is, and not that it l
 });
 
 /** Ann holds the key, and Bob's wait for it times out while the store is unavailable. */
-async function waitedInVain(world: World): Promise<HeldLease> {
+async function waitedUntilTimeout(world: World): Promise<HeldLease> {
   const held = await mustAcquire(await world.open('ann', world.base));
   const bob = await world.open('bob');
   const waiting = bob.acquire(KEY, { wait: true, timeoutMs: 2_000 });
@@ -243,7 +243,7 @@ async function waitedInVain(world: World): Promise<HeldLease> {
 
 test('A-7, U-1: a place that could not be given up during an outage is given up after it', async () => {
   const world = makeWorld();
-  const held = await waitedInVain(world);
+  const held = await waitedUntilTimeout(world);
   world.faulty.heal();
   await world.clock.advance(1_000);
   await held.release('finished');

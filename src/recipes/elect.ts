@@ -20,7 +20,7 @@ import {
 } from './run-term.ts';
 import {
   Backoff,
-  isHopeless,
+  isFatal,
   STANDING_OPTION_NAMES,
   type StandingOptions,
   StandingSession,
@@ -55,7 +55,7 @@ const RETRY_MS_DEFAULT = 1_000;
 /**
  * The result of one try to lead: normal, with a fault, for good, or with work that does not stop.
  */
-type Round = 'over' | 'faulty' | 'hopeless' | 'still-running';
+type Round = 'over' | 'faulty' | 'fatal' | 'still-running';
 
 export function elect(options: ElectOptions, work: (term: Term) => Promise<void>): Election {
   rejectUnknownOptions('elect', options, NAMES);
@@ -125,7 +125,7 @@ class Candidate implements Election {
     // candidate (L-7).
     if (round === 'still-running') await this.#standing.orphan();
     else await this.#standing.close('yielded');
-    this.#become(round === 'hopeless' ? 'failed' : 'stopped');
+    this.#become(round === 'fatal' ? 'failed' : 'stopped');
   }
 
   async #round(): Promise<Round> {
@@ -135,8 +135,8 @@ class Candidate implements Election {
     } catch (fault) {
       this.#lease = undefined;
       this.#become('standby');
-      if (isHopeless(fault) || !isOutage(fault)) this.#fault(fault);
-      if (isHopeless(fault)) return 'hopeless';
+      if (isFatal(fault) || !isOutage(fault)) this.#fault(fault);
+      if (isFatal(fault)) return 'fatal';
       // The session may still have a place in the queue or a grant. The next session starts with
       // nothing.
       await this.#standing.close('abandoned');

@@ -70,8 +70,8 @@ export class Leftovers {
     const seen = new Set(free.map(({ key }) => key));
     for (const key of this.#leftAt.keys()) if (!seen.has(key)) this.#leftAt.delete(key);
     for (const { key, exit } of free) {
-      const patience = ROUNDS_UNTIL_LEFT * this.#everyMs;
-      const inMs = exit === 'expired' ? Math.min(EXPIRED_LEFT_MS, patience) : patience;
+      const leftAfterMs = ROUNDS_UNTIL_LEFT * this.#everyMs;
+      const inMs = exit === 'expired' ? Math.min(EXPIRED_LEFT_MS, leftAfterMs) : leftAfterMs;
       if (!this.#leftAt.has(key)) this.#leftAt.set(key, now + inMs);
     }
   }

@@ -32,7 +32,7 @@ import {
   type TermOptions,
 } from './run-term.ts';
 import {
-  isHopeless,
+  isFatal,
   STANDING_OPTION_NAMES,
   type StandingOptions,
   StandingSession,
@@ -153,7 +153,7 @@ class Member implements Pool {
         await this.balance();
       } catch (fault) {
         if (!isOutage(fault)) this.#fault(undefined, fault);
-        if (isHopeless(fault)) this.#state = 'failed';
+        if (isFatal(fault)) this.#state = 'failed';
       }
       const pauseMs = Math.min(jittered(random, this.#everyMs, 0.2), this.#balanceInMs);
       if (this.#state === 'running') await timers.pause(pauseMs, this.#stop.signal);

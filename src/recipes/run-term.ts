@@ -94,9 +94,9 @@ export async function runTerm<Value>(
   // Cancel the timer when the work is over: it would keep the process alive.
   const decided = new AbortController();
   const aborted = whenAborted(AbortSignal.any([signal, decided.signal]));
-  const patience = aborted.then(() => timers.pause(settleMs, decided.signal));
+  const settleWait = aborted.then(() => timers.pause(settleMs, decided.signal));
   const over = working.then(() => undefined);
-  const giveUp = patience.then(() => ({ kind: 'still-running', over }) as const);
+  const giveUp = settleWait.then(() => ({ kind: 'still-running', over }) as const);
   const outcome = await Promise.race([working, giveUp]);
   decided.abort();
   undrain();

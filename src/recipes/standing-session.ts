@@ -29,7 +29,7 @@ const BACKOFF_MS_MIN = 100;
 const BACKOFF_MS_MAX = 5_000;
 
 /** Returns true if trying again cannot help. */
-export function isHopeless(fault: unknown): boolean {
+export function isFatal(fault: unknown): boolean {
   return fault instanceof InvalidInput || fault instanceof SessionRefused;
 }
 
@@ -105,7 +105,7 @@ export class StandingSession {
       await this.#opening;
       if (this.#session !== undefined) await how(this.#session);
     } catch (fault) {
-      if (!isHopeless(fault)) this.#trouble(fault);
+      if (!isFatal(fault)) this.#trouble(fault);
     }
   }
 
@@ -116,7 +116,7 @@ export class StandingSession {
         this.#session = await this.#open(this.#options);
         return this.#session;
       } catch (fault) {
-        if (isHopeless(fault)) throw fault;
+        if (isFatal(fault)) throw fault;
         if (!isOutage(fault)) this.#trouble(fault);
         await backoff.pause(stop);
       }

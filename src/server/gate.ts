@@ -52,7 +52,7 @@ export class KeyGate implements Gate {
   }
 
   async admit(route: Pick<Route, 'allows' | 'needs'>, request: AccessRequest): Promise<Caller> {
-    if (route.allows === 'public') return NOBODY;
+    if (route.allows === 'public') return PUBLIC_CALLER;
     const key = await this.#keyOf(request);
     await request.opened?.(key.id);
     const roles = new Set(key.roles);
@@ -142,7 +142,7 @@ const WRONG_KEY = 'This key is not known, or has ended or expired, or is not who
 const HOW_TO_SEND =
   'Send one that is known, not ended and not expired, as "Authorization: Bearer hf_…": the command line takes it from HOLDFAST_KEY, openWorker and HoldfastClient as `key`.';
 
-const NOBODY: Caller = {
+const PUBLIC_CALLER: Caller = {
   name: 'nobody',
   project: DEFAULT_PROJECT,
   isOfAll: false,

@@ -16,7 +16,7 @@ import { thrownText } from './options.ts';
 const DEPTH_MAX = 200;
 
 /** The current walk found something that is dropped. There is one walk at a time. */
-let isLessened = false;
+let isLossy = false;
 /** The current walk found something that JSON cannot express. */
 let isTagged = false;
 
@@ -32,7 +32,7 @@ interface Text {
  */
 export function toText(what: string, value: unknown, live?: { value: unknown }): Text | undefined {
   if (value === undefined) return undefined;
-  isLessened = false;
+  isLossy = false;
   isTagged = false;
   let found: Trouble | undefined;
   let json: string | undefined;
@@ -55,7 +55,7 @@ export function toText(what: string, value: unknown, live?: { value: unknown }):
     throw new InvalidInput(`${what} cannot be stored: its toJSON gives nothing.`);
   }
   const text = { json, tagged: isTagged };
-  if (isLessened && live !== undefined) live.value = fromParsed(JSON.parse(json), text.tagged);
+  if (isLossy && live !== undefined) live.value = fromParsed(JSON.parse(json), text.tagged);
   return text;
 }
 
@@ -194,7 +194,7 @@ function findTrouble(value: unknown, depth: number): Trouble | undefined {
     case 'boolean':
       return undefined;
     case 'number':
-      if (Object.is(value, -0)) isLessened = true;
+      if (Object.is(value, -0)) isLossy = true;
       return Number.isFinite(value)
         ? undefined
         : trouble(`is ${value}`, 'JSON has no such number; use null or text.');
@@ -221,11 +221,11 @@ function findInObject(value: object, depth: number): Trouble | undefined {
   if (prototype !== Object.prototype && prototype !== null) {
     return findInClass(value, prototype, depth);
   }
-  if (prototype === null) isLessened = true;
+  if (prototype === null) isLossy = true;
   for (const name in value) {
     const each = (value as Record<string, unknown>)[name];
     if (each === undefined) {
-      isLessened = true;
+      isLossy = true;
       continue;
     }
     const found = findTrouble(each, depth + 1);
@@ -260,11 +260,11 @@ function findInClass(value: object, prototype: unknown, depth: number): Trouble 
 
 function findInArray(values: readonly unknown[], depth: number): Trouble | undefined {
   // Rows of some drivers, and results of `match`, are arrays with further properties.
-  if (values.constructor !== Array || 'groups' in values) isLessened = true;
+  if (values.constructor !== Array || 'groups' in values) isLossy = true;
   for (let index = 0; index < values.length; index += 1) {
     const value = values[index];
     // A hole becomes an item.
-    if (value === undefined && !(index in values)) isLessened = true;
+    if (value === undefined && !(index in values)) isLossy = true;
     const found = findTrouble(value, depth + 1);
     if (found !== undefined) return within(found, `[${index}]`);
   }

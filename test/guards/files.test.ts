@@ -100,7 +100,7 @@ function openFiles(): OpenResource {
   return {
     resource(lane) {
       const path = join(folder, `lane-${lane}`);
-      const options = { timers: IMPATIENT, patienceMs: 1_000_000 };
+      const options = { timers: IMPATIENT, waitMs: 1_000_000 };
       const own = [0, 1, 2].map(() => new FileGuard(path, options));
       guards.push(...own);
       return new FileResource(path, own);
@@ -114,9 +114,9 @@ function openFiles(): OpenResource {
 
 testGuard({ name: 'file guard', open: openFiles, lanes: 4 });
 
-function openGuard(t: TestContext, patienceMs = 10_000): FileGuard {
+function openGuard(t: TestContext, waitMs = 10_000): FileGuard {
   const { folder, remove } = temporaryFolder();
-  const guard = new FileGuard(join(folder, 'report.txt'), { patienceMs });
+  const guard = new FileGuard(join(folder, 'report.txt'), { waitMs });
   t.after(async () => {
     await guard.close();
     remove();

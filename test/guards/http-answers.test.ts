@@ -33,7 +33,7 @@ async function startExpress(
   t: TestContext,
   route: (app: express.Express, marks: Marks) => void,
 ): Promise<string> {
-  const marks = memoryMarks({ patienceMs: 0 });
+  const marks = memoryMarks({ waitMs: 0 });
   const app = express();
   app.set('env', 'test');
   app.post('/admit', expressFence({ marks }), (_request, response) => {
@@ -51,7 +51,7 @@ async function startFastify(
 ): Promise<string> {
   const app = fastify({ forceCloseConnections: true });
   t.after(() => app.close());
-  app.addHook('onRoute', fastifyFence({ marks: memoryMarks({ patienceMs: 0 }) }));
+  app.addHook('onRoute', fastifyFence({ marks: memoryMarks({ waitMs: 0 }) }));
   app.post('/admit', async (_request, reply) => reply.code(204).send());
   route(app);
   return await app.listen({ host: '127.0.0.1', port: 0 });

@@ -183,7 +183,7 @@ test('who waits is refused when a still later holder comes', async () => {
 });
 
 test('when patience ends the answer is 503, and the mark is raised all the same', async () => {
-  const marks = memoryMarks({ patienceMs: 0 });
+  const marks = memoryMarks({ waitMs: 0 });
   const inside = await marks.enter(early);
   assert.ok(inside.kind === 'entered');
   const { send } = guarded({ marks });
@@ -229,7 +229,7 @@ async function startServer(
 }
 
 test('Express: a request whose client is gone is at work until its handler answers', async (t) => {
-  const marks = memoryMarks({ patienceMs: 0 });
+  const marks = memoryMarks({ waitMs: 0 });
   const app = express();
   const started = Promise.withResolvers<void>();
   const clientGone = Promise.withResolvers<void>();
@@ -275,7 +275,7 @@ test('an address that does not admit is a fault, not an admission', async (t) =>
 test('Fastify: handlers of every style leave when they are done', async (t) => {
   const app = fastify();
   t.after(() => app.close());
-  app.addHook('onRoute', fastifyFence({ marks: memoryMarks({ patienceMs: 0 }) }));
+  app.addHook('onRoute', fastifyFence({ marks: memoryMarks({ waitMs: 0 }) }));
   app.post('/value', async () => ({ ok: true }));
   app.post('/reply', async (_request, reply) => reply.code(201).send('sent'));
   app.post('/callback', (_request, reply) => {

@@ -38,7 +38,7 @@ test('the admit of a file guard keeps marks', async (t) => {
   const folder = mkdtempSync(
     join(existsSync('/dev/shm') ? '/dev/shm' : tmpdir(), 'holdfast-marks-'),
   );
-  const guard = new FileGuard(join(folder, 'a'), { patienceMs: 0 });
+  const guard = new FileGuard(join(folder, 'a'), { waitMs: 0 });
   t.after(async () => {
     await guard.close();
     rmSync(folder, { recursive: true });

@@ -81,7 +81,7 @@ async function open(t: TestContext): Promise<Opened> {
 
 test('a later holder enters when all earlier ones have left', async (t) => {
   const { pool } = await open(t);
-  const here = postgresMarks(pool, { patienceMs: 50 });
+  const here = postgresMarks(pool, { waitMs: 50 });
   const there = postgresMarks(pool);
   const first = await here.enter(early);
   const beside = await there.enter(early);
@@ -99,7 +99,7 @@ test('a later holder enters when all earlier ones have left', async (t) => {
 
 test('a later holder that is told busy has shut out the earlier one', async (t) => {
   const { pool } = await open(t);
-  const marks = postgresMarks(pool, { patienceMs: 1 });
+  const marks = postgresMarks(pool, { waitMs: 1 });
   const inside = await marks.enter(early);
   assert.ok(inside.kind === 'entered');
   assert.equal((await marks.enter(latest)).kind, 'busy');
@@ -141,7 +141,7 @@ test('racing entries of three terms all end, and no two terms are inside', async
 
 test('requests that begin a term together are inside together', async (t) => {
   const { pool } = await open(t);
-  const marks = postgresMarks(pool, { patienceMs: 3_000 });
+  const marks = postgresMarks(pool, { waitMs: 3_000 });
   for (let round = 0; round < 20; round += 1) {
     const fenced = { key: 'a', fence: (FIRST + round) as typeof FIRST };
     const answers = await Promise.all([1, 2, 3, 4].map(() => marks.enter(fenced)));
@@ -160,7 +160,7 @@ test('limits of the connection do not end a place', async (t) => {
   t.diagnostic(`transaction_timeout exists: ${hasTransactionLimit}`);
   const limits = [IDLE_LIMIT, ...(hasTransactionLimit ? ['-c transaction_timeout=1000'] : [])];
   for (const [index, options] of limits.entries()) {
-    const marks = postgresMarks(openPool({ options }), { patienceMs: 1 });
+    const marks = postgresMarks(openPool({ options }), { waitMs: 1 });
     const key = `limit/${index}`;
     const inside = await marks.enter({ key, fence: FIRST });
     assert.ok(inside.kind === 'entered');
@@ -217,7 +217,7 @@ test('a request that lost its place is answered with 500', async (t) => {
 test('a handler may check the same resource in its own transaction', async (t) => {
   const { pool } = await open(t);
   const guard = new PostgresGuard();
-  const marks = postgresMarks(pool, { patienceMs: 50 });
+  const marks = postgresMarks(pool, { waitMs: 50 });
   const client = await pool.connect();
   try {
     const inside = await marks.enter(early);

@@ -6,7 +6,7 @@ import { handlerAnywhere } from '../../contract/transport/fake-endpoint.ts';
 import { Holdfast, pipeline } from '../../src/index.ts';
 import type { PushCommand, PushResult } from '../../src/protocol/messages/push.ts';
 import { Signer } from '../../src/protocol/messages/signing.ts';
-import { probedFrom } from '../../src/protocol/push/answered.ts';
+import { probedFrom } from '../../src/protocol/push/call-reply.ts';
 import { openServer } from '../../src/server/serve.ts';
 import { openMemoryStore } from '../../src/store/sqlite/open-memory.ts';
 import type { PushHandlerOptions } from '../../src/worker/push-handler.ts';

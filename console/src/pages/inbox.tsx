@@ -82,7 +82,7 @@ export function InboxPage(): ReactNode {
             <Question
               key={asked.id}
               asked={asked}
-              isSought={place.query.has('await')}
+              isTarget={place.query.has('await')}
               onEnd={(how) => onNext({ asked, how })}
             />
           ) : chosen !== undefined && pages.data !== undefined ? (

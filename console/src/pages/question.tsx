@@ -20,17 +20,17 @@ interface QuestionProps {
   readonly onEnd: (how: Ending) => void;
 }
 
-interface SoughtProps extends QuestionProps {
+interface TargetProps extends QuestionProps {
   /** Somebody chose it: in a narrow window it stands below the list, where it would not be seen. */
-  readonly isSought?: boolean;
+  readonly isTarget?: boolean;
 }
 
-export function Question({ asked, onEnd, isSought = false }: SoughtProps): ReactNode {
+export function Question({ asked, onEnd, isTarget = false }: TargetProps): ReactNode {
   const { unit } = asked;
   const place = useRef<HTMLElement>(null);
   useEffect(() => {
-    if (isSought) place.current?.scrollIntoView({ block: 'nearest' });
-  }, [isSought]);
+    if (isTarget) place.current?.scrollIntoView({ block: 'nearest' });
+  }, [isTarget]);
   return (
     <section ref={place} className="card question" aria-label="The question">
       <h2>{unit?.name ?? asked.call}</h2>

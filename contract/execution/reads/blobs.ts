@@ -61,10 +61,10 @@ export const blobCases: readonly ExecutionCase[] = [
     name: 'which of many a project has not is said of each, whoever else has it',
     async run({ store }) {
       const { executions } = store;
-      const [own, theirs, nobodys] = [value(1), value(2), value(3)];
+      const [own, theirs, notPut] = [value(1), value(2), value(3)];
       await executions.putBlob({ project: PROJECT, ...own });
       await executions.putBlob({ project: OTHER_PROJECT, ...theirs });
-      const digests = [own, theirs, nobodys].map(({ digest }) => digest);
+      const digests = [own, theirs, notPut].map(({ digest }) => digest);
       const missing = await executions.missingBlobs({ project: PROJECT, digests });
       assert.deepEqual([...missing].sort(), digests.slice(1).sort());
       assert.deepEqual(await executions.missingBlobs({ project: PROJECT, digests: [] }), []);

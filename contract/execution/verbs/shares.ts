@@ -183,8 +183,8 @@ export const shareCases: readonly ExecutionCase[] = [
       const { nextReadyInMs, more } = await claimOnce(store, claiming(bob, 100, only));
       assert.deepEqual({ nextReadyInMs, more }, { nextReadyInMs: 5_000, more: false });
       await advance(1_000);
-      const nobody = { project: 'zoo' as ProjectName };
-      const none = await claimOnce(store, claiming(bob, 100, nobody));
+      const elsewhere = { project: 'zoo' as ProjectName };
+      const none = await claimOnce(store, claiming(bob, 100, elsewhere));
       assert.equal(none.claims.length, 0);
       assert.equal(none.nextReadyInMs, undefined);
       assert.deepEqual(

@@ -34,7 +34,7 @@ interface Dialect {
   readonly table: string;
   readonly setUp: readonly string[];
   /** Each would end the transaction, or change what is not the work's own, if it were let. */
-  readonly tricks: readonly string[];
+  readonly controls: readonly string[];
   /** One statement after the other; what starts with `?` may fail. */
   play(...statements: readonly string[]): Transact<unknown>['work'];
   readonly values: Transact<readonly string[]>['work'];
@@ -60,7 +60,7 @@ function sqliteDialect(table: string): Dialect {
       `insert into ${table} values ('taken')`,
       `insert into ${table}_one values ('taken')`,
     ],
-    tricks: [
+    controls: [
       `insert or rollback into ${table} values ('taken')`,
       `insert into ${table}_one values ('taken')`,
       `insert into ${table}_two values ('any')`,
@@ -91,7 +91,7 @@ function postgresDialect(table: string): Dialect {
   return {
     table,
     setUp: [`create table ${table} (value text unique)`, `insert into ${table} values ('taken')`],
-    tricks: [
+    controls: [
       ...['commit', 'rollback', 'end', 'abort', 'begin', 'start transaction', 'commit and chain'],
       ...['rollback and chain', `prepare transaction 'a'`, 'select 1; commit', 'commit; begin'],
       ...['/* /* now */ */ commit', '-- now\ncommit', ';commit', ' \n\tCOMMIT', 'commit work'],
@@ -146,13 +146,13 @@ export const transactionControlCases: readonly ExecutionCase[] = [
     async run({ store }) {
       const { held, dialect } = await prepared(store);
       if (dialect === undefined) return;
-      const { table, tricks } = dialect;
-      for (const trick of tricks) {
-        const work = dialect.play(`insert into ${table} values ('before')`, trick);
+      const { table, controls } = dialect;
+      for (const control of controls) {
+        const work = dialect.play(`insert into ${table} values ('before')`, control);
         const outcome: Outcome = await leavesUnchanged(store, () =>
           store.executions.transact(transacting(held, work)),
         );
-        assert.equal(outcome.kind, 'threw', `${trick}: ${JSON.stringify(outcome)}`);
+        assert.equal(outcome.kind, 'threw', `${control}: ${JSON.stringify(outcome)}`);
       }
       assert.deepEqual(await valuesOf(store, dialect, held), ['taken']);
     },
@@ -163,23 +163,23 @@ export const transactionControlCases: readonly ExecutionCase[] = [
     async run({ store }) {
       const { held: first, dialect } = await prepared(store);
       if (dialect === undefined) return;
-      const { table, tricks } = dialect;
+      const { table, controls } = dialect;
       let held = first;
       const expected = ['taken'];
-      for (const [nth, trick] of tricks.entries()) {
+      for (const [nth, control] of controls.entries()) {
         const [before, after] = [`${nth} before`, `${nth} later`];
         const work = dialect.play(
           `insert into ${table} values ('${before}')`,
-          `?${trick}`,
+          `?${control}`,
           `?insert into ${table} values ('${after}')`,
         );
         const outcome: Outcome = await store.executions.transact(transacting(held, work));
         if (outcome.kind === 'recorded') expected.push(before, after);
-        else assert.equal(outcome.kind, 'threw', `${trick}: ${JSON.stringify(outcome)}`);
+        else assert.equal(outcome.kind, 'threw', `${control}: ${JSON.stringify(outcome)}`);
         if (outcome.kind === 'recorded') held = later(held);
         const values = await valuesOf(store, dialect, held);
         held = later(held);
-        assert.deepEqual(values.toSorted(), expected.toSorted(), trick);
+        assert.deepEqual(values.toSorted(), expected.toSorted(), control);
       }
     },
   },
@@ -195,15 +195,15 @@ export const transactionControlCases: readonly ExecutionCase[] = [
       }
       const [bob, cyd, dan] = others;
       assert(bob !== undefined && cyd !== undefined && dan !== undefined);
-      const [first, second = ''] = dialect.tricks;
+      const [first, second = ''] = dialect.controls;
       const { executions } = store;
-      const trick = (sql: string | undefined, who: Held) =>
+      const control = (sql: string | undefined, who: Held) =>
         executions.transact(transacting(who, dialect.play(sql ?? '')));
       const outcomes = await Promise.all([
         executions.record(writing(bob)),
-        trick(first, held),
+        control(first, held),
         executions.record(writing(cyd)),
-        trick(second, dan),
+        control(second, dan),
         executions.record(writing(later(bob))),
       ]);
       assert.deepEqual(

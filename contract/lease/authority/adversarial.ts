@@ -29,7 +29,7 @@ const writes: Readonly<Record<string, Write>> = {
 };
 
 /** Ann holds the key in her second term, with a checkpoint and an open effect worth destroying. */
-async function treasure(
+async function heldByAnn(
   store: KernelStore,
 ): Promise<{ readonly first: Tenure; readonly tenure: Tenure }> {
   const ann = await someone(store, 'ann');
@@ -54,8 +54,8 @@ const forgeries: readonly Forgery[] = [
     what: 'with the right fence from another session of the same owner',
     why: 'not-yours',
     async forge(store, { tenure }) {
-      const twin = await someone(store, 'twin', { owner: ownerOf('ann') });
-      return { ...tenure, session: twin.id };
+      const second = await someone(store, 'twin', { owner: ownerOf('ann') });
+      return { ...tenure, session: second.id };
     },
   },
   {
@@ -103,7 +103,7 @@ function forgeryCase({ upholds, what, why, forge }: Forgery): ContractCase {
     upholds,
     name: `no write is accepted ${what}, and nothing stored changes`,
     async run({ store }) {
-      const known = await treasure(store);
+      const known = await heldByAnn(store);
       const forged = await forge(store, known);
       for (const write of Object.values(writes)) {
         await expectUnchanged(store, why, () => write(store, forged));
@@ -119,7 +119,7 @@ function endedCase(what: string, why: Refusal['why'], ms: number): ContractCase 
     upholds: 'T-6, K-4',
     name: `no write of a holder is accepted once its session has ${what}, and nothing stored changes`,
     async run({ store, advance }) {
-      const { tenure } = await treasure(store);
+      const { tenure } = await heldByAnn(store);
       await advance(ms);
       for (const write of Object.values(writes)) {
         await expectUnchanged(store, why, () => write(store, tenure));
@@ -136,7 +136,7 @@ export const adversarialCases: readonly ContractCase[] = [
     upholds: 'T-7, T-6',
     name: 'a replaced holder can do nothing to its successor, from the instant of the grant on',
     async run({ store, advance }) {
-      const { tenure } = await treasure(store);
+      const { tenure } = await heldByAnn(store);
       await advance(10_000);
       const bob = await someone(store, 'bob');
       const held = await mustAcquire(store, bob);

@@ -236,9 +236,9 @@ export const releaseCases: readonly ContractCase[] = [
     name: 'another session of the same owner cannot release the key',
     async run({ store }) {
       const ann = await someone(store, 'ann');
-      const twin = await someone(store, 'twin', { owner: ownerOf('ann') });
+      const second = await someone(store, 'twin', { owner: ownerOf('ann') });
       const { tenure } = await mustAcquire(store, ann);
-      for (const session of [twin.id, sessionIdOf('nobody')]) {
+      for (const session of [second.id, sessionIdOf('nobody')]) {
         await expectUnchanged(store, 'not-yours', () =>
           store.leases.release({ ...tenure, session, ...finished }),
         );

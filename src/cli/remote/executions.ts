@@ -104,7 +104,7 @@ interface Body {
 }
 
 /** At least this many finished steps of one name become one line. */
-const ALIKE_MIN = 4;
+const SIMILAR_MIN = 4;
 
 export class StepTree {
   readonly #roots: Node[] = [];
@@ -214,16 +214,16 @@ function gathered(nodes: readonly Node[]): readonly Node[] {
   for (let at = 0; at < nodes.length; ) {
     const first = nodes[at] as Node;
     let to = at;
-    while (to < nodes.length && isAlike(first, nodes[to] as Node)) to += 1;
+    while (to < nodes.length && isSimilar(first, nodes[to] as Node)) to += 1;
     const count = to - at;
-    if (count >= ALIKE_MIN) all.push({ ...first, name: `${first.name} × ${count}`, note: '' });
+    if (count >= SIMILAR_MIN) all.push({ ...first, name: `${first.name} × ${count}`, note: '' });
     else all.push(...nodes.slice(at, Math.max(to, at + 1)));
     at = Math.max(to, at + 1);
   }
   return all;
 }
 
-function isAlike(first: Node, other: Node): boolean {
+function isSimilar(first: Node, other: Node): boolean {
   return other.mark === '✓' && other.below.length === 0 && other.name === first.name;
 }
 

@@ -136,13 +136,13 @@ export class Compensator {
     promised.promise
       .then((act) => {
         this.#listen();
-        this.#obey(act);
+        this.#apply(act);
       })
       .catch((error: unknown) => this.#run.troubled(error));
   }
 
   /** A skipped compensation counts as done. History has the actor and the reason (Y-5). */
-  #obey(act: UndoAct): void {
+  #apply(act: UndoAct): void {
     (act.act === 'skip' ? this.#skips : this.#retries).push(act);
     for (const [key, { step, call, promised }] of this.#pending) {
       if (!concerns(act, step)) continue;

@@ -142,7 +142,7 @@ function frozenRun(
   const store = readOnly(config.store);
   const run = new Run(
     { ...config, store, observer: { report: () => undefined } },
-    { claimed, pipeline, ledger, session: NOBODY },
+    { claimed, pipeline, ledger, session: NO_SESSION },
     events,
   );
   run.freeze();
@@ -150,7 +150,7 @@ function frozenRun(
 }
 
 /** A session without a worker. The replay writes nothing with it. */
-const NOBODY: RunSession = {
+const NO_SESSION: RunSession = {
   id: '' as SessionId,
   owner: '' as Owner,
   signal: new AbortController().signal,

@@ -202,7 +202,7 @@ export class Run {
   }
 
   admit(call: Call): void {
-    this.disturb();
+    this.noteActivity();
     const refusal = refuseInside(this, call.key) ?? this.cancelled;
     if (refusal !== undefined) {
       call.reject(refusal);
@@ -276,7 +276,7 @@ export class Run {
    */
   settlesAtOnce(call: Call, at: Instant): boolean {
     if (this.isOver || this.cancelled !== undefined || !this.settling.passes(call)) return false;
-    this.disturb();
+    this.noteActivity();
     this.ledger.now = at;
     this.settling.comeToRest();
     return true;
@@ -285,7 +285,7 @@ export class Run {
   /** A user function begins or ends. */
   active(change: 1 | -1): void {
     this.#idle.active += change;
-    this.disturb();
+    this.noteActivity();
     if (change === -1) this.written();
   }
 
@@ -308,8 +308,8 @@ export class Run {
   }
 
   /** Activity: the code is not at rest. */
-  disturb(): void {
-    this.#idle.disturb();
+  noteActivity(): void {
+    this.#idle.noteActivity();
   }
 
   /** Checks, once the code is at rest, whether this process has anything left to do. */
@@ -401,7 +401,7 @@ class IdleDetector {
   }
 
   /** Activity restarts the detection. */
-  disturb(): void {
+  noteActivity(): void {
     this.#happened += 1;
   }
 

@@ -77,7 +77,7 @@ export class Settling {
       return;
     }
     this.#cursor += 1;
-    run.disturb();
+    run.noteActivity();
     this.stopWatching();
     this.#known?.delete(settlement.body.key);
     if (settlement.body.soft !== true) run.ledger.now = settlement.at;

@@ -34,7 +34,7 @@ export class Announcer {
   #announcedAt = Number.NEGATIVE_INFINITY;
   #session: SessionId | undefined;
   #state: Announcement['state'] = 'starting';
-  #complained: string | undefined;
+  #reportedReason: string | undefined;
 
   /** `given`: the user's pipelines, without those that the engine adds. */
   constructor(config: WorkerConfig, settings: AnnouncerSettings, given: Iterable<AnyPipeline>) {
@@ -91,29 +91,29 @@ export class Announcer {
       const announcement = { ...this.#about, session, state: this.#state, room };
       this.#onReply(await this.#config.store.executions.announce(announcement));
     } catch (fault) {
-      this.#complain('It could not be said what this worker has', fault);
+      this.#reportOnce('It could not be said what this worker has', fault);
     }
   }
 
   #onReply(result: Announced): void {
     const why = whyOf(result);
     if (why === undefined) {
-      this.#complained = undefined;
+      this.#reportedReason = undefined;
       return;
     }
     // An operator must see this even without an observer.
-    if (why !== this.#complained) process.emitWarning(`${NOTHING}: ${why}`, 'HoldfastWarning');
-    this.#complain(NOTHING, new Error(why));
+    if (why !== this.#reportedReason) process.emitWarning(`${NOTHING}: ${why}`, 'HoldfastWarning');
+    this.#reportOnce(NOTHING, new Error(why));
   }
 
   /**
    * Reports each reason once rather than once a period, because a coordinator of an older build
    * knows no workers.
    */
-  #complain(what: string, fault: unknown): void {
+  #reportOnce(what: string, fault: unknown): void {
     const reason = thrownText(fault);
-    if (reason !== this.#complained) reportTrouble(this.#config.observer, what, fault);
-    this.#complained = reason;
+    if (reason !== this.#reportedReason) reportTrouble(this.#config.observer, what, fault);
+    this.#reportedReason = reason;
   }
 }
 

@@ -40,7 +40,7 @@ interface SessionEvents {
 
 interface Opened {
   readonly session: Session;
-  readonly timers: MortalTimers;
+  readonly timers: SessionTimers;
 }
 
 /** The worker's current session; a new one follows a lost one. */
@@ -109,7 +109,7 @@ async function openSession(
 ): Promise<Opened> {
   const { clock, random } = config;
   const { owner, ttlMs } = settings;
-  const timers = new MortalTimers(config.timers);
+  const timers = new SessionTimers(config.timers);
   const session = await openUnder(
     {},
     {
@@ -136,7 +136,7 @@ function metadataOf({ pipelines }: Pick<WorkerSettings, 'pipelines'>): SessionMe
 }
 
 /** Timers that can all end at once. */
-class MortalTimers implements Timers {
+class SessionTimers implements Timers {
   readonly #timers: Timers;
   readonly #cancels: Set<() => void> = new Set();
   #isDead = false;

@@ -18,7 +18,7 @@ export const CLAIM_LOOKS = { sessions: 100, left: 500, suspects: 20 } as const;
 
 /** The session that claims, and since when its process lives. */
 export interface Claimer {
-  readonly bornAt: Instant;
+  readonly startedAt: Instant;
 }
 
 export function claimerOf(
@@ -26,7 +26,7 @@ export function claimerOf(
   livedMs: number | undefined,
   now: Instant,
 ): Claimer {
-  return { bornAt: Math.min(openedAt, now - (livedMs ?? 0)) as Instant };
+  return { startedAt: Math.min(openedAt, now - (livedMs ?? 0)) as Instant };
 }
 
 type Holder = Pick<SessionRecord, 'ttlMs' | 'beatAt' | 'end'>;
@@ -47,7 +47,7 @@ export function isSuspect(lost: Pick<LostClaim, 'fruitlessClaims' | 'hasRecorded
 
 /** Every suspect waits for at least this long, so a younger session tries none (X-56). */
 export function mayTryAny(self: Claimer, now: Instant): boolean {
-  return now - self.bornAt >= SUSPECT_WAIT.minMs;
+  return now - self.startedAt >= SUSPECT_WAIT.minMs;
 }
 
 /**
@@ -61,7 +61,7 @@ export function mayTry(
 ): boolean {
   const lostAt = lossAt(lost);
   const waitMs = suspectWaitMs(lostAt - lost.claimedAt);
-  return now - lostAt >= waitMs && now - self.bornAt >= waitMs;
+  return now - lostAt >= waitMs && now - self.startedAt >= waitMs;
 }
 
 export function suspectWaitMs(lastedMs: number): number {
@@ -86,5 +86,5 @@ function lossAt({ claimedAt, holder }: Pick<LostClaim, 'claimedAt' | 'holder'>):
 export function isTried(claim: Omit<LostClaim, 'holder'>, self: Claimer, now: Instant): boolean {
   const { claimedAt, fruitlessClaims, hasRecorded } = claim;
   if (hasRecorded || fruitlessClaims < SUSPECT_FROM) return false;
-  return now - claimedAt < Math.min(claimedAt - self.bornAt, SUSPECT_WAIT.maxMs);
+  return now - claimedAt < Math.min(claimedAt - self.startedAt, SUSPECT_WAIT.maxMs);
 }

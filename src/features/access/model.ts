@@ -230,13 +230,13 @@ export function opens(
   now: Instant,
 ): key is AccessKey {
   const shown = Buffer.from(digestOfSecret(presented.secret));
-  const stored = Buffer.from(key?.digest ?? NOBODYS);
+  const stored = Buffer.from(key?.digest ?? NO_DIGEST);
   const isEqual = stored.length === shown.length && timingSafeEqual(stored, shown);
   return key !== undefined && isEqual && key.id === presented.id && isUsable(key, now);
 }
 
 /** Has the length of a digest but matches none. */
-const NOBODYS = '-'.repeat(64);
+const NO_DIGEST = '-'.repeat(64);
 
 const BASE32 = 'abcdefghijklmnopqrstuvwxyz234567';
 

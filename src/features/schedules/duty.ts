@@ -79,7 +79,7 @@ export class Scheduler {
       if (nextAt !== undefined) this.noteDueIn(nextAt - now);
     } catch (fault) {
       const what = `Schedule "${schedule.id}" of project "${schedule.project}" could not be fired`;
-      if (!isMistake(fault)) {
+      if (!isInvalidPlan(fault)) {
         // This process cannot fire it, or not now; another one may.
         if (!isOutage(fault) && this.#left.size < LEFT_MAX) this.#left.set(name, nowMs);
         this.#trouble(what, fault);
@@ -157,6 +157,6 @@ function inTurn(due: readonly Schedule[]): readonly Schedule[] {
 }
 
 /** The fault is the same in every process, until an operator changes something. */
-function isMistake(fault: unknown): boolean {
+function isInvalidPlan(fault: unknown): boolean {
   return fault instanceof InvalidInput || fault instanceof TemplateRefused;
 }

@@ -150,12 +150,12 @@ function authorityOverlap(
   skewMs: number,
 ): readonly Violation[] {
   if (successor === undefined) return [];
-  const believed = operations.filter(
+  const accepted = operations.filter(
     (operation) =>
       operation.remainingAtReplyMs > 0 &&
       operation.at + operation.remainingAtReplyMs > successor.at + skewMs,
   );
-  const first = believed[0];
+  const first = accepted[0];
   if (first === undefined) return [];
   const { key, fence } = granted;
   const overMs = first.at + first.remainingAtReplyMs - successor.at;

@@ -124,13 +124,13 @@ export function checkFenceOrder(facts: Facts, skewMs: number): readonly Violatio
   const newest = new Map<string, EventOf<'acquired'>>();
   for (const event of facts.events) {
     if (event.kind !== 'acquired') continue;
-    const twin = issued.get(event.fence);
+    const other = issued.get(event.fence);
     const before = newest.get(event.key);
-    if (twin !== undefined) violations.push(reissued(event, twin));
+    if (other !== undefined) violations.push(reissued(event, other));
     else if (before !== undefined && before.fence > event.fence) {
       violations.push(backwards(event, before));
     }
-    if (twin === undefined) issued.set(event.fence, event);
+    if (other === undefined) issued.set(event.fence, event);
     newest.set(event.key, event);
   }
   for (const reported of facts.reported) {
@@ -165,13 +165,13 @@ function grantProblems(
   return [{ rule: 'grant-not-recorded', what, place, key, fence }];
 }
 
-function reissued(grant: Granted, twin: Granted): Violation {
+function reissued(grant: Granted, other: Granted): Violation {
   const to = ({ key, session }: Granted): string => `for "${key}" to the session ${session}`;
   return {
     rule: 'fence-reissued',
-    what: `fence ${formatFence(grant.fence)} was granted ${to(grant)}, and also ${to(twin)}`,
+    what: `fence ${formatFence(grant.fence)} was granted ${to(grant)}, and also ${to(other)}`,
     place: grant.place,
-    against: twin.place,
+    against: other.place,
     key: grant.key,
     fence: grant.fence,
   };

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { WriteMessage } from '../messages/work.ts';
-import { merged } from './answered.ts';
+import { merged } from './call-reply.ts';
 
 function write(verb: string, seq: number, more: object = {}): WriteMessage {
   const events = [{ kind: 'step-completed', name: `${verb} ${seq}` }];

@@ -7,7 +7,7 @@ import { openSession, type Session } from '../../lease/live-session.ts';
 import type { Claimed } from '../../store/contract/execution-store.ts';
 import type { Caller, Coordinator } from '../rest/route.ts';
 import { metadataOf } from '../rest/work-writes.ts';
-import { probedFrom, resultFrom, type Written, writeResult } from './answered.ts';
+import { probedFrom, resultFrom, type Written, writeResult } from './call-reply.ts';
 import {
   claimOne,
   commandFor,
@@ -48,7 +48,7 @@ export class Pusher {
   readonly #underWay: Set<Promise<void>> = new Set();
   readonly #unlisten: () => void;
   readonly #running: Promise<void>;
-  readonly #bornAt: number;
+  readonly #startedAt: number;
   #wake: () => void = () => undefined;
   #isRung = false;
   #isMissed = false;
@@ -56,7 +56,7 @@ export class Pusher {
   constructor(parts: PusherParts) {
     this.#parts = parts;
     const { endpoint, settings, coordinator, stopping } = parts;
-    this.#bornAt = coordinator.clock.monotonicMs();
+    this.#startedAt = coordinator.clock.monotonicMs();
     this.#circuit = new Circuit(settings.circuit);
     this.#standing = new Standing({ ...parts, probeMs: settings.probeMs });
     this.#caller = {
@@ -169,7 +169,7 @@ export class Pusher {
     const claimed = await claimOne(coordinator, {
       ...{ session: session.id, project: endpoint.project },
       // Sessions of calls are young, but the coordinator's own age counts.
-      livedMs: Math.floor(coordinator.clock.monotonicMs() - this.#bornAt),
+      livedMs: Math.floor(coordinator.clock.monotonicMs() - this.#startedAt),
       ...this.#standing.claimFor,
     });
     if (claimed === undefined) {
@@ -259,7 +259,7 @@ export class Pusher {
     this.#standing.onReply(now);
     const { denied } = result.result;
     if (denied !== undefined) {
-      this.#standing.doubt();
+      this.#standing.forgetProbe();
       return { kind: 'denied', why: denied };
     }
     const caller = this.#caller;
@@ -269,7 +269,7 @@ export class Pusher {
   /** After an open circuit, probe the endpoint before claiming for it. */
   #failed(nowMs: number): void {
     this.#circuit.failed(nowMs);
-    if (this.#circuit.opensInMs(nowMs) > 0) this.#standing.doubt();
+    if (this.#circuit.opensInMs(nowMs) > 0) this.#standing.forgetProbe();
   }
 
   /** Gives the claim back if possible, so that it does not count as a claim without progress. */

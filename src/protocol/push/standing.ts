@@ -29,7 +29,7 @@ export class Standing {
   #pipelines: readonly PipelineName[] | undefined;
   #repliedAt = Number.NEGATIVE_INFINITY;
   #announcedAt = Number.NEGATIVE_INFINITY;
-  #complained: string | undefined;
+  #reportedReason: string | undefined;
 
   constructor(parts: StandingParts) {
     this.#parts = parts;
@@ -66,7 +66,7 @@ export class Standing {
   }
 
   /** Its pipelines or release may have changed. */
-  doubt(): void {
+  forgetProbe(): void {
     this.#repliedAt = Number.NEGATIVE_INFINITY;
   }
 
@@ -102,16 +102,16 @@ export class Standing {
     const result = await coordinator.store.executions.announce(announcement);
     noteAnnounced(coordinator.store, announcement, result);
     const isRefused = result.kind === 'refused' && result.why !== 'session-not-live';
-    this.#complain(isRefused ? describeReleaseRefusal(result) : undefined);
+    this.#reportOnce(isRefused ? describeReleaseRefusal(result) : undefined);
   }
 
   /** Reports each reason once. */
-  #complain(why: string | undefined): void {
+  #reportOnce(why: string | undefined): void {
     const { onFault, endpoint } = this.#parts;
-    if (why !== undefined && why !== this.#complained) {
+    if (why !== undefined && why !== this.#reportedReason) {
       onFault('push-release-refused', new Error(`endpoint ${endpoint.url.host}: ${why}`));
     }
-    this.#complained = why;
+    this.#reportedReason = why;
   }
 }
 

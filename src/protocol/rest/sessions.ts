@@ -90,7 +90,7 @@ interface Scanned {
 async function scanned(
   { store }: Coordinator,
   { cursor, limit = LIMIT, all }: Scan,
-  isMeant: (inspection: SessionInspection) => boolean,
+  matches: (inspection: SessionInspection) => boolean,
 ): Promise<Scanned> {
   const items: SessionInspection[] = [];
   let after = cursor;
@@ -101,7 +101,7 @@ async function scanned(
       ...(after === undefined ? {} : { after: parseSessionId(after) }),
     });
     for (const each of found) {
-      if (isMeant(each)) items.push(each);
+      if (matches(each)) items.push(each);
       after = each.session.id;
       if (items.length === limit) return { items, cursor: after };
     }

@@ -42,7 +42,7 @@ function checkOf(part: Part, schema: TSchema | undefined): (given: unknown) => u
 
 function checked(part: Part, validator: Validator, given: unknown): unknown {
   if (validator.Check(given)) return given;
-  const errors = ofMeantForm([...validator.Errors(given)].slice(0, ERRORS_MAX));
+  const errors = ofClosestForm([...validator.Errors(given)].slice(0, ERRORS_MAX));
   const { properties = {} } = validator.Type() as { readonly properties?: object };
   const known = Object.keys(properties);
   const sentences = errors.flatMap((error) => sentenceOf(part, { ...error, known }, given) ?? []);
@@ -139,7 +139,7 @@ const KINDS: Readonly<Record<string, string>> = {
  * If a word selects one of several forms, drops the errors of the other forms. If no form has that
  * word, the word itself is the error.
  */
-function ofMeantForm<Error extends SchemaError>(errors: readonly Error[]): readonly Error[] {
+function ofClosestForm<Error extends SchemaError>(errors: readonly Error[]): readonly Error[] {
   const wrongWords = errors.filter(({ keyword }) => keyword === 'const');
   const isOfOtherForm = ({ schemaPath, instancePath }: Error): boolean =>
     wrongWords.some(
@@ -147,8 +147,8 @@ function ofMeantForm<Error extends SchemaError>(errors: readonly Error[]): reado
         `${schemaPath}/`.startsWith(formOf(word)) &&
         instancePath.startsWith(parentOf(word.instancePath)),
     );
-  const meant = errors.filter((error) => error.keyword !== 'anyOf' && !isOfOtherForm(error));
-  if (meant.length > 0) return meant;
+  const closest = errors.filter((error) => error.keyword !== 'anyOf' && !isOfOtherForm(error));
+  if (closest.length > 0) return closest;
   return [...Map.groupBy(wrongWords, (word) => word.instancePath).values()].flatMap(
     ([first, ...others]) => {
       if (first === undefined) return [];

@@ -140,11 +140,11 @@ type Outcome =
 
 /** Acquires in one transaction and returns everything about the term. */
 export async function acquire(database: Database, request: Acquire): Promise<AcquireResult> {
-  let doubt: EntryRefusal | undefined;
+  let paused: EntryRefusal | undefined;
   // A waiting caller has already met a holder, so its remembered state is probably stale.
   let from: 'memory' | 'etcd' = request.wait === true ? 'etcd' : 'memory';
   for (;;) {
-    const asked = { request, doubt };
+    const asked = { request, paused };
     const { result, revision, fetched } = await database.write(
       (tx) => attempt(database, tx, asked),
       from,
@@ -169,10 +169,10 @@ export async function acquire(database: Database, request: Acquire): Promise<Acq
         from = 'etcd';
         break;
       case 'reclaim': {
-        const { doubtedForMs } = await reclaim(database, result.sessions);
+        const { uncertainForMs } = await reclaim(database, result.sessions);
         // The session is overdue, but that is not proved yet. Only etcd has this obstacle.
-        const holder = { ...result.holder, freeInMs: doubtedForMs };
-        doubt = doubtedForMs > 0 ? { why: 'reclaim-paused', key: request.key, holder } : undefined;
+        const holder = { ...result.holder, freeInMs: uncertainForMs };
+        paused = uncertainForMs > 0 ? { why: 'reclaim-paused', key: request.key, holder } : undefined;
       }
     }
   }
@@ -181,11 +181,11 @@ export async function acquire(database: Database, request: Acquire): Promise<Acq
 interface AcquireAttempt {
   readonly request: Acquire;
   /** The reason why a reclaim could not expire overdue sessions, if it was tried. */
-  readonly doubt: EntryRefusal | undefined;
+  readonly paused: EntryRefusal | undefined;
 }
 
 async function attempt(database: Database, tx: Transaction, asked: AcquireAttempt): Promise<Outcome> {
-  const { request, doubt } = asked;
+  const { request, paused } = asked;
   const entry = await loadEntry(database, tx, request);
   const decision = decideAcquire(entry, request, entry.now);
   switch (decision.kind) {
@@ -199,9 +199,9 @@ async function attempt(database: Database, tx: Transaction, asked: AcquireAttemp
     case 'refuse':
       return refuse(database, tx, { request, entry, ...decision });
     case 'reclaim':
-      return doubt === undefined
+      return paused === undefined
         ? decision
-        : refuse(database, tx, { request, entry, refusal: doubt, mayWait: true });
+        : refuse(database, tx, { request, entry, refusal: paused, mayWait: true });
     case 'grant': {
       if (!(await isSameCluster(tx))) return { kind: 'adopt' };
       const lease = await grantLease(database, tx, { request, entry });

@@ -42,7 +42,7 @@ export class Connection {
   onGoneBack: (revision: number) => void = () => undefined;
   /** The last seen value of each key; null if it did not exist. It may be stale. */
   readonly #remembered: Map<string, Kv | null> = new Map();
-  #identity: Identity = NOBODY;
+  #identity: Identity = NO_IDENTITY;
   #seenFence = 0;
 
   constructor(client: EtcdClient, keys: KeySpace, clock: Clock) {
@@ -100,7 +100,7 @@ export class Connection {
     this.forgetAll();
     this.log.clear();
     this.clock.clear();
-    this.#identity = NOBODY;
+    this.#identity = NO_IDENTITY;
     this.#onHeader(header);
     this.onGoneBack(header.revision);
   }
@@ -116,7 +116,7 @@ export class Connection {
   }> {
     const kvs = new Map<string, Kv>();
     let at = revision;
-    let identity = NOBODY;
+    let identity = NO_IDENTITY;
     for (let from = 0; from < keys.length; from += OPERATIONS_MAX) {
       const part = keys.slice(from, from + OPERATIONS_MAX);
       const success = part.map((key) => ({ range: { key: Buffer.from(key), revision: at } }));
@@ -174,7 +174,7 @@ export class Connection {
    * and renewals with an old term. Replies may overtake each other, so the newest term stays.
    */
   identify(header: Header | undefined): Identity {
-    if (header === undefined) return NOBODY;
+    if (header === undefined) return NO_IDENTITY;
     const { clusterId: cluster, raftTerm: term } = header;
     const known = this.#identity;
     if (cluster !== known.cluster || term > known.term) this.#identity = { cluster, term };
@@ -194,7 +194,7 @@ export class Connection {
   }
 }
 
-const NOBODY: Identity = { cluster: '', term: 0 };
+const NO_IDENTITY: Identity = { cluster: '', term: 0 };
 
 export function toKv(kv: KeyValue): Kv {
   const { value, createRevision, modRevision, lease } = kv;

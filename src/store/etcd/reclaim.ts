@@ -12,7 +12,7 @@ interface Reclaimed {
   readonly expired: readonly SessionId[];
   readonly paused: number;
   /** The longest remaining time until the expiry of all of them is proved. */
-  readonly doubtedForMs: number;
+  readonly uncertainForMs: number;
 }
 
 /** These numbers certainly fit into one transaction. */
@@ -27,14 +27,14 @@ export async function reclaim(
   await adoptCluster(database);
   const expired: SessionId[] = [];
   const paused = await holdBack(database);
-  let doubtedForMs = 0;
+  let uncertainForMs = 0;
   for (let from = 0; from < candidates.length; from += EXPIRED_AT_ONCE) {
     const ids = candidates.slice(from, from + EXPIRED_AT_ONCE);
     const { result } = await database.write((tx) => expire(database, tx, ids), 'etcd');
     expired.push(...result.expired);
-    doubtedForMs = Math.max(doubtedForMs, result.doubtedForMs);
+    uncertainForMs = Math.max(uncertainForMs, result.uncertainForMs);
   }
-  return { expired, paused, doubtedForMs };
+  return { expired, paused, uncertainForMs };
 }
 
 async function expire(
@@ -46,11 +46,11 @@ async function expire(
   // Only one reclaim runs at a time, so that the breaker counts what the previous one did.
   await tx.load([keys.reclaim, ...ids.flatMap((id) => [keys.live(id), keys.pulse(id)])]);
   // After an outage, all sessions get more time first (E-6), even if it ended only a moment ago.
-  if (!(await isSameCluster(tx))) return { expired: [], doubtedForMs: 0 };
-  const held = await whomToHold(database, tx);
+  if (!(await isSameCluster(tx))) return { expired: [], uncertainForMs: 0 };
+  const held = await sessionsToHold(database, tx);
   const { now } = tx;
   const expired: SessionId[] = [];
-  let doubtedForMs = 0;
+  let uncertainForMs = 0;
   for (const id of ids) {
     const kv = tx.get(keys.live(id));
     const session = kv === undefined ? undefined : toSession(kv);
@@ -58,14 +58,14 @@ async function expire(
     if (kv === undefined || session === undefined || session.expiresAt > now) continue;
     if (held.until > now && held.ids.includes(id)) continue;
     const isGivenUp = tx.get(keys.pulse(id)) === undefined;
-    const doubtMs = isGivenUp ? 0 : doubtLeftMs(database.connection, kv, session);
-    doubtedForMs = Math.max(doubtedForMs, doubtMs);
-    if (doubtMs > 0) continue;
+    const uncertainMs = isGivenUp ? 0 : uncertainLeftMs(database.connection, kv, session);
+    uncertainForMs = Math.max(uncertainForMs, uncertainMs);
+    if (uncertainMs > 0) continue;
     await markEnded(tx, session, { at: now, exit: 'expired' });
     tx.put(keys.reclaim, tx.get(keys.reclaim)?.value ?? JSON.stringify(NO_HOLD));
     expired.push(id);
   }
-  return { expired, doubtedForMs };
+  return { expired, uncertainForMs };
 }
 
 /**
@@ -74,7 +74,7 @@ async function expire(
  * clock, which has then deleted the pulse, or this process's clock, since it learned of the
  * session's current state.
  */
-function doubtLeftMs(connection: Connection, kv: Kv, session: StoredSession): number {
+function uncertainLeftMs(connection: Connection, kv: Kv, session: StoredSession): number {
   const { tick } = connection.clock;
   const since = connection.log.knownSince(kv.modRevision) ?? tick;
   return Math.max(0, Math.ceil(session.expiresAt - session.setAt - (tick - since)));
@@ -97,7 +97,7 @@ async function holdBack(database: Database): Promise<number> {
   for (;;) {
     const { result } = await database.write(async (tx) => {
       await tx.load([tx.keys.reclaim]);
-      const held = await whomToHold(database, tx);
+      const held = await sessionsToHold(database, tx);
       if (held.ids.length === 0) return { extended: 0, more: false };
       if (held.isNew) {
         const { now } = tx;
@@ -120,7 +120,7 @@ interface Held {
   readonly cause: string;
 }
 
-async function whomToHold(database: Database, tx: Transaction): Promise<Held> {
+async function sessionsToHold(database: Database, tx: Transaction): Promise<Held> {
   const { keys } = tx;
   const live = await liveSessions(tx);
   const { now } = tx;

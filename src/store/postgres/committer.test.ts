@@ -5,7 +5,7 @@ import { systemClock } from '../../support/clock.ts';
 import { Fault, OutcomeUnknown, StoreUnavailable } from '../../support/fault.ts';
 import { seededRandom } from '../../support/random.ts';
 import { systemTimers } from '../../support/timer.ts';
-import { Committer, type Flusher, type Surroundings } from './committer.ts';
+import { Committer, type Flusher, type StoreEnvironment } from './committer.ts';
 
 interface Item {
   readonly key: string;
@@ -13,7 +13,7 @@ interface Item {
 }
 
 /** Pauses take no real time, but advance the clock. */
-function surroundings(): Surroundings {
+function environment(): StoreEnvironment {
   let nowMs = 0;
   return {
     clock: { ...systemClock, monotonicMs: () => nowMs },
@@ -35,7 +35,7 @@ function committerOf(flusher: Partial<Flusher<Item, string>>): Committer<Item, s
     flush: async (items) => items.map(({ value }) => value),
     settle: async ({ value }) => `alone ${value}`,
   };
-  return new Committer({ ...defaults, ...flusher }, surroundings());
+  return new Committer({ ...defaults, ...flusher }, environment());
 }
 
 const item = (key: string, value: string = key): Item => ({ key, value });

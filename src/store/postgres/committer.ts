@@ -18,7 +18,7 @@ import { jittered, type Random } from '../../support/random.ts';
 import type { Timers } from '../../support/timer.ts';
 import { type Committing, type Database, type Queries, stateOf, toFault } from './database.ts';
 
-export interface Surroundings {
+export interface StoreEnvironment {
   readonly timers: Timers;
   readonly random: Random;
   readonly clock: Clock;
@@ -68,7 +68,7 @@ const CLASHES_MAX = 5;
 
 export class Committer<Item, Result> {
   readonly #flusher: Flusher<Item, Result>;
-  readonly #surroundings: Surroundings;
+  readonly #environment: StoreEnvironment;
   #queue: Queued<Item, Result>[] = [];
   readonly #busy: Set<string> = new Set();
   #lanesFree: number;
@@ -77,9 +77,9 @@ export class Committer<Item, Result> {
   #isClosed = false;
   #idle: (() => void) | undefined;
 
-  constructor(flusher: Flusher<Item, Result>, surroundings: Surroundings) {
+  constructor(flusher: Flusher<Item, Result>, environment: StoreEnvironment) {
     this.#flusher = flusher;
-    this.#surroundings = surroundings;
+    this.#environment = environment;
     this.#lanesFree = flusher.lanes;
   }
 
@@ -105,7 +105,7 @@ export class Committer<Item, Result> {
   #schedule(): void {
     if (this.#isScheduled || this.#lanesFree === 0 || this.#queue.length === 0) return;
     this.#isScheduled = true;
-    this.#surroundings.timers.soon(() => {
+    this.#environment.timers.soon(() => {
       this.#isScheduled = false;
       this.#start();
     });
@@ -166,7 +166,7 @@ export class Committer<Item, Result> {
 
   async #repeat(batch: readonly Queued<Item, Result>[]): Promise<readonly (Result | undefined)[]> {
     const items = batch.map(({ item }) => item);
-    return persistently(this.#surroundings, async () => {
+    return withRetries(this.#environment, async () => {
       try {
         return await this.#flusher.flush(items);
       } catch (fault) {
@@ -178,7 +178,7 @@ export class Committer<Item, Result> {
 
   /** Runs outside the lane, so neither its neighbours nor the next flush wait for it. */
   #settleAlone(queued: Queued<Item, Result>): void {
-    persistently(this.#surroundings, () => this.#flusher.settle(queued.item)).then(
+    withRetries(this.#environment, () => this.#flusher.settle(queued.item)).then(
       (result) => this.#succeed(queued, result),
       this.#failing(queued),
     );
@@ -211,11 +211,11 @@ export class Committer<Item, Result> {
  * Repeats work that was not applied, or that is safe to repeat, with short, jittered pauses and for
  * a bounded time.
  */
-export async function persistently<Result>(
-  surroundings: Surroundings,
+export async function withRetries<Result>(
+  environment: StoreEnvironment,
   work: () => Promise<Result>,
 ): Promise<Result> {
-  const { clock, random, timers } = surroundings;
+  const { clock, random, timers } = environment;
   const startedMs = clock.monotonicMs();
   let isUnclear = false;
   for (let tries = 1; ; tries += 1) {
@@ -240,12 +240,12 @@ export async function persistently<Result>(
 export async function commitOnce<Result>(
   on: {
     readonly database: Database;
-    readonly surroundings: Surroundings;
+    readonly environment: StoreEnvironment;
     readonly boundaries: Committing;
   },
   work: (queries: Queries) => Promise<Result>,
 ): Promise<Result> {
-  const done = await persistently(on.surroundings, async () => {
+  const done = await withRetries(on.environment, async () => {
     try {
       const body = async (queries: Queries) => ({ keep: true, result: await work(queries) });
       return { result: await on.database.attempt(body, on.boundaries) };

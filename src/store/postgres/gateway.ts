@@ -11,7 +11,7 @@ import {
   type Sql,
   valuesOf,
 } from '../sql/script.ts';
-import { persistently } from './committer.ts';
+import { withRetries } from './committer.ts';
 import {
   type Committing,
   type Database,
@@ -25,13 +25,13 @@ import type { Hints } from './hints.ts';
 const WRITES = /\b(insert into|update|delete from) hf\./;
 const RETURNS = /\breturning\b/;
 
-type Place = Pick<Parts, 'database' | 'boundaries' | 'surroundings' | 'bell'>;
+type Place = Pick<Parts, 'database' | 'boundaries' | 'environment' | 'bell'>;
 
-export function gatewayOf({ database, boundaries, surroundings, bell }: Place): Gateway {
+export function gatewayOf({ database, boundaries, environment, bell }: Place): Gateway {
   return {
     ...plainGatewayOf(database, boundaries),
     async repeat(script, after = {}) {
-      const result = await persistently(surroundings, () =>
+      const result = await withRetries(environment, () =>
         perform({ database, boundaries }, script, after.keeps),
       );
       if (after.rings?.(result) === true) bell.ring();

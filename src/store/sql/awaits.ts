@@ -334,7 +334,7 @@ export function awaitsOf({ read, repeat }: Gateway, natives: Natives): AwaitStor
   const command =
     <Request extends AwaitCommand>(decide: Decide<Request>, settles: boolean) =>
     (request: Request): Promise<AwaitResult> =>
-      repeat(() => obey(request, decide, settles), { rings: ({ kind }) => kind === 'done' });
+      repeat(() => runAwaitCommand(request, decide, settles), { rings: ({ kind }) => kind === 'done' });
   return {
     answer: (request) => repeat(() => answer(request), { rings: hasSettled }),
     expireAwaits: (request) => expireAwaits({ read, repeat }, natives, request),
@@ -352,7 +352,7 @@ type Decide<Request> = (
 ) => AwaitCommandDecision;
 
 /** Applies an outsider's command to an interaction (W-8). */
-function* obey<Request extends AwaitCommand>(
+function* runAwaitCommand<Request extends AwaitCommand>(
   request: Request,
   decide: Decide<Request>,
   settles: boolean,

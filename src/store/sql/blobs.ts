@@ -16,7 +16,7 @@ import type {
   ReadBlob,
 } from '../contract/payload-store.ts';
 import { STATUS_CODES } from '../execution-rows.ts';
-import { all, type Gateway, one, type Script, sql, worded } from './script.ts';
+import { all, type Gateway, one, type Script, sql, sqlPerDialect } from './script.ts';
 
 // A digest always has the same content, so the first put wins (X-22).
 const PUT = sql(`
@@ -51,7 +51,7 @@ const ATTRIBUTE = sql(`
       on conflict do nothing`);
 
 // This reads every running execution of the project. Worker capacity bounds their number.
-const REFERRING = worded(
+const REFERRING = sqlPerDialect(
   {
     sqlite: {
       within: 'instr',
@@ -78,7 +78,7 @@ const READ_ATTACHMENT = sql(`
    where a.execution_id = :id
      and a.name = :name`);
 
-const LIST_ATTACHMENTS = worded(
+const LIST_ATTACHMENTS = sqlPerDialect(
   { sqlite: 'a.name', postgres: 'a.name collate "C"' },
   (name) => `
   select a.name, a.type, a.size as bytes, a.at

@@ -9,7 +9,7 @@ import type {
   InFlight,
 } from '../contract/census-store.ts';
 import { laneOf } from '../execution-rows.ts';
-import { all, type Dialects, type Gateway, type Script, sql, worded } from './script.ts';
+import { all, type Dialects, type Gateway, type Script, sql, sqlPerDialect } from './script.ts';
 
 const IN_FLIGHT = sql(`
   select e.session_id as session, e.lane, count(*) as count
@@ -39,11 +39,11 @@ const READY_INDEXES: Dialects<readonly ReadyIndex[]> = {
 
 const EXECUTIONS = 'hf.execution as e indexed by execution_ready';
 
-const DEPTH = worded(READY_INDEXES, (indexes) =>
+const DEPTH = sqlPerDialect(READY_INDEXES, (indexes) =>
   depthOf(indexes.map(({ has }) => `select 1 from ${EXECUTIONS} where ${has}`)),
 );
 
-const DEPTH_OF_PROJECT = worded(READY_INDEXES, (indexes) => {
+const DEPTH_OF_PROJECT = sqlPerDialect(READY_INDEXES, (indexes) => {
   const ready = indexes.map(
     ({ name, has }) =>
       `select 1 from ${name} as w cross join ${EXECUTIONS} where ${has} and e.pipeline == w.pipeline and e.project = :project`,

@@ -38,7 +38,7 @@ export function commandsOf(
     <Request extends Command>(decide: Decide<Request>) =>
     (request: Request & Pick<Cancel, 'job'>): Promise<CommandResult> => {
       const of = { job: request.job, target: request.id };
-      return repeat(() => onceOfJob(of, () => obey(natives, request, decide)), { rings: isDone });
+      return repeat(() => onceOfJob(of, () => runCommand(natives, request, decide)), { rings: isDone });
     };
   return {
     cancel: command(decideCancel),
@@ -60,7 +60,7 @@ const COMMANDS = sql(`
    order by n desc`);
 
 /** Decides and applies a command. If it changed anything, it writes the audit record (J-1). */
-export function* obey<Request extends Pick<Command, 'id' | 'audit'>>(
+export function* runCommand<Request extends Pick<Command, 'id' | 'audit'>>(
   natives: Natives,
   request: Request,
   decide: Decide<Request>,

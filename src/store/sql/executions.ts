@@ -42,7 +42,7 @@ import {
   one,
   type Script,
   sql,
-  worded,
+  sqlPerDialect,
 } from './script.ts';
 
 const NAMES = [
@@ -62,7 +62,7 @@ export const EXECUTION_COLUMNS: Dialects = {
   postgres: [...NAMES, 'e.input'].join(', '),
 };
 
-const READ = worded(
+const READ = sqlPerDialect(
   EXECUTION_COLUMNS,
   (columns) => `
   select ${columns}
@@ -70,7 +70,7 @@ const READ = worded(
    where e.id = :id`,
 );
 
-const READ_MANY = worded(
+const READ_MANY = sqlPerDialect(
   EXECUTION_COLUMNS,
   (columns) => `
   select ${columns}
@@ -78,7 +78,7 @@ const READ_MANY = worded(
    where e.id = any (:ids::uuid[])`,
 );
 
-const SAME = worded(
+const SAME = sqlPerDialect(
   EXECUTION_COLUMNS,
   (columns) => `
   select ${columns}, hf_now() as now
@@ -92,7 +92,7 @@ const SAME = worded(
      and e.id <> :id`,
 );
 
-const LOCK = worded(
+const LOCK = sqlPerDialect(
   EXECUTION_COLUMNS,
   (columns) => `
   select ${columns}, hf_now() as now
@@ -129,7 +129,7 @@ const HISTORY: Dialects<{ readonly id: string; readonly of: string; readonly one
 };
 
 // With a bare parameter, SQLite would plan the statement at every call. Hence `+ 0`.
-const HISTORY_PAGE = worded(
+const HISTORY_PAGE = sqlPerDialect(
   HISTORY,
   (history) => `
   select ${EVENT}
@@ -143,7 +143,7 @@ const HISTORY_PAGE = worded(
  * Both stores know the size of a body without reading it, so histories that are left out cost
  * little.
  */
-const SIZES = worded(
+const SIZES = sqlPerDialect(
   HISTORY,
   (history) => `
   select ${history.id} as id, coalesce(sum(octet_length(h.body)), 0) as bytes
@@ -151,7 +151,7 @@ const SIZES = worded(
    group by ${history.id}`,
 );
 
-const HISTORIES = worded(
+const HISTORIES = sqlPerDialect(
   HISTORY,
   (history) => `
   select ${history.id} as id, ${EVENT}
@@ -180,7 +180,7 @@ const CHILDREN_PAGE = sql(`
    order by e.parent_id, e.id
    limit :limit + 0`);
 
-const CARRIED = worded(
+const CARRIED = sqlPerDialect(
   {
     sqlite: { columns: EXECUTION_COLUMNS.sqlite, ofHistory: 'h.row_id == e.row_id' },
     postgres: { columns: EXECUTION_COLUMNS.postgres, ofHistory: 'h.execution_id == e.id' },
@@ -197,7 +197,7 @@ const CARRIED = worded(
 );
 
 // The seq of an ended execution is that of the event that ended it.
-const OUTCOMES = worded(
+const OUTCOMES = sqlPerDialect(
   { sqlite: 'h.row_id == e.row_id', postgres: 'h.execution_id == e.id' },
   (ofEvent) => `
   select e.id, e.status, e.ended_at, ${EVENT}

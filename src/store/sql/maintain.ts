@@ -7,9 +7,9 @@ import type { ExecutionId, ProjectName } from '../../execution/names.ts';
 import type { ExecutionStore } from '../contract/execution-store.ts';
 import { TERMINAL_FROM, toExecution } from '../execution-rows.ts';
 import { type Natives, saveExecution } from './changes.ts';
-import { isDone, obey } from './commands.ts';
+import { isDone, runCommand } from './commands.ts';
 import { appendEvent, lockExecution } from './executions.ts';
-import { all, type Gateway, one, type Script, type Sql, sql, worded } from './script.ts';
+import { all, type Gateway, one, type Script, type Sql, sql, sqlPerDialect } from './script.ts';
 
 // SQLite's index also contains running executions, whose owners watch the deadline themselves. The
 // caller checks each listed execution again under its lock. The statement also returns the time of
@@ -132,7 +132,7 @@ function* cancelSome(natives: Natives, limit: number): Script<Orphans> {
   let cancelled = 0;
   for (const child of children) {
     // A running child that already has the request is left to its owner.
-    const result = yield* obey(natives, { ...child, body: PARENT_ENDED }, decideCancel);
+    const result = yield* runCommand(natives, { ...child, body: PARENT_ENDED }, decideCancel);
     if (isDone(result)) cancelled += 1;
   }
   const last = children.at(-1);
@@ -171,7 +171,7 @@ const LOCK_PLACES = sql(`
 
 // A gated execution will ask for a slot by the stored limit, so its key must stay. This separate
 // statement sees everything committed before the locks. A later submit with the key waits for them.
-const FORGET_PLACES = worded(
+const FORGET_PLACES = sqlPerDialect(
   { sqlite: 'e.gated = 1', postgres: 'e.gated' },
   (isGated) => `
   delete from hf.place as p

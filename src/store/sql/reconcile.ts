@@ -21,7 +21,7 @@ import type { SessionId } from '../../lease/names.ts';
 import type { Instant } from '../../support/clock.ts';
 import { SAGA_CODES, STATUS_CODES, toStatus } from '../execution-rows.ts';
 import { type SessionRow, toSession } from '../lease-rows.ts';
-import { all, dialects, one, type Script, sql, worded } from './script.ts';
+import { all, dialects, one, type Script, sql, sqlPerDialect } from './script.ts';
 
 interface Page {
   readonly broken: readonly BrokenInvariant[];
@@ -70,7 +70,7 @@ const NEXT_SESSION =
   'select e.session_id from hf.execution as e indexed by execution_running where e.status = 1 and e.session_id >';
 
 // Takes one index step per session, without visiting the session's executions.
-const SESSIONS = worded(
+const SESSIONS = sqlPerDialect(
   CHAIN,
   ({ path, members, order }) => `
   with recursive carrier (id, nth) as (
@@ -223,7 +223,7 @@ const NEWEST = 'from hf.inbox as i where i.execution_id = e.id order by i.n desc
 
 // `except` evaluates each side once; a condition would query one side for every row of the other.
 // An inbox may be long, so the statement reads it only where it has to.
-const FACTS = worded(
+const FACTS = sqlPerDialect(
   PARKED,
   (ofHistory) => `
   select e.id as execution, e.project, e.pipeline, e.ready_at, e.wake_after, e.saga, e.news,

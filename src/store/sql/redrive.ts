@@ -12,11 +12,11 @@ import { writeAudit } from './audit.ts';
 import { EXECUTION_COLUMNS, type LockedRow, readMany } from './executions.ts';
 import { itemName, keepResults, keptResults, type OfJob } from './jobs.ts';
 import { refuseRelease } from './releases.ts';
-import { all, type Script, worded } from './script.ts';
+import { all, type Script, sqlPerDialect } from './script.ts';
 
 // Two re-drives of one execution run one after the other. The unique index is the actual guard
 // (Y-21).
-const LOCK = worded(
+const LOCK = sqlPerDialect(
   EXECUTION_COLUMNS,
   (columns) => `
   select ${columns}, hf_now() as now
@@ -29,7 +29,7 @@ const LOCK = worded(
 /** The condition of the index of re-drives. */
 const OPEN = { sqlite: 'r.ended_at is null', postgres: `r.status < ${TERMINAL_FROM}` };
 
-const OPEN_ONES = worded(
+const OPEN_ONES = sqlPerDialect(
   OPEN,
   (isOpen) => `
   select r.redrive_of as ended, r.id
@@ -40,7 +40,7 @@ const OPEN_ONES = worded(
 );
 
 // Marks the dead letter, if there is one (Y-22). The caller has already inserted the re-drive.
-const MARK = worded(
+const MARK = sqlPerDialect(
   OPEN,
   (isOpen) => `
   update hf.dead_letter as d

@@ -23,7 +23,7 @@ import {
   type Script,
   type Sql,
   sql,
-  worded,
+  sqlPerDialect,
   wrote,
 } from './script.ts';
 
@@ -58,7 +58,7 @@ const WORDS: Dialects<{
  * PostgreSQL would read whole tables for `exists`. `between` leaves it only the index of parents.
  */
 function unless(text: (unused: string) => string): Sql {
-  return worded(WORDS, ({ continues, continuedAs, open }) =>
+  return sqlPerDialect(WORDS, ({ continues, continuedAs, open }) =>
     text(`
      and (select p.id from hf.execution as p where p.id = e.parent_id) is null -- guard: parent
      and (select o.id from hf.execution as o where o.id = e.redrive_of) is null -- guard: redriven
@@ -103,7 +103,7 @@ const REST: readonly Sql[] = [
     sqlite: 'delete from history where row_id = :row_id',
     postgres: 'delete from hf.history where execution_id = :id',
   }),
-  worded(
+  sqlPerDialect(
     { sqlite: ['in (', ')'], postgres: ['= any (array(', '))'] },
     ([open, close]) =>
       `delete from hf.late_answer where interaction_id ${open}select i.id from hf.interaction as i where i.execution_id = :id${close}`,
@@ -126,8 +126,8 @@ const forgetLabel = (isValue: string): string => `
 /** Finds labels by their value, because they have no index by execution. */
 const FORGET: Readonly<Record<'string' | 'number' | 'boolean', Sql>> = {
   string: sql(forgetLabel('l.value = :value')),
-  number: worded({ sqlite: 'l.value = :value', postgres: 'l.number = :value' }, forgetLabel),
-  boolean: worded(
+  number: sqlPerDialect({ sqlite: 'l.value = :value', postgres: 'l.number = :value' }, forgetLabel),
+  boolean: sqlPerDialect(
     { sqlite: 'l.value = :value', postgres: 'l.value = :value::boolean::text' },
     forgetLabel,
   ),

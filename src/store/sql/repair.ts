@@ -37,7 +37,7 @@ import { answeredOf, closeAwaits, loadUnit } from './awaits.ts';
 import { deliverTo, type Natives, saveExecution } from './changes.ts';
 import { appendEvent, lockExecution } from './executions.ts';
 import { CHECKS, placeFacts, waitingFacts } from './reconcile.ts';
-import { all, type Gateway, one, type Script, sql, worded, wrote } from './script.ts';
+import { all, type Gateway, one, type Script, sql, sqlPerDialect, wrote } from './script.ts';
 
 /** Sweeps, and returns true if this session has ended by then. */
 export type SweepFor = (session: SessionId) => Promise<boolean>;
@@ -112,7 +112,7 @@ const PUT_OFF = sql(`
      and next_at is not null
   returning id`);
 
-const LAST_EVENT = worded(
+const LAST_EVENT = sqlPerDialect(
   {
     sqlite: 'h.row_id = (select e.row_id from execution as e where e.id = :id)',
     postgres: 'h.execution_id = :id',
@@ -205,7 +205,7 @@ function* markRead({ facts, execution, now }: Broken): Script<boolean> {
   return true;
 }
 
-const NOTE_PARENT = worded(
+const NOTE_PARENT = sqlPerDialect(
   { sqlite: "''", postgres: 'null' },
   (first) => `
   insert into hf.errand (parent_id, after_id)

@@ -112,7 +112,7 @@ export interface Dialects<Words = string> {
 }
 
 /** Builds one text around the parts that differ. */
-export function worded<Words>(words: Dialects<Words>, text: (words: Words) => string): Sql {
+export function sqlPerDialect<Words>(words: Dialects<Words>, text: (words: Words) => string): Sql {
   return dialects({ sqlite: text(words.sqlite), postgres: text(words.postgres) });
 }
 

@@ -9,7 +9,7 @@ import {
 import type { SealResult, SealRequest } from '../../features/export/port.ts';
 import type { Instant } from '../../support/clock.ts';
 import { PREVIOUS_CODES, SAGA_CODES, STATUS_CODES } from '../execution-rows.ts';
-import { all, type Dialects, one, type Script, sql, worded } from './script.ts';
+import { all, type Dialects, one, type Script, sql, sqlPerDialect } from './script.ts';
 
 const READ = sql('select sealed from hf.meta where id = 1');
 
@@ -61,7 +61,7 @@ const held = ({ path }: Words): string => `
 const lastSeq = ({ execution, id }: Words): string =>
   `(select max(l.seq) from hf.history as l where l.${execution} = e.${id})`;
 
-const RECORD_GIVEN_BACK = worded(
+const RECORD_GIVEN_BACK = sqlPerDialect(
   WORDS,
   (words) => `
   insert into hf.history (${words.execution}, seq, at, kind, body)
@@ -70,7 +70,7 @@ const RECORD_GIVEN_BACK = worded(
    where ${held(words)}`,
 );
 
-const GIVE_BACK = worded(
+const GIVE_BACK = sqlPerDialect(
   WORDS,
   (words) => `
   update hf.execution as e
@@ -87,7 +87,7 @@ const GIVE_BACK = worded(
    where ${held(words)}`,
 );
 
-const RECORD_ENDED = worded(
+const RECORD_ENDED = sqlPerDialect(
   WORDS,
   ({ detail }) => `
   insert into hf.event (at, kind, session_id, owner, detail)

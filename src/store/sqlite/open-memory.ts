@@ -23,9 +23,9 @@ export function openMemoryStore(options: MemoryStoreOptions = {}): CoordinatorSt
   rejectUnknownOptions('openMemoryStore', options, ['policy', 'clock']);
   const policy = resolvePolicy(options.policy);
   const clock = options.clock ?? systemClock;
-  const surroundings = { clock, timers: TIMERS, random: systemRandom };
+  const environment = { clock, timers: TIMERS, random: systemRandom };
   // No other connection can lock it.
-  const database = new Database(connectMemory(), { ...surroundings, policy, busyTimeoutMs: 0 });
+  const database = new Database(connectMemory(), { ...environment, policy, busyTimeoutMs: 0 });
   return {
     kind: 'memory',
     policy,

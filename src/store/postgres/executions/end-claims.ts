@@ -111,7 +111,7 @@ export function parker(parts: Parts): {
         return result;
       },
     },
-    parts.surroundings,
+    parts.environment,
   );
   return { park: (request) => committer.push(request), close: () => committer.close() };
 }
@@ -141,7 +141,7 @@ export function giverBack(parts: Parts): {
         return result;
       },
     },
-    parts.surroundings,
+    parts.environment,
   );
   return { giveBack: (request) => committer.push(request), close: () => committer.close() };
 }

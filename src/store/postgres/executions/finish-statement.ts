@@ -15,7 +15,7 @@ import {
 
 // Locks items and their parents in one order before anything is written. A statement can write a
 // row only once. So an execution that is also a parent in this flush gets its own transaction.
-const KIN = `
+const LOCK_PARENTS = `
   above as materialized (
     select distinct e.parent_id as id
       from unnest($3::uuid[]) as u(id)
@@ -91,7 +91,7 @@ function finishing({ children, letters }: Finishing, isKnown: boolean): string {
     : 'e.parent_id is null';
   return `
   with ${NOW},
-  ${aliveOf('$1::uuid[]')},${children ? KIN : ''}
+  ${aliveOf('$1::uuid[]')},${children ? LOCK_PARENTS : ''}
   done as (
     update hf.execution e
        set status     = coalesce(u.status, $15::smallint),

@@ -27,8 +27,8 @@ export function finisher(parts: Parts): {
     flush: (requests: readonly Finish[]) => flush(parts, requests),
     settle: (request: Finish) => settle(parts, request),
   };
-  const alone = new Committer<Finish, Finished>(flusher, parts.surroundings);
-  const children = new Committer<Finish, Finished>(flusher, parts.surroundings);
+  const alone = new Committer<Finish, Finished>(flusher, parts.environment);
+  const children = new Committer<Finish, Finished>(flusher, parts.environment);
   return {
     finish: (request) => (isChild(request) ? children : alone).push(request),
     close: async () => {

@@ -225,14 +225,14 @@ export async function insertWithPlaces(
  * Runs in the transaction of the parent's write, and omits executions that already exist (X-13).
  */
 export async function insertChildren(queries: Queries, children: readonly Submit[]): Promise<void> {
-  for (const batch of withoutTwins(children)) await insertWithPlaces(queries, batch, true);
+  for (const batch of withoutDuplicates(children)) await insertWithPlaces(queries, batch, true);
 }
 
 /**
  * Splits submits into batches without duplicate ids or keys, because a statement does not see its
  * own inserts.
  */
-function withoutTwins(submits: readonly Submit[]): readonly (readonly Submit[])[] {
+function withoutDuplicates(submits: readonly Submit[]): readonly (readonly Submit[])[] {
   const batches: { readonly names: Set<string>; readonly submits: Submit[] }[] = [];
   for (const submit of submits) {
     const names = [namesOf(submit)].flat();

@@ -7,7 +7,7 @@ import { systemRandom } from '../../../support/random.ts';
 import { systemTimers } from '../../../support/timer.ts';
 import type { ExecutionStore } from '../../contract/execution-store.ts';
 import { verbsOf } from '../../sql/verbs.ts';
-import type { Surroundings } from '../committer.ts';
+import type { StoreEnvironment } from '../committer.ts';
 import type { Database } from '../database.ts';
 import { gatewayOf } from '../gateway.ts';
 import type { Hints } from '../hints.ts';
@@ -27,7 +27,7 @@ import { OrphanedClaims } from './orphaned-claims.ts';
 import { submitter, submitWithin } from './submit.ts';
 import { transact } from './transact.ts';
 
-const SURROUNDINGS: Surroundings = {
+const ENVIRONMENT: StoreEnvironment = {
   timers: systemTimers,
   random: systemRandom,
   clock: systemClock,
@@ -42,24 +42,24 @@ export interface ExecutionsConfig {
 
 export function openExecutions(
   config: ExecutionsConfig,
-  surroundings: Surroundings = SURROUNDINGS,
+  environment: StoreEnvironment = ENVIRONMENT,
 ): {
   readonly executions: ExecutionStore;
   close(): Promise<void>;
 } {
   const { database, policy } = config;
-  const { timers, random } = surroundings;
+  const { timers, random } = environment;
   const bell = new PostgresBell(config.hints, timers, random.uuid());
   const boundaries = new Boundaries(config.onBoundary);
   const parts: Parts = {
     database,
     policy,
-    surroundings,
+    environment,
     boundaries,
     bell,
     ledger: new SeqLedger(),
-    orphanedClaims: new OrphanedClaims(surroundings.clock),
-    floors: new ClaimFloors(database, surroundings.clock),
+    orphanedClaims: new OrphanedClaims(environment.clock),
+    floors: new ClaimFloors(database, environment.clock),
   };
   const flushing = [
     submitter(parts),

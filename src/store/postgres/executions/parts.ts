@@ -1,5 +1,5 @@
 import type { LeasePolicy } from '../../../lease/policy.ts';
-import type { Surroundings } from '../committer.ts';
+import type { StoreEnvironment } from '../committer.ts';
 import type { Committing, Database } from '../database.ts';
 import type { PostgresBell } from './bell.ts';
 import type { ClaimFloors } from './claim-floors.ts';
@@ -10,7 +10,7 @@ import type { OrphanedClaims } from './orphaned-claims.ts';
 export interface Parts {
   readonly database: Database;
   readonly policy: LeasePolicy;
-  readonly surroundings: Surroundings;
+  readonly environment: StoreEnvironment;
   readonly boundaries: Boundaries;
   readonly bell: PostgresBell;
   readonly ledger: SeqLedger;

@@ -59,7 +59,7 @@ export function recorder(parts: Parts): {
       flush: (requests) => flush(parts, requests),
       settle: (request) => settle(parts, request),
     },
-    parts.surroundings,
+    parts.environment,
   );
   return { record: (request) => committer.push(request), close: () => committer.close() };
 }

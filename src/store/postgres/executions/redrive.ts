@@ -29,7 +29,7 @@ export function redriver(parts: Parts): {
       flush: (requests) => flush(parts, requests),
       settle,
     },
-    parts.surroundings,
+    parts.environment,
   );
   return {
     // Checked here, before batching, because one transaction decides about the whole batch.

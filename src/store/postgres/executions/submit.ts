@@ -24,7 +24,7 @@ export function submitter(parts: Parts): {
       flush: (requests) => flush(parts, requests),
       settle: (request) => settle(parts, request),
     },
-    parts.surroundings,
+    parts.environment,
   );
   return { submit: (request) => committer.push(request), close: () => committer.close() };
 }

@@ -85,7 +85,7 @@ export interface Change {
   readonly isEarly: boolean;
 }
 
-export interface Deed<Request, Result> {
+export interface WriteSpec<Request, Result> {
   decide(
     view: OwnerView,
     request: Request,
@@ -103,25 +103,25 @@ type Refused = { readonly kind: 'refused' } & (OwnerRefusal | UnreadRefusal);
 export async function write<Request extends OwnerWrite, Result>(
   parts: Parts,
   request: Request,
-  deed: Deed<Request, Result>,
+  spec: WriteSpec<Request, Result>,
 ): Promise<Result> {
   const outcome = await parts.database.attempt(async (queries): Promise<Attempted<unknown>> => {
     const view = await lockForOwner(queries, request, request.events.length);
     const { now, isEarly } = view;
-    const decision = deed.decide(view, request, now);
+    const decision = spec.decide(view, request, now);
     if (decision.kind === 'refuse') {
       return { keep: false, result: { kind: 'refused', ...decision.refusal } };
     }
     const { execution } = decision;
     if (decision.kind === 'replay') {
-      return { keep: false, result: deed.resultOf({ execution, at: decision.at }) };
+      return { keep: false, result: spec.resultOf({ execution, at: decision.at }) };
     }
     const before = view.execution as ExecutionRecord;
-    if (execution !== before) await play(queries, saveExecution(execution, deed.previous));
+    if (execution !== before) await play(queries, saveExecution(execution, spec.previous));
     await appendEvents(queries, execution.id, decision.events);
     const changed = await carryOut(queries, { request, execution, now });
-    await deed.also?.(queries, { before, after: execution, now, isEarly });
-    return { keep: true, result: deed.resultOf({ execution: changed, at: now }) };
+    await spec.also?.(queries, { before, after: execution, now, isEarly });
+    return { keep: true, result: spec.resultOf({ execution: changed, at: now }) };
   }, parts.boundaries);
   // The write was refused, ended the claim, or left the next seq unknown. Later writes look it up.
   parts.ledger.forget(request);

@@ -7,7 +7,7 @@ import { rejectUnknownOptions } from '../../../support/options.ts';
 import { systemRandom } from '../../../support/random.ts';
 import { systemTimers } from '../../../support/timer.ts';
 import { adopt } from '../adopt-server.ts';
-import { persistently } from '../committer.ts';
+import { withRetries } from '../committer.ts';
 import {
   describeDurability,
   loadDriver,
@@ -55,7 +55,7 @@ export async function openPostgresForExport(options: PostgresStoreOptions): Prom
   }
 }
 
-const SURROUNDINGS = { clock: systemClock, random: systemRandom, timers: systemTimers };
+const ENVIRONMENT = { clock: systemClock, random: systemRandom, timers: systemTimers };
 
 /**
  * Repeats for a while, because under load the locks of all tables are seldom free at once.
@@ -64,9 +64,9 @@ const SURROUNDINGS = { clock: systemClock, random: systemRandom, timers: systemT
 export function sealsOf(database: Database): SealStore {
   return {
     seal: (request) =>
-      persistently(SURROUNDINGS, () => database.transaction((queries) => seal(queries, request))),
+      withRetries(ENVIRONMENT, () => database.transaction((queries) => seal(queries, request))),
     unseal: (request) =>
-      persistently(SURROUNDINGS, () => database.transaction((queries) => unseal(queries, request))),
+      withRetries(ENVIRONMENT, () => database.transaction((queries) => unseal(queries, request))),
     read: () => readSeal(database),
   };
 }

@@ -12,7 +12,7 @@ import type {
 import { type ProjectRow, toProject } from '../../../features/access/rows.ts';
 import { toInstant } from '../../../support/clock.ts';
 import { writeAudit } from '../audit.ts';
-import { all, one, type PlainGateway, type Script, type Sql, sql, worded } from '../script.ts';
+import { all, one, type PlainGateway, type Script, type Sql, sql, sqlPerDialect } from '../script.ts';
 
 const COLUMNS = 'name, created_at, settings';
 
@@ -91,5 +91,5 @@ export function withLimit(quota: QuotaName, text: (limit: string) => string): Sq
     sqlite: `p.settings ->> '$.quotas.${quota}'`,
     postgres: `(p.settings::jsonb #>> '{quotas,${quota}}')::bigint`,
   };
-  return worded(own, (words) => text(limit(words)));
+  return sqlPerDialect(own, (words) => text(limit(words)));
 }

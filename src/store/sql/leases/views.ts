@@ -14,7 +14,7 @@ import { PROJECT_METADATA, type SessionChain } from '../../../lease/session.ts';
 import type { Instant } from '../../../support/clock.ts';
 import { StoreCorrupt } from '../../../support/fault.ts';
 import { type LeaseRow, type SessionRow, toChain, toLease } from '../../lease-rows.ts';
-import { type Dialects, dialects, one, type Script, type Sql, worded } from '../script.ts';
+import { type Dialects, dialects, one, type Script, type Sql, sqlPerDialect } from '../script.ts';
 
 /** The parts of a statement that differ between the two stores. */
 export interface Dialect {
@@ -88,7 +88,7 @@ const DIALECTS: Dialects<Dialect> = { sqlite: SQLITE, postgres: POSTGRES };
 
 /** Builds one text for both stores from the parts of each dialect. */
 export function both(text: (dialect: Dialect) => string): Sql {
-  return worded(DIALECTS, text);
+  return sqlPerDialect(DIALECTS, text);
 }
 
 /** For locks, which SQLite does not need: it holds the write lock. */

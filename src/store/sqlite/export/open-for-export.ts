@@ -18,8 +18,8 @@ import { seal, unseal } from './seal.ts';
 const BUSY_MS = 10_000;
 
 export async function openSqliteForExport(file: string): Promise<ExportPort> {
-  const surroundings = { clock: systemClock, timers: systemTimers, random: systemRandom };
-  const config = { ...surroundings, policy: resolvePolicy(undefined), busyTimeoutMs: BUSY_MS };
+  const environment = { clock: systemClock, timers: systemTimers, random: systemRandom };
+  const config = { ...environment, policy: resolvePolicy(undefined), busyTimeoutMs: BUSY_MS };
   // Use `full` however the file was opened before: a seal must survive a crash.
   const connected = await connect({ file, durability: 'full', evenSealed: true }, config);
   const database = new Database(connected, config);

@@ -10,7 +10,7 @@ import type { WriteMessage } from '../messages/work.ts';
 import type { Caller, Coordinator } from '../rest/route.ts';
 import { perform, toWrite } from '../rest/work-writes.ts';
 
-export type Understood =
+export type ParsedReply =
   | { readonly kind: 'result'; readonly result: PushResult }
   | { readonly kind: 'unknown'; readonly why: string };
 
@@ -21,15 +21,15 @@ export function probedFrom(
   signer: Signer,
   text: string,
   { nonce, nowMs }: { readonly nonce: string; readonly nowMs: number },
-): Understood {
-  const understood = understoodFrom(signer, text, nowMs);
-  if (understood.kind === 'unknown') return understood;
-  const { denied, nonce: of } = understood.result;
+): ParsedReply {
+  const parsed = parseReply(signer, text, nowMs);
+  if (parsed.kind === 'unknown') return parsed;
+  const { denied, nonce: of } = parsed.result;
   if (of !== nonce) return unknown('its answer is of another probe');
-  return denied === undefined ? understood : unknown(denied);
+  return denied === undefined ? parsed : unknown(denied);
 }
 
-function understoodFrom(signer: Signer, text: string, nowMs: number): Understood {
+function parseReply(signer: Signer, text: string, nowMs: number): ParsedReply {
   const verified = verifiedFrom(signer, text, nowMs);
   if (verified.kind === 'invalid') return unknown(verified.why);
   if (verified.kind === 'expired') return unknown('its result is good no more');
@@ -45,10 +45,10 @@ export function resultFrom(
   signer: Signer,
   text: string,
   { claimed, nowMs }: { readonly claimed: Claimed; readonly nowMs: number },
-): Understood {
-  const understood = understoodFrom(signer, text, nowMs);
-  if (understood.kind === 'unknown') return understood;
-  const { result } = understood;
+): ParsedReply {
+  const parsed = parseReply(signer, text, nowMs);
+  if (parsed.kind === 'unknown') return parsed;
+  const { result } = parsed;
   const { execution, fence } = claimed;
   const isOfClaim = ({ id, fence: of }: { id?: string; fence?: number }): boolean =>
     id === execution.id && of === fence;
@@ -68,7 +68,7 @@ function verifiedFrom(signer: Signer, text: string, nowMs: number) {
   }
 }
 
-function unknown(why: string): Understood {
+function unknown(why: string): ParsedReply {
   return { kind: 'unknown', why };
 }
 
