@@ -9,7 +9,7 @@ import {
   mustRead,
   OTHER_PROJECT,
   PROJECT,
-} from './someones-key.ts';
+} from './test-keys.ts';
 
 const EXISTING = { kind: 'added', existing: true };
 

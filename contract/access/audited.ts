@@ -5,7 +5,7 @@ import type { AuditAct, AuditRecord, AuditStamp } from '../../src/features/audit
 import type { CoordinatorStore } from '../../src/store/contract/execution-store.ts';
 import { systemRandom } from '../../src/support/random.ts';
 import type { AccessCase } from './contract-case.ts';
-import { adding, mustAdd, mustRead, OTHER_PROJECT, PROJECT } from './someones-key.ts';
+import { adding, mustAdd, mustRead, OTHER_PROJECT, PROJECT } from './test-keys.ts';
 
 function stamp(act: AuditAct, about?: AuditStamp['about']): AuditStamp {
   const id = systemRandom.uuid() as AuditId;

@@ -9,7 +9,7 @@ import {
   mustRead,
   OTHER_PROJECT,
   PROJECT,
-} from './someones-key.ts';
+} from './test-keys.ts';
 
 export const endKeyCases: readonly AccessCase[] = [
   {

@@ -8,7 +8,7 @@ import {
   mustAdd,
   OTHER_PROJECT,
   PROJECT,
-} from './someones-key.ts';
+} from './test-keys.ts';
 
 export const keyQuotaCases: readonly AccessCase[] = [
   {

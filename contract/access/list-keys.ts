@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import type { AccessCase } from './contract-case.ts';
-import { allKeys, mustAdd, mustRead, OTHER_PROJECT, PROJECT } from './someones-key.ts';
+import { allKeys, mustAdd, mustRead, OTHER_PROJECT, PROJECT } from './test-keys.ts';
 
 export const listKeyCases: readonly AccessCase[] = [
   {

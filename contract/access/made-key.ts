@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { isUsable, nameWithKey } from '../../src/features/access/model.ts';
 import type { AddKey } from '../../src/features/access/port.ts';
 import type { AccessCase } from './contract-case.ts';
-import { adding, allKeys, leavesKeysUnchanged, mustAdd, mustRead } from './someones-key.ts';
+import { adding, allKeys, leavesKeysUnchanged, mustAdd, mustRead } from './test-keys.ts';
 
 function madeBy({ id }: { readonly id: string }): Pick<AddKey, 'createdBy' | 'madeBy'> {
   return { createdBy: nameWithKey('x', id), madeBy: id };

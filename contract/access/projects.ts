@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { parseProject } from '../../src/execution/names.ts';
 import type { Project } from '../../src/features/access/model.ts';
 import type { AccessCase } from './contract-case.ts';
-import { OTHER_PROJECT, PROJECT } from './someones-key.ts';
+import { OTHER_PROJECT, PROJECT } from './test-keys.ts';
 
 export const projectCases: readonly AccessCase[] = [
   {

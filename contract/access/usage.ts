@@ -15,9 +15,9 @@ import {
   writing,
 } from '../execution/worker.ts';
 import { expectKind } from '../lease/expect.ts';
-import { someone } from '../lease/someone.ts';
+import { openedSession } from '../lease/opened-session.ts';
 import type { AccessCase } from './contract-case.ts';
-import { OTHER_PROJECT, PROJECT } from './someones-key.ts';
+import { OTHER_PROJECT, PROJECT } from './test-keys.ts';
 
 const MAX = 100;
 
@@ -54,9 +54,9 @@ export const usageCases: readonly AccessCase[] = [
     name: 'live sessions count for their project',
     async run({ store }) {
       const metadata = { [PROJECT_METADATA]: OTHER_PROJECT };
-      await someone(store, 'ann');
-      const bob = await someone(store, 'bob', { metadata });
-      await someone(store, 'cas', { metadata });
+      await openedSession(store, 'ann');
+      const bob = await openedSession(store, 'bob', { metadata });
+      await openedSession(store, 'cas', { metadata });
       await store.sessions.end({
         id: bob.id,
         by: { kind: 'owner', owner: bob.owner, exit: 'finished' },

@@ -30,7 +30,7 @@ import type {
   Transact,
 } from '../../src/store/contract/execution-store.ts';
 import { expectKind } from '../lease/expect.ts';
-import { type Someone, someone } from '../lease/someone.ts';
+import { type OpenedSession, openedSession } from '../lease/opened-session.ts';
 
 export const PROJECT: ProjectName = DEFAULT_PROJECT;
 export const OTHER_PROJECT: ProjectName = parseProject('other');
@@ -84,14 +84,14 @@ export function worker(
   store: CoordinatorStore,
   name: string = 'ann',
   options: Partial<OpenSession> = {},
-): Promise<Someone> {
-  return someone(store, name, { ...LONG, ...options });
+): Promise<OpenedSession> {
+  return openedSession(store, name, { ...LONG, ...options });
 }
 
 export type ClaimedResult = Extract<ClaimResult, { kind: 'claimed' }>;
 
 export function claiming(
-  who: Pick<Someone, 'id'>,
+  who: Pick<OpenedSession, 'id'>,
   limit: number = 100,
   options: Partial<Claim> = {},
 ): Claim {
@@ -112,7 +112,7 @@ export async function claimOnce(store: CoordinatorStore, request: Claim): Promis
 /** Claims until there is no more. */
 export async function claimAll(
   store: CoordinatorStore,
-  who: Pick<Someone, 'id'>,
+  who: Pick<OpenedSession, 'id'>,
   options: Partial<Claim> = {},
 ): Promise<readonly Claimed[]> {
   const claims: Claimed[] = [];
@@ -127,7 +127,7 @@ export async function claimAll(
 /** Ids of all that can be claimed now, in the order of the claims. */
 export async function claimIds(
   store: CoordinatorStore,
-  who: Pick<Someone, 'id'>,
+  who: Pick<OpenedSession, 'id'>,
 ): Promise<readonly ExecutionId[]> {
   return (await claimAll(store, who)).map(({ execution }) => execution.id);
 }
@@ -140,14 +140,14 @@ export interface Held {
   readonly seq: number;
 }
 
-export function heldOf({ execution, fence }: Claimed, who: Pick<Someone, 'id'>): Held {
+export function heldOf({ execution, fence }: Claimed, who: Pick<OpenedSession, 'id'>): Held {
   return { id: execution.id, fence, session: who.id, seq: execution.seq + 1 };
 }
 
 /** The one execution that can be claimed; no other may be. */
 export async function mustClaim(
   store: CoordinatorStore,
-  who: Pick<Someone, 'id'>,
+  who: Pick<OpenedSession, 'id'>,
   id?: ExecutionId,
 ): Promise<Held & { readonly claimed: Claimed }> {
   const claims = await claimAll(store, who);
@@ -160,7 +160,7 @@ export async function mustClaim(
 /** Submits one and claims it. */
 export async function running(
   store: CoordinatorStore,
-  who: Pick<Someone, 'id'>,
+  who: Pick<OpenedSession, 'id'>,
   options: Partial<Submit> = {},
 ): Promise<Held> {
   const id = await mustSubmit(store, options);
@@ -268,12 +268,12 @@ export async function kindsOf(
 }
 
 /** The session ends as a stored fact. */
-export async function endSessionOf(store: CoordinatorStore, who: Someone): Promise<void> {
+export async function endSessionOf(store: CoordinatorStore, who: OpenedSession): Promise<void> {
   const by = { kind: 'owner', owner: who.owner, exit: 'failed' } as const;
   expectKind(await store.sessions.end({ id: who.id, by }), 'ended');
 }
 
 /** What a heartbeat tells of its notices. */
-export async function noticesOf(store: CoordinatorStore, who: Someone): Promise<number> {
+export async function noticesOf(store: CoordinatorStore, who: OpenedSession): Promise<number> {
   return expectKind(await store.sessions.heartbeat(who), 'alive').notices;
 }

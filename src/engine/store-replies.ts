@@ -51,7 +51,7 @@ async function again<Result>(
 export type Reading = Pick<Run, 'config'> & { readonly session: Pick<Run['session'], 'signal'> };
 
 /** For reads of a run: repeats them as long as the session lives. */
-export function patiently<Result>(
+export function untilSessionEnds<Result>(
   { config, session }: Reading,
   read: () => Promise<Result>,
 ): Promise<Result> {
@@ -66,7 +66,7 @@ export async function readHistory(
   const events: HistoryEvent[] = [];
   for (;;) {
     const query = { id, after: events.at(-1)?.seq ?? 0, limit: HISTORY_PAGE };
-    const page = await patiently(reading, () => executions.history(query));
+    const page = await untilSessionEnds(reading, () => executions.history(query));
     for (const event of page) events.push(event);
     if (page.length < HISTORY_PAGE) return events;
   }

@@ -21,7 +21,7 @@ interface Attempt {
    * When a try last got no reply. Without one, there is nothing to watch after the fate is decided.
    */
   readonly since?: Moment;
-  readonly fate: 'wanted' | 'given-up' | Fence;
+  readonly decision: 'wanted' | 'given-up' | Fence;
 }
 
 export class Disowned {
@@ -33,13 +33,13 @@ export class Disowned {
 
   /** A caller starts to acquire. */
   ask(request: Acquire): void {
-    this.#attempts.set(request, { fate: 'wanted' });
+    this.#attempts.set(request, { decision: 'wanted' });
   }
 
   /** A try of this attempt, or its withdrawal, got no reply. */
   watch(request: Acquire, since: Moment): void {
-    const fate = this.#attempts.get(request)?.fate ?? 'wanted';
-    this.#attempts.set(request, { since, fate });
+    const decision = this.#attempts.get(request)?.decision ?? 'wanted';
+    this.#attempts.set(request, { since, decision });
   }
 
   /** The caller has the lease, under this fence. */
@@ -90,16 +90,16 @@ export class Disowned {
     return this.#settling;
   }
 
-  #decide(request: Acquire, fate: Attempt['fate']): void {
+  #decide(request: Acquire, decision: Attempt['fate']): void {
     const since = this.#attempts.get(request)?.since;
     if (since === undefined) this.#attempts.delete(request);
-    else this.#attempts.set(request, { since, fate });
+    else this.#attempts.set(request, { since, decision });
   }
 
   /** Returns true if an acquire under way will get this term. Undefined if that is unknown. */
   async #isUnderWay(core: SessionCore, { key, fence }: CarriedLease): Promise<boolean | undefined> {
     const attempts = [...this.#attempts]
-      .filter(([request, { fate }]) => fate === 'wanted' && request.key === key)
+      .filter(([request, { decision }]) => decision === 'wanted' && request.key === key)
       .map(([{ attempt }]) => attempt);
     if (attempts.length === 0) return false;
     const inspection = await inspect(core, key);
@@ -120,19 +120,19 @@ export class Disowned {
     await Promise.all(terms);
   }
 
-  async #check(core: SessionCore, request: Acquire, { fate, since }: Attempt): Promise<void> {
-    if (fate === 'wanted' || since === undefined) return;
+  async #check(core: SessionCore, request: Acquire, { decision, since }: Attempt): Promise<void> {
+    if (decision === 'wanted' || since === undefined) return;
     const checkedAt = momentOf(core.config.clock);
     const inspection = await inspect(core, request.key);
     if (inspection === undefined) return;
     const { record, waiting } = inspection;
     const open = record?.attempt === request.attempt && record.end === undefined;
-    if (open && record.fence !== fate) {
+    if (open && record.fence !== decision) {
       const { key, session } = request;
       const cause = 'the answer to its acquire was lost and the caller had given up';
       this.addTerm({ key, fence: record.fence, session, exit: 'abandoned', cause });
     }
-    const mayWait = fate === 'given-up' && request.wait === true && waiting > 0;
+    const mayWait = decision === 'given-up' && request.wait === true && waiting > 0;
     if (mayWait && !(await withdraw(core, request))) return;
     if (elapsedMs(since, checkedAt) >= WATCHED_MS) this.#attempts.delete(request);
   }

@@ -175,10 +175,10 @@ test('R-5: calls about leases that hang do not hold up heartbeats', async () => 
   for (const verb of ['acquire', 'inspect', 'release', 'withdraw']) {
     world.faulty.fail(`leases.${verb}`, 'hung-before', 1_000);
   }
-  const unanswered = [1, 2, 3, 4].map((number) => ann.acquire(`other ${number}`));
+  const pending = [1, 2, 3, 4].map((number) => ann.acquire(`other ${number}`));
   await world.clock.advance(90_000);
   good.assertHeld(1_000);
-  await Promise.all(unanswered);
+  await Promise.all(pending);
 });
 
 test('U-1: a lost grant is given back also when beats are rare and the first look fails', async () => {

@@ -39,19 +39,19 @@ const PIPELINED_MAX = 16;
 
 /** The unanswered requests of a connection. */
 export class Pipelining {
-  readonly #unanswered: WeakMap<Socket, number> = new WeakMap();
+  readonly #pending: WeakMap<Socket, number> = new WeakMap();
 
   /** False above the limit: the connection is closed, and the request must not be handled. */
   began(socket: Socket, response: ServerResponse): boolean {
     if (socket.destroyed) return false;
-    const before = this.#unanswered.get(socket) ?? 0;
+    const before = this.#pending.get(socket) ?? 0;
     if (before >= PIPELINED_MAX) {
       socket.destroy();
       return false;
     }
-    this.#unanswered.set(socket, before + 1);
+    this.#pending.set(socket, before + 1);
     response.once('close', () => {
-      this.#unanswered.set(socket, (this.#unanswered.get(socket) ?? 1) - 1);
+      this.#pending.set(socket, (this.#pending.get(socket) ?? 1) - 1);
     });
     return true;
   }

@@ -37,11 +37,11 @@ export interface Server {
   [Symbol.asyncDispose](): Promise<void>;
 }
 
-const QUIET: ServerLog = { info: () => undefined, fault: () => undefined };
+const NO_LOG: ServerLog = { info: () => undefined, fault: () => undefined };
 
 export async function openServer(given: ServerOptions): Promise<Server> {
   const options = readServerOptions(given);
-  const { store, auth = 'keys', log = QUIET } = options;
+  const { store, auth = 'keys', log = NO_LOG } = options;
   if (auth === 'off')
     requireLoopback(
       listenersOf(options).map(({ host }) => host),

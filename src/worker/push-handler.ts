@@ -113,8 +113,8 @@ async function driven(
   const options = { pipelines, concurrency: 1, stopGraceMs: 0, ...(release && { release }) };
   const worker = await LiveWorker.open(config, options);
   const over = new AbortController();
-  const patience = Math.max(0, drive.deadlineInMs - EARLY_MS);
-  await Promise.race([left, systemTimers.pause(patience, over.signal)]);
+  const waitMs = Math.max(0, drive.deadlineInMs - EARLY_MS);
+  await Promise.race([left, systemTimers.pause(waitMs, over.signal)]);
   over.abort();
   // Gives back an execution that has not left by then; its recorded steps do not run again.
   await worker.stop();

@@ -3,7 +3,7 @@
 
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
-import { acquiring, mustAcquire, mustRelease, someone } from '../../contract/lease/someone.ts';
+import { acquiring, mustAcquire, mustRelease, openedSession } from '../../contract/lease/opened-session.ts';
 import {
   epochOf,
   type Fence,
@@ -50,8 +50,8 @@ async function fenceOf(store: KernelStore): Promise<Fence> {
 test('A-7, S-1: a waiter whose session ends while its turn comes gets nothing, and the next one does', async (t) => {
   const { store, prefix } = await openFresh();
   const other = await openEtcdStore({ endpoints: etcd.endpoints, prefix });
-  const holder = await mustAcquire(store, await someone(store, 'ann', LONG), { key: KEY });
-  const [bob, cid] = [await someone(store, 'bob', LONG), await someone(store, 'cid', LONG)];
+  const holder = await mustAcquire(store, await openedSession(store, 'ann', LONG), { key: KEY });
+  const [bob, cid] = [await openedSession(store, 'bob', LONG), await openedSession(store, 'cid', LONG)];
   const [first, second] = [bob, cid].map((who) => acquiring(who, { key: KEY, wait: true }));
   assert.ok(first !== undefined && second !== undefined);
   assert.equal((await store.leases.acquire(first)).kind, 'queued');
@@ -79,14 +79,14 @@ test('A-7, S-1: a waiter whose session ends while its turn comes gets nothing, a
 test('E-5: a lease whose session is gone is stale, not immortal, for a sweep and for who asks', async () => {
   for (const isSwept of [true, false]) {
     const { store, prefix } = await openFresh();
-    await mustAcquire(store, await someone(store, 'ann', LONG), { key: KEY });
+    await mustAcquire(store, await openedSession(store, 'ann', LONG), { key: KEY });
     await raw.deleteBelow(`${prefix}live/`);
     if (isSwept) {
       assert.equal((await store.sessions.sweep({ limit: 10 })).ended.length, 1);
       const { state, record } = await store.leases.inspect(KEY);
       assert.deepEqual([state, record?.end?.exit], ['free', 'expired']);
     }
-    const bob = await someone(store, 'bob', LONG);
+    const bob = await openedSession(store, 'bob', LONG);
     const { predecessor } = await mustAcquire(store, bob, { key: KEY });
     assert.deepEqual([predecessor.exit, predecessor.cause], ['expired', 'session unknown']);
     await store.close();
@@ -123,7 +123,7 @@ test('T-4, S-2: a holder whose grant a restored copy does not have learns of it 
 
 test('U-1: a write whose answer is lost is unknown, one that found no member is known not to be done', async (t) => {
   const { store } = await openFresh();
-  const ann = await someone(store, 'ann', LONG);
+  const ann = await openedSession(store, 'ann', LONG);
   const request = acquiring(ann, { key: KEY });
   const write = EtcdClient.prototype.write;
   const lost = t.mock.method(EtcdClient.prototype, 'write', async function (

@@ -17,11 +17,11 @@ import {
   mustRelease,
   openingOf,
   revoking,
-  type Someone,
+  type OpenedSession,
   saving,
-  someone,
+  openedSession,
   TTL_MS,
-} from '../../contract/lease/someone.ts';
+} from '../../contract/lease/opened-session.ts';
 import { epochOf, type KernelStore } from '../../src/index.ts';
 import { COUNTERS_PER_EPOCH, toFence } from '../../src/lease/fence.ts';
 import type { Tenure } from '../../src/lease/port.ts';
@@ -49,7 +49,7 @@ interface Scene {
   readonly prefix: string;
   readonly raw: RawEtcd;
   /** Carries the lease of KEY under this tenure. */
-  readonly ann: Someone;
+  readonly ann: OpenedSession;
   readonly tenure: Tenure;
 }
 
@@ -60,7 +60,7 @@ async function setTheScene(): Promise<Scene & AsyncDisposable> {
   const options = { endpoints: etcd.endpoints, prefix, clock, leaseSecondsMin: 3_600 };
   const store = await openEtcdStore(options);
   const other = await openEtcdStore(options);
-  const ann = await someone(store, 'ann', LONG);
+  const ann = await openedSession(store, 'ann', LONG);
   const { tenure } = await mustAcquire(store, ann);
   const raw = new RawEtcd(etcd.endpoints);
   return {
@@ -92,7 +92,7 @@ async function answerAfter<Answer>(
   return answer;
 }
 
-function endingOf(scene: Scene, who: Someone) {
+function endingOf(scene: Scene, who: OpenedSession) {
   const by = { kind: 'operator', actor: 'olga', reason: 'gone' } as const;
   return () => scene.other.sessions.end({ id: who.id, by });
 }
@@ -134,7 +134,7 @@ test('H-1: a session whose parent ends meanwhile is not opened', async (t) => {
 test('A-1: of two who find a key free the one whose write comes later is refused', async (t) => {
   await using scene = await setTheScene();
   await mustRelease(scene.store, scene.tenure);
-  const bob = await someone(scene.other, 'bob', LONG);
+  const bob = await openedSession(scene.other, 'bob', LONG);
   const take = () => mustAcquire(scene.other, bob);
   const acquire = () => scene.store.leases.acquire(acquiring(scene.ann));
   assert.equal(whyOf(await answerAfter(t, take, acquire)), 'held');
@@ -187,7 +187,7 @@ test('V-1: a drain leaves what a heartbeat meanwhile has promised', async (t) =>
 
 test('C-1, G-3: a heartbeat whose session lapses meanwhile, as others tell the time, is a rejoin', async (t) => {
   await using scene = await setTheScene();
-  const bob = await someone(scene.store, 'bob');
+  const bob = await openedSession(scene.store, 'bob');
   await scene.clock.advance(AUTHORITY_MS - 1);
   await scene.store.sessions.inspect(bob.id);
   const passTime = async (): Promise<void> => {
@@ -202,7 +202,7 @@ test('E-2, S-3: who is renewed after it was found overdue is not expired', async
   await using scene = await setTheScene();
   const { store, other, clock } = scene;
   await mustRelease(store, scene.tenure);
-  const bob = await someone(store, 'bob');
+  const bob = await openedSession(store, 'bob');
   await mustAcquire(store, bob);
   await clock.advance(TTL_MS);
   const recover = async (): Promise<void> => {
@@ -216,7 +216,7 @@ test('E-2, S-3: who is renewed after it was found overdue is not expired', async
 test('E-6: a late heartbeat is accepted when somebody else finds out first that the store was away', async (t) => {
   await using scene = await setTheScene();
   const { store, other, clock, raw, prefix } = scene;
-  const bob = await someone(store, 'bob');
+  const bob = await openedSession(store, 'bob');
   await store.sessions.inspect(bob.id);
   await clock.advance(TTL_MS);
   const key = `${prefix}meta/cluster`;

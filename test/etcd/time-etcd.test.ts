@@ -9,9 +9,9 @@ import {
   mustAcquire,
   mustBeat,
   sessionIdOf,
-  someone,
+  openedSession,
   TTL_MS,
-} from '../../contract/lease/someone.ts';
+} from '../../contract/lease/opened-session.ts';
 import type { KernelStore } from '../../src/index.ts';
 import { openEtcdStore } from '../../src/store/etcd/open.ts';
 import type { Clock } from '../../src/support/clock.ts';
@@ -52,11 +52,11 @@ test('S-3, E-2: who is overdue by store time alone is not ended before etcd has 
   const prefix = freshPrefix();
   const clock = new ManualClock();
   const first = await open(prefix, clock);
-  await mustAcquire(first, await someone(first, 'ann'));
+  await mustAcquire(first, await openedSession(first, 'ann'));
   await clock.advance(TTL_MS);
   // It has come just now, and has seen nothing of the time that passed.
   const second = await open(prefix, clock);
-  const bob = await someone(second, 'bob');
+  const bob = await openedSession(second, 'bob');
   const refused = await second.leases.acquire(acquiring(bob));
   assert.ok(refused.kind === 'refused' && refused.why === 'reclaim-paused');
   assert.equal(refused.holder.freeInMs, TTL_MS, 'it would have to see all of it itself');
@@ -74,8 +74,8 @@ test('S-3, E-4: who has itself seen all of the time pass needs nobody’s word, 
   const clock = new ManualClock();
   const first = await open(prefix, clock);
   const second = await open(prefix, clock);
-  const ann = await someone(first, 'ann');
-  const bob = await someone(second, 'bob', { ttlMs: HOUR_MS });
+  const ann = await openedSession(first, 'ann');
+  const bob = await openedSession(second, 'bob', { ttlMs: HOUR_MS });
   await mustAcquire(first, ann);
   assert.equal((await second.leases.inspect(KEY)).state, 'held');
   await clock.advance(TTL_MS - 1);
@@ -98,10 +98,10 @@ test('C-1, C-2: a client whose wall clock is wrong tells the same time as the ot
     monotonicMs: () => clock.monotonicMs() + 7 * HOUR_MS,
   };
   const right = await open(prefix, clock);
-  const ann = await someone(right, 'ann');
+  const ann = await openedSession(right, 'ann');
   await clock.advance(3_000);
   const wrong = await open(prefix, skewed);
-  await someone(wrong, 'bob');
+  await openedSession(wrong, 'bob');
   const seen = await Promise.all(
     [right, wrong].map(async (store) => (await store.sessions.inspect(ann.id))?.remainingMs),
   );
@@ -116,14 +116,14 @@ test('C-2, C-10: when nobody is left who knows the time, what etcd gave up had a
   const prefix = freshPrefix();
   const clock = new ManualClock();
   const crashed = await open(prefix, clock);
-  await mustAcquire(crashed, await someone(crashed, 'ann'));
-  const steady = await someone(crashed, 'steady', { ttlMs: HOUR_MS });
+  await mustAcquire(crashed, await openedSession(crashed, 'ann'));
+  const steady = await openedSession(crashed, 'steady', { ttlMs: HOUR_MS });
   await giveUp(prefix, 'ann');
   // Another clock: nothing is known of how long ago all that was.
   const later = new ManualClock();
   await forgetTheTime(prefix, crashed);
   const alone = await open(prefix, later);
-  const bob = await someone(alone, 'bob');
+  const bob = await openedSession(alone, 'bob');
   assert.equal((await mustAcquire(alone, bob)).predecessor.exit, 'expired');
   const left = (await alone.sessions.inspect(steady.id))?.remainingMs ?? 0;
   assert.equal(left, HOUR_MS - TTL_MS, 'others lose no more than what is proved to have passed');

@@ -7,7 +7,7 @@ import { type AddressInfo, connect } from 'node:net';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { createServer } from 'node:tls';
-import { mustAcquire, someone } from '../../contract/lease/someone.ts';
+import { mustAcquire, openedSession } from '../../contract/lease/opened-session.ts';
 import { StoreUnavailable } from '../../src/index.ts';
 import { openEtcdStore } from '../../src/store/etcd/open.ts';
 import { etcdForTests } from '../services/etcd.ts';
@@ -36,7 +36,7 @@ test('a store is opened over TLS, by clients who trust it and whom it trusts', a
   const { prefix } = etcd;
   const tls = { ca: cert, cert, key };
   const store = await openEtcdStore({ endpoints, prefix, tls });
-  const { fence } = await mustAcquire(store, await someone(store, 'ann'));
+  const { fence } = await mustAcquire(store, await openedSession(store, 'ann'));
   assert.ok(fence > 0);
   await store.close();
   for (const wrong of [{}, { ca: cert }]) {

@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
-import { acquiring, KEY, mustAcquire, mustRelease, someone } from '../../contract/lease/someone.ts';
+import { acquiring, KEY, mustAcquire, mustRelease, openedSession } from '../../contract/lease/opened-session.ts';
 import type { KernelStore } from '../../src/index.ts';
 import { openEtcdStore } from '../../src/store/etcd/open.ts';
 import { RawEtcd } from '../contract/raw-etcd.ts';
@@ -30,9 +30,9 @@ function nextHint(store: KernelStore): Promise<void> {
 }
 
 async function freeWithAWaiter(releasing: KernelStore, name: string): Promise<void> {
-  const ann = await someone(releasing, `ann ${name}`, LONG);
+  const ann = await openedSession(releasing, `ann ${name}`, LONG);
   const { tenure } = await mustAcquire(releasing, ann);
-  const bob = await someone(releasing, `bob ${name}`, LONG);
+  const bob = await openedSession(releasing, `bob ${name}`, LONG);
   const waiting = acquiring(bob, { wait: true });
   assert.equal((await releasing.leases.acquire(waiting)).kind, 'queued');
   await mustRelease(releasing, tenure);
@@ -65,9 +65,9 @@ test('A-7: a watch whose next revision was compacted goes on, and rings for what
   assert.ok(cutOff !== undefined);
   const waiting = await openEtcdStore({ endpoints: [cutOff], prefix });
   const releasing = await openEtcdStore({ endpoints: others, prefix });
-  const ann = await someone(releasing, 'ann', LONG);
+  const ann = await openedSession(releasing, 'ann', LONG);
   const { tenure } = await mustAcquire(releasing, ann);
-  const bob = await someone(releasing, 'bob', LONG);
+  const bob = await openedSession(releasing, 'bob', LONG);
   const place = acquiring(bob, { wait: true });
   assert.equal((await releasing.leases.acquire(place)).kind, 'queued');
   const missed = nextHint(waiting);
@@ -92,7 +92,7 @@ test('E-4: that etcd has given up a session is a hint for what it carries', asyn
   const { endpoints } = etcd;
   const store = await openEtcdStore({ endpoints, prefix });
   const other = await openEtcdStore({ endpoints, prefix });
-  await mustAcquire(store, await someone(store, 'ann', { ttlMs: 1_000 }));
+  await mustAcquire(store, await openedSession(store, 'ann', { ttlMs: 1_000 }));
   await nextHint(other);
   await store.close();
   await other.close();

@@ -4,7 +4,7 @@ import assert from 'node:assert/strict';
 import { type ChildProcess, spawn } from 'node:child_process';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
-import { mustAcquire, someone, textOf } from '../../contract/lease/someone.ts';
+import { mustAcquire, openedSession, textOf } from '../../contract/lease/opened-session.ts';
 import { openAddressed, type StorePlace } from '../load/place.ts';
 import { allRows, exported, imported } from './exported.ts';
 import { kill, placed } from './under-load.ts';
@@ -48,7 +48,7 @@ export async function refusesTheLate(
     await exported(placed(from), file);
     await imported(placed(to), file);
     const store = await openAddressed(to);
-    const ben = await someone(store, 'ben');
+    const ben = await openedSession(store, 'ben');
     const next = await mustAcquire(store, ben);
     await store.close();
     assert.ok(next.fence > Number(fence));

@@ -19,7 +19,7 @@ import {
   worker,
   writing,
 } from '../../contract/execution/worker.ts';
-import { acquiring, keyOf, mustAcquire, saving } from '../../contract/lease/someone.ts';
+import { acquiring, keyOf, mustAcquire, saving } from '../../contract/lease/opened-session.ts';
 import { openStore } from '../../src/embedded/open-store.ts';
 import type { CoordinatorStore } from '../../src/store/contract/execution-store.ts';
 import { inFolder } from '../cli/spawned.ts';

@@ -2,15 +2,15 @@
 // everything that can be waited for, what runs, what is held; leases, keys, schedules.
 
 import assert from 'node:assert/strict';
-import { mustAdd } from '../../contract/access/someones-key.ts';
+import { mustAdd } from '../../contract/access/test-keys.ts';
 import {
   beginning,
   mustAcquire,
   mustRelease,
   mustSave,
   OTHER_KEY,
-  someone,
-} from '../../contract/lease/someone.ts';
+  openedSession,
+} from '../../contract/lease/opened-session.ts';
 import type { Archive } from '../../src/archive/port.ts';
 import { StepError } from '../../src/engine/failures.ts';
 import { Holdfast } from '../../src/engine/holdfast.ts';
@@ -232,7 +232,7 @@ async function waiting(holdfast: Holdfast, worker: Worker): Promise<Omit<Rich, '
 /** By a worker of which nothing more is heard. */
 async function claimed(holdfast: Holdfast, id: string): Promise<string> {
   const { store } = holdfast;
-  const owner = await someone(store, 'silent', { ttlMs: 1_000, graceMs: 100 });
+  const owner = await openedSession(store, 'silent', { ttlMs: 1_000, graceMs: 100 });
   const shares = [{ lane: 'interactive', limit: 100 } as const];
   const pipelines = ['failing' as never];
   const answer = await store.executions.claim({ session: owner.id, pipelines, shares });
@@ -251,8 +251,8 @@ export async function reached(holdfast: Holdfast, id: string, status: string): P
 
 async function leases(store: CoordinatorStore): Promise<void> {
   const brief = { ttlMs: 1_000, graceMs: 100 };
-  const parent = await someone(store, 'parent', { ...brief, metadata: { host: 'a', ключ: '"' } });
-  const ann = await someone(store, 'ann', { ...brief, parent: parent.id });
+  const parent = await openedSession(store, 'parent', { ...brief, metadata: { host: 'a', ключ: '"' } });
+  const ann = await openedSession(store, 'ann', { ...brief, parent: parent.id });
   const { tenure } = await mustAcquire(store, ann);
   await mustSave(store, tenure, 1);
   await mustSave(store, tenure, 2);

@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { checkEverything } from '../../contract/execution/check.ts';
-import { mustAcquire, someone, textOf } from '../../contract/lease/someone.ts';
+import { mustAcquire, openedSession, textOf } from '../../contract/lease/opened-session.ts';
 import { openStore } from '../../src/embedded/open-store.ts';
 import { Holdfast } from '../../src/engine/holdfast.ts';
 import { EXPORTED_TABLES } from '../../src/features/export/rows.ts';
@@ -67,7 +67,7 @@ async function goesOn(place: Place, rich: Rich, fence: number): Promise<void> {
 }
 
 async function leasesGoOn(store: CoordinatorStore, fence: number): Promise<void> {
-  const ben = await someone(store, 'ben');
+  const ben = await openedSession(store, 'ben');
   const { predecessor, checkpoint, intents, fence: next } = await mustAcquire(store, ben);
   assert.ok(next > fence, 'EX-8: above every fence of the old store');
   assert.deepEqual([predecessor.exit, predecessor.owner], ['revoked', 'ann']);

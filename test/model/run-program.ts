@@ -1,7 +1,7 @@
 // Runs one program on a store and finds out whether the model explains it.
 
 import type { ContractBackend, OpenHarness } from '../../contract/index.ts';
-import { ownerOf, sessionIdOf } from '../../contract/lease/someone.ts';
+import { ownerOf, sessionIdOf } from '../../contract/lease/opened-session.ts';
 import type { LeaseEvent } from '../../src/lease/event.ts';
 import { resolvePolicy } from '../../src/lease/policy.ts';
 import type { Grant, KernelStore } from '../../src/lease/port.ts';

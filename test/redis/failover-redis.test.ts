@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import { rename } from 'node:fs/promises';
 import { type TestContext, test } from 'node:test';
-import { revoking } from '../../contract/lease/someone.ts';
+import { revoking } from '../../contract/lease/opened-session.ts';
 import { openSession, parseLeaseKey } from '../../src/index.ts';
 import { epochOf } from '../../src/lease/fence.ts';
 import { openRedisStore } from '../../src/store/redis/open.ts';

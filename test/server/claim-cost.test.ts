@@ -3,7 +3,7 @@
 
 import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
-import type { Someone } from '../../contract/lease/someone.ts';
+import type { OpenedSession } from '../../contract/lease/opened-session.ts';
 import { Counters } from './cost/counters.ts';
 
 const DEAD = 300;
@@ -50,7 +50,7 @@ test('X-90: a claim costs the same beside 300 and 900 dead sessions of its own p
     const first = await worker(store, `first of ${count}`);
     for (let nth = 0; nth < count; nth += 1) await mustSubmit(store);
     await claimOnce(store, claiming(first, count, { project: PROJECT }));
-    const seconds: Someone[] = [];
+    const seconds: OpenedSession[] = [];
     await endSessionOf(store, first);
     for (let nth = 0; nth < count; nth += 1) {
       const second = await worker(store, `second ${nth} of ${count}`);

@@ -112,7 +112,7 @@ function Keys({ pages }: { readonly pages: Pages<KeyMessage> }): ReactNode {
         empty={
           <Empty title="No key was made yet">
             <p>
-              Nobody is asked for one while the coordinator runs with <code>--auth off</code>.
+              The coordinator requires no key while it runs with <code>--auth off</code>.
             </p>
           </Empty>
         }

@@ -117,7 +117,7 @@ function NothingFits(): ReactNode {
 function NothingYet(): ReactNode {
   return (
     <Empty title="Nothing was archived yet">
-      <p>What has ended is kept for ever, unless the coordinator is told where it goes and when:</p>
+      <p>Ended executions are kept for ever. To archive them, set a folder and a retention:</p>
       <pre>holdfast serve --archive-folder ./archive --retention-completed-days 30</pre>
       <p>Then it is written here as documents that people can read, and its rows are removed.</p>
     </Empty>

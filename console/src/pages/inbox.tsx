@@ -141,7 +141,7 @@ function NothingAsked({ isFiltered }: { readonly isFiltered: boolean }): ReactNo
     <Empty title={isFiltered ? 'Nothing is open for this assignee' : 'Nothing is asked now'}>
       <p>
         When a pipeline calls <code>ctx.await('approval', …)</code>, its question is here until
-        somebody answers it or its time is over.
+        a person answers it or its time limit passes.
       </p>
     </Empty>
   );

@@ -209,7 +209,7 @@ function Log({ pipeline }: { readonly pipeline: string }): ReactNode {
         isEmpty={read.data !== undefined && items.length === 0}
         empty={
           <p className="about">
-            Nobody activated anything yet.
+            No release was activated yet.
             {admin ? ' Choose a release, and Activate it.' : ''}
           </p>
         }

@@ -174,8 +174,8 @@ function RefusedWrites(): ReactNode {
           isEmpty={read.data !== undefined && items.length === 0}
           empty={
             <p className="about">
-              None. A worker that was frozen or cut off, and writes after somebody has taken over,
-              is shown here with its old fence.
+              None. A worker that was frozen or cut off, and writes after another has taken over, is
+              shown here with its old fence.
             </p>
           }
         >

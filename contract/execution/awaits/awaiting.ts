@@ -8,7 +8,7 @@ import type { Interaction, OpenAwait } from '../../../src/features/awaits/model.
 import type { InteractionFound } from '../../../src/features/awaits/port.ts';
 import type { CoordinatorStore } from '../../../src/store/contract/execution-store.ts';
 import { expectKind } from '../../lease/expect.ts';
-import type { Someone } from '../../lease/someone.ts';
+import type { OpenedSession } from '../../lease/opened-session.ts';
 import { allMessages } from '../check.ts';
 import { type Held, later, mustPark, PROJECT, payload, running, writing } from '../worker.ts';
 
@@ -64,7 +64,7 @@ export async function mustOpen(
 /** Submitted, claimed, and parked on an await. */
 export async function parkedOn(
   store: CoordinatorStore,
-  who: Pick<Someone, 'id'>,
+  who: Pick<OpenedSession, 'id'>,
   options: Opening = {},
 ): Promise<Held> {
   const held = await running(store, who);

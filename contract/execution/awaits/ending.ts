@@ -7,7 +7,7 @@ import type {
   Submit,
 } from '../../../src/store/contract/execution-store.ts';
 import { expectKind } from '../../lease/expect.ts';
-import type { Someone } from '../../lease/someone.ts';
+import type { OpenedSession } from '../../lease/opened-session.ts';
 import type { ExecutionCase } from '../contract-case.ts';
 import { expectRefusedUnchanged, leavesUnchanged } from '../expect.ts';
 import { letter } from '../repair/repairing.ts';
@@ -48,7 +48,7 @@ import {
 /** A running execution with a unit that has one of two answers, and an early answer to another. */
 async function withAwaits(
   store: CoordinatorStore,
-  who: Pick<Someone, 'id'>,
+  who: Pick<OpenedSession, 'id'>,
   deadlineMs: number = 60_000,
 ): Promise<Held> {
   const held = await running(store, who, { deadlineMs });

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { toInstant } from '../../../src/support/clock.ts';
 import { expectKind } from '../../lease/expect.ts';
-import { sessionIdOf } from '../../lease/someone.ts';
+import { sessionIdOf } from '../../lease/opened-session.ts';
 import type { ExecutionCase } from '../contract-case.ts';
 import { expectRefusedUnchanged } from '../expect.ts';
 import {

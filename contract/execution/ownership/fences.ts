@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import { toFence } from '../../../src/lease/fence.ts';
 import { expectKind } from '../../lease/expect.ts';
-import type { Someone } from '../../lease/someone.ts';
+import type { OpenedSession } from '../../lease/opened-session.ts';
 import type { ExecutionCase, ExecutionHarness } from '../contract-case.ts';
 import { expectRefusedUnchanged, type Why } from '../expect.ts';
 import {
@@ -32,7 +32,7 @@ interface Loss {
   /** Ann, whose session has a parent, runs it; what she shows afterwards. */
   happen(
     harness: ExecutionHarness,
-    known: { readonly ann: Someone; readonly parent: Someone; readonly held: Held },
+    known: { readonly ann: OpenedSession; readonly parent: OpenedSession; readonly held: Held },
   ): Promise<Held>;
 }
 

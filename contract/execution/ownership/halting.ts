@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { epochOf, toFence } from '../../../src/lease/fence.ts';
 import { expectKind } from '../../lease/expect.ts';
-import { acquiring } from '../../lease/someone.ts';
+import { acquiring } from '../../lease/opened-session.ts';
 import type { ExecutionCase } from '../contract-case.ts';
 import { expectRefusedUnchanged, expectWhy } from '../expect.ts';
 import { claimIds, claiming, mustRecord, mustSubmit, nextId, running, worker } from '../worker.ts';

@@ -1,9 +1,9 @@
 // What dead workers leave behind (X-7).
 
 import assert from 'node:assert/strict';
-import { CLAIM_LOOKS } from '../../../src/execution/decide/suspect.ts';
+import { CLAIM_SCAN_MAX } from '../../../src/execution/decide/suspect.ts';
 import type { ExecutionId } from '../../../src/execution/names.ts';
-import type { Someone } from '../../lease/someone.ts';
+import type { OpenedSession } from '../../lease/opened-session.ts';
 import type { ExecutionCase, ExecutionHarness } from '../contract-case.ts';
 import {
   claimIds,
@@ -30,7 +30,7 @@ import {
 
 interface Death {
   readonly what: string;
-  die(harness: ExecutionHarness, ann: Someone, parent: Someone): Promise<void>;
+  die(harness: ExecutionHarness, ann: OpenedSession, parent: OpenedSession): Promise<void>;
 }
 
 const policy = { retentionMs: 60_000 };
@@ -226,7 +226,7 @@ export const lostCases: readonly ExecutionCase[] = [
       async run({ store }) {
         const bob = await worker(store, 'bob');
         for (const [round, options] of [{ dice }, { dice, project: PROJECT }].entries()) {
-          const dead: Someone[] = [];
+          const dead: OpenedSession[] = [];
           const left: ExecutionId[] = [];
           for (const name of ['ann', 'cleo', 'dora']) {
             const who = await worker(store, `${name} ${round}`);
@@ -246,8 +246,8 @@ export const lostCases: readonly ExecutionCase[] = [
     name: 'a claim that saw a part of the dead sessions, and took something, asks for another claim',
     async run({ store }) {
       const left: ExecutionId[] = [];
-      const dead: Someone[] = [];
-      for (let nth = 0; nth < CLAIM_LOOKS.sessions + 5; nth += 1) {
+      const dead: OpenedSession[] = [];
+      for (let nth = 0; nth < CLAIM_SCAN_MAX.sessions + 5; nth += 1) {
         const who = await worker(store, `worker ${nth}`);
         left.push((await running(store, who)).id);
         dead.push(who);
@@ -255,7 +255,7 @@ export const lostCases: readonly ExecutionCase[] = [
       for (const who of dead) await endSessionOf(store, who);
       const bob = await worker(store, 'bob');
       const first = await claimOnce(store, claiming(bob, 500, { project: PROJECT }));
-      assert.deepEqual([first.claims.length, first.more], [CLAIM_LOOKS.sessions, true]);
+      assert.deepEqual([first.claims.length, first.more], [CLAIM_SCAN_MAX.sessions, true]);
       const second = await claimOnce(store, claiming(bob, 500, { project: PROJECT }));
       const taken = [...first.claims, ...second.claims].map(({ execution }) => execution.id);
       assert.deepEqual(taken.toSorted(), left.toSorted());

@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import type { ExecutionId } from '../../../src/execution/names.ts';
 import type { Claimed, Submit } from '../../../src/store/contract/execution-store.ts';
-import type { Someone } from '../../lease/someone.ts';
+import type { OpenedSession } from '../../lease/opened-session.ts';
 import type { ExecutionCase, ExecutionHarness } from '../contract-case.ts';
 import { mustActivate, workerOf } from '../releases/releasing.ts';
 import {
@@ -34,7 +34,7 @@ const MOST_MS = 300_000;
 async function veteran(
   { store, advance }: ExecutionHarness,
   name: string = 'old',
-): Promise<Someone> {
+): Promise<OpenedSession> {
   const old = await worker(store, name, { ttlMs: 2 * DAY_MS });
   await advance(MOST_MS);
   return old;

@@ -11,7 +11,7 @@ import type { ChangeRollout, RegisterRelease } from '../../../src/features/relea
 import type { SessionId } from '../../../src/lease/names.ts';
 import type { CoordinatorStore } from '../../../src/store/contract/execution-store.ts';
 import { expectKind } from '../../lease/expect.ts';
-import type { Someone } from '../../lease/someone.ts';
+import type { OpenedSession } from '../../lease/opened-session.ts';
 import { claimAll, type Held, heldOf, PIPELINE, PROJECT, worker } from '../worker.ts';
 
 export const CONTRACT: Contract = {
@@ -95,7 +95,7 @@ export async function workerOf(
   store: CoordinatorStore,
   name: string,
   owner: string = name,
-): Promise<Someone> {
+): Promise<OpenedSession> {
   const who = await worker(store, owner);
   expectKind(await store.executions.announce(announcing(who.id, name)), 'announced');
   return who;
@@ -104,7 +104,7 @@ export async function workerOf(
 /** The one execution that a worker of this release can claim. */
 export async function mustClaimOf(
   store: CoordinatorStore,
-  who: Pick<Someone, 'id'>,
+  who: Pick<OpenedSession, 'id'>,
   release: string,
 ): Promise<Held> {
   const claims = await claimAll(store, who, { release });

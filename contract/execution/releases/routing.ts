@@ -5,7 +5,7 @@ import { workerState } from '../../../src/features/releases/model.ts';
 import type { SessionId } from '../../../src/lease/names.ts';
 import type { Claim, CoordinatorStore } from '../../../src/store/contract/execution-store.ts';
 import { expectKind } from '../../lease/expect.ts';
-import type { Someone } from '../../lease/someone.ts';
+import type { OpenedSession } from '../../lease/opened-session.ts';
 import type { ExecutionCase } from '../contract-case.ts';
 import {
   claimAll,
@@ -26,7 +26,7 @@ import {
   workerOf,
 } from './releasing.ts';
 
-async function idsOf(store: CoordinatorStore, who: Someone, release: string) {
+async function idsOf(store: CoordinatorStore, who: OpenedSession, release: string) {
   return (await claimAll(store, who, { release })).map(({ execution }) => execution.id);
 }
 
@@ -124,7 +124,7 @@ export const routingCases: readonly ExecutionCase[] = [
       const replay = replayName('v2', PIPELINE);
       const id = await mustSubmit(store, { pipeline: replay });
       const asked = { pipelines: [replay] };
-      const idsFor = async (who: Someone, options: Partial<Claim> = {}) =>
+      const idsFor = async (who: OpenedSession, options: Partial<Claim> = {}) =>
         (await claimAll(store, who, { ...asked, ...options })).map(({ execution }) => execution.id);
       const ann = await worker(store, 'ann');
       const own = { project: PROJECT };

@@ -7,7 +7,7 @@ import type { DeadLetter } from '../../../src/features/repair/model.ts';
 import type { Redrive, RedriveResult } from '../../../src/features/repair/port.ts';
 import type { CoordinatorStore, Submit } from '../../../src/store/contract/execution-store.ts';
 import { expectKind } from '../../lease/expect.ts';
-import type { Someone } from '../../lease/someone.ts';
+import type { OpenedSession } from '../../lease/opened-session.ts';
 import {
   type Held,
   mustClaim,
@@ -33,7 +33,7 @@ export async function mustTurnBack(store: CoordinatorStore, held: Held): Promise
 /** Submitted, claimed, turned back and claimed again. */
 export async function undoing(
   store: CoordinatorStore,
-  who: Pick<Someone, 'id'>,
+  who: Pick<OpenedSession, 'id'>,
   options: Partial<Submit> = {},
 ): Promise<Held> {
   const held = await running(store, who, options);
@@ -49,7 +49,7 @@ export function letter(options: Partial<DeadLetter> = {}): DeadLetter {
 /** Submitted, claimed and ended. */
 export async function ended(
   store: CoordinatorStore,
-  who: Pick<Someone, 'id'>,
+  who: Pick<OpenedSession, 'id'>,
   {
     status = 'failed',
     deadLetter,

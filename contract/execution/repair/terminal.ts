@@ -4,7 +4,7 @@ import assert from 'node:assert/strict';
 import { TERMINAL, type TerminalStatus } from '../../../src/execution/execution.ts';
 import type { CoordinatorStore } from '../../../src/store/contract/execution-store.ts';
 import { expectKind } from '../../lease/expect.ts';
-import type { Someone } from '../../lease/someone.ts';
+import type { OpenedSession } from '../../lease/opened-session.ts';
 import {
   answering,
   answeringEarly,
@@ -41,7 +41,7 @@ import { COMPENSATING, letter, redriving, undoing } from './repairing.ts';
 /** Ended, having left a unit with one answer of two, timed and reminding; `seq` is of what would be next. */
 async function endedWithAwaits(
   store: CoordinatorStore,
-  who: Pick<Someone, 'id'>,
+  who: Pick<OpenedSession, 'id'>,
   status: TerminalStatus,
 ): Promise<Held> {
   const options = { deadlineMs: 100 };

@@ -4,7 +4,7 @@ import assert from 'node:assert/strict';
 import type { NewEvent } from '../../../src/execution/history.ts';
 import type { CoordinatorStore, Submit } from '../../../src/store/contract/execution-store.ts';
 import { expectKind } from '../../lease/expect.ts';
-import type { Someone } from '../../lease/someone.ts';
+import type { OpenedSession } from '../../lease/opened-session.ts';
 import { interactionId, mustOpen, statesOf } from '../awaits/awaiting.ts';
 import { allMessages } from '../check.ts';
 import type { ExecutionCase } from '../contract-case.ts';
@@ -33,7 +33,7 @@ import {
 /** Parked, with something to undo. */
 async function parkedCompensable(
   store: CoordinatorStore,
-  who: Pick<Someone, 'id'>,
+  who: Pick<OpenedSession, 'id'>,
   options: Partial<Submit> = {},
 ): Promise<Held> {
   const held = await running(store, who, options);

@@ -12,9 +12,9 @@ import {
   OTHER_KEY,
   openingOf,
   revoking,
-  type Someone,
+  type OpenedSession,
   saving,
-} from '../../lease/someone.ts';
+} from '../../lease/opened-session.ts';
 import type { ExecutionCase } from '../contract-case.ts';
 import { leavesUnchanged } from '../expect.ts';
 import {
@@ -38,7 +38,7 @@ import { expectSealed, mustSeal, mustUnseal, SEAL } from './sealing.ts';
 
 interface Scene {
   readonly store: CoordinatorStore;
-  readonly ann: Someone;
+  readonly ann: OpenedSession;
   readonly lease: Lease;
   readonly held: Held;
   readonly queued: Held['id'];

@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict';
 import { expectKind } from '../../lease/expect.ts';
-import { beginning, mustAcquire, mustSave, textOf } from '../../lease/someone.ts';
+import { beginning, mustAcquire, mustSave, textOf } from '../../lease/opened-session.ts';
 import type { ExecutionCase } from '../contract-case.ts';
 import {
   claimAll,

@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import type { ExecutionId } from '../../../src/execution/names.ts';
 import type { CoordinatorStore } from '../../../src/store/contract/execution-store.ts';
-import type { Someone } from '../../lease/someone.ts';
+import type { OpenedSession } from '../../lease/opened-session.ts';
 import type { ExecutionCase } from '../contract-case.ts';
 import {
   childOf,
@@ -30,7 +30,7 @@ import {
 /** A parent with children that all run. */
 async function family(
   store: CoordinatorStore,
-  who: Someone,
+  who: OpenedSession,
   count: number,
 ): Promise<{ readonly parent: Held; readonly children: readonly Held[] }> {
   const held = await running(store, who);

@@ -15,8 +15,8 @@ import {
   ownerOf,
   saving,
   sessionIdOf,
-  someone,
-} from '../someone.ts';
+  openedSession,
+} from '../opened-session.ts';
 
 type Write = (store: KernelStore, tenure: Tenure) => Promise<{ readonly kind: string }>;
 
@@ -32,7 +32,7 @@ const writes: Readonly<Record<string, Write>> = {
 async function heldByAnn(
   store: KernelStore,
 ): Promise<{ readonly first: Tenure; readonly tenure: Tenure }> {
-  const ann = await someone(store, 'ann');
+  const ann = await openedSession(store, 'ann');
   const first = await mustAcquire(store, ann);
   await mustRelease(store, first.tenure, 'yielded');
   const { tenure } = await mustAcquire(store, ann);
@@ -54,7 +54,7 @@ const forgeries: readonly Forgery[] = [
     what: 'with the right fence from another session of the same owner',
     why: 'not-yours',
     async forge(store, { tenure }) {
-      const second = await someone(store, 'twin', { owner: ownerOf('ann') });
+      const second = await openedSession(store, 'twin', { owner: ownerOf('ann') });
       return { ...tenure, session: second.id };
     },
   },
@@ -91,7 +91,7 @@ const forgeries: readonly Forgery[] = [
     what: 'with fence and session both of somebody else’s key',
     why: 'superseded',
     async forge(store) {
-      const bob = await someone(store, 'bob');
+      const bob = await openedSession(store, 'bob');
       const { tenure } = await mustAcquire(store, bob, { key: OTHER_KEY });
       return { ...tenure, key: KEY };
     },
@@ -138,7 +138,7 @@ export const adversarialCases: readonly ContractCase[] = [
     async run({ store, advance }) {
       const { tenure } = await heldByAnn(store);
       await advance(10_000);
-      const bob = await someone(store, 'bob');
+      const bob = await openedSession(store, 'bob');
       const held = await mustAcquire(store, bob);
       for (const write of Object.values(writes)) {
         await expectUnchanged(store, 'superseded', () => write(store, tenure));
@@ -158,7 +158,7 @@ export const adversarialCases: readonly ContractCase[] = [
     name: 'quotes, line breaks and scripts in names, causes and notes are kept as they are',
     async run({ store }) {
       const odd = `it's "odd"; -- \n\t\\ \u{1f6a2} ${'x'.repeat(1_500)}`;
-      const bob = await someone(store, 'bob', { owner: ownerOf(`o'brien "the" \u5c71`) });
+      const bob = await openedSession(store, 'bob', { owner: ownerOf(`o'brien "the" \u5c71`) });
       const { tenure } = await mustAcquire(store, bob);
       await store.leases.beginIntent({ ...beginning(tenure, `effect's "id"`), note: odd });
       await store.leases.release({ ...tenure, exit: 'failed', cause: odd });
@@ -174,7 +174,7 @@ export const adversarialCases: readonly ContractCase[] = [
       const stop = store.onHint(() => {
         throw new Error('a listener that is broken');
       });
-      const ann = await someone(store, 'ann');
+      const ann = await openedSession(store, 'ann');
       const { tenure } = await mustAcquire(store, ann);
       await mustRelease(store, tenure);
       await mustAcquire(store, ann);
@@ -186,7 +186,7 @@ export const adversarialCases: readonly ContractCase[] = [
     upholds: 'S-1, R-1',
     name: 'a holder that beats for ever keeps its key for ever, and nobody else gets in between',
     async run({ store, advance }) {
-      const ann = await someone(store, 'ann');
+      const ann = await openedSession(store, 'ann');
       const held = await mustAcquire(store, ann);
       for (let beat = 0; beat < 30; beat += 1) {
         await advance(9_999);

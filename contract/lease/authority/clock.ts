@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import type { ContractCase } from '../contract-case.ts';
 import { expectKind } from '../expect.ts';
-import { acquiring, KEY, mustAcquire, mustBeat, someone } from '../someone.ts';
+import { acquiring, KEY, mustAcquire, mustBeat, openedSession } from '../opened-session.ts';
 
 export const clockCases: readonly ContractCase[] = [
   {
@@ -9,8 +9,8 @@ export const clockCases: readonly ContractCase[] = [
     needs: 'host-clock',
     name: 'setting the clock back gives nobody more time',
     async run({ store, advance }) {
-      const ann = await someone(store, 'ann');
-      const bob = await someone(store, 'bob', { ttlMs: 60_000 });
+      const ann = await openedSession(store, 'ann');
+      const bob = await openedSession(store, 'bob', { ttlMs: 60_000 });
       await mustAcquire(store, ann);
       await advance(9_000);
       await mustBeat(store, bob);
@@ -26,9 +26,9 @@ export const clockCases: readonly ContractCase[] = [
     needs: 'host-clock',
     name: 'a session that was overdue before the clock was set back is overdue after it',
     async run({ store, advance }) {
-      const ann = await someone(store, 'ann');
+      const ann = await openedSession(store, 'ann');
       await advance(10_000);
-      await someone(store, 'bob');
+      await openedSession(store, 'bob');
       await advance(-9_000);
       assert.equal((await store.sessions.inspect(ann.id))?.state, 'overdue');
     },
@@ -37,8 +37,8 @@ export const clockCases: readonly ContractCase[] = [
     upholds: 'C-1',
     name: 'time that stands still ends nothing, however often anybody asks',
     async run({ store, advance }) {
-      const ann = await someone(store, 'ann');
-      const bob = await someone(store, 'bob', { ttlMs: 60_000 });
+      const ann = await openedSession(store, 'ann');
+      const bob = await openedSession(store, 'bob', { ttlMs: 60_000 });
       const held = await mustAcquire(store, ann);
       await advance(9_999);
       for (let time = 0; time < 10; time += 1) {
@@ -53,10 +53,10 @@ export const clockCases: readonly ContractCase[] = [
     upholds: 'C-1',
     name: 'a leap of the clock over years expires who was silent and breaks nothing',
     async run({ store, advance }) {
-      const ann = await someone(store, 'ann');
+      const ann = await openedSession(store, 'ann');
       await mustAcquire(store, ann);
       await advance(20 * 31_536_000_000);
-      const bob = await someone(store, 'bob');
+      const bob = await openedSession(store, 'bob');
       assert.equal((await mustAcquire(store, bob)).predecessor.exit, 'expired');
     },
   },

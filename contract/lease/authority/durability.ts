@@ -18,9 +18,9 @@ import {
   revoking,
   saving,
   several,
-  someone,
+  openedSession,
   textOf,
-} from '../someone.ts';
+} from '../opened-session.ts';
 
 const needs = 'durable';
 const long = { ttlMs: 600_000, graceMs: 0 };
@@ -32,8 +32,8 @@ export const durabilityCases: readonly ContractCase[] = [
     needs,
     name: 'sessions, their time, their family and their metadata are there after a reopening',
     async run({ store, reopen, advance }) {
-      const parent = await someone(store, 'parent', { metadata: { host: 'h-1' } });
-      const child = await someone(store, 'child', { parent: parent.id });
+      const parent = await openedSession(store, 'parent', { metadata: { host: 'h-1' } });
+      const child = await openedSession(store, 'child', { parent: parent.id });
       await advance(1_000);
       const before = await store.sessions.list({ limit: 10 });
       const after = await reopen();
@@ -47,14 +47,14 @@ export const durabilityCases: readonly ContractCase[] = [
     needs,
     name: 'a lease is held after a reopening, under the same fence and with the same time left',
     async run({ store, reopen, advance }) {
-      const ann = await someone(store, 'ann');
+      const ann = await openedSession(store, 'ann');
       const held = await mustAcquire(store, ann, { tenureMsMax: 60_000 });
       await advance(2_000);
       const before = await store.leases.inspect(KEY);
       const after = await reopen();
       assert.deepEqual(await after.leases.inspect(KEY), before);
       assert.deepEqual(await after.leases.verify(held), { kind: 'current', authorityMs: 6_000 });
-      const bob = await someone(after, 'bob');
+      const bob = await openedSession(after, 'bob');
       expectRefusal(await after.leases.acquire(acquiring(bob)), 'held');
     },
   },
@@ -63,7 +63,7 @@ export const durabilityCases: readonly ContractCase[] = [
     needs,
     name: 'both checkpoints and the open intents are there after a reopening',
     async run({ store, reopen }) {
-      const ann = await someone(store, 'ann');
+      const ann = await openedSession(store, 'ann');
       const { tenure } = await mustAcquire(store, ann);
       await mustSave(store, tenure, 1);
       await store.leases.checkpoint({ ...saving(tenure, 2, 'naïve ✓'), type: 'text/plain' });
@@ -83,7 +83,7 @@ export const durabilityCases: readonly ContractCase[] = [
     needs,
     name: 'fences go on rising after every reopening',
     async run({ store, reopen }) {
-      const ann = await someone(store, 'ann', long);
+      const ann = await openedSession(store, 'ann', long);
       const fences: number[] = [];
       let current = store;
       for (let time = 0; time < 4; time += 1) {
@@ -104,7 +104,7 @@ export const durabilityCases: readonly ContractCase[] = [
     policy: { retentionMs: 0 },
     name: 'a fence is not issued again when its record was deleted before the reopening',
     async run({ store, reopen }) {
-      const ann = await someone(store, 'ann', long);
+      const ann = await openedSession(store, 'ann', long);
       const { tenure, fence } = await mustAcquire(store, ann);
       await mustRelease(store, tenure, 'retired');
       await store.sessions.sweep({ limit: 100 });
@@ -117,7 +117,7 @@ export const durabilityCases: readonly ContractCase[] = [
     needs,
     name: 'a halt and a raised epoch outlive a reopening',
     async run({ store, reopen }) {
-      const ann = await someone(store, 'ann', long);
+      const ann = await openedSession(store, 'ann', long);
       const ahead = toFence(6 * COUNTERS_PER_EPOCH + 3);
       await store.leases.verify({ key: KEY, fence: ahead });
       const halted = await reopen();
@@ -132,7 +132,7 @@ export const durabilityCases: readonly ContractCase[] = [
     needs,
     name: 'the queue is the same after a reopening',
     async run({ store, reopen }) {
-      const ann = await someone(store, 'ann', long);
+      const ann = await openedSession(store, 'ann', long);
       const { tenure } = await mustAcquire(store, ann);
       const people = await several(store, 'waiter', { count: 3, ...long });
       const requests = people.map((who) => acquiring(who, { wait: true }));
@@ -152,7 +152,7 @@ export const durabilityCases: readonly ContractCase[] = [
     needs,
     name: 'events are kept over a reopening and go on with higher numbers',
     async run({ store, reopen }) {
-      const ann = await someone(store, 'ann', long);
+      const ann = await openedSession(store, 'ann', long);
       await mustRelease(store, (await mustAcquire(store, ann)).tenure);
       const before = await allEvents(store);
       const after = await reopen();
@@ -169,8 +169,8 @@ export const durabilityCases: readonly ContractCase[] = [
     needs,
     name: 'drains and reservations outlive a reopening',
     async run({ store, reopen, advance }) {
-      const ann = await someone(store, 'ann', long);
-      const cid = await someone(store, 'cid', long);
+      const ann = await openedSession(store, 'ann', long);
+      const cid = await openedSession(store, 'cid', long);
       const { tenure } = await mustAcquire(store, ann);
       const other = await mustAcquire(store, ann, { key: OTHER_KEY });
       await store.leases.requestDrain(draining(tenure, { successor: ownerOf('bob') }));
@@ -189,15 +189,15 @@ export const durabilityCases: readonly ContractCase[] = [
     policy: { flapUnitMs: 60_000 },
     name: 'penalties for losing a key outlive a reopening',
     async run({ store, reopen, advance, now }) {
-      const steady = await someone(store, 'steady', long);
+      const steady = await openedSession(store, 'steady', long);
       for (let time = 0; time < 3; time += 1) {
         const brief = { owner: ownerOf('shaky'), ttlMs: 1_000 };
-        await mustAcquire(store, await someone(store, `shaky at ${now()}`, brief));
+        await mustAcquire(store, await openedSession(store, `shaky at ${now()}`, brief));
         await advance(1_000);
         await mustRelease(store, (await mustAcquire(store, steady)).tenure);
       }
       const after = await reopen();
-      const back = await someone(after, 'back', { owner: ownerOf('shaky') });
+      const back = await openedSession(after, 'back', { owner: ownerOf('shaky') });
       expectRefusal(await after.leases.acquire(acquiring(back)), 'damped');
     },
   },
@@ -206,7 +206,7 @@ export const durabilityCases: readonly ContractCase[] = [
     needs,
     name: 'what was answered before a reopening is answered alike after it, and done once',
     async run({ store, reopen }) {
-      const ann = await someone(store, 'ann', long);
+      const ann = await openedSession(store, 'ann', long);
       const attempt = attemptOf('before');
       const { tenure, fence } = await mustAcquire(store, ann, { attempt });
       await mustSave(store, tenure, 1);
@@ -232,7 +232,7 @@ export const durabilityCases: readonly ContractCase[] = [
     needs,
     name: 'ends that were answered before a reopening can be repeated after it',
     async run({ store, reopen }) {
-      const ann = await someone(store, 'ann', long);
+      const ann = await openedSession(store, 'ann', long);
       const released = await mustAcquire(store, ann);
       const revoked = await mustAcquire(store, ann, { key: OTHER_KEY });
       await mustRelease(store, released.tenure, 'failed');
@@ -250,7 +250,7 @@ export const durabilityCases: readonly ContractCase[] = [
     needs,
     name: 'restarting again and again does not earn a second fair chance',
     async run({ store, reopen, advance }) {
-      const ann = await someone(store, 'ann');
+      const ann = await openedSession(store, 'ann');
       await mustAcquire(store, ann);
       await advance(10_000);
       await store.sessions.recover(outage);
@@ -260,7 +260,7 @@ export const durabilityCases: readonly ContractCase[] = [
       await advance(1_000);
       const third = await reopen();
       await third.sessions.recover(outage);
-      const bob = await someone(third, 'bob');
+      const bob = await openedSession(third, 'bob');
       await mustAcquire(third, bob);
     },
   },
@@ -269,11 +269,11 @@ export const durabilityCases: readonly ContractCase[] = [
     needs,
     name: 'who was silent while the store was closed is expired by the next who asks',
     async run({ store, reopen, advance }) {
-      const ann = await someone(store, 'ann');
+      const ann = await openedSession(store, 'ann');
       await mustAcquire(store, ann);
       const after = await reopen();
       await advance(10_000);
-      const bob = await someone(after, 'bob');
+      const bob = await openedSession(after, 'bob');
       assert.equal((await mustAcquire(after, bob)).predecessor.exit, 'expired');
     },
   },
@@ -282,9 +282,9 @@ export const durabilityCases: readonly ContractCase[] = [
     needs: ['durable', 'host-clock'],
     name: 'a clock that was set back while the store was closed gives nobody more time',
     async run({ store, reopen, advance }) {
-      const ann = await someone(store, 'ann');
+      const ann = await openedSession(store, 'ann');
       await advance(9_500);
-      await someone(store, 'bob');
+      await openedSession(store, 'bob');
       await advance(-60_000);
       const after = await reopen();
       const inspected = await after.sessions.inspect(ann.id);

@@ -14,8 +14,8 @@ import {
   OTHER_KEY,
   saving,
   several,
-  someone,
-} from '../someone.ts';
+  openedSession,
+} from '../opened-session.ts';
 
 export const eventCases: readonly ContractCase[] = [
   {
@@ -23,7 +23,7 @@ export const eventCases: readonly ContractCase[] = [
     name: 'the story of a term is told in order, with fence, session, owner, exit and cause',
     async run({ store, advance, now }) {
       const startedAt = now();
-      const ann = await someone(store, 'ann');
+      const ann = await openedSession(store, 'ann');
       const { tenure, fence } = await mustAcquire(store, ann);
       await store.leases.requestDrain(draining(tenure));
       await advance(1_000);
@@ -58,7 +58,7 @@ export const eventCases: readonly ContractCase[] = [
     upholds: 'O-1',
     name: 'events are read page by page, and a reader that goes on misses none and sees none twice',
     async run({ store }) {
-      const ann = await someone(store, 'ann');
+      const ann = await openedSession(store, 'ann');
       for (let number = 0; number < 5; number += 1) {
         await mustRelease(store, (await mustAcquire(store, ann)).tenure);
       }
@@ -84,12 +84,12 @@ export const eventCases: readonly ContractCase[] = [
     upholds: 'O-1',
     name: 'a reader that has seen everything stays where it is until something happens',
     async run({ store }) {
-      await someone(store, 'ann');
+      await openedSession(store, 'ann');
       const after = (await allEvents(store)).at(-1)?.seq;
       assert(after !== undefined);
       const nothing = await store.leases.events({ after, limit: 10 });
       assert.deepEqual(nothing, { kind: 'events', events: [], next: after });
-      await someone(store, 'bob');
+      await openedSession(store, 'bob');
       const page = expectKind(await store.leases.events({ after, limit: 10 }), 'events');
       assert.equal(page.events.length, 1);
     },
@@ -106,8 +106,8 @@ export const eventCases: readonly ContractCase[] = [
     upholds: 'O-1',
     name: 'heartbeats, checkpoints, intents, waiting and refusals are not events',
     async run({ store, advance }) {
-      const ann = await someone(store, 'ann');
-      const bob = await someone(store, 'bob');
+      const ann = await openedSession(store, 'ann');
+      const bob = await openedSession(store, 'bob');
       const { tenure } = await mustAcquire(store, ann);
       const before = await allEvents(store);
       await advance(1_000);

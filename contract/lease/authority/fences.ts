@@ -14,15 +14,15 @@ import {
   mustSave,
   OTHER_KEY,
   revoking,
-  type Someone,
+  type OpenedSession,
   several,
-  someone,
-} from '../someone.ts';
+  openedSession,
+} from '../opened-session.ts';
 
 const long = { ttlMs: 3_600_000, graceMs: 0 };
 const reason = { actor: 'olga', reason: 'restored from a copy' };
 
-async function noticesOf(store: KernelStore, who: Someone): Promise<number> {
+async function noticesOf(store: KernelStore, who: OpenedSession): Promise<number> {
   return expectKind(await store.sessions.heartbeat(who), 'alive').notices;
 }
 
@@ -31,7 +31,7 @@ export const fenceCases: readonly ContractCase[] = [
     upholds: 'T-1',
     name: 'a fence is a safe integer of the first epoch in a new store',
     async run({ store }) {
-      const { fence } = await mustAcquire(store, await someone(store, 'ann'));
+      const { fence } = await mustAcquire(store, await openedSession(store, 'ann'));
       assert.ok(Number.isSafeInteger(fence));
       assert.equal(epochOf(fence), 1);
       assert.ok(fence > COUNTERS_PER_EPOCH);
@@ -41,7 +41,7 @@ export const fenceCases: readonly ContractCase[] = [
     upholds: 'T-2',
     name: 'fences rise from grant to grant over all keys of the store',
     async run({ store }) {
-      const ann = await someone(store, 'ann');
+      const ann = await openedSession(store, 'ann');
       const fences: number[] = [];
       for (let number = 0; number < 12; number += 1) {
         fences.push((await mustAcquire(store, ann, { key: keyOf(`part ${number}`) })).fence);
@@ -57,7 +57,7 @@ export const fenceCases: readonly ContractCase[] = [
     policy: { retentionMs: 0, flapUnitMs: 0 },
     name: 'no fence is issued twice: not after release, revoke, expiry, retirement or deletion',
     async run({ store, advance }) {
-      const ann = await someone(store, 'ann', long);
+      const ann = await openedSession(store, 'ann', long);
       const fences: number[] = [];
       const take = async (): Promise<Parameters<typeof mustRelease>[1]> => {
         const { tenure, fence } = await mustAcquire(store, ann, { reopen: true });
@@ -70,7 +70,7 @@ export const fenceCases: readonly ContractCase[] = [
       await take().then((tenure) => mustRelease(store, tenure, 'retired'));
       await store.sessions.sweep({ limit: 100 });
       assert.equal((await store.leases.inspect(KEY)).record, undefined);
-      const brief = await someone(store, 'brief', { ttlMs: 1_000 });
+      const brief = await openedSession(store, 'brief', { ttlMs: 1_000 });
       fences.push((await mustAcquire(store, brief)).fence);
       await advance(1_000);
       await take();
@@ -85,8 +85,8 @@ export const fenceCases: readonly ContractCase[] = [
     upholds: 'T-5',
     name: 'heartbeats, checkpoints and refused acquires of others leave the fence as it is',
     async run({ store, advance }) {
-      const ann = await someone(store, 'ann');
-      const bob = await someone(store, 'bob');
+      const ann = await openedSession(store, 'ann');
+      const bob = await openedSession(store, 'bob');
       const { tenure, fence } = await mustAcquire(store, ann);
       for (let seq = 1; seq <= 5; seq += 1) {
         await advance(100);
@@ -101,7 +101,7 @@ export const fenceCases: readonly ContractCase[] = [
     upholds: 'T-4',
     name: 'raising the epoch lifts every later fence above all earlier ones and is told in the events',
     async run({ store }) {
-      const ann = await someone(store, 'ann');
+      const ann = await openedSession(store, 'ann');
       const before = await mustAcquire(store, ann);
       assert.deepEqual(await store.raiseEpoch(reason), { kind: 'raised', epoch: 2 });
       const after = await mustAcquire(store, ann, { key: OTHER_KEY });
@@ -115,7 +115,7 @@ export const fenceCases: readonly ContractCase[] = [
     upholds: 'T-4, T-5',
     name: 'who holds a key when the epoch is raised goes on under its old fence',
     async run({ store }) {
-      const ann = await someone(store, 'ann');
+      const ann = await openedSession(store, 'ann');
       const { tenure } = await mustAcquire(store, ann);
       await store.raiseEpoch(reason);
       await mustSave(store, tenure, 1);
@@ -127,7 +127,7 @@ export const fenceCases: readonly ContractCase[] = [
     upholds: 'T-4, S-2, T-10',
     name: 'whoever lives when the epoch is raised is given notice, more of it than can have been forgotten',
     async run({ store }) {
-      const ann = await someone(store, 'ann');
+      const ann = await openedSession(store, 'ann');
       let before = await noticesOf(store, ann);
       for (let time = 0; time < 2; time += 1) {
         await store.raiseEpoch(reason);
@@ -135,7 +135,7 @@ export const fenceCases: readonly ContractCase[] = [
         assert.ok(notices >= before + NOTICES_PER_EPOCH, `${notices} after ${before}`);
         before = notices;
       }
-      const bob = await someone(store, 'bob');
+      const bob = await openedSession(store, 'bob');
       assert.equal(await noticesOf(store, bob), 0, 'what was before it is not its matter');
       const by = { kind: 'owner', owner: ann.owner, exit: 'finished' } as const;
       await store.sessions.end({ id: ann.id, by });
@@ -148,7 +148,7 @@ export const fenceCases: readonly ContractCase[] = [
     upholds: 'T-4, S-2',
     name: 'a raise that passes over epochs, which a restored store has forgotten, gives the notices of them all',
     async run({ store }) {
-      const ann = await someone(store, 'ann');
+      const ann = await openedSession(store, 'ann');
       const { tenure } = await mustAcquire(store, ann);
       const before = await noticesOf(store, ann);
       const forgotten = toFence(4 * COUNTERS_PER_EPOCH + 7);
@@ -202,8 +202,8 @@ export const fenceCases: readonly ContractCase[] = [
     name: 'grants of many keys at once by two clients all have different fences',
     async run({ store, another }) {
       const other = await another();
-      const ann = await someone(store, 'ann');
-      const bob = await someone(store, 'bob');
+      const ann = await openedSession(store, 'ann');
+      const bob = await openedSession(store, 'bob');
       const grants = await Promise.all(
         Array.from({ length: 30 }, (_, number) => {
           const [client, who] = number % 2 === 0 ? [store, ann] : [other, bob];
@@ -220,7 +220,7 @@ export const fenceCases: readonly ContractCase[] = [
     name: 'an expired key that many want at once goes to exactly one, and its end is told once',
     async run({ store, another, advance }) {
       const other = await another();
-      const ann = await someone(store, 'ann');
+      const ann = await openedSession(store, 'ann');
       const { fence } = await mustAcquire(store, ann);
       const people = await several(store, 'heir', { count: 6, ...long });
       await advance(10_000);

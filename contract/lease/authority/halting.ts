@@ -17,8 +17,8 @@ import {
   OTHER_KEY,
   revoking,
   saving,
-  someone,
-} from '../someone.ts';
+  openedSession,
+} from '../opened-session.ts';
 
 const reason = { actor: 'olga', reason: 'this is the live copy' };
 
@@ -42,7 +42,7 @@ function casePerVerb(name: string): ContractCase {
     upholds: 'T-4',
     name: `a fence that was never issued, shown to ${name}, is refused, halts grants and raises one alarm`,
     async run({ store }) {
-      const ann = await someone(store, 'ann');
+      const ann = await openedSession(store, 'ann');
       const { tenure } = await mustAcquire(store, ann);
       const before = await store.leases.inspect(KEY);
       const verb = verbs[name];
@@ -68,7 +68,7 @@ export const haltingCases: readonly ContractCase[] = [
     upholds: 'T-4, A-10',
     name: 'while grants are halted no session gets a key or a place in the queue, and the refusal shows the fence',
     async run({ store }) {
-      const ann = await someone(store, 'ann');
+      const ann = await openedSession(store, 'ann');
       await store.leases.verify({ key: keyOf('never'), fence: ahead });
       for (const wait of [false, true]) {
         assert.deepEqual(await store.leases.acquire(acquiring(ann, { wait })), {
@@ -84,7 +84,7 @@ export const haltingCases: readonly ContractCase[] = [
     upholds: 'T-4',
     name: 'while grants are halted those who hold keys go on, and can give them up',
     async run({ store, advance }) {
-      const ann = await someone(store, 'ann');
+      const ann = await openedSession(store, 'ann');
       const attempt = attemptOf('before the halt');
       const { tenure, fence } = await mustAcquire(store, ann, { attempt });
       await store.leases.verify({ key: KEY, fence: ahead });
@@ -94,14 +94,14 @@ export const haltingCases: readonly ContractCase[] = [
       const again = await mustAcquire(store, ann, { attempt });
       assert.deepEqual([again.replayed, again.fence], [true, fence]);
       await mustRelease(store, tenure, 'yielded');
-      await someone(store, 'bob');
+      await openedSession(store, 'bob');
     },
   },
   {
     upholds: 'T-4, T-8',
     name: 'raising the epoch ends the halt, and the next fence is above the one that was shown',
     async run({ store }) {
-      const ann = await someone(store, 'ann');
+      const ann = await openedSession(store, 'ann');
       await store.leases.verify({ key: KEY, fence: ahead });
       assert.deepEqual(await store.raiseEpoch(reason), { kind: 'raised', epoch: 4 });
       assert.ok((await mustAcquire(store, ann)).fence > ahead);
@@ -111,7 +111,7 @@ export const haltingCases: readonly ContractCase[] = [
     upholds: 'T-4',
     name: 'when several fences were shown the epoch rises above the highest, in whatever order',
     async run({ store }) {
-      const ann = await someone(store, 'ann');
+      const ann = await openedSession(store, 'ann');
       const highest = toFence(9 * COUNTERS_PER_EPOCH + 1);
       for (const fence of [ahead, highest, toFence(5 * COUNTERS_PER_EPOCH)]) {
         await store.leases.verify({ key: KEY, fence });
@@ -124,7 +124,7 @@ export const haltingCases: readonly ContractCase[] = [
     upholds: 'T-4',
     name: 'after the raise the fence that was shown is an old one and halts nothing again',
     async run({ store }) {
-      const ann = await someone(store, 'ann');
+      const ann = await openedSession(store, 'ann');
       const { key } = await mustAcquire(store, ann);
       await store.leases.verify({ key, fence: ahead });
       await store.raiseEpoch(reason);
@@ -136,7 +136,7 @@ export const haltingCases: readonly ContractCase[] = [
     upholds: 'T-4',
     name: 'a fence beyond the last issued is ahead, while the newest fence of another key is not',
     async run({ store }) {
-      const ann = await someone(store, 'ann');
+      const ann = await openedSession(store, 'ann');
       const first = await mustAcquire(store, ann);
       const second = await mustAcquire(store, ann, { key: OTHER_KEY });
       const { leases } = store;
@@ -155,7 +155,7 @@ export const haltingCases: readonly ContractCase[] = [
     name: 'a halt and its end hold for every client of the store',
     async run({ store, another }) {
       const other = await another();
-      const ann = await someone(store, 'ann');
+      const ann = await openedSession(store, 'ann');
       await store.leases.verify({ key: KEY, fence: ahead });
       expectRefusal(await other.leases.acquire(acquiring(ann)), 'halted');
       await other.raiseEpoch(reason);

@@ -13,8 +13,8 @@ import {
   mustSave,
   sessionIdOf,
   several,
-  someone,
-} from '../someone.ts';
+  openedSession,
+} from '../opened-session.ts';
 
 export const inspectCases: readonly ContractCase[] = [
   {
@@ -33,7 +33,7 @@ export const inspectCases: readonly ContractCase[] = [
     upholds: 'O-2, E-1',
     name: 'a lease is shown as held, lapsed and expired at exactly the store’s times',
     async run({ store, advance }) {
-      const ann = await someone(store, 'ann');
+      const ann = await openedSession(store, 'ann');
       await mustAcquire(store, ann);
       const inspectAfter = async (ms: number): Promise<[LeaseState, number]> => {
         await advance(ms);
@@ -53,7 +53,7 @@ export const inspectCases: readonly ContractCase[] = [
     upholds: 'O-2',
     name: 'a session is shown as alive, lapsed, overdue and ended at exactly the store’s times',
     async run({ store, advance }) {
-      const ann = await someone(store, 'ann');
+      const ann = await openedSession(store, 'ann');
       const inspectAfter = async (ms: number): Promise<unknown[]> => {
         await advance(ms);
         const seen = await store.sessions.inspect(ann.id);
@@ -82,7 +82,7 @@ export const inspectCases: readonly ContractCase[] = [
     name: 'a session’s record tells who it is, when it came and when it was last heard of',
     async run({ store, advance, now }) {
       const openedAt = now();
-      const ann = await someone(store, 'ann');
+      const ann = await openedSession(store, 'ann');
       await advance(3_000);
       await mustBeat(store, ann);
       const session = (await store.sessions.inspect(ann.id))?.session;
@@ -132,7 +132,7 @@ export const inspectCases: readonly ContractCase[] = [
     upholds: 'O-2, S-2',
     name: 'what a session carries is listed with deadlines, without what it gave up or lost',
     async run({ store, advance }) {
-      const ann = await someone(store, 'ann');
+      const ann = await openedSession(store, 'ann');
       const plain = await mustAcquire(store, ann, { key: keyOf('a plain') });
       const capped = await mustAcquire(store, ann, { key: keyOf('b capped'), tenureMsMax: 5_000 });
       const drained = await mustAcquire(store, ann, { key: keyOf('c drained') });
@@ -158,7 +158,7 @@ export const inspectCases: readonly ContractCase[] = [
     upholds: 'T-5',
     name: 'every change of a record raises its rev, over terms too',
     async run({ store }) {
-      const ann = await someone(store, 'ann');
+      const ann = await openedSession(store, 'ann');
       const revs: number[] = [];
       const note = async (): Promise<void> => {
         revs.push((await store.leases.inspect(KEY)).record?.rev ?? 0);
@@ -188,7 +188,7 @@ export const inspectCases: readonly ContractCase[] = [
     upholds: 'O-2, T-5',
     name: 'looking changes nothing',
     async run({ store, advance }) {
-      const ann = await someone(store, 'ann');
+      const ann = await openedSession(store, 'ann');
       await mustAcquire(store, ann);
       await advance(10_001);
       await unchangedBy(store, async () => {

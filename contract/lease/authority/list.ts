@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import type { ContractCase } from '../contract-case.ts';
-import { keyOf, mustAcquire, mustRelease, saving, someone } from '../someone.ts';
+import { keyOf, mustAcquire, mustRelease, saving, openedSession } from '../opened-session.ts';
 
 /** In the order of their bytes, which is not that of JavaScript for the last two. */
 const KEYS = ['a', 'a/1', 'a/10', 'a/2', 'a0', 'b/1', 'a/\u{ffee}', 'a/\u{1f600}'].map(keyOf);
@@ -10,7 +10,7 @@ export const listCases: readonly ContractCase[] = [
     upholds: 'O-2, H-3',
     name: 'leases are listed by prefix, in the order of their bytes, page by page, each once',
     async run({ store }) {
-      const ann = await someone(store, 'ann');
+      const ann = await openedSession(store, 'ann');
       for (const key of KEYS) await mustAcquire(store, ann, { key });
       const under = KEYS.filter((key) => key.startsWith('a/'));
       const wanted = [...under].sort((a, b) => Buffer.compare(Buffer.from(a), Buffer.from(b)));
@@ -30,8 +30,8 @@ export const listCases: readonly ContractCase[] = [
     upholds: 'O-2, E-1',
     name: 'a list tells of each lease what an inspection tells',
     async run({ store, advance }) {
-      const ann = await someone(store, 'ann');
-      const bob = await someone(store, 'bob', { ttlMs: 60_000 });
+      const ann = await openedSession(store, 'ann');
+      const bob = await openedSession(store, 'bob', { ttlMs: 60_000 });
       const [lapsing, ended, retired, held] = ['1', '2', '3', '4'].map((name) => keyOf(name));
       assert(lapsing && ended && retired && held);
       const first = await mustAcquire(store, ann, { key: lapsing });
@@ -65,8 +65,8 @@ export const listCases: readonly ContractCase[] = [
     name: 'who has only listed keys acquires them as they are now, not as they were',
     async run({ store, another }) {
       const other = await another();
-      const ann = await someone(store, 'ann');
-      const bob = await someone(other, 'bob');
+      const ann = await openedSession(store, 'ann');
+      const bob = await openedSession(other, 'bob');
       const keys = [keyOf('1'), keyOf('2')];
       for (const key of keys) {
         const { tenure } = await mustAcquire(store, ann, { key });

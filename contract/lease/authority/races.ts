@@ -13,11 +13,11 @@ import {
   mustRelease,
   OTHER_KEY,
   revoking,
-  type Someone,
+  type OpenedSession,
   saving,
   several,
-  someone,
-} from '../someone.ts';
+  openedSession,
+} from '../opened-session.ts';
 
 const needs = 'two-clients';
 const long = { ttlMs: 3_600_000, graceMs: 0 };
@@ -26,7 +26,7 @@ const long = { ttlMs: 3_600_000, graceMs: 0 };
 async function takeOver(
   store: KernelStore,
   key: LeaseKey,
-  who: Someone,
+  who: OpenedSession,
 ): ReturnType<typeof mustAcquire> {
   const { record } = await store.leases.inspect(key);
   assert(record !== undefined);
@@ -41,10 +41,10 @@ export const raceCases: readonly ContractCase[] = [
     name: 'a checkpoint that was answered as saved is seen by the successor, however close the takeover',
     async run({ store, another }) {
       const other = await another();
-      const bob = await someone(store, 'bob', long);
+      const bob = await openedSession(store, 'bob', long);
       for (let round = 0; round < 4; round += 1) {
         const key = keyOf(`round ${round}`);
-        const ann = await someone(store, `ann ${round}`, long);
+        const ann = await openedSession(store, `ann ${round}`, long);
         const { tenure } = await mustAcquire(store, ann, { key });
         const seqs = Array.from({ length: 16 }, (_, index) => index + 1);
         const [taken, ...results] = await Promise.all([
@@ -62,8 +62,8 @@ export const raceCases: readonly ContractCase[] = [
     name: 'an effect that was answered as begun is seen by the successor, however close the takeover',
     async run({ store, another }) {
       const other = await another();
-      const ann = await someone(store, 'ann', long);
-      const bob = await someone(store, 'bob', long);
+      const ann = await openedSession(store, 'ann', long);
+      const bob = await openedSession(store, 'bob', long);
       const { tenure } = await mustAcquire(store, ann);
       const effects = Array.from({ length: 16 }, (_, number) => `effect ${number}`);
       const [taken, ...results] = await Promise.all([
@@ -81,7 +81,7 @@ export const raceCases: readonly ContractCase[] = [
     async run({ store, another }) {
       const other = await another();
       for (let round = 0; round < 6; round += 1) {
-        const ann = await someone(store, `ann ${round}`);
+        const ann = await openedSession(store, `ann ${round}`);
         const key = keyOf(`round ${round}`);
         const by = { kind: 'owner', owner: ann.owner, exit: 'finished' } as const;
         const [result, ended] = await Promise.all([
@@ -100,7 +100,7 @@ export const raceCases: readonly ContractCase[] = [
     name: 'when all waiters ask at once, the first in the queue gets the key',
     async run({ store, another }) {
       const other = await another();
-      const ann = await someone(store, 'ann', long);
+      const ann = await openedSession(store, 'ann', long);
       const { tenure } = await mustAcquire(store, ann);
       const people = await several(store, 'waiter', { count: 5, ...long });
       const requests = people.map((who) => acquiring(who, { wait: true }));
@@ -127,9 +127,9 @@ export const raceCases: readonly ContractCase[] = [
     name: 'newcomers and a release at once do not overtake who waits',
     async run({ store, another }) {
       const other = await another();
-      const ann = await someone(store, 'ann', long);
+      const ann = await openedSession(store, 'ann', long);
       const { tenure } = await mustAcquire(store, ann);
-      const waiter = await someone(store, 'waiter', long);
+      const waiter = await openedSession(store, 'waiter', long);
       const waiting = acquiring(waiter, { wait: true });
       expectKind(await store.leases.acquire(waiting), 'queued');
       const newcomers = await several(store, 'newcomer', { count: 6 });
@@ -152,7 +152,7 @@ export const raceCases: readonly ContractCase[] = [
     name: 'grants and raised epochs at once never issue a fence twice',
     async run({ store, another }) {
       const other = await another();
-      const ann = await someone(store, 'ann', long);
+      const ann = await openedSession(store, 'ann', long);
       const reason = { actor: 'olga', reason: 'to be sure' };
       const fences: number[] = [];
       for (let round = 0; round < 5; round += 1) {
@@ -197,7 +197,7 @@ export const raceCases: readonly ContractCase[] = [
 /** Takes a key, works a little, and leaves in one way or another, or dies. */
 async function oneLife(
   store: KernelStore,
-  who: Someone,
+  who: OpenedSession,
   world: { readonly keys: readonly LeaseKey[]; readonly random: Random },
 ): Promise<void> {
   const { keys, random } = world;

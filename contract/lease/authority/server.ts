@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { epochOf } from '../../../src/lease/fence.ts';
 import type { ContractCase, KernelHarness } from '../contract-case.ts';
 import { expectKind, expectRefusal } from '../expect.ts';
-import { acquiring, mustAcquire, mustRelease, someone, TTL_MS } from '../someone.ts';
+import { acquiring, mustAcquire, mustRelease, openedSession, TTL_MS } from '../opened-session.ts';
 
 const needs = 'server';
 
@@ -18,7 +18,7 @@ export const serverCases: readonly ContractCase[] = [
     name: 'after a restart of the server a heartbeat that could not come earlier is accepted',
     async run(harness) {
       const { store, advance } = harness;
-      const ann = await someone(store, 'ann');
+      const ann = await openedSession(store, 'ann');
       await advance(TTL_MS + 60_000);
       await restarted(harness, 'in-place');
       expectKind(await store.sessions.heartbeat(ann), 'alive');
@@ -30,10 +30,10 @@ export const serverCases: readonly ContractCase[] = [
     name: 'after a restart of the server nobody takes over before the holder had its fair chance, once',
     async run(harness) {
       const { store, advance } = harness;
-      const held = await mustAcquire(store, await someone(store, 'ann'));
+      const held = await mustAcquire(store, await openedSession(store, 'ann'));
       await advance(TTL_MS + 60_000);
       await restarted(harness, 'in-place');
-      const bob = await someone(store, 'bob', { ttlMs: 600_000 });
+      const bob = await openedSession(store, 'bob', { ttlMs: 600_000 });
       expectRefusal(await store.leases.acquire(acquiring(bob)), 'reclaim-paused');
       await restarted(harness, 'in-place');
       await advance(store.policy.recoveryGraceMs);
@@ -47,7 +47,7 @@ export const serverCases: readonly ContractCase[] = [
     name: 'a server that is no longer the same one raises the epoch before it grants anything',
     async run(harness) {
       const { store } = harness;
-      const ann = await someone(store, 'ann');
+      const ann = await openedSession(store, 'ann');
       const held = await mustAcquire(store, ann);
       await mustRelease(store, held.tenure);
       await restarted(harness, 'elsewhere');
@@ -65,7 +65,7 @@ export const serverCases: readonly ContractCase[] = [
     name: 'a server that is no longer the same one gives notice with the next heartbeat, without a grant',
     async run(harness) {
       const { store } = harness;
-      const ann = await someone(store, 'ann');
+      const ann = await openedSession(store, 'ann');
       const before = expectKind(await store.sessions.heartbeat(ann), 'alive');
       await restarted(harness, 'elsewhere');
       const after = expectKind(await store.sessions.heartbeat(ann), 'alive');

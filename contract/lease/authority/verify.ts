@@ -1,14 +1,14 @@
 import assert from 'node:assert/strict';
 import type { ContractCase } from '../contract-case.ts';
 import { expectUnchanged, unchangedBy } from '../expect.ts';
-import { draining, KEY, keyOf, mustAcquire, mustBeat, mustRelease, someone } from '../someone.ts';
+import { draining, KEY, keyOf, mustAcquire, mustBeat, mustRelease, openedSession } from '../opened-session.ts';
 
 export const verifyCases: readonly ContractCase[] = [
   {
     upholds: 'O-3, C-7',
     name: 'a resource that asks about the newest fence is told that it is current and for how long',
     async run({ store, advance }) {
-      const ann = await someone(store, 'ann');
+      const ann = await openedSession(store, 'ann');
       const { key, fence } = await mustAcquire(store, ann);
       await advance(3_000);
       const result = await unchangedBy(store, () => store.leases.verify({ key, fence }));
@@ -19,7 +19,7 @@ export const verifyCases: readonly ContractCase[] = [
     upholds: 'O-3',
     name: 'a deadline of the lease’s own is part of how long a fence is current',
     async run({ store, advance }) {
-      const ann = await someone(store, 'ann');
+      const ann = await openedSession(store, 'ann');
       const capped = await mustAcquire(store, ann, { tenureMsMax: 2_000 });
       assert.deepEqual(await store.leases.verify(capped), { kind: 'current', authorityMs: 2_000 });
       const drained = await mustAcquire(store, ann, { key: keyOf('drained') });
@@ -34,8 +34,8 @@ export const verifyCases: readonly ContractCase[] = [
     upholds: 'O-3, T-7',
     name: 'from the moment a successor is granted the key the old fence is superseded, by whom is told',
     async run({ store }) {
-      const ann = await someone(store, 'ann');
-      const bob = await someone(store, 'bob');
+      const ann = await openedSession(store, 'ann');
+      const bob = await openedSession(store, 'bob');
       const old = await mustAcquire(store, ann);
       await mustRelease(store, old.tenure);
       const { fence } = await mustAcquire(store, bob);
@@ -53,7 +53,7 @@ export const verifyCases: readonly ContractCase[] = [
     upholds: 'O-3, E-1',
     name: 'a fence that lapsed, expired or ended is never called current, though nobody took over',
     async run({ store, advance }) {
-      const ann = await someone(store, 'ann');
+      const ann = await openedSession(store, 'ann');
       const held = await mustAcquire(store, ann);
       await advance(7_999);
       assert.deepEqual(await store.leases.verify(held), { kind: 'current', authorityMs: 1 });
@@ -61,7 +61,7 @@ export const verifyCases: readonly ContractCase[] = [
       await expectUnchanged(store, 'lapsed', () => store.leases.verify(held));
       await advance(2_000);
       await expectUnchanged(store, 'expired', () => store.leases.verify(held));
-      const bob = await someone(store, 'bob');
+      const bob = await openedSession(store, 'bob');
       const next = await mustAcquire(store, bob);
       await mustRelease(store, next.tenure);
       await expectUnchanged(store, 'ended', () => store.leases.verify(next));
@@ -71,7 +71,7 @@ export const verifyCases: readonly ContractCase[] = [
     upholds: 'O-3',
     name: 'a key that nobody ever held has no current fence',
     async run({ store }) {
-      const ann = await someone(store, 'ann');
+      const ann = await openedSession(store, 'ann');
       const { fence } = await mustAcquire(store, ann);
       const never = { key: keyOf('never'), fence };
       await expectUnchanged(store, 'key-unknown', () => store.leases.verify(never));

@@ -10,17 +10,17 @@ import {
   mustAcquire,
   mustBeat,
   ownerOf,
-  type Someone,
+  type OpenedSession,
   saving,
   sessionIdOf,
-  someone,
-} from '../someone.ts';
+  openedSession,
+} from '../opened-session.ts';
 
-function finishing(who: Someone): EndSession {
+function finishing(who: OpenedSession): EndSession {
   return { id: who.id, by: { kind: 'owner', owner: who.owner, exit: 'finished' } };
 }
 
-function evicting(who: Someone): EndSession {
+function evicting(who: OpenedSession): EndSession {
   return { id: who.id, by: { kind: 'operator', actor: 'olga', reason: 'host is gone' } };
 }
 
@@ -29,8 +29,8 @@ export const endSessionCases: readonly ContractCase[] = [
     upholds: 'S-1, L-3',
     name: 'the end of a session frees every lease it carries, in the same instant',
     async run({ store }) {
-      const ann = await someone(store, 'ann');
-      const bob = await someone(store, 'bob');
+      const ann = await openedSession(store, 'ann');
+      const bob = await openedSession(store, 'bob');
       const keys = Array.from({ length: 10 }, (_, number) => keyOf(`part ${number}`));
       for (const key of keys) await mustAcquire(store, ann, { key });
       assert.deepEqual(await store.sessions.end(finishing(ann)), {
@@ -47,9 +47,9 @@ export const endSessionCases: readonly ContractCase[] = [
     upholds: 'L-1, A-2',
     name: 'whichever exit the owner declares for its session is what successors learn',
     async run({ store }) {
-      const bob = await someone(store, 'bob');
+      const bob = await openedSession(store, 'bob');
       for (const exit of DECLARED_EXITS) {
-        const ann = await someone(store, `ann ${exit}`);
+        const ann = await openedSession(store, `ann ${exit}`);
         const key = keyOf(exit);
         await mustAcquire(store, ann, { key });
         await store.sessions.end({ id: ann.id, by: { kind: 'owner', owner: ann.owner, exit } });
@@ -62,7 +62,7 @@ export const endSessionCases: readonly ContractCase[] = [
     upholds: 'U-2',
     name: 'ending a session again in the same way succeeds and changes nothing',
     async run({ store, advance }) {
-      const ann = await someone(store, 'ann');
+      const ann = await openedSession(store, 'ann');
       await mustAcquire(store, ann);
       await store.sessions.end(finishing(ann));
       await advance(1_000);
@@ -74,7 +74,7 @@ export const endSessionCases: readonly ContractCase[] = [
     upholds: 'S-4, U-2',
     name: 'a second, different end is refused and tells how the session ended',
     async run({ store }) {
-      const ann = await someone(store, 'ann');
+      const ann = await openedSession(store, 'ann');
       await store.sessions.end(finishing(ann));
       const failed: EndSession = {
         id: ann.id,
@@ -94,7 +94,7 @@ export const endSessionCases: readonly ContractCase[] = [
     upholds: 'T-6',
     name: 'a session cannot be ended in the name of another owner',
     async run({ store }) {
-      const ann = await someone(store, 'ann');
+      const ann = await openedSession(store, 'ann');
       const forged = finishing({ id: ann.id, owner: ownerOf('mallory') });
       await expectUnchanged(store, 'session-not-yours', () => store.sessions.end(forged));
     },
@@ -112,11 +112,11 @@ export const endSessionCases: readonly ContractCase[] = [
     upholds: 'L-4',
     name: 'from its expiry on the owner may no longer declare how the session ended',
     async run({ store, advance }) {
-      const ann = await someone(store, 'ann');
+      const ann = await openedSession(store, 'ann');
       await mustAcquire(store, ann);
       await advance(10_000);
       await expectUnchanged(store, 'session-expired', () => store.sessions.end(finishing(ann)));
-      const bob = await someone(store, 'bob');
+      const bob = await openedSession(store, 'bob');
       assert.equal((await mustAcquire(store, bob)).predecessor.exit, 'expired');
     },
   },
@@ -124,11 +124,11 @@ export const endSessionCases: readonly ContractCase[] = [
     upholds: 'L-4, G-1',
     name: 'a lapsed session may still end itself, since nobody can have entered',
     async run({ store, advance }) {
-      const ann = await someone(store, 'ann');
+      const ann = await openedSession(store, 'ann');
       await mustAcquire(store, ann);
       await advance(9_999);
       expectKind(await store.sessions.end(finishing(ann)), 'ended');
-      const bob = await someone(store, 'bob');
+      const bob = await openedSession(store, 'bob');
       assert.equal((await mustAcquire(store, bob)).predecessor.exit, 'finished');
     },
   },
@@ -136,7 +136,7 @@ export const endSessionCases: readonly ContractCase[] = [
     upholds: 'V-3, O-5',
     name: 'an operator ends a session by force, and events and successors name who and why',
     async run({ store, now }) {
-      const ann = await someone(store, 'ann');
+      const ann = await openedSession(store, 'ann');
       const { fence } = await mustAcquire(store, ann);
       expectKind(await store.sessions.end(evicting(ann)), 'ended');
       const [event] = await eventsOfKind(store, 'session-ended');
@@ -144,7 +144,7 @@ export const endSessionCases: readonly ContractCase[] = [
         [event?.session, event?.exit, event?.actor, event?.cause],
         [ann.id, 'revoked', 'olga', 'host is gone'],
       );
-      const bob = await someone(store, 'bob');
+      const bob = await openedSession(store, 'bob');
       assert.deepEqual((await mustAcquire(store, bob)).predecessor, {
         exit: 'revoked',
         owner: ann.owner,
@@ -159,11 +159,11 @@ export const endSessionCases: readonly ContractCase[] = [
     upholds: 'V-3, S-3',
     name: 'an operator may end a session that is overdue, and then it was revoked, not expired',
     async run({ store, advance }) {
-      const ann = await someone(store, 'ann');
+      const ann = await openedSession(store, 'ann');
       await mustAcquire(store, ann);
       await advance(12_000);
       expectKind(await store.sessions.end(evicting(ann)), 'ended');
-      const bob = await someone(store, 'bob');
+      const bob = await openedSession(store, 'bob');
       assert.equal((await mustAcquire(store, bob)).predecessor.exit, 'revoked');
     },
   },
@@ -171,7 +171,7 @@ export const endSessionCases: readonly ContractCase[] = [
     upholds: 'T-6, S-1',
     name: 'after its session was ended a holder can do nothing more, though nobody took over',
     async run({ store }) {
-      const ann = await someone(store, 'ann');
+      const ann = await openedSession(store, 'ann');
       const { tenure } = await mustAcquire(store, ann);
       await store.sessions.end(evicting(ann));
       const { leases, sessions } = store;
@@ -188,8 +188,8 @@ export const endSessionCases: readonly ContractCase[] = [
     upholds: 'S-1',
     name: 'the end of one session leaves the others and their leases alone',
     async run({ store, advance }) {
-      const ann = await someone(store, 'ann');
-      const bob = await someone(store, 'bob');
+      const ann = await openedSession(store, 'ann');
+      const bob = await openedSession(store, 'bob');
       const held = await mustAcquire(store, bob);
       await store.sessions.end(finishing(ann));
       await advance(1_000);
@@ -203,7 +203,7 @@ export const endSessionCases: readonly ContractCase[] = [
     name: 'owner and operator ending a session at once end it once',
     async run({ store, another }) {
       const other = await another();
-      const ann = await someone(store, 'ann');
+      const ann = await openedSession(store, 'ann');
       await mustAcquire(store, ann);
       const results = await Promise.all([
         store.sessions.end(finishing(ann)),

@@ -11,8 +11,8 @@ import {
   mustSave,
   OTHER_KEY,
   several,
-  someone,
-} from '../someone.ts';
+  openedSession,
+} from '../opened-session.ts';
 
 const NOTHING = { expired: [], ended: [], deleted: 0, paused: 0, more: false };
 
@@ -21,7 +21,7 @@ export const expiryCases: readonly ContractCase[] = [
     upholds: 'E-1, S-3',
     name: 'from its expiry on a lease is shown as expired, with no sweep and no event',
     async run({ store, advance }) {
-      const ann = await someone(store, 'ann');
+      const ann = await openedSession(store, 'ann');
       await mustAcquire(store, ann);
       const before = await allEvents(store);
       await advance(9_999);
@@ -37,10 +37,10 @@ export const expiryCases: readonly ContractCase[] = [
     upholds: 'E-4, A-1',
     name: 'nobody enters a millisecond before expiry, and at expiry an acquire needs no sweep',
     async run({ store, advance, now }) {
-      const ann = await someone(store, 'ann');
+      const ann = await openedSession(store, 'ann');
       const { fence } = await mustAcquire(store, ann);
       await advance(9_999);
-      const bob = await someone(store, 'bob');
+      const bob = await openedSession(store, 'bob');
       const result = expectKind(
         await unchangedBy(store, () => store.leases.acquire(acquiring(bob))),
         'refused',
@@ -56,7 +56,7 @@ export const expiryCases: readonly ContractCase[] = [
     upholds: 'E-2, E-4',
     name: 'a sweep a millisecond before expiry does nothing, and at expiry it ends session and term',
     async run({ store, advance }) {
-      const ann = await someone(store, 'ann');
+      const ann = await openedSession(store, 'ann');
       const { key, fence } = await mustAcquire(store, ann);
       await advance(9_999);
       assert.deepEqual(
@@ -77,7 +77,7 @@ export const expiryCases: readonly ContractCase[] = [
     upholds: 'E-2',
     name: 'a session renewed just before the sweep is not expired by it',
     async run({ store, advance }) {
-      const ann = await someone(store, 'ann');
+      const ann = await openedSession(store, 'ann');
       const held = await mustAcquire(store, ann);
       await advance(9_999);
       await mustBeat(store, ann);
@@ -90,11 +90,11 @@ export const expiryCases: readonly ContractCase[] = [
     upholds: 'E-3',
     name: 'a term that expires has one end event, whether a sweep or a successor comes first',
     async run({ store, advance }) {
-      const ann = await someone(store, 'ann');
+      const ann = await openedSession(store, 'ann');
       await mustAcquire(store, ann);
       await mustAcquire(store, ann, { key: OTHER_KEY });
       await advance(10_000);
-      const bob = await someone(store, 'bob');
+      const bob = await openedSession(store, 'bob');
       await mustAcquire(store, bob);
       await store.sessions.sweep({ limit: 10 });
       await store.sessions.sweep({ limit: 10 });
@@ -112,14 +112,14 @@ export const expiryCases: readonly ContractCase[] = [
     upholds: 'E-3, A-2',
     name: 'what the successor learns is the same whether or not a sweep came before it',
     async run({ store, advance }) {
-      const ann = await someone(store, 'ann');
+      const ann = await openedSession(store, 'ann');
       const swept = await mustAcquire(store, ann);
       await mustSave(store, swept.tenure, 1);
       await store.leases.beginIntent(beginning(swept.tenure, 'pay'));
       await advance(10_000);
       await store.sessions.sweep({ limit: 10 });
       await advance(5_000);
-      const bob = await someone(store, 'bob');
+      const bob = await openedSession(store, 'bob');
       const grant = await mustAcquire(store, bob);
       assert.deepEqual(
         [grant.predecessor.exit, grant.predecessor.fence, grant.checkpoint?.seq],
@@ -135,7 +135,7 @@ export const expiryCases: readonly ContractCase[] = [
     upholds: 'T-7, E-1',
     name: 'a sweep leaves the fence of what it ends: only the next grant changes it',
     async run({ store, advance }) {
-      const ann = await someone(store, 'ann');
+      const ann = await openedSession(store, 'ann');
       const { fence } = await mustAcquire(store, ann);
       await advance(10_000);
       await store.sessions.sweep({ limit: 10 });
@@ -170,7 +170,7 @@ export const expiryCases: readonly ContractCase[] = [
     upholds: 'E-4, S-1',
     name: 'the ends of many leases of one session are written down in pieces, and all of them',
     async run({ store, advance }) {
-      const ann = await someone(store, 'ann');
+      const ann = await openedSession(store, 'ann');
       for (let number = 0; number < 5; number += 1) {
         await mustAcquire(store, ann, { key: keyOf(`part ${number}`) });
       }
@@ -189,8 +189,8 @@ export const expiryCases: readonly ContractCase[] = [
     upholds: 'E-3, O-5',
     name: 'a sweep writes down the ends that follow from the end of a session or from a deadline',
     async run({ store, advance }) {
-      const ann = await someone(store, 'ann');
-      const bob = await someone(store, 'bob');
+      const ann = await openedSession(store, 'ann');
+      const bob = await openedSession(store, 'bob');
       const first = await mustAcquire(store, ann);
       const second = await mustAcquire(store, bob, { key: OTHER_KEY, tenureMsMax: 500 });
       const by = { kind: 'owner', owner: ann.owner, exit: 'failed' } as const;
@@ -217,8 +217,8 @@ export const expiryCases: readonly ContractCase[] = [
     name: 'of a late heartbeat and a reclaim at once at most one wins, and both agree on which',
     async run({ store, another, advance }) {
       const other = await another();
-      const ann = await someone(store, 'ann');
-      const bob = await someone(store, 'bob', { ttlMs: 60_000 });
+      const ann = await openedSession(store, 'ann');
+      const bob = await openedSession(store, 'bob', { ttlMs: 60_000 });
       await mustAcquire(store, ann);
       await advance(9_999);
       const [beat, taken] = await Promise.all([

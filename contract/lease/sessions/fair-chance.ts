@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import type { ContractCase } from '../contract-case.ts';
 import { expectKind, expectRefusal, unchangedBy } from '../expect.ts';
-import { acquiring, KEY, mustAcquire, mustBeat, someone } from '../someone.ts';
+import { acquiring, KEY, mustAcquire, mustBeat, openedSession } from '../opened-session.ts';
 
 const outage = { cause: 'the store was away' };
 
@@ -10,11 +10,11 @@ export const fairChanceCases: readonly ContractCase[] = [
     upholds: 'E-6',
     name: 'after an outage nobody is expired before a fair chance, to the millisecond',
     async run({ store, advance }) {
-      const ann = await someone(store, 'ann');
+      const ann = await openedSession(store, 'ann');
       const { fence } = await mustAcquire(store, ann);
       await advance(60_000);
       assert.deepEqual(await store.sessions.recover(outage), { extended: 1 });
-      const bob = await someone(store, 'bob');
+      const bob = await openedSession(store, 'bob');
       const refused = expectKind(await store.leases.acquire(acquiring(bob)), 'refused');
       assert(refused.why === 'reclaim-paused');
       assert.deepEqual([refused.holder.fence, refused.holder.freeInMs], [fence, 5_000]);
@@ -29,7 +29,7 @@ export const fairChanceCases: readonly ContractCase[] = [
     upholds: 'E-6, G-3',
     name: 'who uses its fair chance keeps its leases under the same fence',
     async run({ store, advance }) {
-      const ann = await someone(store, 'ann');
+      const ann = await openedSession(store, 'ann');
       const held = await mustAcquire(store, ann);
       await advance(60_000);
       await store.sessions.recover(outage);
@@ -37,7 +37,7 @@ export const fairChanceCases: readonly ContractCase[] = [
       const beat = expectKind(await store.sessions.heartbeat(ann), 'alive');
       assert.equal(beat.remainingMs, 10_000);
       assert.equal((await store.leases.verify(held)).kind, 'current');
-      const bob = await someone(store, 'bob');
+      const bob = await openedSession(store, 'bob');
       expectRefusal(await store.leases.acquire(acquiring(bob)), 'held');
     },
   },
@@ -45,7 +45,7 @@ export const fairChanceCases: readonly ContractCase[] = [
     upholds: 'E-6',
     name: 'the fair chance is no longer than the ttl of the session',
     async run({ store, advance }) {
-      const ann = await someone(store, 'ann', { ttlMs: 1_000, graceMs: 0 });
+      const ann = await openedSession(store, 'ann', { ttlMs: 1_000, graceMs: 0 });
       await advance(30_000);
       await store.sessions.recover(outage);
       assert.equal((await store.sessions.inspect(ann.id))?.remainingMs, 1_000);
@@ -55,7 +55,7 @@ export const fairChanceCases: readonly ContractCase[] = [
     upholds: 'E-6',
     name: 'a session gets one fair chance per heartbeat, however many outages there are',
     async run({ store, advance }) {
-      const ann = await someone(store, 'ann');
+      const ann = await openedSession(store, 'ann');
       await mustAcquire(store, ann);
       await advance(9_000);
       assert.equal((await store.sessions.recover(outage)).extended, 1);
@@ -63,7 +63,7 @@ export const fairChanceCases: readonly ContractCase[] = [
       const again = await unchangedBy(store, () => store.sessions.recover(outage));
       assert.equal(again.extended, 0);
       await advance(1_000);
-      const bob = await someone(store, 'bob');
+      const bob = await openedSession(store, 'bob');
       await mustAcquire(store, bob);
     },
   },
@@ -71,7 +71,7 @@ export const fairChanceCases: readonly ContractCase[] = [
     upholds: 'E-6',
     name: 'a heartbeat earns the next fair chance',
     async run({ store, advance }) {
-      const ann = await someone(store, 'ann');
+      const ann = await openedSession(store, 'ann');
       await advance(9_000);
       await store.sessions.recover(outage);
       await mustBeat(store, ann);
@@ -84,7 +84,7 @@ export const fairChanceCases: readonly ContractCase[] = [
     upholds: 'E-6',
     name: 'who has as much time left already is not touched',
     async run({ store, advance }) {
-      await someone(store, 'ann');
+      await openedSession(store, 'ann');
       await advance(5_000);
       const result = await unchangedBy(store, () => store.sessions.recover(outage));
       assert.equal(result.extended, 0);
@@ -94,8 +94,8 @@ export const fairChanceCases: readonly ContractCase[] = [
     upholds: 'E-6, S-4',
     name: 'a session that has ended or was expired is not revived by a recovery',
     async run({ store, advance }) {
-      const ann = await someone(store, 'ann');
-      const bob = await someone(store, 'bob');
+      const ann = await openedSession(store, 'ann');
+      const bob = await openedSession(store, 'bob');
       await mustAcquire(store, bob);
       const by = { kind: 'owner', owner: ann.owner, exit: 'finished' } as const;
       await store.sessions.end({ id: ann.id, by });
@@ -111,7 +111,7 @@ export const fairChanceCases: readonly ContractCase[] = [
     policy: { recoveryGraceMs: 0 },
     name: 'with no recovery grace an outage extends nobody',
     async run({ store, advance }) {
-      await someone(store, 'ann');
+      await openedSession(store, 'ann');
       await advance(9_999);
       const result = await unchangedBy(store, () => store.sessions.recover(outage));
       assert.equal(result.extended, 0);

@@ -3,15 +3,15 @@
 import assert from 'node:assert/strict';
 import type { ContractCase } from '../contract-case.ts';
 import { eventsOfKind, expectKind, expectUnchanged } from '../expect.ts';
-import { KEY, mustAcquire, OTHER_KEY, several, someone, TTL_MS } from '../someone.ts';
+import { KEY, mustAcquire, OTHER_KEY, several, openedSession, TTL_MS } from '../opened-session.ts';
 
 export const sessionGuardCases: readonly ContractCase[] = [
   {
     upholds: 'H-2, R-1',
     name: 'a child’s heartbeat brings no authority while its parent is overdue, and is refused once it has ended',
     async run({ store, advance }) {
-      const parent = await someone(store, 'parent');
-      const child = await someone(store, 'child', { parent: parent.id, ttlMs: 60_000 });
+      const parent = await openedSession(store, 'parent');
+      const child = await openedSession(store, 'child', { parent: parent.id, ttlMs: 60_000 });
       await advance(TTL_MS);
       const early = expectKind(await store.sessions.heartbeat(child), 'alive');
       assert(early.authorityMs <= 0 && early.remainingMs <= 0);
@@ -23,8 +23,8 @@ export const sessionGuardCases: readonly ContractCase[] = [
     upholds: 'H-2, L-4',
     name: 'a child’s owner may not say how it ended from the millisecond its parent expires',
     async run({ store, advance }) {
-      const parent = await someone(store, 'parent');
-      const child = await someone(store, 'child', { parent: parent.id, ttlMs: 60_000 });
+      const parent = await openedSession(store, 'parent');
+      const child = await openedSession(store, 'child', { parent: parent.id, ttlMs: 60_000 });
       const by = { kind: 'owner', owner: child.owner, exit: 'finished' } as const;
       await advance(10_000);
       await expectUnchanged(store, 'session-expired', () =>
@@ -66,9 +66,9 @@ export const sessionGuardCases: readonly ContractCase[] = [
     policy: { retentionMs: 60_000 },
     name: 'what a session below an ended one held keeps that one’s end, however short the sweeps are',
     async run({ store, advance }) {
-      const parent = await someone(store, 'parent', { ttlMs: 600_000 });
-      const child = await someone(store, 'child', { ttlMs: 600_000, parent: parent.id });
-      const bob = await someone(store, 'bob', { ttlMs: 600_000 });
+      const parent = await openedSession(store, 'parent', { ttlMs: 600_000 });
+      const child = await openedSession(store, 'child', { ttlMs: 600_000, parent: parent.id });
+      const bob = await openedSession(store, 'bob', { ttlMs: 600_000 });
       for (const key of [KEY, OTHER_KEY]) await mustAcquire(store, child, { key });
       for (const [who, reason] of [[parent, 'first'] as const, [child, 'second'] as const]) {
         const by = { kind: 'operator', actor: 'olga', reason } as const;

@@ -11,16 +11,16 @@ import {
   ownerOf,
   revoking,
   sessionIdOf,
-  someone,
+  openedSession,
   TTL_MS,
-} from '../someone.ts';
+} from '../opened-session.ts';
 
 export const heartbeatCases: readonly ContractCase[] = [
   {
     upholds: 'R-2',
     name: 'a heartbeat extends the session to a whole ttl from now',
     async run({ store, advance }) {
-      const ann = await someone(store, 'ann');
+      const ann = await openedSession(store, 'ann');
       await advance(7_000);
       assert.deepEqual(await store.sessions.heartbeat(ann), {
         kind: 'alive',
@@ -37,7 +37,7 @@ export const heartbeatCases: readonly ContractCase[] = [
     upholds: 'R-2',
     name: 'a heartbeat may ask for a longer ttl, and later heartbeats keep it',
     async run({ store, advance }) {
-      const ann = await someone(store, 'ann');
+      const ann = await openedSession(store, 'ann');
       const longer = expectKind(await store.sessions.heartbeat({ ...ann, ttlMs: 30_000 }), 'alive');
       assert.equal(longer.remainingMs, 30_000);
       await advance(12_000);
@@ -48,7 +48,7 @@ export const heartbeatCases: readonly ContractCase[] = [
     upholds: 'R-2',
     name: 'a heartbeat that would shorten the session is refused and says how much is left',
     async run({ store, advance }) {
-      const ann = await someone(store, 'ann');
+      const ann = await openedSession(store, 'ann');
       await advance(1_000);
       const shorter = { ...ann, ttlMs: 8_999 };
       await expectUnchanged(store, 'would-shorten', () => store.sessions.heartbeat(shorter));
@@ -64,7 +64,7 @@ export const heartbeatCases: readonly ContractCase[] = [
     upholds: 'R-2',
     name: 'a shorter ttl is taken from the moment on at which it no longer shortens',
     async run({ store, advance }) {
-      const ann = await someone(store, 'ann');
+      const ann = await openedSession(store, 'ann');
       await advance(5_000);
       const beat = expectKind(await store.sessions.heartbeat({ ...ann, ttlMs: 5_000 }), 'alive');
       assert.deepEqual([beat.ttlMs, beat.remainingMs, beat.authorityMs], [5_000, 5_000, 3_000]);
@@ -77,7 +77,7 @@ export const heartbeatCases: readonly ContractCase[] = [
     name: 'the ttl that a heartbeat asks for is clamped like that of an opening',
     policy: { ttlMsMax: 20_000 },
     async run({ store }) {
-      const ann = await someone(store, 'ann');
+      const ann = await openedSession(store, 'ann');
       const beat = expectKind(
         await store.sessions.heartbeat({ ...ann, ttlMs: 86_400_000 }),
         'alive',
@@ -89,7 +89,7 @@ export const heartbeatCases: readonly ContractCase[] = [
     upholds: 'R-1, T-6',
     name: 'a heartbeat from the wrong owner is refused and changes nothing',
     async run({ store, advance }) {
-      const ann = await someone(store, 'ann');
+      const ann = await openedSession(store, 'ann');
       await advance(1_000);
       const forged = { id: ann.id, owner: ownerOf('mallory') };
       await expectUnchanged(store, 'session-not-yours', () => store.sessions.heartbeat(forged));
@@ -107,7 +107,7 @@ export const heartbeatCases: readonly ContractCase[] = [
     upholds: 'R-1, S-3, G-3',
     name: 'a heartbeat after the expiry is a rejoin while the session has not ended, and its terms go on',
     async run({ store, advance }) {
-      const ann = await someone(store, 'ann');
+      const ann = await openedSession(store, 'ann');
       const held = await mustAcquire(store, ann);
       await advance(TTL_MS + 60_000);
       const late = expectKind(await store.sessions.heartbeat(ann), 'alive');
@@ -119,7 +119,7 @@ export const heartbeatCases: readonly ContractCase[] = [
     upholds: 'R-1, R-2',
     name: 'a heartbeat after the expiry may ask for another ttl',
     async run({ store, advance }) {
-      const ann = await someone(store, 'ann');
+      const ann = await openedSession(store, 'ann');
       await advance(TTL_MS);
       const late = await store.sessions.heartbeat({ ...ann, ttlMs: 60_000 });
       assert.equal(expectKind(late, 'alive').remainingMs, 60_000);
@@ -129,8 +129,8 @@ export const heartbeatCases: readonly ContractCase[] = [
     upholds: 'R-1, E-2',
     name: 'of a late heartbeat and a takeover the first one wins',
     async run({ store, advance }) {
-      const ann = await someone(store, 'ann');
-      const bob = await someone(store, 'bob', { ttlMs: 600_000 });
+      const ann = await openedSession(store, 'ann');
+      const bob = await openedSession(store, 'bob', { ttlMs: 600_000 });
       await mustAcquire(store, ann);
       await advance(TTL_MS);
       await mustBeat(store, ann);
@@ -144,8 +144,8 @@ export const heartbeatCases: readonly ContractCase[] = [
     upholds: 'R-1',
     name: 'a heartbeat after the session was expired or ended says which of the two',
     async run({ store, advance }) {
-      const ann = await someone(store, 'ann');
-      const bob = await someone(store, 'bob', { ttlMs: 60_000 });
+      const ann = await openedSession(store, 'ann');
+      const bob = await openedSession(store, 'bob', { ttlMs: 60_000 });
       await advance(10_000);
       await store.sessions.sweep({ limit: 10 });
       await expectUnchanged(store, 'session-expired', () => store.sessions.heartbeat(ann));
@@ -163,7 +163,7 @@ export const heartbeatCases: readonly ContractCase[] = [
     upholds: 'G-3',
     name: 'up to the lapse a heartbeat is a plain one, from the lapse on it is a rejoin',
     async run({ store, advance }) {
-      const ann = await someone(store, 'ann');
+      const ann = await openedSession(store, 'ann');
       await advance(7_999);
       assert.equal(expectKind(await store.sessions.heartbeat(ann), 'alive').rejoined, false);
       await advance(8_000);
@@ -176,7 +176,7 @@ export const heartbeatCases: readonly ContractCase[] = [
     upholds: 'G-3',
     name: 'one millisecond before expiry the session rejoins, keeps its leases and fences, and it is told',
     async run({ store, advance }) {
-      const ann = await someone(store, 'ann');
+      const ann = await openedSession(store, 'ann');
       const { fence, key } = await mustAcquire(store, ann);
       await advance(9_999);
       const beat = expectKind(await store.sessions.heartbeat(ann), 'alive');
@@ -196,7 +196,7 @@ export const heartbeatCases: readonly ContractCase[] = [
     upholds: 'S-1, T-5',
     name: 'one heartbeat renews every lease of the session and touches none of their records',
     async run({ store, advance }) {
-      const ann = await someone(store, 'ann');
+      const ann = await openedSession(store, 'ann');
       const keys = Array.from({ length: 25 }, (_, number) => keyOf(`part ${number}`));
       for (const key of keys) await mustAcquire(store, ann, { key });
       const before = await Promise.all(keys.map((key) => store.leases.inspect(key)));
@@ -215,7 +215,7 @@ export const heartbeatCases: readonly ContractCase[] = [
     upholds: 'V-1, S-2',
     name: 'heartbeats count the notices: a drain and a revoke each raise the number by one',
     async run({ store }) {
-      const ann = await someone(store, 'ann');
+      const ann = await openedSession(store, 'ann');
       const first = await mustAcquire(store, ann);
       const second = await mustAcquire(store, ann, { key: OTHER_KEY });
       const notices = async (): Promise<number> =>
@@ -234,7 +234,7 @@ export const heartbeatCases: readonly ContractCase[] = [
     name: 'heartbeats sent at once by two clients are all answered alike',
     async run({ store, another, advance }) {
       const other = await another();
-      const ann = await someone(store, 'ann');
+      const ann = await openedSession(store, 'ann');
       await advance(4_000);
       const beats = await Promise.all(
         [store, other, store, other].map((client) => client.sessions.heartbeat(ann)),

@@ -7,22 +7,22 @@ import {
   mustBeat,
   OTHER_KEY,
   openingOf,
-  type Someone,
+  type OpenedSession,
   saving,
   sessionIdOf,
-  someone,
-} from '../someone.ts';
+  openedSession,
+} from '../opened-session.ts';
 
-function ending(who: Someone, exit: 'finished' | 'failed' = 'finished'): EndSession {
+function ending(who: OpenedSession, exit: 'finished' | 'failed' = 'finished'): EndSession {
   return { id: who.id, by: { kind: 'owner', owner: who.owner, exit } };
 }
 
 /** A parent with a child that would outlive it. */
 async function family(
   store: KernelStore,
-): Promise<{ readonly parent: Someone; readonly child: Someone }> {
-  const parent = await someone(store, 'parent');
-  const child = await someone(store, 'child', { parent: parent.id, ttlMs: 60_000 });
+): Promise<{ readonly parent: OpenedSession; readonly child: OpenedSession }> {
+  const parent = await openedSession(store, 'parent');
+  const child = await openedSession(store, 'child', { parent: parent.id, ttlMs: 60_000 });
   return { parent, child };
 }
 
@@ -32,11 +32,11 @@ export const hierarchyCases: readonly ContractCase[] = [
     name: 'ending a session ends the leases of its children and grandchildren in the same instant',
     async run({ store }) {
       const { parent, child } = await family(store);
-      const grandchild = await someone(store, 'grandchild', { parent: child.id });
+      const grandchild = await openedSession(store, 'grandchild', { parent: child.id });
       await mustAcquire(store, child);
       await mustAcquire(store, grandchild, { key: OTHER_KEY });
       await store.sessions.end(ending(parent, 'failed'));
-      const bob = await someone(store, 'bob');
+      const bob = await openedSession(store, 'bob');
       assert.equal((await mustAcquire(store, bob)).predecessor.exit, 'failed');
       const other = await mustAcquire(store, bob, { key: OTHER_KEY });
       assert.deepEqual(
@@ -107,7 +107,7 @@ export const hierarchyCases: readonly ContractCase[] = [
       const { child } = await family(store);
       const { fence } = await mustAcquire(store, child);
       await advance(9_999);
-      const bob = await someone(store, 'bob');
+      const bob = await openedSession(store, 'bob');
       await advance(1);
       const { predecessor } = await mustAcquire(store, bob);
       assert.deepEqual(
@@ -122,7 +122,7 @@ export const hierarchyCases: readonly ContractCase[] = [
     name: 'the end of a child leaves its parent and its siblings alone',
     async run({ store }) {
       const { parent, child } = await family(store);
-      const sibling = await someone(store, 'sibling', { parent: parent.id });
+      const sibling = await openedSession(store, 'sibling', { parent: parent.id });
       const held = await mustAcquire(store, sibling);
       await store.sessions.end(ending(child));
       await mustBeat(store, parent);
@@ -134,8 +134,8 @@ export const hierarchyCases: readonly ContractCase[] = [
     upholds: 'H-1',
     name: 'the heartbeat of a parent does not keep its children alive, nor theirs the parent',
     async run({ store, advance }) {
-      const parent = await someone(store, 'parent');
-      const child = await someone(store, 'child', { parent: parent.id });
+      const parent = await openedSession(store, 'parent');
+      const child = await openedSession(store, 'child', { parent: parent.id });
       await advance(7_000);
       await mustBeat(store, parent);
       await advance(3_000);
@@ -147,10 +147,10 @@ export const hierarchyCases: readonly ContractCase[] = [
     upholds: 'H-1, S-1',
     name: 'a session cannot be opened under a parent that is unknown, lapsed, overdue or ended',
     async run({ store, advance }) {
-      const parent = await someone(store, 'parent');
-      const ended = await someone(store, 'ended');
+      const parent = await openedSession(store, 'parent');
+      const ended = await openedSession(store, 'ended');
       await store.sessions.end(ending(ended));
-      const below = (id: Someone['id']) => openingOf('child', { parent: id });
+      const below = (id: OpenedSession['id']) => openingOf('child', { parent: id });
       const { sessions } = store;
       const ghost = sessionIdOf('ghost');
       await expectUnchanged(store, 'session-unknown', () => sessions.open(below(ghost)));
@@ -166,9 +166,9 @@ export const hierarchyCases: readonly ContractCase[] = [
     name: 'sessions nest as deep as the policy says and no deeper',
     policy: { sessionDepthMax: 3 },
     async run({ store }) {
-      const first = await someone(store, 'first');
-      const second = await someone(store, 'second', { parent: first.id });
-      const third = await someone(store, 'third', { parent: second.id });
+      const first = await openedSession(store, 'first');
+      const second = await openedSession(store, 'second', { parent: first.id });
+      const third = await openedSession(store, 'third', { parent: second.id });
       const fourth = openingOf('fourth', { parent: third.id });
       await expectUnchanged(store, 'session-too-deep', () => store.sessions.open(fourth));
       const path = (await store.sessions.inspect(third.id))?.session.path;
@@ -184,7 +184,7 @@ export const hierarchyCases: readonly ContractCase[] = [
       await store.sessions.end(ending(child, 'failed'));
       await advance(1_000);
       await store.sessions.end(ending(parent, 'finished'));
-      const bob = await someone(store, 'bob');
+      const bob = await openedSession(store, 'bob');
       assert.equal((await mustAcquire(store, bob)).predecessor.exit, 'failed');
     },
   },

@@ -11,14 +11,14 @@ import {
   mustAcquire,
   mustBeat,
   mustRelease,
-  type Someone,
+  type OpenedSession,
   several,
-  someone,
-} from '../someone.ts';
+  openedSession,
+} from '../opened-session.ts';
 
 interface Crowd {
-  readonly silent: readonly Someone[];
-  readonly steady: readonly Someone[];
+  readonly silent: readonly OpenedSession[];
+  readonly steady: readonly OpenedSession[];
 }
 
 /** Some sessions that will be overdue after ten seconds, and some that live for an hour. */
@@ -132,7 +132,7 @@ export const massExpiryCases: readonly ContractCase[] = [
       assert(waiter !== undefined && child !== undefined);
       assert(holder !== undefined && next !== undefined);
       const { tenure } = await mustAcquire(store, holder);
-      const below = await someone(store, 'below', { parent: child.id, ttlMs: 3_600_000 });
+      const below = await openedSession(store, 'below', { parent: child.id, ttlMs: 3_600_000 });
       const waiting = [waiter, below].map((who) =>
         acquiring(who, { attempt: attemptOf(`of ${who.owner}`), wait: true }),
       );
@@ -203,7 +203,7 @@ export const massExpiryCases: readonly ContractCase[] = [
       await store.sessions.sweep(sweepAll);
       const left = await store.sessions.list({ limit: 100 });
       assert.deepEqual(left, []);
-      const bob = await someone(store, 'bob');
+      const bob = await openedSession(store, 'bob');
       await mustAcquire(store, bob);
     },
   },
@@ -215,16 +215,16 @@ export const massExpiryCases: readonly ContractCase[] = [
       const hostile = { metadata: { [PROJECT_METADATA]: 'hostile' } };
       const healthy = { metadata: { [PROJECT_METADATA]: 'healthy' } };
       await several(store, 'hostile', { count: 12, ...hostile });
-      const gone = await someone(store, 'gone', healthy);
-      const bare = await someone(store, 'bare');
-      await someone(store, 'steady', { ttlMs: 3_600_000, ...healthy });
+      const gone = await openedSession(store, 'gone', healthy);
+      const bare = await openedSession(store, 'bare');
+      await openedSession(store, 'steady', { ttlMs: 3_600_000, ...healthy });
       await advance(10_000);
       const swept = await store.sessions.sweep(sweepAll);
       assert.deepEqual([...swept.expired].sort(), [gone.id, bare.id].sort());
       assert.equal(swept.paused, 12);
       const [alarm] = await eventsOfKind(store, 'alarm');
       assert.equal(alarm?.cause, '12 of 12 sessions of project "hostile"');
-      await someone(store, 'next', healthy);
+      await openedSession(store, 'next', healthy);
       await advance(10_000);
       assert.equal((await store.sessions.sweep(sweepAll)).expired.length, 1);
     },

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import type { ContractCase } from '../contract-case.ts';
 import { eventsOfKind, expectKind, expectUnchanged, unchangedBy } from '../expect.ts';
-import { mustAcquire, openingOf, ownerOf, sessionIdOf, someone } from '../someone.ts';
+import { mustAcquire, openingOf, ownerOf, sessionIdOf, openedSession } from '../opened-session.ts';
 
 export const openSessionCases: readonly ContractCase[] = [
   {
@@ -56,7 +56,7 @@ export const openSessionCases: readonly ContractCase[] = [
     upholds: 'G-1',
     name: 'without a grace the session has authority up to the millisecond before it expires',
     async run({ store, advance }) {
-      const ann = await someone(store, 'ann', { graceMs: 0 });
+      const ann = await openedSession(store, 'ann', { graceMs: 0 });
       await advance(9_999);
       assert.equal((await store.sessions.inspect(ann.id))?.state, 'alive');
       await advance(1);
@@ -67,7 +67,7 @@ export const openSessionCases: readonly ContractCase[] = [
     upholds: 'U-2',
     name: 'opening again with the same settings is answered from the first and extends nothing',
     async run({ store, advance }) {
-      await someone(store, 'ann');
+      await openedSession(store, 'ann');
       await advance(3_000);
       const again = await unchangedBy(store, () => store.sessions.open(openingOf('ann')));
       const opened = expectKind(again, 'opened');
@@ -89,7 +89,7 @@ export const openSessionCases: readonly ContractCase[] = [
     upholds: 'S-4',
     name: 'a session id that is taken is refused to another owner',
     async run({ store }) {
-      await someone(store, 'ann');
+      await openedSession(store, 'ann');
       const taken = openingOf('ann', { owner: ownerOf('bob') });
       await expectUnchanged(store, 'session-duplicate', () => store.sessions.open(taken));
     },
@@ -98,8 +98,8 @@ export const openSessionCases: readonly ContractCase[] = [
     upholds: 'S-4',
     name: 'a session id that is taken is refused with another ttl or another parent',
     async run({ store }) {
-      const root = await someone(store, 'root');
-      await someone(store, 'ann');
+      const root = await openedSession(store, 'root');
+      await openedSession(store, 'ann');
       const longer = openingOf('ann', { ttlMs: 10_001 });
       await expectUnchanged(store, 'session-duplicate', () => store.sessions.open(longer));
       const moved = openingOf('ann', { parent: root.id });
@@ -110,8 +110,8 @@ export const openSessionCases: readonly ContractCase[] = [
     upholds: 'S-4',
     name: 'a session that has ended is not opened again under its id',
     async run({ store, advance }) {
-      const ann = await someone(store, 'ann');
-      const bob = await someone(store, 'bob');
+      const ann = await openedSession(store, 'ann');
+      const bob = await openedSession(store, 'bob');
       const by = { kind: 'owner', owner: ann.owner, exit: 'finished' } as const;
       await store.sessions.end({ id: ann.id, by });
       const opening = openingOf('ann');
@@ -137,8 +137,8 @@ export const openSessionCases: readonly ContractCase[] = [
     upholds: 'A-4, S-1',
     name: 'two processes of one owner are two sessions, and one ends without the other',
     async run({ store }) {
-      const first = await someone(store, 'first', { owner: ownerOf('billing') });
-      const second = await someone(store, 'second', { owner: ownerOf('billing') });
+      const first = await openedSession(store, 'first', { owner: ownerOf('billing') });
+      const second = await openedSession(store, 'second', { owner: ownerOf('billing') });
       const by = { kind: 'owner', owner: first.owner, exit: 'finished' } as const;
       expectKind(await store.sessions.end({ id: first.id, by }), 'ended');
       assert.equal((await store.sessions.inspect(second.id))?.state, 'alive');

@@ -9,17 +9,17 @@ import {
   mustRelease,
   mustSave,
   OTHER_KEY,
-  type Someone,
+  type OpenedSession,
   saving,
-  someone,
-} from '../someone.ts';
+  openedSession,
+} from '../opened-session.ts';
 
 /** Kept for half an hour; the people of these cases live longer than that. */
 const RETENTION_MS = 1_800_000;
 const policy = { retentionMs: RETENTION_MS };
 const long = { ttlMs: 86_400_000, graceMs: 0 };
 
-function ending(who: Someone): EndSession {
+function ending(who: OpenedSession): EndSession {
   return { id: who.id, by: { kind: 'owner', owner: who.owner, exit: 'finished' } };
 }
 
@@ -29,7 +29,7 @@ export const retentionCases: readonly ContractCase[] = [
     policy,
     name: 'a retired key is kept for the retention time to the millisecond, then a sweep deletes it',
     async run({ store, advance }) {
-      const ann = await someone(store, 'ann', long);
+      const ann = await openedSession(store, 'ann', long);
       await mustRelease(store, (await mustAcquire(store, ann)).tenure, 'retired');
       await advance(RETENTION_MS - 1);
       await store.sessions.sweep({ limit: 100 });
@@ -49,7 +49,7 @@ export const retentionCases: readonly ContractCase[] = [
     policy,
     name: 'the key of a deleted record starts afresh with a higher fence, and its old fence is dead',
     async run({ store, advance }) {
-      const ann = await someone(store, 'ann', long);
+      const ann = await openedSession(store, 'ann', long);
       const old = await mustAcquire(store, ann);
       await mustSave(store, old.tenure, 7);
       await mustRelease(store, old.tenure, 'retired');
@@ -71,7 +71,7 @@ export const retentionCases: readonly ContractCase[] = [
     policy,
     name: 'a key that ended in any other way keeps its checkpoint and its exit for ever',
     async run({ store, advance }) {
-      const ann = await someone(store, 'ann', long);
+      const ann = await openedSession(store, 'ann', long);
       for (const exit of ['finished', 'yielded', 'abandoned', 'failed'] as const) {
         const { tenure } = await mustAcquire(store, ann, { key: keyOf(exit) });
         await mustSave(store, tenure, 1);
@@ -90,7 +90,7 @@ export const retentionCases: readonly ContractCase[] = [
     policy,
     name: 'an ended session is kept for the retention time to the millisecond, then deleted',
     async run({ store, advance }) {
-      const ann = await someone(store, 'ann');
+      const ann = await openedSession(store, 'ann');
       await store.sessions.end(ending(ann));
       await advance(RETENTION_MS - 1);
       await store.sessions.sweep({ limit: 100 });
@@ -106,7 +106,7 @@ export const retentionCases: readonly ContractCase[] = [
     policy,
     name: 'a sweep deletes no more at a time than it was asked to, and gets through',
     async run({ store, advance }) {
-      const ann = await someone(store, 'ann', long);
+      const ann = await openedSession(store, 'ann', long);
       const keys = Array.from({ length: 4 }, (_, number) => keyOf(`part ${number}`));
       for (const key of keys) {
         await mustRelease(store, (await mustAcquire(store, ann, { key })).tenure, 'retired');
@@ -126,8 +126,8 @@ export const retentionCases: readonly ContractCase[] = [
     policy,
     name: 'an ended parent is kept while a child is not, so that the child stays ended',
     async run({ store, advance }) {
-      const parent = await someone(store, 'parent', long);
-      const child = await someone(store, 'child', { ...long, parent: parent.id });
+      const parent = await openedSession(store, 'parent', long);
+      const child = await openedSession(store, 'child', { ...long, parent: parent.id });
       await store.sessions.end(ending(parent));
       await advance(2 * RETENTION_MS);
       await store.sessions.sweep({ limit: 100 });
@@ -140,8 +140,8 @@ export const retentionCases: readonly ContractCase[] = [
     policy,
     name: 'what a deleted session held stays free, with the exit it had',
     async run({ store, advance }) {
-      const ann = await someone(store, 'ann');
-      const bob = await someone(store, 'bob', long);
+      const ann = await openedSession(store, 'ann');
+      const bob = await openedSession(store, 'bob', long);
       await mustAcquire(store, ann);
       await mustAcquire(store, ann, { key: OTHER_KEY });
       await store.sessions.end(ending(ann));
@@ -158,13 +158,13 @@ export const retentionCases: readonly ContractCase[] = [
     policy,
     name: 'a reader that is behind deleted events is told so, and where to go on',
     async run({ store, advance }) {
-      const ann = await someone(store, 'ann', long);
+      const ann = await openedSession(store, 'ann', long);
       await mustRelease(store, (await mustAcquire(store, ann)).tenure);
       await advance(RETENTION_MS);
       await store.sessions.sweep({ limit: 100 });
       const behind = await store.leases.events({ after: 0, limit: 10 });
       const { oldest } = expectKind(behind, 'truncated');
-      const bob = await someone(store, 'bob', long);
+      const bob = await openedSession(store, 'bob', long);
       const page = expectKind(await store.leases.events({ after: oldest, limit: 10 }), 'events');
       assert.deepEqual(
         page.events.map((event) => event.kind),

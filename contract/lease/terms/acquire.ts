@@ -13,15 +13,15 @@ import {
   ownerOf,
   saving,
   sessionIdOf,
-  someone,
-} from '../someone.ts';
+  openedSession,
+} from '../opened-session.ts';
 
 export const acquireCases: readonly ContractCase[] = [
   {
     upholds: 'A-1, A-2',
     name: 'the first grant of a key answers with everything at once: there is nothing to read after it',
     async run({ store, advance, now }) {
-      const ann = await someone(store, 'ann');
+      const ann = await openedSession(store, 'ann');
       await advance(1_500);
       const result = expectKind(await store.leases.acquire(acquiring(ann)), 'granted');
       assert.deepEqual(result, {
@@ -41,11 +41,11 @@ export const acquireCases: readonly ContractCase[] = [
     upholds: 'A-1',
     name: 'a held key is refused, and the refusal names the real holder and how long at most',
     async run({ store, advance, now }) {
-      const ann = await someone(store, 'ann');
+      const ann = await openedSession(store, 'ann');
       const { fence } = await mustAcquire(store, ann);
       const since = now();
       await advance(3_000);
-      const bob = await someone(store, 'bob');
+      const bob = await openedSession(store, 'bob');
       await expectUnchanged(store, 'held', () => store.leases.acquire(acquiring(bob)));
       assert.deepEqual(await store.leases.acquire(acquiring(bob)), {
         kind: 'refused',
@@ -66,8 +66,8 @@ export const acquireCases: readonly ContractCase[] = [
     upholds: 'A-4',
     name: 'another session of the same owner does not get the key by name',
     async run({ store }) {
-      const first = await someone(store, 'first', { owner: ownerOf('billing') });
-      const second = await someone(store, 'second', { owner: ownerOf('billing') });
+      const first = await openedSession(store, 'first', { owner: ownerOf('billing') });
+      const second = await openedSession(store, 'second', { owner: ownerOf('billing') });
       await mustAcquire(store, first);
       await expectUnchanged(store, 'held', () => store.leases.acquire(acquiring(second)));
     },
@@ -76,7 +76,7 @@ export const acquireCases: readonly ContractCase[] = [
     upholds: 'A-4',
     name: 'the session that holds a key does not get it twice with another attempt',
     async run({ store }) {
-      const ann = await someone(store, 'ann');
+      const ann = await openedSession(store, 'ann');
       await mustAcquire(store, ann);
       await expectUnchanged(store, 'held', () => store.leases.acquire(acquiring(ann)));
     },
@@ -85,7 +85,7 @@ export const acquireCases: readonly ContractCase[] = [
     upholds: 'A-4',
     name: 'a holder whose session lapsed is refused its own key until it rejoins',
     async run({ store, advance }) {
-      const ann = await someone(store, 'ann');
+      const ann = await openedSession(store, 'ann');
       const held = await mustAcquire(store, ann);
       await advance(8_000);
       await expectUnchanged(store, 'session-lapsed', () => store.leases.acquire(acquiring(ann)));
@@ -98,7 +98,7 @@ export const acquireCases: readonly ContractCase[] = [
     name: 'a session that is unknown, lapsed, overdue or ended gets nothing, not even a free key',
     async run({ store, advance }) {
       const ghost = { id: sessionIdOf('ghost'), owner: ownerOf('ghost') };
-      const ann = await someone(store, 'ann');
+      const ann = await openedSession(store, 'ann');
       const { leases } = store;
       await expectUnchanged(store, 'session-unknown', () => leases.acquire(acquiring(ghost)));
       await advance(7_999);
@@ -116,7 +116,7 @@ export const acquireCases: readonly ContractCase[] = [
     upholds: 'A-8',
     name: 'keys are told apart byte by byte: case, spaces, wildcards and quotes are only text',
     async run({ store }) {
-      const ann = await someone(store, 'ann');
+      const ann = await openedSession(store, 'ann');
       const names = [
         'a',
         'A',
@@ -141,7 +141,7 @@ export const acquireCases: readonly ContractCase[] = [
     upholds: 'A-8',
     name: 'two spellings of the same text are one key, and any script may be used',
     async run({ store }) {
-      const ann = await someone(store, 'ann');
+      const ann = await openedSession(store, 'ann');
       const composed = keyOf('caf\u00e9 \u{1f511} \u65e5\u672c');
       const decomposed = keyOf('cafe\u0301 \u{1f511} \u65e5\u672c');
       const { key } = await mustAcquire(store, ann, { key: composed });
@@ -153,7 +153,7 @@ export const acquireCases: readonly ContractCase[] = [
     upholds: 'A-8',
     name: 'a key of the greatest length works, and one that shares all but its last byte is another',
     async run({ store }) {
-      const ann = await someone(store, 'ann');
+      const ann = await openedSession(store, 'ann');
       const first = keyOf(`${'k'.repeat(511)}1`);
       const second = keyOf(`${'k'.repeat(511)}2`);
       const one = await mustAcquire(store, ann, { key: first });
@@ -166,7 +166,7 @@ export const acquireCases: readonly ContractCase[] = [
     upholds: 'R-6',
     name: 'a greatest tenure ends the term however often the session is renewed',
     async run({ store, advance, now }) {
-      const ann = await someone(store, 'ann');
+      const ann = await openedSession(store, 'ann');
       const { tenure, ...grant } = await mustAcquire(store, ann, { tenureMsMax: 15_000 });
       assert.deepEqual([grant.authorityMs, grant.deadlineInMs], [8_000, 15_000]);
       await advance(7_500);
@@ -176,7 +176,7 @@ export const acquireCases: readonly ContractCase[] = [
       await mustSave(store, tenure, 1);
       await advance(1);
       await expectUnchanged(store, 'ended', () => store.leases.checkpoint(saving(tenure, 2)));
-      const bob = await someone(store, 'bob');
+      const bob = await openedSession(store, 'bob');
       const { predecessor } = await mustAcquire(store, bob);
       assert.deepEqual(
         [predecessor.exit, predecessor.endedAt, predecessor.cause],
@@ -189,8 +189,8 @@ export const acquireCases: readonly ContractCase[] = [
     upholds: 'R-6',
     name: 'a tenure shorter than the session is what the grant and the refusals count with',
     async run({ store }) {
-      const ann = await someone(store, 'ann');
-      const bob = await someone(store, 'bob');
+      const ann = await openedSession(store, 'ann');
+      const bob = await openedSession(store, 'bob');
       const grant = await mustAcquire(store, ann, { tenureMsMax: 400 });
       assert.equal(grant.authorityMs, 400);
       const refused = expectKind(await store.leases.acquire(acquiring(bob)), 'refused');
@@ -202,8 +202,8 @@ export const acquireCases: readonly ContractCase[] = [
     upholds: 'A-1',
     name: 'keys are independent: a held one does not keep anybody from another',
     async run({ store }) {
-      const ann = await someone(store, 'ann');
-      const bob = await someone(store, 'bob');
+      const ann = await openedSession(store, 'ann');
+      const bob = await openedSession(store, 'bob');
       await mustAcquire(store, ann);
       const other = await mustAcquire(store, bob, { key: OTHER_KEY });
       assert.equal((await store.leases.verify(other)).kind, 'current');
@@ -213,8 +213,8 @@ export const acquireCases: readonly ContractCase[] = [
     upholds: 'A-1, V-1',
     name: 'the refusal of a draining key says that it drains and when it is free at the latest',
     async run({ store }) {
-      const ann = await someone(store, 'ann');
-      const bob = await someone(store, 'bob');
+      const ann = await openedSession(store, 'ann');
+      const bob = await openedSession(store, 'bob');
       await store.leases.requestDrain(draining(await mustAcquire(store, ann)));
       const refused = expectKind(await store.leases.acquire(acquiring(bob)), 'refused');
       assert(refused.why === 'held');

@@ -11,9 +11,9 @@ import {
   mustRelease,
   mustSave,
   saving,
-  someone,
+  openedSession,
   textOf,
-} from '../someone.ts';
+} from '../opened-session.ts';
 
 function withBytes(request: SaveCheckpoint, bytes: Uint8Array): SaveCheckpoint {
   return { ...request, bytes, digest: digestOf(bytes) };
@@ -24,7 +24,7 @@ export const checkpointCases: readonly ContractCase[] = [
     upholds: 'K-1, A-1',
     name: 'a checkpoint reaches the successor whole: bytes, seq, digest, type, and who wrote it when',
     async run({ store, advance, now }) {
-      const ann = await someone(store, 'ann');
+      const ann = await openedSession(store, 'ann');
       const { tenure, fence } = await mustAcquire(store, ann);
       await advance(100);
       const at = now();
@@ -42,7 +42,7 @@ export const checkpointCases: readonly ContractCase[] = [
     upholds: 'K-1, T-5',
     name: 'a checkpoint raises the record’s rev and leaves fence and time alone',
     async run({ store, advance }) {
-      const ann = await someone(store, 'ann');
+      const ann = await openedSession(store, 'ann');
       const { tenure } = await mustAcquire(store, ann);
       await advance(1_000);
       const before = await store.leases.inspect(KEY);
@@ -59,7 +59,7 @@ export const checkpointCases: readonly ContractCase[] = [
     upholds: 'K-2, U-2',
     name: 'the same checkpoint sent again is done already and changes nothing',
     async run({ store, advance }) {
-      const ann = await someone(store, 'ann');
+      const ann = await openedSession(store, 'ann');
       const { tenure } = await mustAcquire(store, ann);
       await mustSave(store, tenure, 1);
       await advance(50);
@@ -71,7 +71,7 @@ export const checkpointCases: readonly ContractCase[] = [
     upholds: 'K-2',
     name: 'a late checkpoint with a lower seq is refused, told the stored one, and changes nothing',
     async run({ store }) {
-      const ann = await someone(store, 'ann');
+      const ann = await openedSession(store, 'ann');
       const { tenure } = await mustAcquire(store, ann);
       await mustSave(store, tenure, 5);
       const late = saving(tenure, 4);
@@ -88,7 +88,7 @@ export const checkpointCases: readonly ContractCase[] = [
     upholds: 'K-2',
     name: 'the same seq with other bytes is a conflict and keeps the first',
     async run({ store }) {
-      const ann = await someone(store, 'ann');
+      const ann = await openedSession(store, 'ann');
       const { tenure } = await mustAcquire(store, ann);
       await mustSave(store, tenure, 1);
       const other = saving(tenure, 1, 'something else');
@@ -100,7 +100,7 @@ export const checkpointCases: readonly ContractCase[] = [
     upholds: 'K-2',
     name: 'a successor goes on from its predecessor’s seq and cannot go back behind it',
     async run({ store }) {
-      const ann = await someone(store, 'ann');
+      const ann = await openedSession(store, 'ann');
       const first = await mustAcquire(store, ann);
       await mustSave(store, first.tenure, 5);
       await mustRelease(store, first.tenure, 'yielded');
@@ -115,7 +115,7 @@ export const checkpointCases: readonly ContractCase[] = [
     upholds: 'K-2',
     name: 'a seq may leave gaps and reach the greatest safe integer',
     async run({ store }) {
-      const ann = await someone(store, 'ann');
+      const ann = await openedSession(store, 'ann');
       const { tenure } = await mustAcquire(store, ann);
       await mustSave(store, tenure, 7);
       await mustSave(store, tenure, Number.MAX_SAFE_INTEGER);
@@ -128,7 +128,7 @@ export const checkpointCases: readonly ContractCase[] = [
     policy: { checkpointBytesMax: 1_000 },
     name: 'a checkpoint of exactly the greatest size is kept, one byte more is refused with both sizes',
     async run({ store }) {
-      const ann = await someone(store, 'ann');
+      const ann = await openedSession(store, 'ann');
       const { tenure } = await mustAcquire(store, ann);
       const largest = withBytes(saving(tenure, 1), new Uint8Array(1_000).fill(7));
       expectKind(await store.leases.checkpoint(largest), 'saved');
@@ -146,7 +146,7 @@ export const checkpointCases: readonly ContractCase[] = [
     upholds: 'K-3',
     name: 'empty bytes are a checkpoint, and not the same as none',
     async run({ store }) {
-      const ann = await someone(store, 'ann');
+      const ann = await openedSession(store, 'ann');
       const { tenure } = await mustAcquire(store, ann);
       expectKind(await store.leases.checkpoint(saving(tenure, 1, '')), 'saved');
       await mustRelease(store, tenure, 'yielded');
@@ -159,7 +159,7 @@ export const checkpointCases: readonly ContractCase[] = [
     upholds: 'K-3',
     name: 'every byte value survives, also from the middle of a larger buffer',
     async run({ store }) {
-      const ann = await someone(store, 'ann');
+      const ann = await openedSession(store, 'ann');
       const { tenure } = await mustAcquire(store, ann);
       const large = Uint8Array.from({ length: 512 }, (_, index) => index % 256);
       const bytes = large.subarray(100, 356);
@@ -172,7 +172,7 @@ export const checkpointCases: readonly ContractCase[] = [
     upholds: 'K-3',
     name: 'what the caller does to its bytes after the call does not reach the store',
     async run({ store }) {
-      const ann = await someone(store, 'ann');
+      const ann = await openedSession(store, 'ann');
       const { tenure } = await mustAcquire(store, ann);
       const request = saving(tenure, 1, 'as it was');
       const saved = store.leases.checkpoint(request);
@@ -186,7 +186,7 @@ export const checkpointCases: readonly ContractCase[] = [
     upholds: 'K-3',
     name: 'what a caller does to the bytes it was given does not reach the store',
     async run({ store }) {
-      const ann = await someone(store, 'ann');
+      const ann = await openedSession(store, 'ann');
       const { tenure } = await mustAcquire(store, ann);
       await mustSave(store, tenure, 1);
       await mustRelease(store, tenure, 'yielded');
@@ -203,7 +203,7 @@ export const checkpointCases: readonly ContractCase[] = [
     upholds: 'K-4, G-1',
     name: 'a lapsed holder cannot save from the millisecond of its lapse on, and can after a rejoin',
     async run({ store, advance }) {
-      const ann = await someone(store, 'ann');
+      const ann = await openedSession(store, 'ann');
       const { tenure } = await mustAcquire(store, ann);
       await advance(7_999);
       await mustSave(store, tenure, 1);
@@ -219,14 +219,14 @@ export const checkpointCases: readonly ContractCase[] = [
     upholds: 'K-4, K-1',
     name: 'an expired holder cannot save, though nobody has taken over',
     async run({ store, advance }) {
-      const ann = await someone(store, 'ann');
+      const ann = await openedSession(store, 'ann');
       const { tenure } = await mustAcquire(store, ann);
       await mustSave(store, tenure, 1);
       await advance(10_000);
       await expectUnchanged(store, 'expired', () => store.leases.checkpoint(saving(tenure, 2)));
       await store.sessions.sweep({ limit: 10 });
       await expectUnchanged(store, 'expired', () => store.leases.checkpoint(saving(tenure, 2)));
-      const bob = await someone(store, 'bob');
+      const bob = await openedSession(store, 'bob');
       assert.equal((await mustAcquire(store, bob)).checkpoint?.seq, 1);
     },
   },
@@ -234,7 +234,7 @@ export const checkpointCases: readonly ContractCase[] = [
     upholds: 'K-5',
     name: 'the checkpoint before the last is kept, and a successor may go back to it',
     async run({ store }) {
-      const ann = await someone(store, 'ann');
+      const ann = await openedSession(store, 'ann');
       const { tenure } = await mustAcquire(store, ann);
       for (const seq of [1, 2, 3]) await mustSave(store, tenure, seq);
       await mustRelease(store, tenure, 'failed');
@@ -250,7 +250,7 @@ export const checkpointCases: readonly ContractCase[] = [
     upholds: 'K-5',
     name: 'who asks to go back where only one checkpoint is kept gets that one',
     async run({ store }) {
-      const ann = await someone(store, 'ann');
+      const ann = await openedSession(store, 'ann');
       const { tenure } = await mustAcquire(store, ann);
       await mustSave(store, tenure, 1);
       await mustRelease(store, tenure, 'failed');
@@ -262,8 +262,8 @@ export const checkpointCases: readonly ContractCase[] = [
     upholds: 'K-5',
     name: 'a refused acquire does not go back',
     async run({ store }) {
-      const ann = await someone(store, 'ann');
-      const bob = await someone(store, 'bob');
+      const ann = await openedSession(store, 'ann');
+      const bob = await openedSession(store, 'bob');
       const { tenure } = await mustAcquire(store, ann);
       for (const seq of [1, 2]) await mustSave(store, tenure, seq);
       await expectUnchanged(store, 'held', () =>
@@ -277,7 +277,7 @@ export const checkpointCases: readonly ContractCase[] = [
     name: 'checkpoints sent at once end with the greatest seq, and none goes backwards',
     async run({ store, another }) {
       const other = await another();
-      const ann = await someone(store, 'ann');
+      const ann = await openedSession(store, 'ann');
       const { tenure } = await mustAcquire(store, ann);
       const seqs = Array.from({ length: 20 }, (_, index) => ((index * 7) % 20) + 1);
       const results = await Promise.all(

@@ -12,15 +12,15 @@ import {
   ownerOf,
   requestOf,
   saving,
-  someone,
-} from '../someone.ts';
+  openedSession,
+} from '../opened-session.ts';
 
 export const drainCases: readonly ContractCase[] = [
   {
     upholds: 'V-1, S-2',
     name: 'a drain marks the term, and the holder finds who, why and until when among its leases',
     async run({ store, now }) {
-      const ann = await someone(store, 'ann');
+      const ann = await openedSession(store, 'ann');
       const { key, fence } = await mustAcquire(store, ann);
       const request = draining({ key, fence }, { deadlineMs: 30_000, successor: ownerOf('bob') });
       assert.deepEqual(await store.leases.requestDrain(request), {
@@ -49,7 +49,7 @@ export const drainCases: readonly ContractCase[] = [
     upholds: 'V-1',
     name: 'a drain deadline is never before what the holder was promised already',
     async run({ store, advance }) {
-      const ann = await someone(store, 'ann');
+      const ann = await openedSession(store, 'ann');
       const held = await mustAcquire(store, ann);
       await advance(1_000);
       const result = expectKind(
@@ -63,7 +63,7 @@ export const drainCases: readonly ContractCase[] = [
     upholds: 'V-1, V-2, R-1',
     name: 'a draining holder may write and beat up to the deadline, and at the deadline it is revoked',
     async run({ store, advance, now }) {
-      const ann = await someone(store, 'ann');
+      const ann = await openedSession(store, 'ann');
       const { tenure } = await mustAcquire(store, ann);
       await store.leases.requestDrain(draining(tenure, { deadlineMs: 12_000 }));
       await advance(7_000);
@@ -72,7 +72,7 @@ export const drainCases: readonly ContractCase[] = [
       await advance(4_999);
       await mustSave(store, tenure, 1);
       await advance(1);
-      const bob = await someone(store, 'bob');
+      const bob = await openedSession(store, 'bob');
       await expectUnchanged(store, 'ended', () => store.leases.checkpoint(saving(tenure, 2)));
       const { predecessor, checkpoint } = await mustAcquire(store, bob);
       assert.deepEqual(
@@ -86,8 +86,8 @@ export const drainCases: readonly ContractCase[] = [
     upholds: 'V-2',
     name: 'who gives up a draining key before the deadline has yielded it',
     async run({ store }) {
-      const ann = await someone(store, 'ann');
-      const bob = await someone(store, 'bob');
+      const ann = await openedSession(store, 'ann');
+      const bob = await openedSession(store, 'bob');
       const { tenure } = await mustAcquire(store, ann);
       await store.leases.requestDrain(draining(tenure));
       await mustRelease(store, tenure, 'yielded');
@@ -98,7 +98,7 @@ export const drainCases: readonly ContractCase[] = [
     upholds: 'U-2, V-1',
     name: 'the same drain asked for again is answered with what is left of its deadline',
     async run({ store, advance }) {
-      const ann = await someone(store, 'ann');
+      const ann = await openedSession(store, 'ann');
       const { tenure } = await mustAcquire(store, ann);
       await store.leases.requestDrain(draining(tenure, { deadlineMs: 20_000 }));
       await advance(5_000);
@@ -112,7 +112,7 @@ export const drainCases: readonly ContractCase[] = [
     upholds: 'V-1',
     name: 'another drain of a draining key is refused and moves nothing',
     async run({ store, advance }) {
-      const ann = await someone(store, 'ann');
+      const ann = await openedSession(store, 'ann');
       const { tenure } = await mustAcquire(store, ann);
       await store.leases.requestDrain(draining(tenure, { deadlineMs: 20_000 }));
       await advance(5_000);
@@ -130,14 +130,14 @@ export const drainCases: readonly ContractCase[] = [
     upholds: 'V-1, T-6',
     name: 'a drain aimed at a term that is over does not touch the one that is not',
     async run({ store, advance }) {
-      const ann = await someone(store, 'ann');
+      const ann = await openedSession(store, 'ann');
       const old = await mustAcquire(store, ann);
       const { leases } = store;
       const never = { key: keyOf('never'), fence: old.fence };
       await expectUnchanged(store, 'key-unknown', () => leases.requestDrain(draining(never)));
       await advance(10_000);
       await expectUnchanged(store, 'expired', () => leases.requestDrain(draining(old)));
-      const bob = await someone(store, 'bob');
+      const bob = await openedSession(store, 'bob');
       const held = await mustAcquire(store, bob);
       await expectUnchanged(store, 'superseded', () => leases.requestDrain(draining(old)));
       await mustRelease(store, held.tenure);
@@ -148,7 +148,7 @@ export const drainCases: readonly ContractCase[] = [
     upholds: 'V-1, O-5',
     name: 'a drain is told in the events, with who asked, why, and the deadline',
     async run({ store, now }) {
-      const ann = await someone(store, 'ann');
+      const ann = await openedSession(store, 'ann');
       const { key, fence } = await mustAcquire(store, ann);
       await store.leases.requestDrain(draining({ key, fence }, { deadlineMs: 15_000 }));
       const [event] = await eventsOfKind(store, 'drain-requested');
@@ -162,7 +162,7 @@ export const drainCases: readonly ContractCase[] = [
     upholds: 'V-1, G-3',
     name: 'a lapsed term can be drained, and it drains after a rejoin',
     async run({ store, advance }) {
-      const ann = await someone(store, 'ann');
+      const ann = await openedSession(store, 'ann');
       const held = await mustAcquire(store, ann);
       await advance(9_000);
       const result = await store.leases.requestDrain(draining(held, { deadlineMs: 4_000 }));
@@ -176,7 +176,7 @@ export const drainCases: readonly ContractCase[] = [
     upholds: 'V-2',
     name: 'the next term does not inherit the drain',
     async run({ store, advance }) {
-      const ann = await someone(store, 'ann');
+      const ann = await openedSession(store, 'ann');
       const { tenure } = await mustAcquire(store, ann);
       await store.leases.requestDrain(draining(tenure));
       await mustRelease(store, tenure, 'yielded');

@@ -9,25 +9,25 @@ import {
   mustRelease,
   OTHER_KEY,
   ownerOf,
-  type Someone,
-  someone,
-} from '../someone.ts';
+  type OpenedSession,
+  openedSession,
+} from '../opened-session.ts';
 
 /** A loss costs a minute, so that three in quick succession are one too many. */
 const policy = { flapUnitMs: 60_000 };
 const long = { ttlMs: 3_600_000, graceMs: 0 };
 const shaky = ownerOf('shaky');
 
-async function steadyOne(store: KernelStore): Promise<Someone> {
-  return someone(store, 'steady', long);
+async function steadyOne(store: KernelStore): Promise<OpenedSession> {
+  return openedSession(store, 'steady', long);
 }
 
 /** The shaky owner takes the key, is silent for a second and loses it to the steady one. */
-async function loseTo(harness: KernelHarness, steady: Someone, times: number): Promise<void> {
+async function loseTo(harness: KernelHarness, steady: OpenedSession, times: number): Promise<void> {
   const { store, advance, now } = harness;
   for (let time = 0; time < times; time += 1) {
     const brief = { owner: shaky, ttlMs: 1_000, graceMs: 0 };
-    await mustAcquire(store, await someone(store, `shaky at ${now()}`, brief));
+    await mustAcquire(store, await openedSession(store, `shaky at ${now()}`, brief));
     await advance(1_000);
     await mustRelease(store, (await mustAcquire(store, steady)).tenure);
   }
@@ -43,7 +43,7 @@ export const flapCases: readonly ContractCase[] = [
       await loseTo(harness, await steadyOne(store), 3);
       // Three minutes less the two seconds between the first loss and the last, two of them free.
       const waitMs = 60_000 - 2_000;
-      const back = await someone(store, 'back', { ...long, owner: shaky });
+      const back = await openedSession(store, 'back', { ...long, owner: shaky });
       await expectUnchanged(store, 'damped', () => store.leases.acquire(acquiring(back)));
       assert.deepEqual(await store.leases.acquire(acquiring(back)), {
         kind: 'refused',
@@ -65,7 +65,7 @@ export const flapCases: readonly ContractCase[] = [
       const { store } = harness;
       const steady = await steadyOne(store);
       await loseTo(harness, steady, 3);
-      const back = await someone(store, 'back', { ...long, owner: shaky });
+      const back = await openedSession(store, 'back', { ...long, owner: shaky });
       // It is not let wait either: a place in the queue would keep others from the key.
       await expectUnchanged(store, 'damped', () =>
         store.leases.acquire(acquiring(back, { wait: true })),
@@ -85,7 +85,7 @@ export const flapCases: readonly ContractCase[] = [
         await loseTo(harness, steady, 1);
         await advance(60_000);
       }
-      const back = await someone(store, 'back', { ...long, owner: shaky });
+      const back = await openedSession(store, 'back', { ...long, owner: shaky });
       await mustAcquire(store, back);
     },
   },
@@ -94,7 +94,7 @@ export const flapCases: readonly ContractCase[] = [
     policy,
     name: 'exits that a holder declares are no losses, however many',
     async run({ store }) {
-      const ann = await someone(store, 'ann', long);
+      const ann = await openedSession(store, 'ann', long);
       for (let time = 0; time < 6; time += 1) {
         const { tenure } = await mustAcquire(store, ann);
         await mustRelease(store, tenure, time % 2 === 0 ? 'failed' : 'abandoned');
@@ -109,7 +109,7 @@ export const flapCases: readonly ContractCase[] = [
     async run(harness) {
       const { store } = harness;
       await loseTo(harness, await steadyOne(store), 8);
-      const back = await someone(store, 'back', { ...long, owner: shaky });
+      const back = await openedSession(store, 'back', { ...long, owner: shaky });
       await mustAcquire(store, back);
     },
   },
@@ -122,7 +122,7 @@ export const flapCases: readonly ContractCase[] = [
       let damped = 0;
       for (let time = 0; time < 12; time += 1) {
         const brief = { owner: shaky, ttlMs: 1_000, graceMs: 0 };
-        const who = await someone(store, `shaky at ${now()}`, brief);
+        const who = await openedSession(store, `shaky at ${now()}`, brief);
         const result = await store.leases.acquire(acquiring(who));
         if (result.kind === 'granted') {
           await advance(1_000);

@@ -17,10 +17,10 @@ import {
   ownerOf,
   requestOf,
   revoking,
-  type Someone,
+  type OpenedSession,
   saving,
-  someone,
-} from '../someone.ts';
+  openedSession,
+} from '../opened-session.ts';
 
 type Act = (store: KernelStore, tenure: Tenure) => Promise<{ readonly kind: string }>;
 
@@ -45,7 +45,7 @@ interface End {
   /** Ann holds the key, and her parent lives as long as she does unless this makes it otherwise. */
   happen(
     harness: KernelHarness,
-    known: { readonly ann: Someone; readonly parent: Someone; readonly tenure: Tenure },
+    known: { readonly ann: OpenedSession; readonly parent: OpenedSession; readonly tenure: Tenure },
   ): Promise<void>;
 }
 
@@ -124,8 +124,8 @@ function endCase({ upholds, what, why, refuses, happen }: End): ContractCase {
       const { store } = harness;
       const isOfParent = what.includes('parent has just');
       const above = isOfParent ? { ttlMs: 30_000, graceMs: 10_000 } : long;
-      const parent = await someone(store, 'parent', above);
-      const ann = await someone(store, 'ann', { ...long, parent: parent.id });
+      const parent = await openedSession(store, 'parent', above);
+      const ann = await openedSession(store, 'ann', { ...long, parent: parent.id });
       const tenureMsMax = what.includes('tenure') ? { tenureMsMax: 40_000 } : {};
       const { tenure } = await mustAcquire(store, ann, tenureMsMax);
       expectKind(await store.leases.beginIntent(beginning(tenure, 'pay')), 'begun');
@@ -140,9 +140,9 @@ const entryCases: readonly ContractCase[] = [
     upholds: 'S-1, A-1',
     name: 'a session that has ended, itself or above it, takes no free key',
     async run({ store }) {
-      const parent = await someone(store, 'parent');
-      const child = await someone(store, 'child', { parent: parent.id });
-      const single = await someone(store, 'single');
+      const parent = await openedSession(store, 'parent');
+      const child = await openedSession(store, 'child', { parent: parent.id });
+      const single = await openedSession(store, 'single');
       for (const who of [parent, single]) {
         const by = { kind: 'owner', owner: who.owner, exit: 'finished' } as const;
         expectKind(await store.sessions.end({ id: who.id, by }), 'ended');
@@ -156,10 +156,10 @@ const entryCases: readonly ContractCase[] = [
     upholds: 'A-7, H-1',
     name: 'a waiter that ended, itself or above it, keeps nobody from a free key before any sweep',
     async run({ store }) {
-      const ann = await someone(store, 'ann');
-      const parent = await someone(store, 'parent');
-      const child = await someone(store, 'child', { parent: parent.id });
-      const single = await someone(store, 'single');
+      const ann = await openedSession(store, 'ann');
+      const parent = await openedSession(store, 'parent');
+      const child = await openedSession(store, 'child', { parent: parent.id });
+      const single = await openedSession(store, 'single');
       const { tenure } = await mustAcquire(store, ann);
       for (const who of [child, single]) {
         expectKind(await store.leases.acquire(acquiring(who, { wait: true })), 'queued');
@@ -178,8 +178,8 @@ const entryCases: readonly ContractCase[] = [
     upholds: 'A-7',
     name: 'a waiter that expires keeps nobody from a free key from that millisecond on',
     async run({ store, advance }) {
-      const ann = await someone(store, 'ann', long);
-      const slow = await someone(store, 'slow');
+      const ann = await openedSession(store, 'ann', long);
+      const slow = await openedSession(store, 'slow');
       const { tenure } = await mustAcquire(store, ann);
       expectKind(await store.leases.acquire(acquiring(slow, { wait: true })), 'queued');
       await mustRelease(store, tenure);
@@ -193,9 +193,9 @@ const entryCases: readonly ContractCase[] = [
     upholds: 'V-5, A-7',
     name: 'once its reservation has run out the named successor waits in the queue like others',
     async run({ store, advance }) {
-      const ann = await someone(store, 'ann', long);
-      const bob = await someone(store, 'bob', long);
-      const cid = await someone(store, 'cid', long);
+      const ann = await openedSession(store, 'ann', long);
+      const bob = await openedSession(store, 'bob', long);
+      const cid = await openedSession(store, 'cid', long);
       const { tenure } = await mustAcquire(store, ann);
       await store.leases.requestDrain(draining(tenure, { successor: bob.owner }));
       expectKind(await store.leases.acquire(acquiring(cid, { wait: true })), 'queued');
@@ -209,19 +209,19 @@ const entryCases: readonly ContractCase[] = [
     policy: { flapUnitMs: 1_000 },
     name: 'a waiter that is kept out by its losses blocks the queue again from the millisecond they are forgiven',
     async run({ store, advance }) {
-      const bob = await someone(store, 'bob', { ttlMs: 600_000 });
+      const bob = await openedSession(store, 'bob', { ttlMs: 600_000 });
       const brief = { owner: ownerOf('ann'), ttlMs: 100, graceMs: 0 };
       const taken = async () => {
         const { tenure } = await mustAcquire(store, bob);
         await mustRelease(store, tenure);
       };
       for (const life of [1, 2]) {
-        await mustAcquire(store, await someone(store, `ann ${life}`, brief));
+        await mustAcquire(store, await openedSession(store, `ann ${life}`, brief));
         await advance(100);
         await taken();
       }
-      await mustAcquire(store, await someone(store, 'ann 3', brief));
-      const waiter = await someone(store, 'ann waits', brief);
+      await mustAcquire(store, await openedSession(store, 'ann 3', brief));
+      const waiter = await openedSession(store, 'ann waits', brief);
       expectKind(await store.leases.acquire(acquiring(waiter, { wait: true })), 'queued');
       await advance(100);
       await taken();
@@ -238,7 +238,7 @@ const entryCases: readonly ContractCase[] = [
     policy: { retentionMs: 60_000 },
     name: 'the sweep that deletes an old retired key leaves a younger one, and one that only ended, alone',
     async run({ store, advance }) {
-      const ann = await someone(store, 'ann', { ttlMs: 600_000 });
+      const ann = await openedSession(store, 'ann', { ttlMs: 600_000 });
       const [old, ended, young] = ['old', 'ended', 'young'].map(keyOf);
       const exitAs = async (key: LeaseKey | undefined, exit: 'retired' | 'finished') => {
         assert(key !== undefined);

@@ -8,21 +8,21 @@ import {
   mustBeat,
   mustRelease,
   mustSave,
-  someone,
-} from '../someone.ts';
+  openedSession,
+} from '../opened-session.ts';
 
 export const intentCases: readonly ContractCase[] = [
   {
     upholds: 'K-6, A-1',
     name: 'an effect that was begun and not settled reaches the successor, with fence, time and note',
     async run({ store, advance, now }) {
-      const ann = await someone(store, 'ann');
+      const ann = await openedSession(store, 'ann');
       const { tenure, fence } = await mustAcquire(store, ann);
       const begunAt = now();
       const intent = { ...beginning(tenure, 'charge:17'), note: 'card ending 42' };
       assert.deepEqual(await store.leases.beginIntent(intent), { kind: 'begun', replayed: false });
       await advance(10_000);
-      const bob = await someone(store, 'bob');
+      const bob = await openedSession(store, 'bob');
       const { intents } = await mustAcquire(store, bob);
       assert.deepEqual(intents, [
         { effect: intent.effect, fence, begunAt, note: 'card ending 42' },
@@ -33,7 +33,7 @@ export const intentCases: readonly ContractCase[] = [
     upholds: 'K-6',
     name: 'a settled effect is not shown to the successor',
     async run({ store }) {
-      const ann = await someone(store, 'ann');
+      const ann = await openedSession(store, 'ann');
       const { tenure } = await mustAcquire(store, ann);
       await store.leases.beginIntent(beginning(tenure, 'one'));
       await store.leases.beginIntent(beginning(tenure, 'two'));
@@ -53,7 +53,7 @@ export const intentCases: readonly ContractCase[] = [
     upholds: 'K-6, U-2',
     name: 'beginning the same effect again in the same term succeeds and changes nothing',
     async run({ store, advance }) {
-      const ann = await someone(store, 'ann');
+      const ann = await openedSession(store, 'ann');
       const { tenure } = await mustAcquire(store, ann);
       await store.leases.beginIntent(beginning(tenure, 'pay'));
       await advance(10);
@@ -67,7 +67,7 @@ export const intentCases: readonly ContractCase[] = [
     upholds: 'K-6',
     name: 'an effect the predecessor began must be settled before it may be begun again',
     async run({ store }) {
-      const ann = await someone(store, 'ann');
+      const ann = await openedSession(store, 'ann');
       const first = await mustAcquire(store, ann);
       await store.leases.beginIntent(beginning(first.tenure, 'pay'));
       await mustRelease(store, first.tenure, 'failed');
@@ -88,7 +88,7 @@ export const intentCases: readonly ContractCase[] = [
     upholds: 'K-6, U-2',
     name: 'settling an effect that is not open is harmless and says so',
     async run({ store }) {
-      const ann = await someone(store, 'ann');
+      const ann = await openedSession(store, 'ann');
       const { tenure } = await mustAcquire(store, ann);
       await store.leases.beginIntent(beginning(tenure, 'pay'));
       await store.leases.settleIntent(beginning(tenure, 'pay'));
@@ -103,7 +103,7 @@ export const intentCases: readonly ContractCase[] = [
     policy: { intentsMax: 2 },
     name: 'a key keeps as many open effects as the policy says, and settling one makes room',
     async run({ store }) {
-      const ann = await someone(store, 'ann');
+      const ann = await openedSession(store, 'ann');
       const { tenure } = await mustAcquire(store, ann);
       const { leases } = store;
       for (const effect of ['one', 'two']) {
@@ -121,7 +121,7 @@ export const intentCases: readonly ContractCase[] = [
     upholds: 'K-6',
     name: 'open effects outlive checkpoints, clean exits and several terms until somebody settles them',
     async run({ store }) {
-      const ann = await someone(store, 'ann');
+      const ann = await openedSession(store, 'ann');
       const first = await mustAcquire(store, ann);
       await store.leases.beginIntent(beginning(first.tenure, 'pay'));
       await mustSave(store, first.tenure, 1);
@@ -139,7 +139,7 @@ export const intentCases: readonly ContractCase[] = [
     upholds: 'K-6, K-4',
     name: 'a lapsed holder can neither begin nor settle, and can after a rejoin',
     async run({ store, advance }) {
-      const ann = await someone(store, 'ann');
+      const ann = await openedSession(store, 'ann');
       const { tenure } = await mustAcquire(store, ann);
       await store.leases.beginIntent(beginning(tenure, 'pay'));
       await advance(8_000);
@@ -157,7 +157,7 @@ export const intentCases: readonly ContractCase[] = [
     name: 'effects begun at once are all kept up to the limit, and never one more',
     async run({ store, another }) {
       const other = await another();
-      const ann = await someone(store, 'ann');
+      const ann = await openedSession(store, 'ann');
       const { tenure } = await mustAcquire(store, ann);
       const results = await Promise.all(
         Array.from({ length: 10 }, (_, number) =>

@@ -12,13 +12,13 @@ import {
   mustRelease,
   mustSave,
   revoking,
-  type Someone,
-  someone,
-} from '../someone.ts';
+  type OpenedSession,
+  openedSession,
+} from '../opened-session.ts';
 
 const long = { ttlMs: 600_000, graceMs: 0 };
 
-function finishing(who: Someone): EndSession {
+function finishing(who: OpenedSession): EndSession {
   return { id: who.id, by: { kind: 'owner', owner: who.owner, exit: 'finished' } };
 }
 
@@ -27,7 +27,7 @@ export const predecessorCases: readonly ContractCase[] = [
     upholds: 'A-2, L-1',
     name: 'every exit that a holder declares reaches its successor, with owner, fence, time and cause',
     async run({ store, advance, now }) {
-      const ann = await someone(store, 'ann', long);
+      const ann = await openedSession(store, 'ann', long);
       for (const exit of DECLARED_EXITS) {
         const { tenure, fence } = await mustAcquire(store, ann, { key: keyOf(exit) });
         await advance(10);
@@ -52,8 +52,8 @@ export const predecessorCases: readonly ContractCase[] = [
     upholds: 'A-2, V-3',
     name: 'a successor learns that its predecessor was revoked, by whom and why',
     async run({ store, now }) {
-      const ann = await someone(store, 'ann');
-      const bob = await someone(store, 'bob');
+      const ann = await openedSession(store, 'ann');
+      const bob = await openedSession(store, 'bob');
       const { fence, key } = await mustAcquire(store, ann);
       expectKind(await store.leases.revoke(revoking({ key, fence })), 'revoked');
       assert.deepEqual((await mustAcquire(store, bob)).predecessor, {
@@ -70,12 +70,12 @@ export const predecessorCases: readonly ContractCase[] = [
     upholds: 'A-2',
     name: 'the predecessor is the last holder, not one before it',
     async run({ store, advance }) {
-      const ann = await someone(store, 'ann', long);
-      const bob = await someone(store, 'bob');
+      const ann = await openedSession(store, 'ann', long);
+      const bob = await openedSession(store, 'bob');
       await mustRelease(store, (await mustAcquire(store, ann)).tenure, 'finished');
       await mustAcquire(store, bob);
       await advance(10_000);
-      const cid = await someone(store, 'cid');
+      const cid = await openedSession(store, 'cid');
       const third = await mustAcquire(store, cid);
       assert.deepEqual([third.predecessor.owner, third.predecessor.exit], [bob.owner, 'expired']);
       await mustRelease(store, third.tenure, 'yielded');
@@ -87,7 +87,7 @@ export const predecessorCases: readonly ContractCase[] = [
     upholds: 'A-2',
     name: 'an owner that follows itself learns about its own earlier term',
     async run({ store }) {
-      const ann = await someone(store, 'ann');
+      const ann = await openedSession(store, 'ann');
       const first = await mustAcquire(store, ann);
       await mustRelease(store, first.tenure, 'failed');
       const second = await mustAcquire(store, ann);
@@ -101,7 +101,7 @@ export const predecessorCases: readonly ContractCase[] = [
     upholds: 'A-2',
     name: 'the predecessor stays visible in the record for as long as the term lasts',
     async run({ store, advance }) {
-      const ann = await someone(store, 'ann');
+      const ann = await openedSession(store, 'ann');
       await mustRelease(store, (await mustAcquire(store, ann)).tenure, 'abandoned');
       const { tenure, predecessor } = await mustAcquire(store, ann);
       await mustSave(store, tenure, 1);
@@ -114,14 +114,14 @@ export const predecessorCases: readonly ContractCase[] = [
     upholds: 'A-2, V-2',
     name: 'how a term ended does not change when a drain deadline passes after its session ended',
     async run({ store, advance, now }) {
-      const ann = await someone(store, 'ann');
+      const ann = await openedSession(store, 'ann');
       const { key, fence } = await mustAcquire(store, ann);
       await store.leases.requestDrain(draining({ key, fence }, { deadlineMs: 20_000 }));
       await advance(1_000);
       const endedAt = now();
       expectKind(await store.sessions.end(finishing(ann)), 'ended');
       await advance(30_000);
-      const bob = await someone(store, 'bob');
+      const bob = await openedSession(store, 'bob');
       const { predecessor } = await mustAcquire(store, bob);
       assert.deepEqual([predecessor.exit, predecessor.endedAt], ['finished', endedAt]);
     },
@@ -130,14 +130,14 @@ export const predecessorCases: readonly ContractCase[] = [
     upholds: 'V-2, A-2',
     name: 'a session that ends at the very millisecond of a drain deadline comes too late to yield',
     async run({ store, advance }) {
-      const ann = await someone(store, 'ann');
+      const ann = await openedSession(store, 'ann');
       const held = await mustAcquire(store, ann);
       await store.leases.requestDrain(draining(held, { deadlineMs: 12_000 }));
       await advance(7_000);
       await mustBeat(store, ann);
       await advance(5_000);
       expectKind(await store.sessions.end(finishing(ann)), 'ended');
-      const bob = await someone(store, 'bob');
+      const bob = await openedSession(store, 'bob');
       assert.equal((await mustAcquire(store, bob)).predecessor.exit, 'revoked');
     },
   },
@@ -145,7 +145,7 @@ export const predecessorCases: readonly ContractCase[] = [
     upholds: 'A-2, R-6',
     name: 'of a greatest tenure and a drain deadline the one that passed first ended the term',
     async run({ store, advance }) {
-      const ann = await someone(store, 'ann', long);
+      const ann = await openedSession(store, 'ann', long);
       const first = await mustAcquire(store, ann, { tenureMsMax: 700_000 });
       await store.leases.requestDrain(draining(first, { deadlineMs: 650_000 }));
       const key = keyOf('the other way round');
@@ -168,12 +168,12 @@ export const predecessorCases: readonly ContractCase[] = [
     name: 'losses since the last checkpoint are counted: expiries only, and a checkpoint resets them',
     async run({ store, advance }) {
       const lose = async (name: string): Promise<number> => {
-        const { lossesSinceCheckpoint } = await mustAcquire(store, await someone(store, name));
+        const { lossesSinceCheckpoint } = await mustAcquire(store, await openedSession(store, name));
         await advance(10_000);
         return lossesSinceCheckpoint;
       };
       assert.deepEqual([await lose('one'), await lose('two'), await lose('three')], [0, 1, 2]);
-      const ann = await someone(store, 'ann', long);
+      const ann = await openedSession(store, 'ann', long);
       const fourth = await mustAcquire(store, ann);
       assert.equal(fourth.lossesSinceCheckpoint, 3);
       await mustRelease(store, fourth.tenure, 'failed');

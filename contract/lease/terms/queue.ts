@@ -12,20 +12,20 @@ import {
   mustBeat,
   mustRelease,
   OTHER_KEY,
-  type Someone,
+  type OpenedSession,
   several,
-  someone,
-} from '../someone.ts';
+  openedSession,
+} from '../opened-session.ts';
 
 const long = { ttlMs: 600_000, graceMs: 0 };
 
 /** Ann holds the key. */
 async function held(store: KernelStore): Promise<Held> {
-  return mustAcquire(store, await someone(store, 'ann', long));
+  return mustAcquire(store, await openedSession(store, 'ann', long));
 }
 
 /** Asks with an attempt that is always the same for the same person, and waits. */
-async function queue(store: KernelStore, who: Someone, key = KEY): Promise<string> {
+async function queue(store: KernelStore, who: OpenedSession, key = KEY): Promise<string> {
   const attempt = attemptOf(`of ${who.id} for ${key}`);
   const result = await store.leases.acquire(acquiring(who, { key, attempt, wait: true }));
   return result.kind === 'queued' ? `queued ${result.ahead}` : result.kind;
@@ -37,7 +37,7 @@ export const queueCases: readonly ContractCase[] = [
     name: 'who does not ask to wait is refused at once and leaves no place in the queue',
     async run({ store }) {
       await held(store);
-      const bob = await someone(store, 'bob');
+      const bob = await openedSession(store, 'bob');
       await expectUnchanged(store, 'held', () => store.leases.acquire(acquiring(bob)));
       assert.equal((await store.leases.inspect(KEY)).waiting, 0);
     },
@@ -47,7 +47,7 @@ export const queueCases: readonly ContractCase[] = [
     name: 'who waits is told its place and what is in the way',
     async run({ store }) {
       const { fence } = await held(store);
-      const bob = await someone(store, 'bob');
+      const bob = await openedSession(store, 'bob');
       const result = expectKind(await store.leases.acquire(acquiring(bob, { wait: true })), 'queued');
       assert(result.refusal.why === 'held');
       assert.deepEqual([result.ahead, result.refusal.holder.fence], [0, fence]);
@@ -58,7 +58,7 @@ export const queueCases: readonly ContractCase[] = [
     upholds: 'A-7',
     name: 'a free key with an empty queue is granted to a caller that would have waited',
     async run({ store }) {
-      const bob = await someone(store, 'bob');
+      const bob = await openedSession(store, 'bob');
       assert.equal(await queue(store, bob), 'granted');
       assert.equal((await store.leases.inspect(KEY)).waiting, 0);
     },
@@ -104,10 +104,10 @@ export const queueCases: readonly ContractCase[] = [
     name: 'a newcomer does not overtake the queue though the key is free',
     async run({ store }) {
       const ann = await held(store);
-      const bob = await someone(store, 'bob');
+      const bob = await openedSession(store, 'bob');
       await queue(store, bob);
       await mustRelease(store, ann.tenure);
-      const cid = await someone(store, 'cid');
+      const cid = await openedSession(store, 'cid');
       const refused = expectKind(await store.leases.acquire(acquiring(cid)), 'refused');
       assert.deepEqual(refused, { kind: 'refused', why: 'behind-others', key: KEY, ahead: 1 });
       assert.equal(await queue(store, cid), 'queued 1');
@@ -118,9 +118,9 @@ export const queueCases: readonly ContractCase[] = [
     upholds: 'A-7',
     name: 'who held the key has no advantage over those who wait for it',
     async run({ store }) {
-      const ann = await someone(store, 'ann', long);
+      const ann = await openedSession(store, 'ann', long);
       const { tenure } = await mustAcquire(store, ann);
-      const bob = await someone(store, 'bob');
+      const bob = await openedSession(store, 'bob');
       await queue(store, bob);
       await mustRelease(store, tenure);
       expectRefusal(await store.leases.acquire(acquiring(ann)), 'behind-others');
@@ -148,7 +148,7 @@ export const queueCases: readonly ContractCase[] = [
     name: 'withdrawing twice, or a place nobody took, is harmless and says so',
     async run({ store }) {
       await held(store);
-      const bob = await someone(store, 'bob');
+      const bob = await openedSession(store, 'bob');
       await queue(store, bob);
       const place = { key: KEY, attempt: attemptOf(`of ${bob.id} for ${KEY}`) };
       await store.leases.withdraw(place);
@@ -163,9 +163,9 @@ export const queueCases: readonly ContractCase[] = [
     name: 'a waiter that is overdue or ended does not block the queue, with or without a sweep',
     async run({ store, advance }) {
       const ann = await held(store);
-      const dead = await someone(store, 'dead');
-      const ended = await someone(store, 'ended', long);
-      const last = await someone(store, 'last', long);
+      const dead = await openedSession(store, 'dead');
+      const ended = await openedSession(store, 'ended', long);
+      const last = await openedSession(store, 'last', long);
       for (const who of [dead, ended, last]) await queue(store, who);
       const by = { kind: 'owner', owner: ended.owner, exit: 'finished' } as const;
       await store.sessions.end({ id: ended.id, by });
@@ -184,8 +184,8 @@ export const queueCases: readonly ContractCase[] = [
     name: 'a sweep removes no live or lapsed waiter from the queue',
     async run({ store, advance }) {
       await held(store);
-      const lapsed = await someone(store, 'lapsed');
-      const alive = await someone(store, 'alive', long);
+      const lapsed = await openedSession(store, 'lapsed');
+      const alive = await openedSession(store, 'alive', long);
       await queue(store, lapsed);
       await queue(store, alive);
       await advance(9_000);
@@ -201,8 +201,8 @@ export const queueCases: readonly ContractCase[] = [
     name: 'a waiter that lapsed keeps its place until it expires',
     async run({ store, advance }) {
       const ann = await held(store);
-      const slow = await someone(store, 'slow');
-      const next = await someone(store, 'next', long);
+      const slow = await openedSession(store, 'slow');
+      const next = await openedSession(store, 'next', long);
       await queue(store, slow);
       await queue(store, next);
       await mustRelease(store, ann.tenure);
@@ -216,7 +216,7 @@ export const queueCases: readonly ContractCase[] = [
     upholds: 'A-7',
     name: 'every key has its own queue',
     async run({ store }) {
-      const ann = await someone(store, 'ann', long);
+      const ann = await openedSession(store, 'ann', long);
       const [bob, cid] = await several(store, 'waiter', { count: 2 });
       assert(bob !== undefined && cid !== undefined);
       await mustAcquire(store, ann);
@@ -232,7 +232,7 @@ export const queueCases: readonly ContractCase[] = [
     async run({ store }) {
       const { tenure } = await held(store);
       await mustRelease(store, tenure, 'retired');
-      const bob = await someone(store, 'bob');
+      const bob = await openedSession(store, 'bob');
       expectRefusal(await store.leases.acquire(acquiring(bob, { wait: true })), 'retired');
       assert.equal((await store.leases.inspect(KEY)).waiting, 0);
     },
@@ -244,7 +244,7 @@ export const queueCases: readonly ContractCase[] = [
     async run({ store, another }) {
       const other = await another();
       const key = keyOf('popular');
-      const ann = await someone(store, 'ann', long);
+      const ann = await openedSession(store, 'ann', long);
       await mustAcquire(store, ann, { key });
       const people = await several(store, 'waiter', { count: 8 });
       await Promise.all(

@@ -12,8 +12,8 @@ import {
   OTHER_KEY,
   ownerOf,
   sessionIdOf,
-  someone,
-} from '../someone.ts';
+  openedSession,
+} from '../opened-session.ts';
 
 const finished = { exit: 'finished' } as const;
 
@@ -22,8 +22,8 @@ export const releaseCases: readonly ContractCase[] = [
     upholds: 'L-3, A-1',
     name: 'a released key is anybody’s in the same instant',
     async run({ store }) {
-      const ann = await someone(store, 'ann');
-      const bob = await someone(store, 'bob');
+      const ann = await openedSession(store, 'ann');
+      const bob = await openedSession(store, 'bob');
       const held = await mustAcquire(store, ann);
       assert.deepEqual(await store.leases.release({ ...held.tenure, ...finished }), {
         kind: 'released',
@@ -36,7 +36,7 @@ export const releaseCases: readonly ContractCase[] = [
     upholds: 'L-2, U-2',
     name: 'repeating a release succeeds and changes nothing',
     async run({ store, advance }) {
-      const ann = await someone(store, 'ann');
+      const ann = await openedSession(store, 'ann');
       const { tenure } = await mustAcquire(store, ann);
       await mustRelease(store, tenure, 'yielded');
       await advance(60_000);
@@ -50,7 +50,7 @@ export const releaseCases: readonly ContractCase[] = [
     upholds: 'L-2',
     name: 'a second, different release is refused and tells how the term ended',
     async run({ store }) {
-      const ann = await someone(store, 'ann');
+      const ann = await openedSession(store, 'ann');
       const { tenure, fence } = await mustAcquire(store, ann);
       await store.leases.release({ ...tenure, exit: 'failed', cause: 'disk full' });
       const second = { ...tenure, ...finished };
@@ -69,7 +69,7 @@ export const releaseCases: readonly ContractCase[] = [
     upholds: 'L-2, S-1',
     name: 'a release after its session ended in the same way is done already, swept or not',
     async run({ store }) {
-      const ann = await someone(store, 'ann');
+      const ann = await openedSession(store, 'ann');
       const { tenure } = await mustAcquire(store, ann);
       const by = { kind: 'owner', owner: ann.owner, exit: 'finished' } as const;
       await store.sessions.end({ id: ann.id, by });
@@ -84,10 +84,10 @@ export const releaseCases: readonly ContractCase[] = [
     upholds: 'L-4, T-7',
     name: 'a stale release changes nothing of the successor’s term',
     async run({ store, advance }) {
-      const ann = await someone(store, 'ann');
+      const ann = await openedSession(store, 'ann');
       const old = await mustAcquire(store, ann);
       await advance(10_000);
-      const bob = await someone(store, 'bob');
+      const bob = await openedSession(store, 'bob');
       const held = await mustAcquire(store, bob);
       const stale = { ...old.tenure, ...finished };
       await expectUnchanged(store, 'superseded', () => store.leases.release(stale));
@@ -106,8 +106,8 @@ export const releaseCases: readonly ContractCase[] = [
     upholds: 'L-2, T-7',
     name: 'repeating a release after a successor entered is refused and does not end its term',
     async run({ store }) {
-      const ann = await someone(store, 'ann');
-      const bob = await someone(store, 'bob');
+      const ann = await openedSession(store, 'ann');
+      const bob = await openedSession(store, 'bob');
       const { tenure } = await mustAcquire(store, ann);
       await mustRelease(store, tenure);
       await mustAcquire(store, bob);
@@ -120,14 +120,14 @@ export const releaseCases: readonly ContractCase[] = [
     upholds: 'L-4',
     name: 'a release after expiry is refused, and the successor still learns that the term expired',
     async run({ store, advance }) {
-      const ann = await someone(store, 'ann');
+      const ann = await openedSession(store, 'ann');
       const { tenure } = await mustAcquire(store, ann);
       await advance(10_000);
       const release = () => store.leases.release({ ...tenure, ...finished });
       await expectUnchanged(store, 'expired', release);
       await store.sessions.sweep({ limit: 10 });
       await expectUnchanged(store, 'expired', release);
-      const bob = await someone(store, 'bob');
+      const bob = await openedSession(store, 'bob');
       assert.equal((await mustAcquire(store, bob)).predecessor.exit, 'expired');
     },
   },
@@ -135,7 +135,7 @@ export const releaseCases: readonly ContractCase[] = [
     upholds: 'L-4, G-1',
     name: 'a lapsed holder may not release before it rejoins',
     async run({ store, advance }) {
-      const ann = await someone(store, 'ann');
+      const ann = await openedSession(store, 'ann');
       const { tenure } = await mustAcquire(store, ann);
       await advance(8_000);
       await expectUnchanged(store, 'lapsed', () =>
@@ -149,7 +149,7 @@ export const releaseCases: readonly ContractCase[] = [
     upholds: 'L-6, O-2',
     name: 'a released key keeps its fence, its checkpoint and its exit, and shows as free',
     async run({ store, now }) {
-      const ann = await someone(store, 'ann');
+      const ann = await openedSession(store, 'ann');
       const { tenure, fence } = await mustAcquire(store, ann);
       await mustSave(store, tenure, 4);
       await mustRelease(store, tenure, 'abandoned');
@@ -165,7 +165,7 @@ export const releaseCases: readonly ContractCase[] = [
     upholds: 'A-1, L-6',
     name: 'a retired key is refused until somebody reopens it on purpose',
     async run({ store }) {
-      const ann = await someone(store, 'ann');
+      const ann = await openedSession(store, 'ann');
       const { tenure, fence } = await mustAcquire(store, ann);
       await mustSave(store, tenure, 9);
       await mustRelease(store, tenure, 'retired');
@@ -185,8 +185,8 @@ export const releaseCases: readonly ContractCase[] = [
     upholds: 'A-1, S-1',
     name: 'a key whose session ended as retired is retired, swept or not',
     async run({ store }) {
-      const ann = await someone(store, 'ann');
-      const bob = await someone(store, 'bob');
+      const ann = await openedSession(store, 'ann');
+      const bob = await openedSession(store, 'bob');
       await mustAcquire(store, ann);
       const by = { kind: 'owner', owner: ann.owner, exit: 'retired' } as const;
       await store.sessions.end({ id: ann.id, by });
@@ -199,8 +199,8 @@ export const releaseCases: readonly ContractCase[] = [
     upholds: 'A-1',
     name: 'permission to reopen does not help against a holder',
     async run({ store }) {
-      const ann = await someone(store, 'ann');
-      const bob = await someone(store, 'bob');
+      const ann = await openedSession(store, 'ann');
+      const bob = await openedSession(store, 'bob');
       await mustAcquire(store, ann);
       await expectUnchanged(store, 'held', () =>
         store.leases.acquire(acquiring(bob, { reopen: true })),
@@ -211,7 +211,7 @@ export const releaseCases: readonly ContractCase[] = [
     upholds: 'L-1',
     name: 'releasing one lease leaves the session’s other leases alone',
     async run({ store }) {
-      const ann = await someone(store, 'ann');
+      const ann = await openedSession(store, 'ann');
       const { tenure } = await mustAcquire(store, ann);
       const other = await mustAcquire(store, ann, { key: OTHER_KEY });
       await mustRelease(store, tenure);
@@ -225,7 +225,7 @@ export const releaseCases: readonly ContractCase[] = [
     upholds: 'T-6',
     name: 'a key that was never acquired cannot be released',
     async run({ store }) {
-      const ann = await someone(store, 'ann');
+      const ann = await openedSession(store, 'ann');
       const { fence } = await mustAcquire(store, ann);
       const forged = { key: keyOf('never'), fence, session: ann.id, ...finished };
       await expectUnchanged(store, 'key-unknown', () => store.leases.release(forged));
@@ -235,8 +235,8 @@ export const releaseCases: readonly ContractCase[] = [
     upholds: 'T-6',
     name: 'another session of the same owner cannot release the key',
     async run({ store }) {
-      const ann = await someone(store, 'ann');
-      const second = await someone(store, 'twin', { owner: ownerOf('ann') });
+      const ann = await openedSession(store, 'ann');
+      const second = await openedSession(store, 'twin', { owner: ownerOf('ann') });
       const { tenure } = await mustAcquire(store, ann);
       for (const session of [second.id, sessionIdOf('nobody')]) {
         await expectUnchanged(store, 'not-yours', () =>
@@ -251,7 +251,7 @@ export const releaseCases: readonly ContractCase[] = [
     name: 'releases sent at once with different exits end the term once',
     async run({ store, another }) {
       const other = await another();
-      const ann = await someone(store, 'ann');
+      const ann = await openedSession(store, 'ann');
       const { tenure } = await mustAcquire(store, ann);
       const results = await Promise.all([
         store.leases.release({ ...tenure, exit: 'finished' }),
@@ -270,9 +270,9 @@ export const releaseCases: readonly ContractCase[] = [
     name: 'of a release and acquires at once at most one gets the key, and only after the release',
     async run({ store, another }) {
       const other = await another();
-      const ann = await someone(store, 'ann');
-      const bob = await someone(store, 'bob');
-      const cid = await someone(store, 'cid');
+      const ann = await openedSession(store, 'ann');
+      const bob = await openedSession(store, 'bob');
+      const cid = await openedSession(store, 'cid');
       const { tenure, fence } = await mustAcquire(store, ann);
       const [released, ...taken] = await Promise.all([
         store.leases.release({ ...tenure, ...finished }),

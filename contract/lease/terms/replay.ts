@@ -9,8 +9,8 @@ import {
   mustBeat,
   mustSave,
   OTHER_KEY,
-  someone,
-} from '../someone.ts';
+  openedSession,
+} from '../opened-session.ts';
 
 const attempt = attemptOf('the one whose answer was lost');
 
@@ -19,7 +19,7 @@ export const replayCases: readonly ContractCase[] = [
     upholds: 'A-3, U-2',
     name: 'an acquire sent again with the same attempt is answered with the same term',
     async run({ store, advance }) {
-      const ann = await someone(store, 'ann');
+      const ann = await openedSession(store, 'ann');
       const first = await mustAcquire(store, ann, { attempt });
       await advance(2_000);
       const { tenure: _, ...expected } = { ...first, replayed: true, authorityMs: 6_000 };
@@ -31,7 +31,7 @@ export const replayCases: readonly ContractCase[] = [
     upholds: 'A-3',
     name: 'the repeated answer holds what was saved and begun in the meantime',
     async run({ store }) {
-      const ann = await someone(store, 'ann');
+      const ann = await openedSession(store, 'ann');
       const { tenure } = await mustAcquire(store, ann, { attempt });
       await mustSave(store, tenure, 1);
       await store.leases.beginIntent(beginning(tenure, 'pay'));
@@ -43,8 +43,8 @@ export const replayCases: readonly ContractCase[] = [
     upholds: 'A-3, T-6',
     name: 'the attempt of another session is nobody else’s: it does not hand over the term',
     async run({ store }) {
-      const ann = await someone(store, 'ann');
-      const bob = await someone(store, 'bob');
+      const ann = await openedSession(store, 'ann');
+      const bob = await openedSession(store, 'bob');
       await mustAcquire(store, ann, { attempt });
       await expectUnchanged(store, 'held', () => store.leases.acquire(acquiring(bob, { attempt })));
     },
@@ -53,7 +53,7 @@ export const replayCases: readonly ContractCase[] = [
     upholds: 'A-3',
     name: 'the same attempt on another key is a grant of its own',
     async run({ store }) {
-      const ann = await someone(store, 'ann');
+      const ann = await openedSession(store, 'ann');
       const first = await mustAcquire(store, ann, { attempt });
       const second = await mustAcquire(store, ann, { attempt, key: OTHER_KEY });
       assert.equal(second.replayed, false);
@@ -64,12 +64,12 @@ export const replayCases: readonly ContractCase[] = [
     upholds: 'A-3, T-7',
     name: 'an attempt whose term was taken over is not answered with that term',
     async run({ store, advance }) {
-      const ann = await someone(store, 'ann');
-      const cid = await someone(store, 'cid', { ttlMs: 60_000 });
+      const ann = await openedSession(store, 'ann');
+      const cid = await openedSession(store, 'cid', { ttlMs: 60_000 });
       await mustAcquire(store, ann, { attempt });
       await advance(10_000);
       const taken = await mustAcquire(store, cid);
-      const again = await someone(store, 'ann again', { owner: ann.owner });
+      const again = await openedSession(store, 'ann again', { owner: ann.owner });
       await expectUnchanged(store, 'session-expired', () =>
         store.leases.acquire(acquiring(ann, { attempt })),
       );
@@ -81,7 +81,7 @@ export const replayCases: readonly ContractCase[] = [
     upholds: 'A-3, G-3',
     name: 'after a rejoin the same attempt still finds its term',
     async run({ store, advance }) {
-      const ann = await someone(store, 'ann');
+      const ann = await openedSession(store, 'ann');
       const first = await mustAcquire(store, ann, { attempt });
       await advance(9_000);
       await mustBeat(store, ann);
@@ -95,7 +95,7 @@ export const replayCases: readonly ContractCase[] = [
     name: 'one attempt sent by two clients at once is one term, with one event',
     async run({ store, another }) {
       const other = await another();
-      const ann = await someone(store, 'ann');
+      const ann = await openedSession(store, 'ann');
       const results = await Promise.all(
         [store, other, store, other, store, other].map((client) =>
           client.leases.acquire(acquiring(ann, { attempt })),

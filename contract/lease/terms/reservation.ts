@@ -10,23 +10,23 @@ import {
   mustAcquire,
   mustRelease,
   revoking,
-  type Someone,
-  someone,
-} from '../someone.ts';
+  type OpenedSession,
+  openedSession,
+} from '../opened-session.ts';
 
 interface Cast {
-  readonly ann: Someone;
+  readonly ann: OpenedSession;
   readonly held: Held;
   /** The named successor. */
-  readonly bob: Someone;
-  readonly cid: Someone;
+  readonly bob: OpenedSession;
+  readonly cid: OpenedSession;
 }
 
 /** Ann is asked to hand the key to Bob; Cid would like it too. */
 async function handover(store: KernelStore, drain: Partial<RequestDrain> = {}): Promise<Cast> {
-  const ann = await someone(store, 'ann');
-  const bob = await someone(store, 'bob', { ttlMs: 600_000 });
-  const cid = await someone(store, 'cid', { ttlMs: 600_000 });
+  const ann = await openedSession(store, 'ann');
+  const bob = await openedSession(store, 'bob', { ttlMs: 600_000 });
+  const cid = await openedSession(store, 'cid', { ttlMs: 600_000 });
   const held = await mustAcquire(store, ann);
   expectKind(
     await store.leases.requestDrain(draining(held, { successor: bob.owner, ...drain })),
@@ -98,7 +98,7 @@ export const reservationCases: readonly ContractCase[] = [
       assert.deepEqual([late.predecessor.exit, late.predecessor.fence], ['revoked', held.fence]);
       await store.leases.requestDrain(draining(late, { successor: cid.owner }));
       await store.leases.revoke(revoking(late));
-      const dan = await someone(store, 'dan');
+      const dan = await openedSession(store, 'dan');
       await mustAcquire(store, dan);
     },
   },

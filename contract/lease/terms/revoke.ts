@@ -11,15 +11,15 @@ import {
   requestOf,
   revoking,
   saving,
-  someone,
-} from '../someone.ts';
+  openedSession,
+} from '../opened-session.ts';
 
 export const revokeCases: readonly ContractCase[] = [
   {
     upholds: 'V-3, T-7',
     name: 'a revoke ends the term now: the holder is refused at its next write, with who and why kept',
     async run({ store, now }) {
-      const ann = await someone(store, 'ann');
+      const ann = await openedSession(store, 'ann');
       const { tenure, fence } = await mustAcquire(store, ann);
       assert.deepEqual(await store.leases.revoke(revoking(tenure)), {
         kind: 'revoked',
@@ -44,7 +44,7 @@ export const revokeCases: readonly ContractCase[] = [
     upholds: 'U-2, V-3',
     name: 'the same revoke sent again succeeds and changes nothing',
     async run({ store, advance }) {
-      const ann = await someone(store, 'ann');
+      const ann = await openedSession(store, 'ann');
       const { tenure } = await mustAcquire(store, ann);
       await store.leases.revoke(revoking(tenure));
       await advance(1_000);
@@ -56,7 +56,7 @@ export const revokeCases: readonly ContractCase[] = [
     upholds: 'V-3',
     name: 'a term that has ended cannot be revoked any more, whoever asks',
     async run({ store }) {
-      const ann = await someone(store, 'ann');
+      const ann = await openedSession(store, 'ann');
       const first = await mustAcquire(store, ann);
       await store.leases.revoke(revoking(first));
       const another = revoking(first, { request: requestOf('another'), actor: 'otto' });
@@ -70,10 +70,10 @@ export const revokeCases: readonly ContractCase[] = [
     upholds: 'V-3, T-6',
     name: 'a revoke of a term that was replaced does not hit the successor',
     async run({ store, advance }) {
-      const ann = await someone(store, 'ann');
+      const ann = await openedSession(store, 'ann');
       const old = await mustAcquire(store, ann);
       await advance(10_000);
-      const bob = await someone(store, 'bob');
+      const bob = await openedSession(store, 'bob');
       const held = await mustAcquire(store, bob);
       await expectUnchanged(store, 'superseded', () => store.leases.revoke(revoking(old)));
       assert.equal((await store.leases.verify(held)).kind, 'current');
@@ -85,11 +85,11 @@ export const revokeCases: readonly ContractCase[] = [
     upholds: 'V-3, S-3',
     name: 'an overdue term that nobody reclaimed can be revoked, and then it was revoked, not expired',
     async run({ store, advance }) {
-      const ann = await someone(store, 'ann');
+      const ann = await openedSession(store, 'ann');
       const held = await mustAcquire(store, ann);
       await advance(10_000);
       expectKind(await store.leases.revoke(revoking(held)), 'revoked');
-      const bob = await someone(store, 'bob');
+      const bob = await openedSession(store, 'bob');
       assert.equal((await mustAcquire(store, bob)).predecessor.exit, 'revoked');
       await store.sessions.sweep({ limit: 10 });
       assert.deepEqual(
@@ -102,7 +102,7 @@ export const revokeCases: readonly ContractCase[] = [
     upholds: 'O-5, V-3',
     name: 'a revoke is told in the events with the operator and the reason',
     async run({ store }) {
-      const ann = await someone(store, 'ann');
+      const ann = await openedSession(store, 'ann');
       const { key, fence } = await mustAcquire(store, ann);
       await store.leases.revoke(revoking({ key, fence }));
       const [event] = await eventsOfKind(store, 'ended');
@@ -116,7 +116,7 @@ export const revokeCases: readonly ContractCase[] = [
     upholds: 'V-3, S-2',
     name: 'a revoke takes one lease: the session lives, keeps its others and is given notice',
     async run({ store }) {
-      const ann = await someone(store, 'ann');
+      const ann = await openedSession(store, 'ann');
       const lost = await mustAcquire(store, ann);
       const kept = await mustAcquire(store, ann, { key: OTHER_KEY });
       await store.leases.revoke(revoking(lost));
@@ -131,7 +131,7 @@ export const revokeCases: readonly ContractCase[] = [
     name: 'of a revoke and a release at once one ends the term, and there is one end event',
     async run({ store, another }) {
       const other = await another();
-      const ann = await someone(store, 'ann');
+      const ann = await openedSession(store, 'ann');
       const { tenure } = await mustAcquire(store, ann);
       const [released, revoked] = await Promise.all([
         store.leases.release({ ...tenure, exit: 'finished' }),

@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import type { ContractCase } from '../contract-case.ts';
 import { expectKind, expectRefusal, expectUnchanged } from '../expect.ts';
-import { acquiring, attemptOf, KEY, mustAcquire, mustRelease, ownerOf, someone } from '../someone.ts';
+import { acquiring, attemptOf, KEY, mustAcquire, mustRelease, ownerOf, openedSession } from '../opened-session.ts';
 
 const long = { ttlMs: 3_600_000, graceMs: 0 };
 const ticketMs = 10_000;
@@ -14,11 +14,11 @@ export const waiterCases: readonly ContractCase[] = [
     policy: { ticketMs },
     name: 'a waiter that lives but has not asked for a while does not keep others waiting',
     async run({ store, advance }) {
-      const ann = await mustAcquire(store, await someone(store, 'ann', long));
-      const bob = await someone(store, 'bob', long);
+      const ann = await mustAcquire(store, await openedSession(store, 'ann', long));
+      const bob = await openedSession(store, 'bob', long);
       expectKind(await store.leases.acquire(acquiring(bob, { wait: true })), 'queued');
       await mustRelease(store, ann.tenure);
-      const carol = await someone(store, 'carol', long);
+      const carol = await openedSession(store, 'carol', long);
       await advance(ticketMs - 1);
       await expectUnchanged(store, 'behind-others', () => store.leases.acquire(acquiring(carol)));
       await advance(1);
@@ -31,15 +31,15 @@ export const waiterCases: readonly ContractCase[] = [
     policy: { ticketMs },
     name: 'a waiter that goes on asking keeps its place for as long as it likes',
     async run({ store, advance }) {
-      const ann = await mustAcquire(store, await someone(store, 'ann', long));
-      const bob = await someone(store, 'bob', long);
+      const ann = await mustAcquire(store, await openedSession(store, 'ann', long));
+      const bob = await openedSession(store, 'bob', long);
       const attempt = attemptOf('of bob');
       for (let asked = 0; asked < 5; asked += 1) {
         expectKind(await store.leases.acquire(acquiring(bob, { wait: true, attempt })), 'queued');
         await advance(ticketMs - 1);
       }
       await mustRelease(store, ann.tenure);
-      const carol = await someone(store, 'carol', long);
+      const carol = await openedSession(store, 'carol', long);
       expectRefusal(await store.leases.acquire(acquiring(carol)), 'behind-others');
       await mustAcquire(store, bob, { wait: true, attempt });
     },
@@ -50,20 +50,20 @@ export const waiterCases: readonly ContractCase[] = [
     name: 'an owner that is kept out for its losses does not keep others waiting behind it',
     async run({ store, advance }) {
       const shaky = ownerOf('shaky');
-      const steady = await someone(store, 'steady', long);
+      const steady = await openedSession(store, 'steady', long);
       for (let loss = 0; loss < 3; loss += 1) {
         const brief = { owner: shaky, ttlMs: 1_000, graceMs: 0 };
-        await mustAcquire(store, await someone(store, `shaky ${loss}`, brief));
+        await mustAcquire(store, await openedSession(store, `shaky ${loss}`, brief));
         await advance(1_000);
         const held = await mustAcquire(store, steady);
         if (loss < 2) await mustRelease(store, held.tenure);
         else {
-          const back = await someone(store, 'shaky again', { ...long, owner: shaky });
+          const back = await openedSession(store, 'shaky again', { ...long, owner: shaky });
           expectKind(await store.leases.acquire(acquiring(back, { wait: true })), 'queued');
           await mustRelease(store, held.tenure);
         }
       }
-      const carol = await someone(store, 'carol', long);
+      const carol = await openedSession(store, 'carol', long);
       await mustAcquire(store, carol);
     },
   },
@@ -71,7 +71,7 @@ export const waiterCases: readonly ContractCase[] = [
     upholds: 'U-2, A-3',
     name: 'a copy of an acquire that arrives after its term has ended is not granted again',
     async run({ store }) {
-      const ann = await someone(store, 'ann');
+      const ann = await openedSession(store, 'ann');
       const attempt = attemptOf('sent twice');
       const held = await mustAcquire(store, ann, { attempt });
       await mustRelease(store, held.tenure);
@@ -84,7 +84,7 @@ export const waiterCases: readonly ContractCase[] = [
     upholds: 'T-4',
     name: 'a fence that no store could ever issue is refused and does not halt grants',
     async run({ store }) {
-      const ann = await someone(store, 'ann');
+      const ann = await openedSession(store, 'ann');
       const held = await mustAcquire(store, ann);
       const fence = Number.MAX_SAFE_INTEGER as typeof held.fence;
       expectRefusal(await store.leases.verify({ key: KEY, fence }), 'fence-ahead');

@@ -12,7 +12,7 @@ import { Fault } from '../../support/fault.ts';
 import { thrownText } from '../../support/options.ts';
 import type { WorkerConfig } from '../config.ts';
 import type { AnyPipeline } from '../pipeline.ts';
-import { patiently, readHistory } from '../store-replies.ts';
+import { untilSessionEnds, readHistory } from '../store-replies.ts';
 import { CHECKPOINT } from '../values/place.ts';
 import { validated } from '../values/schema.ts';
 import { bugOf, bugText, thrownEnd } from './claim-exit.ts';
@@ -21,7 +21,7 @@ import { Run, type RunEvents, type RunSession } from './run.ts';
 import { RunContext } from './run-context.ts';
 
 /** Code that is not at rest by then waits for something other than a call of `ctx`. */
-const PATIENCE_MS = 10_000;
+const REST_TIMEOUT_MS = 10_000;
 
 type Broken = Pick<BrokenReplay, 'why' | 'seq'>;
 type Events = ConstructorParameters<typeof Ledger>[0];
@@ -41,7 +41,7 @@ export async function dryReplay(
   { id, over: signal }: Replayed,
 ): Promise<BrokenReplay | undefined> {
   const reader = { config, session: { signal } };
-  const execution = await patiently(reader, () => config.store.executions.read(id));
+  const execution = await untilSessionEnds(reader, () => config.store.executions.read(id));
   if (execution === undefined || execution.endedAt !== undefined) return undefined;
   const events = await readHistory(reader, id);
   const { release } = execution;
@@ -52,7 +52,7 @@ export async function dryReplay(
 }
 
 const UNCLEAR: Broken = {
-  why: `The code did not come to rest within ${PATIENCE_MS / 1_000} s: it waits for something that is no call of ctx.`,
+  why: `The code did not come to rest within ${REST_TIMEOUT_MS / 1_000} s: it waits for something that is no call of ctx.`,
 };
 
 /** The first event decides the result. */
@@ -62,7 +62,7 @@ async function replay(
   { execution, events }: { readonly execution: ExecutionRecord; readonly events: Events },
 ): Promise<Broken | undefined> {
   const { promise, resolve, reject } = Promise.withResolvers<Broken | undefined>();
-  const cancel = config.timers.after(PATIENCE_MS, () => resolve(UNCLEAR));
+  const cancel = config.timers.after(REST_TIMEOUT_MS, () => resolve(UNCLEAR));
   let run: Run | undefined;
   try {
     const ledger = new Ledger(events, execution.submittedAt);

@@ -3,7 +3,7 @@
 
 import type { InboxMessage } from '../../execution/history.ts';
 import type { CallKey, Payload } from '../../execution/names.ts';
-import { patiently, untilReplied } from '../store-replies.ts';
+import { untilSessionEnds, untilReplied } from '../store-replies.ts';
 import { soon } from './guarded.ts';
 import type { CallBody, Settlement } from './ledger.ts';
 import type { Run } from './run.ts';
@@ -279,7 +279,7 @@ export async function lastWordsTo(
   let cancel: string | undefined;
   for (let seen = 0; ; ) {
     const query = { id, after: seen, limit: PAGE };
-    const page = await patiently(run, () => executions.inbox(query));
+    const page = await untilSessionEnds(run, () => executions.inbox(query));
     const asked = page.find(({ kind }) => kind === 'cancel');
     if (asked !== undefined) cancel ??= reasonOf(asked);
     seen = page.at(-1)?.n ?? seen;

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Lane } from '../../execution/execution.ts';
-import { quietLanes, sharesOf } from './claim-loop.ts';
+import { idleLanes, sharesOf } from './claim-loop.ts';
 
 const none: ReadonlySet<Lane> = new Set();
 
@@ -29,5 +29,5 @@ test('quiet is who gave less than was asked', () => {
   const claimed = Array.from({ length: 8 }, () => ({
     execution: { lane: 'interactive' as const },
   }));
-  assert.deepEqual([...quietLanes(shares, claimed)], ['batch']);
+  assert.deepEqual([...idleLanes(shares, claimed)], ['batch']);
 });

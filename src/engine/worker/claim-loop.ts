@@ -261,8 +261,8 @@ export interface Share {
 const KEPT_PART = 5;
 
 /** `quiet`: lanes that were empty at their last claim. */
-export function sharesOf(limit: number, turn: number, quiet: ReadonlySet<Lane>): readonly Share[] {
-  const favoured: Lane = quiet.has('interactive') && !quiet.has('batch') ? 'batch' : 'interactive';
+export function sharesOf(limit: number, turn: number, idle: ReadonlySet<Lane>): readonly Share[] {
+  const favoured: Lane = idle.has('interactive') && !idle.has('batch') ? 'batch' : 'interactive';
   // Too few slots to divide: every fifth turn belongs to the other lane.
   const kept =
     limit >= KEPT_PART ? Math.floor(limit / KEPT_PART) : turn % KEPT_PART === 0 ? limit : 0;
@@ -270,7 +270,7 @@ export function sharesOf(limit: number, turn: number, quiet: ReadonlySet<Lane>):
 }
 
 /** Lanes that returned less than the claim asked for. */
-export function quietLanes(
+export function idleLanes(
   shares: readonly Share[],
   claimed: readonly { readonly execution: { readonly lane: Lane } }[],
 ): ReadonlySet<Lane> {
@@ -286,16 +286,16 @@ export function quietLanes(
 /** Remembers the turn of the lanes from one claim to the next. */
 class LaneTurns {
   #turn = 0;
-  #quiet: ReadonlySet<Lane> = new Set();
+  #idle: ReadonlySet<Lane> = new Set();
 
   /** Empty when no slot is free: the claim then only reports overdue sessions. */
   next(room: number): readonly Share[] {
     this.#turn += 1;
-    return room <= 0 ? [] : sharesOf(room, this.#turn, this.#quiet);
+    return room <= 0 ? [] : sharesOf(room, this.#turn, this.#idle);
   }
 
-  onClaimReply(shares: readonly Share[], claimed: Parameters<typeof quietLanes>[1]): void {
-    this.#quiet = quietLanes(shares, claimed);
+  onClaimReply(shares: readonly Share[], claimed: Parameters<typeof idleLanes>[1]): void {
+    this.#idle = idleLanes(shares, claimed);
   }
 }
 

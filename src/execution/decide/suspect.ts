@@ -14,7 +14,7 @@ export const SUSPECT_WAIT = { times: 4, minMs: 1_000, maxMs: 300_000 } as const;
  * The most that one claim looks at: sessions that run something, executions that dead sessions left,
  * and suspects among these. It starts at a random one, so later claims look at the others (X-90).
  */
-export const CLAIM_LOOKS = { sessions: 100, left: 500, suspects: 20 } as const;
+export const CLAIM_SCAN_MAX = { sessions: 100, left: 500, suspects: 20 } as const;
 
 /** The session that claims, and since when its process lives. */
 export interface Claimer {

@@ -98,7 +98,7 @@ function targetOf(given: AuditTarget): AuditTarget {
 // The audit stamp of a request. The store writes it in the same transaction as the operation (J-1).
 
 /** The actor if the caller names none. */
-const NOBODY = 'unknown';
+const UNKNOWN_ACTOR = 'unknown';
 
 const REASON_BYTES_MAX = 4_096;
 
@@ -120,7 +120,7 @@ export function checkedActing(acting: Pick<Acting, 'by' | 'reason'>): {
   readonly by: string;
   readonly reason: string;
 } {
-  const { by = NOBODY, reason = '' } = acting;
+  const { by = UNKNOWN_ACTOR, reason = '' } = acting;
   boundedText('by', by, ACTOR_BYTES_MAX);
   if (reason !== '') boundedText('reason', reason, REASON_BYTES_MAX);
   return { by, reason };

@@ -42,7 +42,7 @@ async function joinOthers(database: Database, hints: Hints, began: boolean): Pro
   const { connection } = database;
   const { client, keys } = connection;
   const timekeeper = new Timekeeper(database, systemTimers);
-  const quietly = (work: Promise<void>): void => void work.catch(() => undefined);
+  const ignoringFaults = (work: Promise<void>): void => void work.catch(() => undefined);
   const watch = new Watch(client, systemTimers, {
     prefix: keys.watched,
     after: connection.log.newest,
@@ -55,14 +55,14 @@ async function joinOthers(database: Database, hints: Hints, began: boolean): Pro
       deleted(key) {
         if (!key.startsWith(keys.pulses)) return;
         connection.forget([key]);
-        quietly(hints.callCarried(key.slice(keys.pulses.length) as SessionId));
+        ignoringFaults(hints.callCarried(key.slice(keys.pulses.length) as SessionId));
       },
       cutOff() {
         connection.forgetAll();
       },
       missed() {
-        quietly(timekeeper.ask());
-        quietly(hints.callAwaited());
+        ignoringFaults(timekeeper.ask());
+        ignoringFaults(hints.callAwaited());
       },
     },
   });

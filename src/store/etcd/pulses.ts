@@ -55,7 +55,7 @@ export class Pulses {
   renew(id: string): Promise<boolean> {
     const { clock, timers, callTimeoutMs } = this.#config;
     return new Promise((resolve, reject) => {
-      const cancel = timers.after(callTimeoutMs, () => waiting.failed(unanswered('in time')));
+      const cancel = timers.after(callTimeoutMs, () => waiting.failed(noReply('in time')));
       const waiting: Waiting = {
         id,
         sentTick: clock.monotonicMs(),
@@ -90,7 +90,7 @@ export class Pulses {
       ended: () => {
         if (this.#renewals?.waiting === waiting) this.#renewals = undefined;
         for (const each of waiting.splice(0))
-          each.failed(unanswered('before the connection broke'));
+          each.failed(noReply('before the connection broke'));
       },
     });
     return { calls, waiting };
@@ -104,7 +104,7 @@ function take(waiting: Waiting[], response: LeaseKeepAliveResponse): void {
   first?.answered(response.ttl > 0);
 }
 
-function unanswered(how: string): OutcomeUnknown {
+function noReply(how: string): OutcomeUnknown {
   return new OutcomeUnknown(
     `etcd did not answer ${how} whether it renewed the lease of a session; it may or may not have.`,
   );

@@ -160,10 +160,10 @@ async function connectTo(url: string, options: RedisStoreOptions): Promise<Conne
     whyOffline: () => offline,
     close: async () => {
       // Waits for commands under way, but no longer than for a silent connection.
-      const patience = new AbortController();
+      const wait = new AbortController();
       const answered = client.isReady ? client.close().catch(() => undefined) : undefined;
-      await Promise.race([answered, systemTimers.pause(silenceMs, patience.signal)]);
-      patience.abort();
+      await Promise.race([answered, systemTimers.pause(silenceMs, wait.signal)]);
+      wait.abort();
       client.destroy();
     },
   };

@@ -9,7 +9,7 @@ import type { Database } from './database.ts';
 /** Smaller differences come from NTP corrections. */
 const AHEAD_MS = 10_000;
 
-const WAY_BACK =
+const SET_CLOCK_BACK =
   'Set the host’s clock right (NTP), then run: holdfast doctor --set-clock-back --store <file>';
 
 /** Reports that store time is ahead of the host's clock, or does not follow it yet (C-9). */
@@ -19,7 +19,7 @@ export async function clockProblem(database: Database): Promise<StoreProblem | u
   if (leadMs > AHEAD_MS) {
     return {
       sentence: `Store time is ${seconds} s ahead of this host’s clock, which was ahead once or was set back: sleeps until a time of day end early, and schedules fire at wrong times.`,
-      advice: WAY_BACK,
+      advice: SET_CLOCK_BACK,
     };
   }
   if (leadMs < -AHEAD_MS) {

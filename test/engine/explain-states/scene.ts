@@ -7,7 +7,7 @@ import {
   nextId,
   PROJECT,
 } from '../../../contract/execution/worker.ts';
-import { type Someone, someone } from '../../../contract/lease/someone.ts';
+import { type OpenedSession, openedSession } from '../../../contract/lease/opened-session.ts';
 import { Holdfast } from '../../../src/engine/holdfast.ts';
 import type { ExecutionRecord } from '../../../src/execution/execution.ts';
 import type { ExecutionId } from '../../../src/execution/names.ts';
@@ -25,7 +25,7 @@ export interface Scene {
   readonly id: ExecutionId;
   /** The claim, and whose it is; of the newest. */
   held: Held | undefined;
-  owner: Someone | undefined;
+  owner: OpenedSession | undefined;
   close(): Promise<void>;
 }
 
@@ -45,7 +45,7 @@ let workers = 0;
 /** By somebody new; nothing when it cannot be claimed. */
 export async function claim(scene: Scene): Promise<void> {
   workers += 1;
-  const who = await someone(scene.store, `worker ${workers}`, { ttlMs: TTL_MS, graceMs: 0 });
+  const who = await openedSession(scene.store, `worker ${workers}`, { ttlMs: TTL_MS, graceMs: 0 });
   const claims = await claimAll(scene.store, who);
   const own = claims.find(({ execution }) => execution.id === scene.id);
   if (own === undefined) return;

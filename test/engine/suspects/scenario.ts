@@ -15,7 +15,7 @@ import {
   writing,
 } from '../../../contract/execution/worker.ts';
 import { expectKind } from '../../../contract/lease/expect.ts';
-import { type Someone, someone } from '../../../contract/lease/someone.ts';
+import { type OpenedSession, openedSession } from '../../../contract/lease/opened-session.ts';
 import type { ExecutionId } from '../../../src/execution/names.ts';
 import { failedCallsIn, givenBack } from '../../../src/protocol/push/call-endpoint.ts';
 import type { Claimed } from '../../../src/store/contract/execution-store.ts';
@@ -40,14 +40,14 @@ const TICKS_MAX = 2_000;
 
 interface Job {
   readonly claimed: Claimed;
-  readonly who: Someone;
+  readonly who: OpenedSession;
   readonly sinceMs: number;
 }
 
 /** A machine on which a process is started again after it has died. */
 interface Host {
   readonly name: string;
-  process: Someone | undefined;
+  process: OpenedSession | undefined;
   bornMs: number;
   beatMs: number;
   jobs: readonly Job[];
@@ -106,10 +106,10 @@ class Play {
     this.#calls = [];
   }
 
-  async #start(name: string): Promise<Someone> {
+  async #start(name: string): Promise<OpenedSession> {
     this.#names += 1;
     const options = { ttlMs: TTL_MS, graceMs: 0 };
-    return someone(this.#harness.store, `${name}, life ${this.#names}`, options);
+    return openedSession(this.#harness.store, `${name}, life ${this.#names}`, options);
   }
 
   async #live(host: Host): Promise<void> {

@@ -16,7 +16,7 @@ import { hasStore } from '../../config.ts';
 import type { Child, ChildOutcome, Children, Spawnable, SpawnOptions } from '../../context.ts';
 import { ChildFailed, StepFailed } from '../../failures.ts';
 import { pipelineOf, type RemoteStep, requireRemoteStep } from '../../pipeline.ts';
-import { patiently } from '../../store-replies.ts';
+import { untilSessionEnds } from '../../store-replies.ts';
 import { checkedPlacing, delayOf, type Placing } from '../../submission.ts';
 import { inputOf } from '../../values/place.ts';
 import { type Schema, validated } from '../../values/schema.ts';
@@ -233,7 +233,7 @@ async function spawningOf(
   // Keep the execution in this process until the template is read, whatever else it waits for.
   run.active(1);
   try {
-    const { template, pipeline, options, inputOf } = await patiently(run, async () =>
+    const { template, pipeline, options, inputOf } = await untilSessionEnds(run, async () =>
       templatedBy(config, run.claimed.execution.project, await pinned(run, key, target.ref)),
     );
     return {

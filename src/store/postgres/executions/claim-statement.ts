@@ -18,7 +18,7 @@
 // does not look for lost executions. So it skips index entries that an old snapshot retains (ADR
 // 0040, claim-floors.ts).
 
-import { CLAIM_LOOKS, SUSPECT_FROM, SUSPECT_WAIT } from '../../../execution/decide/suspect.ts';
+import { CLAIM_SCAN_MAX, SUSPECT_FROM, SUSPECT_WAIT } from '../../../execution/decide/suspect.ts';
 import { REPLAY } from '../../../execution/route.ts';
 import { BEATS_PER_TTL } from '../../../lease/session.ts';
 import type { ExecutionRow } from '../../execution-rows.ts';
@@ -171,7 +171,7 @@ const SUSPECTS = `suspect as materialized (
      cross join dead d
      cross join lateral (
            select e.id, e.lane, e.pipeline, e.project, e.claimed_at, d.id as left_by
-             from (select e.* from hf.execution e where e.status = 1 and ${equalsByIndex('e.session_id', 'd.id')} limit ${CLAIM_LOOKS.left}) e
+             from (select e.* from hf.execution e where e.status = 1 and ${equalsByIndex('e.session_id', 'd.id')} limit ${CLAIM_SCAN_MAX.left}) e
             where e.pipeline = any ($2::text[]) -- guard: suspect-pipeline
               and e.lane = any ($3::smallint[]) -- guard: suspect-lane
               and ($6::text is null or e.project = $6) -- guard: suspect-project
@@ -211,7 +211,7 @@ const spotsOf = (scope: Scope): string => `
     select ${nextHolder('c.id')}, c.nth + 1
       from above c
      where c.id is not null
-       and c.nth < ${CLAIM_LOOKS.sessions}
+       and c.nth < ${CLAIM_SCAN_MAX.sessions}
   ),
   below as (
     select ${nextHolder()} as id, (select max(a.nth) from above a) as nth
@@ -220,7 +220,7 @@ const spotsOf = (scope: Scope): string => `
     select ${nextHolder('c.id')}, c.nth + 1
       from below c
      where c.id <= ${FIRST_HOLDER}
-       and c.nth < ${CLAIM_LOOKS.sessions}
+       and c.nth < ${CLAIM_SCAN_MAX.sessions}
   ),
   carrier as materialized (
     select a.id from above a where a.id is not null
@@ -394,7 +394,7 @@ const claimOf = (scope: Scope): string => `
            (select g.waits from gate g) as gate,
            (select count(*) from seen) > (select coalesce(sum(t.n), 0) from took t join fair f on f.lane = t.lane where not f.is_one)
            or exists (select from allotted s join fair f on f.lane = s.lane left join took t on t.lane = s.lane where f.is_one and ${leftOver(scope)})
-           ${ofAll(scope, `or (select count(*) from carrier) >= ${CLAIM_LOOKS.sessions} and exists (select from lost)`)} as more,
+           ${ofAll(scope, `or (select count(*) from carrier) >= ${CLAIM_SCAN_MAX.sessions} and exists (select from lost)`)} as more,
            (select coalesce(bool_or(${OVERDUE}), false) from carrier c) as overdue,
            (select min(case s.source when ${READY} then ${firstIn(READY, 'and e.ready_at > (select now.at from now)')} else s.first_at end)
               from found s

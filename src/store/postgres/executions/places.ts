@@ -171,7 +171,7 @@ export async function saveLimits(
   await savePlaces(queries, book);
 }
 
-const NOBODY = uuids([]);
+const NO_IDS = uuids([]);
 
 interface Handing {
   readonly entry: PlaceEntry;
@@ -186,7 +186,7 @@ interface Handing {
  */
 export async function handOn(
   queries: Queries,
-  { entry, taken: before, now, newcomers = NOBODY }: Handing,
+  { entry, taken: before, now, newcomers = NO_IDS }: Handing,
 ): Promise<number> {
   let taken = before;
   const { limit } = entry.places;

@@ -1,5 +1,5 @@
 import { refuseClaims } from '../../../execution/decide/claim.ts';
-import { CLAIM_LOOKS, claimerOf } from '../../../execution/decide/suspect.ts';
+import { CLAIM_SCAN_MAX, claimerOf } from '../../../execution/decide/suspect.ts';
 import { isForAnnounced, claimRoutes } from '../../../execution/route.ts';
 import { toFence } from '../../../lease/fence.ts';
 import type { SessionId } from '../../../lease/names.ts';
@@ -48,7 +48,7 @@ export function claim(tx: Transaction, request: Claim): ClaimResult {
   });
   const chosen = suspect === undefined ? others : [suspect, ...others];
   const claims = takeAll(tx, chosen, self);
-  const isPart = isCut || all.length === CLAIM_LOOKS.left;
+  const isPart = isCut || all.length === CLAIM_SCAN_MAX.left;
   return {
     kind: 'claimed',
     claims,

@@ -30,7 +30,7 @@ const END = `
          wake_after = 0
    where id = :id`;
 
-const LET_GO_OF_PLACE = `
+const FREE_SLOT = `
   update execution
      set has_place = 0
    where id = :id`;
@@ -55,7 +55,7 @@ export function endWaiting(tx: Transaction, row: ExecutionRow, end: WaitingEnd):
 export function afterEnd(tx: Transaction, row: ExecutionRow, consequences: Consequences): void {
   const { id } = row;
   const { outcome, successor } = consequences;
-  if (row.has_place) tx.run(LET_GO_OF_PLACE, { id });
+  if (row.has_place) tx.run(FREE_SLOT, { id });
   const next =
     successor === undefined
       ? undefined

@@ -4,7 +4,7 @@
 // rest.
 
 import {
-  CLAIM_LOOKS,
+  CLAIM_SCAN_MAX,
   type Claimer,
   isSuspect,
   isTried,
@@ -113,7 +113,7 @@ export function runningSessions(tx: Transaction, range: Range): RunningSessions 
     if (!tx.isOpen(id)) dead.push(id);
     else isOverdue ||= tx.arrays(IS_OVERDUE).get(id, tx.now) !== undefined;
   }
-  return { dead, isOverdue, isCut: visited === CLAIM_LOOKS.sessions };
+  return { dead, isOverdue, isCut: visited === CLAIM_SCAN_MAX.sessions };
 }
 
 /** Yields the sessions after a random id, then those before it. */
@@ -132,7 +132,7 @@ function* holders(tx: Transaction, { project, dice = 0 }: Range): Generator<Sess
       id = nextHolder(tx, project, id)
     ) {
       visited += 1;
-      if (visited > CLAIM_LOOKS.sessions || (upTo !== undefined && id > upTo)) return;
+      if (visited > CLAIM_SCAN_MAX.sessions || (upTo !== undefined && id > upTo)) return;
       yield id;
     }
   }
@@ -170,7 +170,7 @@ export function leftByDead(
 ): readonly Left[] {
   const left: Left[] = [];
   for (const session of dead) {
-    for (const values of leftBy(tx, session, { limit: CLAIM_LOOKS.left - left.length, dice })) {
+    for (const values of leftBy(tx, session, { limit: CLAIM_SCAN_MAX.left - left.length, dice })) {
       const [rowId, id, project, pipeline, lane, claimedAt, claimedSeq, fruitlessClaims] = values;
       const hasRecorded = fruitlessClaims === 0 || lastSeqOf(tx, id) > claimedSeq;
       left.push({
@@ -178,7 +178,7 @@ export function leftByDead(
         isSuspect: isSuspect({ fruitlessClaims, hasRecorded }),
       });
     }
-    if (left.length >= CLAIM_LOOKS.left) break;
+    if (left.length >= CLAIM_SCAN_MAX.left) break;
   }
   return left.sort(byClaim);
 }
@@ -216,9 +216,9 @@ export function suspectAmong(
   if (!mayTryAny(claimer, tx.now)) return undefined;
   const suspects = left.filter((each) => each.isSuspect).sort(byClaim);
   if (suspects.length === 0 || triesOne(tx, id, claimer)) return undefined;
-  const unseen = Math.max(0, suspects.length - CLAIM_LOOKS.suspects);
+  const unseen = Math.max(0, suspects.length - CLAIM_SCAN_MAX.suspects);
   const first = Math.floor(dice * (unseen + 1));
-  return suspects.slice(first, first + CLAIM_LOOKS.suspects).find(({ claimedAt, session }) => {
+  return suspects.slice(first, first + CLAIM_SCAN_MAX.suspects).find(({ claimedAt, session }) => {
     const holder = loadChain(tx, session).at(-1);
     return mayTry({ claimedAt, holder }, claimer, tx.now);
   });

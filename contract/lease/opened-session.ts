@@ -35,7 +35,7 @@ export const TTL_MS = 10_000;
 export const GRACE_MS = 2_000;
 export const AUTHORITY_MS: number = TTL_MS - GRACE_MS;
 
-export interface Someone {
+export interface OpenedSession {
   readonly id: SessionId;
   readonly owner: Owner;
 }
@@ -80,11 +80,11 @@ export function openingOf(name: string, options: Partial<OpenSession> = {}): Ope
   };
 }
 
-export async function someone(
+export async function openedSession(
   store: KernelStore,
   name: string,
   options: Partial<OpenSession> = {},
-): Promise<Someone> {
+): Promise<OpenedSession> {
   const request = openingOf(name, options);
   expectKind(await store.sessions.open(request), 'opened');
   return { id: request.id, owner: request.owner };
@@ -95,11 +95,11 @@ export async function several(
   store: KernelStore,
   name: string,
   options: { readonly count: number } & Partial<OpenSession>,
-): Promise<readonly Someone[]> {
+): Promise<readonly OpenedSession[]> {
   const { count, ...opening } = options;
-  const people: Someone[] = [];
+  const people: OpenedSession[] = [];
   for (let number = 1; number <= count; number += 1) {
-    people.push(await someone(store, `${name} ${number}`, opening));
+    people.push(await openedSession(store, `${name} ${number}`, opening));
   }
   return people;
 }
@@ -107,14 +107,14 @@ export async function several(
 let attempts = 0;
 
 /** Every asking is an attempt of its own unless the case names one. */
-export function acquiring(who: Someone, options: Partial<Acquire> = {}): Acquire {
+export function acquiring(who: OpenedSession, options: Partial<Acquire> = {}): Acquire {
   attempts += 1;
   return { key: KEY, session: who.id, attempt: attemptOf(`number ${attempts}`), ...options };
 }
 
 export async function mustAcquire(
   store: KernelStore,
-  who: Someone,
+  who: OpenedSession,
   options: Partial<Acquire> = {},
 ): Promise<Held> {
   const granted = expectKind(await store.leases.acquire(acquiring(who, options)), 'granted');
@@ -130,7 +130,7 @@ export async function mustRelease(
   expectKind(await store.leases.release({ ...tenure, exit }), 'released');
 }
 
-export async function mustBeat(store: KernelStore, who: Someone): Promise<void> {
+export async function mustBeat(store: KernelStore, who: OpenedSession): Promise<void> {
   expectKind(await store.sessions.heartbeat(who), 'alive');
 }
 
