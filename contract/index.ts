@@ -34,17 +34,10 @@ export {
 } from './lease/contract-case.ts';
 export { leaseContract } from './lease/index.ts';
 export {
-  FakeEndpoint,
-  type FakeEndpointKeys,
-  type FakeHandler,
-  type ForgedReply,
-  type OpenCall,
-} from './transport/fake-endpoint.ts';
-export {
+  type CallerKind,
   type Forgery,
   type OpenTransportHarness,
   runTransportCase,
-  type CallerKind,
   type TransportBackend,
   type TransportCase,
   type TransportHabit,
@@ -53,5 +46,12 @@ export {
   type TransportOffer,
   transportSkipReason,
 } from './transport/contract-case.ts';
+export {
+  FakeEndpoint,
+  type FakeEndpointKeys,
+  type FakeHandler,
+  type ForgedReply,
+  type OpenCall,
+} from './transport/fake-endpoint.ts';
 export { transportContract } from './transport/index.ts';
 export { transportPipelines } from './transport/workers.ts';

@@ -179,8 +179,8 @@ export type {
 export type {
   Compared,
   CompareOptions,
-  PreflightResult,
   PreflightOptions,
+  PreflightResult,
 } from './features/releases/preflight-api.ts';
 export type { BulkRepinOptions, RepinOptions } from './features/releases/repin-api.ts';
 export type {

@@ -5,7 +5,7 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { SQSClient } from '@aws-sdk/client-sqs';
 import { startFauxqs } from 'fauxqs';
-import { handlerAnywhere } from '../../contract/transport/call-desk.ts';
+import { handlerAnywhere } from '../../contract/transport/fake-endpoint.ts';
 import { type Pipeline, pipeline } from '../../src/engine/pipeline.ts';
 import type { Transport } from '../../src/protocol/messages/envelope.ts';
 import { openServer } from '../../src/server/serve.ts';

@@ -18,8 +18,8 @@ import type { SessionId } from '../../src/lease/names.ts';
 import type { OpenSession } from '../../src/lease/port.ts';
 import type {
   Claim,
-  ClaimResult,
   Claimed,
+  ClaimResult,
   Command,
   CoordinatorStore,
   Finish,

@@ -20,8 +20,8 @@ import {
   submitting,
   writing,
 } from '../execution/worker.ts';
-import type { FakeEndpoint, ForgedReply, OpenCall } from './fake-endpoint.ts';
 import type { TransportCase, TransportHarness } from './contract-case.ts';
+import type { FakeEndpoint, ForgedReply, OpenCall } from './fake-endpoint.ts';
 
 interface Called {
   readonly endpoint: FakeEndpoint;
@@ -133,7 +133,7 @@ function refused(
     needs: 'calls',
     async run(harness) {
       const given = await called(harness);
-      given.call.reply(new Response(given.endpoint.signed(reply(given))));
+      given.call.reply(new Response(given.endpoint.signed(responseOf(given))));
       await calledAgain(harness, given);
     },
   };
@@ -146,7 +146,7 @@ function turnedAway(what: string, responseOf: (given: Called) => Response): Tran
     needs: 'calls',
     async run(harness) {
       const given = await called(harness);
-      given.call.reply(reply(given));
+      given.call.reply(responseOf(given));
       const again = await given.endpoint.next();
       const kinds = await kindsOf(harness.store, given.id);
       assert.deepEqual(kinds, ['submitted', 'claimed', 'given-back', 'claimed']);
@@ -294,7 +294,9 @@ export const callCases: readonly TransportCase[] = [
   turnedAway('with 503', () => new Response('', { status: 503 })),
   turnedAway('with 429', () => new Response('', { status: 429 })),
   turnedAway('in words', ({ endpoint, call }) => {
-    return new Response(endpoint.signed({ ...call.about, denied: 'There is no such pipeline here.' }));
+    return new Response(
+      endpoint.signed({ ...call.about, denied: 'There is no such pipeline here.' }),
+    );
   }),
   ...between,
 ];

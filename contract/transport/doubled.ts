@@ -30,7 +30,10 @@ async function twice(
 }
 
 /** The answers to one write, delivered twice. */
-async function writtenTwice(harness: TransportHarness, write: object): Promise<readonly WorkReply[]> {
+async function writtenTwice(
+  harness: TransportHarness,
+  write: object,
+): Promise<readonly WorkReply[]> {
   const replies = await harness.twice({ kind: 'writeAsOwner', body: { writes: [write] } });
   return (replies as readonly { readonly results: readonly WorkReply[] }[]).map(({ results }) => {
     assert.equal(results.length, 1);

@@ -17,7 +17,7 @@ import {
   writing,
 } from '../execution/worker.ts';
 import { refusedWith, type TransportCase, type TransportHarness } from './contract-case.ts';
-import { type WriteResult, assertKind, owner, peer } from './peer.ts';
+import { assertKind, owner, peer, type WriteResult } from './peer.ts';
 
 async function problemOf(harness: TransportHarness, envelope: unknown): Promise<string> {
   const { problem } = await harness.deliver(envelope);
@@ -270,9 +270,12 @@ export const envelopeCases: readonly TransportCase[] = [
         verb: 'record',
         ...writing(later(ann.held(claimed), index === 1 ? 6 : 0)),
       }));
-      const { results } = await ann.ask<{ readonly results: readonly WriteResult[] }>('writeAsOwner', {
-        writes,
-      });
+      const { results } = await ann.ask<{ readonly results: readonly WriteResult[] }>(
+        'writeAsOwner',
+        {
+          writes,
+        },
+      );
       const outcomes = results.map(({ kind, why }) => why ?? kind);
       assert.deepEqual(outcomes, ['recorded', 'seq-taken', 'recorded']);
     },

@@ -6,7 +6,7 @@ import type { Owner, SessionId } from '../../src/lease/names.ts';
 import type { Transport } from '../../src/protocol/messages/envelope.ts';
 import type { WritesReply } from '../../src/protocol/messages/work.ts';
 import type { WorkKind } from '../../src/protocol/messages/work-messages.ts';
-import type { ClaimResult, Claimed, OwnerWrite } from '../../src/store/contract/execution-store.ts';
+import type { Claimed, ClaimResult, OwnerWrite } from '../../src/store/contract/execution-store.ts';
 import { systemRandom } from '../../src/support/random.ts';
 import {
   finishing,
@@ -18,8 +18,8 @@ import {
   writing,
 } from '../execution/worker.ts';
 import { expectKind } from '../lease/expect.ts';
-import type { FakeEndpoint } from './fake-endpoint.ts';
 import type { CallerKind, TransportHarness } from './contract-case.ts';
+import type { FakeEndpoint } from './fake-endpoint.ts';
 
 export const TTL_MS = 60_000;
 
@@ -39,7 +39,10 @@ export class Peer {
     return { id: this.id, owner: this.owner, ttlMs: TTL_MS, graceMs: 1_000 };
   }
 
-  ask<WorkReply = { readonly kind: string }>(kind: WorkKind, body: object = {}): Promise<WorkReply> {
+  ask<WorkReply = { readonly kind: string }>(
+    kind: WorkKind,
+    body: object = {},
+  ): Promise<WorkReply> {
     return this.transport.ask<WorkReply>({ kind, body });
   }
 
@@ -143,7 +146,9 @@ export async function peer(
   const transport = await harness.transport(as);
   const { endpoint } = harness;
   const made =
-    endpoint === undefined ? new Peer(transport, owner) : new CalledPeer(transport, owner, endpoint);
+    endpoint === undefined
+      ? new Peer(transport, owner)
+      : new CalledPeer(transport, owner, endpoint);
   assertKind(await made.ask('openSession', made.opening), 'opened');
   return made;
 }

@@ -1,7 +1,7 @@
 // What is pinned goes to who is what it says: what a worker announces is checked, whatever carried it.
 
 import assert from 'node:assert/strict';
-import type { ClaimResult, Claimed } from '../../src/store/contract/execution-store.ts';
+import type { Claimed, ClaimResult } from '../../src/store/contract/execution-store.ts';
 import { announcing, mustActivate } from '../execution/releases/releasing.ts';
 import { mustSubmit, statusOf } from '../execution/worker.ts';
 import { expectKind } from '../lease/expect.ts';

@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import { kindsOf, later, mustSubmit, statusOf, writing } from '../execution/worker.ts';
 import type { Forgery, TransportCase, TransportHarness } from './contract-case.ts';
-import { type WriteResult, assertKind, owner, takenOver } from './peer.ts';
+import { assertKind, owner, takenOver, type WriteResult } from './peer.ts';
 
 /** It is put aside, and nothing is done. */
 function putAside(how: Forgery, what: string): TransportCase {
@@ -22,7 +22,11 @@ function putAside(how: Forgery, what: string): TransportCase {
   };
 }
 
-async function forged(harness: TransportHarness, how: Forgery, write: object): Promise<WriteResult> {
+async function forged(
+  harness: TransportHarness,
+  how: Forgery,
+  write: object,
+): Promise<WriteResult> {
   const body = { writes: [write] };
   const reply = await harness.forge({ kind: 'writeAsOwner', body }, how);
   assert.ok(reply !== undefined, 'it is answered');

@@ -10,8 +10,8 @@ import { systemTimers } from '../../src/support/timer.ts';
 import { faultyTransport, type TransportFault } from '../../src/testing/faulty-transport.ts';
 import { openWorker, type RemoteWorkerOptions } from '../../src/worker/open-worker.ts';
 import { kindsOf, PIPELINE } from '../execution/worker.ts';
-import { handlerAnywhere } from './fake-endpoint.ts';
 import type { TransportCase, TransportHarness } from './contract-case.ts';
+import { handlerAnywhere } from './fake-endpoint.ts';
 
 interface Working {
   readonly session: SessionId;

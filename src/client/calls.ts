@@ -3,9 +3,9 @@
 import type { ProblemMessage } from '../protocol/messages/problem.ts';
 import {
   type Address,
+  type RequestIfAny,
   type ResponseAt,
   requestTo,
-  type RequestIfAny,
 } from '../protocol/messages/request.ts';
 import { Fault } from '../support/fault.ts';
 import { taggedOf, toText } from '../support/value.ts';

@@ -124,7 +124,10 @@ export class FileGuard {
     const before = this.#turn;
     this.#turn = before.then(() => turn.promise);
     try {
-      const isMine = await Promise.race([before.then(() => true), waitLimit.over.then(() => false)]);
+      const isMine = await Promise.race([
+        before.then(() => true),
+        waitLimit.over.then(() => false),
+      ]);
       if (!isMine) return { kind: 'busy', resource: presented.key };
       return await this.#inside(presented, effect, waitLimit);
     } finally {

@@ -43,8 +43,8 @@ export {
 export { type Fenced, type GuardResult, type Stale, StaleFence } from './mark.ts';
 export {
   type Busy,
-  type EnterResult,
   type Entered,
+  type EnterResult,
   type KeepResult,
   type Marks,
   type MemoryMarksOptions,

@@ -27,10 +27,10 @@ import {
   type MarkTableOptions,
   markStatements,
   parseRowOptions,
-  type RowResult,
   type RowChange,
   type RowGuardConfig,
   type RowGuardOptions,
+  type RowResult,
   rowMark,
   rowUpdate,
   unchanged,
@@ -47,7 +47,7 @@ export type {
   PostgresTransaction,
 } from './postgres-connection.ts';
 export { type PostgresMarks, type PostgresMarksOptions, postgresMarks } from './postgres-marks.ts';
-export type { RowResult, RowChange, RowGuardOptions, Where } from './sql.ts';
+export type { RowChange, RowGuardOptions, RowResult, Where } from './sql.ts';
 
 export type PostgresGuardOptions = MarkTableOptions;
 

@@ -23,10 +23,10 @@ import {
   markStatements,
   parseRowOptions,
   QUESTION,
-  type RowResult,
   type RowChange,
   type RowGuardConfig,
   type RowGuardOptions,
+  type RowResult,
   rowMark,
   rowUpdate,
   unchanged,
@@ -35,7 +35,7 @@ import {
 } from './sql.ts';
 
 export { type Fenced, type GuardResult, type Stale, StaleFence } from './mark.ts';
-export type { RowResult, RowChange, RowGuardOptions, Where } from './sql.ts';
+export type { RowChange, RowGuardOptions, RowResult, Where } from './sql.ts';
 
 export type SqliteGuardOptions = MarkTableOptions;
 

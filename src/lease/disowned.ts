@@ -90,7 +90,7 @@ export class Disowned {
     return this.#settling;
   }
 
-  #decide(request: Acquire, decision: Attempt['fate']): void {
+  #decide(request: Acquire, decision: Attempt['decision']): void {
     const since = this.#attempts.get(request)?.since;
     if (since === undefined) this.#attempts.delete(request);
     else this.#attempts.set(request, { since, decision });

@@ -198,14 +198,14 @@ export class ObserverRelay {
   #deliver(): void {
     const reports = this.#buffer;
     this.#buffer = [];
-    for (const report of reports) this.#deliver(report);
+    for (const report of reports) this.#send(report);
     if (this.#droppedUnreported === 0) return;
     const count = this.#droppedUnreported;
     this.#droppedUnreported = 0;
-    this.#deliver({ kind: 'dropped', count, at: this.#clock.wallMs() });
+    this.#send({ kind: 'dropped', count, at: this.#clock.wallMs() });
   }
 
-  #deliver(report: LeaseReport): void {
+  #send(report: LeaseReport): void {
     // An observer's error must not affect the lease.
     callSafely(
       () => this.#observer?.report(report),

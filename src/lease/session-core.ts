@@ -34,8 +34,8 @@ import {
   callStore,
   isSealed,
   isStoreOutage,
-  type StoreSealed,
   type StoreOutage,
+  type StoreSealed,
 } from './store-call.ts';
 
 export interface StoreCall<Result> {
@@ -99,7 +99,10 @@ export class SessionCore {
     this.above = above;
     const { observer, clock, timers, ttlMs } = config;
     this.relay = new ObserverRelay(observer, clock, timers);
-    const sampleMs = Math.min(Math.max(ttlMs / LAG_SAMPLES_PER_TTL, LAG_SAMPLE_MS.min), LAG_SAMPLE_MS.max);
+    const sampleMs = Math.min(
+      Math.max(ttlMs / LAG_SAMPLES_PER_TTL, LAG_SAMPLE_MS.min),
+      LAG_SAMPLE_MS.max,
+    );
     this.lag = new EventLoopLag(clock, timers, sampleMs);
   }
 

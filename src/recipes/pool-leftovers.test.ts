@@ -27,7 +27,10 @@ function join(
   seed += 1;
   const random = seededRandom(seed);
   const time = { clock, timers: clock.timers, random };
-  return pool({ store, owner, ttlMs: TTL_MS, name: 'p', keys, settleMs: 50, ...time }, untilAborted);
+  return pool(
+    { store, owner, ttlMs: TTL_MS, name: 'p', keys, settleMs: 50, ...time },
+    untilAborted,
+  );
 }
 
 test('P4: a key that its member is damped for is worked on by another, and shared again later', async () => {

@@ -207,7 +207,9 @@ test('O-4: drain listeners and observers that throw or reject reach nobody', asy
   await world.options.store.leases.requestDrain({ key, fence, request, ...drain });
   await world.clock.advance(TTL_MS);
   assert.deepEqual(called, ['the third listener']);
-  const troubles = reported.filter((each) => /troubled onDrain: Error: the callback threw/.test(each));
+  const troubles = reported.filter((each) =>
+    /troubled onDrain: Error: the callback threw/.test(each),
+  );
   assert.equal(troubles.length, 2);
   assert.equal((await session.close()).kind, 'ended');
 });

@@ -6,7 +6,7 @@ import fastify, { type FastifyInstance, type FastifyRequest } from 'fastify';
 import { type Caller, type Coordinator, ProblemReply, type Route } from '../protocol/rest/route.ts';
 import type { Clock } from '../support/clock.ts';
 import { AddressLimit, networkOf, Pipelining } from './connections.ts';
-import { authorizationOf, type Gate, KeyGate, type AccessRequest, openGate } from './gate.ts';
+import { type AccessRequest, authorizationOf, type Gate, KeyGate, openGate } from './gate.ts';
 import type { ServerMetrics } from './metrics.ts';
 import { DEFAULT_HTTP_LIMITS, type HttpLimits, type ServerOptions } from './server-options.ts';
 

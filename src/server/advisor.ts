@@ -4,8 +4,8 @@
 import { Histogram } from '../observe/advisor/histogram.ts';
 import { type Advice, adviseAssuming, goalsOf, type Prediction } from '../observe/index.ts';
 import type {
-  AdviceRequest,
   AdviceQuery,
+  AdviceRequest,
   AdvisedMessage,
   AssumptionsMessage,
   PredictedMessage,

@@ -12,7 +12,7 @@ import { signingKeys } from '../protocol/sqs/sqs-options.ts';
 import { type Dispatch, dispatchOf, inProcessTransport } from '../protocol/work/dispatch.ts';
 import { boundedText, readOptions } from '../support/options.ts';
 import type { Entrance } from './admission.ts';
-import type { Gate, AccessRequest } from './gate.ts';
+import type { AccessRequest, Gate } from './gate.ts';
 import type { ServerLog, ServerOptions } from './server-options.ts';
 
 export interface TransportOptions {

@@ -6,7 +6,7 @@
 
 import type { Fence } from '../lease/fence.ts';
 import type { SessionId } from '../lease/names.ts';
-import type { Claim, ClaimResult, Claimed } from '../store/contract/execution-store.ts';
+import type { Claim, Claimed, ClaimResult } from '../store/contract/execution-store.ts';
 import type { Clock } from '../support/clock.ts';
 import { OutcomeUnknown } from '../support/fault.ts';
 
@@ -73,7 +73,9 @@ export class DeliveredClaims {
     const carried = await this.#verbs.carried(session).finally(() => {
       this.#removedMeanwhile = undefined;
     });
-    const orphans = carried.filter(({ fence }) => !this.#held.has(fence) && !removedMeanwhile.has(fence));
+    const orphans = carried.filter(
+      ({ fence }) => !this.#held.has(fence) && !removedMeanwhile.has(fence),
+    );
     this.#hold(orphans);
     return orphans;
   }

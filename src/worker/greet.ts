@@ -1,7 +1,7 @@
 // Greets a coordinator, and agrees on a version of the protocol. A worker may start before its
 // coordinator: it then waits, and reports that.
 
-import { sendReport, reportTrouble, warn } from '../engine/observer.ts';
+import { reportTrouble, sendReport, warn } from '../engine/observer.ts';
 import type { ExecutionObserver, ExecutionReport } from '../execution/report.ts';
 import {
   OLDEST_WORK_VERSION,

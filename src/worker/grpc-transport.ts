@@ -3,10 +3,10 @@
 
 import type { Client, ClientDuplexStream, Metadata, ServiceError } from '@grpc/grpc-js';
 import {
-  REPLY_TIMEOUT_MS,
   type Ask,
   answerIn,
   envelopeOf,
+  REPLY_TIMEOUT_MS,
   type ReplyEnvelope,
   type Transport,
 } from '../protocol/messages/envelope.ts';

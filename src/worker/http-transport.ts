@@ -1,7 +1,7 @@
 // The worker protocol over HTTP: each message is a request to its route, and one request stays open
 // for wakeups.
 
-import { REPLY_TIMEOUT_MS, type Ask, type Transport } from '../protocol/messages/envelope.ts';
+import { type Ask, REPLY_TIMEOUT_MS, type Transport } from '../protocol/messages/envelope.ts';
 import { faultOf } from '../protocol/messages/problem.ts';
 import { workMessage } from '../protocol/messages/work-messages.ts';
 import { type Fault, OutcomeUnknown, StoreUnavailable } from '../support/fault.ts';

@@ -1,7 +1,12 @@
 // Sent messages without a reply, by the ids of their envelopes. Replies come in any order, twice,
 // or not at all.
 
-import { REPLY_TIMEOUT_MS, type Ask, answerIn, type ReplyEnvelope } from '../protocol/messages/envelope.ts';
+import {
+  type Ask,
+  answerIn,
+  REPLY_TIMEOUT_MS,
+  type ReplyEnvelope,
+} from '../protocol/messages/envelope.ts';
 import { workMessage } from '../protocol/messages/work-messages.ts';
 import { type Fault, OutcomeUnknown, StoreUnavailable } from '../support/fault.ts';
 import type { Timers } from '../support/timer.ts';

@@ -35,7 +35,8 @@ export function pushedStore(drive: Driven, connection?: WorkerStore): Pushed {
     resolve();
     return reply;
   };
-  const verbs = connection === undefined ? kept(drive, result) : recorded(drive, connection.executions);
+  const verbs =
+    connection === undefined ? kept(drive, result) : recorded(drive, connection.executions);
   let isClaimed = false;
   const executions: WorkerExecutions = {
     async claim({ pipelines }) {

@@ -9,8 +9,8 @@ import type { WritesReply } from '../protocol/messages/work.ts';
 import type { WorkKind } from '../protocol/messages/work-messages.ts';
 import type {
   Claim,
-  ClaimResult,
   Claimed,
+  ClaimResult,
   OwnerWrite,
   WorkerExecutions,
   WorkerStore,

@@ -3,9 +3,9 @@
 // not the right to work.
 
 import {
-  REPLY_TIMEOUT_MS,
   type Ask,
   envelopeOf,
+  REPLY_TIMEOUT_MS,
   type ReplyEnvelope,
   type Transport,
 } from '../protocol/messages/envelope.ts';
@@ -43,7 +43,14 @@ export interface SqsTransportOptions {
 }
 
 const NAMES: readonly (keyof SqsTransportOptions)[] = [
-  ...(['client', 'requestQueueUrl', 'replyQueueUrl', 'signing', 'writesGoodMs', 'replyTimeoutMs'] as const),
+  ...([
+    'client',
+    'requestQueueUrl',
+    'replyQueueUrl',
+    'signing',
+    'writesGoodMs',
+    'replyTimeoutMs',
+  ] as const),
 ];
 const URL_MAX = 2_048;
 const HOUR_MS = 3_600_000;

@@ -143,7 +143,7 @@ test('RE-10: a store that is away while an open execution is replayed does not b
     });
     const found = await holdfast.releases.preflight('order', 'v1');
     assert(found.kind === 'replayed', JSON.stringify(found));
-    assert.deepEqual([found.looked, found.broken, failed], [1, [], 2], away);
+    assert.deepEqual([found.replayed, found.broken, failed], [1, [], 2], away);
   }
 });
 

@@ -3,7 +3,12 @@
 
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
-import { acquiring, mustAcquire, mustRelease, openedSession } from '../../contract/lease/opened-session.ts';
+import {
+  acquiring,
+  mustAcquire,
+  mustRelease,
+  openedSession,
+} from '../../contract/lease/opened-session.ts';
 import {
   epochOf,
   type Fence,
@@ -51,7 +56,10 @@ test('A-7, S-1: a waiter whose session ends while its turn comes gets nothing, a
   const { store, prefix } = await openFresh();
   const other = await openEtcdStore({ endpoints: etcd.endpoints, prefix });
   const holder = await mustAcquire(store, await openedSession(store, 'ann', LONG), { key: KEY });
-  const [bob, cid] = [await openedSession(store, 'bob', LONG), await openedSession(store, 'cid', LONG)];
+  const [bob, cid] = [
+    await openedSession(store, 'bob', LONG),
+    await openedSession(store, 'cid', LONG),
+  ];
   const [first, second] = [bob, cid].map((who) => acquiring(who, { key: KEY, wait: true }));
   assert.ok(first !== undefined && second !== undefined);
   assert.equal((await store.leases.acquire(first)).kind, 'queued');

@@ -15,11 +15,11 @@ import {
   mustAcquire,
   mustBeat,
   mustRelease,
+  type OpenedSession,
+  openedSession,
   openingOf,
   revoking,
-  type OpenedSession,
   saving,
-  openedSession,
   TTL_MS,
 } from '../../contract/lease/opened-session.ts';
 import { epochOf, type KernelStore } from '../../src/index.ts';

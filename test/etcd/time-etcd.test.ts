@@ -8,8 +8,8 @@ import {
   KEY,
   mustAcquire,
   mustBeat,
-  sessionIdOf,
   openedSession,
+  sessionIdOf,
   TTL_MS,
 } from '../../contract/lease/opened-session.ts';
 import type { KernelStore } from '../../src/index.ts';

@@ -2,7 +2,13 @@
 
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
-import { acquiring, KEY, mustAcquire, mustRelease, openedSession } from '../../contract/lease/opened-session.ts';
+import {
+  acquiring,
+  KEY,
+  mustAcquire,
+  mustRelease,
+  openedSession,
+} from '../../contract/lease/opened-session.ts';
 import type { KernelStore } from '../../src/index.ts';
 import { openEtcdStore } from '../../src/store/etcd/open.ts';
 import { RawEtcd } from '../contract/raw-etcd.ts';

@@ -251,7 +251,10 @@ export async function reached(holdfast: Holdfast, id: string, status: string): P
 
 async function leases(store: CoordinatorStore): Promise<void> {
   const brief = { ttlMs: 1_000, graceMs: 100 };
-  const parent = await openedSession(store, 'parent', { ...brief, metadata: { host: 'a', ключ: '"' } });
+  const parent = await openedSession(store, 'parent', {
+    ...brief,
+    metadata: { host: 'a', ключ: '"' },
+  });
   const ann = await openedSession(store, 'ann', { ...brief, parent: parent.id });
   const { tenure } = await mustAcquire(store, ann);
   await mustSave(store, tenure, 1);

@@ -20,7 +20,7 @@ import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { type TestContext, test } from 'node:test';
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import { type FileResult, FileGuard } from '../../src/guards/files.ts';
+import { FileGuard, type FileResult } from '../../src/guards/files.ts';
 import { systemTimers, type Timers } from '../../src/support/timer.ts';
 import { FIRST, SECOND, THIRD } from './fences.ts';
 import { type OpenResource, testGuard } from './register.ts';

@@ -1,7 +1,13 @@
 // What the people in a program know: their sessions, the fences they were given, what they asked
 // for. Kept in terms of the store under test; the model's fences are a renaming away.
 
-import { attemptOf, keyOf, ownerOf, requestOf, sessionIdOf } from '../../contract/lease/opened-session.ts';
+import {
+  attemptOf,
+  keyOf,
+  ownerOf,
+  requestOf,
+  sessionIdOf,
+} from '../../contract/lease/opened-session.ts';
 import type { Fence } from '../../src/lease/fence.ts';
 import type { AttemptId, LeaseKey, Owner, RequestId, SessionId } from '../../src/lease/names.ts';
 import type { LeasePolicy } from '../../src/lease/policy.ts';

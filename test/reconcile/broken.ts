@@ -253,7 +253,7 @@ export const BROKEN: readonly Broken[] = [
       await mustPark(store, held, parkedFor('signal:paid#1'));
       await store.executions.signal(signalling(held.id));
       await store.executions.signal(signalling(held.id));
-      await tamper.setExecution(held.id, { status: 'waiting', readyAt: null, inboxCount: 0 });
+      await tamper.setExecution(held.id, { status: 'waiting', readyAt: null, news: 0 });
       const afterwards = async (): Promise<void> => {
         assert.equal((await mustRead(store, held.id)).inboxCount, 2);
         assert.equal(await statusOf(store, held.id), 'queued');

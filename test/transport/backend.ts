@@ -1,6 +1,6 @@
 // A coordinator with keys of two projects, on a memory store by default, and transports that close with it.
 
-import type { FakeEndpoint, Forgery, CallerKind, TransportBackend } from '../../contract/index.ts';
+import type { CallerKind, FakeEndpoint, Forgery, TransportBackend } from '../../contract/index.ts';
 import { parseProject } from '../../src/execution/names.ts';
 import { newKey, type Role, writeKey } from '../../src/features/access/model.ts';
 import type { Ask, ReplyEnvelope, Transport } from '../../src/protocol/messages/envelope.ts';

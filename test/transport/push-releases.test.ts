@@ -161,7 +161,7 @@ test('RE-10: an endpoint with a way back replays what a release would break', as
     await worker.stop();
     const found = await holdfast.releases.preflight('order', 'v2');
     assert(found.kind === 'replayed');
-    assert.deepEqual([found.breaking, found.looked, found.broken[0]?.execution], [true, 1, id]);
+    assert.deepEqual([found.breaking, found.replayed, found.broken[0]?.execution], [true, 1, id]);
   });
 });
 

@@ -34,7 +34,7 @@ export function pushedKind(
         },
       };
     },
-    endpoint: () => endpoint,
+    endpoint: () => fake,
     transport: ({ url }, key) => httpTransport({ url, key, timers: systemTimers }),
     async close() {
       fake.close();

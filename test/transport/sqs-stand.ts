@@ -2,7 +2,7 @@
 
 import { SQSClient } from '@aws-sdk/client-sqs';
 import { type FauxqsServer, startFauxqs } from 'fauxqs';
-import type { Forgery, CallerKind } from '../../contract/index.ts';
+import type { CallerKind, Forgery } from '../../contract/index.ts';
 import type {
   Ask,
   ReplyEnvelope,

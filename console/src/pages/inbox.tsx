@@ -140,8 +140,8 @@ function NothingAsked({ isFiltered }: { readonly isFiltered: boolean }): ReactNo
   return (
     <Empty title={isFiltered ? 'Nothing is open for this assignee' : 'Nothing is asked now'}>
       <p>
-        When a pipeline calls <code>ctx.await('approval', …)</code>, its question is here until
-        a person answers it or its time limit passes.
+        When a pipeline calls <code>ctx.await('approval', …)</code>, its question is here until a
+        person answers it or its time limit passes.
       </p>
     </Empty>
   );

@@ -94,8 +94,8 @@ function Unread({ pages, searched }: UnreadProps): ReactNode {
   if (pages.length === 0) return null;
   return (
     <p className="unread" role="status">
-      This was found among the newest {plural(searched, 'dead letter')} and open executions; there are
-      older ones.{' '}
+      This was found among the newest {plural(searched, 'dead letter')} and open executions; there
+      are older ones.{' '}
       <button
         type="button"
         disabled={pages.some(({ isFetchingNextPage }) => isFetchingNextPage)}

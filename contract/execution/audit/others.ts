@@ -64,16 +64,16 @@ export const auditedOtherCases: readonly ExecutionCase[] = [
       const record = recordOf(audit, PROJECT, { kind: 'interaction', id });
       const after = { ...before, status: 'answered', answered: 1 };
       await expectAudited(store, { ...record, before, after }, () =>
-        store.executions.result({ ...answering(id), audit }),
+        store.executions.answer({ ...answering(id), audit }),
       );
       const same = { ...answering(id), audit: stamp('answer') };
-      expectKind(await expectUnaudited(store, () => store.executions.result(same)), 'existing');
+      expectKind(await expectUnaudited(store, () => store.executions.answer(same)), 'existing');
       const other = { ...answering(id, 'no'), audit: stamp('answer') };
-      const refused = await expectUnaudited(store, () => store.executions.result(other));
+      const refused = await expectUnaudited(store, () => store.executions.answer(other));
       expectWhy(refused, 'answer-conflict');
       await advance(10_000);
       const late = { ...answering(interactionId(held.id, 1)), audit: stamp('answer') };
-      expectWhy(await expectUnaudited(store, () => store.executions.result(late)), 'answer-late');
+      expectWhy(await expectUnaudited(store, () => store.executions.answer(late)), 'answer-late');
     },
   },
   {
@@ -85,7 +85,7 @@ export const auditedOtherCases: readonly ExecutionCase[] = [
       const id = interactionId(execution);
       const kept = recordOf(early, PROJECT, { kind: 'interaction', id });
       await expectAudited(store, { ...kept, after: { status: 'early' } }, () =>
-        store.executions.result({ ...answeringEarly(execution), audit: early }),
+        store.executions.answer({ ...answeringEarly(execution), audit: early }),
       );
       await store.executions.cancel(commanding(execution));
       const held = await parkedOn(store, await worker(store));
@@ -96,7 +96,7 @@ export const auditedOtherCases: readonly ExecutionCase[] = [
         after: { status: 'answered', await: 'answered', answered: 1 },
       };
       await expectAudited(store, { ...recordOf(last, PROJECT, target), ...change }, () =>
-        store.executions.result({ ...answering(target.id), audit: last }),
+        store.executions.answer({ ...answering(target.id), audit: last }),
       );
     },
   },

@@ -49,8 +49,13 @@ export const refusalCases: readonly ExecutionCase[] = [
     async run({ store, advance, now }) {
       const id = nextId();
       const { executions } = store;
-      const counted = refusing(id, { why: 'claim-ended', count: 2, firstAgoMs: 900, lastAgoMs: 100 });
-      const { newest: _, ...first } = counted;
+      const refusal = refusing(id, {
+        why: 'claim-ended',
+        count: 2,
+        firstAgoMs: 900,
+        lastAgoMs: 100,
+      });
+      const { newest: _, ...first } = refusal;
       await executions.noteRefusals([first]);
       const { firstAgoMs: _first, lastAgoMs: _last, ...same } = first;
       const firstAt = laterBy(now(), -900);

@@ -85,11 +85,13 @@ export const inboxCases: readonly ExecutionCase[] = [
           const why = whyOf(parked);
           // A cancel or pause that found it parked needs no owner.
           const after = await mustRead(store, parent.id);
-          if (why === 'unread-messages') assert.deepEqual([after.status, after.inboxCount], ['running', 1]);
+          if (why === 'unread-messages')
+            assert.deepEqual([after.status, after.inboxCount], ['running', 1]);
           else assert.equal(why, 'parked');
           if (why === 'parked' && what === 'cancel') assert.equal(after.status, 'cancelled');
           else if (why === 'parked' && what === 'pause') assert.deepEqual(after.holds, ['paused']);
-          else if (why === 'parked') assert.deepEqual([after.status, after.inboxCount], ['queued', 1]);
+          else if (why === 'parked')
+            assert.deepEqual([after.status, after.inboxCount], ['queued', 1]);
           await store.executions.cancel(commanding(parent.id));
         }
       },
@@ -130,7 +132,9 @@ export const inboxCases: readonly ExecutionCase[] = [
       for (const inboxCount of [1, 2, 3]) {
         await store.executions.signal(signalling(held.id));
         const request = parking(held, { inboxSeen: inboxCount - 1 });
-        await expectRefusedUnchanged(store, 'unread-messages', () => store.executions.park(request));
+        await expectRefusedUnchanged(store, 'unread-messages', () =>
+          store.executions.park(request),
+        );
         held = await mustRecord(store, held);
         assert.equal((await mustRead(store, held.id)).inboxCount, inboxCount);
       }

@@ -146,7 +146,10 @@ export const raceCases: readonly ExecutionCase[] = [
         ]);
         const execution = await mustRead(store, id);
         if (whyOf(cancelled) === 'passed-on') {
-          assert.deepEqual([claims.length, execution.status, execution.inboxCount], [1, 'running', 1]);
+          assert.deepEqual(
+            [claims.length, execution.status, execution.inboxCount],
+            [1, 'running', 1],
+          );
         } else {
           assert.equal(whyOf(cancelled), 'done');
           assert.deepEqual([claims.length, execution.status], [0, 'cancelled']);

@@ -51,7 +51,7 @@ async function endedWithAwaits(
       : await running(store, who, options);
   const reminders = [{ afterMs: 300, start: submitting() }];
   const opened = await mustOpen(store, held, { items: 2, timeoutMs: 500, reminders });
-  await store.executions.result(answering(interactionId(held.id), 'yes'));
+  await store.executions.answer(answering(interactionId(held.id), 'yes'));
   const isDead = status === 'failed' || status === 'quarantined';
   const deadLetter = isDead ? { deadLetter: letter() } : {};
   await mustFinish(store, opened, { status, leavesAwaits: true, ...deadLetter });
@@ -91,15 +91,15 @@ async function outsidersAreRefused(store: CoordinatorStore, { id }: Held): Promi
     ['already-ended', () => executions.pause(commanding(id))],
     ['already-ended', () => executions.resume(commanding(id))],
     ['already-ended', () => executions.signal(signalling(id))],
-    ['answer-conflict', () => executions.result(answering(interactionId(id), 'no'))],
-    ['await-unknown', () => executions.result(answeringEarly(id, 'yes', { call: OTHER_CALL }))],
-    ['await-unknown', () => executions.result(answeringEarly(id, 'yes', { item: 7 }))],
+    ['answer-conflict', () => executions.answer(answering(interactionId(id), 'no'))],
+    ['await-unknown', () => executions.answer(answeringEarly(id, 'yes', { call: OTHER_CALL }))],
+    ['await-unknown', () => executions.answer(answeringEarly(id, 'yes', { item: 7 }))],
     ...Object.values(AWAIT_VERBS).map((act) => ['await-settled', () => act(store, open)] as const),
   ] as const) {
     await expectRefusedUnchanged(store, why, act);
   }
   const same = await leavesUnchanged(store, () =>
-    executions.result(answering(interactionId(id), 'yes')),
+    executions.answer(answering(interactionId(id), 'yes')),
   );
   expectKind(same, 'existing');
 }
@@ -145,13 +145,13 @@ export const terminalRepairCases: readonly ExecutionCase[] = (
       ];
       const before = await all();
       await advance(10);
-      const late = await store.executions.result(answering(interactionId(id, 1), 'late'));
+      const late = await store.executions.answer(answering(interactionId(id, 1), 'late'));
       assert.deepEqual(late, {
         ...{ kind: 'refused', why: 'answer-late', id: interactionId(id, 1), status: 'cancelled' },
       });
       assert.deepEqual(await lateValues(store, interactionId(id, 1)), ['late']);
       const { interaction } = await mustFind(store, interactionId(id, 1));
-      assert.deepEqual([interaction.status, interaction.result], ['closed', undefined]);
+      assert.deepEqual([interaction.status, interaction.answer], ['closed', undefined]);
       expectKind(await store.executions.redrive(redriving(id)), 'submitted');
       assert.deepEqual(await all(), before);
     },

@@ -174,7 +174,7 @@ export const removingCases: readonly ExecutionCase[] = [
       await mustOpen(store, held);
       const finish = { ...finishing({ ...held, seq: held.seq + 1 }), leavesAwaits: true };
       expectKind(await store.executions.finish(finish), 'finished');
-      expectKind(await store.executions.result(answering(interactionId(held.id))), 'refused');
+      expectKind(await store.executions.answer(answering(interactionId(held.id))), 'refused');
       await mustKeep(store, held.id, { archived: ARCHIVED, why: 'changed' });
       await mustRemove(store, held.id, { archived: { ...ARCHIVED, seen: { late: 1 } } });
     },

@@ -9,10 +9,10 @@ import {
   draining,
   type Held as Lease,
   mustAcquire,
+  type OpenedSession,
   OTHER_KEY,
   openingOf,
   revoking,
-  type OpenedSession,
   saving,
 } from '../../lease/opened-session.ts';
 import type { ExecutionCase } from '../contract-case.ts';

@@ -139,7 +139,9 @@ export const successorCases: readonly ExecutionCase[] = [
       assert.deepEqual([last?.kind, last?.body], ['cancelled', request.body]);
       const messages = await allMessages(store, parent.id);
       const body = '{"status":"cancelled"}' as Payload;
-      assert.deepEqual(messages, [{ n: 1, kind: 'child-ended', name: 'child:a#1', body, at: now() }]);
+      assert.deepEqual(messages, [
+        { n: 1, kind: 'child-ended', name: 'child:a#1', body, at: now() },
+      ]);
       await mustClaim(store, ann, waiting);
     },
   },

@@ -190,7 +190,10 @@ export const wakingCases: readonly ExecutionCase[] = [
       await store.executions.giveBack(back);
       await store.executions.signal(signalling(held.id));
       const queued = await mustRead(store, held.id);
-      assert.deepEqual([queued.status, queued.readyAt, queued.inboxCount], ['queued', now() + 9_000, 1]);
+      assert.deepEqual(
+        [queued.status, queued.readyAt, queued.inboxCount],
+        ['queued', now() + 9_000, 1],
+      );
     },
   },
   {

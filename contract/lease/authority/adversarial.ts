@@ -12,10 +12,10 @@ import {
   mustRelease,
   mustSave,
   OTHER_KEY,
+  openedSession,
   ownerOf,
   saving,
   sessionIdOf,
-  openedSession,
 } from '../opened-session.ts';
 
 type Write = (store: KernelStore, tenure: Tenure) => Promise<{ readonly kind: string }>;

@@ -13,12 +13,12 @@ import {
   mustRelease,
   mustSave,
   OTHER_KEY,
+  openedSession,
   openingOf,
   ownerOf,
   revoking,
   saving,
   several,
-  openedSession,
   textOf,
 } from '../opened-session.ts';
 

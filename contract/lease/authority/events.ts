@@ -12,9 +12,9 @@ import {
   mustRelease,
   mustSave,
   OTHER_KEY,
+  openedSession,
   saving,
   several,
-  openedSession,
 } from '../opened-session.ts';
 
 export const eventCases: readonly ContractCase[] = [

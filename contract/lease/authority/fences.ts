@@ -12,11 +12,11 @@ import {
   mustBeat,
   mustRelease,
   mustSave,
-  OTHER_KEY,
-  revoking,
   type OpenedSession,
-  several,
+  OTHER_KEY,
   openedSession,
+  revoking,
+  several,
 } from '../opened-session.ts';
 
 const long = { ttlMs: 3_600_000, graceMs: 0 };
@@ -179,7 +179,9 @@ export const fenceCases: readonly ContractCase[] = [
       let newest = 0;
       for (let round = 0; round < 5; round += 1) {
         const results = await Promise.all(
-          people.map((who, lane) => (lane % 2 === 0 ? store : other).leases.acquire(acquiring(who))),
+          people.map((who, lane) =>
+            (lane % 2 === 0 ? store : other).leases.acquire(acquiring(who)),
+          ),
         );
         const winners = results.flatMap((result, lane) =>
           result.kind === 'granted' ? [{ lane, fence: result.fence }] : [],

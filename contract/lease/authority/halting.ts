@@ -15,9 +15,9 @@ import {
   mustRelease,
   mustSave,
   OTHER_KEY,
+  openedSession,
   revoking,
   saving,
-  openedSession,
 } from '../opened-session.ts';
 
 const reason = { actor: 'olga', reason: 'this is the live copy' };

@@ -11,9 +11,9 @@ import {
   mustBeat,
   mustRelease,
   mustSave,
+  openedSession,
   sessionIdOf,
   several,
-  openedSession,
 } from '../opened-session.ts';
 
 export const inspectCases: readonly ContractCase[] = [

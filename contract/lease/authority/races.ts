@@ -11,12 +11,12 @@ import {
   keyOf,
   mustAcquire,
   mustRelease,
-  OTHER_KEY,
-  revoking,
   type OpenedSession,
+  OTHER_KEY,
+  openedSession,
+  revoking,
   saving,
   several,
-  openedSession,
 } from '../opened-session.ts';
 
 const needs = 'two-clients';

@@ -1,7 +1,15 @@
 import assert from 'node:assert/strict';
 import type { ContractCase } from '../contract-case.ts';
 import { expectUnchanged, unchangedBy } from '../expect.ts';
-import { draining, KEY, keyOf, mustAcquire, mustBeat, mustRelease, openedSession } from '../opened-session.ts';
+import {
+  draining,
+  KEY,
+  keyOf,
+  mustAcquire,
+  mustBeat,
+  mustRelease,
+  openedSession,
+} from '../opened-session.ts';
 
 export const verifyCases: readonly ContractCase[] = [
   {

@@ -9,11 +9,11 @@ import {
   keyOf,
   mustAcquire,
   mustBeat,
-  ownerOf,
   type OpenedSession,
+  openedSession,
+  ownerOf,
   saving,
   sessionIdOf,
-  openedSession,
 } from '../opened-session.ts';
 
 function finishing(who: OpenedSession): EndSession {

@@ -10,8 +10,8 @@ import {
   mustBeat,
   mustSave,
   OTHER_KEY,
-  several,
   openedSession,
+  several,
 } from '../opened-session.ts';
 
 const NOTHING = { expired: [], ended: [], deleted: 0, paused: 0, more: false };

@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import type { ContractCase } from '../contract-case.ts';
 import { eventsOfKind, expectKind, expectUnchanged } from '../expect.ts';
-import { KEY, mustAcquire, OTHER_KEY, several, openedSession, TTL_MS } from '../opened-session.ts';
+import { KEY, mustAcquire, OTHER_KEY, openedSession, several, TTL_MS } from '../opened-session.ts';
 
 export const sessionGuardCases: readonly ContractCase[] = [
   {

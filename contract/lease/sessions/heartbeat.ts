@@ -8,10 +8,10 @@ import {
   mustAcquire,
   mustBeat,
   OTHER_KEY,
+  openedSession,
   ownerOf,
   revoking,
   sessionIdOf,
-  openedSession,
   TTL_MS,
 } from '../opened-session.ts';
 

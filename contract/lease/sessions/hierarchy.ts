@@ -5,12 +5,12 @@ import { eventsOfKind, expectKind, expectUnchanged } from '../expect.ts';
 import {
   mustAcquire,
   mustBeat,
-  OTHER_KEY,
-  openingOf,
   type OpenedSession,
+  OTHER_KEY,
+  openedSession,
+  openingOf,
   saving,
   sessionIdOf,
-  openedSession,
 } from '../opened-session.ts';
 
 function ending(who: OpenedSession, exit: 'finished' | 'failed' = 'finished'): EndSession {

@@ -12,8 +12,8 @@ import {
   mustBeat,
   mustRelease,
   type OpenedSession,
-  several,
   openedSession,
+  several,
 } from '../opened-session.ts';
 
 interface Crowd {

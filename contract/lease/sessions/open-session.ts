@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import type { ContractCase } from '../contract-case.ts';
 import { eventsOfKind, expectKind, expectUnchanged, unchangedBy } from '../expect.ts';
-import { mustAcquire, openingOf, ownerOf, sessionIdOf, openedSession } from '../opened-session.ts';
+import { mustAcquire, openedSession, openingOf, ownerOf, sessionIdOf } from '../opened-session.ts';
 
 export const openSessionCases: readonly ContractCase[] = [
   {

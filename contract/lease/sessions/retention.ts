@@ -8,10 +8,10 @@ import {
   mustAcquire,
   mustRelease,
   mustSave,
-  OTHER_KEY,
   type OpenedSession,
-  saving,
+  OTHER_KEY,
   openedSession,
+  saving,
 } from '../opened-session.ts';
 
 /** Kept for half an hour; the people of these cases live longer than that. */

@@ -10,10 +10,10 @@ import {
   mustBeat,
   mustSave,
   OTHER_KEY,
+  openedSession,
   ownerOf,
   saving,
   sessionIdOf,
-  openedSession,
 } from '../opened-session.ts';
 
 export const acquireCases: readonly ContractCase[] = [

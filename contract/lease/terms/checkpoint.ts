@@ -10,8 +10,8 @@ import {
   mustBeat,
   mustRelease,
   mustSave,
-  saving,
   openedSession,
+  saving,
   textOf,
 } from '../opened-session.ts';
 

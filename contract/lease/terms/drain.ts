@@ -9,10 +9,10 @@ import {
   mustBeat,
   mustRelease,
   mustSave,
+  openedSession,
   ownerOf,
   requestOf,
   saving,
-  openedSession,
 } from '../opened-session.ts';
 
 export const drainCases: readonly ContractCase[] = [

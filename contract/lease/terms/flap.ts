@@ -7,10 +7,10 @@ import {
   KEY,
   mustAcquire,
   mustRelease,
-  OTHER_KEY,
-  ownerOf,
   type OpenedSession,
+  OTHER_KEY,
   openedSession,
+  ownerOf,
 } from '../opened-session.ts';
 
 /** A loss costs a minute, so that three in quick succession are one too many. */

@@ -14,12 +14,12 @@ import {
   keyOf,
   mustAcquire,
   mustRelease,
+  type OpenedSession,
+  openedSession,
   ownerOf,
   requestOf,
   revoking,
-  type OpenedSession,
   saving,
-  openedSession,
 } from '../opened-session.ts';
 
 type Act = (store: KernelStore, tenure: Tenure) => Promise<{ readonly kind: string }>;

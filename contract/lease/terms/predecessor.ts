@@ -11,9 +11,9 @@ import {
   mustBeat,
   mustRelease,
   mustSave,
-  revoking,
   type OpenedSession,
   openedSession,
+  revoking,
 } from '../opened-session.ts';
 
 const long = { ttlMs: 600_000, graceMs: 0 };
@@ -168,7 +168,10 @@ export const predecessorCases: readonly ContractCase[] = [
     name: 'losses since the last checkpoint are counted: expiries only, and a checkpoint resets them',
     async run({ store, advance }) {
       const lose = async (name: string): Promise<number> => {
-        const { lossesSinceCheckpoint } = await mustAcquire(store, await openedSession(store, name));
+        const { lossesSinceCheckpoint } = await mustAcquire(
+          store,
+          await openedSession(store, name),
+        );
         await advance(10_000);
         return lossesSinceCheckpoint;
       };

@@ -11,10 +11,10 @@ import {
   mustAcquire,
   mustBeat,
   mustRelease,
-  OTHER_KEY,
   type OpenedSession,
-  several,
+  OTHER_KEY,
   openedSession,
+  several,
 } from '../opened-session.ts';
 
 const long = { ttlMs: 600_000, graceMs: 0 };
@@ -48,7 +48,10 @@ export const queueCases: readonly ContractCase[] = [
     async run({ store }) {
       const { fence } = await held(store);
       const bob = await openedSession(store, 'bob');
-      const result = expectKind(await store.leases.acquire(acquiring(bob, { wait: true })), 'queued');
+      const result = expectKind(
+        await store.leases.acquire(acquiring(bob, { wait: true })),
+        'queued',
+      );
       assert(result.refusal.why === 'held');
       assert.deepEqual([result.ahead, result.refusal.holder.fence], [0, fence]);
       assert.equal((await store.leases.inspect(KEY)).waiting, 1);

@@ -10,9 +10,9 @@ import {
   mustRelease,
   mustSave,
   OTHER_KEY,
+  openedSession,
   ownerOf,
   sessionIdOf,
-  openedSession,
 } from '../opened-session.ts';
 
 const finished = { exit: 'finished' } as const;

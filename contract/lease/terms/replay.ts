@@ -23,7 +23,9 @@ export const replayCases: readonly ContractCase[] = [
       const first = await mustAcquire(store, ann, { attempt });
       await advance(2_000);
       const { tenure: _, ...expected } = { ...first, replayed: true, authorityMs: 6_000 };
-      const again = await unchangedBy(store, () => store.leases.acquire(acquiring(ann, { attempt })));
+      const again = await unchangedBy(store, () =>
+        store.leases.acquire(acquiring(ann, { attempt })),
+      );
       assert.deepEqual(again, expected);
     },
   },
@@ -73,7 +75,9 @@ export const replayCases: readonly ContractCase[] = [
       await expectUnchanged(store, 'session-expired', () =>
         store.leases.acquire(acquiring(ann, { attempt })),
       );
-      await expectUnchanged(store, 'held', () => store.leases.acquire(acquiring(again, { attempt })));
+      await expectUnchanged(store, 'held', () =>
+        store.leases.acquire(acquiring(again, { attempt })),
+      );
       assert.equal((await store.leases.verify(taken)).kind, 'current');
     },
   },

@@ -9,9 +9,9 @@ import {
   KEY,
   mustAcquire,
   mustRelease,
-  revoking,
   type OpenedSession,
   openedSession,
+  revoking,
 } from '../opened-session.ts';
 
 interface Cast {

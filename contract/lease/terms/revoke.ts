@@ -8,10 +8,10 @@ import {
   mustBeat,
   mustRelease,
   OTHER_KEY,
+  openedSession,
   requestOf,
   revoking,
   saving,
-  openedSession,
 } from '../opened-session.ts';
 
 export const revokeCases: readonly ContractCase[] = [

@@ -3,7 +3,15 @@
 import assert from 'node:assert/strict';
 import type { ContractCase } from '../contract-case.ts';
 import { expectKind, expectRefusal, expectUnchanged } from '../expect.ts';
-import { acquiring, attemptOf, KEY, mustAcquire, mustRelease, ownerOf, openedSession } from '../opened-session.ts';
+import {
+  acquiring,
+  attemptOf,
+  KEY,
+  mustAcquire,
+  mustRelease,
+  openedSession,
+  ownerOf,
+} from '../opened-session.ts';
 
 const long = { ttlMs: 3_600_000, graceMs: 0 };
 const ticketMs = 10_000;

@@ -4,7 +4,7 @@
 import { type PoolTerm, pool } from '../../../src/recipes/index.ts';
 import { openSqliteStore } from '../../../src/store/sqlite/open.ts';
 import { Journal } from '../journal.ts';
-import { stopWasRequested, briefly, ordered, tell } from '../telling.ts';
+import { briefly, ordered, stopWasRequested, tell } from '../telling.ts';
 
 export interface ProcessorOrder {
   readonly name: string;

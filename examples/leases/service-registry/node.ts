@@ -2,7 +2,7 @@
 
 import { registry } from '../../../src/recipes/index.ts';
 import { openSqliteStore } from '../../../src/store/sqlite/open.ts';
-import { stopWasRequested, ordered, tell } from '../telling.ts';
+import { ordered, stopWasRequested, tell } from '../telling.ts';
 
 export interface NodeOrder {
   readonly name: string;

@@ -3,7 +3,7 @@
 import { elect, type Term } from '../../../src/recipes/index.ts';
 import { openSqliteStore } from '../../../src/store/sqlite/open.ts';
 import { Journal } from '../journal.ts';
-import { stopWasRequested, briefly, ordered, tell } from '../telling.ts';
+import { briefly, ordered, stopWasRequested, tell } from '../telling.ts';
 
 export interface SchedulerOrder {
   readonly name: string;

@@ -139,7 +139,9 @@ export class Crew {
 
   /** Adds a line to the story when the request is answered. */
   awaitAnswer(id: ExecutionRecord['id']): void {
-    const finished = narrateAnswer(this, id).catch((error: unknown) => this.#log.fault('demo', error));
+    const finished = narrateAnswer(this, id).catch((error: unknown) =>
+      this.#log.fault('demo', error),
+    );
     this.#answers.push(finished);
   }
 

@@ -84,7 +84,8 @@ async function redrive(typed: Typed): Promise<ExitCode> {
   const [id] = wordsOf(redriveCommand, typed, ['execution']);
   const typedMode = typed.text('mode');
   const mode = MODES.find((each) => each === typedMode);
-  if (mode !== typedMode) throw new UsageProblem(`--mode is ${MODES.join(' or ')}; got "${typedMode}".`);
+  if (mode !== typedMode)
+    throw new UsageProblem(`--mode is ${MODES.join(' or ')}; got "${typedMode}".`);
   const client = await clientFor(typed);
   const made = await ask(client, 'POST /v1/executions/:id/redrive', {
     id,

@@ -100,7 +100,8 @@ export async function printWaiting(parts: WaitingParts, id: string): Promise<voi
     const { sentence, advice = '' } = explained;
     if (sentence === printed) continue;
     print(plain(`${sentence} ${advice}`.trim()));
-    if (printed === undefined) print(`Ctrl-C ends the waiting only; "holdfast cancel ${id}" ends it.`);
+    if (printed === undefined)
+      print(`Ctrl-C ends the waiting only; "holdfast cancel ${id}" ends it.`);
     printed = sentence;
   }
 }

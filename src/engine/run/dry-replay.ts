@@ -12,7 +12,7 @@ import { Fault } from '../../support/fault.ts';
 import { thrownText } from '../../support/options.ts';
 import type { WorkerConfig } from '../config.ts';
 import type { AnyPipeline } from '../pipeline.ts';
-import { untilSessionEnds, readHistory } from '../store-replies.ts';
+import { readHistory, untilSessionEnds } from '../store-replies.ts';
 import { CHECKPOINT } from '../values/place.ts';
 import { validated } from '../values/schema.ts';
 import { bugOf, bugText, thrownEnd } from './claim-exit.ts';

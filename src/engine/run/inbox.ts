@@ -3,7 +3,7 @@
 
 import type { InboxMessage } from '../../execution/history.ts';
 import type { CallKey, Payload } from '../../execution/names.ts';
-import { untilSessionEnds, untilReplied } from '../store-replies.ts';
+import { untilReplied, untilSessionEnds } from '../store-replies.ts';
 import { soon } from './guarded.ts';
 import type { CallBody, Settlement } from './ledger.ts';
 import type { Run } from './run.ts';

@@ -37,7 +37,7 @@ function openLedger(): TestLedger {
     calls,
     ask(name) {
       calls.set(name as CallKey, {});
-      ledger.ask(name as CallKey, calls);
+      ledger.noteCall(name as CallKey, calls);
     },
     fail: (name) => ledger.beginOthers(name as CallKey, calls).with,
     end(name) {

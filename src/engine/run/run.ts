@@ -28,7 +28,7 @@ import { Compensations } from './compensations.ts';
 import { LazyAbort, soon } from './guarded.ts';
 import { Inbox } from './inbox.ts';
 import { Journal } from './journal.ts';
-import type { CallBody, Drift, Ledger, Settlement, MissingCall } from './ledger.ts';
+import type { CallBody, Drift, Ledger, MissingCall, Settlement } from './ledger.ts';
 import { Settling } from './settling.ts';
 
 type Phase =

@@ -5,7 +5,7 @@ import { jsonSchemaOf, type Schema } from './schema.ts';
 function schemaThat(input: () => unknown): Schema {
   const standard = { jsonSchema: { input } };
   return {
-    '~standard': { version: 1, vendor: 'test', validate: (value) => ({ value }), ...json },
+    '~standard': { version: 1, vendor: 'test', validate: (value) => ({ value }), ...standard },
   };
 }
 

@@ -11,7 +11,7 @@ import type { Clock } from '../../support/clock.ts';
 import { AccessDenied, StoreSealed } from '../../support/fault.ts';
 import type { Timers } from '../../support/timer.ts';
 import type { WorkerConfig } from '../config.ts';
-import { sendReport, reportTrouble } from '../observer.ts';
+import { reportTrouble, sendReport } from '../observer.ts';
 import type { Announcer } from './announcer.ts';
 import type { DriveEvents } from './drive.ts';
 import type { Duties, OverdueSessions } from './duties.ts';

@@ -8,7 +8,7 @@ import { Fault } from '../../support/fault.ts';
 import { thrownText } from '../../support/options.ts';
 import type { WorkerConfig } from '../config.ts';
 import { ContinueAsNew } from '../failures.ts';
-import { sendReport, reportClaim } from '../observer.ts';
+import { reportClaim, sendReport } from '../observer.ts';
 import {
   bugOf,
   bugText,
@@ -17,8 +17,8 @@ import {
   type End,
   endedBy,
   endedForGood,
-  isOfTheStore,
   inspectable,
+  isOfTheStore,
   nearestOf,
   poisoned,
   stackOf,
@@ -319,7 +319,11 @@ export class Drive implements RunEvents, ClaimExitEvents {
   /** A bug in the engine: the worker continues, and the execution is blocked for an operator. */
   troubled(error: unknown): void {
     const cause = stackOf(error);
-    sendReport(this.#config.observer, { kind: 'trouble', what: 'An execution could not be run', cause });
+    sendReport(this.#config.observer, {
+      kind: 'trouble',
+      what: 'An execution could not be run',
+      cause,
+    });
     if (this.#exit !== undefined) this.#exit.giveUp(`The engine failed: ${cause}`);
     else this.left();
   }

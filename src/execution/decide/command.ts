@@ -21,9 +21,9 @@ export interface CommandView {
 /**
  * Reads the kinds of the inbox messages, newest first. Signals and ends of children do not matter.
  */
-export function askedBy(
+export function requestedBy(
   kinds: readonly InboxMessage['kind'][],
-): Pick<CommandView, 'cancelAsked' | 'pauseAsked'> {
+): Pick<CommandView, 'cancelRequested' | 'pauseRequested'> {
   return {
     cancelRequested: kinds.includes('cancel'),
     pauseRequested: kinds.find((kind) => kind === 'pause' || kind === 'resume') === 'pause',

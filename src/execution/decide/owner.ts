@@ -7,7 +7,7 @@ import { type Instant, laterBy } from '../../support/clock.ts';
 import type { ExecutionRecord, TerminalStatus } from '../execution.ts';
 import type { HistoryEvent, NewEvent } from '../history.ts';
 import type { ExecutionId, Payload, ProjectName } from '../names.ts';
-import type { UnreadRefusal, OwnerRefusal } from '../refusal.ts';
+import type { OwnerRefusal, UnreadRefusal } from '../refusal.ts';
 import {
   compensatingExecution,
   endedExecution,
@@ -127,7 +127,8 @@ export function decideGiveBack(
   const written = replayOf(view, request, isOver(request)) ?? decideWrite(view, request, now);
   if (written.kind !== 'apply') return written;
   const { inboxSeen } = request;
-  if (inboxSeen !== undefined && written.execution.inboxCount > inboxSeen) return unreadMessages(written);
+  if (inboxSeen !== undefined && written.execution.inboxCount > inboxSeen)
+    return unreadMessages(written);
   const queued = queuedAfter(written.execution, now, request.delayMs);
   const blocked = request.blocked === true ? withHold(queued, 'blocked') : queued;
   const held = request.paused === true ? withHold(blocked, 'paused') : blocked;

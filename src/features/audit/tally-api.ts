@@ -94,7 +94,9 @@ export class RefusalTally {
     for (const [key] of lines) this.#lines.delete(key);
     const now = this.#clock.monotonicMs();
     try {
-      await this.#store.executions.noteRefusals(lines.map(([, line]) => refusedWritesOf(line, now)));
+      await this.#store.executions.noteRefusals(
+        lines.map(([, line]) => refusedWritesOf(line, now)),
+      );
     } catch (fault) {
       // The store may have counted these lines. Do not report them again, because a count must
       // never be too high.

@@ -1,7 +1,6 @@
 // Prepares an answer for the store: finds its interaction, checks the value, and encodes it. All of
 // that happens before the store is asked, so an invalid answer changes nothing.
 
-import { runOnWorker, type Ended } from '../../engine/run-on-worker.ts';
 import type { EngineConfig, WorkerConfig } from '../../engine/config.ts';
 import { ActRefused, StepFailed } from '../../engine/failures.ts';
 import {
@@ -12,6 +11,7 @@ import {
   resolvedPlace,
 } from '../../engine/ids.ts';
 import { type AnyPipeline, pipeline, questionOf } from '../../engine/pipeline.ts';
+import { type Ended, runOnWorker } from '../../engine/run-on-worker.ts';
 import { canonicalDigest } from '../../engine/submission.ts';
 import { REQUEST } from '../../engine/values/place.ts';
 import type {

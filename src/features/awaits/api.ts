@@ -1,9 +1,9 @@
 // Awaits for those who answer and manage them. The code that asks uses `ctx.await`.
 
-import type { Ended } from '../../engine/run-on-worker.ts';
 import type { EngineConfig } from '../../engine/config.ts';
 import type { Acting, Page } from '../../engine/holdfast.ts';
 import { parseInteractionId } from '../../engine/ids.ts';
+import type { Ended } from '../../engine/run-on-worker.ts';
 import { projectOf } from '../../engine/submission.ts';
 import type { ProjectPayloads } from '../../engine/values/payloads.ts';
 import { REQUEST } from '../../engine/values/place.ts';
@@ -38,7 +38,7 @@ import {
 } from './answering-api.ts';
 import { type AnswerLinks, linkId } from './links-api.ts';
 import type { Answer, AwaitUnit, Interaction, InteractionStatus } from './model.ts';
-import type { AwaitResult, AwaitCommand, InteractionFound } from './port.ts';
+import type { AwaitCommand, AwaitResult, InteractionFound } from './port.ts';
 
 interface InProject {
   readonly project?: string;
@@ -233,9 +233,9 @@ export class Awaits {
   }
 
   #acting(act: AuditAct, target: InteractionTarget, acting: Acting): AwaitCommand {
-    const { project, ...acting } = readOptions('awaits', acting, ACTING);
+    const { project, ...given } = readOptions('awaits', acting, ACTING);
     const which = { project: projectOf(project), id: located(target).id };
-    return { ...which, audit: stampOf(this.#config, act, acting) };
+    return { ...which, audit: stampOf(this.#config, act, given) };
   }
 
   async #answer(target: Located, sent: Sent, audit: AuditStamp): Promise<Answered> {

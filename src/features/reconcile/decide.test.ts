@@ -9,7 +9,7 @@ import {
   judgeWaiting,
   type WaitingFacts,
 } from './decide.ts';
-import { INVARIANTS, describeFinding } from './model.ts';
+import { describeFinding, INVARIANTS } from './model.ts';
 
 const ABOUT = {
   execution: '01900000-0000-7000-8000-000000000001' as ExecutionId,
@@ -116,7 +116,11 @@ test('Z-11: an end is told as its owner told it; one that is not known is not ma
 test('Z-1: every invariant has a sentence and an advice, and says what was done', () => {
   for (const { name, sentence, repair } of INVARIANTS) {
     assert.match(sentence, /^[A-Z].*\.$/, name);
-    const described = describeFinding({ invariant: name, repaired: repair !== undefined, about: 'x' });
+    const described = describeFinding({
+      invariant: name,
+      repaired: repair !== undefined,
+      about: 'x',
+    });
     assert.match(described.sentence, / \(x\)\.$/, name);
     assert.match(described.advice, /^[A-Z].*\.$/, name);
     if (repair !== undefined) assert.equal(described.advice, repair);

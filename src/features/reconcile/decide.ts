@@ -233,7 +233,11 @@ export function childMessage(
 }
 
 /** Counts every message in the inbox and wakes the execution (Z-12). */
-export function markedRead(execution: ExecutionRecord, newest: number, now: Instant): ExecutionRecord {
+export function markedRead(
+  execution: ExecutionRecord,
+  newest: number,
+  now: Instant,
+): ExecutionRecord {
   const { readyAt = now, inboxCount } = execution;
   const woken = queuedAt(execution, readyAt < now ? readyAt : now);
   return { ...woken, inboxCount: Math.max(inboxCount, newest) };
@@ -247,6 +251,9 @@ export function givenBackUnowned(
   lastSeq: number,
   now: Instant,
 ): { readonly execution: ExecutionRecord; readonly event: HistoryEvent } {
-  const event = historyEvent({ kind: 'given-back', body: UNOWNED_BODY }, { seq: lastSeq + 1, at: now });
+  const event = historyEvent(
+    { kind: 'given-back', body: UNOWNED_BODY },
+    { seq: lastSeq + 1, at: now },
+  );
   return { execution: { ...queuedAt(execution, now), seq: event.seq }, event };
 }

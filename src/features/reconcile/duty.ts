@@ -7,7 +7,13 @@ import { SingleDuty } from '../../engine/worker/single-duty.ts';
 import type { Session } from '../../lease/live-session.ts';
 import { toInstant } from '../../support/clock.ts';
 import { type Plan, timesOf } from '../schedules/plan-api.ts';
-import { type Finding, PARTS, type ReconcilePart, type StaleFinding, describeFinding } from './model.ts';
+import {
+  describeFinding,
+  type Finding,
+  PARTS,
+  type ReconcilePart,
+  type StaleFinding,
+} from './model.ts';
 
 /** Only the holder of this lease checks. */
 const RECONCILE_KEY = 'holdfast/reconcile';
@@ -77,7 +83,10 @@ export async function reconcileAll(
   return all.slice(0, limit);
 }
 
-async function describeOpen(config: EngineConfig, found: readonly Finding[]): Promise<readonly StaleFinding[]> {
+async function describeOpen(
+  config: EngineConfig,
+  found: readonly Finding[],
+): Promise<readonly StaleFinding[]> {
   const real: StaleFinding[] = [];
   for (const finding of found) {
     if (!(await isOver(config, finding))) real.push(describeFinding(finding));

@@ -1,7 +1,6 @@
 // Releases for operators: register, preflight, activate, set a canary, promote, roll back,
 // drain and retire.
 
-import type { Ended } from '../../engine/run-on-worker.ts';
 import type { EngineConfig } from '../../engine/config.ts';
 import { ReleaseRefused } from '../../engine/failures.ts';
 import type { Acting, Page } from '../../engine/holdfast.ts';
@@ -14,6 +13,7 @@ import {
 import { everyWorker } from '../../engine/possible-workers.ts';
 import { commandOf } from '../../engine/requests.ts';
 import { dryReplay } from '../../engine/run/dry-replay.ts';
+import type { Ended } from '../../engine/run-on-worker.ts';
 import { projectOf } from '../../engine/submission.ts';
 import { DEV_RELEASE } from '../../execution/explain.ts';
 import {
@@ -63,8 +63,8 @@ import {
   compare,
   IDLE,
   openElsewhere,
-  type PreflightResult,
   type PreflightOptions,
+  type PreflightResult,
   preflight,
 } from './preflight-api.ts';
 import { type RepinOptions, repin } from './repin-api.ts';

@@ -176,7 +176,9 @@ function refuseFlags(name: string, act: Act, typed: Typed): void {
     if (!isTyped || act.flags.includes(flag)) continue;
     const owners = Object.keys(ACTS).filter((each) => ACTS[each]?.flags.includes(flag));
     const names = owners.map((each) => `"${each}"`).join(', ');
-    throw new UsageProblem(`--${flag} belongs to ${names}, not to "${name}": ${usageOf(name, act)}`);
+    throw new UsageProblem(
+      `--${flag} belongs to ${names}, not to "${name}": ${usageOf(name, act)}`,
+    );
   }
 }
 

@@ -24,39 +24,42 @@ const order: Contract = {
   checkpoint: { every: 'step' },
 };
 
-const ROWS: readonly (readonly [of: string, after: Partial<Contract>, expected: readonly string[]])[] =
+const ROWS: readonly (readonly [
+  of: string,
+  after: Partial<Contract>,
+  expected: readonly string[],
+])[] = [
+  ['nothing', {}, []],
+  ['input narrower', { input: short }, ['input breaks']],
+  ['input wider', { input: true }, ['input ok']],
+  ['output narrower', { output: short }, ['output ok']],
+  ['output wider', { output: true }, ['output breaks']],
+  ['output unclear', { output: { opaque: 'x' } }, ['output breaks', 'output breaks']],
+  ['an await removed', { awaits: [] }, ['await:approve breaks']],
+  ['an await added', { awaits: [approve, { ...approve, name: 'ship' }] }, ['await:ship ok']],
+  ['answers narrower', { awaits: [{ ...approve, answer: short }] }, ['await:approve breaks']],
+  ['answers wider', { awaits: [{ ...approve, answer: true }] }, ['await:approve ok']],
+  ['answers projected', { awaits: [{ ...approve, projected: true }] }, ['await:approve ok']],
   [
-    ['nothing', {}, []],
-    ['input narrower', { input: short }, ['input breaks']],
-    ['input wider', { input: true }, ['input ok']],
-    ['output narrower', { output: short }, ['output ok']],
-    ['output wider', { output: true }, ['output breaks']],
-    ['output unclear', { output: { opaque: 'x' } }, ['output breaks', 'output breaks']],
-    ['an await removed', { awaits: [] }, ['await:approve breaks']],
-    ['an await added', { awaits: [approve, { ...approve, name: 'ship' }] }, ['await:ship ok']],
-    ['answers narrower', { awaits: [{ ...approve, answer: short }] }, ['await:approve breaks']],
-    ['answers wider', { awaits: [{ ...approve, answer: true }] }, ['await:approve ok']],
-    ['answers projected', { awaits: [{ ...approve, projected: true }] }, ['await:approve ok']],
-    [
-      'a remote step added',
-      { remoteSteps: [charge, { ...charge, name: 'ship' }] },
-      ['remote-step:ship breaks'],
-    ],
-    ['a remote step removed', { remoteSteps: [] }, ['remote-step:charge ok']],
-    [
-      'a remote step asked for more',
-      { remoteSteps: [{ ...charge, input: true }] },
-      ['remote-step:charge:input breaks'],
-    ],
-    [
-      'a remote step may answer more',
-      { remoteSteps: [{ ...charge, output: true }] },
-      ['remote-step:charge:output ok'],
-    ],
-    ['retry', { retry: { attempts: 1 } }, ['retry ok']],
-    ['checkpoint', { checkpoint: { every: 'hand' } }, ['checkpoint ok']],
-    ['another pipeline', { pipeline: 'bill' }, ['pipeline breaks']],
-  ];
+    'a remote step added',
+    { remoteSteps: [charge, { ...charge, name: 'ship' }] },
+    ['remote-step:ship breaks'],
+  ],
+  ['a remote step removed', { remoteSteps: [] }, ['remote-step:charge ok']],
+  [
+    'a remote step asked for more',
+    { remoteSteps: [{ ...charge, input: true }] },
+    ['remote-step:charge:input breaks'],
+  ],
+  [
+    'a remote step may answer more',
+    { remoteSteps: [{ ...charge, output: true }] },
+    ['remote-step:charge:output ok'],
+  ],
+  ['retry', { retry: { attempts: 1 } }, ['retry ok']],
+  ['checkpoint', { checkpoint: { every: 'hand' } }, ['checkpoint ok']],
+  ['another pipeline', { pipeline: 'bill' }, ['pipeline breaks']],
+];
 
 for (const [of, after, expected] of ROWS) {
   test(`RE-2: ${of}`, () => {

@@ -1,10 +1,10 @@
 // Preflight of a release before its activation: its contract changes, and the open executions that
 // its code would not replay (RE-10).
 
-import { runOnWorker, type Ended } from '../../engine/run-on-worker.ts';
 import type { EngineConfig, WorkerConfig } from '../../engine/config.ts';
 import { type AnyPipeline, pipeline } from '../../engine/pipeline.ts';
 import { dryReplay } from '../../engine/run/dry-replay.ts';
+import { type Ended, runOnWorker } from '../../engine/run-on-worker.ts';
 import { projectOf } from '../../engine/submission.ts';
 import type { WorkerSettings } from '../../engine/worker/worker-options.ts';
 import type { Status } from '../../execution/execution.ts';

@@ -1,13 +1,13 @@
 // Repins one execution to another release. A worker of that release first replays the history. If
 // the execution records more events meanwhile, the store refuses the repin (RE-8).
 
-import type { Ended } from '../../engine/run-on-worker.ts';
 import type { EngineConfig } from '../../engine/config.ts';
 import type { Context } from '../../engine/context.ts';
 import { ReleaseRefused } from '../../engine/failures.ts';
 import type { Acting } from '../../engine/holdfast.ts';
 import { type AnyPipeline, pipeline } from '../../engine/pipeline.ts';
 import { commandOf } from '../../engine/requests.ts';
+import type { Ended } from '../../engine/run-on-worker.ts';
 import { projectOf } from '../../engine/submission.ts';
 import { type ExecutionRecord, isTerminal } from '../../execution/execution.ts';
 import {

@@ -35,8 +35,8 @@ import {
   type JobOutput,
   modeOf,
   type Paced,
-  redriveEnded,
   redriveBody,
+  redriveEnded,
 } from './jobs-api.ts';
 import type { DeadLetterGroup, DeadLetterRecord } from './model.ts';
 import type { JobItem } from './port.ts';

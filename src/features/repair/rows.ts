@@ -103,7 +103,7 @@ export function fromItemResult(
   return {
     outcome: storedOutcome(kind === 'refused' ? result.why : kind),
     made: kind === 'submitted' ? result.id : null,
-    answer: JSON.stringify({ ...answer, ...stored }),
+    answer: JSON.stringify({ ...result, ...stored }),
   };
 }
 
@@ -112,7 +112,7 @@ export function fromRefusedItem(outcome: string): Pick<JobItemRow, 'outcome'> & 
   readonly answer: string;
 } {
   const why = storedOutcome(outcome);
-  return { outcome: why, result: JSON.stringify({ kind: 'refused', why }) };
+  return { outcome: why, answer: JSON.stringify({ kind: 'refused', why }) };
 }
 
 /** Parses the kept response, for a repeated item. */

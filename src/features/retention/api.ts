@@ -27,7 +27,7 @@ import {
   type Verified,
   verifyDocuments,
 } from './archive-api.ts';
-import { removePage, policyOf } from './duty.ts';
+import { policyOf, removePage } from './duty.ts';
 import {
   type ArchivedExecution,
   KEEP_MS_MAX,

@@ -8,7 +8,7 @@ import { formatInstant, type Instant } from '../../support/clock.ts';
 import { digestOf } from '../../support/digest.ts';
 import { Fault } from '../../support/fault.ts';
 import { viewOf } from '../../support/value.ts';
-import type { InteractionParts, Gathered } from './archive-api.ts';
+import type { Gathered, InteractionParts } from './archive-api.ts';
 
 export const ARCHIVE_FORMAT = 'holdfast-archive-1';
 
@@ -141,8 +141,8 @@ export class Values {
     const parsed = parsedOf(body);
     if (!isObject(parsed)) return parsed;
     const { out, ...rest } = parsed;
-    const body = (await this.#within(rest)) as object;
-    return isObject(out) ? { ...body, out: await this.#open(out as Envelope) } : body;
+    const shown = (await this.#within(rest)) as object;
+    return isObject(out) ? { ...shown, out: await this.#open(out as Envelope) } : shown;
   }
 
   async #within(value: unknown): Promise<unknown> {

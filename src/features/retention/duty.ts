@@ -6,7 +6,7 @@
 import { ArchiveUnavailable } from '../../archive/port.ts';
 import type { EngineConfig } from '../../engine/config.ts';
 import { earliestId } from '../../engine/ids.ts';
-import { sendReport, reportTrouble } from '../../engine/observer.ts';
+import { reportTrouble, sendReport } from '../../engine/observer.ts';
 import { SingleDuty } from '../../engine/worker/single-duty.ts';
 import type { ExecutionId, ProjectName } from '../../execution/names.ts';
 import type { Session } from '../../lease/live-session.ts';
@@ -55,7 +55,8 @@ export class Retention {
       const page = await removePage(this.#config, { policy, goesOn, ...(after && { after }) });
       this.#mark = page.next;
       const { archived, removed, failed } = page;
-      if (removed > 0) sendReport(this.#config.observer, { kind: 'removed', archived, removed, failed });
+      if (removed > 0)
+        sendReport(this.#config.observer, { kind: 'removed', archived, removed, failed });
       if (page.next === undefined) return;
     }
   }
@@ -118,7 +119,10 @@ const NOTHING: RemovedPage = { due: 0, archived: 0, removed: 0, failed: 0 };
  * Processes one page. Rejects if the archive or the store is unavailable; the rest then stays
  * unchanged.
  */
-export async function removePage(config: EngineConfig, asked: RemovePageOptions): Promise<RemovedPage> {
+export async function removePage(
+  config: EngineConfig,
+  asked: RemovePageOptions,
+): Promise<RemovedPage> {
   const { policy, project, after, limit = PAGE } = asked;
   const { shortestMs } = policy;
   if (shortestMs === undefined) return NOTHING;

@@ -21,7 +21,7 @@ import {
   timesOf,
   type When,
 } from './plan-api.ts';
-import type { ScheduleResult, ScheduleCommand } from './port.ts';
+import type { ScheduleCommand, ScheduleResult } from './port.ts';
 
 export interface ScheduleInfo extends Omit<Plan, 'input'> {
   readonly id: string;
@@ -130,9 +130,9 @@ export class Schedules {
     id: string,
     acting: Acting,
   ): ScheduleCommand {
-    const { project, ...acting } = readOptions('schedules', acting, ACTING);
+    const { project, ...given } = readOptions('schedules', acting, ACTING);
     const which = { project: projectOf(project), id: checkedScheduleId(id) };
-    return { ...which, audit: stampOf(this.#config, act, acting) };
+    return { ...which, audit: stampOf(this.#config, act, given) };
   }
 
   async #nextOf(when: When): Promise<Instant> {

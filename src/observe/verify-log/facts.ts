@@ -104,7 +104,8 @@ export class FactCollector {
     const operations = inWritingOrder(this.#operations);
     const reported = operations.filter(isReportedGrant);
     const reportedOf = new Map<Fence, ReportedGrant>();
-    for (const grant of reported) if (!reportedOf.has(grant.fence)) reportedOf.set(grant.fence, grant);
+    for (const grant of reported)
+      if (!reportedOf.has(grant.fence)) reportedOf.set(grant.fence, grant);
     const startsLate = (events[0]?.seq ?? 1) > 1;
     const isWhole = !startsLate && missedUntil.length === 0 && this.#dropped === 0;
     return {

@@ -14,7 +14,9 @@ export function checkLineage(facts: Facts): readonly Violation[] {
   const saves = facts.operations.filter(isSave).filter((save) => save.outcome === 'ok');
   const byTerm = Map.groupBy(saves, (save) => save.fence);
   return [
-    ...[...byTerm].flatMap(([fence, ofTerm]) => risesWithinTerm(ofTerm, facts.reportedOf.get(fence))),
+    ...[...byTerm].flatMap(([fence, ofTerm]) =>
+      risesWithinTerm(ofTerm, facts.reportedOf.get(fence)),
+    ),
     ...keyHistories(facts, byTerm).flatMap((history) => handedOver(history, facts)),
     ...facts.reported.flatMap((reported) => predecessorProblems(reported, facts)),
   ];

@@ -2,7 +2,13 @@
 // Terms that were open before a gap may have ended in it, so they are dropped.
 
 import { type Fence, formatFence } from '../../lease/fence.ts';
-import { type EventOf, type Facts, missesBefore, type ReportedGrant, type Violation } from './facts.ts';
+import {
+  type EventOf,
+  type Facts,
+  missesBefore,
+  type ReportedGrant,
+  type Violation,
+} from './facts.ts';
 
 export function checkTenure(facts: Facts): readonly Violation[] {
   const violations: Violation[] = [];

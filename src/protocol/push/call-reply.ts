@@ -75,7 +75,7 @@ function unknown(why: string): ParsedReply {
 // Writes the result of an endpoint, in its order.
 
 /**
- * `failed`: the exit is not certain, so the coordinator must end the claim. `news`: the coordinator
+ * `failed`: the exit is not certain, so the coordinator must end the claim. `unread`: the coordinator
  * gives the claim back in its current state.
  */
 export type Written =

@@ -7,7 +7,6 @@ import { openSession, type Session } from '../../lease/live-session.ts';
 import type { Claimed } from '../../store/contract/execution-store.ts';
 import type { Caller, Coordinator } from '../rest/route.ts';
 import { metadataOf } from '../rest/work-writes.ts';
-import { probedFrom, resultFrom, type Written, writeResult } from './call-reply.ts';
 import {
   claimOne,
   commandFor,
@@ -19,6 +18,7 @@ import {
   type Posted,
   post,
 } from './call-endpoint.ts';
+import { probedFrom, resultFrom, type Written, writeResult } from './call-reply.ts';
 import type { Endpoint, PushSettings } from './push-options.ts';
 import { Circuit, Standing } from './standing.ts';
 
@@ -133,7 +133,7 @@ export class Pusher {
     }
     this.#isMissed = false;
     this.#circuit.returned();
-    this.#standing.probed(probed.result, now);
+    this.#standing.onProbe(probed.result, now);
   }
 
   #rest(): Promise<void> {

@@ -49,7 +49,9 @@ export const sessionRoutes: readonly Route[] = routesOf(sessionOperations, {
       coordinator.holdfast.releases.workers(scope),
       refusedAmong(coordinator.store, items.map(whoseSession)),
     ]);
-    const body = { items: items.map((each) => workerMessage(each, { inFlight, announced, refused })) };
+    const body = {
+      items: items.map((each) => workerMessage(each, { inFlight, announced, refused })),
+    };
     return { status: 200, body: { ...body, ...(cursor === undefined ? {} : { cursor }) } };
   },
 

@@ -46,7 +46,9 @@ function checked(part: Part, validator: Validator, given: unknown): unknown {
   const { properties = {} } = validator.Type() as { readonly properties?: object };
   const known = Object.keys(properties);
   const sentences = errors.flatMap((error) => sentenceOf(part, { ...error, known }, given) ?? []);
-  const problems = new Set(sentences.length > 0 ? sentences : [`The ${part} does not fit what this route takes`]);
+  const problems = new Set(
+    sentences.length > 0 ? sentences : [`The ${part} does not fit what this route takes`],
+  );
   throw new ProblemReply(
     400,
     'invalid-input',

@@ -165,9 +165,9 @@ export const workHandlers: WorkHandlers = {
     const query = { project: caller.project, id: body.id as InteractionId };
     const found = await store.executions.interaction(query);
     if (found === undefined) throw notFound(`await with interaction ${body.id}`);
-    const { request, result } = found.interaction;
+    const { request, answer } = found.interaction;
     const { defaultAnswer } = found.unit ?? {};
-    await giveOut(store.executions, caller.project, [request, result?.value, defaultAnswer]);
+    await giveOut(store.executions, caller.project, [request, answer?.value, defaultAnswer]);
     return found;
   },
 
@@ -224,7 +224,7 @@ export const workRoutes: readonly Route[] = WORK_KINDS.map((name) => {
     ...(params && { params }),
     ...(rest && (method === 'GET' ? { query: rest } : { body: rest })),
     takesBytes: bytes === 'sent',
-    results: {
+    answers: {
       ...(bytes === undefined
         ? { 200: { what: ANSWERED, ...(reply && { schema: reply }) } }
         : BYTES[bytes]),
@@ -278,7 +278,7 @@ function replyWith(result: WorkResult): Reply {
 
 // Pages of an execution's rows, for workers.
 
-interface WorkCall {
+interface PageCall {
   readonly body: Static<(typeof WORK_MESSAGES)['readInbox']['body']>;
   readonly caller: Caller;
 }
@@ -287,7 +287,7 @@ interface WorkCall {
 async function storedPage(
   what: 'inbox' | 'history',
   coordinator: Coordinator,
-  { body, caller }: WorkCall,
+  { body, caller }: PageCall,
 ): Promise<object> {
   const { id } = await executionFor(coordinator, caller, body.id);
   const { after = 0, limit = 1_000 } = body;

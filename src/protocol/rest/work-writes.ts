@@ -114,7 +114,9 @@ async function performed(
       await requireOwnValues(executions, caller.project, { id, digests });
     }
     const result = await performOne(executions, write);
-    return result.kind === 'refused' ? await hideForeign(executions, caller, { write, result }) : result;
+    return result.kind === 'refused'
+      ? await hideForeign(executions, caller, { write, result })
+      : result;
   } catch (error) {
     const { code, detail, isFault } = problemFrom(error);
     if (isFault) onFault?.(code, error);

@@ -44,8 +44,8 @@ export function dispatchOf({ coordinator, onFault }: DispatchParts): Dispatch {
         coordinator: Coordinator,
         call: object,
       ) => Promise<WorkResult>;
-      const checked = CHECKS[kind](body);
-      const call = { body: checked, caller, signal, ...(bytes === undefined ? {} : { bytes }) };
+      const checkedBody = CHECKS[kind](body);
+      const call = { body: checkedBody, caller, signal, ...(bytes === undefined ? {} : { bytes }) };
       await coordinator.shares.begin(
         caller.project,
         weightOf(kind, { takesBytes: bytes !== undefined }),

@@ -24,9 +24,9 @@ import type { ExecutionId, Payload, PipelineName, ProjectName } from '../../exec
 import type {
   ClaimRefusal,
   CommandRefusal,
-  UnreadRefusal,
   OwnerRefusal,
   SubmitRefusal,
+  UnreadRefusal,
 } from '../../execution/refusal.ts';
 import type { AccessStore } from '../../features/access/port.ts';
 import type { Audited } from '../../features/audit/model.ts';

@@ -2,10 +2,10 @@
 
 import {
   type AcquireView,
-  grantResult,
   decideAcquire,
   flapAfterGrant,
   leaseAfterGrant as grantedRecord,
+  grantResult,
 } from '../../lease/decide/acquire.ts';
 import { endedLease } from '../../lease/decide/term.ts';
 import { endedEvent } from '../../lease/event.ts';
@@ -172,7 +172,8 @@ export async function acquire(database: Database, request: Acquire): Promise<Acq
         const { uncertainForMs } = await reclaim(database, result.sessions);
         // The session is overdue, but that is not proved yet. Only etcd has this obstacle.
         const holder = { ...result.holder, freeInMs: uncertainForMs };
-        paused = uncertainForMs > 0 ? { why: 'reclaim-paused', key: request.key, holder } : undefined;
+        paused =
+          uncertainForMs > 0 ? { why: 'reclaim-paused', key: request.key, holder } : undefined;
       }
     }
   }
@@ -184,7 +185,11 @@ interface AcquireAttempt {
   readonly paused: EntryRefusal | undefined;
 }
 
-async function attempt(database: Database, tx: Transaction, asked: AcquireAttempt): Promise<Outcome> {
+async function attempt(
+  database: Database,
+  tx: Transaction,
+  asked: AcquireAttempt,
+): Promise<Outcome> {
   const { request, paused } = asked;
   const entry = await loadEntry(database, tx, request);
   const decision = decideAcquire(entry, request, entry.now);

@@ -89,8 +89,7 @@ export class Pulses {
       message: (response) => take(waiting, response),
       ended: () => {
         if (this.#renewals?.waiting === waiting) this.#renewals = undefined;
-        for (const each of waiting.splice(0))
-          each.failed(noReply('before the connection broke'));
+        for (const each of waiting.splice(0)) each.failed(noReply('before the connection broke'));
       },
     });
     return { calls, waiting };

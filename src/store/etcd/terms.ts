@@ -2,7 +2,6 @@
 // the kernel's decision, and writes in one transaction that compares everything it read.
 
 import {
-  termResult,
   decideBeginIntent,
   decideCheckpoint,
   decideDrain,
@@ -13,6 +12,7 @@ import {
   type TermContext,
   type TermDecision,
   type TermView,
+  termResult,
 } from '../../lease/decide/term.ts';
 import { drainEvent, endedEvent } from '../../lease/event.ts';
 import type { Fence } from '../../lease/fence.ts';

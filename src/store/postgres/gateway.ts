@@ -3,11 +3,11 @@
 import type { LeaseGateway } from '../sql/leases/terms.ts';
 import {
   type After,
-  type ScriptStatement,
   type Gateway,
   type Native,
   type PlainGateway,
   type Script,
+  type ScriptStatement,
   type Sql,
   valuesOf,
 } from '../sql/script.ts';
@@ -87,7 +87,10 @@ export async function play<Result>(
   return step.value;
 }
 
-async function rowsOf(queries: Queries, { sql, values }: ScriptStatement): Promise<readonly unknown[]> {
+async function rowsOf(
+  queries: Queries,
+  { sql, values }: ScriptStatement,
+): Promise<readonly unknown[]> {
   const { postgres } = sql;
   return postgres.text === '' ? [] : queries.rows(statementOf(sql), valuesOf(postgres, values));
 }

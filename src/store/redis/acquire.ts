@@ -1,6 +1,6 @@
 // The Lua script of acquire. It reads everything first, then decides and writes the grant.
 
-import { type AcquireView, grantResult, decideAcquire } from '../../lease/decide/acquire.ts';
+import { type AcquireView, decideAcquire, grantResult } from '../../lease/decide/acquire.ts';
 import { toFence } from '../../lease/fence.ts';
 import type { LeaseRecord } from '../../lease/lease.ts';
 import type { LeasePolicy } from '../../lease/policy.ts';
@@ -9,13 +9,13 @@ import { AssertionFault, assert } from '../../support/assert.ts';
 import type { Instant } from '../../support/clock.ts';
 import { type Database, kindOf, optional } from './database.ts';
 import {
+  APPEND_EVENTS,
   CHAINS,
   END_TERM,
   HINTS,
   RECORDS,
   type Script,
   script,
-  APPEND_EVENTS,
   TERMS,
   WAITING,
   WRITE_SESSION,

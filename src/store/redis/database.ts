@@ -4,7 +4,7 @@
 import { Fault, OutcomeUnknown, StoreUnavailable } from '../../support/fault.ts';
 import type { RedisClient } from './connect.ts';
 import { type FilledScript, fill, type Script } from './lua.ts';
-import { factsOf, type ServerConfig, type ServerFacts, READ_SERVER } from './server-facts.ts';
+import { factsOf, READ_SERVER, type ServerConfig, type ServerFacts } from './server-facts.ts';
 
 export type Argument = string | number | Uint8Array;
 

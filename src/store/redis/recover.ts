@@ -15,7 +15,7 @@ import type { EpochRaised, RaiseEpoch, Recovered } from '../../lease/port.ts';
 import { AssertionFault, assert } from '../../support/assert.ts';
 import { StoreUnavailable } from '../../support/fault.ts';
 import type { Database } from './database.ts';
-import { CHAINS, NOTIFY_ALL, script, APPEND_EVENTS, WRITE_SESSION } from './lua.ts';
+import { APPEND_EVENTS, CHAINS, NOTIFY_ALL, script, WRITE_SESSION } from './lua.ts';
 import { isTrusted, type ServerFacts } from './server-facts.ts';
 
 /**

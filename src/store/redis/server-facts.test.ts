@@ -28,7 +28,9 @@ const INFO: Readonly<Record<string, string>> = {
 };
 
 function facts(overrides: Readonly<Record<string, string>> = {}, config: ServerConfig = CONFIG) {
-  const lines = Object.entries({ ...INFO, ...overrides }).map(([name, value]) => `${name}:${value}`);
+  const lines = Object.entries({ ...INFO, ...overrides }).map(
+    ([name, value]) => `${name}:${value}`,
+  );
   return factsOf(`# Server\r\n${lines.join('\r\n')}\r\n`, config);
 }
 

@@ -17,7 +17,7 @@ import type {
 import { assert } from '../../support/assert.ts';
 import type { Instant } from '../../support/clock.ts';
 import { type Database, kindOf, optional } from './database.ts';
-import { CHAINS, HINTS, script, APPEND_EVENTS, WRITE_SESSION } from './lua.ts';
+import { APPEND_EVENTS, CHAINS, HINTS, script, WRITE_SESSION } from './lua.ts';
 import { toChain } from './records.ts';
 import { onKnownServer, SAME_SERVER } from './recover.ts';
 import { MARK_ENDED } from './sweep.ts';

@@ -5,7 +5,16 @@ import type { LeaseKey, SessionId } from '../../lease/names.ts';
 import type { LeasePolicy } from '../../lease/policy.ts';
 import type { Sweep, Swept } from '../../lease/port.ts';
 import { type Database, kindOf } from './database.ts';
-import { CHAINS, END_TERM, HINTS, script, APPEND_EVENTS, TERMS, WAITING, WRITE_SESSION } from './lua.ts';
+import {
+  APPEND_EVENTS,
+  CHAINS,
+  END_TERM,
+  HINTS,
+  script,
+  TERMS,
+  WAITING,
+  WRITE_SESSION,
+} from './lua.ts';
 import { onKnownServer, SAME_SERVER } from './recover.ts';
 
 // One write ends all leases of the session and its descendants (H-1). A sweep records the rest.

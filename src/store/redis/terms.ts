@@ -2,7 +2,6 @@
 // the term, and changes it or returns the view that explains the refusal.
 
 import {
-  termResult,
   decideBeginIntent,
   decideCheckpoint,
   decideDrain,
@@ -13,6 +12,7 @@ import {
   type TermContext,
   type TermDecision,
   type TermView,
+  termResult,
 } from '../../lease/decide/term.ts';
 import type { Fence } from '../../lease/fence.ts';
 import type { LeaseKey } from '../../lease/names.ts';
@@ -21,7 +21,7 @@ import type { LeaseStore } from '../../lease/port.ts';
 import { assert } from '../../support/assert.ts';
 import type { Instant } from '../../support/clock.ts';
 import { type Argument, type Database, kindOf, optional } from './database.ts';
-import { CHAINS, END_TERM, HINTS, type Script, script, APPEND_EVENTS, TERMS } from './lua.ts';
+import { APPEND_EVENTS, CHAINS, END_TERM, HINTS, type Script, script, TERMS } from './lua.ts';
 import { toChain, toLease } from './records.ts';
 import { HALT, onKnownServer, SAME_SERVER } from './recover.ts';
 

@@ -31,8 +31,8 @@ import {
 } from '../../features/awaits/model.ts';
 import type {
   AnswerTaken,
-  AwaitResult,
   AwaitCommand,
+  AwaitResult,
   AwaitStore,
   AwaitsExpired,
   ExpireAwaits,
@@ -334,7 +334,9 @@ export function awaitsOf({ read, repeat }: Gateway, natives: Natives): AwaitStor
   const command =
     <Request extends AwaitCommand>(decide: Decide<Request>, settles: boolean) =>
     (request: Request): Promise<AwaitResult> =>
-      repeat(() => runAwaitCommand(request, decide, settles), { rings: ({ kind }) => kind === 'done' });
+      repeat(() => runAwaitCommand(request, decide, settles), {
+        rings: ({ kind }) => kind === 'done',
+      });
   return {
     answer: (request) => repeat(() => answer(request), { rings: hasSettled }),
     expireAwaits: (request) => expireAwaits({ read, repeat }, natives, request),

@@ -2,7 +2,6 @@
 // row, calls the pure decision and applies it.
 
 import {
-  askedBy,
   CANCELLED_OUTCOME,
   type CommandDecision,
   type CommandView,
@@ -10,6 +9,7 @@ import {
   decidePause,
   decideResume,
   decideSignal,
+  requestedBy,
 } from '../../execution/decide/command.ts';
 import type { ExecutionRecord } from '../../execution/execution.ts';
 import type { InboxMessage } from '../../execution/history.ts';
@@ -38,7 +38,9 @@ export function commandsOf(
     <Request extends Command>(decide: Decide<Request>) =>
     (request: Request & Pick<Cancel, 'job'>): Promise<CommandResult> => {
       const of = { job: request.job, target: request.id };
-      return repeat(() => onceOfJob(of, () => runCommand(natives, request, decide)), { rings: isDone });
+      return repeat(() => onceOfJob(of, () => runCommand(natives, request, decide)), {
+        rings: isDone,
+      });
     };
   return {
     cancel: command(decideCancel),
@@ -71,7 +73,7 @@ export function* runCommand<Request extends Pick<Command, 'id' | 'audit'>>(
   const before = row === undefined ? undefined : toExecution(row);
   const hasMessages = before !== undefined && before.inboxCount > 0;
   const commands = hasMessages ? yield* all<Pick<InboxMessage, 'kind'>>(COMMANDS, { id }) : [];
-  const view = { execution: before, ...askedBy(commands.map(({ kind }) => kind)) };
+  const view = { execution: before, ...requestedBy(commands.map(({ kind }) => kind)) };
   const decision = decide(view, request, now);
   yield* writeAudit(request, changedByCommand(before, decision), now);
   if (decision.kind === 'refuse') return { kind: 'refused', ...decision.refusal };

@@ -123,7 +123,9 @@ function* checkSessions({ after, limit }: Reconcile): Script<Page> {
   }
   if (after === undefined) {
     const unowned = yield* all<About>(UNOWNED, { limit });
-    broken.push(...unowned.map((row): BrokenInvariant => ({ invariant: 'running-unowned', ...row })));
+    broken.push(
+      ...unowned.map((row): BrokenInvariant => ({ invariant: 'running-unowned', ...row })),
+    );
   }
   return { broken, ...goOn(sessions, limit, ([session]) => session) };
 }

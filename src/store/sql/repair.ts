@@ -8,11 +8,11 @@ import type { CallKey, ExecutionId } from '../../execution/names.ts';
 import { INTERACTION_CODES } from '../../features/awaits/rows.ts';
 import {
   childMessage,
-  markedRead,
+  givenBackUnowned,
   judgePlace,
   judgeWaiting,
+  markedRead,
   settlementMessage,
-  givenBackUnowned,
   type WaitingFacts,
 } from '../../features/reconcile/decide.ts';
 import {
@@ -194,7 +194,10 @@ function* deliverChildEnd(broken: Broken): Script<boolean> {
   );
 }
 
-function* deliverMessage({ execution, now }: Broken, message: NewMessage | undefined): Script<boolean> {
+function* deliverMessage(
+  { execution, now }: Broken,
+  message: NewMessage | undefined,
+): Script<boolean> {
   if (message === undefined) return false;
   yield* deliverTo(execution, deliver(execution, message, now));
   return true;

@@ -15,10 +15,10 @@ import type {
   NamedSchedule,
   PutSchedule,
   ResumeSchedule,
-  ScheduleResult,
   ScheduleCommand,
   ScheduleFired,
   SchedulePut,
+  ScheduleResult,
   ScheduleStore,
 } from '../../features/schedules/port.ts';
 import { dueOf, type ScheduleRow, toSchedule } from '../../features/schedules/rows.ts';

@@ -6,7 +6,7 @@ import {
   type Seal,
   sealCause,
 } from '../../features/export/model.ts';
-import type { SealResult, SealRequest } from '../../features/export/port.ts';
+import type { SealRequest, SealResult } from '../../features/export/port.ts';
 import type { Instant } from '../../support/clock.ts';
 import { PREVIOUS_CODES, SAGA_CODES, STATUS_CODES } from '../execution-rows.ts';
 import { all, type Dialects, one, type Script, sql, sqlPerDialect } from './script.ts';

@@ -1,4 +1,4 @@
-import { grantResult, flapAfterGrant } from '../../lease/decide/acquire.ts';
+import { flapAfterGrant, grantResult } from '../../lease/decide/acquire.ts';
 import type { LeaseRecord } from '../../lease/lease.ts';
 import type { LeaseKey, Owner } from '../../lease/names.ts';
 import type { Acquire, AcquireResult } from '../../lease/port.ts';

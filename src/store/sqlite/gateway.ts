@@ -2,7 +2,7 @@
 
 import type { SQLInputValue } from 'node:sqlite';
 import type { LeaseGateway } from '../sql/leases/terms.ts';
-import type { ScriptStatement, Gateway, PlainGateway, Script } from '../sql/script.ts';
+import type { Gateway, PlainGateway, Script, ScriptStatement } from '../sql/script.ts';
 import type { Database } from './database.ts';
 import type { ReadTransaction, Transaction } from './transaction.ts';
 

@@ -10,7 +10,7 @@ import type { LeasePolicy } from '../../lease/policy.ts';
 import type { Instant } from '../../support/clock.ts';
 import { fromEvent } from '../lease-rows.ts';
 import { halt } from '../sql/leases/events.ts';
-import type { ArrayStatement, Connection, Parameters, FoundRow } from './connection.ts';
+import type { ArrayStatement, Connection, FoundRow, Parameters } from './connection.ts';
 import { play } from './gateway.ts';
 
 const APPEND_EVENT = `

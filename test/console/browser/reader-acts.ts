@@ -37,7 +37,11 @@ const keepsQuestion: BrowserCase = {
     assert.equal(await question.getByLabel(/^Answer/).inputValue(), '"half an ans');
     await client.awaits.answer(first, 'somebody else was faster');
     await question.getByText('It is not open any more').waitFor();
-    assert.equal(await driver.button('Answer').count(), 0, 'nothing can be said to another question');
+    assert.equal(
+      await driver.button('Answer').count(),
+      0,
+      'nothing can be said to another question',
+    );
     await driver.checkAccess('a question that is over');
     await driver.button('Next question').click();
     await question.getByText('"spoon"').waitFor();

@@ -116,7 +116,11 @@ const deploys: BrowserCase = {
     await act(driver, { label: 'Roll back…', title: 'Roll back', reason: 'second thoughts' });
     await isGone(driver);
     await page.getByText('New executions go to v1.').first().waitFor();
-    await act(driver, { label: 'Deactivate…', title: 'Deactivate v1', reason: 'back to any worker' });
+    await act(driver, {
+      label: 'Deactivate…',
+      title: 'Deactivate v1',
+      reason: 'back to any worker',
+    });
     await isGone(driver);
     await page.getByText('New executions are pinned to nothing.').first().waitFor();
     await client.releases.change('parcel', { act: 'activate', name: 'v2' });

@@ -1,8 +1,8 @@
 import {
   type AcquireView,
-  grantResult,
   decideAcquire,
   flapAfterGrant,
+  grantResult,
   leaseAfterGrant,
 } from '../../../src/lease/decide/acquire.ts';
 import { endedLease } from '../../../src/lease/decide/term.ts';

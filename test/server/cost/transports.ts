@@ -66,13 +66,13 @@ export const PUSHED = ['probe', 'drive'] as const;
 /** An endpoint that answers one of them with as much as it may. */
 export class LargeEndpoint {
   readonly #signer: Signer = new Signer('cost', SIGNING);
-  readonly #endpoint: FakeEndpoint = new FakeEndpoint({ signing: SIGNING, older: SIGNING.current });
+  readonly #fake: FakeEndpoint = new FakeEndpoint({ signing: SIGNING, older: SIGNING.current });
   large: (typeof PUSHED)[number] = 'probe';
   #endpoint: Mounted | undefined;
 
   async open(given: Given): Promise<TestCoordinator> {
     this.#endpoint = await mounted(async (request) => {
-      return new Response(this.#endpoint.signed(this.#answer(await request.text())));
+      return new Response(this.#fake.signed(this.#answer(await request.text())));
     });
     const { url } = this.#endpoint;
     const endpoints = [{ url, pipelines: ['pushed'], capacity: 1 }];

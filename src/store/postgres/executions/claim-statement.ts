@@ -23,7 +23,7 @@ import { REPLAY } from '../../../execution/route.ts';
 import { BEATS_PER_TTL } from '../../../lease/session.ts';
 import type { ExecutionRow } from '../../execution-rows.ts';
 import { type Statement, statement } from '../database.ts';
-import { chainIsWhole, liveChain, equalsByIndex, SAME_SERVER } from '../predicates.ts';
+import { chainIsWhole, equalsByIndex, liveChain, SAME_SERVER } from '../predicates.ts';
 import { NOW } from './owner-guards.ts';
 
 export interface Outlook {

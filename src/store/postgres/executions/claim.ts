@@ -5,7 +5,7 @@ import type { SessionId } from '../../../lease/names.ts';
 import { AssertionFault } from '../../../support/assert.ts';
 import type { Instant } from '../../../support/clock.ts';
 import { OutcomeUnknown } from '../../../support/fault.ts';
-import type { Claim, ClaimResult, Claimed } from '../../contract/execution-store.ts';
+import type { Claim, Claimed, ClaimResult } from '../../contract/execution-store.ts';
 import { LANE_CODES, STATUS_CODES, toExecution } from '../../execution-rows.ts';
 import { adoptServer } from '../adopt-server.ts';
 import { commitOnce, isClash } from '../committer.ts';
@@ -82,7 +82,7 @@ async function claimNow(parts: Parts, request: Claim): Promise<ClaimResult> {
   throw new AssertionFault(`X-6: a claim found nothing against it ${ROUNDS_MAX} times in vain`);
 }
 
-type ClaimView = Pick<View, 'known' | 'asksFloors'>;
+type ClaimView = Pick<View, 'known' | 'readsFloors'>;
 
 const WHOLE: ClaimView = { known: null, readsFloors: false };
 
@@ -92,7 +92,11 @@ interface ClaimRows {
   readonly wholeInMs?: number | undefined;
 }
 
-async function readClaims(parts: Parts, asked: ClaimValues, lanes: readonly number[]): Promise<ClaimRows> {
+async function readClaims(
+  parts: Parts,
+  asked: ClaimValues,
+  lanes: readonly number[],
+): Promise<ClaimRows> {
   // A claim without lanes asks for overdue sessions, which only a whole claim finds.
   if (lanes.length === 0) return { rows: await run(parts, asked, WHOLE) };
   const { floors } = parts;
@@ -115,7 +119,11 @@ function noteAll({ ledger }: Parts, claims: readonly Claimed[]): void {
 }
 
 /** A claim that lost a race for a seq in history sees the winner in its next try. */
-async function run(parts: Parts, asked: ClaimValues, view: ClaimView): Promise<readonly ClaimRow[]> {
+async function run(
+  parts: Parts,
+  asked: ClaimValues,
+  view: ClaimView,
+): Promise<readonly ClaimRow[]> {
   for (let tries = 1; ; tries += 1) {
     try {
       const values = [...asked, false, view.known, view.readsFloors];

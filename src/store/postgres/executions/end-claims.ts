@@ -7,15 +7,15 @@ import { Committer } from '../committer.ts';
 import { numbers, sparse } from './arrays.ts';
 import { isPlain, lastEventColumns, ownersOf } from './items.ts';
 import {
-  type ResultRow,
   APPEND_DONE,
   aliveOf,
-  resultsFrom,
-  resultsOf,
   bothWays,
   follows,
   NOW,
   ownedBy,
+  type ResultRow,
+  resultsFrom,
+  resultsOf,
 } from './owner-guards.ts';
 import type { Parts } from './parts.ts';
 import { write } from './write.ts';

@@ -6,11 +6,11 @@ import { equalsByIndex } from '../predicates.ts';
 import {
   APPEND_DONE,
   aliveOf,
-  resultsOf,
   bothWays,
   follows,
   NOW,
   ownedBy,
+  resultsOf,
 } from './owner-guards.ts';
 
 // Locks items and their parents in one order before anything is written. A statement can write a

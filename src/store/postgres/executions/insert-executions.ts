@@ -16,7 +16,7 @@ import {
 } from '../../execution-rows.ts';
 import { type Queries, statement } from '../database.ts';
 import { longTexts, numbers, sparse, texts, uuids } from './arrays.ts';
-import { type ResultRow, resultsFrom, resultsOf, NOW } from './owner-guards.ts';
+import { NOW, type ResultRow, resultsFrom, resultsOf } from './owner-guards.ts';
 import { countHanded, lockPlaces, nameOf, type PlaceBook, saveLimits } from './places.ts';
 
 // A row that starts with a history counts as given back, so that its claimer reads the history

@@ -15,15 +15,15 @@ import { findSnapshotProblem } from '../oldest-snapshot.ts';
 import { PostgresBell } from './bell.ts';
 import { claim } from './claim.ts';
 import { ClaimFloors } from './claim-floors.ts';
+import { giverBack, parker } from './end-claims.ts';
 import { finisher } from './finish.ts';
 import { SeqLedger } from './ledger.ts';
-import { giverBack, parker } from './end-claims.ts';
 import { listExecutions } from './list.ts';
 import { NATIVES, sweeper } from './natives.ts';
+import { OrphanedClaims } from './orphaned-claims.ts';
 import { Boundaries, type Parts } from './parts.ts';
 import { recorder } from './record.ts';
 import { redriver } from './redrive.ts';
-import { OrphanedClaims } from './orphaned-claims.ts';
 import { submitter, submitWithin } from './submit.ts';
 import { transact } from './transact.ts';
 

@@ -47,7 +47,15 @@ class Server implements Queries {
 
 function rowOf(fence: number, session: SessionId): object {
   const claim_body = JSON.stringify({ previous: 'none' });
-  const row = { id: idOf(fence), fence, session_id: session, status: 1, lane: 0, hold: 0, claim_body };
+  const row = {
+    id: idOf(fence),
+    fence,
+    session_id: session,
+    status: 1,
+    lane: 0,
+    hold: 0,
+    claim_body,
+  };
   const none = ['about', 'key', 'intent', 'parent_id', 'parent_call', 'deadline_at', 'ready_at'];
   const nulls = [...none, 'ended_at', 'progress'].map((name) => [name, null]);
   return { ...Object.fromEntries(nulls), ...row, pipeline: 'p', claimed_at: 1, seq: 2, news: 0 };
@@ -57,7 +65,11 @@ function claimedOf(fence: number): Claimed {
   return { fence: toFence(fence) } as Claimed;
 }
 
-async function found(orphans: OrphanedClaims, server: Server, session: SessionId = ANN): Promise<number[]> {
+async function found(
+  orphans: OrphanedClaims,
+  server: Server,
+  session: SessionId = ANN,
+): Promise<number[]> {
   return (await orphans.find(server, session)).map(({ fence }) => Number(fence));
 }
 
@@ -106,11 +118,7 @@ test('X-25: a claim that was delivered is not an orphan, also when it was answer
   orphans.suspect(ANN);
   assert.deepEqual(await found(orphans, server), [4]);
   orphans.sent(ANN);
-  assert.equal(
-    orphans.deliver(ANN, [claimedOf(4)]).length,
-    0,
-    'its late answer is not told again',
-  );
+  assert.equal(orphans.deliver(ANN, [claimedOf(4)]).length, 0, 'its late answer is not told again');
 });
 
 test('X-25: a lost claim is looked for often at first and seldom later, and others never', async () => {

@@ -1,7 +1,7 @@
 // The slots of concurrency keys. A transaction locks the key's row before it changes it, and
 // locks several rows in the order of project and key.
 
-import { passGates, type Places } from '../../../execution/decide/gates.ts';
+import { type Places, passGates } from '../../../execution/decide/gates.ts';
 import type { ExecutionRecord, Submission } from '../../../execution/execution.ts';
 import type { Instant } from '../../../support/clock.ts';
 import { type ExecutionRow, toExecution } from '../../execution-rows.ts';

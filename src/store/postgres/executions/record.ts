@@ -4,15 +4,15 @@ import type { OwnerWrite, Recorded } from '../../contract/execution-store.ts';
 import { Committer } from '../committer.ts';
 import { isPlain, lastEventColumns, ownersOf } from './items.ts';
 import {
-  type ResultRow,
   APPEND_DONE,
   aliveOf,
-  resultsFrom,
-  resultsOf,
   bothWays,
   follows,
   NOW,
   ownedBy,
+  type ResultRow,
+  resultsFrom,
+  resultsOf,
 } from './owner-guards.ts';
 import type { Parts } from './parts.ts';
 import { write } from './write.ts';
@@ -76,7 +76,11 @@ async function flush(
     parts.database.rows<RecordedRow & object>(RECORD(isKnown), values),
   );
   const at = row?.at as Instant;
-  const answers = resultsFrom<Recorded>(row, requests.length, { kind: 'recorded', inboxCount: 0, at });
+  const answers = resultsFrom<Recorded>(row, requests.length, {
+    kind: 'recorded',
+    inboxCount: 0,
+    at,
+  });
   for (const each of row?.news?.split(',') ?? []) {
     const [nth, inboxCount] = each.split(':');
     answers[Number(nth) - 1] = { kind: 'recorded', inboxCount: Number(inboxCount), at };

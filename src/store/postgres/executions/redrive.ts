@@ -1,7 +1,7 @@
 import type { Redrive, RedriveResult } from '../../../features/repair/port.ts';
 import { assert } from '../../../support/assert.ts';
 import { sagaOf } from '../../execution-rows.ts';
-import { type RedriveResults, type Redriven, redriveAll } from '../../sql/redrive.ts';
+import { type Redriven, type RedriveResults, redriveAll } from '../../sql/redrive.ts';
 import { native } from '../../sql/script.ts';
 import { Committer } from '../committer.ts';
 import { type Queries, statement } from '../database.ts';

@@ -5,7 +5,7 @@ import type { OwnerDecision, OwnerView } from '../../../execution/decide/owner.t
 import { type ExecutionRecord, isTerminal } from '../../../execution/execution.ts';
 import type { HistoryEvent } from '../../../execution/history.ts';
 import type { ExecutionId } from '../../../execution/names.ts';
-import type { UnreadRefusal, OwnerRefusal } from '../../../execution/refusal.ts';
+import type { OwnerRefusal, UnreadRefusal } from '../../../execution/refusal.ts';
 import type { Instant } from '../../../support/clock.ts';
 import type { Attachment, OwnerWrite } from '../../contract/execution-store.ts';
 import { type HistoryRow, toExecution, toHistoryEvent } from '../../execution-rows.ts';

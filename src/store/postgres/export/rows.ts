@@ -108,7 +108,9 @@ const ONE_MOMENT = statement('set transaction isolation level repeatable read, r
 
 // The reader of the rows may be slow. It holds no lock that another process needs, because the
 // store is sealed.
-const DISABLE_IDLE_TIMEOUT = statement(`select set_config('idle_in_transaction_session_timeout', '0', true)`);
+const DISABLE_IDLE_TIMEOUT = statement(
+  `select set_config('idle_in_transaction_session_timeout', '0', true)`,
+);
 
 const COUNTERS = statement(`
   select (select case when f.is_called then f.last_value else f.last_value - 1 end from hf.fence f) as "fence",

@@ -12,7 +12,15 @@ import type {
 import { type ProjectRow, toProject } from '../../../features/access/rows.ts';
 import { toInstant } from '../../../support/clock.ts';
 import { writeAudit } from '../audit.ts';
-import { all, one, type PlainGateway, type Script, type Sql, sql, sqlPerDialect } from '../script.ts';
+import {
+  all,
+  one,
+  type PlainGateway,
+  type Script,
+  type Sql,
+  sql,
+  sqlPerDialect,
+} from '../script.ts';
 
 const COLUMNS = 'name, created_at, settings';
 

@@ -1,7 +1,7 @@
 // The part of acquire around the granting statement, which each store writes itself. This part
 // explains why the statement granted nothing, and removes the obstacle.
 
-import { type AcquireDecision, grantResult, decideAcquire } from '../../../lease/decide/acquire.ts';
+import { type AcquireDecision, decideAcquire, grantResult } from '../../../lease/decide/acquire.ts';
 import type { LeasePolicy } from '../../../lease/policy.ts';
 import type { Acquire, AcquireResult } from '../../../lease/port.ts';
 import type { EntryRefusal } from '../../../lease/refusal.ts';

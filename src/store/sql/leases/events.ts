@@ -28,7 +28,8 @@ const APPEND_EVENT_ON_SQLITE = dialects({
 });
 
 export function* appendLeaseEvents(events: readonly NewLeaseEvent[]): Script<void> {
-  if (events.length > 0) yield* all(APPEND_EVENTS, { events: JSON.stringify(events.map(fromEvent)) });
+  if (events.length > 0)
+    yield* all(APPEND_EVENTS, { events: JSON.stringify(events.map(fromEvent)) });
 }
 
 /** For changes whose PostgreSQL statement writes the event itself. */

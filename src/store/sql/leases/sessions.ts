@@ -87,7 +87,9 @@ export function* endSession(request: EndSession): Script<SessionEnded> {
     const values = { id, owner, exit, cause, actor };
     const ended = yield* one<{ owner: Owner; ended_at: Instant }>(END, values);
     if (ended !== undefined) {
-      yield* appendLeaseEvents([sessionEndedEvent({ id, owner: ended.owner }, endBy(by, ended.ended_at))]);
+      yield* appendLeaseEvents([
+        sessionEndedEvent({ id, owner: ended.owner }, endBy(by, ended.ended_at)),
+      ]);
       return { kind: 'ended', replayed: false };
     }
     const { now, chain } = yield* loadChain(id);

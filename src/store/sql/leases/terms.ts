@@ -4,7 +4,6 @@
 // that it did not find.
 
 import {
-  termResult,
   decideBeginIntent,
   decideDrain,
   decideRelease,
@@ -14,6 +13,7 @@ import {
   type TermContext,
   type TermDecision,
   type TermView,
+  termResult,
 } from '../../../lease/decide/term.ts';
 import { drainEvent, endedEvent } from '../../../lease/event.ts';
 import type { Fence } from '../../../lease/fence.ts';
@@ -44,7 +44,7 @@ import {
   sql,
   wrote,
 } from '../script.ts';
-import { halt, appendLeaseEvents, appendLeaseEventOnSqlite } from './events.ts';
+import { appendLeaseEventOnSqlite, appendLeaseEvents, halt } from './events.ts';
 import { both, type Dialect, loadTerm, onPostgres, POSTGRES, SQLITE } from './views.ts';
 
 /** Runs the scripts of leases. */

@@ -1,6 +1,6 @@
 import { refuseClaims } from '../../../execution/decide/claim.ts';
 import { CLAIM_SCAN_MAX, claimerOf } from '../../../execution/decide/suspect.ts';
-import { isForAnnounced, claimRoutes } from '../../../execution/route.ts';
+import { claimRoutes, isForAnnounced } from '../../../execution/route.ts';
 import { toFence } from '../../../lease/fence.ts';
 import type { SessionId } from '../../../lease/names.ts';
 import { assert } from '../../../support/assert.ts';

@@ -9,7 +9,15 @@ import { play } from '../gateway.ts';
 import type { Transaction } from '../transaction.ts';
 import { afterEnd } from './end-execution.ts';
 import { loadRow } from './load-execution.ts';
-import { isOpen, lastSeqAfter, endClaim, OWNED, ownedRow, ownerView, refusedOwner } from './owner.ts';
+import {
+  endClaim,
+  isOpen,
+  lastSeqAfter,
+  OWNED,
+  ownedRow,
+  ownerView,
+  refusedOwner,
+} from './owner.ts';
 
 /** Greater than the sum of the other terms in `concerns`. */
 const EARLY = 8;

@@ -3,8 +3,8 @@
 import {
   decideGate,
   hasFreePlace,
-  passGates,
   type Places,
+  passGates,
   type RateState,
 } from '../../../execution/decide/gates.ts';
 import type { ExecutionRecord, Submission } from '../../../execution/execution.ts';

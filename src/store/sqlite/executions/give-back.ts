@@ -4,7 +4,15 @@ import type { GiveBack, GivenBack } from '../../contract/execution-store.ts';
 import { HOLD_BITS, sagaOf } from '../../execution-rows.ts';
 import { positional } from '../connection.ts';
 import type { Transaction } from '../transaction.ts';
-import { isOpen, lastSeqAfter, endClaim, OWNED, ownedRow, ownerView, refusedOwner } from './owner.ts';
+import {
+  endClaim,
+  isOpen,
+  lastSeqAfter,
+  OWNED,
+  ownedRow,
+  ownerView,
+  refusedOwner,
+} from './owner.ts';
 
 // An execution that compensates keeps doing so until it ends (Y-2).
 const GIVE_BACK = positional(

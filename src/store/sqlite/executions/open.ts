@@ -7,11 +7,11 @@ import { finish } from './finish.ts';
 import { giveBack } from './give-back.ts';
 import { list } from './list.ts';
 import { NATIVES, sweeper } from './natives.ts';
+import { OrphanedClaims } from './orphaned-claims.ts';
 import { record } from './owner.ts';
 import { park } from './park.ts';
 import { changeRollout } from './pin.ts';
 import { redriver } from './redrive.ts';
-import { OrphanedClaims } from './orphaned-claims.ts';
 import { submit } from './submit.ts';
 import { transact } from './transact.ts';
 

@@ -5,7 +5,7 @@
 
 import type { SessionId } from '../../../lease/names.ts';
 import { OutcomeUnknown } from '../../../support/fault.ts';
-import type { Claim, ClaimResult, Claimed } from '../../contract/execution-store.ts';
+import type { Claim, Claimed, ClaimResult } from '../../contract/execution-store.ts';
 import { toExecution } from '../../execution-rows.ts';
 import type { Database } from '../database.ts';
 import type { Transaction } from '../transaction.ts';

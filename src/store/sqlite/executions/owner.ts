@@ -5,7 +5,7 @@ import { decideRecord, type OwnerView } from '../../../execution/decide/owner.ts
 import { isTerminal } from '../../../execution/execution.ts';
 import { EVENT_KINDS, type HistoryEventKind, type NewEvent } from '../../../execution/history.ts';
 import type { ExecutionId } from '../../../execution/names.ts';
-import type { UnreadRefusal, OwnerRefusal } from '../../../execution/refusal.ts';
+import type { OwnerRefusal, UnreadRefusal } from '../../../execution/refusal.ts';
 import type { OpenAwait } from '../../../features/awaits/model.ts';
 import type { SessionId } from '../../../lease/names.ts';
 import { assert } from '../../../support/assert.ts';
@@ -233,7 +233,11 @@ export function record(tx: Transaction, request: OwnerWrite): Recorded {
   const tail = appendOwned(tx, request);
   if (tail !== undefined) {
     const { inboxCount } = tail;
-    return { kind: 'recorded', inboxCount: inboxCount + carry(tx, tail.rowId, request), at: tx.now };
+    return {
+      kind: 'recorded',
+      inboxCount: inboxCount + carry(tx, tail.rowId, request),
+      at: tx.now,
+    };
   }
   const view = ownerView(tx, request, request.events.length);
   const decision = decideRecord(view, request, tx.now);

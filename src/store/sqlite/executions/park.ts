@@ -4,7 +4,15 @@ import type { Park, Parked } from '../../contract/execution-store.ts';
 import { sagaOf } from '../../execution-rows.ts';
 import { positional } from '../connection.ts';
 import type { Transaction } from '../transaction.ts';
-import { isOpen, lastSeqAfter, endClaim, OWNED, ownedRow, ownerView, refusedOwner } from './owner.ts';
+import {
+  endClaim,
+  isOpen,
+  lastSeqAfter,
+  OWNED,
+  ownedRow,
+  ownerView,
+  refusedOwner,
+} from './owner.ts';
 
 // An execution that compensates keeps doing so until it ends (Y-2).
 const PARK = positional(

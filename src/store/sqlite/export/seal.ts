@@ -1,9 +1,9 @@
 import { describeSeal, type Seal } from '../../../features/export/model.ts';
 import type {
-  SealResult,
   SealRequest,
-  UnsealResult,
+  SealResult,
   UnsealRequest,
+  UnsealResult,
 } from '../../../features/export/port.ts';
 import { sealedTables } from '../../../features/export/rows.ts';
 import { UNSEALED_EPOCHS } from '../../../lease/fence.ts';
