@@ -26,7 +26,7 @@ interface Pushed {
   readonly result: Required<Pick<PushResult, 'writes' | 'blobs'>>;
 }
 
-/** `wayBack` performs the owner's writes at once. */
+/** `connection` performs the owner's writes at once. */
 export function pushedStore(drive: Driven, connection?: WorkerStore): Pushed {
   const result: Required<Pick<PushResult, 'writes' | 'blobs'>> = { writes: [], blobs: [] };
   const { promise: left, resolve } = Promise.withResolvers<void>();

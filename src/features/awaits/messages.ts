@@ -164,7 +164,7 @@ const linkParams = closed({
   }),
 });
 
-/** What the holder of a link sees. */
+/** The view for the holder of a link. */
 const linkedInteraction = closed(
   {
     status,

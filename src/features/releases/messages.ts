@@ -350,7 +350,7 @@ export const announcedRelease = closed(
   { description: 'Release that the worker runs. Absent: none.' },
 );
 
-/** The loop of a worker that claims sends it. */
+/** A worker's claim loop sends it. */
 export const announceBody = closed(
   {
     session: Type.String({

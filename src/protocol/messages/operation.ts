@@ -54,8 +54,8 @@ export interface Operation {
   /** Imperative, without a full stop. */
   readonly summary: string;
   /**
-   * What it does and writes, when it refuses, and whether repeating it is safe. The description of
-   * the API adds roles and codes, which are in this table.
+   * Its effect, its writes, its refusals, and whether repeating it is safe. The API description
+   * adds the roles and codes of this table.
    */
   readonly description: string;
   readonly tag: Tag;

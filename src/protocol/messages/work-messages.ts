@@ -34,7 +34,7 @@ interface Spec {
   readonly at: `${Method} /${string}`;
   /** Imperative, without a full stop. */
   readonly summary: string;
-  /** What it does and writes, when it refuses, and whether repeating it is safe. */
+  /** Its effect, its writes, its refusals, and whether repeating it is safe. */
   readonly description: string;
   /** Problems beside those that any operation may return, by status. */
   readonly problems?: Readonly<Record<number, DocumentedResponse>>;

@@ -117,7 +117,7 @@ const PAGE_WEIGHT = 4;
 const CLAIM_WEIGHT = 8;
 const BYTES_WEIGHT = 32;
 
-/** How much of its project's share a request takes. */
+/** The part of its project's share that a request takes. */
 export function weightOf(
   name: string,
   { query, takesBytes }: { readonly query?: object; readonly takesBytes?: boolean },
