@@ -15,7 +15,8 @@ const COLUMNS =
 const newer = (column: string): string =>
   `${column} = case when excluded.last_at >= r.last_at then excluded.${column} else r.${column} end`;
 
-// Merges counts in the same way as `addRefusedWrites`.
+// Adds to the line with the same execution, fence and verb. Reason, newest fence and session come
+// from the latest report (J-14).
 const ADD = sql(`
   insert into hf.refused_write as r (${COLUMNS})
   values (:execution, :fence, :verb, :project, :why, :newest, :session, :owner, :count,
