@@ -15,9 +15,14 @@ export interface PostgresStoreOptions {
   readonly schema?: string;
   readonly policy?: Partial<LeasePolicy>;
   readonly connectionsMax?: number;
-  /** `url` goes through one in transaction mode: nothing is asked of a connection at its start. Default: found out. */
+  /**
+   * `url` goes through one in transaction mode: nothing is asked of a connection at its start.
+   * Default: found out.
+   */
   readonly pooler?: boolean;
-  /** Off for poolers that do not track prepared statements. Default: found out; on without a pooler. */
+  /**
+   * Off for poolers that do not track prepared statements. Default: found out; on without a pooler.
+   */
   readonly prepare?: boolean;
   readonly connectTimeoutMs?: number;
   /** A statement that takes longer is cut off by the server, so it is known not done. */
@@ -92,7 +97,7 @@ const IDLE_MS_MAX = 2_000;
 /**
  * Every statement has an index for its lookups. With missing or old statistics, the planner takes a
  * young table for small, scans it, and keeps that plan while the table grows. So scans are off.
- * Where the planner could still read a whole index, `lookedUp` leaves it no choice;
+ * Where the planner could still read a whole index, `equalsByIndex` leaves it no choice;
  * test/postgres/plans-postgres.test.ts checks all plans.
  *
  * A generic plan is made once. Otherwise the server would plan a batch of one each time, which
