@@ -1,4 +1,4 @@
-// holdfast/testing: time that tests move, a store that misbehaves on request, and the contracts that
+// holdfast/testing: a clock that tests move, a store that fails on request, and the contracts that
 // every store keeps.
 
 export { type FaultyStore, faultyStore, type StoreFault } from '../src/testing/faulty-store.ts';

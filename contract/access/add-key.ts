@@ -79,7 +79,7 @@ export const addKeyCases: readonly AccessCase[] = [
           { ...key, createdBy: 'bob' },
           { ...key, expiresInMs: 1_001 },
         ],
-        // It is taken before anything else is wrong with it.
+        // The taken id is reported before any other problem.
         { ...key, name: 'other', first: true },
       ];
       for (const other of others) {

@@ -1,5 +1,5 @@
-// The contract of projects and access keys, as data: a case says which rules of docs/spec/access.md it
-// upholds and how to find out.
+// The contract of projects and access keys, as data. Each case names the rules of
+// docs/spec/access.md that it upholds and runs the check.
 
 import type { ExecutionBackend, ExecutionHarness } from '../execution/contract-case.ts';
 import type { Need } from '../lease/contract-case.ts';

@@ -1,4 +1,4 @@
-// Builders for cases: keys and their projects, and what is to be seen of them.
+// Builders for cases: keys and their projects, and reads of them.
 
 import assert from 'node:assert/strict';
 import { type ProjectName, parseProject } from '../../src/execution/names.ts';
@@ -14,7 +14,7 @@ export function adding(options: Partial<AddKey> = {}): AddKey {
   return { id, digest, name: 'ci', roles: ['submit'], ...options };
 }
 
-/** Of a project, if any, that is put first. */
+/** Adds a key, and first puts its project, if it has one. */
 export async function mustAdd(
   store: CoordinatorStore,
   options: Partial<AddKey> = {},
@@ -33,7 +33,7 @@ export async function mustRead(store: CoordinatorStore, id: string): Promise<Acc
   return found;
 }
 
-/** Page by page, until there is no more. */
+/** Lists all keys, page by page. */
 export async function allKeys(
   store: CoordinatorStore,
   query: Omit<ListKeys, 'after' | 'limit'> = {},
@@ -50,7 +50,7 @@ export async function allKeys(
   }
 }
 
-/** Every key there is, and that asking leaves them so. */
+/** Runs the call and asserts that no key changed. */
 export async function leavesKeysUnchanged<Answer>(
   store: CoordinatorStore,
   act: () => Promise<Answer>,

@@ -1,4 +1,4 @@
-// What must hold of awaits and dead letters at any time, whatever was done.
+// Invariants of awaits and dead letters, which hold after any case.
 
 import assert from 'node:assert/strict';
 import { type ExecutionRecord, isTerminal } from '../../src/execution/execution.ts';
@@ -45,7 +45,7 @@ export async function allDeadLetters(
   return found;
 }
 
-/** The awaits of one execution, against its row and its inbox. */
+/** Compares the awaits of one execution with its row and its inbox. */
 export function checkAwaits(
   execution: ExecutionRecord,
   own: readonly InteractionFound[],
@@ -108,7 +108,7 @@ function checkUnit(unit: AwaitUnit, interactions: readonly Interaction[]): void 
   assert.equal(nextAt ?? Number.POSITIVE_INFINITY, Math.min(...times), `W-6: ${about}`);
 }
 
-/** Y-10, Y-21, Y-22. */
+/** Compares dead letters with their executions (Y-10, Y-21, Y-22). */
 export function checkRepair(
   executions: readonly ExecutionRecord[],
   letters: readonly DeadLetterRecord[],

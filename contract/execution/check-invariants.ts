@@ -1,4 +1,4 @@
-// Z-3: whatever a case did with verbs, no invariant is broken.
+// No case that uses only verbs breaks an invariant (Z-3).
 
 import assert from 'node:assert/strict';
 import { type Finding, type InvariantName, PARTS } from '../../src/features/reconcile/model.ts';
@@ -7,7 +7,7 @@ import type { CoordinatorStore } from '../../src/store/contract/execution-store.
 /** Small, so that there are several pages. */
 const PAGE = 3;
 
-/** What nobody does where time is moved, a limit raised, or no time left. */
+/** Neglected work: a case that moves time or raises a limit may leave it undone. */
 const LEFT_UNDONE: readonly InvariantName[] = [
   'left-by-the-dead',
   'overdue-not-swept',
@@ -15,7 +15,7 @@ const LEFT_UNDONE: readonly InvariantName[] = [
   'schedule-without-time',
 ];
 
-/** `except`: what else is not expected to be as it must be. */
+/** `except` lists further invariants that this case may break. */
 export async function checkInvariants(
   store: CoordinatorStore,
   except: readonly InvariantName[] = [],
@@ -26,7 +26,7 @@ export async function checkInvariants(
   assert.deepEqual(broken, [], 'Z-3: what verbs have written is as it can be');
 }
 
-/** Of all parts, a page at a time. */
+/** Checks all parts, page by page. */
 export async function allFindings(
   store: CoordinatorStore,
   { dryRun = false, limit = PAGE }: { readonly dryRun?: boolean; readonly limit?: number } = {},

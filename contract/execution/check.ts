@@ -1,5 +1,6 @@
-// What must hold at any time, whatever was done: the row agrees with its history (X-4), with its status
-// (X-3), its inbox with its counter (X-5), its awaits with both (W-3, W-9), dead letters with the ended.
+// Checks that hold after any case. The row agrees with its history (X-4) and its status (X-3). The
+// inbox agrees with its counter (X-5), awaits agree with both (W-3, W-9), and dead letters with
+// ended executions.
 
 import assert from 'node:assert/strict';
 import { type ExecutionRecord, isTerminal } from '../../src/execution/execution.ts';
@@ -24,11 +25,11 @@ export async function checkEverything(store: CoordinatorStore): Promise<void> {
     await checkExecution(store, execution, byExecution.get(execution.id) ?? []);
   }
   checkRepair(executions, await allDeadLetters(store));
-  // Cases may end what failed without a letter: whether there is one, its owner says.
+  // A case may fail an execution without a dead letter, because the owner passes it.
   await checkInvariants(store, ['letter-missing']);
 }
 
-/** Every execution of the projects that cases use, newest first. */
+/** Lists every execution of the projects that cases use, newest first. */
 export async function allExecutions(store: CoordinatorStore): Promise<readonly ExecutionRecord[]> {
   const found: ExecutionRecord[] = [];
   for (const project of PROJECTS) {
@@ -74,7 +75,7 @@ export async function allMessages(
   }
 }
 
-/** What the entries of a page after this one are numbered. */
+/** The expected numbers of the entries of a page after this one. */
 function follow(after: number, page: readonly unknown[]): readonly number[] {
   return page.map((_, index) => after + 1 + index);
 }
@@ -104,7 +105,7 @@ async function checkExecution(
   checkAwaits(execution, awaits, messages);
 }
 
-/** X-3, X-14: what each status implies. */
+/** Checks what each status implies (X-3, X-14). */
 function checkRow(execution: ExecutionRecord): void {
   const { status, readyAt, session, fence, endedAt, holds, wakeAfter } = execution;
   const about = `${status}: ${JSON.stringify(execution)}`;
@@ -126,11 +127,11 @@ function checkRow(execution: ExecutionRecord): void {
   if (holds.includes('behind-key')) assert.equal(execution.hasPlace, false, about);
 }
 
-/** X-4: what follows from history is what the row says. */
+/** The row must follow from its history (X-4). */
 function checkProjection(execution: ExecutionRecord, events: readonly HistoryEvent[]): void {
   const projected = projectHistory(events);
   const about = `${JSON.stringify(execution)} from ${JSON.stringify(events)}`;
-  // A message wakes without an event (X-16).
+  // A message wakes an execution without an event (X-16).
   const wasWoken = projected.status === 'waiting' && execution.status === 'queued';
   if (!wasWoken) assert.equal(execution.status, projected.status, about);
   if (execution.status !== 'running') assert.equal(execution.seq, projected.seq, about);
@@ -158,9 +159,9 @@ function checkProjection(execution: ExecutionRecord, events: readonly HistoryEve
   );
 }
 
-/** X-11: every claim was told how the one before it ended, as history has it. */
+/** Every claim must return how the previous one ended, as history shows it (X-11). */
 function checkClaims({ redriveOf }: ExecutionRecord, events: readonly HistoryEvent[]): void {
-  // A re-drive has something to read from its start (Y-20).
+  // A re-drive has a history from its start (Y-20).
   const start = redriveOf === undefined ? 'none' : 'given-back';
   for (const [index, { kind, body }] of events.entries()) {
     if (kind !== 'claimed') continue;

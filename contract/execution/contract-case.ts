@@ -1,6 +1,6 @@
-// The contract of a store that keeps executions, as data: a case says which rules of
-// docs/spec/execution.md, await.md, repair.md, audit.md and retention.md it upholds and how to find out. After every case everything
-// that is stored is compared with the rules that must hold at any time.
+// The contract of a store that keeps executions, as data. Each case names the rules of
+// docs/spec/execution.md, await.md, repair.md, audit.md and retention.md that it upholds and runs
+// the check. After every case, the runner checks everything stored against the invariants.
 
 import type { LeasePolicy } from '../../src/lease/policy.ts';
 import type { CoordinatorStore } from '../../src/store/contract/execution-store.ts';

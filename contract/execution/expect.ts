@@ -1,4 +1,4 @@
-// What cases assert again and again: why something was refused, and that it left no trace.
+// Common assertions of cases: the reason of a refusal, and that it changed nothing.
 
 import assert from 'node:assert/strict';
 import type { ExecutionRefusal } from '../../src/execution/refusal.ts';
@@ -17,7 +17,7 @@ export function expectWhy(result: { readonly kind: string }, why: Why): void {
   );
 }
 
-/** Does something that must be refused, for this reason and without a trace. */
+/** Runs a call that must be refused for this reason and change nothing. */
 export async function expectRefusedUnchanged(
   store: CoordinatorStore,
   why: Why,
@@ -26,7 +26,7 @@ export async function expectRefusedUnchanged(
   expectWhy(await leavesUnchanged(store, act), why);
 }
 
-/** What `act` answers, once it is known to have changed nothing that anybody can see. */
+/** Returns the result of `act` after asserting that it changed nothing visible. */
 export async function leavesUnchanged<Answer>(
   store: CoordinatorStore,
   act: () => Promise<Answer>,

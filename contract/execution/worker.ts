@@ -1,4 +1,4 @@
-// Builders for cases: what is submitted, who claims it, what its owner writes.
+// Builders for cases: submits, claims, and writes of owners.
 
 import assert from 'node:assert/strict';
 import type { Lane } from '../../src/execution/execution.ts';
@@ -39,7 +39,7 @@ export const PROJECTS: readonly ProjectName[] = [PROJECT, OTHER_PROJECT, THIRD_P
 export const PIPELINE: PipelineName = parsePipelineName('orders');
 export const OTHER_PIPELINE: PipelineName = parsePipelineName('reports');
 
-/** Sessions of workers that a case does not want to hear of again. */
+/** Options of sessions that outlive the case without heartbeats. */
 export const LONG: Partial<OpenSession> = { ttlMs: 3_600_000, graceMs: 0 };
 
 export function payload(value: unknown): Payload {
@@ -48,7 +48,7 @@ export function payload(value: unknown): Payload {
 
 let ids = 0;
 
-/** Each is greater than those before it, as UUIDs of version 7 are. */
+/** Each id is greater than the previous ones, like UUIDs of version 7. */
 export function nextId(): ExecutionId {
   ids += 1;
   return parseExecutionId(`01900000-0000-7000-8000-${ids.toString(16).padStart(12, '0')}`);
@@ -104,7 +104,7 @@ export function claiming(
   };
 }
 
-/** One call. */
+/** Makes one claim call. */
 export async function claimOnce(store: CoordinatorStore, request: Claim): Promise<ClaimedResult> {
   return expectKind(await store.executions.claim(request), 'claimed');
 }
@@ -124,7 +124,7 @@ export async function claimAll(
   throw new Error('X-11: `more` does not end');
 }
 
-/** Ids of all that can be claimed now, in the order of the claims. */
+/** Claims everything claimable and returns the ids in order. */
 export async function claimIds(
   store: CoordinatorStore,
   who: Pick<OpenedSession, 'id'>,
@@ -132,7 +132,7 @@ export async function claimIds(
   return (await claimAll(store, who)).map(({ execution }) => execution.id);
 }
 
-/** What an owner knows of its claim: `seq` is where its next event goes. */
+/** The owner's knowledge of its claim. `seq` is the position of its next event. */
 export interface Held {
   readonly id: ExecutionId;
   readonly fence: Fence;
@@ -144,7 +144,7 @@ export function heldOf({ execution, fence }: Claimed, who: Pick<OpenedSession, '
   return { id: execution.id, fence, session: who.id, seq: execution.seq + 1 };
 }
 
-/** The one execution that can be claimed; no other may be. */
+/** Claims the one claimable execution, and asserts that there is no other. */
 export async function mustClaim(
   store: CoordinatorStore,
   who: Pick<OpenedSession, 'id'>,
@@ -157,7 +157,7 @@ export async function mustClaim(
   return { ...heldOf(claimed, who), claimed };
 }
 
-/** Submits one and claims it. */
+/** Submits one execution and claims it. */
 export async function running(
   store: CoordinatorStore,
   who: Pick<OpenedSession, 'id'>,
@@ -240,7 +240,7 @@ export function signalling(id: ExecutionId, name: string = 'paid'): Signal {
   return { ...commanding(id), name };
 }
 
-/** A child of this execution, as its code would start it. */
+/** Builds a child of this execution, as its code would start it. */
 export function childOf(parent: ExecutionId, call: string, options: Partial<Submit> = {}): Submit {
   const above = { id: parent, call: call as NonNullable<Submit['parent']>['call'] };
   return submitting({ parent: above, pipeline: OTHER_PIPELINE, ...options });
@@ -267,13 +267,13 @@ export async function kindsOf(
   return events.map(({ kind }) => kind);
 }
 
-/** The session ends as a stored fact. */
+/** Ends the session as a stored fact. */
 export async function endSessionOf(store: CoordinatorStore, who: OpenedSession): Promise<void> {
   const by = { kind: 'owner', owner: who.owner, exit: 'failed' } as const;
   expectKind(await store.sessions.end({ id: who.id, by }), 'ended');
 }
 
-/** What a heartbeat tells of its notices. */
+/** The number of notices that a heartbeat returns. */
 export async function noticesOf(store: CoordinatorStore, who: OpenedSession): Promise<number> {
   return expectKind(await store.sessions.heartbeat(who), 'alive').notices;
 }

@@ -1,5 +1,5 @@
-// The contract of a kernel store, as data: a case says which rules of docs/spec/lease.md it upholds
-// and how to find out. Any runner can run the list; so can the author of another store.
+// The contract of a kernel store, as data. Each case names the rules of docs/spec/lease.md that it
+// upholds and runs the check. Any test runner can run the list, also for a store of your own.
 
 import type { LeasePolicy } from '../../src/lease/policy.ts';
 import type { KernelStore } from '../../src/lease/port.ts';

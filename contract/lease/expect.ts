@@ -1,4 +1,4 @@
-// What cases assert again and again: which answer came, and that nothing stored has changed.
+// Common assertions of cases: the kind of an answer, and that nothing stored has changed.
 
 import assert from 'node:assert/strict';
 import type { LeaseEvent } from '../../src/lease/event.ts';
@@ -8,7 +8,7 @@ import type { Refusal } from '../../src/lease/refusal.ts';
 
 const PAGE = 1_000;
 
-/** The answer, known to be of this kind from here on. */
+/** Asserts the kind of an answer and narrows its type. */
 export function expectKind<Answer extends { readonly kind: string }, Kind extends Answer['kind']>(
   result: Answer,
   kind: Kind,
@@ -25,12 +25,12 @@ export function expectRefusal(result: { readonly kind: string }, why: Refusal['w
   );
 }
 
-/** The reason of a refusal, or else what kind of answer it is. */
+/** Returns the reason of a refusal, or the kind of another answer. */
 export function whyOf(result: { readonly kind: string }): string {
   return 'why' in result && typeof result.why === 'string' ? result.why : result.kind;
 }
 
-/** Does something that must be refused, for this reason and without a trace. */
+/** Runs a call that must be refused for this reason and change nothing. */
 export async function expectUnchanged(
   store: KernelStore,
   why: Refusal['why'],
@@ -39,7 +39,7 @@ export async function expectUnchanged(
   expectRefusal(await unchangedBy(store, act), why);
 }
 
-/** What `act` answers, once it is known to have changed nothing that anybody can see. */
+/** Returns the result of `act` after asserting that it changed nothing visible. */
 export async function unchangedBy<Answer>(
   store: KernelStore,
   act: () => Promise<Answer>,
@@ -50,7 +50,7 @@ export async function unchangedBy<Answer>(
   return result;
 }
 
-/** Every event that is still kept. */
+/** Lists every event that is still kept. */
 export async function allEvents(store: KernelStore): Promise<readonly LeaseEvent[]> {
   const events: LeaseEvent[] = [];
   for (let after = 0; ; ) {
@@ -75,7 +75,7 @@ export async function eventsOfKind<Kind extends LeaseEvent['kind']>(
   return (await allEvents(store)).filter(isOfKind);
 }
 
-/** Everything a reader can see: every key that events tell of, every session, every event. */
+/** Reads everything visible: every key in the events, every session, every event. */
 async function everything(store: KernelStore): Promise<unknown> {
   const events = await allEvents(store);
   const keys = new Set<LeaseKey>(events.flatMap((event) => ('key' in event ? [event.key] : [])));

@@ -1,4 +1,4 @@
-// Builders for cases: people with sessions, what they ask for, what they must get.
+// Builders for cases: people with sessions, their requests and the expected results.
 
 import assert from 'node:assert/strict';
 import {
@@ -30,7 +30,7 @@ import { expectKind } from './expect.ts';
 
 export const KEY: LeaseKey = parseLeaseKey('orders/17');
 export const OTHER_KEY: LeaseKey = parseLeaseKey('orders/18');
-/** Ordinary people have a ttl of ten seconds, of which the last two are grace. */
+/** By default, people have a ttl of ten seconds, and its last two are grace. */
 export const TTL_MS = 10_000;
 export const GRACE_MS = 2_000;
 export const AUTHORITY_MS: number = TTL_MS - GRACE_MS;
@@ -90,7 +90,7 @@ export async function openedSession(
   return { id: request.id, owner: request.owner };
 }
 
-/** Several people, named after `name` and their number. */
+/** Opens sessions for several people, named after `name` and a number. */
 export async function several(
   store: KernelStore,
   name: string,
@@ -106,7 +106,7 @@ export async function several(
 
 let attempts = 0;
 
-/** Every asking is an attempt of its own unless the case names one. */
+/** Each request has its own attempt id, unless the case names one. */
 export function acquiring(who: OpenedSession, options: Partial<Acquire> = {}): Acquire {
   attempts += 1;
   return { key: KEY, session: who.id, attempt: attemptOf(`number ${attempts}`), ...options };

@@ -1,5 +1,5 @@
-// Where workers are called: what they answer is believed when it is signed, good, and about the claim that they were
-// called for; anything else changes nothing, and the next call has a higher fence.
+// Push endpoints. The coordinator accepts a reply that is signed, valid, and about the claim of its
+// call. Any other reply changes nothing, and the next call has a higher fence.
 
 import assert from 'node:assert/strict';
 import type { ExecutionId } from '../../src/execution/names.ts';
@@ -27,7 +27,7 @@ interface Called {
   readonly endpoint: FakeEndpoint;
   readonly call: OpenCall;
   readonly id: ExecutionId;
-  /** What an owner would answer that has finished. */
+  /** The reply of an owner that has finished. */
   readonly finished: Partial<PushResult>;
 }
 
@@ -48,7 +48,10 @@ function finishedOf(call: OpenCall): Partial<PushResult> {
   return { ...call.about, writes: [finish] as never };
 }
 
-/** The call failed `failed` times in a row: it wrote nothing, it is made again in time, and that answer counts. */
+/**
+ * After `failed` failed calls in a row, nothing was written, the coordinator calls again in time,
+ * and that reply counts.
+ */
 async function calledAgain(
   harness: TransportHarness,
   { endpoint, call, id }: Called,
@@ -63,7 +66,10 @@ async function calledAgain(
 
 const FIRST_RETRY_MS = 1_000;
 
-/** Each failed call was given back as one whose steps may have run, cost no claim, and was repeated later (M-16). */
+/**
+ * Each failed call was given back as one whose steps may have run, cost no claim, and was repeated
+ * later (M-16).
+ */
 async function onlyFailedCalls(
   { store }: TransportHarness,
   id: ExecutionId,
@@ -121,7 +127,7 @@ function acceptsReply(how: ForgedReply, what: string): TransportCase {
   };
 }
 
-/** Signed by who may, and not to be done. */
+/** A reply with a valid signature that the coordinator must not apply. */
 function refused(
   upholds: string,
   what: string,
@@ -157,7 +163,7 @@ function turnedAway(what: string, responseOf: (given: Called) => Response): Tran
   };
 }
 
-/** What happens while a call is under way. */
+/** Events during a call. */
 const between: readonly TransportCase[] = [
   {
     upholds: 'M-3, M-13',

@@ -1,5 +1,6 @@
-// The rules of every transport of the worker protocol, as data: a case names the rules of docs/spec/transport.md that it
-// upholds and runs the check. It has a real coordinator, on a store that it can read.
+// The rules of every transport of the worker protocol, as data. Each case names the rules of
+// docs/spec/transport.md that it upholds and runs the check. It has a real coordinator, on a store
+// that it can read.
 
 import assert from 'node:assert/strict';
 import type { Ask, ReplyEnvelope, Transport } from '../../src/protocol/messages/envelope.ts';
@@ -106,7 +107,7 @@ export async function runTransportCase(
   const harness = await backend.open();
   try {
     await transportCase.run(harness);
-    // One that calls would go on claiming.
+    // A coordinator that calls workers would continue to claim.
     await harness.stop?.();
     await checkEverything(harness.store);
   } finally {

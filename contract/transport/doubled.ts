@@ -1,4 +1,4 @@
-// A message that is delivered twice does what it does once.
+// A message that is delivered twice has its effect once.
 
 import assert from 'node:assert/strict';
 import type { WorkKind } from '../../src/protocol/messages/work-messages.ts';
@@ -29,7 +29,7 @@ async function twice(
   return (await harness.twice({ kind, body })) as readonly [WorkReply, WorkReply];
 }
 
-/** The answers to one write, delivered twice. */
+/** Returns the replies to one write, delivered twice. */
 async function writtenTwice(
   harness: TransportHarness,
   write: object,
@@ -49,7 +49,7 @@ function ownerWrite(verb: string, done: string, write: (held: Held) => object): 
       const { held, id } = await owner(harness);
       const results = await writtenTwice(harness, { verb, ...write(held) });
       for (const result of results) assertKind(result, done);
-      // What was given back may be claimed again by then.
+      // An execution that was given back may already be claimed again.
       const kinds = (await kindsOf(harness.store, id)).filter((kind) => kind !== 'claimed');
       assert.equal(kinds.length, 2, `submitted and one more, not ${kinds}`);
     },
@@ -99,7 +99,7 @@ export const doubledCases: readonly TransportCase[] = [
       for (const result of await twice(harness, 'announceWorker', ann.announcing)) {
         assertKind(result, 'announced');
       }
-      // An endpoint has a session for each call that it could have, and each is a worker.
+      // An endpoint has one session per possible call, and each is a worker.
       const all = await harness.store.executions.workers({ limit: 1_000 });
       const own = all.filter(({ session }) => session === ann.id);
       assert.deepEqual(

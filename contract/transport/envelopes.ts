@@ -1,4 +1,4 @@
-// Control is strict and of a version; payloads are nobody's business.
+// Control fields are strict and versioned; payloads are opaque.
 
 import assert from 'node:assert/strict';
 import type { HistoryEventKind } from '../../src/execution/history.ts';
@@ -109,7 +109,7 @@ const control: readonly TransportCase[] = [
   },
 ];
 
-/** Values that something on the way might change. */
+/** Values that a component on the way might change. */
 const ODD: Readonly<Record<string, object>> = {
   'text of many planes': { text: 'né 𝄞 \u2028 "quoted" \\ \u0007' },
   'numbers at their limits': { numbers: [0, -1, 2 ** 53 - 1, 1e-300, 1.5] },

@@ -93,7 +93,7 @@ export class FakeEndpoint {
       const command = this.#read(text);
       if (worker !== undefined) return worker(requestWith(text, command?.audience));
       if (command === undefined) return new Response('', { status: 401 });
-      // Asked what it has: whatever it is called for.
+      // It is asked for its pipelines: reply with none, so that it gets every call.
       if (command.drive === undefined) {
         const { nonce = '' } = command;
         return new Response(this.signed({ nonce }));
@@ -213,7 +213,7 @@ function faulted(handler: PushHandler, plan: CallPlan): PushHandler {
   };
 }
 
-/** As it was called, whatever it is mounted in. */
+/** Rebuilds the request as it was called, wherever the handler is mounted. */
 function requestWith(body: string, url: string = 'http://endpoint/'): Request {
   return new Request(url, { method: 'POST', body });
 }

@@ -1,4 +1,4 @@
-// Who sends it is known for every message; nothing is there for anybody else.
+// The coordinator knows the sender of every message. Other senders find nothing.
 
 import assert from 'node:assert/strict';
 import type { Transport } from '../../src/protocol/messages/envelope.ts';
@@ -18,7 +18,7 @@ import { owner, type Peer, peer } from './peer.ts';
 
 const BYTES = new TextEncoder().encode('bytes');
 
-/** A body that would be taken from who may send it. */
+/** A body that the coordinator accepts from an allowed sender. */
 function bodyOf(kind: WorkKind, ann: Peer, id: string): object {
   switch (kind) {
     case 'greet':
@@ -48,10 +48,10 @@ function bodyOf(kind: WorkKind, ann: Peer, id: string): object {
   }
 }
 
-/** Of a read, and of anything else. */
+/** The faults of a read, and of any other message, without a reply. */
 const SILENCE = ['store-unavailable', 'outcome-unknown'];
 
-/** `nobody` is refused whatever it sends. */
+/** A sender without a key is refused whatever it sends. */
 function refusedWithoutKey(kind: WorkKind): TransportCase {
   return {
     upholds: 'M-4',
@@ -71,7 +71,7 @@ function refusedWithoutKey(kind: WorkKind): TransportCase {
   };
 }
 
-/** Of another project there is nothing to see or to act on. */
+/** A sender of another project finds nothing to read or change. */
 function notThereForStrangers(kind: WorkKind, code: string): TransportCase {
   return {
     upholds: 'M-4',

@@ -1,4 +1,4 @@
-// What outsiders do reaches an execution that runs elsewhere; hints may be lost.
+// Commands of outsiders reach an execution that runs elsewhere. Wakeups may be lost.
 
 import assert from 'node:assert/strict';
 import type { InboxMessage } from '../../src/execution/history.ts';
@@ -155,7 +155,7 @@ export const inFlightCases: readonly TransportCase[] = [
     name: 'a bell that is waited for rings when something is submitted',
     async run(harness) {
       const transport = await harness.transport();
-      // Where messages come by queues, whoever has said nothing is not known of.
+      // On transports with queues, the coordinator does not know a worker that has sent nothing.
       await transport.ask({ kind: 'greet' });
       const { onRing } = transport;
       const rang =

@@ -1,4 +1,4 @@
-// What comes late changes nothing that has happened since.
+// Late messages change nothing that has happened since.
 
 import assert from 'node:assert/strict';
 import { faultyTransport } from '../../src/testing/faulty-transport.ts';
@@ -17,7 +17,7 @@ import { assertKind, assertWhy, owner, Peer, peer, takenOver } from './peer.ts';
 type Verb = 'record' | 'finish' | 'park' | 'giveBack';
 const VERBS: readonly Verb[] = ['record', 'finish', 'park', 'giveBack'];
 
-/** A worker that was replaced comes back with what it did. */
+/** A replaced worker comes back with its results. */
 function zombie(verb: Verb): TransportCase {
   return {
     upholds: 'M-3',
@@ -32,7 +32,7 @@ function zombie(verb: Verb): TransportCase {
   };
 }
 
-/** Its session was ended, and nobody has taken over yet. */
+/** The worker's session has ended, and no other worker has taken over yet. */
 function orphan(verb: Verb): TransportCase {
   return {
     upholds: 'M-3',
@@ -40,7 +40,7 @@ function orphan(verb: Verb): TransportCase {
     async run(harness) {
       const { ann, held } = await owner(harness);
       assertKind(await ann.end(), 'ended');
-      // Where workers are called, the next call may be there already.
+      // On push transports, the next call may already have come.
       assertWhy(await ann[verb](held), 'claim-ended', ...(harness.endpoint ? ['superseded'] : []));
       const bob = await peer(harness, 'bob');
       assert.equal((await bob.mustClaim()).id, held.id);

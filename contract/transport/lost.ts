@@ -1,4 +1,4 @@
-// What is lost on the way is asked for again, and what is then answered holds.
+// A worker repeats a message whose reply was lost, and the second reply holds.
 
 import assert from 'node:assert/strict';
 import { digestOf } from '../../src/support/digest.ts';
@@ -7,7 +7,7 @@ import { kindsOf, later, mustSubmit, statusOf, writing } from '../execution/work
 import { refusedWith, type TransportCase, type TransportHarness } from './contract-case.ts';
 import { assertKind, owner, Peer, peer, takenOver } from './peer.ts';
 
-/** The same worker, over a transport that misbehaves on request. */
+/** The same worker, over a transport that fails on request. */
 function faulted(ann: Peer): {
   readonly transport: ReturnType<typeof faultyTransport>;
   readonly peer: Peer;
@@ -17,7 +17,7 @@ function faulted(ann: Peer): {
   return { transport, peer: peer_ };
 }
 
-/** With every kind of write: its reply is lost, and it is sent again. */
+/** For every kind of write: its reply is lost, and the worker sends it again. */
 function lostReply(verb: 'record' | 'finish' | 'park' | 'giveBack', done: string): TransportCase {
   return {
     upholds: 'M-2',
@@ -28,7 +28,7 @@ function lostReply(verb: 'record' | 'finish' | 'park' | 'giveBack', done: string
       transport.next('writeAsOwner', 'reply-lost');
       await refusedWith(shaky[verb](held), 'outcome-unknown');
       assertKind(await shaky[verb](held), done);
-      // What was given back may be claimed again by then.
+      // An execution that was given back may already be claimed again.
       const kinds = (await kindsOf(harness.store, id)).filter((kind) => kind !== 'claimed');
       assert.equal(kinds.length, 2);
     },

@@ -1,4 +1,4 @@
-// A worker as a case plays it: a session, and the messages it sends by hand.
+// A worker as a case plays it: a session, and messages that the case sends by hand.
 
 import assert from 'node:assert/strict';
 import type { ExecutionId } from '../../src/execution/names.ts';
@@ -61,7 +61,7 @@ export class Peer {
     return expectKind(result, 'claimed').claims;
   }
 
-  /** The one that can be claimed. */
+  /** Claims the one claimable execution. */
   async mustClaim(): Promise<Held> {
     const [claimed, ...others] = await this.claim();
     assert.ok(claimed !== undefined && others.length === 0, 'one claim');
@@ -111,7 +111,7 @@ export class Peer {
   }
 }
 
-/** One that is called: a claim is a call that it takes, and its session from then on that of the call. */
+/** A push worker: its claim is a call, and its session is then that of the call. */
 class CalledPeer extends Peer {
   readonly #endpoint: FakeEndpoint;
   readonly #sessions: Map<number, SessionId> = new Map();
@@ -153,7 +153,7 @@ export async function peer(
   return made;
 }
 
-/** A peer that owns the one execution there is. */
+/** A peer that owns the only execution. */
 export async function owner(
   harness: TransportHarness,
 ): Promise<{ readonly ann: Peer; readonly held: Held; readonly id: ExecutionId }> {
@@ -162,7 +162,7 @@ export async function owner(
   return { ann, held: await ann.mustClaim(), id };
 }
 
-/** Ann's session has ended and Bob has what was hers: his fence is the newer one. */
+/** Ann's session has ended and Bob has her execution, with a newer fence. */
 export async function takenOver(
   harness: TransportHarness,
 ): Promise<{ readonly ann: Peer; readonly bob: Peer; readonly hers: Held; readonly his: Held }> {

@@ -1,4 +1,5 @@
-// What is pinned goes to who is what it says: what a worker announces is checked, whatever carried it.
+// Pinned executions go only to matching workers. The coordinator checks announcements on every
+// transport.
 
 import assert from 'node:assert/strict';
 import type { Claimed, ClaimResult } from '../../src/store/contract/execution-store.ts';
@@ -15,7 +16,7 @@ async function claimOf(ann: Peer, release: string): Promise<readonly Claimed[]> 
 
 type Announced = NonNullable<ReturnType<typeof announcing>['release']>;
 
-/** It is refused, and gets nothing; the right one does, and nothing was burned on the way. */
+/** The wrong worker is refused and gets nothing. The right one does, and no attempt was used. */
 function refused(what: string, why: string, wrong: (right: Announced) => Announced): TransportCase {
   return {
     upholds: 'RE-9, M-16',

@@ -1,11 +1,11 @@
-// Where others can write to the channel, a message is who signed it.
+// On channels that others can write to, the signature identifies the sender.
 
 import assert from 'node:assert/strict';
 import { kindsOf, later, mustSubmit, statusOf, writing } from '../execution/worker.ts';
 import type { Forgery, TransportCase, TransportHarness } from './contract-case.ts';
 import { assertKind, owner, takenOver, type WriteResult } from './peer.ts';
 
-/** It is put aside, and nothing is done. */
+/** The message is put aside, and nothing is done. */
 function putAside(how: Forgery, what: string): TransportCase {
   return {
     upholds: 'M-13, M-14',

@@ -1,4 +1,4 @@
-// What pipelines can rely on, with the engine at the other end of the transport.
+// Guarantees for pipelines, with the engine at the other end of the transport.
 
 import assert from 'node:assert/strict';
 import { Holdfast } from '../../src/engine/holdfast.ts';
@@ -19,7 +19,7 @@ interface Working {
 }
 
 interface WorkerParts extends Pick<RemoteWorkerOptions, 'pipelines' | 'codec' | 'ttlMs'> {
-  /** Every so many messages, or calls, something happens to one. */
+  /** Injects a fault into some messages or calls, by their number. */
   readonly plan?: (nth: number) => TransportFault | undefined;
 }
 
@@ -49,14 +49,14 @@ async function openWorking(harness: TransportHarness, given: WorkerParts): Promi
   return endpoint.addHandler(handler, plan);
 }
 
-/** What nobody repeats is not lost. */
+/** Spares messages that no worker repeats. */
 function sparing(
   plan: NonNullable<WorkerParts['plan']>,
 ): (nth: number, kind: WorkKind) => TransportFault | undefined {
   return (nth, kind) => (kind === 'greet' || kind === 'openSession' ? undefined : plan(nth));
 }
 
-/** Somebody who submits, and workers that are stopped in the end. */
+/** Sets up a submitting client, and workers that stop at the end. */
 async function staged(
   harness: TransportHarness,
   play: (stage: Stage) => Promise<void>,
@@ -86,7 +86,7 @@ const caller = pipeline({
   run: (ctx, input: readonly number[]) => ctx.call(sum, input),
 });
 
-/** What the cases below run: where workers are called, the coordinator is told to call for these. */
+/** The pipelines of the cases below. On push transports, the coordinator must call for these. */
 export const transportPipelines: readonly string[] = [
   ...[PIPELINE, 'three', 'slow', 'two-step', 'waits', 'family', 'large', 'fails'],
   ...[caller.name, hosted.name],
@@ -103,7 +103,7 @@ const three = pipeline({
 
 const THREE_KINDS = ['submitted', 'claimed', ...Array(3).fill('step-completed'), 'completed'];
 
-/** Every so many messages something happens to one. */
+/** Injects a fault into some messages, by their number. */
 function shaky(name: string, plan: (nth: number) => TransportFault | undefined): TransportCase {
   return {
     upholds: 'M-1, M-2, M-12',
@@ -132,7 +132,7 @@ function shaky(name: string, plan: (nth: number) => TransportFault | undefined):
   };
 }
 
-/** Resolves when it is opened. */
+/** `passed` resolves when the gate opens. */
 function gate(): { readonly passed: Promise<void>; open(): void } {
   const { promise, resolve } = Promise.withResolvers<void>();
   return { passed: promise, open: resolve };

@@ -1,4 +1,4 @@
-// Builders for cases about the audit: who acts, and what is then written of it.
+// Builders for cases about the audit: operations with an actor, and reads of their records.
 
 import assert from 'node:assert/strict';
 import type { AuditId, ProjectName } from '../../../src/execution/names.ts';
@@ -29,12 +29,12 @@ export async function auditIn(
   }
 }
 
-/** Of all projects that cases use, newest first within each. */
+/** Lists the records of all projects that cases use, newest first within each. */
 export async function allAudit(store: CoordinatorStore): Promise<readonly AuditRecord[]> {
   return (await Promise.all(PROJECTS.map((project) => auditIn(store, project)))).flat();
 }
 
-/** Does something, which leaves one record: this one, besides those that were there. */
+/** Runs an operation and asserts that it added exactly this record. */
 export async function expectAudited(
   store: CoordinatorStore,
   expected: Omit<AuditRecord, 'at'> & { readonly at?: AuditRecord['at'] },
@@ -47,7 +47,7 @@ export async function expectAudited(
   assert.deepEqual(rest, before, `J-2: one record of ${expected.act}`);
 }
 
-/** Does something that leaves none, and answers with what it answered. */
+/** Runs an operation, asserts that it added no record, and returns its result. */
 export async function expectUnaudited<Answer>(
   store: CoordinatorStore,
   act: () => Promise<Answer>,
@@ -58,7 +58,7 @@ export async function expectUnaudited<Answer>(
   return result;
 }
 
-/** What a record has besides what it changed. */
+/** The fields of a record apart from the change. */
 export function recordOf(
   { about: _, ...stamped }: AuditStamp,
   project: ProjectName,

@@ -1,4 +1,4 @@
-// What is done to executions, and that it is written down with it (J-1 … J-4).
+// Operations on executions write their audit record in the same transaction (J-1 … J-4).
 
 import assert from 'node:assert/strict';
 import type { ExecutionId } from '../../../src/execution/names.ts';

@@ -1,4 +1,4 @@
-// Notes, lists, and that there is no act without its record (J-1, J-5, J-6).
+// Notes, lists, and operations whose record cannot be written (J-1, J-5, J-6).
 
 import assert from 'node:assert/strict';
 import type { TerminalStatus } from '../../../src/execution/execution.ts';
@@ -33,12 +33,12 @@ function noting(id: ExecutionId, options: Partial<Note> = {}): Note {
   return { id, project: PROJECT, audit: stamp('note', { reason: 'seen by me' }), ...options };
 }
 
-/** No store with columns takes it. */
+/** A stamp that no SQL store can store. */
 function unstorable(act: AuditStamp['act']): AuditStamp {
   return { ...stamp(act), id: 'no id' as AuditId, actor: {} as string };
 }
 
-/** Of each kind of transaction, one. */
+/** One operation of each kind of transaction. */
 async function unrecordable(
   store: CoordinatorStore,
 ): Promise<readonly (() => Promise<{ readonly kind: string }>)[]> {

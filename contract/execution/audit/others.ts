@@ -1,4 +1,5 @@
-// What is done to awaits, schedules and templates, and that it is written down with it (J-1 … J-4).
+// Operations on awaits, schedules and templates write their audit record in the same transaction
+// (J-1 … J-4).
 
 import type { PipelineName } from '../../../src/execution/names.ts';
 import type { AuditRecord } from '../../../src/features/audit/model.ts';

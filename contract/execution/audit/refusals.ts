@@ -1,4 +1,4 @@
-// Writes that were refused, counted (J-11, J-12).
+// Counts of refused writes (J-11, J-12).
 
 import assert from 'node:assert/strict';
 import type { ExecutionId } from '../../../src/execution/names.ts';
@@ -70,7 +70,7 @@ export const refusalCases: readonly ExecutionCase[] = [
       assert.equal(finish?.count, 1);
       const { firstAgoMs: _f, lastAgoMs: _l, ...newest } = later;
       assert.deepEqual(record, { ...newest, count: 5, firstAt, lastAt: now() });
-      // What comes late was earlier all the same.
+      // A late report keeps its earlier time.
       await executions.noteRefusals([{ ...first, lastAgoMs: 59_000, firstAgoMs: 90_000 }]);
       const [merged] = await all(store, { execution: id, limit: 1 });
       const counted = (await all(store)).find(({ verb }) => verb === 'record');

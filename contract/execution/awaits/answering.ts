@@ -26,7 +26,7 @@ import {
   statesOf,
 } from './awaiting.ts';
 
-/** What no late answer may touch. */
+/** Everything that a late answer must not change. */
 async function restOf(store: CoordinatorStore, id: ExecutionId): Promise<unknown> {
   return [
     await mustRead(store, id),
@@ -36,7 +36,7 @@ async function restOf(store: CoordinatorStore, id: ExecutionId): Promise<unknown
   ];
 }
 
-/** An answer that is late, and changes nothing but what is kept of late ones. */
+/** Sends a late answer, and asserts that only the record of late answers changes. */
 async function expectLate(
   store: CoordinatorStore,
   execution: ExecutionId,
@@ -64,7 +64,7 @@ export const answeringCases: readonly ExecutionCase[] = [
       await store.executions.answer(request);
       const again = async (): Promise<void> => {
         await advance(5);
-        // By whomever, and however it is written: equal digests are equal answers.
+        // Equal digests are equal answers, from any sender and in any format.
         const other = { ...request, by: 'otto', value: payload(' yes') };
         for (const same of [request, other]) {
           const answer = await leavesUnchanged(store, () => store.executions.answer(same));
@@ -258,7 +258,7 @@ export const answeringCases: readonly ExecutionCase[] = [
       await forged('yes');
       const byLink = answering(id, 'yes', { verified: true });
       assert.deepEqual(await store.executions.answer(byLink), { kind: 'answered', settled: false });
-      // Neither the same one, nor another, nor one that comes too late.
+      // Neither the same answer, nor another one, nor a late one passes.
       await forged('yes');
       await forged('no');
       assert.equal((await store.executions.answer(byLink)).kind, 'existing');

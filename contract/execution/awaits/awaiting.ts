@@ -1,4 +1,4 @@
-// Builders for cases about awaits: what an owner opens, what an outsider answers, what is then stored.
+// Builders for cases about awaits: openings by owners, answers by outsiders, and reads of both.
 
 import assert from 'node:assert/strict';
 import type { NewEvent } from '../../../src/execution/history.ts';
@@ -15,7 +15,7 @@ import { type Held, later, mustPark, PROJECT, payload, running, writing } from '
 export const CALL: CallKey = 'await:approval#1' as CallKey;
 export const OTHER_CALL: CallKey = 'await:signature#1' as CallKey;
 
-/** In cases; the engine makes them alike. */
+/** Builds ids as the engine does. */
 export function interactionId(
   execution: ExecutionId,
   item: number = 0,
@@ -25,7 +25,7 @@ export function interactionId(
 }
 
 export interface Opening extends Partial<Omit<OpenAwait, 'items'>> {
-  /** How many; 1 unless said. */
+  /** The number of interactions. Default 1. */
   readonly items?: number;
   readonly assignee?: string;
 }
@@ -50,7 +50,7 @@ export function opening(execution: ExecutionId, options: Opening = {}): OpenAwai
 
 export const OPENED: NewEvent = { kind: 'await-opened', name: 'approval' };
 
-/** Opens with `record`, and goes on as the same owner. */
+/** Opens an await with `record`. The owner continues. */
 export async function mustOpen(
   store: CoordinatorStore,
   held: Held,
@@ -61,7 +61,7 @@ export async function mustOpen(
   return later(held);
 }
 
-/** Submitted, claimed, and parked on an await. */
+/** Submits, claims, and parks on an await. */
 export async function parkedOn(
   store: CoordinatorStore,
   who: Pick<OpenedSession, 'id'>,
@@ -81,7 +81,7 @@ export function answering(
   return { project: PROJECT, id, value: text, digest: text, verified: false, ...options };
 }
 
-/** As whoever knows where it stands can answer: also before the unit is opened (W-2). */
+/** An answer that names the place, so it is accepted even before the unit opens (W-2). */
 export function answeringEarly(
   execution: ExecutionId,
   value: unknown = 'yes',
@@ -101,7 +101,7 @@ export async function mustFind(
   return found;
 }
 
-/** Status of the unit, then of each of its interactions in their order. */
+/** Returns the status of the unit, then of each interaction in order. */
 export async function statesOf(
   store: CoordinatorStore,
   execution: ExecutionId,
@@ -119,12 +119,12 @@ export async function statesOf(
 export interface Settlement {
   readonly call: string | undefined;
   readonly status: string;
-  /** Item and value. */
+  /** Pairs of item and value. */
   readonly answers: readonly (readonly [number, unknown])[];
   readonly default?: unknown;
 }
 
-/** What the execution was told, in order. */
+/** Returns the settlements that the execution received, in order. */
 export async function settlementsOf(
   store: CoordinatorStore,
   id: ExecutionId,
@@ -147,7 +147,7 @@ export async function lateValues(
   return late.map(({ value }) => JSON.parse(value));
 }
 
-/** Without what nobody compares. */
+/** Returns only the value of an answer. */
 export function answerOf({ answer }: Interaction): unknown {
   return answer === undefined ? undefined : JSON.parse(answer.value);
 }

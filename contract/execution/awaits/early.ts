@@ -179,7 +179,7 @@ export const earlyCases: readonly ExecutionCase[] = [
       const open = await mustSubmit(store);
       const requests = [
         ...[nextId(), other, ended].map((id: ExecutionId) => answeringEarly(id)),
-        // Without a place nobody knows whose it would be.
+        // Without a place, the store cannot assign the answer to an execution.
         answering(interactionId(open)),
       ];
       for (const request of requests) {

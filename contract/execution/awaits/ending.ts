@@ -45,7 +45,9 @@ import {
   statesOf,
 } from './awaiting.ts';
 
-/** A running execution with a unit that has one of two answers, and an early answer to another. */
+/**
+ * A running execution with a unit that has one of two answers, and an early answer to another unit.
+ */
 async function withAwaits(
   store: CoordinatorStore,
   who: Pick<OpenedSession, 'id'>,
@@ -58,7 +60,7 @@ async function withAwaits(
   return opened;
 }
 
-/** W-9, and that nothing of it is due any more. */
+/** Asserts that all awaits are closed (W-9) and that none is due any more. */
 async function expectClosed(store: CoordinatorStore, { id }: Pick<Held, 'id'>): Promise<void> {
   const { endedAt, inboxCount } = await mustRead(store, id);
   assert.equal(inboxCount, 0, 'nobody is told');
@@ -82,7 +84,7 @@ async function expectClosed(store: CoordinatorStore, { id }: Pick<Held, 'id'>): 
   assert.deepEqual(await lateValues(store, early), ['soon', 'later']);
 }
 
-/** Ways to end that take different statements. */
+/** Ways to end an execution that use different statements. */
 const ALONE: readonly {
   readonly name: string;
   submit(parent: ExecutionId): Partial<Submit>;

@@ -1,4 +1,4 @@
-// What is kept of units and answers, whatever comes after, before or beside them.
+// Units and answers that stay as they are, whatever comes after, before or beside them.
 
 import assert from 'node:assert/strict';
 import { expectKind } from '../../lease/expect.ts';

@@ -40,7 +40,7 @@ interface OpeningVerb {
   act(store: CoordinatorStore, held: Held): Promise<{ readonly kind: string }>;
 }
 
-/** Every write that opens. */
+/** Every write that can open awaits. */
 const REPEATABLE: readonly OpeningVerb[] = [
   {
     verb: 'record',
@@ -230,7 +230,7 @@ export const openingCases: readonly ExecutionCase[] = [
       await mustOpen(store, one);
       await mustOpen(store, other);
       const id = interactionId(other.id);
-      // The id of one does not help with the project of the other.
+      // The id of one execution does not work with the project of the other.
       for (const request of [
         answering(id),
         answering(interactionId(one.id), 'yes', { project: OTHER_PROJECT }),

@@ -36,7 +36,7 @@ type Act = (
   project?: ProjectName,
 ) => Promise<AwaitResult>;
 
-/** Every command about a unit. */
+/** Every command on a unit. */
 export const AWAIT_VERBS: Readonly<Record<string, Act>> = {
   extendAwait: ({ executions }, id, project = PROJECT) =>
     executions.extendAwait({ project, id, dueInMs: 77_000 }),
@@ -193,7 +193,7 @@ export const outsiderCases: readonly ExecutionCase[] = [
       assert.deepEqual([await assigneeOf(id), await assigneeOf(other)], ['otto', 'olga']);
       assert.deepEqual(await store.executions.assignAwait(request), DONE);
       assert.deepEqual([await assigneeOf(id), await assigneeOf(other)], [undefined, 'olga']);
-      // Whoever is assigned, anybody may answer.
+      // Any caller may answer, not only the assignee.
       assert.equal((await store.executions.answer(answering(other))).kind, 'answered');
       assert.deepEqual(await mustRead(store, held.id), before);
     },

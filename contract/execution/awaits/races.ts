@@ -1,4 +1,4 @@
-// Several clients at once. Whoever comes first wins, the others know, and the execution is told once.
+// Concurrent clients. The first one wins, the others learn it, and the execution gets one message.
 
 import assert from 'node:assert/strict';
 import type { CoordinatorStore } from '../../../src/store/contract/execution-store.ts';
@@ -37,7 +37,7 @@ import {
 const needs = 'two-clients';
 const ROUNDS = 6;
 
-/** Starts both, in turns the one and the other first. */
+/** Starts both calls, alternating which one is first. */
 async function atOnce<One, Other>(
   round: number,
   one: () => Promise<One>,

@@ -1,4 +1,4 @@
-// What a session carries.
+// The executions that a session carries.
 
 import assert from 'node:assert/strict';
 import type { SessionId } from '../../../src/lease/names.ts';

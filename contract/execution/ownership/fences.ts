@@ -1,4 +1,4 @@
-// Every write of an owner against every way in which it may not be the owner any more (X-1).
+// Runs every write of an owner against every way to lose ownership (X-1).
 
 import assert from 'node:assert/strict';
 import { toFence } from '../../../src/lease/fence.ts';
@@ -29,7 +29,10 @@ import { OWNER_VERBS } from './owner-verbs.ts';
 interface Loss {
   readonly what: string;
   readonly why: Why;
-  /** Ann, whose session has a parent, runs it; what she shows afterwards. */
+  /**
+   * Ann, whose session has a parent, runs the execution. Returns the claim that she shows
+   * afterwards.
+   */
   happen(
     harness: ExecutionHarness,
     known: { readonly ann: OpenedSession; readonly parent: OpenedSession; readonly held: Held },
@@ -163,7 +166,7 @@ const lifeCases: readonly ExecutionCase[] = (
       expectKind(await verb.act(store, held), verb.done);
       const { status } = await mustRead(store, id);
       const leftOver = await worker(store, `${name} 2`);
-      // Out of the way of the next one.
+      // End the execution, so that it does not affect the next case.
       if (status === 'running') await mustFinish(store, { ...held, seq: held.seq + 2 });
       else if (status === 'queued') await mustFinish(store, await mustClaim(store, leftOver, id));
       else if (status === 'waiting') await store.executions.cancel(commanding(id));
@@ -232,7 +235,7 @@ export const fenceCases: readonly ExecutionCase[] = [
       const [ann, bob] = [await worker(store), await worker(store, 'bob')];
       const held: Held[] = [];
       for (let nth = 0; nth < 8; nth += 1) held.push(await running(store, ann));
-      // Those that come together may share a commit, with both sessions in it.
+      // Concurrent writes may share a commit with both sessions in it.
       const kinds = await Promise.all(
         held.map(async (each, nth) => {
           const shown = nth % 2 === 0 ? each : { ...each, session: bob.id };

@@ -83,7 +83,7 @@ export const inboxCases: readonly ExecutionCase[] = [
             arrive(second, parent, child),
           ]);
           const why = whyOf(parked);
-          // A cancel or pause that found it parked needs no owner.
+          // A cancel or pause that found the execution parked needs no owner.
           const after = await mustRead(store, parent.id);
           if (why === 'unread-messages')
             assert.deepEqual([after.status, after.inboxCount], ['running', 1]);

@@ -1,4 +1,4 @@
-// What dead workers leave behind (X-7).
+// Executions that dead workers leave behind (X-7).
 
 import assert from 'node:assert/strict';
 import { CLAIM_SCAN_MAX } from '../../../src/execution/decide/suspect.ts';
@@ -56,7 +56,9 @@ const deaths: readonly Death[] = [
   },
 ];
 
-/** Claims it, as soon as it may have a suspect, and dies, having recorded `count` events. */
+/**
+ * A worker claims the execution as soon as it may take a suspect, records `count` events, and dies.
+ */
 async function loseOne(
   { store, advance }: ExecutionHarness,
   held: Pick<Held, 'id'>,

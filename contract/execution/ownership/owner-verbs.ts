@@ -1,4 +1,4 @@
-// Every verb of an owner, so that what holds for one is asked of all.
+// Every verb of an owner, so that a rule for one is tested for all.
 
 import type { CoordinatorStore } from '../../../src/store/contract/execution-store.ts';
 import { finishing, type Held, parking, step, transacting, writing } from '../worker.ts';
@@ -9,7 +9,7 @@ export interface OwnerVerb {
   act(store: CoordinatorStore, held: Held): Promise<{ readonly kind: string }>;
 }
 
-/** `transact` has no replay (X-23); the others have. */
+/** All verbs with replay. `transact` has none (X-23). */
 export const REPEATABLE: readonly OwnerVerb[] = [
   {
     verb: 'record',

@@ -1,4 +1,4 @@
-// Several clients at once. What each is told must be what has happened.
+// Concurrent clients. Each reply must match what happened.
 
 import assert from 'node:assert/strict';
 import type { Claimed } from '../../../src/store/contract/execution-store.ts';

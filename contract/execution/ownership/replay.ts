@@ -1,4 +1,4 @@
-// After an unknown outcome the same call is made again, and is answered like the first.
+// After an unknown outcome, the caller repeats the call and gets the first reply.
 
 import assert from 'node:assert/strict';
 import { expectKind } from '../../lease/expect.ts';

@@ -1,4 +1,5 @@
-// Executions that were lost twice in a row without progress: when they are tried again, and by whom (X-7).
+// Executions that were lost twice in a row without progress: when a session tries them again, and
+// which one (X-7).
 
 import assert from 'node:assert/strict';
 import type { ExecutionId } from '../../../src/execution/names.ts';
@@ -26,7 +27,7 @@ import {
 } from '../worker.ts';
 
 const DAY_MS = 86_400_000;
-/** How long a suspect waits whose last claim ended at once. */
+/** The wait of a suspect whose last claim ended at once. */
 const LEAST_MS = 1_000;
 const MOST_MS = 300_000;
 
@@ -40,7 +41,9 @@ async function veteran(
   return old;
 }
 
-/** Both workers that had these died, the second `ms` after its claim. */
+/**
+ * Makes suspects: both workers that had these executions died, the second one `ms` after its claim.
+ */
 async function suspects(
   { store, advance }: ExecutionHarness,
   submits: readonly Partial<Submit>[] = [{}],
@@ -133,7 +136,7 @@ export const suspectCases: readonly ExecutionCase[] = [
         await advance(9_000);
         await store.sessions.sweep({ limit: 100 });
       }
-      // Claimed at 0, silent from 3,000 on, found at 9,000, to be tried four times 3,000 later.
+      // Claimed at 0, silent from 3,000 on, found at 9,000, and ready four times 3,000 later.
       await advance(5_999);
       assert.deepEqual(await claimIds(store, old), []);
       await advance(1);
@@ -176,7 +179,7 @@ export const suspectCases: readonly ExecutionCase[] = [
       const first = claims.find(({ execution }) => execution.id === ids[0]);
       assert.ok(first !== undefined);
       assert.deepEqual(await claimIds(store, old), []);
-      // Progress, an end and a long life each make room for the next.
+      // Progress, an end and a long life each make room for the next suspect.
       await mustRecord(store, heldOf(first, old));
       const second = await mustClaim(store, old, ids[1]);
       await mustFinish(store, second);

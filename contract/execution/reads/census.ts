@@ -1,4 +1,4 @@
-// What is counted for operators.
+// Counts for operators.
 
 import assert from 'node:assert/strict';
 import type { PipelineName, ProjectName } from '../../../src/execution/names.ts';

@@ -229,7 +229,8 @@ export const pinningCases: readonly ExecutionCase[] = [
         const name = `v${round}`;
         await mustRegister(store, name);
         const old = `v${round - 1}`;
-        // With a key of its own each is a transaction of several statements, which take their time.
+        // Each submit has its own key, so it is a transaction of several statements, which takes
+        // longer.
         const submits = Array.from({ length: 20 }, (_, nth) =>
           submitting({ concurrency: { key: `${round}/${nth}`, limit: 1 } }),
         );

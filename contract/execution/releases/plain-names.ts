@@ -1,4 +1,5 @@
-// What is pinned is counted, found and archived under the name of its pipeline, as everything else.
+// Pinned executions are counted, found and archived under the name of their pipeline, like all
+// others.
 
 import assert from 'node:assert/strict';
 import { expectKind } from '../../lease/expect.ts';

@@ -25,7 +25,7 @@ export const CONTRACT: Contract = {
   checkpoint: {},
 };
 
-/** Takes less than the one above. */
+/** Accepts less input than the contract above. */
 export const NARROWER: Contract = {
   ...CONTRACT,
   input: { type: 'object', required: ['order'] },
@@ -67,7 +67,7 @@ export async function mustChange(
   expectKind(await store.executions.changeRollout(changing(act, options)), 'changed');
 }
 
-/** Registered and active. */
+/** Registers and activates a release. */
 export async function mustActivate(store: CoordinatorStore, name: string): Promise<void> {
   await mustRegister(store, name);
   await mustChange(store, 'activate', { name });
@@ -90,7 +90,7 @@ export function announcing(
   };
 }
 
-/** A worker that has this release, and has said so. */
+/** A worker that has announced this release. */
 export async function workerOf(
   store: CoordinatorStore,
   name: string,
@@ -101,7 +101,7 @@ export async function workerOf(
   return who;
 }
 
-/** The one execution that a worker of this release can claim. */
+/** Claims the one execution that a worker of this release can claim. */
 export async function mustClaimOf(
   store: CoordinatorStore,
   who: Pick<OpenedSession, 'id'>,
@@ -113,7 +113,7 @@ export async function mustClaimOf(
   return heldOf(claimed, who);
 }
 
-/** What is said with the refusal. */
+/** Returns the contents of the refusal. */
 export function refusedBy(result: { readonly kind: string }, why: string): Record<string, unknown> {
   const refusal = result as Record<string, unknown>;
   assert.deepEqual([refusal['kind'], refusal['why']], ['refused', why], JSON.stringify(result));

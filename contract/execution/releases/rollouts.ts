@@ -129,7 +129,7 @@ export const rolloutCases: readonly ExecutionCase[] = [
       );
       const [entry] = await executions.activations({ ...OF, limit: 1 });
       assert.deepEqual([entry?.forced, entry?.reason], [true, 'nobody sends that']);
-      // Back is always allowed.
+      // Rolling back is always allowed.
       await mustChange(store, 'roll-back');
       await mustRegister(store, 'v3');
       const broken = [{ execution: nextId(), why: 'History has step:a#1.' }];
@@ -177,7 +177,7 @@ export const rolloutCases: readonly ExecutionCase[] = [
       refusedBy(await executions.changeRollout(changing('roll-back')), 'nothing-before');
       const forward = changing('activate', { name: 'v2' });
       refusedBy(await executions.changeRollout(forward), 'release-breaks');
-      // What is undone is no step forward.
+      // A roll-back of a deactivation is not a step forward.
       await mustChange(store, 'deactivate');
       await mustChange(store, 'roll-back');
       assert.deepEqual(await executions.rollout(OF), { version: 5, active: 'v1' });
@@ -206,7 +206,7 @@ export const rolloutCases: readonly ExecutionCase[] = [
           if (result.kind !== 'changed') refusedBy(result, 'rollout-changed');
         }
       }
-      // Without a version each comes after the other.
+      // Without an expected version, the operations run one after the other.
       await Promise.all(
         names.map((name, nth) =>
           (nth % 2 === 0 ? store : other).executions.changeRollout(changing('activate', { name })),

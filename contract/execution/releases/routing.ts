@@ -41,7 +41,7 @@ export const routingCases: readonly ExecutionCase[] = [
       await mustActivate(store, 'v2');
       const ann = await worker(store, 'ann');
       assert.deepEqual(await claimIds(store, ann), [plain]);
-      // It asks without having said what it has.
+      // It claims for a release that it has not announced.
       assert.deepEqual(await idsOf(store, ann, 'v1'), []);
       assert.deepEqual(await idsOf(store, await workerOf(store, 'v2'), 'v2'), []);
       const plain2 = await mustSubmit(store, { project: OTHER_PROJECT });
@@ -69,20 +69,20 @@ export const routingCases: readonly ExecutionCase[] = [
       assert.ok(good.release !== undefined);
       const other = { ...good, release: { ...good.release, digest: 'sha256:other' } };
       refusedBy(await executions.announce(other), 'release-differs');
-      // What it is not is not noted.
+      // A refused announcement is not stored.
       assert.equal((await executions.workers({ limit: 9 }))[0]?.release, undefined);
       assert.deepEqual(await idsOf(store, ann, 'v1'), []);
       const drifted = { ...good, release: { ...good.release, contracts: {} } };
       refusedBy(await executions.announce(drifted), 'release-differs');
       refusedBy(await executions.announce(announcing(ann.id, 'v9', own)), 'release-unknown');
-      // For all projects it would have to be right in all of them.
+      // An announcement for all projects must match in all of them.
       refusedBy(await executions.announce(announcing(ann.id, 'v1')), 'release-differs');
       assert.deepEqual(await idsOf(store, ann, 'v1'), []);
       await mustRegister(store, 'old');
       await mustChange(store, 'retire', { name: 'old' });
       refusedBy(await executions.announce(announcing(ann.id, 'old', own)), 'release-retired');
       assert.deepEqual(await executions.announce(good), { kind: 'announced' });
-      // It was, and is not any more.
+      // The worker matched before, and does not any more.
       refusedBy(await executions.announce(other), 'release-differs');
       assert.deepEqual(await idsOf(store, ann, 'v1'), []);
       assert.deepEqual(await executions.announce(good), { kind: 'announced' });
@@ -130,7 +130,7 @@ export const routingCases: readonly ExecutionCase[] = [
       const own = { project: PROJECT };
       assert.deepEqual(await idsFor(ann), []);
       assert.deepEqual(await idsFor(ann, { release: 'v2' }), []);
-      // It names the replay among what it has, which is not what makes it of that release.
+      // Naming the replay pipeline does not make a worker one of that release.
       for (const other of [
         announcing(ann.id, undefined, { pipelines: [PIPELINE, replay] }),
         announcing(ann.id, 'v1', own),
@@ -167,7 +167,7 @@ export const routingCases: readonly ExecutionCase[] = [
       for (let round = 0; round < 5; round += 1) {
         assert.deepEqual(await idsOf(store, other, 'v2'), []);
         assert.deepEqual(await claimIds(store, other), []);
-        // Asked for, and not announced.
+        // It claims for the release without announcing it.
         assert.deepEqual(await idsOf(store, other, 'v1'), []);
       }
       const bob = await workerOf(store, 'v1', 'bob');

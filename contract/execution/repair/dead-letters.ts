@@ -33,7 +33,7 @@ async function listed(
   return found.map(({ execution }) => execution);
 }
 
-/** What a database cannot keep as it is, and what is kept instead. */
+/** Texts that a database cannot store, and their replacements. */
 const UNFIT = [
   ['a NUL', 'a\0b\0', 'a\uFFFDb\uFFFD'],
   ['half of a pair', 'a\uD83Db\uDE00', 'a\uFFFDb\uFFFD'],
@@ -81,7 +81,7 @@ export const deadLetterCases: readonly ExecutionCase[] = [
     name: 'a dead letter takes a code of any length: it is cut, and does not keep an execution from its end',
     async run({ store }) {
       const ann = await worker(store);
-      // What cannot be compressed: an index would take more of what can.
+      // Incompressible text: an index accepts longer text if it can compress it.
       const long = Array.from({ length: 60 }, (_, n) => digestOf(Buffer.from(`${n}`))).join('é');
       for (const concurrency of [undefined, { key: 'one', limit: 1 }]) {
         const deadLetter = letter({ code: long, reason: long });

@@ -20,7 +20,7 @@ import {
 } from '../worker.ts';
 import { ended, letter, redriving } from './repairing.ts';
 
-/** Target and outcome, by target. */
+/** Returns pairs of target and outcome, by target. */
 async function outcomesOf(
   store: CoordinatorStore,
   job: ExecutionId,
@@ -43,7 +43,7 @@ export const jobCases: readonly ExecutionCase[] = [
       expectKind(await store.executions.redrive(request), 'submitted');
       const item = { target: old, outcome: 'submitted', made, at: now() };
       assert.deepEqual(await store.executions.jobItems({ job, limit: 9 }), [item]);
-      // A page that is gone through again makes ids anew; what was made stays.
+      // A page that runs again creates new ids, but the stored result stays.
       const again = async (): Promise<void> => {
         await advance(10);
         for (const repeated of [request, redriving(old, { job })]) {
@@ -93,7 +93,7 @@ export const jobCases: readonly ExecutionCase[] = [
         assert.deepEqual(again, first[nth]);
       }
       assert.deepEqual(await outcomesOf(store, job), byTarget);
-      // Without the job it is a command like any other.
+      // Without the job, this is an ordinary command.
       expectKind(await store.executions.redrive(redriving(open.id)), 'submitted');
     },
   },

@@ -70,7 +70,7 @@ export const redriveCases: readonly ExecutionCase[] = [
         await mustFinish(store, await mustClaim(store, ann, id));
         assert.deepEqual(await mustRead(store, old), before);
         assert.deepEqual(await store.executions.history({ id: old, after: 0, limit: 9 }), history);
-        // The old one keeps its key.
+        // The ended execution keeps its key.
         const again = submitting({ key: 'order-17', intent: 'a' });
         const found = await leavesUnchanged(store, () => store.executions.submit(again));
         assert.deepEqual(found, { kind: 'submitted', id: old, existing: true });

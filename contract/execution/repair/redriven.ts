@@ -1,4 +1,4 @@
-// What a re-drive brings with it: compensations, limits; and what it cannot bring.
+// The compensations and limits that a re-drive inherits, and what it cannot inherit.
 
 import assert from 'node:assert/strict';
 import { expectKind } from '../../lease/expect.ts';

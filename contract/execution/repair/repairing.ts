@@ -1,4 +1,4 @@
-// Builders for cases about undoing and repairing.
+// Builders for cases about compensation and repair.
 
 import type { TerminalStatus } from '../../../src/execution/execution.ts';
 import type { NewEvent } from '../../../src/execution/history.ts';
@@ -19,7 +19,7 @@ import {
   writing,
 } from '../worker.ts';
 
-/** What an owner says when it turns back. */
+/** The event of an owner that starts to compensate. */
 export const COMPENSATING: NewEvent = {
   kind: 'compensating',
   body: payload({ status: 'failed', failure: { code: 'declined' } }),
@@ -30,7 +30,7 @@ export async function mustTurnBack(store: CoordinatorStore, held: Held): Promise
   expectKind(await store.executions.giveBack(request), 'given-back');
 }
 
-/** Submitted, claimed, turned back and claimed again. */
+/** Submits, claims, turns back and claims again. */
 export async function undoing(
   store: CoordinatorStore,
   who: Pick<OpenedSession, 'id'>,
@@ -46,7 +46,7 @@ export function letter(options: Partial<DeadLetter> = {}): DeadLetter {
   return { ...failure, step: 'step:charge#1', attempts: 3, ...options } as DeadLetter;
 }
 
-/** Submitted, claimed and ended. */
+/** Submits, claims and ends. */
 export async function ended(
   store: CoordinatorStore,
   who: Pick<OpenedSession, 'id'>,

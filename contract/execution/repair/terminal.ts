@@ -1,4 +1,4 @@
-// Y-20: whoever comes with whatever after the end is refused, and what is stored stays as it is.
+// Every call after the end is refused, and nothing stored changes (Y-20).
 
 import assert from 'node:assert/strict';
 import { TERMINAL, type TerminalStatus } from '../../../src/execution/execution.ts';
@@ -38,7 +38,10 @@ import {
 } from '../worker.ts';
 import { COMPENSATING, letter, redriving, undoing } from './repairing.ts';
 
-/** Ended, having left a unit with one answer of two, timed and reminding; `seq` is of what would be next. */
+/**
+ * Ends an execution that left a timed unit with one of two answers and reminders. `seq` is the next
+ * event's.
+ */
 async function endedWithAwaits(
   store: CoordinatorStore,
   who: Pick<OpenedSession, 'id'>,
@@ -58,7 +61,7 @@ async function endedWithAwaits(
   return later(opened);
 }
 
-/** Every write of an owner, with all that it can carry. */
+/** Sends every write of an owner, with everything that it can contain. */
 async function ownersAreRefused(store: CoordinatorStore, held: Held): Promise<void> {
   const { executions } = store;
   const bytes = new Uint8Array([1, 2, 3]);

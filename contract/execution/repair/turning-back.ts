@@ -1,4 +1,4 @@
-// What becomes of a compensable execution that nobody runs (Y-3).
+// A compensable execution that no worker runs (Y-3).
 
 import assert from 'node:assert/strict';
 import type { NewEvent } from '../../../src/execution/history.ts';
@@ -30,7 +30,7 @@ import {
   writing,
 } from '../worker.ts';
 
-/** Parked, with something to undo. */
+/** Parks with something to compensate. */
 async function parkedCompensable(
   store: CoordinatorStore,
   who: Pick<OpenedSession, 'id'>,
@@ -51,7 +51,10 @@ async function givenBackCompensable(
   expectKind(await store.executions.giveBack(request), 'given-back');
 }
 
-/** Queued, ready now, undoing; the last event says why. */
+/**
+ * Asserts that the execution is queued, ready now and compensating. Returns the body of the last
+ * event.
+ */
 async function expectTurnedBack(
   store: CoordinatorStore,
   { id, seq }: Pick<Held, 'id' | 'seq'>,

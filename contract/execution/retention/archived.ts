@@ -1,4 +1,4 @@
-// F-6, F-7: the index of what was archived.
+// The index of archived executions (F-6, F-7).
 
 import assert from 'node:assert/strict';
 import type { TerminalStatus } from '../../../src/execution/execution.ts';
@@ -13,7 +13,7 @@ import { ARCHIVED, mustRemove } from './keeping.ts';
 
 type Gone = Partial<Submit> & { readonly status?: TerminalStatus };
 
-/** Each ends a millisecond after the one before it, and is removed. */
+/** Ends and removes each, one millisecond after the previous one. */
 async function archive(
   { store, advance }: Pick<ExecutionHarness, 'store' | 'advance'>,
   all: readonly Gone[],

@@ -1,4 +1,4 @@
-// F-2, F-3: what somebody may still need stays.
+// Executions that others may still need stay (F-2, F-3).
 
 import assert from 'node:assert/strict';
 import { expectKind } from '../../lease/expect.ts';

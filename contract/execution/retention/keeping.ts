@@ -1,4 +1,4 @@
-// Builders for cases about what is removed and what stays.
+// Builders for cases about retention.
 
 import assert from 'node:assert/strict';
 import type { ExecutionId } from '../../../src/execution/names.ts';
@@ -6,7 +6,7 @@ import type { RemoveRequest, WhyKept } from '../../../src/features/retention/mod
 import type { CoordinatorStore } from '../../../src/store/contract/execution-store.ts';
 import { PROJECT } from '../worker.ts';
 
-/** No time at all: whatever has ended is due. */
+/** Keeps nothing: every ended execution is due. */
 export function removing(id: ExecutionId, options: Partial<RemoveRequest> = {}): RemoveRequest {
   return { id, project: PROJECT, keepMs: 0, ...options };
 }
@@ -32,7 +32,7 @@ export async function mustKeep(
   assert.deepEqual(await store.executions.read(id), before);
 }
 
-/** Ids of what may go, page by page. */
+/** Lists the ids of removable executions, page by page. */
 export async function removableIds(
   store: CoordinatorStore,
   options: { readonly limit?: number; readonly endedMs?: number } = {},

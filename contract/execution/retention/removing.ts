@@ -1,4 +1,4 @@
-// F-1, F-4, F-8: what is removed goes whole, and when it is due.
+// A removal deletes everything of an execution, once it is due (F-1, F-4, F-8).
 
 import assert from 'node:assert/strict';
 import type { ExecutionId } from '../../../src/execution/names.ts';

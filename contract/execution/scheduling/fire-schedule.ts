@@ -36,7 +36,7 @@ function firing(expected: Instant, options: Partial<FireSchedule> = {}): FireSch
   };
 }
 
-/** A schedule that is due at the time of the answer, and every second from then on. */
+/** A schedule that is due now, and every second from then on. */
 async function dueNow(store: CoordinatorStore, now: Instant): Promise<Instant> {
   await store.executions.putSchedule(putting(now));
   assert.deepEqual(await dueIds(store), ['nightly']);
@@ -127,7 +127,7 @@ export const fireScheduleCases: readonly ExecutionCase[] = [
       const ann = await worker(store);
       await mustFinish(store, await mustClaim(store, ann, id), { status: 'failed' });
       expectKind(await fire(2), 'fired');
-      // Whoever allows it does not ask.
+      // Without `skipsWhileOpen`, an open execution does not matter.
       const over = firing(laterBy(at, 3_000));
       expectKind(await store.executions.fireSchedule(over), 'fired');
     },

@@ -8,7 +8,7 @@ import type { ExecutionCase } from '../contract-case.ts';
 import { expectWhy, leavesUnchanged } from '../expect.ts';
 import { OTHER_PROJECT, PROJECT } from '../worker.ts';
 
-/** The times in cases are counted from the start of the case. */
+/** Times in cases count from the start of the case. */
 export function putting(nextAt: Instant, options: Partial<PutSchedule> = {}): PutSchedule {
   return { project: PROJECT, id: 'nightly', plan: '{"n":1}', digest: 'one', nextAt, ...options };
 }
@@ -34,7 +34,7 @@ export const scheduleCases: readonly ExecutionCase[] = [
       const stored = { ...first, paused: false, createdAt };
       assert.deepEqual(await executions.schedule(NIGHTLY), stored);
       await advance(5);
-      // A process that starts puts what it has: what is due stays due.
+      // A process puts its schedules when it starts. A schedule that is due stays due.
       const again = { ...first, nextAt: laterBy(createdAt, 9_000), plan: '{"enc":2}' };
       assert.deepEqual(await executions.putSchedule(again), { kind: 'put', changed: false });
       assert.deepEqual(await executions.schedule(NIGHTLY), stored);

@@ -47,7 +47,7 @@ export const templateCases: readonly ExecutionCase[] = [
       const at = now();
       await store.executions.putTemplate(template());
       await advance(5);
-      // What a codec makes of the same defaults is never the same twice: the digest decides.
+      // A codec never encodes the same defaults to the same bytes, so the digest decides.
       const again = template({ defaults: payload({ enc: 'x' }), by: 'bob' });
       assert.deepEqual(await store.executions.putTemplate(again), { kind: 'put', existing: true });
       const other = await store.executions.putTemplate(template({ digest: 'two' }));

@@ -1,4 +1,4 @@
-// Keys that nobody uses any more are forgotten, and that can be seen by nobody.
+// Unused keys are deleted, without any visible effect.
 
 import assert from 'node:assert/strict';
 import type { ExecutionId } from '../../../src/execution/names.ts';

@@ -1,4 +1,4 @@
-// What concurrency and rate keys do.
+// Concurrency and rate keys.
 
 import type { ExecutionCase } from '../contract-case.ts';
 import { forgettingCases } from './forgetting.ts';

@@ -28,7 +28,7 @@ import {
   writing,
 } from '../worker.ts';
 
-/** Calls until there is no more. */
+/** Calls `maintain` until there is no more. */
 async function maintainAll(store: CoordinatorStore, limit: number): Promise<readonly Maintained[]> {
   const calls: Maintained[] = [];
   do {

@@ -22,7 +22,7 @@ function rate(limit: number, perMs: number) {
   return { rate: { key: 'mails', limit, perMs } };
 }
 
-/** When each of the executions that are ready starts, from now on, looking every `stepMs`. */
+/** Returns when each ready execution starts, from now on, claiming every `stepMs`. */
 async function startTimes(
   { store, advance, now }: ExecutionHarness,
   plan: { readonly count: number; readonly stepMs: number; readonly stepsMax: number },
@@ -38,13 +38,13 @@ async function startTimes(
   return times;
 }
 
-/** The most that start in any time of this length. */
+/** Returns the most starts in any period of this length. */
 function mostIn(perMs: number, times: readonly number[]): number {
   const counts = times.map((from) => times.filter((at) => at >= from && at < from + perMs).length);
   return Math.max(...counts);
 }
 
-/** When each of these was claimed first, by its history. */
+/** Returns the time of each execution's first claim, from its history. */
 async function startsInHistory(
   { store }: ExecutionHarness,
   ids: readonly ExecutionId[],
@@ -134,7 +134,7 @@ export const rateCases: readonly ExecutionCase[] = [
       for (let steps = 0; steps < 80; steps += 1) {
         if (steps % 3 !== 2) await mustSubmit(store, rate(4, 1_000));
         times.push(...(await claimIds(store, ann)).map(() => now() - begin));
-        // Every turn falls on a look: who is claimed later than its turn would blur the count.
+        // Every turn coincides with a claim. A claim after the turn would blur the count.
         await advance(50);
       }
       assert.ok(mostIn(1_000, times) <= 4, `${times}`);
@@ -201,10 +201,10 @@ export const rateCases: readonly ExecutionCase[] = [
       for (let nth = 0; nth < 12; nth += 1) ids.push(await mustSubmit(store, rate(3, 900)));
       assert.equal((await claimIds(store, ann)).length, 3);
       await advance(2_000);
-      // Four turns have passed by now; a fourth start would be one too many.
+      // Four turns have passed by now, but a fourth start would exceed the limit.
       assert.deepEqual(await claimIds(store, ann), ids.slice(3, 6));
       for (let steps = 0; steps < 60; steps += 1) {
-        // Late by another time at each look.
+        // Each claim is late by another time.
         await advance(50 + ((steps * 37) % 90));
         await claimIds(store, ann);
       }

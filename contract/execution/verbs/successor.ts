@@ -1,4 +1,4 @@
-// What goes on to the successor of an execution, and what does not.
+// The things that an execution passes to its successor, and those that it does not.
 
 import assert from 'node:assert/strict';
 import type { ExecutionId, Payload } from '../../../src/execution/names.ts';
@@ -40,7 +40,7 @@ function following(held: Held, options: Partial<Submit> = {}): Submit {
   return submitting({ lineage: held.id, ...options });
 }
 
-/** The successor that the finish made. */
+/** Finishes with a successor and returns its id. */
 async function mustContinue(
   store: CoordinatorStore,
   held: Held,

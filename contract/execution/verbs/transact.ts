@@ -1,4 +1,5 @@
-// The user's own writes in the transaction that appends (X-23). What a connection is differs by store.
+// The user's own writes in the transaction that appends (X-23). The type of the connection differs
+// by store.
 
 import assert from 'node:assert/strict';
 import type { CoordinatorStore } from '../../../src/store/contract/execution-store.ts';
@@ -41,7 +42,7 @@ interface PostgresClient {
   query(sql: string): Promise<{ readonly rows: readonly { readonly value: string }[] }>;
 }
 
-/** Undefined for a store whose connections are not known here. */
+/** Undefined for a store whose connections are unknown here. */
 function userTable(store: CoordinatorStore, { id }: Held): UserTable | undefined {
   const name = `user_table_${id.replaceAll('-', '_')}`;
   const [create, all] = [
@@ -72,7 +73,7 @@ function userTable(store: CoordinatorStore, { id }: Held): UserTable | undefined
   return undefined;
 }
 
-/** What the user's table holds, as a transact of its own sees it. */
+/** Returns the content of the user's table, as another transact sees it. */
 async function valuesIn(
   store: CoordinatorStore,
   table: UserTable,

@@ -1,5 +1,5 @@
-// Work that tries to end the transaction that it was lent (X-23): its writes and its events are kept together
-// or not at all, and nobody else is harmed.
+// Work that tries to end the lent transaction (X-23). Its writes and its events are kept together
+// or not at all, and no other write is affected.
 
 import assert from 'node:assert/strict';
 import type {
@@ -29,20 +29,23 @@ interface PostgresClient {
   query(sql: string): Promise<{ readonly rows: readonly { readonly value: string }[] }>;
 }
 
-/** How a store of some kind is asked, with a table of the user's in it. */
+/** The statements for one kind of store, with a table of the user's. */
 interface Dialect {
   readonly table: string;
   readonly setUp: readonly string[];
-  /** Each would end the transaction, or change what is not the work's own, if it were let. */
+  /**
+   * Each statement would end the transaction or change more than the work's own rows, if it were
+   * allowed.
+   */
   readonly controls: readonly string[];
-  /** One statement after the other; what starts with `?` may fail. */
+  /** Runs the statements in order. Those that start with `?` may fail. */
   play(...statements: readonly string[]): Transact<unknown>['work'];
   readonly values: Transact<readonly string[]>['work'];
 }
 
 type Outcome = Transacted<unknown>;
 
-/** Undefined for a store whose connections are not known here. */
+/** Undefined for a store whose connections are unknown here. */
 function dialectOf(store: CoordinatorStore, { id }: Held): Dialect | undefined {
   const table = `mine_${id.replaceAll('-', '_')}`;
   if (store.kind === 'sqlite' || store.kind === 'memory') return sqliteDialect(table);
@@ -118,7 +121,7 @@ function postgresDialect(table: string): Dialect {
   };
 }
 
-/** An execution, and a table that has one value. */
+/** Prepares an execution, and a table with one value. */
 async function prepared(
   store: CoordinatorStore,
 ): Promise<{ readonly held: Held; readonly dialect: Dialect | undefined }> {

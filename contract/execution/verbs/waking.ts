@@ -1,4 +1,4 @@
-// What wakes an execution that waits (X-16).
+// Messages that wake a waiting execution (X-16).
 
 import assert from 'node:assert/strict';
 import type { ExecutionId } from '../../../src/execution/names.ts';
@@ -118,7 +118,7 @@ export const wakingCases: readonly ExecutionCase[] = [
       for (let round = 0; round < 6; round += 1) {
         const ann = await worker(store, `ann ${round}`);
         const { parent, children } = await family(store, ann, 3);
-        // As an engine does: whoever is refused looks at its inbox and parks for the rest.
+        // Like the engine: after a refusal, it reads its inbox and parks for the rest.
         const parkForAll = async (): Promise<void> => {
           for (let inboxSeen = 0; ; ) {
             const request = { ...writing(parent, { kind: 'parked' }), inboxSeen };

@@ -20,7 +20,7 @@ import {
 
 type Write = (store: KernelStore, tenure: Tenure) => Promise<{ readonly kind: string }>;
 
-/** Every write of a holder. Each is conditioned on key, fence and session, and on each alone. */
+/** Every write of a holder. Each is conditioned on key, fence and session, each separately. */
 const writes: Readonly<Record<string, Write>> = {
   checkpoint: (store, tenure) => store.leases.checkpoint(saving(tenure, 99, 'forged')),
   beginIntent: (store, tenure) => store.leases.beginIntent(beginning(tenure, 'forged')),
@@ -28,7 +28,10 @@ const writes: Readonly<Record<string, Write>> = {
   release: (store, tenure) => store.leases.release({ ...tenure, exit: 'finished' }),
 };
 
-/** Ann holds the key in her second term, with a checkpoint and an open effect worth destroying. */
+/**
+ * Ann holds the key in her second term, with a checkpoint and an open intent that a forger could
+ * destroy.
+ */
 async function heldByAnn(
   store: KernelStore,
 ): Promise<{ readonly first: Tenure; readonly tenure: Tenure }> {

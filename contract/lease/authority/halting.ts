@@ -22,7 +22,7 @@ import {
 
 const reason = { actor: 'olga', reason: 'this is the live copy' };
 
-/** A fence of the epoch after the next, as a store that was restored would meet it. */
+/** A fence of the epoch after the next, as a restored store would meet it. */
 const ahead: Fence = toFence(3 * COUNTERS_PER_EPOCH + 7);
 
 type Verb = (store: KernelStore, tenure: Tenure) => Promise<{ readonly kind: string }>;

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import type { ContractCase } from '../contract-case.ts';
 import { keyOf, mustAcquire, mustRelease, openedSession, saving } from '../opened-session.ts';
 
-/** In the order of their bytes, which is not that of JavaScript for the last two. */
+/** The keys in byte order, which differs from JavaScript's order for the last two. */
 const KEYS = ['a', 'a/1', 'a/10', 'a/2', 'a0', 'b/1', 'a/\u{ffee}', 'a/\u{1f600}'].map(keyOf);
 
 export const listCases: readonly ContractCase[] = [

@@ -22,7 +22,7 @@ import {
 const needs = 'two-clients';
 const long = { ttlMs: 3_600_000, graceMs: 0 };
 
-/** Takes the key from its holder by force and gives it to somebody else. */
+/** Takes the key from its holder by force and gives it to another session. */
 async function takeOver(
   store: KernelStore,
   key: LeaseKey,
@@ -194,7 +194,7 @@ export const raceCases: readonly ContractCase[] = [
   },
 ];
 
-/** Takes a key, works a little, and leaves in one way or another, or dies. */
+/** Takes a key, works a little, and exits in a random way, or dies. */
 async function oneLife(
   store: KernelStore,
   who: OpenedSession,

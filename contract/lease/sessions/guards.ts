@@ -1,4 +1,4 @@
-// Conditions that only show when two of them meet.
+// Conditions whose effect shows only in combination.
 
 import assert from 'node:assert/strict';
 import type { ContractCase } from '../contract-case.ts';

@@ -21,7 +21,7 @@ interface Crowd {
   readonly steady: readonly OpenedSession[];
 }
 
-/** Some sessions that will be overdue after ten seconds, and some that live for an hour. */
+/** Some sessions that are overdue after ten seconds, and some that live for an hour. */
 async function crowd(store: KernelStore, silent: number, steady: number): Promise<Crowd> {
   return {
     silent: await several(store, 'silent', { count: silent }),

@@ -14,7 +14,7 @@ import {
   saving,
 } from '../opened-session.ts';
 
-/** Kept for half an hour; the people of these cases live longer than that. */
+/** Half an hour. The sessions of these cases live longer than that. */
 const RETENTION_MS = 1_800_000;
 const policy = { retentionMs: RETENTION_MS };
 const long = { ttlMs: 86_400_000, graceMs: 0 };

@@ -13,7 +13,7 @@ import {
   ownerOf,
 } from '../opened-session.ts';
 
-/** A loss costs a minute, so that three in quick succession are one too many. */
+/** A loss costs a minute, so that three in quick succession exceed the limit. */
 const policy = { flapUnitMs: 60_000 };
 const long = { ttlMs: 3_600_000, graceMs: 0 };
 const shaky = ownerOf('shaky');
@@ -41,7 +41,8 @@ export const flapCases: readonly ContractCase[] = [
     async run(harness) {
       const { store, advance } = harness;
       await loseTo(harness, await steadyOne(store), 3);
-      // Three minutes less the two seconds between the first loss and the last, two of them free.
+      // Three minutes less the two seconds between the first loss and the last; two minutes are
+      // free.
       const waitMs = 60_000 - 2_000;
       const back = await openedSession(store, 'back', { ...long, owner: shaky });
       await expectUnchanged(store, 'damped', () => store.leases.acquire(acquiring(back)));
@@ -66,7 +67,7 @@ export const flapCases: readonly ContractCase[] = [
       const steady = await steadyOne(store);
       await loseTo(harness, steady, 3);
       const back = await openedSession(store, 'back', { ...long, owner: shaky });
-      // It is not let wait either: a place in the queue would keep others from the key.
+      // It cannot wait either: a place in the queue would keep others from the key.
       await expectUnchanged(store, 'damped', () =>
         store.leases.acquire(acquiring(back, { wait: true })),
       );
@@ -118,7 +119,7 @@ export const flapCases: readonly ContractCase[] = [
     policy,
     name: 'nobody is kept from a key for longer than two units, however often it lost it',
     async run({ store, advance, now }) {
-      // The owner follows itself, so that losses come faster than the penalty can keep it out.
+      // The owner follows itself, so that losses come faster than the penalty keeps it out.
       let damped = 0;
       for (let time = 0; time < 12; time += 1) {
         const brief = { owner: shaky, ttlMs: 1_000, graceMs: 0 };

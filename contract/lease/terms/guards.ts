@@ -1,5 +1,5 @@
-// Everything that may be asked of a term, against every way in which a term can be over. Each pair is
-// a condition of its own in a store that decides by predicates, and each can be forgotten.
+// Every operation on a term against every way in which a term ends. Each pair is a separate
+// condition in a store that decides by predicates, and each can be missing.
 
 import assert from 'node:assert/strict';
 import type { LeaseKey } from '../../../src/lease/names.ts';
@@ -42,7 +42,7 @@ interface End {
   readonly what: string;
   readonly why: Refusal['why'];
   readonly refuses: readonly Act[];
-  /** Ann holds the key, and her parent lives as long as she does unless this makes it otherwise. */
+  /** Ann holds the key. Her parent lives as long as she does, unless this case changes it. */
   happen(
     harness: KernelHarness,
     known: { readonly ann: OpenedSession; readonly parent: OpenedSession; readonly tenure: Tenure },
@@ -115,7 +115,7 @@ const ends: readonly End[] = [
   },
 ];
 
-/** Which of the deadlines come into play depends on the case; the others are far away. */
+/** The case decides which deadlines matter; the others are far away. */
 function endCase({ upholds, what, why, refuses, happen }: End): ContractCase {
   return {
     upholds,

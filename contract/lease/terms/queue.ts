@@ -24,7 +24,7 @@ async function held(store: KernelStore): Promise<Held> {
   return mustAcquire(store, await openedSession(store, 'ann', long));
 }
 
-/** Asks with an attempt that is always the same for the same person, and waits. */
+/** Acquires and waits, with the same attempt id for the same person and key. */
 async function queue(store: KernelStore, who: OpenedSession, key = KEY): Promise<string> {
   const attempt = attemptOf(`of ${who.id} for ${key}`);
   const result = await store.leases.acquire(acquiring(who, { key, attempt, wait: true }));

@@ -22,7 +22,7 @@ interface Cast {
   readonly cid: OpenedSession;
 }
 
-/** Ann is asked to hand the key to Bob; Cid would like it too. */
+/** An operator asks Ann to hand the key to Bob; Cid wants it too. */
 async function handover(store: KernelStore, drain: Partial<RequestDrain> = {}): Promise<Cast> {
   const ann = await openedSession(store, 'ann');
   const bob = await openedSession(store, 'bob', { ttlMs: 600_000 });

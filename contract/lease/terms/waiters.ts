@@ -1,4 +1,4 @@
-// Who may keep others waiting, and which copies of a request count.
+// Waiters that may keep others waiting, and copies of requests that count.
 
 import assert from 'node:assert/strict';
 import type { ContractCase } from '../contract-case.ts';
