@@ -84,6 +84,7 @@ export function openapiOf(routes: readonly Route[], version: string): object {
 /** Writes schemas. A schema with a title is written once, and each use refers to it. */
 class SchemaWriter {
   readonly components: Map<string, object> = new Map();
+  readonly #titled: Map<string, Schema> = new Map();
 
   write(value: unknown): unknown {
     if (Array.isArray(value)) return value.map((each) => this.write(each));
@@ -95,12 +96,14 @@ class SchemaWriter {
     const { title, description } = schema;
     if (title === undefined) return this.#inline(schema);
     const { [BASE]: base = schema } = schema;
-    const whole = this.#inline(base);
-    const known = this.components.get(title) ?? whole;
-    if (JSON.stringify(known) !== JSON.stringify(whole)) {
+    const known = this.#titled.get(title) ?? base;
+    if (shapeOf(known) !== shapeOf(base)) {
       throw new TypeError(`Two schemas have the title ${title}. Give one of them another title.`);
     }
-    this.components.set(title, known);
+    if (!this.#titled.has(title)) {
+      this.#titled.set(title, base);
+      this.components.set(title, this.#inline(base));
+    }
     const own = description === base.description ? {} : { description };
     return { $ref: `#/components/schemas/${title}`, ...own };
   }
@@ -127,7 +130,14 @@ interface Schema {
   readonly description?: string;
   readonly examples?: unknown;
   readonly type?: string;
+  readonly properties?: object;
+  readonly enum?: readonly unknown[];
   readonly [BASE]?: Schema;
+}
+
+/** Enough to notice that one title names two schemas. */
+function shapeOf({ type, properties = {}, enum: values = [] }: Schema): string {
+  return [type, ...Object.keys(properties), ...values].join();
 }
 
 function isSchema(value: object): value is Schema {
