@@ -1,12 +1,13 @@
-// `fetch`, with a look at what comes back: a route answers only with what it says it answers with.
+// `fetch` that checks each response: a route returns only what its description names.
 
 import { Compile, type Validator } from 'typebox/compile';
 import { problem } from '../../src/protocol/messages/problem.ts';
+import { documentedCodes } from '../../src/protocol/rest/openapi.ts';
 import { ROUTES } from '../../src/protocol/rest/routes.ts';
 
 const validators: Map<unknown, Validator> = new Map();
 
-/** Throws when an answer is not what the route's description says. */
+/** Throws if a response differs from the description of its route. */
 export const checkedFetch: typeof fetch = async (input, init) => {
   const response = await fetch(input, init);
   const { pathname } = new URL(String(input));
@@ -31,5 +32,15 @@ export const checkedFetch: typeof fetch = async (input, init) => {
     }
   }
   const { status, headers } = response;
+  if (route !== undefined && type.includes('problem')) requireDocumented(route, status, text);
   return new Response([204, 304].includes(status) ? null : text, { status, headers });
 };
+
+function requireDocumented(route: (typeof ROUTES)[number], status: number, text: string): void {
+  const { code } = JSON.parse(text) as { readonly code: string };
+  const codes = documentedCodes(route, status);
+  if (codes.includes(code)) return;
+  throw new Error(
+    `${route.name} returns ${status} ${code}, but its table names ${codes.join(', ') || 'no code'}.`,
+  );
+}

@@ -250,6 +250,11 @@ function mayRespond({ allows, params, query, body, takesBytes }: Route, status: 
   return status !== 400 || [params, query, body].some((each) => each !== undefined);
 }
 
+/** Codes that the description names for a status of this route, its own and the common ones. */
+export function documentedCodes({ answers }: Route, status: number): readonly string[] {
+  return [...(answers[status]?.codes ?? []), ...(COMMON[status]?.codes ?? [])];
+}
+
 function jsonContent(schema: TSchema): object {
   return { 'application/json': { schema, example: exampleOf(schema) } };
 }
