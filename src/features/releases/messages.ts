@@ -505,6 +505,10 @@ export const releaseOperations = {
     answers: {
       200: { what: 'What would break.', schema: preflightFound },
       ...NO_RELEASE,
+      409: {
+        what: 'The worker that replayed for this release has another artifact.',
+        codes: ['release-differs'],
+      },
       503: {
         what: 'No worker of that release replayed the executions in time, or the store is unavailable.',
         codes: ['no-worker', 'store-unavailable'],
@@ -553,7 +557,7 @@ export const releaseOperations = {
             'repin-breaks',
           ] as const),
           ...(['repin-unchecked', 'execution-went-on', 'release-retired'] as const),
-          'force-without-reason',
+          ...(['release-differs', 'force-without-reason'] as const),
         ],
       },
     },

@@ -2,7 +2,7 @@
 
 import { type Static, Type } from 'typebox';
 import { actBody, commandResult, idParams } from '../../protocol/messages/execution.ts';
-import { type Operations, READERS } from '../../protocol/messages/operation.ts';
+import { CODEC_MISSING, type Operations, READERS } from '../../protocol/messages/operation.ts';
 import {
   closed,
   count,
@@ -440,7 +440,7 @@ export const jobOperations = {
     description: 'Returns the state of one job and the number of items by outcome so far.',
     allows: ['operate'],
     params: idParams,
-    answers: { 200: { what: 'The job.', schema: job }, ...NO_JOB },
+    answers: { 200: { what: 'The job.', schema: job }, ...NO_JOB, ...CODEC_MISSING },
   },
   listJobItems: {
     at: 'GET /v1/jobs/:id/items',

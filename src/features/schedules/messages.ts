@@ -2,7 +2,7 @@
 
 import { type Static, Type } from 'typebox';
 import { attributes } from '../../protocol/messages/execution.ts';
-import { type Operations, READERS } from '../../protocol/messages/operation.ts';
+import { CODEC_MISSING, type Operations, READERS } from '../../protocol/messages/operation.ts';
 import {
   closed,
   documented,
@@ -169,7 +169,7 @@ export const scheduleOperations = {
     params: scheduleParams,
     body: scheduleBody,
     takesValues: true,
-    answers: { 200: { what: 'The schedule as it is now.', schema: schedule } },
+    answers: { 200: { what: 'The schedule as it is now.', schema: schedule }, ...CODEC_MISSING },
   },
   readSchedule: {
     at: 'GET /v1/schedules/:id',
@@ -179,7 +179,11 @@ export const scheduleOperations = {
       'Returns one schedule with its next times. The response has an `ETag` for `If-None-Match`.',
     allows: READERS,
     params: scheduleParams,
-    answers: { 200: { what: 'The schedule.', schema: schedule }, ...NO_SCHEDULE },
+    answers: {
+      200: { what: 'The schedule.', schema: schedule },
+      ...NO_SCHEDULE,
+      ...CODEC_MISSING,
+    },
   },
   listSchedules: {
     at: 'GET /v1/schedules',
@@ -189,7 +193,10 @@ export const scheduleOperations = {
       "Returns the project's schedules by id. The response has an `ETag` for `If-None-Match`.",
     allows: READERS,
     query: closed(paging(scheduleId)),
-    answers: { 200: { what: 'One page of schedules.', schema: pageOf(schedule) } },
+    answers: {
+      200: { what: 'One page of schedules.', schema: pageOf(schedule) },
+      ...CODEC_MISSING,
+    },
   },
   pauseSchedule: {
     at: 'POST /v1/schedules/:id/pause',

@@ -2,7 +2,7 @@
 
 import { type Static, Type } from 'typebox';
 import { concurrency, rate, tags } from '../../protocol/messages/execution.ts';
-import { type Operations, READERS } from '../../protocol/messages/operation.ts';
+import { CODEC_MISSING, type Operations, READERS } from '../../protocol/messages/operation.ts';
 import {
   closed,
   documented,
@@ -128,6 +128,7 @@ export const templateOperations = {
         what: 'The project has no such template or version.',
         codes: ['template-unknown'],
       },
+      ...CODEC_MISSING,
     },
   },
   listTemplates: {
@@ -140,6 +141,9 @@ export const templateOperations = {
       id: Type.Optional(documented(name, 'Only versions of this template.', 'invoice')),
       ...paging(Type.String({ minLength: 1, maxLength: 512 })),
     }),
-    answers: { 200: { what: 'One page of versions.', schema: pageOf(template) } },
+    answers: {
+      200: { what: 'One page of versions.', schema: pageOf(template) },
+      ...CODEC_MISSING,
+    },
   },
 } as const satisfies Operations;

@@ -45,6 +45,14 @@ export interface DocumentedResponse {
   readonly codes?: readonly string[];
 }
 
+/** Values are decoded here, and the coordinator may lack the codec. */
+export const CODEC_MISSING = {
+  409: {
+    what: 'A codec that this coordinator lacks encoded a stored value.',
+    codes: ['codec-missing'],
+  },
+} as const;
+
 /** A download. */
 export const DOWNLOAD = { type: 'application/octet-stream', example: '%PDF-1.7 …' } as const;
 
