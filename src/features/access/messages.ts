@@ -285,7 +285,7 @@ export const accessOperations = {
     tag: 'Projects and keys',
     summary: 'Create an access key',
     description:
-      'Writes a new key and an audit record. The response shows the key once; store it safely. A key for one project can create keys for that project only, and none that outlive it. Each request creates another key.',
+      'Writes a new key and an audit record. The response shows the key once; store it safely. A key for one project can create keys for that project only. A new key ends no later than the key that creates it. Each request creates another key.',
     ...ADMIN,
     body: keyBody,
     answers: {

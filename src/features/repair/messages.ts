@@ -334,7 +334,7 @@ export const repairOperations = {
     tag: 'Repair',
     summary: 'Skip a compensation',
     description:
-      'Tells a compensating execution to leave out the compensation of one step. Writes an audit record with your reason. Use it when a person has undone the step.',
+      'Lets a compensating execution leave out the compensation of one step. Writes a message to the execution, and an audit record with your reason. Use it when a person has undone the step. Repeating it sends the message again.',
     allows: ['operate'],
     params: idParams,
     body: closed(
@@ -355,7 +355,7 @@ export const repairOperations = {
     tag: 'Repair',
     summary: 'Retry a compensation now',
     description:
-      'Tells a compensating execution to try the compensation of one step now, before its next attempt is due. Writes an audit record.',
+      'Lets a compensating execution try the compensation of one step now, before its next attempt is due. Writes a message to the execution, and an audit record. Repeating it sends the message again.',
     allows: ['operate'],
     params: idParams,
     body: closed(

@@ -729,7 +729,7 @@ export const commandOperations = {
     allows: OPERATORS,
     summary: 'Pause an execution',
     description:
-      'Keeps the execution from workers until you resume it. A running one stops at its next recorded call. Writes a history event and an audit record. Repeating it changes nothing.',
+      'Keeps the execution from workers until you resume it. A running one gets a message, and its worker gives it back. Writes a history event and an audit record. Repeating it changes nothing.',
   }),
   resumeExecution: act({
     verb: 'resume',

@@ -168,9 +168,10 @@ function operationOf(route: Route): object {
 /** The sentences of the table, and those that follow from its other columns. */
 function descriptionOf(route: Route): string {
   const { description, method, answers } = route;
-  const refusals = Object.entries(answers).flatMap(([status, { codes = [] }]) =>
-    codes.length === 0 ? [] : [`${codesOf(codes)} (${status})`],
-  );
+  const refusals = Object.entries(answers).flatMap(([status, { codes = [] }]) => {
+    const own = codes.filter((code) => COMMON[status]?.codes.includes(code) !== true);
+    return own.length === 0 ? [] : [`${codesOf(own)} (${status})`];
+  });
   return [
     description,
     ...(method === 'GET' ? ['Writes nothing.'] : []),
@@ -181,13 +182,16 @@ function descriptionOf(route: Route): string {
 
 function accessOf({ allows, needs = [], listener }: Route): string {
   if (allows === 'public') return 'Requires no access key.';
-  const roles = [codesOf(allows, ' or '), ...needs.map((role) => codesOf([role]))];
+  const [last = '', ...others] = [...allows].reverse();
+  const either =
+    others.length === 0 ? codesOf([last]) : `${codesOf(others.reverse())} or ${codesOf([last])}`;
+  const roles = [either, ...needs.map((role) => codesOf([role]))];
   const where = listener === 'admin' ? ' The coordinator must serve admin routes (`--admin`).' : '';
   return `Requires an access key with role ${roles.join(' and ')}.${where}`;
 }
 
-function codesOf(codes: readonly string[], separator = ', '): string {
-  return codes.map((code) => `\`${code}\``).join(separator);
+function codesOf(codes: readonly string[]): string {
+  return codes.map((code) => `\`${code}\``).join(', ');
 }
 
 const PROJECT = {
