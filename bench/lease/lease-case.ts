@@ -31,7 +31,7 @@ export interface Prepared {
   close(): Promise<unknown>;
 }
 
-/** Long, so that no keeper's heartbeat falls into a measurement. */
+/** Long, so that no session sends a heartbeat during a measurement. */
 const TTL_MS = 3_600_000;
 
 const OWNER: Owner = parseOwner('bench');

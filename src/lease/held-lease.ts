@@ -43,7 +43,7 @@ export interface HeldLease {
   /**
    * Ends the term. Authority ends when this is called, not when it is confirmed (L-5). After a lapse it
    * lets others have the key, as soon as the session is heard of again. When no answer comes, the
-   * keeper goes on trying for as long as the session lives.
+   * heartbeat loop tries again for as long as the session lives.
    */
   release(
     exit: DeclaredExit,

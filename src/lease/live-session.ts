@@ -7,7 +7,7 @@ import { type AcquireOptions, type AcquireOutcome, acquireLease } from './acquir
 import { momentOf } from './authority.ts';
 import { DECLARED_EXITS, type DeclaredExit } from './exit.ts';
 import type { HeldLease } from './held-lease.ts';
-import { type HeartbeatSource, Keeper } from './keeper.ts';
+import { HeartbeatLoop, type HeartbeatSource } from './heartbeat-loop.ts';
 import { type Owner, parseSessionId, type SessionId } from './names.ts';
 import type { HeartbeatResult, SessionEnded, SessionLife } from './port.ts';
 import { describeRefusal, type SessionRefusal } from './refusal.ts';
@@ -112,7 +112,7 @@ export async function openUnder(
 class LiveSession implements Session {
   readonly ttlMs: number;
   readonly #core: SessionCore;
-  readonly #keeper: Keeper;
+  readonly #heartbeats: HeartbeatLoop;
   readonly #sourceOf: SourceOf | undefined;
   readonly #over: AbortController = new AbortController();
   #wasEndedAbove = false;
@@ -126,8 +126,8 @@ class LiveSession implements Session {
     this.ttlMs = opened.ttlMs;
     this.#sourceOf = opened.sourceOf;
     core.lost = (why) => this.#lose(why);
-    this.#keeper = new Keeper(core, opened);
-    this.#keeper.start(opened.authorityMs, sentAt);
+    this.#heartbeats = new HeartbeatLoop(core, opened);
+    this.#heartbeats.start(opened.authorityMs, sentAt);
     core.endedAbove = (detail) => this.#loseWithParent(detail);
     core.above?.below.add(core);
     // The parent may have been closed while this session was being opened.
@@ -177,11 +177,11 @@ class LiveSession implements Session {
   }
 
   heartbeat(): Promise<HeartbeatResult | StoreOutage> {
-    return this.#keeper.beat();
+    return this.#heartbeats.beat();
   }
 
   async orphan(): Promise<void> {
-    await this.#keeper.stopBeating();
+    await this.#heartbeats.stopBeating();
   }
 
   close(exit: DeclaredExit = 'finished'): Promise<SessionEnded | StoreOutage> {
@@ -199,7 +199,7 @@ class LiveSession implements Session {
   async #close(exit: DeclaredExit): Promise<SessionEnded | StoreOutage> {
     const wasOver = this.#over.signal.aborted;
     this.#end('released', 'The session was closed.');
-    await this.#keeper.stop();
+    await this.#heartbeats.stop();
     if (this.#wasEndedAbove) return this.#core.above?.ending ?? OVER;
     if (wasOver) return OVER;
     const { id, config, sessions } = this.#core;
@@ -230,7 +230,7 @@ class LiveSession implements Session {
     const { relay, handles, id } = this.#core;
     relay.report({ kind: 'lost', session: id, leases: handles.size, cause });
     this.#end('lost', cause);
-    void this.#keeper.stop();
+    void this.#heartbeats.stop();
   }
 
   /**

@@ -4,7 +4,7 @@
 
 import { Worker } from 'node:worker_threads';
 import { type Moment, momentOf } from '../lease/authority.ts';
-import type { HeartbeatListener, HeartbeatSource } from '../lease/keeper.ts';
+import type { HeartbeatListener, HeartbeatSource } from '../lease/heartbeat-loop.ts';
 import { openUnder, type Session, type SourceOf } from '../lease/live-session.ts';
 import type { SessionId } from '../lease/names.ts';
 import type { HeartbeatResult, StoreAddress } from '../lease/port.ts';
@@ -52,7 +52,7 @@ export async function openProvedSession(options: ProvedSessionOptions): Promise<
     min: 10,
     max: config.ttlMs * 100,
   });
-  const thread = new KeeperThread(address, { stallMs, exitOnOverrun });
+  const thread = new HeartbeatThread(address, { stallMs, exitOnOverrun });
   const { pulse } = thread;
   const session = await openUnder({ sourceOf: (opened) => thread.sourceOf(opened) }, rest);
   await untilFirstReply(session, thread);
@@ -79,7 +79,7 @@ export async function openProvedSession(options: ProvedSessionOptions): Promise<
  * A thread may take longer to load than a short ttl on a busy machine. Until its first heartbeat
  * gets a reply, the event loop sends them. A thread that cannot work is detected here.
  */
-async function untilFirstReply(session: Session, thread: KeeperThread): Promise<void> {
+async function untilFirstReply(session: Session, thread: HeartbeatThread): Promise<void> {
   const done = new AbortController();
   const beat = async (): Promise<void> => {
     while (!done.signal.aborted) {
@@ -141,7 +141,7 @@ export type ThreadMessage =
 /** The event loop shows its progress this many times within an allowed stall. */
 const TURNS_PER_STALL = 4;
 
-class KeeperThread {
+class HeartbeatThread {
   /**
    * The memory of the first session. It also holds the main thread's proof of progress for all
    * sessions.
@@ -192,7 +192,7 @@ class KeeperThread {
 
   #start(): void {
     const extension = import.meta.url.endsWith('.ts') ? 'ts' : 'js';
-    const file = new URL(`./keeper-thread.${extension}`, import.meta.url);
+    const file = new URL(`./heartbeat-thread.${extension}`, import.meta.url);
     this.#turn();
     let why = 'the thread has ended';
     this.#worker = new Worker(file, { workerData: this.#orders });

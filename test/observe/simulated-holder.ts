@@ -1,6 +1,6 @@
 // A holder and its store as a handful of numbers, lived through step by step: heartbeats with jitter
 // and latency that may fail, pauses that stop everything, and the store's clock. It keeps the rules of
-// the keeper and none of the formulas of the advisor, which is what makes it a check of them.
+// the heartbeat loop and none of the formulas of the advisor, which is what makes it a check of them.
 
 import { authorityUnder, type LeaseSettings } from '../../src/observe/advisor/model.ts';
 import type { LogEntry } from '../../src/observe/lease-log/entry.ts';

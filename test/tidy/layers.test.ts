@@ -9,7 +9,7 @@ test('imports in src follow the layers', () => {
 });
 
 test('the layer of a file is its folder, its parent folder’s shared layer, or the last word of a feature’s file', () => {
-  assert.equal(layerOf('src/lease/keeper.ts'), 'lease');
+  assert.equal(layerOf('src/lease/heartbeat-loop.ts'), 'lease');
   assert.equal(layerOf('src/execution/decide/claim.ts'), 'execution');
   assert.equal(layerOf('src/store/codec.ts'), 'store/contract');
   assert.equal(layerOf('src/store/postgres/open.ts'), 'store/postgres');

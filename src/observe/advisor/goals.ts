@@ -25,7 +25,7 @@ export interface Goals {
   readonly ttlMsMax: number;
   /** How often waiters look that are not told when a key will be free; this library's are. */
   readonly pollMs: number;
-  /** Heartbeats for each ttl that may be chosen. The keeper sends three. */
+  /** Heartbeats for each ttl that may be chosen. Sessions send three. */
   readonly beatsPerTtl: readonly number[];
 }
 

@@ -100,7 +100,7 @@ function heartbeatWords(advice: {
   });
   if (longest >= heartbeatMs) return [];
   return [
-    `By Chen, Toueg and Aguilera a heartbeat of at most ${showMs(longest)} would be needed here if failed ones were not tried again sooner; the keeper does, every ttl / 20.`,
+    `By Chen, Toueg and Aguilera a heartbeat of at most ${showMs(longest)} would be needed here if failed heartbeats were not repeated sooner. Sessions repeat them every ttl / 20.`,
   ];
 }
 

@@ -40,7 +40,7 @@ const JITTER = 0.1;
 /** The most rounds of checks caused by leases that were granted during a check. */
 const LOOKUPS_MAX = 5;
 
-export class Keeper {
+export class HeartbeatLoop {
   readonly #core: SessionCore;
   readonly #source: HeartbeatSource | undefined;
   readonly #stop: AbortController = new AbortController();
