@@ -10,7 +10,7 @@ import { type FaultyStore, faultyStore } from '../testing/faulty-store.ts';
 import { ManualClock } from '../testing/manual-clock.ts';
 import { elect } from './elect.ts';
 import { pool } from './pool.ts';
-import { openProvedSession } from './proved-session.ts';
+import { openWatchdogSession } from './watchdog-session.ts';
 import { registry } from './registry.ts';
 import { revokePrefix } from './revoke-prefix.ts';
 import { withLease } from './with-lease.ts';
@@ -151,19 +151,19 @@ test('A-8: revokePrefix refuses what cannot be meant, when it is called', () => 
   assert.equal(faulty.calls.size, 0);
 });
 
-test('A-8: openProvedSession refuses what cannot be meant by its own name', async () => {
+test('A-8: openWatchdogSession refuses what cannot be meant by its own name', async () => {
   const { store } = makeWorld();
   const good = { store, owner: 'ann' };
   await assert.rejects(
-    openProvedSession(untyped(undefined)),
-    refused(/openProvedSession: options/),
+    openWatchdogSession(untyped(undefined)),
+    refused(/openWatchdogSession: options/),
   );
   await assert.rejects(
-    openProvedSession(untyped({ ...good, stalMs: 1 })),
-    refused(/openProvedSession: there is no option "stalMs". Did you mean "stallMs"/),
+    openWatchdogSession(untyped({ ...good, stalMs: 1 })),
+    refused(/openWatchdogSession: there is no option "stalMs". Did you mean "stallMs"/),
   );
   await assert.rejects(
-    openProvedSession(untyped({ ...good, exitOnOverrun: 1 })),
-    refused(/openProvedSession: exitOnOverrun must be true or false/),
+    openWatchdogSession(untyped({ ...good, exitOnOverrun: 1 })),
+    refused(/openWatchdogSession: exitOnOverrun must be true or false/),
   );
 });

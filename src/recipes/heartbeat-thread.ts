@@ -1,6 +1,6 @@
 // The thread of a watchdog session. It opens the store for itself and sends the heartbeats of that
 // session and its descendants, while the main thread proves that it makes progress. A failed
-// heartbeat never ends the thread. proved-session.ts starts this file; nothing imports it.
+// heartbeat never ends the thread. watchdog-session.ts starts this file; nothing imports it.
 
 import { parentPort, workerData } from 'node:worker_threads';
 import { momentOf } from '../lease/authority.ts';
@@ -12,7 +12,7 @@ import { callStore, isStoreOutage } from '../lease/store-call.ts';
 import { systemClock } from '../support/clock.ts';
 import { jittered, systemRandom } from '../support/random.ts';
 import { systemTimers } from '../support/timer.ts';
-import type { ThreadMessage, ThreadOrder, ThreadOrders } from './proved-session.ts';
+import type { ThreadMessage, ThreadOrder, ThreadOrders } from './watchdog-session.ts';
 import { ThreadPulse } from './pulse.ts';
 import { hardExit, Wedge } from './run-term.ts';
 

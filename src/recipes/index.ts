@@ -4,10 +4,10 @@ export { type Election, type ElectionState, type ElectOptions, elect } from './e
 export type { PoolOptions } from './pool.ts';
 export { type Pool, type PoolState, type PoolTerm, pool } from './pool.ts';
 export {
-  openProvedSession,
-  type ProvedSession,
-  type ProvedSessionOptions,
-} from './proved-session.ts';
+  openWatchdogSession,
+  type WatchdogSession,
+  type WatchdogSessionOptions,
+} from './watchdog-session.ts';
 export {
   type Member,
   type MemberChange,

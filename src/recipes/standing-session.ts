@@ -14,7 +14,7 @@ import { systemTimers } from '../support/timer.ts';
 
 export interface StandingOptions extends SessionOptions {
   /**
-   * Opens its sessions, such as `openProvedSession`; it is given the other options of a session.
+   * Opens its sessions, such as `openWatchdogSession`; it is given the other options of a session.
    * Default `openSession`.
    */
   readonly open?: (options: SessionOptions) => Promise<Session>;

@@ -105,7 +105,7 @@ const FIGURES: Readonly<
   'export.md': { 'half a minute': at('engine/worker/claim-loop.ts', 'SEALED_PAUSE_MS') },
   'pool.md': { 'two seconds': P4 },
   'protocol.md': { '64 KiB': INLINE },
-  'proved-session.md': { 'two seconds': P4 },
+  'watchdog-session.md': { 'two seconds': P4 },
   'redis.md': {
     '15 s': at('store/redis/connect.ts', 'silenceMs'),
     '5 s': at('store/redis/connect.ts', 'connectTimeoutMs'),

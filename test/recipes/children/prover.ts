@@ -1,10 +1,10 @@
-// A process with a proved session that is told to block its event loop, announced or not.
+// A process with a watchdog session whose event loop the test blocks, announced or not.
 
 import { LeaseNotHeld, type Session } from '../../../src/index.ts';
 import {
   type Overrun,
-  openProvedSession,
-  type ProvedSession,
+  openWatchdogSession,
+  type WatchdogSession,
   withLease,
 } from '../../../src/recipes/index.ts';
 import { emit, serveCalls } from '../../processes/children/serve-calls.ts';
@@ -23,7 +23,7 @@ export interface Block {
   readonly ms: number;
   /** How long it announces to be busy; nothing when it does not. */
   readonly announcedMs?: number;
-  /** Under a session that was opened below the proved one. */
+  /** Under a session that was opened below the watchdog session. */
   readonly below?: boolean;
 }
 
@@ -42,10 +42,10 @@ export interface ProverApi {
   beStubborn(input: Stubborn): Promise<string>;
 }
 
-let open: ProvedSession | undefined;
+let open: WatchdogSession | undefined;
 let holder: Session | undefined;
 
-function session(): ProvedSession {
+function session(): WatchdogSession {
   if (open === undefined) throw new Error('open first');
   return open;
 }
@@ -57,7 +57,7 @@ function blockFor(ms: number): void {
 serveCalls<ProverApi>({
   async open({ store: address, ttlMs, exitOnOverrun = false }) {
     const store = await openStoreAt(address);
-    open = await openProvedSession({ store, owner: 'prover', ttlMs, exitOnOverrun });
+    open = await openWatchdogSession({ store, owner: 'prover', ttlMs, exitOnOverrun });
   },
   async block({ key, ms, announcedMs, below }) {
     const child = { owner: 'child', ttlMs: session().ttlMs };

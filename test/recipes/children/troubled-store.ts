@@ -1,4 +1,4 @@
-// The store as the thread of a proved session opens it, in a bad state: its second heartbeat fails in a
+// The store as the thread of a watchdog session opens it, in a bad state: its second heartbeat fails in a
 // way no store should, or ends the thread.
 
 import type { KernelStore } from '../../../src/lease/port.ts';

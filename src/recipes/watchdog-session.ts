@@ -20,7 +20,7 @@ import { optionalBooleans, rejectUnknownOptions, wholeNumber } from '../support/
 import { systemTimers } from '../support/timer.ts';
 import { ThreadPulse } from './pulse.ts';
 
-export interface ProvedSessionOptions extends Omit<SessionOptions, 'clock' | 'timers' | 'random'> {
+export interface WatchdogSessionOptions extends Omit<SessionOptions, 'clock' | 'timers' | 'random'> {
   /** The event loop may stand still this long, unannounced. Default half of the ttl. */
   readonly stallMs?: number;
   /**
@@ -30,22 +30,24 @@ export interface ProvedSessionOptions extends Omit<SessionOptions, 'clock' | 'ti
   readonly exitOnOverrun?: boolean;
 }
 
-export interface ProvedSession extends Session {
+export interface WatchdogSession extends Session {
   /** Runs work that holds up the event loop, for `ms` at most; heartbeats go on that long. */
   busy<Result>(ms: number, work: () => Result): Result;
 }
 
 const NAMES = ['stallMs', 'exitOnOverrun'];
 
-export async function openProvedSession(options: ProvedSessionOptions): Promise<ProvedSession> {
-  rejectUnknownOptions('openProvedSession', options, [...SESSION_OPTION_NAMES, ...NAMES]);
+export async function openWatchdogSession(
+  options: WatchdogSessionOptions,
+): Promise<WatchdogSession> {
+  rejectUnknownOptions('openWatchdogSession', options, [...SESSION_OPTION_NAMES, ...NAMES]);
   const { stallMs: asked, exitOnOverrun = false, ...rest } = options;
-  optionalBooleans('openProvedSession', { exitOnOverrun });
-  const config = resolveSessionOptions(rest, 'openProvedSession');
+  optionalBooleans('openWatchdogSession', { exitOnOverrun });
+  const config = resolveSessionOptions(rest, 'openWatchdogSession');
   const { address } = config.store;
   if (address === undefined) {
     throw new InvalidInput(
-      `A proved session needs a store that a thread can open too; the ${config.store.kind} store as it was opened here cannot. Use a SQLite file or PostgreSQL, without a clock of your own.`,
+      `A watchdog session needs a store that a thread can open too; the ${config.store.kind} store as it was opened here cannot. Use a SQLite file or PostgreSQL, without a clock of your own.`,
     );
   }
   const stallMs = wholeNumber('stallMs', asked ?? Math.floor(config.ttlMs / 2), {
@@ -92,7 +94,7 @@ async function untilFirstReply(session: Session, thread: HeartbeatThread): Promi
     await thread.firstReply;
   } catch (cause) {
     await session.close('abandoned');
-    throw new StoreUnavailable('The thread of the proved session cannot reach the store.', {
+    throw new StoreUnavailable('The thread of the watchdog session cannot reach the store.', {
       cause,
     });
   } finally {

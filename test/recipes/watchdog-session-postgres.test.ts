@@ -1,5 +1,5 @@
 import { postgresBackend } from '../processes/stage/backend.ts';
 import { postgresForTests } from '../services/postgres.ts';
-import { registerProvedSession } from './proved-session.ts';
+import { registerWatchdogSession } from './watchdog-session.ts';
 
-registerProvedSession(postgresBackend(postgresForTests));
+registerWatchdogSession(postgresBackend(postgresForTests));

@@ -1,6 +1,6 @@
 import { redisBackend } from '../processes/stage/backend.ts';
 import { startRedis } from '../services/redis.ts';
-import { registerProvedSession } from './proved-session.ts';
+import { registerWatchdogSession } from './watchdog-session.ts';
 
 // What a thread needs of a store is its address, which test/redis looks at in every run.
-registerProvedSession(redisBackend(startRedis));
+registerWatchdogSession(redisBackend(startRedis));

@@ -15,8 +15,8 @@ const TTL_MS = 1_200;
 const KEY = 'report';
 const REQUEST = parseRequestId('00000000-0000-4000-8000-000000000001');
 
-export function registerProvedSession(backend: Backend): void {
-  describe(`proved session on ${backend.name}`, () => {
+export function registerWatchdogSession(backend: Backend): void {
+  describe(`watchdog session on ${backend.name}`, () => {
     after(() => backend.end());
 
     test('R-7: an event loop that is blocked for three ttls within a busy section keeps its lease', () =>

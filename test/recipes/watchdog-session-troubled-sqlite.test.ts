@@ -1,4 +1,4 @@
-// What goes wrong in the thread of a proved session does not make a session that nobody keeps and that
+// What goes wrong in the thread of a watchdog session does not make a session that nobody keeps and that
 // nobody is told of.
 
 import assert from 'node:assert/strict';
@@ -8,7 +8,7 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, test } from 'node:test';
 import type { LeaseReport } from '../../src/index.ts';
 import type { KernelStore } from '../../src/lease/port.ts';
-import { openProvedSession, type ProvedSession } from '../../src/recipes/index.ts';
+import { openWatchdogSession, type WatchdogSession } from '../../src/recipes/index.ts';
 import { openSqliteStore } from '../../src/store/sqlite/open.ts';
 import { until } from '../processes/stage/until.ts';
 import type { Troubled } from './children/troubled-store.ts';
@@ -30,14 +30,14 @@ afterEach(async () => {
 
 async function openTroubled(
   trouble: Troubled['trouble'],
-): Promise<{ readonly session: ProvedSession; readonly reports: LeaseReport[] }> {
+): Promise<{ readonly session: WatchdogSession; readonly reports: LeaseReport[] }> {
   const reports: LeaseReport[] = [];
   const address = {
     module: new URL('./children/troubled-store.ts', import.meta.url).href,
     open: 'openTroubled',
     options: { file: join(folder, 'leases.db'), trouble } satisfies Troubled,
   };
-  const session = await openProvedSession({
+  const session = await openWatchdogSession({
     store: { ...store, address },
     owner: 'ann',
     ttlMs: TTL_MS,
@@ -46,7 +46,7 @@ async function openTroubled(
   return { session, reports };
 }
 
-async function beatAt(session: ProvedSession): Promise<number> {
+async function beatAt(session: WatchdogSession): Promise<number> {
   return Number((await store.sessions.inspect(session.id))?.session.beatAt ?? 0);
 }
 

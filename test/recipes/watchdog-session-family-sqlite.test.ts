@@ -1,4 +1,4 @@
-// A proved session with others below it, and recipes that stand on one.
+// A watchdog session with others below it, and recipes that stand on one.
 
 import assert from 'node:assert/strict';
 import { mkdtemp, rm } from 'node:fs/promises';
@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, test } from 'node:test';
 import { LeaseNotHeld, type Session } from '../../src/index.ts';
 import type { KernelStore } from '../../src/lease/port.ts';
-import { elect, openProvedSession, type ProvedSession, pool } from '../../src/recipes/index.ts';
+import { elect, openWatchdogSession, pool, type WatchdogSession } from '../../src/recipes/index.ts';
 import { openSqliteStore } from '../../src/store/sqlite/open.ts';
 import { until } from '../processes/stage/until.ts';
 
@@ -26,8 +26,8 @@ afterEach(async () => {
   await rm(folder, { recursive: true, force: true });
 });
 
-test('H-2: what is below a proved session stops in the line after it is closed', async () => {
-  const parent = await openProvedSession({ store, owner: 'parent', ttlMs: TTL_MS });
+test('H-2: what is below a watchdog session stops in the line after it is closed', async () => {
+  const parent = await openWatchdogSession({ store, owner: 'parent', ttlMs: TTL_MS });
   const child = await parent.openChild({ owner: 'child', ttlMs: TTL_MS });
   const grandchild = await child.openChild({ owner: 'grandchild', ttlMs: TTL_MS });
   const leases = [];
@@ -47,10 +47,10 @@ test('H-2: what is below a proved session stops in the line after it is closed',
   assert.equal((await grandchild.close()).kind, 'ended');
 });
 
-test('R-7: elect and pool stand on a proved session when they are given one', async () => {
-  const opened: ProvedSession[] = [];
-  const open = async (options: Parameters<typeof openProvedSession>[0]): Promise<Session> => {
-    const session = await openProvedSession(options);
+test('R-7: elect and pool stand on a watchdog session when they are given one', async () => {
+  const opened: WatchdogSession[] = [];
+  const open = async (options: Parameters<typeof openWatchdogSession>[0]): Promise<Session> => {
+    const session = await openWatchdogSession(options);
     opened.push(session);
     return session;
   };
