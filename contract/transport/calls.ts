@@ -87,7 +87,7 @@ async function onlyFailedCalls(
     const waitedMs = (claimed?.at ?? 0) - (left?.at ?? 0);
     assert.ok(waitedMs >= FIRST_RETRY_MS * 2 ** nth, `called again after ${waitedMs} ms`);
   }
-  assert.equal((await store.executions.read(id))?.fruitlessClaims, 0);
+  assert.equal((await store.executions.read(id))?.claimsWithoutProgress, 0);
 }
 
 const POLL_MS = 10;
@@ -156,7 +156,7 @@ function turnedAway(what: string, responseOf: (given: Called) => Response): Tran
       const again = await given.endpoint.next();
       const kinds = await kindsOf(harness.store, given.id);
       assert.deepEqual(kinds, ['submitted', 'claimed', 'given-back', 'claimed']);
-      assert.equal((await harness.store.executions.read(given.id))?.fruitlessClaims, 0);
+      assert.equal((await harness.store.executions.read(given.id))?.claimsWithoutProgress, 0);
       again.reply(new Response(given.endpoint.signed(finishedOf(again))));
       await ended(harness, given.id);
     },

@@ -34,7 +34,7 @@ function refused(what: string, why: string, wrong: (right: Announced) => Announc
       assert.equal(await statusOf(harness.store, id), 'queued');
       assertKind(await ann.ask('announceWorker', { ...about, release }), 'announced');
       const [claimed] = await claimOf(ann, 'v1');
-      assert.deepEqual([claimed?.execution.id, claimed?.execution.fruitlessClaims], [id, 0]);
+      assert.deepEqual([claimed?.execution.id, claimed?.execution.claimsWithoutProgress], [id, 0]);
     },
   };
 }

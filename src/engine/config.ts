@@ -56,7 +56,7 @@ export interface WorkerConfig {
    */
   readonly driftGraceMs: number;
   /** Claims in a row without progress before a worker quarantines an execution. */
-  readonly fruitlessClaimsMax: number;
+  readonly maxClaimsWithoutProgress: number;
 }
 
 /** The configuration of a process that has its own connection to the store. */
@@ -90,7 +90,7 @@ export interface HoldfastOptions {
   /** Waits that are shorter stay in memory, longer ones are parked. Default 100. */
   readonly parkAfterMs?: number;
   /** After this many claims in a row that were lost without progress an execution is quarantined. At least 3. Default 5. */
-  readonly fruitlessClaimsMax?: number;
+  readonly maxClaimsWithoutProgress?: number;
   readonly clock?: Clock;
   readonly timers?: Timers;
   readonly random?: Random;
@@ -106,7 +106,7 @@ export const HOLDFAST_OPTION_NAMES: readonly (keyof HoldfastOptions)[] = [
   'relayAnswersMs',
   'retention',
   'parkAfterMs',
-  'fruitlessClaimsMax',
+  'maxClaimsWithoutProgress',
   'clock',
   'timers',
   'random',
@@ -136,7 +136,7 @@ export function resolveWorkerConfig(
   options: Omit<HoldfastOptions, 'store'> & { readonly store: WorkerStore },
   callbacks: Pick<WorkerConfig, 'ended' | 'awaitDueIn'>,
 ): WorkerConfig {
-  const { store, codec, observer, links, parkAfterMs = 100, fruitlessClaimsMax = 5 } = options;
+  const { store, codec, observer, links, parkAfterMs = 100, maxClaimsWithoutProgress = 5 } = options;
   const { clock = systemClock, random = systemRandom, timers = systemTimers } = options;
   if (observer !== undefined) requireMethods('openHoldfast: observer', observer, ['report']);
   if (codec !== undefined) requireMethods('openHoldfast: codec', codec, ['encode', 'decode']);
@@ -163,7 +163,7 @@ export function resolveWorkerConfig(
     random,
     parkAfterMs: wholeNumber('parkAfterMs', parkAfterMs, { min: 20, max: 60_000 }),
     driftGraceMs: DRIFT_GRACE_MS,
-    fruitlessClaimsMax: wholeNumber('fruitlessClaimsMax', fruitlessClaimsMax, {
+    maxClaimsWithoutProgress: wholeNumber('maxClaimsWithoutProgress', maxClaimsWithoutProgress, {
       // The first two lost claims do not prove that the execution is at fault.
       min: 3,
       max: 1_000,

@@ -145,7 +145,7 @@ export interface ExecutionRecord extends Submission {
   readonly session?: SessionId;
   readonly claimedAt?: Instant;
   /** Claims in a row under which nothing was recorded (the poison cap counts these). */
-  readonly fruitlessClaims: number;
+  readonly claimsWithoutProgress: number;
   /** Seq of the last event when the row was last written; exact unless running. */
   readonly seq: number;
   /** The number of messages that its inbox has had. */

@@ -231,12 +231,12 @@ function running({ execution, owner, last }: ExplainFacts): Explanation {
   const worker = owner === undefined ? 'The worker' : `Worker ${owner.name}`;
   const since =
     execution.claimedAt === undefined ? '' : ` since ${formatInstant(execution.claimedAt)}`;
-  const { fruitlessClaims } = execution;
+  const { claimsWithoutProgress } = execution;
   const hasRecorded = last.at(-1)?.kind !== 'claimed';
-  if ((owner === undefined || owner.ended) && isSuspect({ fruitlessClaims, hasRecorded })) {
+  if ((owner === undefined || owner.ended) && isSuspect({ claimsWithoutProgress, hasRecorded })) {
     return {
       code: 'owner-gone',
-      sentence: `${worker} is gone, like the ones before it: ${fruitlessClaims + 1} claims in a row were lost without progress. The next attempt is within ${SUSPECT_WAIT.maxMs / 60_000} min, by a worker that has been up long enough and runs no other such execution.`,
+      sentence: `${worker} is gone, like the ones before it: ${claimsWithoutProgress + 1} claims in a row were lost without progress. The next attempt is within ${SUSPECT_WAIT.maxMs / 60_000} min, by a worker that has been up long enough and runs no other such execution.`,
       advice:
         'Keep a worker for its pipeline running. Check whether this execution crashes its worker.',
     };

@@ -60,9 +60,9 @@ test('X-4: a life, step by step', () => {
   ]);
 });
 
-test('X-7: fruitless claims are counted as claims count them', () => {
+test('X-7: the projection counts claims without progress as the claims do', () => {
   const counts = (...events: readonly NewEvent[]) =>
-    projectHistory(historyOf({ kind: 'submitted' }, ...events)).fruitlessClaims;
+    projectHistory(historyOf({ kind: 'submitted' }, ...events)).claimsWithoutProgress;
   const step: NewEvent = { kind: 'step-completed' };
   assert.equal(counts(claimed('none')), 0);
   assert.equal(counts(claimed('none'), claimed('lost'), claimed('lost')), 2);

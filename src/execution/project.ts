@@ -23,7 +23,7 @@ export interface Projection {
   readonly claimedSeq: number;
   /** The owner's exit from the last claim. */
   readonly previous: Exclude<Previous, 'lost'>;
-  readonly fruitlessClaims: number;
+  readonly claimsWithoutProgress: number;
   readonly compensating: boolean;
   /** `behind-key` has no events. */
   readonly holds: readonly Exclude<Hold, 'behind-key'>[];
@@ -81,7 +81,7 @@ export function projectHistory(
     seq: 0,
     claimedSeq: 0,
     previous: start,
-    fruitlessClaims: 0,
+    claimsWithoutProgress: 0,
     compensating: false,
     holds: [],
   };
@@ -94,9 +94,9 @@ export function projectHistory(
 
 function startClaim(draft: Draft, { at, seq, fence, body }: HistoryEvent): void {
   const claim = JSON.parse(body ?? '{}') as { session?: SessionId; previous?: Previous };
-  const isFruitless = draft.seq === draft.claimedSeq;
-  if (claim.previous !== 'lost') draft.fruitlessClaims = 0;
-  else draft.fruitlessClaims = isFruitless ? draft.fruitlessClaims + 1 : 1;
+  const isWithoutProgress = draft.seq === draft.claimedSeq;
+  if (claim.previous !== 'lost') draft.claimsWithoutProgress = 0;
+  else draft.claimsWithoutProgress = isWithoutProgress ? draft.claimsWithoutProgress + 1 : 1;
   draft.status = 'running';
   draft.claimedAt = at;
   draft.claimedSeq = seq;

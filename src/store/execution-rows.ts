@@ -168,7 +168,7 @@ export function toExecution(row: ExecutionRow): ExecutionRecord {
     hasPlace: Boolean(row.has_place),
     compensable: row.saga === SAGA_CODES.compensable,
     compensating: row.saga === SAGA_CODES.compensating,
-    fruitlessClaims: row.fruitless,
+    claimsWithoutProgress: row.fruitless,
     seq: row.seq,
     inboxCount: row.news,
     wakeAfter: row.wake_after,

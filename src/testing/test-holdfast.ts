@@ -41,7 +41,7 @@ const ADVANCE_MS_MAX = 100 * 366 * 86_400_000;
 
 const NAMES: readonly (keyof TestHoldfastOptions)[] = [
   ...(['pipelines', 'start', 'observer', 'codec', 'payloads', 'parkAfterMs'] as const),
-  ...(['fruitlessClaimsMax', 'random'] as const),
+  ...(['maxClaimsWithoutProgress', 'random'] as const),
 ];
 
 export async function openTestHoldfast(options: TestHoldfastOptions): Promise<TestHoldfast> {

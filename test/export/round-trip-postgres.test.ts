@@ -117,7 +117,7 @@ async function heldGoesOn(holdfast: Holdfast, rich: Rich): Promise<void> {
   const { store } = holdfast;
   assert.equal(await holdfast.result(rich.running), 'charged');
   const ran = await store.executions.read(rich.running as never);
-  assert.equal(ran?.fruitlessClaims, 0, 'EX-3: the export does not count against it');
+  assert.equal(ran?.claimsWithoutProgress, 0, 'EX-3: the export does not count against it');
   assert.equal(await holdfast.result(rich.delayed), 16);
   await holdfast.resume(rich.paused);
   assert.equal(await holdfast.result(rich.paused), 12);

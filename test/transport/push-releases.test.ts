@@ -137,7 +137,7 @@ test('M-16, RE-9: what is pinned to another build than is deployed now is given 
     });
     assert.deepEqual(await kindsOf(store, id), ['submitted', 'claimed', 'given-back']);
     const now = await store.executions.read(id);
-    assert.deepEqual([now?.status, now?.fruitlessClaims], ['queued', 0]);
+    assert.deepEqual([now?.status, now?.claimsWithoutProgress], ['queued', 0]);
   });
 });
 

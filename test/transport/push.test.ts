@@ -167,7 +167,7 @@ test('M-16: an endpoint that turns calls away is denied work, is left alone for 
       assert.equal(calls, 3);
       const kinds = await kindsOf(store, handle.id);
       assert.equal(kinds.filter((kind) => kind === 'given-back').length, 2);
-      assert.equal((await store.executions.read(handle.id))?.fruitlessClaims, 0);
+      assert.equal((await store.executions.read(handle.id))?.claimsWithoutProgress, 0);
     },
   );
 });

@@ -58,7 +58,7 @@ export const claimCases: readonly ExecutionCase[] = [
         fence,
         session: ann.id,
         claimedAt: now(),
-        fruitlessClaims: 0,
+        claimsWithoutProgress: 0,
         seq: 2,
         inboxCount: 0,
         wakeAfter: 0,

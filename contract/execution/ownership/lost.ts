@@ -71,7 +71,7 @@ async function loseOne(
     await mustRecord(store, later(claimed, nth), step(`${name} ${nth}`));
   }
   await endSessionOf(store, who);
-  return claimed.claimed.execution.fruitlessClaims;
+  return claimed.claimed.execution.claimsWithoutProgress;
 }
 
 export const lostCases: readonly ExecutionCase[] = [
@@ -124,7 +124,7 @@ export const lostCases: readonly ExecutionCase[] = [
       const late = await worker(store, 'late');
       await advance(1_000);
       const last = await mustClaim(store, late, id);
-      assert.equal(last.claimed.execution.fruitlessClaims, 2);
+      assert.equal(last.claimed.execution.claimsWithoutProgress, 2);
     },
   },
   {
@@ -137,18 +137,18 @@ export const lostCases: readonly ExecutionCase[] = [
       const ann = await worker(store, 'ann');
       await advance(1_000);
       const first = await mustClaim(store, ann, id);
-      assert.equal(first.claimed.execution.fruitlessClaims, 2);
+      assert.equal(first.claimed.execution.claimsWithoutProgress, 2);
       await mustGiveBack(store, first);
       const second = await mustClaim(store, ann, id);
-      assert.equal(second.claimed.execution.fruitlessClaims, 0);
+      assert.equal(second.claimed.execution.claimsWithoutProgress, 0);
       await endSessionOf(store, ann);
       const bob = await worker(store, 'bob');
       const third = await mustClaim(store, bob, id);
-      assert.equal(third.claimed.execution.fruitlessClaims, 1);
+      assert.equal(third.claimed.execution.claimsWithoutProgress, 1);
       await mustPark(store, third);
       await store.executions.signal(signalling(id));
       const fourth = await mustClaim(store, bob, id);
-      assert.equal(fourth.claimed.execution.fruitlessClaims, 0);
+      assert.equal(fourth.claimed.execution.claimsWithoutProgress, 0);
       assert.equal(fourth.claimed.previous, 'parked');
     },
   },

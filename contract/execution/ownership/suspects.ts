@@ -86,7 +86,7 @@ export const suspectCases: readonly ExecutionCase[] = [
         assert.deepEqual([early.claims, early.more, early.nextReadyInMs], [[], false, undefined]);
         await advance(1);
         const { claimed } = await mustClaim(store, old, id);
-        assert.deepEqual([claimed.previous, claimed.execution.fruitlessClaims], ['lost', 2]);
+        assert.deepEqual([claimed.previous, claimed.execution.claimsWithoutProgress], ['lost', 2]);
       },
     }),
   ),
@@ -254,7 +254,7 @@ export const suspectCases: readonly ExecutionCase[] = [
       await endSessionOf(store, who);
       await advance(LEAST_MS);
       const { claimed } = await mustClaim(store, next, id);
-      assert.equal(claimed.execution.fruitlessClaims, 1);
+      assert.equal(claimed.execution.claimsWithoutProgress, 1);
     },
   },
   {

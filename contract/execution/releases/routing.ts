@@ -173,7 +173,7 @@ export const routingCases: readonly ExecutionCase[] = [
       const bob = await workerOf(store, 'v1', 'bob');
       const [claim] = await claimAll(store, bob, { release: 'v1' });
       assert.deepEqual([claim?.execution.id, claim?.previous], [id, 'lost']);
-      assert.equal(claim?.execution.fruitlessClaims, 1);
+      assert.equal(claim?.execution.claimsWithoutProgress, 1);
     },
   },
   {

@@ -41,7 +41,7 @@ export const redriveCases: readonly ExecutionCase[] = [
         ...submission,
         ...{ status: 'queued', submittedAt: now(), readyAt: now(), deadlineAt: now() + 700 },
         ...{ holds: [], gated: false, hasPlace: false, compensable: false, compensating: false },
-        ...{ fruitlessClaims: 0, seq: 3, inboxCount: 0, wakeAfter: 0 },
+        ...{ claimsWithoutProgress: 0, seq: 3, inboxCount: 0, wakeAfter: 0 },
       });
       const at = now();
       assert.deepEqual(await store.executions.history({ id, after: 0, limit: 9 }), [

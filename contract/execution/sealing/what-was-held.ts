@@ -33,7 +33,8 @@ export const whatWasHeldCases: readonly ExecutionCase[] = [
       assert.deepEqual(JSON.parse(event?.body ?? ''), { why: 'sealed', abandoned: true });
       await mustUnseal(store);
       const { claimed, fence } = await mustClaim(store, await worker(store, 'ben'), held.id);
-      assert.deepEqual([claimed.previous, claimed.execution.fruitlessClaims], ['given-back', 0]);
+      const { previous, execution } = claimed;
+      assert.deepEqual([previous, execution.claimsWithoutProgress], ['given-back', 0]);
       assert.ok(fence > held.fence);
     },
   },
@@ -48,7 +49,7 @@ export const whatWasHeldCases: readonly ExecutionCase[] = [
       assert.equal((await mustRead(store, held.id)).status, 'running');
       await mustUnseal(store);
       const [claimed] = await claimAll(store, await worker(store, 'ben'));
-      assert.deepEqual([claimed?.previous, claimed?.execution.fruitlessClaims], ['lost', 1]);
+      assert.deepEqual([claimed?.previous, claimed?.execution.claimsWithoutProgress], ['lost', 1]);
     },
   },
   {

@@ -33,7 +33,7 @@ export const submitCases: readonly ExecutionCase[] = [
         holds: [],
         gated: false,
         hasPlace: false,
-        fruitlessClaims: 0,
+        claimsWithoutProgress: 0,
         seq: 1,
         inboxCount: 0,
         wakeAfter: 0,

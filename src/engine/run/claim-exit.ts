@@ -460,6 +460,6 @@ function poisonOf({ execution }: Claimed): Failure {
   return {
     category: 'permanent',
     code: 'poison',
-    message: `Its last ${execution.fruitlessClaims} claims recorded nothing, and the worker of each died or was lost. After the second it was tried beside no other such execution, by workers that had lived longer without it.`,
+    message: `Its last ${execution.claimsWithoutProgress} claims recorded nothing, and the worker of each died or was lost. After the second it was tried beside no other such execution, by workers that had lived longer without it.`,
   };
 }

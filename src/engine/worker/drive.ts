@@ -132,7 +132,7 @@ export class Drive implements RunEvents, ClaimExitEvents {
     if (this.#isGone) return DONE;
     const { claimed } = this.#assignment;
     const exit = this.#exitOf(ledger);
-    if (claimed.execution.fruitlessClaims >= this.#config.fruitlessClaimsMax) {
+    if (claimed.execution.claimsWithoutProgress >= this.#config.maxClaimsWithoutProgress) {
       exit.finish(poisoned(claimed));
       return DONE;
     }

@@ -120,7 +120,7 @@ export function insertion(request: SubmitRequest, now: Instant): Insertion {
     holds: [],
     gated: submission.concurrency !== undefined || submission.rate !== undefined,
     hasPlace: false,
-    fruitlessClaims: 0,
+    claimsWithoutProgress: 0,
     seq: 1,
     inboxCount: 0,
     wakeAfter: 0,

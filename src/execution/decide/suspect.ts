@@ -33,7 +33,7 @@ type Holder = Pick<SessionRecord, 'ttlMs' | 'beatAt' | 'end'>;
 
 interface LostClaim {
   readonly claimedAt: Instant;
-  readonly fruitlessClaims: number;
+  readonly claimsWithoutProgress: number;
   /** The owner recorded an event after `claimed`. */
   readonly hasRecorded: boolean;
   /** The session that ended under the claim. Undefined if the store has deleted it. */
@@ -41,8 +41,8 @@ interface LostClaim {
 }
 
 /** Counts this loss. */
-export function isSuspect(lost: Pick<LostClaim, 'fruitlessClaims' | 'hasRecorded'>): boolean {
-  return !lost.hasRecorded && lost.fruitlessClaims + 1 >= SUSPECT_FROM;
+export function isSuspect(lost: Pick<LostClaim, 'claimsWithoutProgress' | 'hasRecorded'>): boolean {
+  return !lost.hasRecorded && lost.claimsWithoutProgress + 1 >= SUSPECT_FROM;
 }
 
 /** Every suspect waits for at least this long, so a younger session tries none (X-56). */
@@ -84,7 +84,7 @@ function lossAt({ claimedAt, holder }: Pick<LostClaim, 'claimedAt' | 'holder'>):
  * as the session had lived.
  */
 export function isTried(claim: Omit<LostClaim, 'holder'>, self: Claimer, now: Instant): boolean {
-  const { claimedAt, fruitlessClaims, hasRecorded } = claim;
-  if (hasRecorded || fruitlessClaims < SUSPECT_FROM) return false;
+  const { claimedAt, claimsWithoutProgress, hasRecorded } = claim;
+  if (hasRecorded || claimsWithoutProgress < SUSPECT_FROM) return false;
   return now - claimedAt < Math.min(claimedAt - self.startedAt, SUSPECT_WAIT.maxMs);
 }

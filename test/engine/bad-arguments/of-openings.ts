@@ -35,7 +35,7 @@ const HOLDFAST: Fits = {
   codec: optional(NONE),
   payloads: optional(['an object']),
   parkAfterMs: optional(NONE),
-  fruitlessClaimsMax: optional(NUMBER),
+  maxClaimsWithoutProgress: optional(NUMBER),
   clock: optional(NONE),
   timers: optional(NONE),
   random: optional(NONE),

@@ -68,7 +68,7 @@ export const RECOVERY: readonly Behaviour[] = [
       await stopping;
       const parted = await holdfast.read(handle.id);
       assert.equal(parted?.status, 'queued');
-      assert.equal(parted?.fruitlessClaims, 0);
+      assert.equal(parted?.claimsWithoutProgress, 0);
       await stage.worker(holdfast, [two]);
       assert.equal(await handle.result(), 'moved');
       assert.equal(begun, 1, 'its step was allowed to finish');
@@ -114,7 +114,7 @@ export const RECOVERY: readonly Behaviour[] = [
             return new Promise<void>(() => undefined);
           }),
       });
-      const holdfast = stage.holdfast({ fruitlessClaimsMax: 3 });
+      const holdfast = stage.holdfast({ maxClaimsWithoutProgress: 3 });
       const handle = await holdfast.submit(poison, undefined);
       for (let death = 1; death <= 4; death += 1) {
         const worker = await stage.worker(holdfast, [poison]);

@@ -32,7 +32,7 @@ const CAPACITY = 4;
 /** The endpoint fails every other second. */
 const FLAP_MS = 1_000;
 /** The default of `openHoldfast`. */
-const FRUITLESS_CLAIMS_MAX = 5;
+const MAX_CLAIMS_WITHOUT_PROGRESS = 5;
 const KILLER_DEATHS_MAX = 10;
 /** When hosts die of something else, in turn. */
 const HOST_DEATHS_MS = [2, 5, 9, 14, 20, 27, 35, 38, 42, 47].map((s) => s * 1_000);
@@ -135,8 +135,8 @@ class Play {
     const { claims } = await claimOnce(store, claiming(who));
     for (const claimed of claims) {
       const job = { claimed, who, sinceMs: this.#ms };
-      const { fruitlessClaims } = claimed.execution;
-      if (fruitlessClaims >= FRUITLESS_CLAIMS_MAX) await this.#finish(job, 'quarantined');
+      const { claimsWithoutProgress } = claimed.execution;
+      if (claimsWithoutProgress >= MAX_CLAIMS_WITHOUT_PROGRESS) await this.#finish(job, 'quarantined');
       else host.jobs = [...host.jobs, job];
     }
   }

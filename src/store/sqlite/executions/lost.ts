@@ -171,11 +171,11 @@ export function leftByDead(
   const left: Left[] = [];
   for (const session of dead) {
     for (const values of leftBy(tx, session, { limit: CLAIM_SCAN_MAX.left - left.length, dice })) {
-      const [rowId, id, project, pipeline, lane, claimedAt, claimedSeq, fruitlessClaims] = values;
-      const hasRecorded = fruitlessClaims === 0 || lastSeqOf(tx, id) > claimedSeq;
+      const [rowId, id, project, pipeline, lane, claimedAt, claimedSeq, claimsWithoutProgress] = values;
+      const hasRecorded = claimsWithoutProgress === 0 || lastSeqOf(tx, id) > claimedSeq;
       left.push({
         ...{ rowId, id, project, pipeline, lane, claimedAt, session },
-        isSuspect: isSuspect({ fruitlessClaims, hasRecorded }),
+        isSuspect: isSuspect({ claimsWithoutProgress, hasRecorded }),
       });
     }
     if (left.length >= CLAIM_SCAN_MAX.left) break;
@@ -226,9 +226,9 @@ export function suspectAmong(
 
 function triesOne(tx: Transaction, session: SessionId, claimer: Claimer): boolean {
   const running = tx.arrays<TriedValues>(CLAIMED_AS_SUSPECTS).all(session);
-  return running.some(([id, claimedAt, claimedSeq, fruitlessClaims]) => {
+  return running.some(([id, claimedAt, claimedSeq, claimsWithoutProgress]) => {
     const hasRecorded = lastSeqOf(tx, id) > claimedSeq;
-    return isTried({ claimedAt, fruitlessClaims, hasRecorded }, claimer, tx.now);
+    return isTried({ claimedAt, claimsWithoutProgress, hasRecorded }, claimer, tx.now);
   });
 }
 
@@ -240,7 +240,7 @@ type TriedValues = readonly [
   id: string,
   claimedAt: Instant,
   claimedSeq: number,
-  fruitlessClaims: number,
+  claimsWithoutProgress: number,
 ];
 
 type LeftValues = readonly [
@@ -251,5 +251,5 @@ type LeftValues = readonly [
   lane: number,
   claimedAt: Instant,
   claimedSeq: number,
-  fruitlessClaims: number,
+  claimsWithoutProgress: number,
 ];
