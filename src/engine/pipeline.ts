@@ -24,7 +24,7 @@ export type CheckpointPolicy =
   | { readonly every: 'step' }
   | { readonly every: 'steps'; readonly steps: number }
   | { readonly every: 'time'; readonly ms: number }
-  | { readonly every: 'hand' };
+  | { readonly every: 'manual' };
 
 export interface PipelineOptions<Input, Output> {
   readonly name: string;
@@ -140,7 +140,7 @@ function checkedPolicy(given: CheckpointPolicy): CheckpointPolicy {
   const policy = readOptions('checkpoint', given, ['every', 'steps', 'ms']);
   switch (policy.every) {
     case 'step':
-    case 'hand':
+    case 'manual':
       break;
     case 'steps':
       wholeNumber('checkpoint.steps', policy.steps, { min: 1, max: 1_000_000 });
@@ -150,7 +150,7 @@ function checkedPolicy(given: CheckpointPolicy): CheckpointPolicy {
       break;
     default:
       throw new InvalidInput(
-        `checkpoint.every must be "step", "steps", "time" or "hand"; got ${shown((policy as { every: unknown }).every)}.`,
+        `checkpoint.every must be "step", "steps", "time" or "manual"; got ${shown((policy as { every: unknown }).every)}.`,
       );
   }
   return Object.freeze(policy);

@@ -59,6 +59,11 @@ test('RE-1: a contract has all that others rely on, and no code', () => {
   assert.match(contractVersion(contract), /^[0-9a-f]{64}$/);
 });
 
+test('a contract keeps the word for manual checkpoints that its digest was made of', () => {
+  const manual = pipeline({ name: 'm', run: () => 1, checkpoint: { every: 'manual' } });
+  assert.deepEqual(contractOf(manual).checkpoint, { every: 'hand' });
+});
+
 test('pipelines are found among what a module exports, by name, each once', () => {
   const [a, b] = [pipeline({ name: 'a', run: () => 1 }), pipeline({ name: 'b', run: () => 1 })];
   const found = pipelinesIn({ default: [b, a], b, other: 1, nothing: undefined });

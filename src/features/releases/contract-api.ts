@@ -1,7 +1,7 @@
 // Builds the contract of a pipeline from its code.
 
 import type { RetryRule } from '../../engine/context.ts';
-import { type AnyPipeline, asPipeline } from '../../engine/pipeline.ts';
+import { type AnyPipeline, asPipeline, type CheckpointPolicy } from '../../engine/pipeline.ts';
 import { resolveRetry } from '../../engine/retry-options.ts';
 import type { Schema } from '../../engine/values/schema.ts';
 import {
@@ -34,7 +34,7 @@ export function contractOf(pipeline: AnyPipeline): Contract {
       }))
       .sort(byName),
     retry: { ...policy, rules: rules.map(ruleOf) },
-    checkpoint: { ...pipeline.checkpoint },
+    checkpoint: policyOf(pipeline.checkpoint),
   };
 }
 
@@ -44,6 +44,11 @@ export function pipelinesIn(module: object): readonly AnyPipeline[] {
     .flat()
     .flatMap((value) => asPipeline(value) ?? []);
   return [...new Map(found.map((each) => [each.name, each])).values()].sort(byName);
+}
+
+/** The digest of a contract must not change, so contracts keep the word `hand` for `manual`. */
+function policyOf(policy: CheckpointPolicy): Contract['checkpoint'] {
+  return policy.every === 'manual' ? { every: 'hand' } : { ...policy };
 }
 
 /** A contract shows that a rule has code, not the code itself. */
