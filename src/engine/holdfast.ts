@@ -156,7 +156,7 @@ export class Holdfast {
     return explainExecution(this.#config, parseExecutionId(id));
   }
 
-  /** `passed-on` when it runs: its owner stops it as soon as it takes notice. */
+  /** `forwarded` when it runs: its owner stops it as soon as it takes notice. */
   async cancel(id: string, acting: Acting = {}): Promise<CommandResult> {
     return this.store.executions.cancel(actOf(this.#config, 'cancel', { id, acting }));
   }

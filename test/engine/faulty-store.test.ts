@@ -104,7 +104,7 @@ test('X-17: a cancel that comes between claim and start is seen, though nothing 
   await memory.sessions.end({ id: first.session, by });
   await open();
   while (calls.get('executions.history') === undefined) await pause(5);
-  assert.equal((await holdfast.cancel(id)).kind, 'passed-on');
+  assert.equal((await holdfast.cancel(id)).kind, 'forwarded');
   const heartbeats = calls.get('sessions.heartbeat') ?? 0;
   while ((calls.get('sessions.heartbeat') ?? 0) < heartbeats + 2) await pause(5);
   unhang();

@@ -61,7 +61,7 @@ export const auditedExecutionCases: readonly ExecutionCase[] = [
   },
   {
     upholds: 'J-1, J-2',
-    name: 'what is passed on to an owner is recorded as asked for, once',
+    name: 'a forwarded operation is recorded as asked for, once',
     async run({ store }) {
       const { id } = await running(store, await worker(store));
       const before = { status: 'running', holds: [] };
@@ -69,7 +69,7 @@ export const auditedExecutionCases: readonly ExecutionCase[] = [
         const audit = stamp(act);
         const record = ofExecution(id, audit, { before, after: { ...before, asked: act } });
         await expectAudited(store, record, async () =>
-          expectKind(await store.executions[act](commanding(id, { audit })), 'passed-on'),
+          expectKind(await store.executions[act](commanding(id, { audit })), 'forwarded'),
         );
       }
       const again = commanding(id, { audit: stamp('cancel') });

@@ -210,10 +210,10 @@ export const endingCases: readonly ExecutionCase[] = [
   },
   {
     upholds: 'W-9, X-17',
-    name: 'a cancel that is only passed on to the owner closes nothing yet',
+    name: 'a forwarded cancel closes nothing yet',
     async run({ store }) {
       const held = await withAwaits(store, await worker(store));
-      expectKind(await store.executions.cancel(commanding(held.id)), 'passed-on');
+      expectKind(await store.executions.cancel(commanding(held.id)), 'forwarded');
       assert.deepEqual(await statesOf(store, held.id), ['open', 'answered', 'open']);
       await mustFinish(store, held, { status: 'cancelled', leavesAwaits: true });
       assert.deepEqual(await statesOf(store, held.id), ['cancelled', 'answered', 'closed']);

@@ -126,7 +126,7 @@ export const raceCases: readonly ExecutionCase[] = [
           other.executions.cancel(commanding(held.id)),
         ]);
         expectKind(finished, 'finished');
-        assert.ok(['passed-on', 'already-ended'].includes(whyOf(cancelled)), whyOf(cancelled));
+        assert.ok(['forwarded', 'already-ended'].includes(whyOf(cancelled)), whyOf(cancelled));
         assert.deepEqual(await kindsOf(store, held.id), ['submitted', 'claimed', 'completed']);
       }
     },
@@ -145,7 +145,7 @@ export const raceCases: readonly ExecutionCase[] = [
           other.executions.cancel(commanding(id)),
         ]);
         const execution = await mustRead(store, id);
-        if (whyOf(cancelled) === 'passed-on') {
+        if (whyOf(cancelled) === 'forwarded') {
           assert.deepEqual(
             [claims.length, execution.status, execution.inboxCount],
             [1, 'running', 1],
@@ -170,7 +170,7 @@ export const raceCases: readonly ExecutionCase[] = [
         ),
       );
       const kinds = results.map(whyOf).toSorted();
-      assert.deepEqual(kinds, [...Array(7).fill('no-change'), 'passed-on']);
+      assert.deepEqual(kinds, ['forwarded', ...Array(7).fill('no-change')]);
       assert.equal((await mustRead(store, held.id)).inboxCount, 1);
     },
   },

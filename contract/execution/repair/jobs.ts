@@ -116,7 +116,7 @@ export const jobCases: readonly ExecutionCase[] = [
         [over, 'already-ended'],
         [waiting.id, 'done'],
         [undone.id, 'done'],
-        [busy.id, 'passed-on'],
+        [busy.id, 'forwarded'],
         [known.id, 'no-change'],
         [unknown, 'execution-unknown'],
       ] as const;

@@ -61,7 +61,7 @@ export const cancelCases: readonly ExecutionCase[] = [
       const [before, others] = [await noticesOf(store, ann), await noticesOf(store, bob)];
       const request = commanding(held.id);
       const result = await store.executions.cancel(request);
-      assert.deepEqual(result, { kind: 'passed-on', status: 'running' });
+      assert.deepEqual(result, { kind: 'forwarded', status: 'running' });
       assert.notEqual(await noticesOf(store, ann), before);
       assert.equal(await noticesOf(store, bob), others);
       assert.deepEqual(await allMessages(store, held.id), [

@@ -65,7 +65,7 @@ export const maintainCases: readonly ExecutionCase[] = [
       await advance(999);
       for (const id of ids) {
         const { kind } = await store.executions.signal(signalling(id));
-        assert.equal(kind, id === owned.id ? 'passed-on' : 'done');
+        assert.equal(kind, id === owned.id ? 'forwarded' : 'done');
       }
       await advance(1);
       for (const id of ids) {

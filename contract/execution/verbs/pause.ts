@@ -107,7 +107,7 @@ export const pauseCases: readonly ExecutionCase[] = [
       const before = await noticesOf(store, ann);
       const request = commanding(held.id);
       const result = await store.executions.pause(request);
-      assert.deepEqual(result, { kind: 'passed-on', status: 'running' });
+      assert.deepEqual(result, { kind: 'forwarded', status: 'running' });
       assert.notEqual(await noticesOf(store, ann), before);
       assert.deepEqual(await allMessages(store, held.id), [
         { n: 1, kind: 'pause', body: request.body, at: now() },
@@ -146,7 +146,7 @@ export const pauseCases: readonly ExecutionCase[] = [
       const before = await noticesOf(store, ann);
       const request = commanding(held.id);
       const result = await executions.resume(request);
-      assert.deepEqual(result, { kind: 'passed-on', status: 'running' });
+      assert.deepEqual(result, { kind: 'forwarded', status: 'running' });
       assert.notEqual(await noticesOf(store, ann), before);
       assert.deepEqual((await allMessages(store, held.id)).slice(1), [
         { n: 2, kind: 'resume', body: request.body, at: now() },
@@ -154,7 +154,7 @@ export const pauseCases: readonly ExecutionCase[] = [
       const twice = await leavesUnchanged(store, () => executions.resume(commanding(held.id)));
       assert.deepEqual(twice, { kind: 'no-change', status: 'running' });
       const paused = await executions.pause(commanding(held.id));
-      assert.deepEqual(paused, { kind: 'passed-on', status: 'running' });
+      assert.deepEqual(paused, { kind: 'forwarded', status: 'running' });
     },
   },
   {
@@ -248,7 +248,7 @@ export const pauseCases: readonly ExecutionCase[] = [
         ]);
         const isBack = back.kind === 'given-back';
         assert.equal(whyOf(back), isBack ? 'given-back' : 'unread-messages');
-        assert.equal(resumed.kind, isBack ? 'done' : 'passed-on');
+        assert.equal(resumed.kind, isBack ? 'done' : 'forwarded');
         assert.deepEqual((await mustRead(store, held.id)).holds, []);
         if (!isBack) await mustGiveBack(store, later(held, 0));
         await store.executions.cancel(commanding(held.id));

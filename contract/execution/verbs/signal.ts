@@ -28,7 +28,7 @@ export const signalCases: readonly ExecutionCase[] = [
       await store.executions.pause(commanding(paused));
       for (const id of [held.id, waiting.id, queued, paused]) {
         const request = { ...signalling(id, 'paid'), body: payload({ amount: 3 }) };
-        const kind = id === held.id ? 'passed-on' : 'done';
+        const kind = id === held.id ? 'forwarded' : 'done';
         expectKind(await store.executions.signal(request), kind);
         assert.deepEqual(await allMessages(store, id), [
           { n: 1, kind: 'signal', name: 'paid', body: request.body, at: now() },

@@ -130,7 +130,7 @@ export const successorCases: readonly ExecutionCase[] = [
       const waiting = await mustSubmit(store, one);
       const held = heldOf(claimed, ann);
       const request = commanding(held.id, { body: payload({ by: 'olga', reason: 'typo' }) });
-      expectKind(await store.executions.cancel(request), 'passed-on');
+      expectKind(await store.executions.cancel(request), 'forwarded');
       const id = await mustContinue(store, held, { successor: { ...child, ...following(held) } });
       assert.equal((await mustRead(store, held.id)).status, 'completed');
       const next = await mustRead(store, id);
@@ -218,10 +218,10 @@ export const successorCases: readonly ExecutionCase[] = [
         ]);
         expectKind(finished, 'finished');
         const isForwarded = signalled.kind !== 'refused';
-        assert.equal(whyOf(signalled), isForwarded ? 'passed-on' : 'already-ended');
+        assert.equal(whyOf(signalled), isForwarded ? 'forwarded' : 'already-ended');
         assert.deepEqual(await inboxOf(store, successor.id), isForwarded ? ['signal one'] : []);
         const isOver = cancelled.kind !== 'refused';
-        assert.equal(whyOf(cancelled), isOver ? 'passed-on' : 'already-ended');
+        assert.equal(whyOf(cancelled), isOver ? 'forwarded' : 'already-ended');
         const { status } = await mustRead(store, successor.id);
         assert.equal(status, isOver ? 'cancelled' : 'queued');
         await store.executions.cancel(commanding(successor.id));

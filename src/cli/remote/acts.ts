@@ -19,7 +19,7 @@ interface Done {
 
 const OUTCOME_TEXTS: Readonly<Record<string, string>> = {
   done: 'done',
-  'passed-on': 'passed on to its owner, who acts on it when it takes notice',
+  forwarded: 'forwarded to its worker, which obeys when it takes notice',
   'no-change': 'nothing to change',
 };
 

@@ -73,6 +73,7 @@ function short(text: string): string {
 // words that some outcomes had first.
 
 const STORED_OUTCOMES: ReadonlyMap<string, string> = new Map([
+  ['forwarded', 'passed-on'],
   ['repinned', 'moved'],
   ['would-repin', 'would-move'],
   ['repin-breaks', 'move-breaks'],

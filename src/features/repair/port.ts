@@ -50,7 +50,7 @@ export interface ListDeadLetters {
 
 export interface JobItem {
   readonly target: ExecutionId;
-  /** `submitted`, `done`, `passed-on`, `repinned`, `no-change`, or the `why` of a refusal. */
+  /** `submitted`, `done`, `forwarded`, `repinned`, `no-change`, or the `why` of a refusal. */
   readonly outcome: string;
   /** For a re-drive: the new execution. */
   readonly made?: ExecutionId;

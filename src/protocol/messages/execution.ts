@@ -390,9 +390,9 @@ export const actBody = closed(
 
 export const commandResult = closed(
   {
-    kind: Type.Enum(['done', 'passed-on', 'no-change'], {
+    kind: Type.Enum(['done', 'forwarded', 'no-change'], {
       description:
-        '`done`: the execution changed. `passed-on`: its worker gets the message. `no-change`: it was so already.',
+        '`done`: the execution changed. `forwarded`: its worker gets the message. `no-change`: it was so already.',
     }),
     status,
   },

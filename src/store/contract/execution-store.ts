@@ -375,8 +375,8 @@ export interface Cancel extends Command {
 }
 
 export type CommandResult =
-  /** `passed-on` to the owner, who has not taken notice yet. */
-  | { readonly kind: 'done' | 'passed-on' | 'no-change'; readonly status: Status }
+  /** `forwarded` to the owner, who has not taken notice yet. */
+  | { readonly kind: 'done' | 'forwarded' | 'no-change'; readonly status: Status }
   | Refused<CommandRefusal>;
 
 export interface Signal extends Command {

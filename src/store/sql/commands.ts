@@ -51,7 +51,7 @@ export function commandsOf(
 }
 
 export function isDone({ kind }: CommandResult): boolean {
-  return kind === 'done' || kind === 'passed-on';
+  return kind === 'done' || kind === 'forwarded';
 }
 
 const COMMANDS = sql(`
@@ -82,7 +82,7 @@ export function* runCommand<Request extends Pick<Command, 'id' | 'audit'>>(
   if (decision.kind === 'no-change') return { kind: 'no-change', status };
   if (decision.kind === 'pass-on') {
     yield* deliverTo(before as ExecutionRecord, decision);
-    return { kind: decision.toOwner ? 'passed-on' : 'done', status };
+    return { kind: decision.toOwner ? 'forwarded' : 'done', status };
   }
   if (decision.kind === 'end') {
     const end = { ...decision, outcome: CANCELLED_OUTCOME };

@@ -43,8 +43,8 @@ export const ARRIVALS: readonly Behaviour[] = [
       await stage.worker(holdfast, [working]);
       const { id, result } = await holdfast.submit(working, undefined);
       await stage.until(holdfast, id, ({ status }) => status === 'running');
-      assert.equal((await holdfast.pause(id)).kind, 'passed-on');
-      assert.equal((await holdfast.resume(id)).kind, 'passed-on');
+      assert.equal((await holdfast.pause(id)).kind, 'forwarded');
+      assert.equal((await holdfast.resume(id)).kind, 'forwarded');
       open();
       assert.equal(await result(), 'done');
       const kinds = (await holdfast.history(id)).map(({ kind }) => kind);
@@ -75,7 +75,7 @@ export const ARRIVALS: readonly Behaviour[] = [
       await holdfast.pause(id);
       open();
       assert.equal(await result(), 'done');
-      assert.deepEqual(answers, ['passed-on']);
+      assert.deepEqual(answers, ['forwarded']);
     },
   },
   {
@@ -143,7 +143,7 @@ export const ARRIVALS: readonly Behaviour[] = [
         },
       });
       const holdfast = atTheEnd(stage, async (own, id) => {
-        assert.equal((await own.signal(id, { name: 'item', value: 'c' })).kind, 'passed-on');
+        assert.equal((await own.signal(id, { name: 'item', value: 'c' })).kind, 'forwarded');
       });
       const { id, result } = await holdfast.submit(collecting, { round: 0 });
       await holdfast.signal(id, { name: 'item', value: 'a' });
@@ -234,7 +234,7 @@ export const ARRIVALS: readonly Behaviour[] = [
         },
       });
       const holdfast = atTheEnd(stage, async (own, id) => {
-        assert.equal((await own.cancel(id, { by: 'olga' })).kind, 'passed-on');
+        assert.equal((await own.cancel(id, { by: 'olga' })).kind, 'forwarded');
       });
       await stage.worker(holdfast, [looping]);
       const { result } = await holdfast.submit(looping, { round: 0 });
@@ -259,7 +259,7 @@ export const ARRIVALS: readonly Behaviour[] = [
       await stage.untilHistory(holdfast, id, (events) =>
         events.some(({ kind }) => kind === 'step-completed'),
       );
-      assert.equal((await holdfast.cancel(id)).kind, 'passed-on');
+      assert.equal((await holdfast.cancel(id)).kind, 'forwarded');
       open();
       await assert.rejects(result(), { status: 'cancelled' });
     },
@@ -300,7 +300,7 @@ export const ARRIVALS: readonly Behaviour[] = [
         },
       });
       const holdfast = atTheEnd(stage, async (own, id) => {
-        assert.equal((await own.pause(id)).kind, 'passed-on');
+        assert.equal((await own.pause(id)).kind, 'forwarded');
       });
       await stage.worker(holdfast, [looping]);
       const { id, result } = await holdfast.submit(looping, { round: 0 });

@@ -43,7 +43,7 @@ export const CANCELLING: readonly Behaviour[] = [
       await stage.worker(holdfast, [working], { ttlMs: 600 });
       const handle = await holdfast.submit(working, undefined);
       await stage.until(holdfast, handle.id, ({ status }) => status === 'running');
-      assert.equal((await holdfast.cancel(handle.id)).kind, 'passed-on');
+      assert.equal((await holdfast.cancel(handle.id)).kind, 'forwarded');
       await assert.rejects(handle.result(), { name: 'ExecutionFailed', status: 'cancelled' });
       assert.ok(wasAborted);
     },

@@ -16,7 +16,7 @@ function cancellingLate(stage: Stage): Holdfast {
       if (request.blocked === true && !isAsked) {
         isAsked = true;
         const asked = await holdfast.cancel(request.id, { reason: 'not wanted' });
-        assert.equal(asked.kind, 'passed-on');
+        assert.equal(asked.kind, 'forwarded');
       }
       return executions.giveBack(request);
     },
@@ -67,7 +67,7 @@ export const HELD: readonly Behaviour[] = [
     },
   },
   {
-    name: 'X-17: a cancel that was passed on to an owner who died ends it, though the next has other code',
+    name: 'X-17: a cancel forwarded to a worker that died ends the execution, though the next has other code',
     async run(stage) {
       const gate = door();
       let begun = 0;
@@ -86,7 +86,7 @@ export const HELD: readonly Behaviour[] = [
       });
       const { id, result } = await holdfast.submit(name, undefined);
       await stage.until(holdfast, id, () => begun === 1);
-      assert.equal((await holdfast.cancel(id)).kind, 'passed-on');
+      assert.equal((await holdfast.cancel(id)).kind, 'forwarded');
       await stage.crash(first);
       await stage.worker(holdfast, [pipeline({ name, run: renamed })]);
       await assert.rejects(result(), { status: 'cancelled' });
@@ -134,7 +134,7 @@ export const HELD: readonly Behaviour[] = [
       await stage.worker(holdfast, [paused], { ttlMs: 600 });
       const { id, result } = await holdfast.submit(paused, undefined);
       await stage.until(holdfast, id, () => log.includes('pack'));
-      assert.equal((await holdfast.pause(id)).kind, 'passed-on');
+      assert.equal((await holdfast.pause(id)).kind, 'forwarded');
       gate.open();
       const held = await stage.until(holdfast, id, ({ holds }) => holds.includes('paused'));
       assert.equal(held.compensable, true);

@@ -125,7 +125,7 @@ export const SAGAS: readonly Behaviour[] = [
       await stage.worker(holdfast, [working], { ttlMs: 600 });
       const handle = await holdfast.submit(working, undefined);
       await running.promise;
-      assert.equal((await holdfast.cancel(handle.id)).kind, 'passed-on');
+      assert.equal((await holdfast.cancel(handle.id)).kind, 'forwarded');
       await stage.untilHistory(holdfast, handle.id, (events) =>
         events.some(({ kind }) => kind === 'cancel-requested'),
       );

@@ -121,7 +121,7 @@ export const SLOW_STORES: readonly Behaviour[] = [
       await stage.worker(holdfast, [waiting], { ttlMs: 600 });
       const { id, result } = await holdfast.submit(waiting, undefined);
       await stage.until(holdfast, id, ({ status }) => status === 'running');
-      assert.equal((await holdfast.signal(id, { name: 'any' })).kind, 'passed-on');
+      assert.equal((await holdfast.signal(id, { name: 'any' })).kind, 'forwarded');
       await stage.until(holdfast, id, ({ holds }) => holds.includes('blocked'));
       const last = (await holdfast.history(id)).at(-1);
       assert.match(last?.body ?? '', /No such statement/);
@@ -167,7 +167,7 @@ export const SLOW_STORES: readonly Behaviour[] = [
             const [claimed] = answer.kind === 'claimed' ? answer.claims : [];
             if (claimed === undefined || isTold) return answer;
             isTold = true;
-            assert.equal((await holdfast.cancel(claimed.execution.id)).kind, 'passed-on');
+            assert.equal((await holdfast.cancel(claimed.execution.id)).kind, 'forwarded');
             // The notice has reached the worker before it has what it is about.
             for (const before = heartbeats; heartbeats < before + 2; ) await pause(5);
             return answer;

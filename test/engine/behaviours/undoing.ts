@@ -82,7 +82,7 @@ export const UNDOING: readonly Behaviour[] = [
       await stage.untilHistory(holdfast, handle.id, (events) =>
         events.some(({ kind }) => kind === 'step-completed'),
       );
-      assert.equal((await holdfast.cancel(handle.id)).kind, 'passed-on');
+      assert.equal((await holdfast.cancel(handle.id)).kind, 'forwarded');
       gate.open();
       const { status, holds } = await stage.until(
         holdfast,

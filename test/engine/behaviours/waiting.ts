@@ -134,7 +134,7 @@ export const WAITING: readonly Behaviour[] = [
       const handle = await holdfast.submit(working, undefined);
       await stage.until(holdfast, handle.id, ({ status }) => status === 'running');
       await new Promise((resolve) => setTimeout(resolve, 20));
-      assert.equal((await holdfast.pause(handle.id)).kind, 'passed-on');
+      assert.equal((await holdfast.pause(handle.id)).kind, 'forwarded');
       release();
       const held = await stage.until(holdfast, handle.id, ({ holds }) => holds.includes('paused'));
       assert.equal(held.status, 'queued');
