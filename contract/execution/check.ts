@@ -124,7 +124,7 @@ function checkRow(execution: ExecutionRecord): void {
   if (execution.compensating) {
     assert.deepEqual([execution.compensable, execution.deadlineAt], [false, undefined], about);
   }
-  if (holds.includes('behind-key')) assert.equal(execution.hasPlace, false, about);
+  if (holds.includes('concurrency-limit')) assert.equal(execution.hasPlace, false, about);
 }
 
 /** The row must follow from its history. */
@@ -135,7 +135,7 @@ function checkProjection(execution: ExecutionRecord, events: readonly HistoryEve
   const wasWoken = projected.status === 'waiting' && execution.status === 'queued';
   if (!wasWoken) assert.equal(execution.status, projected.status, about);
   if (execution.status !== 'running') assert.equal(execution.seq, projected.seq, about);
-  const isOwn = (hold: string): boolean => hold !== 'behind-key';
+  const isOwn = (hold: string): boolean => hold !== 'concurrency-limit';
   assert.deepEqual(
     {
       submittedAt: execution.submittedAt,

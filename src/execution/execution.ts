@@ -64,9 +64,9 @@ export type Lane = 'interactive' | 'batch';
 export const LANES: readonly Lane[] = ['interactive', 'batch'];
 
 /** Why an execution that is ready is kept from workers. They add up; all must be gone. */
-export type Hold = 'paused' | 'blocked' | 'behind-key';
+export type Hold = 'paused' | 'blocked' | 'concurrency-limit';
 
-export const HOLDS: readonly Hold[] = ['paused', 'blocked', 'behind-key'];
+export const HOLDS: readonly Hold[] = ['paused', 'blocked', 'concurrency-limit'];
 
 /** At most `limit` executions of a key are open and started at once, within a project. */
 export interface ConcurrencyKey {

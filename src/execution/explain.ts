@@ -14,7 +14,7 @@ export type ExplainCode =
   | 'ended'
   | 'paused'
   | 'blocked'
-  | 'behind-key'
+  | 'concurrency-limit'
   | 'rate-limited'
   | 'delayed'
   | 'ready'
@@ -129,9 +129,9 @@ function held(facts: ExplainFacts): Explanation | undefined {
   if (holds.includes('paused')) {
     return { code: 'paused', sentence: pausedBy(last, pause), advice: 'Resume it.' };
   }
-  if (!holds.includes('behind-key')) return undefined;
+  if (!holds.includes('concurrency-limit')) return undefined;
   return {
-    code: 'behind-key',
+    code: 'concurrency-limit',
     sentence: `Waiting for a slot of concurrency key "${concurrency?.key ?? ''}".`,
     advice: 'A slot frees up when another execution with this key ends.',
   };

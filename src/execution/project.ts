@@ -25,8 +25,8 @@ export interface Projection {
   readonly previous: Exclude<Previous, 'lost'>;
   readonly claimsWithoutProgress: number;
   readonly compensating: boolean;
-  /** `behind-key` has no events. */
-  readonly holds: readonly Exclude<Hold, 'behind-key'>[];
+  /** `concurrency-limit` has no events. */
+  readonly holds: readonly Exclude<Hold, 'concurrency-limit'>[];
 }
 
 type Draft = { -readonly [Part in keyof Projection]: Projection[Part] };

@@ -302,7 +302,7 @@ export const BROKEN: readonly Broken[] = [
       await mustFinish(store, held);
       await tamper.setTaken('bank', 1);
       const id = await mustSubmit(store, { concurrency });
-      assert.deepEqual((await mustRead(store, id)).holds, ['behind-key']);
+      assert.deepEqual((await mustRead(store, id)).holds, ['concurrency-limit']);
       const afterwards = async (): Promise<void> => {
         assert.deepEqual(await claimIds(store, ann), [id]);
         // The one place is taken, and counted.

@@ -72,7 +72,7 @@ export async function fillWithLife({ store, now }: World): Promise<void> {
   const asked = await parkedOn(store, zoe);
   await executions.cancel(commanding(asked.id));
   await undoing(store, zoe);
-  // Paused, delayed, blocked; behind a key; in another project.
+  // Paused, delayed, blocked; without a free slot; in another project.
   await executions.pause(commanding(await mustSubmit(store)));
   await mustSubmit(store, { delayMs: 86_400_000 });
   await mustSubmit(store, { project: OTHER_PROJECT, delayMs: 86_400_000 });

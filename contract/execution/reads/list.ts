@@ -160,7 +160,7 @@ export const listCases: readonly ExecutionCase[] = [
       const free = await mustSubmit(store);
       await mustSubmit(store, { ...one, project: OTHER_PROJECT });
       for (const id of [both, eu, drifted.id]) await store.executions.pause(commanding(id));
-      assert.deepEqual(await listIds(store, { hold: 'behind-key' }), [both, behind]);
+      assert.deepEqual(await listIds(store, { hold: 'concurrency-limit' }), [both, behind]);
       assert.deepEqual(await listIds(store, { hold: 'blocked' }), [drifted.id]);
       const paused = { hold: 'paused' } as const;
       assert.deepEqual(await listIds(store, paused), [eu, both, drifted.id]);

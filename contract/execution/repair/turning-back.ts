@@ -177,7 +177,7 @@ export const turningBackCases: readonly ExecutionCase[] = [
       assert.equal((await store.executions.maintain({ limit: 9 })).cancelled, 0);
       const { hasPlace, compensating } = await mustRead(store, held.id);
       assert.deepEqual([hasPlace, compensating], [true, true]);
-      assert.deepEqual((await mustRead(store, behind)).holds, ['behind-key']);
+      assert.deepEqual((await mustRead(store, behind)).holds, ['concurrency-limit']);
     },
   },
   {

@@ -47,7 +47,7 @@ export const forgettingCases: readonly ExecutionCase[] = [
       assert.equal(await forgottenBy(store), 0);
       await mustClaim(store, ann, await mustSubmit(store, one));
       const behind = await mustSubmit(store, one);
-      assert.deepEqual((await mustRead(store, behind)).holds, ['behind-key']);
+      assert.deepEqual((await mustRead(store, behind)).holds, ['concurrency-limit']);
     },
   },
   {

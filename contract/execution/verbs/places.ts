@@ -69,10 +69,10 @@ export const placeCases: readonly ExecutionCase[] = [
       const early = await mustSubmit(store, one);
       assert.deepEqual(await holdsOf(store, early), []);
       const held = await mustClaim(store, ann, first);
-      assert.deepEqual(await holdsOf(store, early), ['behind-key']);
+      assert.deepEqual(await holdsOf(store, early), ['concurrency-limit']);
       const late = await mustSubmit(store, one);
       const behind = await mustRead(store, late);
-      assert.deepEqual([behind.holds, behind.gated], [['behind-key'], true]);
+      assert.deepEqual([behind.holds, behind.gated], [['concurrency-limit'], true]);
       await mustFinish(store, held);
       const next = await mustRead(store, early);
       assert.deepEqual([next.holds, next.gated, next.hasPlace], [[], false, true]);
@@ -122,7 +122,7 @@ export const placeCases: readonly ExecutionCase[] = [
       await endSessionOf(store, ann);
       const bob = await worker(store, 'bob');
       const last = await mustClaim(store, bob, first);
-      assert.deepEqual(await holdsOf(store, behind), ['behind-key']);
+      assert.deepEqual(await holdsOf(store, behind), ['concurrency-limit']);
       await mustFinish(store, last);
       await mustClaim(store, bob, behind);
     },
@@ -202,11 +202,11 @@ export const placeCases: readonly ExecutionCase[] = [
       const other = await mustSubmit(store, one);
       expectKind(await store.executions.pause(commanding(paused)), 'done');
       await mustFinish(store, held);
-      assert.deepEqual(await holdsOf(store, paused), ['paused', 'behind-key']);
+      assert.deepEqual(await holdsOf(store, paused), ['paused', 'concurrency-limit']);
       const next = await mustClaim(store, ann, other);
       expectKind(await store.executions.resume(commanding(paused)), 'done');
       assert.deepEqual(await claimIds(store, ann), []);
-      assert.deepEqual(await holdsOf(store, paused), ['behind-key']);
+      assert.deepEqual(await holdsOf(store, paused), ['concurrency-limit']);
       await mustFinish(store, next);
       await mustClaim(store, ann, paused);
     },
@@ -256,7 +256,7 @@ export const placeCases: readonly ExecutionCase[] = [
   },
   {
     upholds: 'X-12, X-11',
-    name: 'those behind a key keep nobody else from being claimed',
+    name: 'executions that wait for a slot do not keep others from being claimed',
     async run({ store, advance }) {
       const ann = await worker(store);
       for (let nth = 0; nth < 20; nth += 1) await mustSubmit(store, one);
@@ -283,7 +283,7 @@ export const placeCases: readonly ExecutionCase[] = [
       await mustFinish(store, held, { successor });
       const next = await mustClaim(store, ann, successor.id);
       assert.equal(next.claimed.execution.hasPlace, true);
-      assert.deepEqual(await holdsOf(store, waiting), ['behind-key']);
+      assert.deepEqual(await holdsOf(store, waiting), ['concurrency-limit']);
       await mustFinish(store, next);
       await mustClaim(store, ann, waiting);
     },
@@ -332,7 +332,7 @@ export const placeCases: readonly ExecutionCase[] = [
       const [, second, third, fourth] = ids;
       const newcomer = await mustSubmit(store, { concurrency: { key: 'customer-1', limit: 3 } });
       assert.deepEqual(await claimIds(store, ann), [second, third]);
-      assert.deepEqual(await holdsOf(store, newcomer), ['behind-key']);
+      assert.deepEqual(await holdsOf(store, newcomer), ['concurrency-limit']);
       const last = await mustSubmit(store, { concurrency: { key: 'customer-1', limit: 6 } });
       assert.deepEqual((await claimIds(store, ann)).toSorted(), [fourth, newcomer, last]);
     },
@@ -345,12 +345,12 @@ export const placeCases: readonly ExecutionCase[] = [
       const parent = await mustClaim(store, ann, await mustSubmit(store));
       await mustClaim(store, ann, await mustSubmit(store, one));
       const waiting = await mustSubmit(store, one);
-      assert.deepEqual(await holdsOf(store, waiting), ['behind-key']);
+      assert.deepEqual(await holdsOf(store, waiting), ['concurrency-limit']);
       const child = childOf(parent.id, 'child:a#1', { ...two, pipeline: PIPELINE });
       const write = writing(parent, step('a'));
       expectKind(await store.executions.record({ ...write, children: [child] }), 'recorded');
       assert.deepEqual(await claimIds(store, ann), [waiting]);
-      assert.deepEqual(await holdsOf(store, child.id), ['behind-key']);
+      assert.deepEqual(await holdsOf(store, child.id), ['concurrency-limit']);
       const successor = submitting({ concurrency: { key: 'customer-1', limit: 4 } });
       await mustFinish(store, later(parent), { successor });
       assert.deepEqual(await claimIds(store, ann), [child.id, successor.id]);

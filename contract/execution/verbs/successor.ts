@@ -240,10 +240,10 @@ export const successorCases: readonly ExecutionCase[] = [
       const last = await mustSubmit(store, one);
       const id = await mustContinue(store, held, { successor: following(held, two) });
       const next = await mustClaim(store, ann, id);
-      assert.deepEqual((await mustRead(store, lowered)).holds, ['behind-key']);
+      assert.deepEqual((await mustRead(store, lowered)).holds, ['concurrency-limit']);
       await mustFinish(store, next);
       await mustClaim(store, ann, lowered);
-      assert.deepEqual((await mustRead(store, last)).holds, ['behind-key']);
+      assert.deepEqual((await mustRead(store, last)).holds, ['concurrency-limit']);
     },
   },
   {
@@ -255,7 +255,7 @@ export const successorCases: readonly ExecutionCase[] = [
       await advance(1);
       const raised = await mustClaim(store, ann, await mustSubmit(store, two));
       const third = await mustSubmit(store, two);
-      assert.deepEqual((await mustRead(store, third)).holds, ['behind-key']);
+      assert.deepEqual((await mustRead(store, third)).holds, ['concurrency-limit']);
       const id = await mustContinue(store, held, { successor: following(held, one) });
       await mustClaim(store, ann, id);
       await mustFinish(store, raised);

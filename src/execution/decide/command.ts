@@ -122,7 +122,7 @@ export function decideResume(
   const event = eventOf(execution, 'resumed', { ...request, now });
   // While it was held, freed slots went to other executions. Drop this hold, so that it asks for a
   // slot itself.
-  const free = withoutHolds(execution, 'paused', 'blocked', 'behind-key');
+  const free = withoutHolds(execution, 'paused', 'blocked', 'concurrency-limit');
   const resumed = { ...free, seq: event.seq };
   if (!view.pauseRequested) return { kind: 'apply', execution: resumed, event };
   return { kind: 'apply', event, ...deliver(resumed, message, now) };

@@ -68,8 +68,8 @@ function startsOf(rate: RateKey, count: number, pollMs: () => number): number[] 
       .sort((a, b) => (a.readyAt ?? 0) - (b.readyAt ?? 0) || (a.id < b.id ? -1 : 1));
     for (const execution of due) {
       const decision = decideGate({ execution, places: undefined, rate: state }, now);
-      assert.notEqual(decision.kind, 'behind');
-      if (decision.kind === 'behind') return [];
+      assert.notEqual(decision.kind, 'over-limit');
+      if (decision.kind === 'over-limit') return [];
       state = decision.rate;
       waiting = waiting.filter(({ id }) => id !== execution.id);
       if (decision.kind === 'pass') starts.push(now);

@@ -135,12 +135,12 @@ export type GateDecision =
   | (PassedGates & { readonly kind: 'pass' })
   /** Has its slot, and a turn at a later `readyAt`, when it asks again. */
   | (PassedGates & { readonly kind: 'later' })
-  | { readonly kind: 'behind'; readonly execution: ExecutionRecord };
+  | { readonly kind: 'over-limit'; readonly execution: ExecutionRecord };
 
 /** For a ready execution with limits. */
 export function decideGate({ execution, places, rate }: GateView, now: Instant): GateDecision {
   if (!execution.hasPlace && places !== undefined && !hasFreePlace(places)) {
-    return { kind: 'behind', execution: withHold(execution, 'behind-key') };
+    return { kind: 'over-limit', execution: withHold(execution, 'concurrency-limit') };
   }
   const through =
     execution.hasPlace && rate !== undefined
@@ -173,7 +173,7 @@ export function passGates(
   rate: RateState | undefined,
   now: Instant,
 ): PassedGates {
-  const placed = { ...withoutHolds(execution, 'behind-key'), hasPlace: true };
+  const placed = { ...withoutHolds(execution, 'concurrency-limit'), hasPlace: true };
   if (execution.rate === undefined) return { execution: { ...placed, gated: false } };
   const turn = decideRate(rate, execution.rate, now);
   const readyAt = later(execution.readyAt ?? now, turn.at);

@@ -5,7 +5,7 @@ import type { ExecutionRecord, Hold, TerminalStatus } from '../execution.ts';
 import type { HistoryEvent, NewEvent } from '../history.ts';
 
 /** The order in which every store lists them. */
-const HOLDS: readonly Hold[] = ['paused', 'blocked', 'behind-key'];
+const HOLDS: readonly Hold[] = ['paused', 'blocked', 'concurrency-limit'];
 
 type Unsettable = 'readyAt' | 'session' | 'key' | 'intent' | 'deadlineAt';
 

@@ -51,7 +51,7 @@ export function decideSubmit(
   // Claims skip an execution that would find no slot.
   return {
     kind: 'insert',
-    execution: view.exhausted ? withHold(execution, 'behind-key') : execution,
+    execution: view.exhausted ? withHold(execution, 'concurrency-limit') : execution,
     event,
   };
 }

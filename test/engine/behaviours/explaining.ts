@@ -139,7 +139,7 @@ const SCENARIOS: Readonly<Record<ExplainCode, Scenario>> = {
     worker.crash();
     return { id, says: /are alive but not claiming: ann\.$/, advises: /^Check what/ };
   },
-  'behind-key': async (stage, holdfast) => {
+  'concurrency-limit': async (stage, holdfast) => {
     const concurrency = { key: 'one', limit: 1 };
     await stage.worker(holdfast, [receiving]);
     const first = await holdfast.submit(receiving, undefined, { concurrency });

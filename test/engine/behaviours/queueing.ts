@@ -222,7 +222,7 @@ export const QUEUEING: readonly Behaviour[] = [
     },
   },
   {
-    name: 'X-12, X-64: a delayed execution neither takes a place nor waits behind its key before its time',
+    name: 'X-12, X-64: a delayed execution neither takes a slot nor waits for one before its time',
     async run(stage) {
       const keyed = pipeline({ name: 'keyed', run: (ctx, n: number) => ctx.step('s', () => n) });
       const holdfast = stage.holdfast();

@@ -35,7 +35,7 @@ function parkedFor(...calls: readonly string[]): NewEvent {
 export const STARTS: Readonly<Record<string, Act>> = {
   plain: ({ store, id }) => mustSubmit(store, { id, deadlineMs: 3 * LONG_MS }),
   delayed: ({ store, id }) => mustSubmit(store, { id, delayMs: LONG_MS }),
-  'behind a key': async (scene) => {
+  'over the concurrency limit': async (scene) => {
     await mustSubmit(scene.store, { concurrency: KEY });
     await claim(scene);
     return mustSubmit(scene.store, { id: scene.id, concurrency: KEY });

@@ -1,5 +1,5 @@
 // The claim statement. Its cost must not depend on statistics, on ended executions, on other
-// pipelines or on executions behind a key. It reads only the first entries of indexes.
+// pipelines or on executions that wait for a slot. It reads only the first entries of indexes.
 //
 //   carrier   the sessions that run executions of the requested project, one index probe each,
 //             starting at a random one (`above`, then `below`); `dead` are those that have ended

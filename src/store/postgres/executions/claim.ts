@@ -158,7 +158,7 @@ async function runGated(parts: Parts, { asked, lanes, view }: Gated): Promise<re
         await settle([]);
         return undefined;
       }
-      // Projects whose executions were put behind a key still count as sharing, as when the call
+      // Projects whose executions now wait for a slot still count as sharing, as when the call
       // began.
       const shared = asked.with(SHARERS, numbers(sharers));
       const values = [...shared, true, view.known, view.readsFloors];

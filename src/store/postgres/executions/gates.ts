@@ -1,4 +1,4 @@
-// Admission. It lets ready gated executions through, puts them behind their key, or gives
+// Admission. It lets ready gated executions through, holds them until a slot is free, or gives
 // them a later turn. It follows the order of the claim and stops when that claim has enough.
 
 import { decideGate } from '../../../execution/decide/gates.ts';
@@ -130,7 +130,7 @@ function passGate(execution: ExecutionRecord, gates: Gates): boolean {
   const view = { execution, places: entry?.places, rate: rate?.state };
   const decision = decideGate(view, now);
   gates.changed.push(decision.execution);
-  if (decision.kind === 'behind') return false;
+  if (decision.kind === 'over-limit') return false;
   if (entry !== undefined && !execution.hasPlace) {
     const { taken, limit } = entry.places;
     places.set(name, { ...entry, places: { taken: taken + 1, limit } });

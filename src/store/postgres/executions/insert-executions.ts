@@ -209,7 +209,7 @@ export async function insertWithPlaces(
     // A delayed execution asks for a slot when its time comes.
     const isDelayed = (submit.delayMs ?? 0) > 0;
     inserts.push(
-      isExhausted && !isDelayed ? { submit, hold: HOLD_BITS['behind-key'] } : { submit },
+      isExhausted && !isDelayed ? { submit, hold: HOLD_BITS['concurrency-limit'] } : { submit },
     );
   }
   const inserted = await insertExecutions(queries, inserts, byOwner);

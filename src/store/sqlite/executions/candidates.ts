@@ -1,5 +1,5 @@
 // Selects the executions that a claim may take. It finds them by index seeks. Ended
-// executions, other pipelines, executions behind an exhausted key and running ones cost nothing,
+// executions, other pipelines, executions that wait for a slot and running ones cost nothing,
 // however many there are.
 
 import { fairPart, inTurn } from '../../../execution/decide/claim.ts';

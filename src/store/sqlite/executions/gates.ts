@@ -75,7 +75,7 @@ export function passGate(tx: Transaction, row: ExecutionRow): ExecutionRecord | 
   const execution = toExecution(row);
   const places = placesOf(tx, execution);
   const decision = decideGate({ execution, places, rate: rateOf(tx, execution) }, tx.now);
-  if (decision.kind === 'behind') {
+  if (decision.kind === 'over-limit') {
     tx.run(HOLD_BACK, { id: row.id });
     return undefined;
   }

@@ -84,7 +84,7 @@ function insertOne(tx: Transaction, request: Submit): boolean {
 
 const HOLD_BACK = `
   update execution
-     set hold = ${HOLD_BITS['behind-key']}
+     set hold = ${HOLD_BITS['concurrency-limit']}
    where id = :id`;
 
 /** Inserts the row with its first event and its labels. */
