@@ -31,7 +31,7 @@ async function* run(plan: Plan): AsyncGenerator<Result, void, void> {
   const size = plan.quick ? QUICK : FULL;
   await provideConsole(() => undefined);
   const store = await openSqliteStore({ file: join(scratchFolder(), 'console.db') });
-  const server = await openServer({ store, port: 0, auth: 'off', tends: false });
+  const server = await openServer({ store, port: 0, auth: 'off', maintenance: false });
   const browser = await startChromium();
   try {
     plan.progress('seeding');

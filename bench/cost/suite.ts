@@ -24,7 +24,7 @@ async function* runCostSuite(plan: Plan): AsyncGenerator<Result, void, void> {
   const log = { info: () => undefined, fault: () => undefined };
   const limits = { relayAnswersMs: 100 };
   const store = openMemoryStore();
-  await using coordinator = await TestCoordinator.open({ store, log, limits, tends: false });
+  await using coordinator = await TestCoordinator.open({ store, log, limits, maintenance: false });
   const rich = await plantRich(coordinator);
   const rounds = plan.quick ? 3 : 15;
   for (const request of requestsFor(rich)) {

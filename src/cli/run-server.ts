@@ -152,7 +152,7 @@ function printWarning(lines: readonly string[]): void {
 // a client to close.
 
 export async function serverOptionsOf(config: Config): Promise<Omit<ServerOptions, 'store'>> {
-  const { host, port, auth, limits, quotas, trustProxy, tends, publicMetrics } = config;
+  const { host, port, auth, limits, quotas, trustProxy, maintenance, publicMetrics } = config;
   const [tls, retention, push, links] = await Promise.all([
     tlsOf(config.tls),
     retentionOf(config),
@@ -160,7 +160,7 @@ export async function serverOptionsOf(config: Config): Promise<Omit<ServerOption
     linksOf(config.links),
   ]);
   return {
-    ...{ host, port, auth, limits, quotas, trustProxy, tends, publicMetrics },
+    ...{ host, port, auth, limits, quotas, trustProxy, maintenance, publicMetrics },
     admin: adminOf(config.admin),
     console: config.console === 'on',
     logRequests: config.log.requests,

@@ -42,8 +42,8 @@ import { type SubmitOptions, store } from './submission.ts';
 import { attachmentAt } from './values/place.ts';
 import { LiveWorker } from './worker/worker.ts';
 import {
-  resolveTendOptions,
-  type TendOptions,
+  resolveMaintenanceOptions,
+  type MaintenanceOptions,
   type Worker,
   type WorkerOptions,
 } from './worker/worker-options.ts';
@@ -112,9 +112,9 @@ export class Holdfast {
     return this.#addWorker(await LiveWorker.open(this.#config, options));
   }
 
-  /** Without pipelines: schedules, deadlines, awaits and bulk acts, for workers elsewhere. */
-  async tend(options: TendOptions = {}): Promise<Worker> {
-    const settings = resolveTendOptions(options);
+  /** Runs schedules, deadlines, awaits and bulk jobs, and no pipelines: those run elsewhere. */
+  async maintain(options: MaintenanceOptions = {}): Promise<Worker> {
+    const settings = resolveMaintenanceOptions(options);
     return this.#addWorker(await LiveWorker.openWith(this.#config, settings));
   }
 

@@ -82,7 +82,7 @@ export const configSchema = closed({
     default: 'off',
     description: 'Listener for workers over gRPC: off, or an address such as 127.0.0.1:7435',
   }),
-  tends: isOn(
+  maintenance: isOn(
     true,
     'Run schedules, deadlines, awaits and bulk jobs here; false only serves requests',
   ),

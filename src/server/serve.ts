@@ -92,7 +92,7 @@ export async function openServer(given: ServerOptions): Promise<Server> {
     const transports = await openTransports(reached, options);
     beside.push(transports);
     const { grpc } = transports;
-    if (options.tends !== false) await holdfast.tend();
+    if (options.maintenance !== false) await holdfast.maintain();
     // Last, because a failed start would create a key that is never shown.
     const made = auth === 'off' ? undefined : await firstKey(store.access);
     const [url = '', adminUrl] = apps.map((app) => urlOf(app, options.tls !== undefined));

@@ -40,8 +40,8 @@ export interface ServerOptions {
   readonly sqs?: SqsOptions;
   /** Endpoints that are called with what there is to do. */
   readonly push?: PushOptions;
-  /** Sees to schedules, deadlines, awaits and bulk acts; one that only answers does not. Default true. */
-  readonly tends?: boolean;
+  /** Run schedules, deadlines, awaits and bulk jobs here. Default true; false only serves requests. */
+  readonly maintenance?: boolean;
   /** Keys that sign answer links; without them there are none. */
   readonly links?: LinkOptions;
   /** What goes once it has ended, and where; nothing unless said. The same for all coordinators of a store. */
@@ -132,7 +132,7 @@ export interface ServerLog {
 }
 
 const NAMES: readonly (keyof ServerOptions)[] = [
-  ...(['store', 'host', 'port', 'auth', 'admin', 'tends', 'limits', 'trustProxy', 'tls'] as const),
+  ...(['store', 'host', 'port', 'auth', 'admin', 'maintenance', 'limits', 'trustProxy', 'tls'] as const),
   ...(['console', 'demo', 'grpc', 'sqs', 'push', 'links', 'retention', 'publicMetrics'] as const),
   ...(['quotas'] as const),
   ...(['log', 'logRequests', 'logIdle', 'clock', 'timers', 'random'] as const),
@@ -154,8 +154,8 @@ export function readServerOptions(given: ServerOptions): ServerOptions {
   if (trustProxy !== undefined && typeof trustProxy !== 'boolean') {
     boundedText('openServer: trustProxy', trustProxy, TEXT_BYTES_MAX);
   }
-  const { tends, publicMetrics, console, logRequests, logIdle } = options;
-  optionalBooleans('openServer', { tends, publicMetrics, console, logRequests, logIdle });
+  const { maintenance, publicMetrics, console, logRequests, logIdle } = options;
+  optionalBooleans('openServer', { maintenance, publicMetrics, console, logRequests, logIdle });
   if (demo !== undefined) requireMethods('openServer: demo', demo, ['read', 'play']);
   if (log !== undefined) requireMethods('openServer: log', log, ['info', 'fault']);
   if (clock !== undefined) requireMethods('openServer: clock', clock, ['wallMs', 'monotonicMs']);

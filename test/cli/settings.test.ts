@@ -44,7 +44,7 @@ const GIVEN: Readonly<Record<string, unknown>> = {
   admin: '127.0.0.1:2',
   console: 'off',
   grpc: '127.0.0.1:3',
-  tends: false,
+  maintenance: false,
   publicMetrics: true,
   'links.signingFile': 'signing.json',
   'limits.bodyBytesMax': 2_000,

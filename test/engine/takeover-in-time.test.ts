@@ -51,7 +51,7 @@ test('P4: where all places are taken, the next that is free goes to what was lef
 test('P4: a process that only looks after others ends the sessions of the dead', async () => {
   await using scene = Scene.open();
   await scene.leftByDead(1);
-  await scene.holdfast.tend();
+  await scene.holdfast.maintain();
   await scene.advance(BOUND_MS);
   assert.equal(await scene.stateOf(scene.dead), 'ended');
 });

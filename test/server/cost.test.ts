@@ -60,7 +60,7 @@ function assertBounded(rows: readonly Row[]): void {
 }
 
 const QUIET = { info: () => undefined, fault: () => undefined };
-const GIVEN = { log: QUIET, limits: { relayAnswersMs: 100 }, tends: false };
+const GIVEN = { log: QUIET, limits: { relayAnswersMs: 100 }, maintenance: false };
 
 test('no request to any route, and no message of any transport, costs more than its bound', async (context) => {
   const store = counters.counted(openMemoryStore());

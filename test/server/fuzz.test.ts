@@ -39,7 +39,7 @@ before(async () => {
   known = (await plant(store, archive)).known;
   const log = { info: () => undefined, fault: (_: string, error: unknown) => faults.push(error) };
   const limits = { relayAnswersMs: 1 };
-  const given = { admin: 'main', tends: false, log, limits, retention: { archive } } as const;
+  const given = { admin: 'main', maintenance: false, log, limits, retention: { archive } } as const;
   server = await openServer({ store, port: 0, ...given });
 });
 

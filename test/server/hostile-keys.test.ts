@@ -57,7 +57,7 @@ test("M-19: a worker's key is given no job of an operator, and says of none that
 
 test('who only submits does not stop what an operator does, nor tells it anything', async () => {
   // Nobody runs it here: it is there until somebody stops it.
-  await using coordinator = await TestCoordinator.onMemory({ tends: false });
+  await using coordinator = await TestCoordinator.onMemory({ maintenance: false });
   const operator = await coordinator.client(['operate', 'submit'], 'ours');
   const { id } = await operator.jobs.cancel({ filter: { pipeline: 'x' }, reason: 'all of them' });
   const key = await coordinator.key(['submit'], 'ours');

@@ -16,7 +16,7 @@ test('a worker that finds nothing rests until the bell rings: it does not ask wi
     return plain.executions.claim(request);
   };
   const store = { ...plain, executions: { ...plain.executions, claim } };
-  const server = await openServer({ store, auth: 'off', port: 0, tends: false });
+  const server = await openServer({ store, auth: 'off', port: 0, maintenance: false });
   const idle = pipeline({ name: 'idle', run: async (ctx) => ctx.step('one', () => 1) });
   const worker = await openWorker({ url: server.url, pipelines: [idle], pollMs: 60_000 });
   const { executions } = clientOf(server.url);
@@ -40,7 +40,7 @@ test('long polls without news are logged only when that is asked for', async () 
     };
     const store = openMemoryStore();
     const logging = { log, logRequests: true, logIdle };
-    const server = await openServer({ store, auth: 'off', port: 0, tends: false, ...logging });
+    const server = await openServer({ store, auth: 'off', port: 0, maintenance: false, ...logging });
     await fetch(`${server.url}/v1/work/bell?waitMs=1`);
     await fetch(`${server.url}/v1/caller`);
     await server.close();
@@ -52,7 +52,7 @@ test('long polls without news are logged only when that is asked for', async () 
 test('a pipeline that no worker has announced is pointed out when it is submitted', async (t) => {
   const emitted = t.mock.method(process, 'emitWarning', () => undefined);
   const store = openMemoryStore();
-  const server = await openServer({ store, auth: 'off', port: 0, tends: false });
+  const server = await openServer({ store, auth: 'off', port: 0, maintenance: false });
   const order = pipeline({ name: 'order', run: () => 1 });
   const worker = await openWorker({ url: server.url, pipelines: [order] });
   const { executions } = clientOf(server.url);

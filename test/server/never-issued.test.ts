@@ -7,7 +7,7 @@ import { plant } from './fixture.ts';
 test('a worker that makes up a fence is refused, and halts nobody', async () => {
   const store = openMemoryStore();
   const [id] = (await plant(store)).known;
-  const server = await openServer({ store, auth: 'off', port: 0, tends: false });
+  const server = await openServer({ store, auth: 'off', port: 0, maintenance: false });
   const post = async (path: string, body: object): Promise<unknown> => {
     const response = await fetch(`${server.url}${path}`, {
       method: 'POST',

@@ -28,7 +28,7 @@ const OWNER_VERBS = [
 export async function overRest(
   store: CoordinatorStore,
 ): Promise<{ readonly store: CoordinatorStore; close(): Promise<void> }> {
-  const server = await openServer({ store, auth: 'off', port: 0, tends: true });
+  const server = await openServer({ store, auth: 'off', port: 0, maintenance: true });
   const timers = systemTimers;
   const transport = httpTransport({ url: server.url, timers });
   const hello = await greet(transport, {

@@ -9,7 +9,7 @@ import { RawWorker } from './raw-worker.ts';
 const OVER = [429, 'over-quota'];
 
 async function stand(quotas: object, limits: object = {}): Promise<TestCoordinator> {
-  return TestCoordinator.onMemory({ quotas, limits, tends: false });
+  return TestCoordinator.onMemory({ quotas, limits, maintenance: false });
 }
 
 function schedule(): object {

@@ -146,7 +146,7 @@ for (const how of ['plain', 'TLS'] as const) {
     };
     const tls = how === 'TLS' ? { tls: await secured() } : {};
     const server = await openServer({
-      ...{ store, auth: 'off', port: 0, tends: false, timers, ...tls },
+      ...{ store, auth: 'off', port: 0, maintenance: false, timers, ...tls },
     });
     const place = { port: Number(new URL(server.url).port), host: '127.0.0.1' };
     const open = (): Socket =>
@@ -173,7 +173,7 @@ for (const how of ['plain', 'TLS'] as const) {
       const tls = how === 'TLS' ? { tls: await secured() } : {};
       const admin = { port: 0 };
       const server = await openServer({
-        ...{ store, auth: 'off', port: 0, tends: false, admin, grpc: { port: 0 }, ...tls },
+        ...{ store, auth: 'off', port: 0, maintenance: false, admin, grpc: { port: 0 }, ...tls },
       });
       const { adminUrl = '', grpcAddress = '' } = server;
       const ports = [server.url, adminUrl, `http://${grpcAddress}`].map((url) => new URL(url).port);

@@ -109,7 +109,7 @@ class Scene {
         },
       },
     };
-    const coordinator = await TestCoordinator.open({ store, clock, tends: false });
+    const coordinator = await TestCoordinator.open({ store, clock, maintenance: false });
     const key = await coordinator.key(['submit', 'work'], 'default');
     const scene: Scene = new Scene(clock, coordinator, key);
     return scene;

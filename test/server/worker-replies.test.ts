@@ -8,7 +8,7 @@ import { TestCoordinator } from './coordinator.ts';
 import { type Raw, RawWorker } from './raw-worker.ts';
 
 test('M-12: the page on the protocol is enough to run a pipeline, and every answer has its schema', async () => {
-  await using coordinator = await TestCoordinator.onMemory({ tends: false });
+  await using coordinator = await TestCoordinator.onMemory({ maintenance: false });
   const key = await coordinator.key(['work', 'submit', 'operate'], 'default');
   const worker = new RawWorker(coordinator.url, key, 'default');
   const asked = new Set<(typeof WORK_KINDS)[number]>();

@@ -57,7 +57,7 @@ export function backendOf(kind: Kind): TransportBackend {
       const server = await openServer({
         store,
         port: 0,
-        tends: false,
+        maintenance: false,
         ...(await kind.options?.()),
       });
       const transports: Transport[] = [];

@@ -53,7 +53,7 @@ test('M-10: the service that both sides use is the one of work.proto, method by 
 test('M-10, M-11: a stock client converses: replies have the ids of their requests, and it is rung for', async () => {
   const store = openMemoryStore();
   const key = await makeKey(store, 'default');
-  const server = await openServer({ store, port: 0, tends: false, grpc: { port: 0 } });
+  const server = await openServer({ store, port: 0, maintenance: false, grpc: { port: 0 } });
   const client = stockClient(server.grpcAddress ?? '', key);
   const stream = client.converse();
   const ids: string[] = [];
@@ -75,7 +75,7 @@ test('M-10, M-11: a stock client converses: replies have the ids of their reques
 test('M-2: a coordinator that goes away and comes back finds its worker over gRPC again', async () => {
   const store = openMemoryStore();
   const open = (port: number) =>
-    openServer({ store, port: 0, auth: 'off', tends: false, grpc: { port } });
+    openServer({ store, port: 0, auth: 'off', maintenance: false, grpc: { port } });
   const first = await open(0);
   const address = first.grpcAddress ?? '';
   const one = pipeline({ name: 'one', run: (ctx) => ctx.step('only', () => 'done') });

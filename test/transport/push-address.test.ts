@@ -117,7 +117,7 @@ test('M-13, M-15, M-28: an endpoint with keys of its own is called with these, a
   const shared = payer();
   const other = await mounted(shared.handler);
   const server = await openServer({
-    ...{ store, port: 0, tends: false },
+    ...{ store, port: 0, maintenance: false },
     push: {
       endpoints: [
         { url: endpoint.url, pipelines: ['pay'], project: 'b', signing: OWN },

@@ -60,7 +60,7 @@ async function onEndpoints(
   const holdfast = new Holdfast({ store });
   await register(holdfast, 'v1', 'v2');
   const server = await openServer({
-    ...{ store, port: 0, tends: false },
+    ...{ store, port: 0, maintenance: false },
     push: {
       endpoints: endpoints.map(({ url }) => ({ url, pipelines: ['order'] })),
       ...{ signing: SIGNING, allow: ALLOW, probeMs: 100 },

@@ -73,7 +73,7 @@ export async function onEndpoint(
   const store = openMemoryStore();
   await given.first?.(store);
   const server = await openServer({
-    ...{ store, port: 0, tends: false },
+    ...{ store, port: 0, maintenance: false },
     push: {
       endpoints: [{ url: endpoint.url, pipelines, capacity }],
       signing: SIGNING,

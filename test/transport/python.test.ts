@@ -48,7 +48,7 @@ async function heard(child: ChildProcess): Promise<object> {
 test('M-12: a worker in Python hosts a remote step over REST, and its failures are those of a step', async () => {
   const store = openMemoryStore();
   const key = await makeKey(store, 'default');
-  const server = await openServer({ store, port: 0, tends: false });
+  const server = await openServer({ store, port: 0, maintenance: false });
   const child = spawn('python3', [WORKER], {
     env: { ...process.env, HOLDFAST_URL: server.url, HOLDFAST_KEY: key },
     stdio: ['ignore', 'pipe', 'inherit'],
@@ -74,7 +74,7 @@ test('M-12: a worker in Python hosts a remote step over REST, and its failures a
 test('a worker in Python that finds no coordinator says so in one line, and begins when there is one', async () => {
   const store = openMemoryStore();
   const key = await makeKey(store, 'default');
-  const found = await openServer({ store, port: 0, tends: false });
+  const found = await openServer({ store, port: 0, maintenance: false });
   const { port } = new URL(found.url);
   await found.close();
   const child = spawn('python3', [WORKER], {
@@ -89,7 +89,7 @@ test('a worker in Python that finds no coordinator says so in one line, and begi
     });
   });
   await told;
-  const server = await openServer({ store, port: Number(port), tends: false });
+  const server = await openServer({ store, port: Number(port), maintenance: false });
   assert.equal(((await heard(child)) as { hosting?: string }).hosting, 'score');
   child.kill('SIGTERM');
   assert.deepEqual(await once(child, 'exit'), [0, null]);
@@ -101,7 +101,7 @@ test('a worker in Python that finds no coordinator says so in one line, and begi
 test('M-12: a pipeline in Python records its steps, retries one, and goes on where another worker stopped', async () => {
   const store = openMemoryStore();
   const key = await makeKey(store, 'default');
-  const server = await openServer({ store, port: 0, tends: false });
+  const server = await openServer({ store, port: 0, maintenance: false });
   const pipeline = parsePipelineName('fulfil');
   const folder = await mkdtemp(join(tmpdir(), 'holdfast-python-'));
   const order = (amount: number) => ({ item: 'tea', amount, failOnce: join(folder, 'failed') });

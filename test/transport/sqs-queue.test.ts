@@ -19,7 +19,7 @@ async function played(
   play: () => Promise<void>,
 ): Promise<void> {
   const log = { info: () => undefined, fault: () => undefined };
-  const server = await openServer({ store, port: 0, tends: false, log, sqs: options });
+  const server = await openServer({ store, port: 0, maintenance: false, log, sqs: options });
   try {
     await play();
   } finally {

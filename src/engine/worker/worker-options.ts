@@ -62,7 +62,7 @@ const NAMES: readonly (keyof WorkerOptions)[] = [
 /** A coarse bound; the store's policy sets a tighter one. */
 const TTL_MS_MAX = 366 * 86_400_000;
 
-export type TendOptions = Omit<WorkerOptions, 'pipelines' | 'release'>;
+export type MaintenanceOptions = Omit<WorkerOptions, 'pipelines' | 'release'>;
 
 export function resolveWorkerOptions(given: WorkerOptions): WorkerSettings {
   const options = readOptions('worker', given, NAMES);
@@ -73,13 +73,13 @@ export function resolveWorkerOptions(given: WorkerOptions): WorkerSettings {
   return { pipelines, claimEveryMs: 0, ...resolveRest(options) };
 }
 
-/** A process that only tends claims bulk jobs, of all projects. Wakeups are about other work, nearly always. */
-const TEND_CLAIM_EVERY_MS = 100;
+/** A process that only does maintenance claims bulk jobs, of all projects. Nearly all wakeups are about other work. */
+const MAINTENANCE_CLAIM_EVERY_MS = 100;
 
-export function resolveTendOptions(given: TendOptions): WorkerSettings {
+export function resolveMaintenanceOptions(given: MaintenanceOptions): WorkerSettings {
   const names = NAMES.filter((name) => name !== 'pipelines' && name !== 'release');
-  const rest = resolveRest(readOptions('tend', given, names));
-  return { pipelines: new Map(), claimEveryMs: TEND_CLAIM_EVERY_MS, ...rest };
+  const rest = resolveRest(readOptions('maintain', given, names));
+  return { pipelines: new Map(), claimEveryMs: MAINTENANCE_CLAIM_EVERY_MS, ...rest };
 }
 
 function checkedRelease(given: WorkerRelease): WorkerRelease {

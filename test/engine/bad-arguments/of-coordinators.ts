@@ -14,7 +14,7 @@ const idle = pipeline({ name: 'idle', run: () => 1 });
 const NOWHERE = 'http://127.0.0.1:1';
 
 const TLS = { key: 'a key', cert: 'a certificate' };
-const SERVER = { store: openMemoryStore(), port: 0, tends: false };
+const SERVER = { store: openMemoryStore(), port: 0, maintenance: false };
 
 /** Of a coordinator and of those who call it. */
 export const OPTIONS_OF_COORDINATORS: readonly Options<void>[] = [
@@ -32,7 +32,7 @@ export const OPTIONS_OF_COORDINATORS: readonly Options<void>[] = [
       grpc: optional(NONE),
       sqs: optional(NONE),
       push: optional(NONE),
-      tends: optional(['true']),
+      maintenance: optional(['true']),
       console: optional(['true']),
       demo: optional(NONE),
       limits: optional(['an object']),

@@ -112,9 +112,9 @@ export const OPTIONS: readonly Options<Given>[] = [
     call: ({ holdfast }, options) => holdfast.worker(options as never),
   },
   {
-    of: 'tend',
+    of: 'maintain',
     names: WORKING,
-    call: ({ holdfast }, options) => holdfast.tend(options as never),
+    call: ({ holdfast }, options) => holdfast.maintain(options as never),
   },
   ...(['result', 'ended'] as const).map((of) => ({
     of,
