@@ -56,7 +56,7 @@ export async function openWays(store: CoordinatorStore): Promise<Ways> {
     push: {
       endpoints: [{ url: endpoint.url, pipelines: ['pushed'], capacity: 64 }],
       signing: SIGNING,
-      allow: { hosts: ['127.0.0.1'], privateAddresses: true, plain: true },
+      allow: { hosts: ['127.0.0.1'], privateAddresses: true, http: true },
     },
   });
   const { url, grpcAddress: address = '' } = server;

@@ -193,14 +193,14 @@ export const configSchema = closed({
       'JSON file with the keys that sign push calls: { keys: { id: secret }, current: id } (default none)',
     ),
     privateAddresses: isOn(false, 'Allow push to loopback, private and link-local addresses'),
-    plain: isOn(false, 'Allow push over plain HTTP'),
+    allowHttp: isOn(false, 'Allow push over plain HTTP'),
     probeMs: whole(
       10,
       86_400_000,
       'Time without a call before the coordinator probes an endpoint, in milliseconds (default 30000)',
     ),
     failuresMax: whole(1, 1_000, 'Consecutive failures before the circuit opens (default 5)'),
-    openMs: whole(1, 86_400_000, 'Pause after the circuit opens, in milliseconds (default 30000)'),
+    cooldownMs: whole(1, 86_400_000, 'Pause after the circuit opens, in milliseconds (default 30000)'),
   }),
   archive: closed({
     folder: text('Folder for archived executions (default none: no archive)'),

@@ -65,8 +65,8 @@ function regionIn(url: string): string | undefined {
 
 /** Undefined if push is not configured. */
 export async function pushOf(given: Config['push']): Promise<PushOptions | undefined> {
-  const { endpoints, hosts, signingFile, privateAddresses, plain, probeMs } = given;
-  const { failuresMax, openMs } = given;
+  const { endpoints, hosts, signingFile, privateAddresses, allowHttp, probeMs } = given;
+  const { failuresMax, cooldownMs } = given;
   if (endpoints === undefined) {
     if ((hosts ?? signingFile) === undefined) return undefined;
     throw new InvalidInput('There is push.hosts or push.signingFile, and no push.endpoints.');
@@ -81,11 +81,11 @@ export async function pushOf(given: Config['push']): Promise<PushOptions | undef
     ...(signingFile !== undefined && {
       signing: (await secretsIn('push.signingFile', signingFile)) as SigningOptions,
     }),
-    allow: { hosts, privateAddresses, plain },
+    allow: { hosts, privateAddresses, http: allowHttp },
     ...(probeMs === undefined ? {} : { probeMs }),
     circuit: {
       ...(failuresMax === undefined ? {} : { failuresMax }),
-      ...(openMs === undefined ? {} : { openMs }),
+      ...(cooldownMs === undefined ? {} : { cooldownMs }),
     },
   };
   pushSettingsOf(options);

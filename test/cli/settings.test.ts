@@ -87,10 +87,10 @@ const GIVEN: Readonly<Record<string, unknown>> = {
   'push.hosts': ['10.0.0.1'],
   'push.signingFile': 'signing.json',
   'push.privateAddresses': true,
-  'push.plain': true,
+  'push.allowHttp': true,
   'push.probeMs': 20,
   'push.failuresMax': 2,
-  'push.openMs': 20,
+  'push.cooldownMs': 20,
   'archive.url': 'https://storage.example',
   'archive.bucket': 'bucket',
   'archive.region': 'eu-west-1',
@@ -158,7 +158,7 @@ function configsOf(given: typeof GIVEN): readonly Config[] {
   ].map((sources) => configFrom(sources).config);
 }
 
-/** Names of options that have a value, with those of what is in them: `push.circuit.openMs`. */
+/** Names of options that have a value, with those of what is in them: `push.circuit.cooldownMs`. */
 function namesIn(value: unknown, path = ''): readonly string[] {
   if (Array.isArray(value)) return [path, ...namesIn(value[0], path)];
   if (typeof value !== 'object' || value === null) return [path];

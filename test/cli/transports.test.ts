@@ -33,7 +33,7 @@ test('serve: workers are heard over queues, and endpoints are called, as the con
         sqs: { requestQueueUrl, poisonQueueUrl, replyQueues, keysFile: 'queue-keys.json' },
         push: {
           endpoints: [{ url: endpoint.url, pipelines: ['pushed'], signingFile: 'own-keys.json' }],
-          plain: true,
+          allowHttp: true,
         },
       };
       await writeFile(join(cwd, 'holdfast.config.json'), JSON.stringify(file));

@@ -56,7 +56,7 @@ const FIGURES: Readonly<
     '5 s': [KEY_CACHE, at('cli/remote/submit.ts', 'FIRST_POLL_MS')],
     'two seconds': P4,
     '30 s': [
-      at('protocol/push/push-options.ts', 'openMs'),
+      at('protocol/push/push-options.ts', 'cooldownMs'),
       at('protocol/push/push-options.ts', 'probeMs'),
       at('server/transports.ts', 'VISIBLE_MS'),
     ],

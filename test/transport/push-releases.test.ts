@@ -64,7 +64,7 @@ async function onEndpoints(
     push: {
       endpoints: endpoints.map(({ url }) => ({ url, pipelines: ['order'] })),
       ...{ signing: SIGNING, allow: ALLOW, probeMs: 100 },
-      circuit: { failuresMax: 2, openMs: 100 },
+      circuit: { failuresMax: 2, cooldownMs: 100 },
     },
   });
   try {
@@ -201,7 +201,7 @@ test('M-16, M-30: after the circuit was open an endpoint is asked what it has be
     }
     return handler(new Request(request.url, { method: 'POST', body }));
   };
-  const circuit = { failuresMax: 1, openMs: 50 };
+  const circuit = { failuresMax: 1, cooldownMs: 50 };
   const given = { handler: failing, pipelines: ['order'], circuit, probeMs: 60_000 };
   await onEndpoint(given, async ({ holdfast }) => {
     const { id } = await holdfast.submit(order('any'), undefined);

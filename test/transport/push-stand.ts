@@ -44,7 +44,7 @@ export interface HandlerAt {
   at(audience: string): PushHandler;
 }
 
-export const ALLOW = { hosts: ['127.0.0.1'], privateAddresses: true, plain: true };
+export const ALLOW = { hosts: ['127.0.0.1'], privateAddresses: true, http: true };
 
 export interface EndpointStand {
   readonly store: CoordinatorStore;

@@ -158,7 +158,7 @@ test('M-16: an endpoint that turns calls away is denied work, is left alone for 
     calls += 1;
     return calls <= 2 ? new Response('full', { status: 503 }) : handler(request);
   };
-  const circuit = { failuresMax: 1, openMs: 300 };
+  const circuit = { failuresMax: 1, cooldownMs: 300 };
   await onEndpoint(
     { handler: whenDriven(handler, full), pipelines: ['three'], circuit },
     async ({ holdfast, store }) => {
@@ -178,7 +178,7 @@ test('M-16, M-29: calls that fail while probes pass cost no claim, are repeated 
     calls.push(calls.length);
     return calls.length <= 3 ? new Response('bad gateway', { status: 502 }) : handler(request);
   };
-  const circuit = { failuresMax: 1, openMs: 100 };
+  const circuit = { failuresMax: 1, cooldownMs: 100 };
   const held = whenDriven(handler, broken);
   await onEndpoint({ handler: held, pipelines: ['three'], circuit }, async (stand) => {
     const { holdfast, store } = stand;

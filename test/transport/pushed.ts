@@ -30,7 +30,7 @@ export function pushedKind(
           endpoints: [{ url: endpoint.url, pipelines: transportPipelines, timeoutMs: CALL_MS }],
           signing: SIGNING,
           allow: ALLOW,
-          circuit: { failuresMax: 1_000, openMs: 1 },
+          circuit: { failuresMax: 1_000, cooldownMs: 1 },
         },
       };
     },

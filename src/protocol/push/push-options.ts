@@ -41,12 +41,12 @@ export interface PushOptions {
   readonly allow: {
     readonly hosts: readonly string[];
     readonly privateAddresses?: boolean;
-    readonly plain?: boolean;
+    readonly http?: boolean;
   };
   /** An endpoint of which nothing was heard for so long is asked what it has. Default 30 s; it is called stuck after two. */
   readonly probeMs?: number;
-  /** So many calls in a row without an answer, and it is left alone for `openMs`. Default 5 and 30 s. */
-  readonly circuit?: { readonly failuresMax?: number; readonly openMs?: number };
+  /** After `failuresMax` failed calls in a row, pause calls for `cooldownMs`. Default 5 and 30 s. */
+  readonly circuit?: { readonly failuresMax?: number; readonly cooldownMs?: number };
 }
 
 export interface Endpoint {
@@ -62,7 +62,7 @@ export interface PushSettings {
   readonly endpoints: readonly Endpoint[];
   readonly allowed: Allowed;
   readonly probeMs: number;
-  readonly circuit: { readonly failuresMax: number; readonly openMs: number };
+  readonly circuit: { readonly failuresMax: number; readonly cooldownMs: number };
 }
 
 const HOST_MAX = 256;
@@ -75,16 +75,16 @@ export function pushSettingsOf(given: PushOptions): PushSettings {
   const options = readOptions(what, given, [
     ...['endpoints', 'signing', 'allow', 'circuit', 'probeMs'],
   ]);
-  const allow = readOptions(`${what}.allow`, options.allow, ['hosts', 'privateAddresses', 'plain']);
-  const { privateAddresses = false, plain = false } = allow;
-  optionalBooleans(`${what}.allow`, { privateAddresses, plain });
+  const allow = readOptions(`${what}.allow`, options.allow, ['hosts', 'privateAddresses', 'http']);
+  const { privateAddresses = false, http = false } = allow;
+  optionalBooleans(`${what}.allow`, { privateAddresses, http });
   const hosts = readList(`${what}.allow.hosts`, allow.hosts).map((each) =>
     boundedText(`${what}.allow.hosts`, each, HOST_MAX),
   );
-  const allowed = { hosts, privateAddresses, plain };
+  const allowed = { hosts, privateAddresses, http };
   const { circuit: circuitGiven = {} } = options;
-  const circuit = readOptions(`${what}.circuit`, circuitGiven, ['failuresMax', 'openMs']);
-  const { failuresMax = 5, openMs = 30_000 } = circuit;
+  const circuit = readOptions(`${what}.circuit`, circuitGiven, ['failuresMax', 'cooldownMs']);
+  const { failuresMax = 5, cooldownMs = 30_000 } = circuit;
   const { probeMs = 30_000, signing } = options;
   const shared = signing === undefined ? undefined : new Signer(`${what}.signing`, signing);
   return {
@@ -95,7 +95,7 @@ export function pushSettingsOf(given: PushOptions): PushSettings {
     probeMs: wholeNumber(`${what}.probeMs`, probeMs, { min: 10, max: 86_400_000 }),
     circuit: {
       failuresMax: wholeNumber(`${what}.circuit.failuresMax`, failuresMax, { min: 1, max: 1_000 }),
-      openMs: wholeNumber(`${what}.circuit.openMs`, openMs, { min: 1, max: 86_400_000 }),
+      cooldownMs: wholeNumber(`${what}.circuit.cooldownMs`, cooldownMs, { min: 1, max: 86_400_000 }),
     },
   };
 }

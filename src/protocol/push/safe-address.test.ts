@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { checkedLookup, isPrivate, requireAllowed } from './safe-address.ts';
 
-const STRICT = { hosts: ['ok.example', '*.fn.example'], privateAddresses: false, plain: false };
+const STRICT = { hosts: ['ok.example', '*.fn.example'], privateAddresses: false, http: false };
 
 test('M-15, M-27: only https, to hosts that are named, without credentials', () => {
   for (const url of ['https://ok.example/a', 'https://a.fn.example/', 'https://OK.example:8443/']) {

@@ -13,7 +13,7 @@ export interface Allowed {
   /** Also loopback, private and link-local addresses. */
   readonly privateAddresses: boolean;
   /** Also http. */
-  readonly plain: boolean;
+  readonly http: boolean;
 }
 
 const PRIVATE = new BlockList();
@@ -74,10 +74,10 @@ export function requireAllowed(what: string, text: unknown, allowed: Allowed): U
     const kind = typeof text === 'string' ? 'other text' : `a ${typeof text}`;
     throw new InvalidInput(`${what} must be a URL; got ${kind}.`);
   }
-  const isScheme = url.protocol === 'https:' || (allowed.plain && url.protocol === 'http:');
+  const isScheme = url.protocol === 'https:' || (allowed.http && url.protocol === 'http:');
   if (!isScheme) {
     throw new InvalidInput(
-      `${what} must be https (http only with allow.plain); got ${url.protocol}`,
+      `${what} must be https (http needs push.allowHttp, or allow.http of openServer); got ${url.protocol}`,
     );
   }
   if (url.username !== '' || url.password !== '') {

@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import { Circuit } from './standing.ts';
 
 test('M-16, M-29: failures in a row open it, one goes after a while, and its success closes it', () => {
-  const circuit = new Circuit({ failuresMax: 2, openMs: 100 });
+  const circuit = new Circuit({ failuresMax: 2, cooldownMs: 100 });
   circuit.failed(0);
   circuit.succeeded();
   circuit.failed(0);
@@ -21,7 +21,7 @@ test('M-16, M-29: failures in a row open it, one goes after a while, and its suc
 });
 
 test('M-16, M-29: a probe that passes lets one call through and closes nothing', () => {
-  const circuit = new Circuit({ failuresMax: 1, openMs: 100 });
+  const circuit = new Circuit({ failuresMax: 1, cooldownMs: 100 });
   circuit.failed(0);
   for (const at of [100, 200, 300]) {
     circuit.enter();

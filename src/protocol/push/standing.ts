@@ -122,7 +122,7 @@ export class Standing {
 export interface CircuitOptions {
   /** This many failures in a row open the circuit. */
   readonly failuresMax: number;
-  readonly openMs: number;
+  readonly cooldownMs: number;
 }
 
 export class Circuit {
@@ -162,7 +162,7 @@ export class Circuit {
   failed(nowMs: number): void {
     this.#failures += 1;
     this.#isProbing = false;
-    this.#openUntilMs = nowMs + this.#options.openMs;
+    this.#openUntilMs = nowMs + this.#options.cooldownMs;
   }
 
   /** The time until the circuit lets a call through; zero if it does now. */
