@@ -15,7 +15,7 @@ async function keyOf(name: string): Promise<string> {
   const project = parseProject(name);
   const { id, secret, digest } = newKey();
   await store.access.putProject({ name: project, settings: {} });
-  await store.access.addKey({ id, digest, name, project, roles: ROLES });
+  await store.access.createKey({ id, digest, name, project, roles: ROLES });
   return writeKey({ id, secret });
 }
 

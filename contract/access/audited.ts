@@ -5,7 +5,7 @@ import type { AuditAct, AuditRecord, AuditStamp } from '../../src/features/audit
 import type { CoordinatorStore } from '../../src/store/contract/execution-store.ts';
 import { systemRandom } from '../../src/support/random.ts';
 import type { AccessCase } from './contract-case.ts';
-import { adding, mustAdd, mustRead, OTHER_PROJECT, PROJECT } from './test-keys.ts';
+import { creating, mustAdd, mustRead, OTHER_PROJECT, PROJECT } from './test-keys.ts';
 
 function stamp(act: AuditAct, about?: AuditStamp['about']): AuditStamp {
   const id = systemRandom.uuid() as AuditId;
@@ -53,14 +53,14 @@ export const auditedCases: readonly AccessCase[] = [
   },
   {
     upholds: 'J-1, J-7',
-    name: 'a key that is made is on record in its project, one of all in the default one',
+    name: 'a created key is on record in its project, one of all projects in the default one',
     async run({ store }) {
-      const audit = stamp('make-key', { rotates: 'old' });
+      const audit = stamp('create-key', { rotates: 'old' });
       const made = await mustAdd(store, { project: PROJECT, expiresInMs: 10, audit });
       const { createdAt } = await mustRead(store, made.id);
       assert.deepEqual(await recordsOf(store), [
         {
-          ...{ id: audit.id, at: createdAt, project: PROJECT, actor: 'ann', act: 'make-key' },
+          ...{ id: audit.id, at: createdAt, project: PROJECT, actor: 'ann', act: 'create-key' },
           ...{ target: { kind: 'access-key', id: made.id }, reason: 'why' },
           after: { name: 'ci', roles: ['submit'], expiresInMs: 10, rotates: 'old' },
         },
@@ -75,14 +75,14 @@ export const auditedCases: readonly AccessCase[] = [
     upholds: 'J-2, J-7',
     name: 'what was refused, or was there, is not on record',
     async run({ store }) {
-      const audit = stamp('make-key');
-      const nowhere = adding({ project: OTHER_PROJECT, audit });
-      assert.equal((await store.access.addKey(nowhere)).kind, 'refused');
+      const audit = stamp('create-key');
+      const nowhere = creating({ project: OTHER_PROJECT, audit });
+      assert.equal((await store.access.createKey(nowhere)).kind, 'refused');
       const made = await mustAdd(store, { project: PROJECT });
-      await store.access.addKey({ ...made, audit });
-      await store.access.addKey({ ...made, name: 'other', audit });
-      const ending = { id: made.id, project: OTHER_PROJECT, audit: stamp('end-key') };
-      assert.equal((await store.access.endKey(ending)).kind, 'refused');
+      await store.access.createKey({ ...made, audit });
+      await store.access.createKey({ ...made, name: 'other', audit });
+      const ending = { id: made.id, project: OTHER_PROJECT, audit: stamp('revoke-key') };
+      assert.equal((await store.access.revokeKey(ending)).kind, 'refused');
       for (const project of [PROJECT, OTHER_PROJECT, DEFAULT_PROJECT]) {
         assert.deepEqual(await recordsOf(store, project), []);
       }
@@ -93,13 +93,13 @@ export const auditedCases: readonly AccessCase[] = [
     name: 'an end is on record once, where the key is, also when its project was not named',
     async run({ store }) {
       const made = await mustAdd(store, { project: PROJECT });
-      const ended = await store.access.endKey({ id: made.id, audit: stamp('end-key') });
-      const again = await store.access.endKey({ id: made.id, audit: stamp('end-key') });
-      assert.deepEqual([ended.kind, again], ['ended', { ...ended, changed: false }]);
+      const ended = await store.access.revokeKey({ id: made.id, audit: stamp('revoke-key') });
+      const again = await store.access.revokeKey({ id: made.id, audit: stamp('revoke-key') });
+      assert.deepEqual([ended.kind, again], ['revoked', { ...ended, changed: false }]);
       const records = await recordsOf(store);
       assert.equal(records.length, 1);
-      const { endedAt } = await mustRead(store, made.id);
-      assert.equal(Date.parse(String(records[0]?.after?.['endedAt'])), endedAt);
+      const { revokedAt } = await mustRead(store, made.id);
+      assert.equal(Date.parse(String(records[0]?.after?.['revokedAt'])), revokedAt);
       assert.deepEqual(records[0]?.target, { kind: 'access-key', id: made.id });
     },
   },

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import type { CoordinatorStore } from '../../src/store/contract/execution-store.ts';
 import type { AccessCase } from './contract-case.ts';
-import { adding, allKeys, leavesKeysUnchanged, mustAdd, PROJECT } from './test-keys.ts';
+import { creating, allKeys, leavesKeysUnchanged, mustAdd, PROJECT } from './test-keys.ts';
 
 const NOT_FIRST = { kind: 'refused', why: 'not-first' };
 
@@ -11,11 +11,11 @@ export const firstKeyCases: readonly AccessCase[] = [
     name: 'a first key is added where there is none, and the same again is there already',
     async run({ store }) {
       const first = await mustAdd(store, { first: true, roles: ['admin'] });
-      const again = await leavesKeysUnchanged(store, () => store.access.addKey(first));
-      assert.deepEqual(again, { kind: 'added', existing: true });
+      const again = await leavesKeysUnchanged(store, () => store.access.createKey(first));
+      assert.deepEqual(again, { kind: 'created', existing: true });
       const { first: _, ...asAny } = first;
-      assert.deepEqual(await store.access.addKey(asAny), { kind: 'added', existing: true });
-      assert.deepEqual(await store.access.addKey(adding({ first: true })), NOT_FIRST);
+      assert.deepEqual(await store.access.createKey(asAny), { kind: 'created', existing: true });
+      assert.deepEqual(await store.access.createKey(creating({ first: true })), NOT_FIRST);
       await mustAdd(store);
     },
   },
@@ -25,13 +25,13 @@ export const firstKeyCases: readonly AccessCase[] = [
     async run({ store, advance }) {
       const key = await mustAdd(store, { project: PROJECT, expiresInMs: 10 });
       const refused = async (): Promise<void> => {
-        const act = () => store.access.addKey(adding({ first: true }));
+        const act = () => store.access.createKey(creating({ first: true }));
         assert.deepEqual(await leavesKeysUnchanged(store, act), NOT_FIRST);
       };
       await refused();
       await advance(11);
       await refused();
-      await store.access.endKey({ id: key.id });
+      await store.access.revokeKey({ id: key.id });
       await refused();
     },
   },
@@ -41,14 +41,14 @@ export const firstKeyCases: readonly AccessCase[] = [
     name: 'of many first keys at once exactly one is added',
     async run({ store, another }) {
       const stores = [store, await another(), await another()];
-      const keys = Array.from({ length: 12 }, () => adding({ first: true, roles: ['admin'] }));
+      const keys = Array.from({ length: 12 }, () => creating({ first: true, roles: ['admin'] }));
       const results = await Promise.all(
-        keys.map((each, nth) => (stores[nth % 3] ?? store).access.addKey(each)),
+        keys.map((each, nth) => (stores[nth % 3] ?? store).access.createKey(each)),
       );
-      const winners = keys.filter((_, nth) => results[nth]?.kind === 'added');
+      const winners = keys.filter((_, nth) => results[nth]?.kind === 'created');
       assert.equal(winners.length, 1);
       for (const result of results) {
-        if (result.kind !== 'added') assert.deepEqual(result, NOT_FIRST);
+        if (result.kind !== 'created') assert.deepEqual(result, NOT_FIRST);
       }
       assert.deepEqual(await idsOf(store), [winners[0]?.id]);
     },
@@ -59,14 +59,14 @@ export const firstKeyCases: readonly AccessCase[] = [
     name: 'a first key that races others is added or refused, as it was told, and all others are added',
     async run({ store, another }) {
       const other = await another();
-      const first = adding({ first: true });
-      const others = Array.from({ length: 8 }, () => adding());
+      const first = creating({ first: true });
+      const others = Array.from({ length: 8 }, () => creating());
       const [result] = await Promise.all([
-        store.access.addKey(first),
-        ...others.map((each) => other.access.addKey(each)),
+        store.access.createKey(first),
+        ...others.map((each) => other.access.createKey(each)),
       ]);
       const added = others.map(({ id }) => id);
-      const expected = result.kind === 'added' ? [first.id, ...added] : added;
+      const expected = result.kind === 'created' ? [first.id, ...added] : added;
       assert.deepEqual(await idsOf(store), expected.toSorted());
     },
   },

@@ -3,25 +3,25 @@
 //   for (const each of accessContract)
 //     test(`${each.upholds}: ${each.name}`, () => runAccessCase(each, backend));
 
-import { addKeyCases } from './add-key.ts';
+import { createKeyCases } from './create-key.ts';
 import { auditedCases } from './audited.ts';
 import type { AccessCase } from './contract-case.ts';
-import { endKeyCases } from './end-key.ts';
+import { revokeKeyCases } from './revoke-key.ts';
 import { firstKeyCases } from './first-key.ts';
 import { keyQuotaCases } from './key-quota.ts';
 import { listKeyCases } from './list-keys.ts';
-import { madeKeyCases } from './made-key.ts';
+import { createdByKeyCases } from './created-by-key.ts';
 import { projectCases } from './projects.ts';
 import { usageCases } from './usage.ts';
 
 export const accessContract: readonly AccessCase[] = [
   ...projectCases,
-  ...addKeyCases,
+  ...createKeyCases,
   ...firstKeyCases,
-  ...endKeyCases,
+  ...revokeKeyCases,
   ...listKeyCases,
   ...auditedCases,
   ...usageCases,
   ...keyQuotaCases,
-  ...madeKeyCases,
+  ...createdByKeyCases,
 ];

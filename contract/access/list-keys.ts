@@ -41,7 +41,7 @@ export const listKeyCases: readonly AccessCase[] = [
       assert.equal(seen.id, young.id);
       await advance(1);
       await mustAdd(store);
-      await store.access.endKey({ id: young.id });
+      await store.access.revokeKey({ id: young.id });
       const rest = await store.access.keys({ limit: 10, after: seen });
       assert.deepEqual(
         rest.map(({ id }) => id),
@@ -76,7 +76,7 @@ export const listKeyCases: readonly AccessCase[] = [
       const lasting = await mustAdd(store, { project: PROJECT });
       const ending = await mustAdd(store, { project: PROJECT });
       const expiring = await mustAdd(store, { project: PROJECT, expiresInMs: 20 });
-      await store.access.endKey({ id: ending.id, inMs: 10 });
+      await store.access.revokeKey({ id: ending.id, inMs: 10 });
       const all = [lasting.id, ending.id, expiring.id];
       const listed = async (ids: readonly string[]): Promise<void> => {
         for (const query of [{}, { project: PROJECT }]) {

@@ -3,13 +3,13 @@
 import assert from 'node:assert/strict';
 import { type ProjectName, parseProject } from '../../src/execution/names.ts';
 import { type AccessKey, newKey } from '../../src/features/access/model.ts';
-import type { AddKey, ListKeys } from '../../src/features/access/port.ts';
+import type { CreateKey, ListKeys } from '../../src/features/access/port.ts';
 import type { CoordinatorStore } from '../../src/store/contract/execution-store.ts';
 
 export const PROJECT: ProjectName = parseProject('shop');
 export const OTHER_PROJECT: ProjectName = parseProject('other');
 
-export function adding(options: Partial<AddKey> = {}): AddKey {
+export function creating(options: Partial<CreateKey> = {}): CreateKey {
   const { id, digest } = newKey();
   return { id, digest, name: 'ci', roles: ['submit'], ...options };
 }
@@ -17,13 +17,13 @@ export function adding(options: Partial<AddKey> = {}): AddKey {
 /** Adds a key, and first puts its project, if it has one. */
 export async function mustAdd(
   store: CoordinatorStore,
-  options: Partial<AddKey> = {},
-): Promise<AddKey> {
-  const request = adding(options);
+  options: Partial<CreateKey> = {},
+): Promise<CreateKey> {
+  const request = creating(options);
   const { project: name } = request;
   if (name !== undefined) await store.access.putProject({ name, settings: {} });
-  const result = await store.access.addKey(request);
-  assert.deepEqual(result, { kind: 'added', existing: false });
+  const result = await store.access.createKey(request);
+  assert.deepEqual(result, { kind: 'created', existing: false });
   return request;
 }
 

@@ -94,6 +94,6 @@ export async function firstKey(access: AccessStore): Promise<string | undefined>
     await access.putProject({ name: DEFAULT_PROJECT, settings: {} });
   }
   const { id, secret, digest } = newKey();
-  const result = await access.addKey({ id, digest, name: 'first key', roles: ROLES, first: true });
-  return result.kind === 'added' ? writeKey({ id, secret }) : undefined;
+  const result = await access.createKey({ id, digest, name: 'first key', roles: ROLES, first: true });
+  return result.kind === 'created' ? writeKey({ id, secret }) : undefined;
 }

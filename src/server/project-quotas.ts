@@ -180,7 +180,7 @@ export function quotaStore(store: CoordinatorStore, quotas: ProjectQuotas): Coor
   return {
     ...store,
     sessions: { ...sessions, open },
-    access: { ...access, addKey: (request) => access.addKey({ ...request, quota: keys }) },
+    access: { ...access, createKey: (request) => access.createKey({ ...request, quota: keys }) },
     executions: limited,
   };
 }

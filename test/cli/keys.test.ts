@@ -16,7 +16,7 @@ const linesOf = ({ out }: Ran): readonly Record<string, unknown>[] =>
     .split('\n')
     .map((line) => JSON.parse(line));
 
-test('keys and projects are made, listed, rotated and revoked; what opens is on stdout alone, once', () =>
+test('keys and projects are created, listed, rotated and revoked; what opens is on stdout alone, once', () =>
   inFolder(async (cwd, own) => {
     const server = own(startHoldfast([...SERVE, '--admin', 'main'], { cwd }));
     const first = await server.says(new RegExp(`(${KEY.source})`));
@@ -36,7 +36,7 @@ test('keys and projects are made, listed, rotated and revoked; what opens is on 
     assert.deepEqual([bare.code, refused.code], [2, 2]);
 
     const put = await ask('projects', 'put', 'shop', '--title', 'The shop', '--keep', 'failed=2d');
-    assert.deepEqual([put.code, put.out], [0, 'project shop was made\n'], put.problems);
+    assert.deepEqual([put.code, put.out], [0, 'project shop was created\n'], put.problems);
     assert.match((await ask('projects')).out, /^shop +The shop +\{"failed":172800000\}/m);
     assert.match((await ask('projects', 'get', 'shop')).out, /^title +The shop$/m);
 
@@ -62,7 +62,7 @@ test('keys and projects are made, listed, rotated and revoked; what opens is on 
     const [rotated] = linesOf(await ask('keys', 'rotate', keyId, '--ends-in', '30m', '--json'));
     assert.match(String(rotated?.['key']), KEY);
     assert.notEqual(rotated?.['id'], keyId);
-    const revoked = await ask('keys', 'revoke', keyId, '--made');
+    const revoked = await ask('keys', 'revoke', keyId, '--descendants');
     assert.match(revoked.out, new RegExp(`^key ${keyId} opens nothing from `));
     assert.match((await ask('keys', 'revoke', keyId)).out, /^nothing to change/);
     const open = linesOf(await ask('keys', '--project', 'shop', '--json'));
@@ -133,7 +133,7 @@ test('what is typed wrong is told before anything is sent', async () => {
   }
 });
 
-test('a lost key: keys recover makes one in the store, which a running coordinator takes; it is on record', () =>
+test('a lost key: keys recover creates one in the store, which a running coordinator takes; it is on record', () =>
   inFolder(async (cwd, own) => {
     const server = own(startHoldfast([...SERVE, '--admin', 'main'], { cwd }));
     const url = await server.url();
@@ -157,13 +157,13 @@ test('a lost key: keys recover makes one in the store, which a running coordinat
     assert.match(String(json?.['key']), KEY);
   }));
 
-test('keys recover makes no store where there is none', () =>
+test('keys recover creates no store where there is none', () =>
   inFolder(async (cwd) => {
     const ran = await holdfast(['keys', 'recover', '--store', join(cwd, 'other.db')], { cwd });
     assert.deepEqual([ran.code, ran.out], [2, '']);
     assert.match(ran.problems, /There is no store at .*other\.db, so there is nothing to recover/);
     const again = await holdfast(['keys', 'recover', '--store', join(cwd, 'other.db')], { cwd });
-    assert.match(again.problems, /There is no store/, 'nothing was made by asking');
+    assert.match(again.problems, /There is no store/, 'the command created nothing');
   }));
 
 test('where the routes of admin are off, or elsewhere, it is said how to reach them', () =>

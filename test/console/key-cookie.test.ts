@@ -78,7 +78,7 @@ describe('a key in a cookie', () => {
     const headers = { ...CONSOLE, cookie };
     const out = await ask(coordinator, '/v1/sign-out', { method: 'POST', headers });
     assert.match(out.cookie, /^holdfast-key=; Max-Age=0;/);
-    await coordinator.store.access.endKey({ id: readKey(key)?.id ?? '', inMs: 0 });
+    await coordinator.store.access.revokeKey({ id: readKey(key)?.id ?? '', inMs: 0 });
     await using later = await TestCoordinator.open({ store: coordinator.store, maintenance: false });
     assert.equal((await ask(later, '/v1/caller', { headers })).code, 'key-required');
   });

@@ -152,10 +152,10 @@ test('P-6: a first key whose answer was lost is asked for again and is there alr
   const faulty = faultyStore(memory);
   const { id, digest } = newKey();
   const first = { id, digest, name: 'first', roles: ['admin'], first: true } as const;
-  faulty.fail('access.addKey', 'unavailable');
-  faulty.fail('access.addKey', 'lost-answer');
-  const answer = await untilReplied(() => faulty.store.access.addKey(first));
-  assert.deepEqual(answer, { kind: 'added', existing: true });
-  assert.equal(faulty.calls.get('access.addKey'), 3);
+  faulty.fail('access.createKey', 'unavailable');
+  faulty.fail('access.createKey', 'lost-answer');
+  const answer = await untilReplied(() => faulty.store.access.createKey(first));
+  assert.deepEqual(answer, { kind: 'created', existing: true });
+  assert.equal(faulty.calls.get('access.createKey'), 3);
   await memory.close();
 });

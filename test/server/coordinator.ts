@@ -57,7 +57,7 @@ export class TestCoordinator {
       await access.putProject({ name: named, settings: {} });
     }
     const { id, secret, digest } = newKey();
-    await access.addKey({
+    await access.createKey({
       ...{ id, digest, roles, name: `${roles.join('+')} of ${project ?? 'all'}` },
       ...(named === undefined ? {} : { project: named }),
     });

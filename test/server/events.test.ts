@@ -111,7 +111,7 @@ test('a key that was ended goes on reading nothing: its streams end', async () =
     paths.map((path) => fetch(`${coordinator.url}${path}`, { headers })),
   );
   const texts = streams.map((stream) => stream.text());
-  await coordinator.store.access.endKey({ id: readKey(key)?.id ?? '' });
+  await coordinator.store.access.revokeKey({ id: readKey(key)?.id ?? '' });
   for (const text of await Promise.all(texts)) assert.doesNotMatch(text, /event: end/);
   assert.equal((await client.executions.read(id)).status, 'queued', 'others are answered');
 });

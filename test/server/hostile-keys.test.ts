@@ -151,7 +151,7 @@ test("a worker's key does nothing under the session of another key, whatever it 
 test('M-20: a session goes on with the key that its own was rotated to, and with no other of that name', async () => {
   await using coordinator = await TestCoordinator.onMemory();
   const admin = await coordinator.client(['admin'], 'ours');
-  const first = await admin.keys.make({ name: 'w', roles: ['work'], project: 'ours' });
+  const first = await admin.keys.create({ name: 'w', roles: ['work'], project: 'ours' });
   const worker = new RawWorker(coordinator.url, first.key, 'ours');
   const session = { id: worker.session, owner: 'w', ttlMs: 60_000, graceMs: 1_000 };
   assert.equal((await worker.call('POST', '/v1/work/sessions', session)).status, 200);
@@ -160,7 +160,7 @@ test('M-20: a session goes on with the key that its own was rotated to, and with
     return (await new RawWorker(coordinator.url, key, 'ours').call('POST', path, { owner: 'w' }))
       .status;
   };
-  const namesake = await admin.keys.make({ name: 'w', roles: ['work'], project: 'ours' });
+  const namesake = await admin.keys.create({ name: 'w', roles: ['work'], project: 'ours' });
   assert.equal(await beat(namesake.key), 404);
   const next = await admin.keys.rotate(first.id);
   const last = await admin.keys.rotate(next.id);
@@ -175,7 +175,7 @@ test('M-20: a key of all projects goes on with what it was rotated to as well', 
   await using coordinator = await TestCoordinator.onMemory();
   await coordinator.key(['work'], 'default');
   const admin = await coordinator.client(['admin']);
-  const first = await admin.keys.make({ name: 'w', roles: ['work'], project: null });
+  const first = await admin.keys.create({ name: 'w', roles: ['work'], project: null });
   const worker = new RawWorker(coordinator.url, first.key, 'default');
   const session = { id: worker.session, owner: 'w', ttlMs: 60_000, graceMs: 1_000 };
   assert.equal((await worker.call('POST', '/v1/work/sessions', session)).status, 200);
@@ -225,7 +225,7 @@ test('a worker does not make up who submitted it', async () => {
   assert.equal(json.results[0].kind, 'finished', 'by whom its predecessor was');
 });
 
-test('P-12: a key ends no later than the key that made or rotated it', async () => {
+test('P-12: a key ends no later than the key that created or rotated it', async () => {
   await using coordinator = await TestCoordinator.onMemory();
   const { url, store } = coordinator;
   const post = async (

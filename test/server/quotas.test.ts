@@ -92,7 +92,7 @@ test('P-14: schedules, sessions, keys and bytes of a project are refused beyond 
 
   const admin = await coordinator.client(['admin']);
   const key = (project: string | null) =>
-    admin.keys.make({ name: 'x', roles: ['submit'], project });
+    admin.keys.create({ name: 'x', roles: ['submit'], project });
   await assert.rejects(key('a'), { status: 429, code: 'over-quota' });
   await key('b');
   await key(null);

@@ -118,9 +118,9 @@ const ACTS: readonly (readonly [route: string, act: string, run: Act])[] = [
   ['redriveMany', 'bulk-redrive', (s) => s.client.jobs.redrive(NONE)],
   ['runArchive', 'run-archive', (s) => s.client.archive.run()],
   ['putProject', 'put-project', (s) => s.client.projects.put('default', { title: 'x' })],
-  ['makeKey', 'make-key', (s) => s.client.keys.make(KEY)],
-  ['endKey', 'end-key', async (s) => s.client.keys.end((await s.client.keys.make(KEY)).id)],
-  ['rotateKey', 'end-key', async (s) => s.client.keys.rotate((await s.client.keys.make(KEY)).id)],
+  ['createKey', 'create-key', (s) => s.client.keys.create(KEY)],
+  ['revokeKey', 'revoke-key', async (s) => s.client.keys.revoke((await s.client.keys.create(KEY)).id)],
+  ['rotateKey', 'revoke-key', async (s) => s.client.keys.rotate((await s.client.keys.create(KEY)).id)],
   [
     'forceSessionEnd',
     'end-session',
@@ -243,7 +243,7 @@ test('the longest name of a key fits wherever it is recorded', async () => {
   await using coordinator = await TestCoordinator.onMemory();
   const admin = await coordinator.client(['admin']);
   const roles = ['submit', 'operate'] as const;
-  const made = await admin.keys.make({
+  const made = await admin.keys.create({
     name: 'n'.repeat(256),
     roles: [...roles],
     project: 'default',

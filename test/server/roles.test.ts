@@ -108,7 +108,11 @@ const SENTENCES: Readonly<Record<string, () => unknown>> = {
       ['submit', ['submitExecution']],
       ['work', ['claimExecutions', 'writeAsOwner']],
       ['operate', ['pauseExecution', 'answerAwait']],
-      ['admin', ['makeKey', 'changeRollout']],
+<<<<<<< HEAD
+      ['admin', ['createKey', 'changeRollout']],
+=======
+      ['admin', ['createKey', 'changeLine']],
+>>>>>>> 1bd3f8a2 (access: create and revoke keys everywhere)
     ]);
     for (const [role, names] of alone) {
       for (const other of alone.keys()) (other === role ? mayAll : mayNone)(other, names);
@@ -132,7 +136,7 @@ const SENTENCES: Readonly<Record<string, () => unknown>> = {
       ]),
   '`admin` manages keys, [releases](releases.md), projects, leases and forced ends, where the admin routes are on.':
     () => {
-      const keys = ['makeKey', 'endKey', 'rotateKey', 'listKeys', 'putProject'];
+      const keys = ['createKey', 'revokeKey', 'rotateKey', 'listKeys', 'putProject'];
       const names = [...keys, ...RELEASES, 'forceSessionEnd', 'drainLease', 'revokeLease'];
       mayAll('admin', names);
       const listeners = ROUTES.filter(({ name }) => names.includes(name));
@@ -184,7 +188,7 @@ const NOTHING_SAID: readonly RegExp[] = [
   /a URL and a key of role `work` instead of a store/,
   /`key`, `project` \| of role `work`/,
   /The last key of role `admin` is lost/,
-  // What `--made` ends is in contract/access/end-key.ts.
+  // contract/access/revoke-key.ts covers `--descendants`.
   /A key of role `admin` got into wrong hands/,
   // Who has such a key is trusted with what follows from claiming: the sentence about `work`.
   /Who has a key of role `work` and knows digest/,

@@ -59,7 +59,7 @@ test('a worker whose key has ended says so at once, and ends when it lasts', asy
     ...{ url: coordinator.url, key, pipelines: [idle], observer, ttlMs: 300, pollMs: 20 },
   });
   const warned = once(process, 'warning');
-  await coordinator.store.access.endKey({ id: key.slice(3, 19) });
+  await coordinator.store.access.revokeKey({ id: key.slice(3, 19) });
   const [warning] = (await warned) as [Error];
   assert.match(warning.message, /does not let this worker in \(key-required\)/);
   assert.equal(warning.message.includes(key.slice(-20)), false, 'nothing of the secret is in it');

@@ -196,9 +196,9 @@ function reachesBeyond(victim: Victim): Readonly<Record<string, Reach>> {
     putProject: { path: '/v1/projects/victim', body: { title: 'mine' } },
     readProject: { path: '/v1/projects/victim' },
     readKey: { path: `/v1/keys/${key}` },
-    endKey: { path: `/v1/keys/${key}/end`, body: {} },
+    revokeKey: { path: `/v1/keys/${key}/revoke`, body: {} },
     rotateKey: { path: `/v1/keys/${key}/rotate`, body: {} },
-    makeKey: { path: '/v1/keys', body: { name: 'x', roles: ['admin'], project: 'victim' } },
+    createKey: { path: '/v1/keys', body: { name: 'x', roles: ['admin'], project: 'victim' } },
     ...workReachesOf(victim),
   };
 }

@@ -28,7 +28,7 @@ export interface Kind extends Pick<TransportBackend, 'name' | 'offers' | 'lacks'
 
 const NOBODY = `hf_${'a'.repeat(16)}_${'b'.repeat(43)}`;
 
-export async function makeKey(
+export async function createKey(
   store: CoordinatorStore,
   project: string,
   roles: readonly Role[] = ['work'],
@@ -38,7 +38,7 @@ export async function makeKey(
   if ((await store.access.project(name)) === undefined) {
     await store.access.putProject({ name, settings: {} });
   }
-  await store.access.addKey({ id, digest, roles, name: project, project: name });
+  await store.access.createKey({ id, digest, roles, name: project, project: name });
   return writeKey({ id, secret });
 }
 
@@ -50,8 +50,8 @@ export function backendOf(kind: Kind): TransportBackend {
     async open() {
       const store = (await kind.store?.()) ?? openMemoryStore();
       const keys: Readonly<Record<CallerKind, string>> = {
-        worker: await makeKey(store, 'default'),
-        stranger: await makeKey(store, 'other'),
+        worker: await createKey(store, 'default'),
+        stranger: await createKey(store, 'other'),
         nobody: NOBODY,
       };
       const server = await openServer({

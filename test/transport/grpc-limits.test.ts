@@ -11,7 +11,7 @@ import { WORK_SERVICE } from '../../src/protocol/messages/grpc-service.ts';
 import { openServer, type Server } from '../../src/server/serve.ts';
 import type { HttpLimits } from '../../src/server/server-options.ts';
 import { openMemoryStore } from '../../src/store/sqlite/open-memory.ts';
-import { makeKey } from './backend.ts';
+import { createKey } from './backend.ts';
 import { stockClient, type WireFrame, wireOf } from './stock-grpc.ts';
 
 interface Stand {
@@ -31,7 +31,7 @@ async function stand(limits: Partial<HttpLimits>): Promise<Stand> {
     return plain.access.key(id);
   };
   const store = { ...plain, access: { ...plain.access, key: look } };
-  const key = await makeKey(store, 'default');
+  const key = await createKey(store, 'default');
   const server = await openServer({ store, port: 0, maintenance: false, grpc: { port: 0 }, limits });
   const submitter = server.firstKey ?? '';
   return {

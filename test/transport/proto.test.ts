@@ -8,7 +8,7 @@ import { openServer } from '../../src/server/serve.ts';
 import { openMemoryStore } from '../../src/store/sqlite/open-memory.ts';
 import { grpcTransport } from '../../src/worker/grpc-transport.ts';
 import { openWorker } from '../../src/worker/open-worker.ts';
-import { makeKey } from './backend.ts';
+import { createKey } from './backend.ts';
 import { PROTO, replyOf, stockClient, type WireFrame, wireOf } from './stock-grpc.ts';
 
 type Method = (typeof WORK_SERVICE)[keyof typeof WORK_SERVICE];
@@ -52,7 +52,7 @@ test('M-10: the service that both sides use is the one of work.proto, method by 
 
 test('M-10, M-11: a stock client converses: replies have the ids of their requests, and it is rung for', async () => {
   const store = openMemoryStore();
-  const key = await makeKey(store, 'default');
+  const key = await createKey(store, 'default');
   const server = await openServer({ store, port: 0, maintenance: false, grpc: { port: 0 } });
   const client = stockClient(server.grpcAddress ?? '', key);
   const stream = client.converse();

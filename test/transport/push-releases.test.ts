@@ -12,7 +12,7 @@ import type { CoordinatorStore } from '../../src/store/contract/execution-store.
 import { openMemoryStore } from '../../src/store/sqlite/open-memory.ts';
 import type { PushHandler } from '../../src/worker/push-handler.ts';
 import { until } from '../server/coordinator.ts';
-import { makeKey } from './backend.ts';
+import { createKey } from './backend.ts';
 import { ALLOW, type Mounted, mounted, onEndpoint, SIGNING, whenDriven } from './push-stand.ts';
 
 const order = (says: string) =>
@@ -111,7 +111,7 @@ test('RE-9: an endpoint whose artifact is not the registered one is given nothin
     await until(async () =>
       (await statesOf(store)).every((state) => state === 'ready undefined') ? true : undefined,
     );
-    const client = new HoldfastClient({ url, key: await makeKey(store, 'default', ['operate']) });
+    const client = new HoldfastClient({ url, key: await createKey(store, 'default', ['operate']) });
     const [{ refused } = {}] = (await client.sessions.workers()).items;
     assert.match(refused?.detail ?? '', /digest sha256:forged; registered is sha256:v1\./);
   });
@@ -149,7 +149,7 @@ test('RE-10: an endpoint with a way back replays what a release would break', as
       request,
     );
   await onEndpoint({ handler: lazily, pipelines: ['order'] }, async ({ holdfast, store, url }) => {
-    way = { url, key: await makeKey(store, 'default') };
+    way = { url, key: await createKey(store, 'default') };
     await register(holdfast, 'v1', 'v2');
     await holdfast.releases.activate('order', 'v1', { by: 'ann' });
     const worker = await holdfast.worker({

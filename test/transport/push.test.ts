@@ -9,7 +9,7 @@ import type { PushCommand } from '../../src/protocol/messages/push.ts';
 import { Signer } from '../../src/protocol/messages/signing.ts';
 import type { CoordinatorStore } from '../../src/store/contract/execution-store.ts';
 import { until } from '../server/coordinator.ts';
-import { makeKey } from './backend.ts';
+import { createKey } from './backend.ts';
 import { onEndpoint, SIGNING, whenDriven } from './push-stand.ts';
 
 const three = pipeline({
@@ -44,7 +44,7 @@ test('M-15: with a way back each step is recorded before the next one runs', asy
   await onEndpoint({ handler: lazily, pipelines: ['careful'] }, async (stand) => {
     holdfast = stand.holdfast;
     url = stand.url;
-    key = await makeKey(stand.store, 'default');
+    key = await createKey(stand.store, 'default');
     assert.equal(await (await holdfast.submit(careful, undefined)).result(), 'done');
     assert.deepEqual(seen, [1]);
   });
@@ -66,7 +66,7 @@ test('M-9: a cancel reaches what runs at an endpoint with a way back, before its
     handlerAnywhere({ pipelines: [waits], signing: SIGNING, coordinator: way })(request);
   // A call may take a minute: who only heard at its end would hear then.
   await onEndpoint({ handler: lazily, pipelines: ['waits'] }, async ({ holdfast, store, url }) => {
-    way = { url, key: await makeKey(store, 'default') };
+    way = { url, key: await createKey(store, 'default') };
     const handle = await holdfast.submit(waits, undefined);
     await reached.promise;
     await holdfast.cancel(handle.id);
@@ -313,8 +313,8 @@ test('M-12: an endpoint with a way back checks the answers to its questions', as
   const lazily = (request: Request): Promise<Response> =>
     handlerAnywhere({ pipelines: [offer], signing: SIGNING, coordinator: way })(request);
   await onEndpoint({ handler: lazily, pipelines: ['offer'] }, async ({ holdfast, store, url }) => {
-    way = { url, key: await makeKey(store, 'default') };
-    const key = await makeKey(store, 'default', ['submit', 'operate']);
+    way = { url, key: await createKey(store, 'default') };
+    const key = await createKey(store, 'default', ['submit', 'operate']);
     const client = new HoldfastClient({ url, key });
     const handle = await holdfast.submit(offer, undefined);
     const id = await until(async () => (await client.awaits.list()).items[0]?.id);

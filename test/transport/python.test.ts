@@ -21,7 +21,7 @@ import { Holdfast, pipeline, remoteStep } from '../../src/index.ts';
 import { openServer } from '../../src/server/serve.ts';
 import { openMemoryStore } from '../../src/store/sqlite/open-memory.ts';
 import { openWorker } from '../../src/worker/open-worker.ts';
-import { makeKey } from './backend.ts';
+import { createKey } from './backend.ts';
 
 const PIPELINE = join(import.meta.dirname, '../../examples/python-worker/pipeline.py');
 const WORKER = join(import.meta.dirname, '../../examples/python-worker/worker.py');
@@ -47,7 +47,7 @@ async function heard(child: ChildProcess): Promise<object> {
 
 test('M-12: a worker in Python hosts a remote step over REST, and its failures are those of a step', async () => {
   const store = openMemoryStore();
-  const key = await makeKey(store, 'default');
+  const key = await createKey(store, 'default');
   const server = await openServer({ store, port: 0, maintenance: false });
   const child = spawn('python3', [WORKER], {
     env: { ...process.env, HOLDFAST_URL: server.url, HOLDFAST_KEY: key },
@@ -73,7 +73,7 @@ test('M-12: a worker in Python hosts a remote step over REST, and its failures a
 
 test('a worker in Python that finds no coordinator says so in one line, and begins when there is one', async () => {
   const store = openMemoryStore();
-  const key = await makeKey(store, 'default');
+  const key = await createKey(store, 'default');
   const found = await openServer({ store, port: 0, maintenance: false });
   const { port } = new URL(found.url);
   await found.close();
@@ -100,7 +100,7 @@ test('a worker in Python that finds no coordinator says so in one line, and begi
 
 test('M-12: a pipeline in Python records its steps, retries one, and goes on where another worker stopped', async () => {
   const store = openMemoryStore();
-  const key = await makeKey(store, 'default');
+  const key = await createKey(store, 'default');
   const server = await openServer({ store, port: 0, maintenance: false });
   const pipeline = parsePipelineName('fulfil');
   const folder = await mkdtemp(join(tmpdir(), 'holdfast-python-'));

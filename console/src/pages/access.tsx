@@ -1,7 +1,7 @@
 // Projects, and the keys that open them.
 
 import { type ReactNode, useId, useState } from 'react';
-import type { KeyMessage, MadeKey, ProjectMessage } from '../../../src/features/access/messages.ts';
+import type { CreatedKey, KeyMessage, ProjectMessage } from '../../../src/features/access/messages.ts';
 import { requestTo } from '../../../src/protocol/messages/request.ts';
 import { itemsOf, type Pages, useAct, useMay, usePages, useRead } from '../api/reads.ts';
 import { plural } from '../model/words.ts';
@@ -24,10 +24,10 @@ export function AccessPage(): ReactNode {
     <>
       <PageHead
         title="Projects & API keys"
-        about="Who may do what. A key is shown once, when it is made."
+        about="Who may do what. A key is shown once, when you create it."
       >
         {isOfAll ? <PutProject /> : null}
-        <MakeKey projects={known} />
+        <CreateKeyForm projects={known} />
       </PageHead>
       <Shown of={projects}>
         <h2>{plural(known.length, 'project')}</h2>
@@ -94,7 +94,7 @@ const KEYS: readonly Column<KeyMessage>[] = [
           sentence: 'Within five seconds it opens nothing any more.',
           verb: 'End the key',
           isDanger: true,
-          act: () => requestTo('POST /v1/keys/:id/end', { id }),
+          act: () => requestTo('POST /v1/keys/:id/revoke', { id }),
         }}
       />
     ),
@@ -110,7 +110,7 @@ function Keys({ pages }: { readonly pages: Pages<KeyMessage> }): ReactNode {
         of={pages}
         isEmpty={pages.data !== undefined && items.length === 0}
         empty={
-          <Empty title="No key was made yet">
+          <Empty title="No keys yet">
             <p>
               The coordinator requires no key while it runs with <code>--auth off</code>.
             </p>
@@ -167,7 +167,7 @@ function PutProject(): ReactNode {
   );
 }
 
-function MakeKey({ projects }: { readonly projects: readonly ProjectMessage[] }): ReactNode {
+function CreateKeyForm({ projects }: { readonly projects: readonly ProjectMessage[] }): ReactNode {
   const [isOpen, setOpen] = useState(false);
   return (
     <>
@@ -186,13 +186,13 @@ function KeyDialog({
   readonly projects: readonly ProjectMessage[];
   readonly onClose: () => void;
 }): ReactNode {
-  const act = useAct<MadeKey>();
+  const act = useAct<CreatedKey>();
   const { isOfAll } = useMay();
   const [name, setName] = useState('');
   const [project, setProject] = useState(projects[0]?.name ?? '');
   const [roles, setRoles] = useState<Roles>(['submit']);
   const [nameId, projectId] = [useId(), useId()];
-  if (act.data !== undefined) return <MadeDialog made={act.data} onClose={onClose} />;
+  if (act.data !== undefined) return <CreatedDialog created={act.data} onClose={onClose} />;
   return (
     <Dialog title="A new key" onClose={onClose}>
       <form
@@ -260,18 +260,18 @@ function RoleChoice({
   );
 }
 
-function MadeDialog({
-  made,
+function CreatedDialog({
+  created,
   onClose,
 }: {
-  readonly made: MadeKey;
+  readonly created: CreatedKey;
   readonly onClose: () => void;
 }): ReactNode {
   return (
     <Dialog title="Keep it now: it is shown this once" onClose={onClose}>
-      <pre className="made-key">{made.key}</pre>
+      <pre className="created-key">{created.key}</pre>
       <div className="dialog-acts">
-        <Copy text={made.key} what="key" />
+        <Copy text={created.key} what="key" />
         <button type="button" className="primary" onClick={onClose}>
           I have it
         </button>

@@ -60,13 +60,13 @@ async function execute(typed: Typed): Promise<ExitCode> {
   }
   const store = await openStore(config.store, config.postgres);
   try {
-    const made = await added(store, typed.text('reason'));
-    if (typed.isSet('json')) printLine(made);
+    const created = await recovered(store, typed.text('reason'));
+    if (typed.isSet('json')) printLine(created);
     else {
       printProblem(
-        `key ${made.id} was made in ${place}: it may do everything in all projects. It is shown only now; end it when you have made the keys that you need (holdfast keys revoke ${made.id}):`,
+        `key ${created.id} was created in ${place}: it may do everything in all projects. It is shown only now; revoke it when you have created the keys that you need (holdfast keys revoke ${created.id}):`,
       );
-      print(made.key);
+      print(created.key);
     }
     return 0;
   } finally {
@@ -74,13 +74,13 @@ async function execute(typed: Typed): Promise<ExitCode> {
   }
 }
 
-async function added(
+async function recovered(
   store: CoordinatorStore,
   reason = 'the keys of all projects were lost',
 ): Promise<{ readonly id: string; readonly key: string }> {
   const { id, secret, digest } = newKey();
   const by = `${userInfo().username}@${hostname()}`;
-  const result = await store.access.addKey({
+  const result = await store.access.createKey({
     ...{ id, digest, name: 'recovered key', roles: ROLES, createdBy: by },
     audit: stampOutside('recover-key', { by, reason }),
   });
@@ -99,7 +99,7 @@ const FLAGS: Readonly<Record<string, Flag>> = {
     value: 'duration',
     help: 'rotate, revoke: Time until the old key ends, such as 1h (default 1h for rotate, at once for revoke)',
   },
-  made: {
+  descendants: {
     help: 'revoke: Also revoke the keys that this key created, and the keys that those created',
   },
   ended: { help: 'list: Include revoked and expired keys' },
@@ -116,7 +116,7 @@ const list: Verb = {
     const project = projectFor(typed);
     return showPages(list, typed, {
       at: 'GET /v1/keys',
-      columns: ['id', 'name', 'roles', 'project', 'createdAt', 'createdBy', 'expiresAt', 'endedAt'],
+      columns: ['id', 'name', 'roles', 'project', 'createdAt', 'createdBy', 'expiresAt', 'revokedAt'],
       filters: [],
       query: {
         ...(project === undefined ? {} : { project }),
@@ -135,11 +135,11 @@ const create: Verb = {
     const project = scopeOf(typed);
     const expiresInMs = durationText('expires-in', typed.text('expires-in'));
     const { keys } = await clientFor(typed);
-    const made = await keys.make({
+    const created = await keys.create({
       ...{ name, roles: [...roles], project },
       ...(expiresInMs === undefined ? {} : { expiresInMs }),
     });
-    return shownOnce(typed, made, `key ${made.id} was made`);
+    return shownOnce(typed, created, `key ${created.id} was created`);
   },
 };
 
@@ -148,27 +148,27 @@ const rotate: Verb = {
   async execute(typed) {
     const [id] = wordsOf(rotate, typed, ['key']);
     const endsInMs = durationText('ends-in', typed.text('ends-in'));
-    const made = await (await clientFor(typed)).keys.rotate(id, endsInMs);
-    const what = `key ${made.id} was made; ${id} opens until ${made.oldEndsAt}`;
-    return shownOnce(typed, made, what);
+    const created = await (await clientFor(typed)).keys.rotate(id, endsInMs);
+    const what = `key ${created.id} was created; ${id} opens until ${created.oldEndsAt}`;
+    return shownOnce(typed, created, what);
   },
 };
 
 const revoke: Verb = {
-  usage: 'holdfast keys revoke <id> [--made] [--ends-in 1h] [--json]',
+  usage: 'holdfast keys revoke <id> [--descendants] [--ends-in 1h] [--json]',
   async execute(typed) {
     const [id] = wordsOf(revoke, typed, ['key']);
     const inMs = durationText('ends-in', typed.text('ends-in'));
-    const ended = await (await clientFor(typed)).keys.end(
+    const revoked = await (await clientFor(typed)).keys.revoke(
       id,
       inMs,
-      typed.isSet('made') ? { made: true } : {},
+      typed.isSet('descendants') ? { descendants: true } : {},
     );
-    if (typed.isSet('json')) printLine({ id, ...ended });
-    else if (ended.changed) print(`key ${id} opens nothing from ${ended.endedAt} on`);
-    else print(`nothing to change: key ${id} ends at ${ended.endedAt}`);
+    if (typed.isSet('json')) printLine({ id, ...revoked });
+    else if (revoked.changed) print(`key ${id} opens nothing from ${revoked.revokedAt} on`);
+    else print(`nothing to change: key ${id} ends at ${revoked.revokedAt}`);
     if (!typed.isSet('json')) {
-      for (const each of ended.made ?? []) print(`key ${each}, which it made, ends with it`);
+      for (const each of revoked.descendants ?? []) print(`key ${each}, which it created, ends too`);
     }
     return 0;
   },
@@ -196,15 +196,15 @@ function scopeOf(typed: Typed): string | null {
 
 function shownOnce(
   typed: Typed,
-  made: { readonly id: string; readonly key: string },
+  created: { readonly id: string; readonly key: string },
   what: string,
 ): ExitCode {
   if (typed.isSet('json')) {
-    printLine(made);
+    printLine(created);
     return 0;
   }
   printProblem(`${what}. It is shown only now:`);
-  print(made.key);
+  print(created.key);
   return 0;
 }
 
@@ -272,7 +272,7 @@ async function putProject(typed: Typed): Promise<ExitCode> {
   const settings = changed(await settingsOf(client, name), given);
   const { existing } = await client.projects.put(name, settings);
   if (typed.isSet('json')) printLine({ name, existing, ...settings });
-  else print(existing ? `project ${name} has these settings now` : `project ${name} was made`);
+  else print(existing ? `project ${name} has these settings now` : `project ${name} was created`);
   return 0;
 }
 

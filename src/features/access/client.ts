@@ -1,7 +1,7 @@
 // The client's methods for projects and keys. Admin routes may have an address of their own.
 
 import { ask, type Calls, type PageQuery } from '../../client/calls.ts';
-import type { EndKeyBody, KeyBody, ProjectBody } from './messages.ts';
+import type { KeyBody, ProjectBody, RevokeKeyBody } from './messages.ts';
 
 export function projectsClient(client: Calls) {
   return {
@@ -21,12 +21,12 @@ export interface KeyFilter extends PageQuery {
 export function keysClient(client: Calls) {
   return {
     /** Only this response contains the key. */
-    make: (body: KeyBody) => ask(client, 'POST /v1/keys', body),
+    create: (body: KeyBody) => ask(client, 'POST /v1/keys', body),
     list: (filter: KeyFilter = {}) => ask(client, 'GET /v1/keys', filter),
     read: (id: string) => ask(client, 'GET /v1/keys/:id', { id }),
-    /** `made`: also revokes the keys that this key created, and the keys that those created. */
-    end: (id: string, inMs = 0, options: Pick<EndKeyBody, 'made'> = {}) =>
-      ask(client, 'POST /v1/keys/:id/end', { id, inMs, ...options }),
+    /** With `descendants`, also revokes the keys that this key created, and those that they created. */
+    revoke: (id: string, inMs = 0, options: Pick<RevokeKeyBody, 'descendants'> = {}) =>
+      ask(client, 'POST /v1/keys/:id/revoke', { id, inMs, ...options }),
     /** The old key works for `endsInMs` longer (default one hour). */
     rotate: (id: string, endsInMs?: number) =>
       ask(client, 'POST /v1/keys/:id/rotate', { id, endsInMs }),

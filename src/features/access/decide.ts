@@ -1,17 +1,17 @@
-// Decides whether a store adds a key (P-4, P-5, P-6, P-12, P-14). Pure.
+// Decides whether a store creates a key (P-4, P-5, P-6, P-12, P-14). Pure.
 
 import { DEFAULT_PROJECT, type ProjectName } from '../../execution/names.ts';
 import { formatInstant, type Instant } from '../../support/clock.ts';
 import type { Changed } from '../audit/decide.ts';
 import type {
   AccessKey,
-  AddKeyRefusal,
-  EndKeyRefusal,
+  CreateKeyRefusal,
+  RevokeKeyRefusal,
   KeyRequest,
   ProjectSettings,
 } from './model.ts';
 
-interface AddKeyView {
+interface CreateKeyView {
   /** The key stored under the same id. */
   readonly stored: AccessKey | undefined;
   /** True if the store knows the project of the request. */
@@ -25,15 +25,15 @@ interface AddKeyView {
   readonly limit: number | undefined;
 }
 
-type AddKeyDecision =
-  | { readonly kind: 'add' }
+type CreateKeyDecision =
+  | { readonly kind: 'create' }
   | { readonly kind: 'existing' }
-  | ({ readonly kind: 'refused' } & AddKeyRefusal);
+  | ({ readonly kind: 'refused' } & CreateKeyRefusal);
 
-export function decideAddKey(
-  view: AddKeyView,
+export function decideCreateKey(
+  view: CreateKeyView,
   request: KeyRequest & { readonly first?: true },
-): AddKeyDecision {
+): CreateKeyDecision {
   const { id, project } = request;
   // Check this first, so that a caller who lost the response and repeats the request gets the same
   // result.
@@ -51,7 +51,7 @@ export function decideAddKey(
   if (project !== undefined && limit !== undefined && used >= limit) {
     return { kind: 'refused', why: 'over-quota', project, quota: 'keys', limit };
   }
-  return { kind: 'add' };
+  return { kind: 'create' };
 }
 
 /**
@@ -67,7 +67,7 @@ function isSame(stored: AccessKey, request: KeyRequest): boolean {
     stored.name === request.name &&
     stored.digest === request.digest &&
     stored.createdBy === request.createdBy &&
-    (request.madeBy === undefined ? livesMs === askedMs : livesMs <= askedMs) &&
+    (request.createdByKey === undefined ? livesMs === askedMs : livesMs <= askedMs) &&
     rolesOf(stored) === rolesOf(request)
   );
 }
@@ -77,26 +77,26 @@ function rolesOf({ roles }: Pick<KeyRequest, 'roles'>): string {
   return [...new Set(roles)].sort().join();
 }
 
-// Decides the end of a key (P-8, P-9). Pure.
+// Decides whether a key is revoked (P-8, P-9). Pure.
 
-type EndKeyDecision =
-  | { readonly kind: 'end'; readonly key: AccessKey }
-  | { readonly kind: 'no-change'; readonly endedAt: Instant }
-  | ({ readonly kind: 'refused' } & EndKeyRefusal);
+type RevokeKeyDecision =
+  | { readonly kind: 'revoke'; readonly key: AccessKey }
+  | { readonly kind: 'no-change'; readonly revokedAt: Instant }
+  | ({ readonly kind: 'refused' } & RevokeKeyRefusal);
 
-export function decideEndKey(
+export function decideRevokeKey(
   stored: AccessKey | undefined,
   request: { readonly id: string; readonly project?: ProjectName },
   endAt: Instant,
-): EndKeyDecision {
+): RevokeKeyDecision {
   const { id, project } = request;
   if (stored === undefined || (project !== undefined && stored.project !== project)) {
     return { kind: 'refused', why: 'key-unknown', id };
   }
-  const { endedAt } = stored;
-  return endedAt === undefined || endedAt > endAt
-    ? { kind: 'end', key: stored }
-    : { kind: 'no-change', endedAt };
+  const { revokedAt } = stored;
+  return revokedAt === undefined || revokedAt > endAt
+    ? { kind: 'revoke', key: stored }
+    : { kind: 'no-change', revokedAt };
 }
 
 // The audit facts of operations on projects and keys (J-7). Pure. They contain neither the secret
@@ -111,7 +111,7 @@ export function changedByPutProject(
   return { project: name, target, ...(before && { before: { ...before } }), after: { ...after } };
 }
 
-export function changedByAddKey(
+export function changedByCreateKey(
   { id, project, name, roles }: KeyRequest,
   { createdAt, expiresAt }: Pick<AccessKey, 'createdAt' | 'expiresAt'>,
 ): Changed {
@@ -119,13 +119,13 @@ export function changedByAddKey(
   return { ...placeOf(id, project), after: { name, roles, ...expires } };
 }
 
-export function changedByEndKey(
+export function changedByRevokeKey(
   { id, project }: { readonly id: string; readonly project?: ProjectName | undefined },
-  endedAt: Instant,
-  made: readonly string[] = [],
+  revokedAt: Instant,
+  descendants: readonly string[] = [],
 ): Changed {
-  const others = made.length === 0 ? {} : { made };
-  return { ...placeOf(id, project), after: { endedAt: formatInstant(endedAt), ...others } };
+  const others = descendants.length === 0 ? {} : { descendants };
+  return { ...placeOf(id, project), after: { revokedAt: formatInstant(revokedAt), ...others } };
 }
 
 /** Keys for all projects are on record in the default project, where operators look first. */

@@ -154,7 +154,7 @@ const accessKey = closed(
       Type.String({ description: 'Name and id of the key that created it.' }),
     ),
     expiresAt: Type.Optional(documented(instant, 'When it expires.')),
-    endedAt: Type.Optional(documented(instant, 'When it was revoked or replaced, or will be.')),
+    revokedAt: Type.Optional(documented(instant, 'When it was revoked or replaced, or will be.')),
   },
   {
     title: 'AccessKey',
@@ -173,7 +173,7 @@ const accessKey = closed(
 
 export type KeyMessage = Static<typeof accessKey>;
 
-const madeKey = closed({
+const createdKey = closed({
   id: keyId,
   key: Type.String({
     description: 'The key. The coordinator returns it once and stores only its digest.',
@@ -181,9 +181,9 @@ const madeKey = closed({
   }),
 });
 
-export type MadeKey = Static<typeof madeKey>;
+export type CreatedKey = Static<typeof createdKey>;
 
-const endKeyBody = closed(
+const revokeKeyBody = closed(
   {
     inMs: Type.Optional(
       Type.Integer({
@@ -193,35 +193,35 @@ const endKeyBody = closed(
         description: 'Time until the key stops working, in milliseconds. Default: 0.',
       }),
     ),
-    made: Type.Optional(
+    descendants: Type.Optional(
       Type.Boolean({
         default: false,
         description: 'Also revoke the keys that this key created, and those that they created.',
       }),
     ),
   },
-  { examples: [{ made: true }] },
+  { examples: [{ descendants: true }] },
 );
 
-export type EndKeyBody = Static<typeof endKeyBody>;
+export type RevokeKeyBody = Static<typeof revokeKeyBody>;
 
-const endedKey = closed(
+const revokedKey = closed(
   {
-    endedAt: documented(instant, 'When the key stops working.'),
+    revokedAt: documented(instant, 'When the key stops working.'),
     changed: Type.Boolean({ description: 'False if it was to end by then already.' }),
-    made: Type.Optional(
-      Type.Array(keyId, { description: 'With `made`: the other keys that were revoked.' }),
+    descendants: Type.Optional(
+      Type.Array(keyId, { description: 'With `descendants`: the other keys that were revoked.' }),
     ),
   },
   {
-    examples: [{ endedAt: '2026-11-17T09:30:00.000Z', changed: true, made: ['b3c4d5e6f7a2b3c4'] }],
+    examples: [{ revokedAt: '2026-11-17T09:30:00.000Z', changed: true, descendants: ['b3c4d5e6f7a2b3c4'] }],
   },
 );
 
-export type EndedKey = Static<typeof endedKey>;
+export type RevokedKey = Static<typeof revokedKey>;
 
 const rotatedKey = closed({
-  ...madeKey.properties,
+  ...createdKey.properties,
   oldEndsAt: documented(instant, 'When the old key stops working.'),
 });
 
@@ -280,7 +280,7 @@ export const accessOperations = {
     params: projectParams,
     answers: { 200: { what: 'The project.', schema: project } },
   },
-  makeKey: {
+  createKey: {
     at: 'POST /v1/keys',
     tag: 'Projects and keys',
     summary: 'Create an access key',
@@ -289,7 +289,7 @@ export const accessOperations = {
     ...ADMIN,
     body: keyBody,
     answers: {
-      201: { what: 'The new key.', schema: madeKey },
+      201: { what: 'The new key.', schema: createdKey },
       ...OTHER_PROJECT,
       404: { what: 'The project does not exist.', codes: ['project-unknown'] },
       409: {
@@ -334,16 +334,16 @@ export const accessOperations = {
     params: keyParams,
     answers: { 200: { what: 'The key.', schema: accessKey }, ...NO_KEY },
   },
-  endKey: {
-    at: 'POST /v1/keys/:id/end',
+  revokeKey: {
+    at: 'POST /v1/keys/:id/revoke',
     tag: 'Projects and keys',
     summary: 'Revoke an access key',
     description:
       'Ends the key now or after `inMs`, and writes an audit record. Coordinators notice within 5 s. A later request can only bring the end forward. Repeating it changes nothing.',
     ...ADMIN,
     params: keyParams,
-    body: endKeyBody,
-    answers: { 200: { what: 'The key ends at this time.', schema: endedKey }, ...NO_KEY },
+    body: revokeKeyBody,
+    answers: { 200: { what: 'The key ends at this time.', schema: revokedKey }, ...NO_KEY },
   },
   rotateKey: {
     at: 'POST /v1/keys/:id/rotate',

@@ -47,11 +47,11 @@ test('P-10: a key is good until the millisecond in which it ends or expires', ()
     isUsable({ ...key, ...ends }, toInstant(ms));
   const then = toInstant(10);
   assert.equal(at(1e15, {}), true);
-  for (const ends of [{ endedAt: then }, { expiresAt: then }]) {
+  for (const ends of [{ revokedAt: then }, { expiresAt: then }]) {
     assert.deepEqual([at(9, ends), at(10, ends), at(11, ends)], [true, false, false]);
   }
-  assert.equal(at(10, { endedAt: toInstant(20), expiresAt: then }), false);
-  assert.equal(at(10, { endedAt: then, expiresAt: toInstant(20) }), false);
+  assert.equal(at(10, { revokedAt: toInstant(20), expiresAt: then }), false);
+  assert.equal(at(10, { revokedAt: then, expiresAt: toInstant(20) }), false);
 });
 
 test('P-4: roles are those four and no others', () => {
@@ -107,7 +107,7 @@ test('P-10: a key opens with its own secret only, while it is neither ended nor 
   assert.equal(opens(key, { ...made, secret: '' }, NOW), false);
   assert.equal(opens(key, { ...made, id: other.id }, NOW), false);
   assert.equal(opens(undefined, made, NOW), false);
-  assert.equal(opens({ ...key, endedAt: NOW }, made, NOW), false);
+  assert.equal(opens({ ...key, revokedAt: NOW }, made, NOW), false);
   assert.equal(opens({ ...key, expiresAt: NOW }, made, NOW), false);
   assert.equal(opens({ ...key, expiresAt: toInstant(NOW + 1) }, made, NOW), true);
 });

@@ -29,14 +29,14 @@ export interface AccessKey {
   readonly createdBy?: string;
   readonly expiresAt?: Instant;
   /** The time of revocation or rotation. */
-  readonly endedAt?: Instant;
+  readonly revokedAt?: Instant;
 }
 
 /** A request for a key. The store's clock adds the times (P-7). */
-export interface KeyRequest extends Omit<AccessKey, 'createdAt' | 'endedAt' | 'expiresAt'> {
+export interface KeyRequest extends Omit<AccessKey, 'createdAt' | 'revokedAt' | 'expiresAt'> {
   readonly expiresInMs?: number;
   /** The id of the creating key. It must be usable, and the new key ends no later (P-12). */
-  readonly madeBy?: string;
+  readonly createdByKey?: string;
   /** The id of the key that it replaces, which must be usable. */
   readonly rotates?: string;
 }
@@ -70,7 +70,7 @@ export function nameWithKey(name: string, id: string): string {
 
 /** The key is over from the millisecond of its end (P-10). */
 export function isUsable(key: AccessKey, now: Instant): boolean {
-  if (key.endedAt !== undefined && key.endedAt <= now) return false;
+  if (key.revokedAt !== undefined && key.revokedAt <= now) return false;
   return key.expiresAt === undefined || key.expiresAt > now;
 }
 
@@ -161,7 +161,7 @@ export interface OverQuota {
   readonly limit: number;
 }
 
-export type AddKeyRefusal =
+export type CreateKeyRefusal =
   | OverQuota
   | { readonly why: 'project-unknown'; readonly project: ProjectName }
   /** This id exists with other content; a key never changes. */
@@ -170,12 +170,12 @@ export type AddKeyRefusal =
   /** The key that creates it, or that it replaces. */
   | { readonly why: 'key-ended'; readonly id: string };
 
-export interface EndKeyRefusal {
+export interface RevokeKeyRefusal {
   readonly why: 'key-unknown';
   readonly id: string;
 }
 
-type AccessRefusal = AddKeyRefusal | EndKeyRefusal;
+type AccessRefusal = CreateKeyRefusal | RevokeKeyRefusal;
 
 /** Gives the cause, the effect and the next action. */
 export function describeAccessRefusal(refusal: AccessRefusal): string {
@@ -185,7 +185,7 @@ export function describeAccessRefusal(refusal: AccessRefusal): string {
     case 'key-taken':
       return `Key ${refusal.id} exists already and is another one. Make a new one.`;
     case 'not-first':
-      return 'There are keys already, so this one would not be the first. Use one of those to make it.';
+      return 'There are keys already, so this one would not be the first. Use one of those to create it.';
     case 'key-ended':
       return `Key ${refusal.id} has ended. Nothing was written. Make a new key with another one.`;
     case 'over-quota':

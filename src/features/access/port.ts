@@ -5,9 +5,9 @@ import type { Instant } from '../../support/clock.ts';
 import type { Audited } from '../audit/model.ts';
 import type {
   AccessKey,
-  AddKeyRefusal,
+  CreateKeyRefusal,
   CountedQuota,
-  EndKeyRefusal,
+  RevokeKeyRefusal,
   KeyRequest,
   Project,
   ProjectSettings,
@@ -19,14 +19,14 @@ export interface AccessStore {
   project(name: ProjectName): Promise<Project | undefined>;
   /** Sorted by name. */
   projects(query: ListProjects): Promise<readonly Project[]>;
-  /** Repeating the same request is safe. `first`: adds the key only if the store has none. */
-  addKey(request: AddKey): Promise<KeyAdded>;
+  /** Repeating the same request is safe. `first`: creates the key only if the store has none. */
+  createKey(request: CreateKey): Promise<KeyCreated>;
   /** Includes revoked and expired keys. */
   key(id: string): Promise<AccessKey | undefined>;
   /** Newest first. */
   keys(query: ListKeys): Promise<readonly AccessKey[]>;
-  /** Ends the key now or after `inMs`. An end is never postponed. */
-  endKey(request: EndKey): Promise<KeyEnded>;
+  /** Revokes the key now or after `inMs`. A revocation is never postponed. */
+  revokeKey(request: RevokeKey): Promise<KeyRevoked>;
   /** The project's usage. Counts up to `max`, except for bytes (P-14). */
   usage(query: CountUsage): Promise<number>;
 }
@@ -53,15 +53,15 @@ export interface ListProjects {
   readonly limit: number;
 }
 
-export interface AddKey extends KeyRequest, Audited {
+export interface CreateKey extends KeyRequest, Audited {
   readonly first?: true;
   /** The limit of usable keys, unless the project's own settings differ (P-14). */
   readonly quota?: number;
 }
 
-export type KeyAdded =
-  | { readonly kind: 'added'; readonly existing: boolean }
-  | ({ readonly kind: 'refused' } & AddKeyRefusal);
+export type KeyCreated =
+  | { readonly kind: 'created'; readonly existing: boolean }
+  | ({ readonly kind: 'refused' } & CreateKeyRefusal);
 
 export interface ListKeys {
   /** Only keys of this project. Keys for all projects are in no project's list. */
@@ -72,25 +72,25 @@ export interface ListKeys {
   readonly limit: number;
 }
 
-export interface EndKey extends Audited {
+export interface RevokeKey extends Audited {
   readonly id: string;
   /** A key of another project is refused as unknown. Undefined: any project. */
   readonly project?: ProjectName;
   /** Gives the key's holder time to change over. */
   readonly inMs?: number;
   /** Also revokes the keys that it created, and those that they created (P-13). Default false. */
-  readonly made?: boolean;
+  readonly descendants?: boolean;
 }
 
-export type KeyEnded =
+export type KeyRevoked =
   | {
-      readonly kind: 'ended';
-      readonly endedAt: Instant;
+      readonly kind: 'revoked';
+      readonly revokedAt: Instant;
       readonly changed: boolean;
       /**
        * The other keys whose end this changed, in byte order. Present only if the request had
-       * `made`.
+       * `descendants`.
        */
-      readonly made?: readonly string[];
+      readonly descendants?: readonly string[];
     }
-  | ({ readonly kind: 'refused' } & EndKeyRefusal);
+  | ({ readonly kind: 'refused' } & RevokeKeyRefusal);

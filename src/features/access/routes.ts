@@ -17,7 +17,7 @@ import { boundedText, present } from '../../support/options.ts';
 import { stampOutside } from '../audit/api.ts';
 import {
   accessOperations,
-  type EndedKey,
+  type RevokedKey,
   type KeyMessage,
   type ProjectMessage,
 } from './messages.ts';
@@ -29,7 +29,7 @@ import {
   type ProjectSettings,
   writeKey,
 } from './model.ts';
-import type { AddKey, EndKey } from './port.ts';
+import type { CreateKey, RevokeKey } from './port.ts';
 
 const LIMIT = 100;
 
@@ -68,16 +68,16 @@ export const accessRoutes: readonly Route[] = routesOf(accessOperations, {
     return { status: 200, body: projectMessage(found) };
   },
 
-  async makeKey(coordinator, { body, caller }) {
+  async createKey(coordinator, { body, caller }) {
     const { name, roles, expiresInMs } = body;
     const project = body.project === null ? undefined : parseProject(body.project);
     if (!caller.isOfAll && project !== caller.project) throw ofAnotherProject(caller);
-    const made = await added(coordinator, {
+    const made = await created(coordinator, {
       ...{ name: boundedText('name', name, 256), roles, createdBy: actorOf(caller) },
-      audit: stampOutside('make-key', { by: actorOf(caller) }),
+      audit: stampOutside('create-key', { by: actorOf(caller) }),
       ...(project === undefined ? {} : { project }),
       ...(expiresInMs === undefined ? {} : { expiresInMs }),
-      ...makerOf(caller),
+      ...creatorOf(caller),
     });
     return { status: 201, body: made, headers: { 'cache-control': 'no-store' } };
   },
@@ -102,7 +102,7 @@ export const accessRoutes: readonly Route[] = routesOf(accessOperations, {
     return { status: 200, body: keyMessage(await keyFor(coordinator, caller, params.id)) };
   },
 
-  async endKey(coordinator, { params, body, caller }) {
+  async revokeKey(coordinator, { params, body, caller }) {
     const result = await endedBy(coordinator, caller, { inMs: 0, ...body, id: params.id });
     return { status: 200, body: result };
   },
@@ -110,19 +110,19 @@ export const accessRoutes: readonly Route[] = routesOf(accessOperations, {
   async rotateKey(coordinator, { params, body, caller }) {
     const old = await keyFor(coordinator, caller, params.id);
     const { name, roles, project, createdAt, expiresAt } = old;
-    // Add the new key first: a caller that is cut off in between then has two keys, not none.
-    const made = await added(coordinator, {
+    // Create the new key first: a caller that is cut off in between then has two keys, not none.
+    const made = await created(coordinator, {
       ...{ name, roles, createdBy: actorOf(caller) },
-      audit: stampOutside('make-key', { by: actorOf(caller), about: { rotates: old.id } }),
+      audit: stampOutside('create-key', { by: actorOf(caller), about: { rotates: old.id } }),
       ...(project === undefined ? {} : { project }),
       ...(expiresAt === undefined ? {} : { expiresInMs: expiresAt - createdAt }),
-      ...{ ...makerOf(caller), rotates: old.id },
+      ...{ ...creatorOf(caller), rotates: old.id },
     });
     const inMs = body.endsInMs ?? ROTATION_MS;
-    const { endedAt } = await endedBy(coordinator, caller, { id: old.id, inMs });
+    const { revokedAt } = await revokedBy(coordinator, caller, { id: old.id, inMs });
     return {
       status: 201,
-      body: { ...made, oldEndsAt: endedAt },
+      body: { ...made, oldEndsAt: revokedAt },
       headers: { 'cache-control': 'no-store' },
     };
   },
@@ -135,33 +135,33 @@ function projectMessage({ name, createdAt, settings }: Project): ProjectMessage 
 const STATUSES: Readonly<Record<string, number>> = { 'project-unknown': 404, 'over-quota': 429 };
 const ROTATION_MS = 3_600_000;
 
-async function added(
+async function created(
   { store }: Coordinator,
-  asked: Omit<AddKey, 'id' | 'digest'>,
+  asked: Omit<CreateKey, 'id' | 'digest'>,
 ): Promise<{ readonly id: string; readonly key: string }> {
   const { id, secret, digest } = newKey();
-  const result = await store.access.addKey({ id, digest, ...asked });
-  if (result.kind === 'added') return { id, key: writeKey({ id, secret }) };
+  const result = await store.access.createKey({ id, digest, ...asked });
+  if (result.kind === 'created') return { id, key: writeKey({ id, secret }) };
   const status = STATUSES[result.why] ?? 409;
   throw new ProblemReply(status, result.why, describeAccessRefusal(result));
 }
 
-async function endedBy(
+async function revokedBy(
   { store }: Coordinator,
   caller: Caller,
-  end: Pick<EndKey, 'id' | 'inMs' | 'made'>,
-): Promise<EndedKey> {
-  const result = await store.access.endKey({
+  end: Pick<RevokeKey, 'id' | 'inMs' | 'made'>,
+): Promise<RevokedKey> {
+  const result = await store.access.revokeKey({
     ...{ ...end, ...scopeOf(caller) },
-    audit: stampOutside('end-key', { by: actorOf(caller) }),
+    audit: stampOutside('revoke-key', { by: actorOf(caller) }),
   });
   if (result.kind === 'refused') {
     throw new ProblemReply(404, result.why, describeAccessRefusal(result));
   }
-  const { endedAt, changed, made } = result;
+  const { revokedAt, changed, made } = result;
   return {
-    ...{ endedAt: formatInstant(endedAt), changed },
-    ...(made === undefined ? {} : { made: [...made] }),
+    ...{ revokedAt: formatInstant(revokedAt), changed },
+    ...(descendants === undefined ? {} : { descendants: [...descendants] }),
   };
 }
 
@@ -172,8 +172,8 @@ async function keyFor({ store }: Coordinator, caller: Caller, id: string): Promi
   throw new ProblemReply(404, why, describeAccessRefusal({ why, id }));
 }
 
-function makerOf({ key }: Caller): { readonly madeBy?: string } {
-  return key === undefined ? {} : { madeBy: key };
+function creatorOf({ key }: Caller): { readonly createdByKey?: string } {
+  return key === undefined ? {} : { createdByKey: key };
 }
 
 function scopeOf({ isOfAll, project }: Caller): { readonly project?: ProjectName } {
@@ -190,6 +190,6 @@ function ofAnotherProject({ project }: Caller): ProblemReply {
 
 function keyMessage(key: AccessKey): KeyMessage {
   const { id, name, roles, project = null, createdBy } = key;
-  const times = writtenTimes(key, 'createdAt', 'expiresAt', 'endedAt');
+  const times = writtenTimes(key, 'createdAt', 'expiresAt', 'revokedAt');
   return { id, name, roles: [...roles], project, ...present({ createdBy }), ...times };
 }

@@ -3,7 +3,7 @@
 import type { ProjectName } from '../../execution/names.ts';
 import { toInstant } from '../../support/clock.ts';
 import type { AccessKey, Project, ProjectSettings, Role } from './model.ts';
-import type { AddKey, ListKeys } from './port.ts';
+import type { CreateKey, ListKeys } from './port.ts';
 
 export interface ProjectRow {
   readonly name: string;
@@ -32,14 +32,14 @@ export interface AccessKeyRow {
 }
 
 /** The given part of a row. The store's clock adds the times (P-7). */
-export function fromAddKey(request: AddKey) {
-  const { id, project, roles, name, digest, createdBy, expiresInMs, madeBy, rotates } = request;
+export function fromCreateKey(request: CreateKey) {
+  const { id, project, roles, name, digest, createdBy, expiresInMs, createdByKey, rotates } = request;
   return {
     ...{ id, name, digest, roles: JSON.stringify(roles) },
     project: project ?? null,
     createdBy: createdBy ?? null,
     expiresInMs: expiresInMs ?? null,
-    madeBy: madeBy ?? null,
+    createdByKey: createdByKey ?? null,
     rotates: rotates ?? null,
   };
 }
@@ -62,7 +62,7 @@ export function toAccessKey(row: AccessKeyRow): AccessKey {
     digest: row.digest,
     ...keyTimes(row),
     ...(row.created_by === null ? {} : { createdBy: row.created_by }),
-    ...(row.ended_at === null ? {} : { endedAt: toInstant(row.ended_at) }),
+    ...(row.ended_at === null ? {} : { revokedAt: toInstant(row.ended_at) }),
   };
 }
 

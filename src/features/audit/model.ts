@@ -19,7 +19,7 @@ export const AUDIT_ACTS = [
   ...(['put-schedule', 'pause-schedule', 'resume-schedule', 'remove-schedule'] as const),
   ...(['put-template', 'make-link', 'run-archive', 'put-project'] as const),
   ...(['end-session', 'drain-lease', 'revoke-lease'] as const),
-  ...(['make-key', 'recover-key', 'end-key', 'note'] as const),
+  ...(['create-key', 'recover-key', 'revoke-key', 'note'] as const),
 ] as const;
 
 export type AuditAct = (typeof AUDIT_ACTS)[number];

@@ -18,6 +18,8 @@ const recordOf = (act: AuditAct): AuditRecord => ({
 for (const [act, stored] of [
   ['repin', 'move'],
   ['bulk-repin', 'bulk-move'],
+  ['create-key', 'make-key'],
+  ['revoke-key', 'end-key'],
   ['cancel', 'cancel'],
 ] as const) {
   test(`J-1: the act ${act} is stored as ${stored} and read by its name`, () => {

@@ -24,6 +24,8 @@ export interface AuditRow {
 const STORED_ACTS: Readonly<Partial<Record<AuditAct, string>>> = {
   repin: 'move',
   'bulk-repin': 'bulk-move',
+  'create-key': 'make-key',
+  'revoke-key': 'end-key',
 };
 
 const ACTS_BY_STORED: ReadonlyMap<string, AuditAct> = new Map(

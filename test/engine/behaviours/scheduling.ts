@@ -89,13 +89,13 @@ const TEMPLATES: readonly Behaviour[] = [
 ];
 
 /** Executions that a schedule has made, the oldest first. */
-async function madeBy(holdfast: Holdfast, schedule: string): Promise<readonly ExecutionRecord[]> {
+async function createdByKey(holdfast: Holdfast, schedule: string): Promise<readonly ExecutionRecord[]> {
   const { items } = await holdfast.list({ attribute: { name: 'schedule', equals: schedule } });
   return items.toReversed();
 }
 
 async function untilMade(holdfast: Holdfast, schedule: string, count: number): Promise<void> {
-  while ((await madeBy(holdfast, schedule)).length < count) await pause(10);
+  while ((await createdByKey(holdfast, schedule)).length < count) await pause(10);
 }
 
 const SCHEDULES: readonly Behaviour[] = [
@@ -120,7 +120,7 @@ const SCHEDULES: readonly Behaviour[] = [
       await holdfast.schedules.put(put);
       // On a machine that is busy the next time may come before the first one is continued.
       const ofFirst = async (): Promise<readonly ExecutionRecord[]> => {
-        const made = await madeBy(holdfast, 'nightly');
+        const made = await createdByKey(holdfast, 'nightly');
         return made.filter(({ scheduled }) => scheduled?.at === made[0]?.scheduled?.at);
       };
       while ((await ofFirst()).length < 2) await pause(10);
@@ -156,7 +156,7 @@ const SCHEDULES: readonly Behaviour[] = [
       await Promise.all(holdfasts.map((each) => each.schedules.put({ ...put, overlap: 'allow' })));
       await untilMade(holdfast, 'ticks', 4);
       assert.deepEqual(await holdfast.schedules.remove('ticks'), { kind: 'done' });
-      const made = await madeBy(holdfast, 'ticks');
+      const made = await createdByKey(holdfast, 'ticks');
       const times = made.map(({ attributes }) => Number(attributes['scheduledAt']));
       assert.equal(new Set(times).size, times.length);
       for (const [nth, time] of times.entries()) {
@@ -194,12 +194,12 @@ const SCHEDULES: readonly Behaviour[] = [
       const missing = holdfast.schedules.put({ id: 'm', every: 100, template: 'none' });
       await assert.rejects(missing, { name: 'TemplateRefused' });
       await untilMade(holdfast, 's', 1);
-      const [first] = (await madeBy(holdfast, 's')) as [ExecutionRecord];
+      const [first] = (await createdByKey(holdfast, 's')) as [ExecutionRecord];
       assert.deepEqual(first.template, { id: 't', version: 3 });
       // Two more times come and go.
       const seen = (await holdfast.schedules.get('s'))?.nextTimes[0] ?? 0;
       while (((await holdfast.schedules.get('s'))?.nextTimes[0] ?? 0) < seen + 200) await pause(10);
-      assert.equal((await madeBy(holdfast, 's')).length, 1);
+      assert.equal((await createdByKey(holdfast, 's')).length, 1);
       gate.open();
       assert.deepEqual(await holdfast.result(first.id), { a: 1, b: 2 });
       await untilMade(holdfast, 's', 2);

@@ -31,11 +31,11 @@ const projects: Case = {
 };
 
 const keys: Case = {
-  name: 'keys are made, shown once, listed without what opens, and ended',
+  name: 'keys are created, shown once, listed without their secret, and revoked',
   async run(coordinator) {
     const all = await coordinator.client(['admin']);
     await all.projects.put('ours');
-    const made = await all.keys.make({ name: 'ci', roles: ['submit'], project: 'ours' });
+    const made = await all.keys.create({ name: 'ci', roles: ['submit'], project: 'ours' });
     assert.match(made.key, /^hf_/);
     const { url } = coordinator;
     const client = new HoldfastClient({ url, key: made.key });
@@ -50,21 +50,21 @@ const keys: Case = {
     assert.equal('digest' in (items[0] ?? {}), false);
     const scoped = await coordinator.client(['admin'], 'theirs');
     await assert.rejects(scoped.keys.read(made.id), refusedWith('key-unknown', 404));
-    await assert.rejects(scoped.keys.end(made.id), refusedWith('key-unknown', 404));
+    await assert.rejects(scoped.keys.revoke(made.id), refusedWith('key-unknown', 404));
     await assert.rejects(scoped.keys.rotate(made.id), refusedWith('key-unknown', 404));
     await assert.rejects(scoped.keys.list({ project: 'ours' }), refusedWith('project-denied', 403));
     for (const project of ['ours', null]) {
       await assert.rejects(
-        scoped.keys.make({ name: 'x', roles: ['admin'], project }),
+        scoped.keys.create({ name: 'x', roles: ['admin'], project }),
         refusedWith('project-denied', 403),
       );
     }
     await assert.rejects(
-      all.keys.make({ name: 'x', roles: ['work'], project: 'nowhere' }),
+      all.keys.create({ name: 'x', roles: ['work'], project: 'nowhere' }),
       refusedWith('project-unknown', 404),
     );
-    assert.equal((await all.keys.end(made.id)).changed, true);
-    assert.equal((await all.keys.end(made.id)).changed, false);
+    assert.equal((await all.keys.revoke(made.id)).changed, true);
+    assert.equal((await all.keys.revoke(made.id)).changed, false);
     assert.deepEqual((await all.keys.list({ project: 'ours' })).items, []);
     assert.equal((await all.keys.list({ project: 'ours', all: true })).items.length, 1);
     await assert.rejects(all.keys.rotate(made.id), refusedWith('key-ended', 409));
@@ -76,14 +76,14 @@ const rotation: Case = {
   async run(coordinator) {
     const all = await coordinator.client(['admin']);
     await all.projects.put('ours');
-    const old = await all.keys.make({
+    const old = await all.keys.create({
       ...{ name: 'ci', roles: ['submit', 'operate'], project: 'ours' },
       expiresInMs: 86_400_000,
     });
     const made = await all.keys.rotate(old.id, 60_000);
     const [was, is] = [await all.keys.read(old.id), await all.keys.read(made.id)];
     assert.deepEqual([is.name, is.roles, is.project], [was.name, was.roles, was.project]);
-    assert.equal(was.endedAt, made.oldEndsAt);
+    assert.equal(was.revokedAt, made.oldEndsAt);
     assert.notEqual(is.expiresAt, undefined);
     for (const { key } of [old, made]) {
       const client = new HoldfastClient({ url: coordinator.url, key });

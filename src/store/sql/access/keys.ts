@@ -1,23 +1,23 @@
 // Access keys (P-4 … P-14).
 
 import {
-  changedByAddKey,
-  changedByEndKey,
-  decideAddKey,
-  decideEndKey,
+  changedByCreateKey,
+  changedByRevokeKey,
+  decideCreateKey,
+  decideRevokeKey,
 } from '../../../features/access/decide.ts';
 import { type AccessKey, isUsable } from '../../../features/access/model.ts';
 import type {
   AccessStore,
-  AddKey,
-  EndKey,
-  KeyAdded,
-  KeyEnded,
+  CreateKey,
+  RevokeKey,
+  KeyCreated,
+  KeyRevoked,
   ListKeys,
 } from '../../../features/access/port.ts';
 import {
   type AccessKeyRow,
-  fromAddKey,
+  fromCreateKey,
   keyTimes,
   startOf,
   toAccessKey,
@@ -46,9 +46,9 @@ const EXPIRY = `(
     select min(ends.at)
       from (select clock.now + :expiresInMs::bigint as at
              union all
-            select m.expires_at from hf.access_key as m where m.id = :madeBy
+            select m.expires_at from hf.access_key as m where m.id = :createdByKey
              union all
-            select m.ended_at from hf.access_key as m where m.id = :madeBy) as ends
+            select m.ended_at from hf.access_key as m where m.id = :createdByKey) as ends
   )`;
 
 const ADD = withLimit(
@@ -59,7 +59,7 @@ const ADD = withLimit(
     from (select hf_now() as now) as clock
    where (:project::text is null or exists (select 1 from hf.project as p where p.name = :project)) -- guard: project
      and (not :first::boolean or not exists (select 1 from hf.access_key)) -- guard: first
-     and (:madeBy::text is null or exists (select 1 from hf.access_key as u where u.id = :madeBy and ${IS_USABLE})) -- guard: maker
+     and (:createdByKey::text is null or exists (select 1 from hf.access_key as u where u.id = :createdByKey and ${IS_USABLE})) -- guard: maker
      and (:rotates::text is null or exists (select 1 from hf.access_key as u where u.id = :rotates and ${IS_USABLE})) -- guard: rotated
      and (:project::text is null or :quota::bigint is null or ${USED} < ${limit}) -- guard: quota
       on conflict (id) do nothing
@@ -98,7 +98,7 @@ function listOf(scope: string): Sql {
 const LIST = listOf('true');
 const LIST_PROJECT = listOf('project = :project');
 
-// A key's end can only move closer (P-8). With `:made`, this also ends the keys that it created;
+// A key's end can only move closer (P-8). With `:descendants`, this also ends the keys that it created;
 // `nameWithKey` writes their `created_by` (P-13).
 const END = sql(`
   with recursive family (id) as (
@@ -107,10 +107,10 @@ const END = sql(`
      where k.id = :id
        and (:project::text is null or k.project = :project) -- guard: known
      union
-    select made.id
+    select child.id
       from family
-      join hf.access_key as made on made.created_by like '% (' || family.id || ')'
-     where :made::boolean
+      join hf.access_key as child on child.created_by like '% (' || family.id || ')'
+     where :descendants::boolean
   )
   update hf.access_key
      set ended_at = clock.now + :inMs::bigint
@@ -123,17 +123,17 @@ const END = sql(`
 export function keysOf({
   read,
   write,
-}: PlainGateway): Pick<AccessStore, 'addKey' | 'key' | 'keys' | 'endKey'> {
+}: PlainGateway): Pick<AccessStore, 'createKey' | 'key' | 'keys' | 'revokeKey'> {
   return {
-    addKey: (request) => {
+    createKey: (request) => {
       const own = structuredClone(request);
-      return write(() => addKey(own));
+      return write(() => createKey(own));
     },
     key: (id) => read(() => readKey(id)),
     keys: (query) => read(() => listKeys(query)),
-    endKey: (request) => {
+    revokeKey: (request) => {
       const own = { ...request };
-      return write(() => endKey(own));
+      return write(() => revokeKey(own));
     },
   };
 }
@@ -146,16 +146,16 @@ interface ViewRow {
   readonly quota: number;
 }
 
-function* addKey(request: AddKey): Script<KeyAdded> {
-  const { quota, madeBy, rotates } = request;
-  const values = { ...fromAddKey(request), first: request.first === true, quota };
+function* createKey(request: CreateKey): Script<KeyCreated> {
+  const { quota, createdByKey, rotates } = request;
+  const values = { ...fromCreateKey(request), first: request.first === true, quota };
   yield* all(LOCK_KEYS);
   for (;;) {
     const added = yield* one<Pick<AccessKeyRow, 'created_at' | 'expires_at'>>(ADD, values);
     if (added !== undefined) {
       const times = keyTimes(added);
-      yield* writeAudit(request, changedByAddKey(request, times), times.createdAt);
-      return { kind: 'added', existing: false };
+      yield* writeAudit(request, changedByCreateKey(request, times), times.createdAt);
+      return { kind: 'created', existing: false };
     }
     const view = yield* one<ViewRow>(VIEW, values);
     assert(view !== undefined, 'P-4: there is always something to see');
@@ -163,13 +163,13 @@ function* addKey(request: AddKey): Script<KeyAdded> {
       stored: yield* readKey(request.id),
       knowsProject: Boolean(view.knows_project),
       hasKeys: Boolean(view.has_keys),
-      ended: yield* endedOf([madeBy, rotates], toInstant(view.now)),
+      ended: yield* endedOf([createdByKey, rotates], toInstant(view.now)),
       used: view.used,
       limit: quota === undefined ? undefined : view.quota,
     };
-    const decision = decideAddKey(facts, request);
+    const decision = decideCreateKey(facts, request);
     if (decision.kind === 'refused') return decision;
-    if (decision.kind === 'existing') return { kind: 'added', existing: true };
+    if (decision.kind === 'existing') return { kind: 'created', existing: true };
     // The project was created, or another key expired, in between. Try again.
   }
 }
@@ -204,31 +204,31 @@ interface EndedRow {
   readonly now: number;
 }
 
-function* endKey(request: EndKey): Script<KeyEnded> {
-  const { id, inMs = 0, made: isWithMade = false } = request;
-  if (isWithMade) yield* all(LOCK_KEYS);
+function* revokeKey(request: RevokeKey): Script<KeyRevoked> {
+  const { id, inMs = 0, descendants: isWithAll = false } = request;
+  if (isWithAll) yield* all(LOCK_KEYS);
   for (;;) {
-    const rows = yield* all<EndedRow>(END, { ...request, inMs, made: isWithMade });
+    const rows = yield* all<EndedRow>(END, { ...request, inMs, descendants: isWithAll });
     const stored = yield* readKey(id);
-    const made = rows.flatMap((row) => (row.id === id ? [] : row.id)).sort();
+    const descendants = rows.flatMap((row) => (row.id === id ? [] : row.id)).sort();
     const [first] = rows;
     if (first !== undefined) {
       // An actor without a project can revoke any key, so take the project from the row.
       const of = { id, project: stored?.project };
-      const changed = changedByEndKey(of, toInstant(first.ended_at), made);
+      const changed = changedByRevokeKey(of, toInstant(first.ended_at), descendants);
       yield* writeAudit(request, changed, toInstant(first.now));
     }
-    const more = isWithMade ? { made } : {};
+    const more = isWithAll ? { descendants } : {};
     const own = rows.find((row) => row.id === id);
     if (own !== undefined) {
-      return { kind: 'ended', endedAt: toInstant(own.ended_at), changed: true, ...more };
+      return { kind: 'revoked', revokedAt: toInstant(own.ended_at), changed: true, ...more };
     }
     const now = toInstant((yield* one<{ now: number }>(NOW))?.now ?? 0);
-    const decision = decideEndKey(stored, request, laterBy(now, inMs));
+    const decision = decideRevokeKey(stored, request, laterBy(now, inMs));
     if (decision.kind === 'refused') return decision;
     if (decision.kind === 'no-change') {
-      return { kind: 'ended', endedAt: decision.endedAt, changed: false, ...more };
+      return { kind: 'revoked', revokedAt: decision.revokedAt, changed: false, ...more };
     }
-    // The key was added in between. Try again.
+    // The key was created in between. Try again.
   }
 }

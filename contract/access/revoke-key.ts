@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { isUsable, nameWithKey } from '../../src/features/access/model.ts';
-import type { AddKey } from '../../src/features/access/port.ts';
+import type { CreateKey } from '../../src/features/access/port.ts';
 import type { AccessCase } from './contract-case.ts';
 import {
-  adding,
+  creating,
   leavesKeysUnchanged,
   mustAdd,
   mustRead,
@@ -11,7 +11,7 @@ import {
   PROJECT,
 } from './test-keys.ts';
 
-export const endKeyCases: readonly AccessCase[] = [
+export const revokeKeyCases: readonly AccessCase[] = [
   {
     upholds: 'P-8, P-7, P-10',
     name: 'a key that is ended is over from then on by the time of the store, and is still read',
@@ -19,12 +19,12 @@ export const endKeyCases: readonly AccessCase[] = [
       const key = await mustAdd(store, { project: PROJECT });
       const another = await mustAdd(store, { project: PROJECT });
       await advance(7);
-      const result = await store.access.endKey({ id: key.id });
-      assert.deepEqual(result, { kind: 'ended', endedAt: now(), changed: true });
+      const result = await store.access.revokeKey({ id: key.id });
+      assert.deepEqual(result, { kind: 'revoked', revokedAt: now(), changed: true });
       const stored = await mustRead(store, key.id);
-      assert.deepEqual(stored, { ...key, createdAt: now() - 7, endedAt: now() });
+      assert.deepEqual(stored, { ...key, createdAt: now() - 7, revokedAt: now() });
       assert.equal(isUsable(stored, now()), false);
-      assert.equal((await mustRead(store, another.id)).endedAt, undefined);
+      assert.equal((await mustRead(store, another.id)).revokedAt, undefined);
     },
   },
   {
@@ -32,9 +32,9 @@ export const endKeyCases: readonly AccessCase[] = [
     name: 'a key that is ended later on is good until then, to the millisecond',
     async run({ store, advance, now }) {
       const { id } = await mustAdd(store);
-      const endedAt = now() + 100;
-      const result = await store.access.endKey({ id, inMs: 100 });
-      assert.deepEqual(result, { kind: 'ended', endedAt, changed: true });
+      const revokedAt = now() + 100;
+      const result = await store.access.revokeKey({ id, inMs: 100 });
+      assert.deepEqual(result, { kind: 'revoked', revokedAt, changed: true });
       await advance(99);
       assert.equal(isUsable(await mustRead(store, id), now()), true);
       await advance(1);
@@ -46,19 +46,19 @@ export const endKeyCases: readonly AccessCase[] = [
     name: 'an end comes nearer and is never put off',
     async run({ store, advance, now }) {
       const { id } = await mustAdd(store);
-      const end = async (inMs: number) => store.access.endKey({ id, inMs });
+      const end = async (inMs: number) => store.access.revokeKey({ id, inMs });
       const soon = now() + 100;
-      assert.equal((await end(200)).kind, 'ended');
-      assert.deepEqual(await end(100), { kind: 'ended', endedAt: soon, changed: true });
+      assert.equal((await end(200)).kind, 'revoked');
+      assert.deepEqual(await end(100), { kind: 'revoked', revokedAt: soon, changed: true });
       for (const inMs of [100, 101, 5_000]) {
         const result = await leavesKeysUnchanged(store, () => end(inMs));
-        assert.deepEqual(result, { kind: 'ended', endedAt: soon, changed: false });
+        assert.deepEqual(result, { kind: 'revoked', revokedAt: soon, changed: false });
       }
       await advance(50);
-      assert.deepEqual(await end(49), { kind: 'ended', endedAt: soon - 1, changed: true });
+      assert.deepEqual(await end(49), { kind: 'revoked', revokedAt: soon - 1, changed: true });
       await advance(50);
-      const late = await leavesKeysUnchanged(store, () => store.access.endKey({ id }));
-      assert.deepEqual(late, { kind: 'ended', endedAt: soon - 1, changed: false });
+      const late = await leavesKeysUnchanged(store, () => store.access.revokeKey({ id }));
+      assert.deepEqual(late, { kind: 'revoked', revokedAt: soon - 1, changed: false });
     },
   },
   {
@@ -68,9 +68,9 @@ export const endKeyCases: readonly AccessCase[] = [
       const { id } = await mustAdd(store, { expiresInMs: 10 });
       const expiresAt = now() + 10;
       await advance(20);
-      assert.equal((await store.access.endKey({ id })).kind, 'ended');
+      assert.equal((await store.access.revokeKey({ id })).kind, 'revoked');
       const stored = await mustRead(store, id);
-      assert.deepEqual([stored.expiresAt, stored.endedAt], [expiresAt, now()]);
+      assert.deepEqual([stored.expiresAt, stored.revokedAt], [expiresAt, now()]);
     },
   },
   {
@@ -80,12 +80,12 @@ export const endKeyCases: readonly AccessCase[] = [
       const own = await mustAdd(store, { project: PROJECT });
       const others = await mustAdd(store, { project: OTHER_PROJECT });
       const ofAll = await mustAdd(store);
-      const { id: unknownId } = adding();
+      const { id: unknownId } = creating();
       for (const request of [
         { id: unknownId },
         ...[unknownId, others.id, ofAll.id].map((id) => ({ id, project: PROJECT })),
       ]) {
-        const result = await leavesKeysUnchanged(store, () => store.access.endKey(request));
+        const result = await leavesKeysUnchanged(store, () => store.access.revokeKey(request));
         assert.deepEqual(result, { kind: 'refused', why: 'key-unknown', id: request.id });
       }
       for (const request of [
@@ -93,16 +93,16 @@ export const endKeyCases: readonly AccessCase[] = [
         { id: others.id },
         { id: ofAll.id },
       ]) {
-        const result = await store.access.endKey(request);
-        assert.deepEqual(result, { kind: 'ended', endedAt: now(), changed: true });
+        const result = await store.access.revokeKey(request);
+        assert.deepEqual(result, { kind: 'revoked', revokedAt: now(), changed: true });
       }
     },
   },
   {
     upholds: 'P-13, P-8',
-    name: 'a key ends alone, or with all that it made and that they made, in one act',
+    name: 'a key is revoked alone, or with all its descendants, in one operation',
     async run({ store, now, advance }) {
-      const by = ({ id }: { readonly id: string }): Partial<AddKey> => ({
+      const by = ({ id }: { readonly id: string }): Partial<CreateKey> => ({
         createdBy: nameWithKey('x', id),
         project: PROJECT,
       });
@@ -116,30 +116,30 @@ export const endKeyCases: readonly AccessCase[] = [
         await mustAdd(store, { project: PROJECT }),
         await mustAdd(store, { ...by(root), project: OTHER_PROJECT }),
       ];
-      await store.access.endKey({ id: sooner.id });
-      const alone = await store.access.endKey({ id: root.id, inMs: 50 });
-      assert.deepEqual(alone, { kind: 'ended', endedAt: now() + 50, changed: true });
-      assert.equal((await mustRead(store, child.id)).endedAt, undefined);
+      await store.access.revokeKey({ id: sooner.id });
+      const alone = await store.access.revokeKey({ id: root.id, inMs: 50 });
+      assert.deepEqual(alone, { kind: 'revoked', revokedAt: now() + 50, changed: true });
+      assert.equal((await mustRead(store, child.id)).revokedAt, undefined);
       await advance(10);
       const made = [child.id, grandchild.id].sort();
-      const end = { id: root.id, made: true } as const;
+      const end = { id: root.id, descendants: true } as const;
       const unknown = { ...end, project: OTHER_PROJECT };
-      const refused = await leavesKeysUnchanged(store, () => store.access.endKey(unknown));
+      const refused = await leavesKeysUnchanged(store, () => store.access.revokeKey(unknown));
       assert.equal(refused.kind, 'refused');
       const ofAll = await mustAdd(store);
       await mustAdd(store, by(ofAll));
       const foreign = { ...end, id: ofAll.id, project: PROJECT };
-      const hidden = await leavesKeysUnchanged(store, () => store.access.endKey(foreign));
+      const hidden = await leavesKeysUnchanged(store, () => store.access.revokeKey(foreign));
       assert.deepEqual(hidden, { kind: 'refused', why: 'key-unknown', id: ofAll.id });
-      const all = await store.access.endKey({ ...end, project: PROJECT });
-      assert.deepEqual(all, { kind: 'ended', endedAt: now(), changed: true, made });
-      for (const id of made) assert.equal((await mustRead(store, id)).endedAt, now());
-      assert.equal((await mustRead(store, sooner.id)).endedAt, now() - 10);
-      for (const { id } of others) assert.equal((await mustRead(store, id)).endedAt, undefined);
+      const all = await store.access.revokeKey({ ...end, project: PROJECT });
+      assert.deepEqual(all, { kind: 'revoked', revokedAt: now(), changed: true, descendants: made });
+      for (const id of made) assert.equal((await mustRead(store, id)).revokedAt, now());
+      assert.equal((await mustRead(store, sooner.id)).revokedAt, now() - 10);
+      for (const { id } of others) assert.equal((await mustRead(store, id)).revokedAt, undefined);
       const again = await leavesKeysUnchanged(store, () =>
-        store.access.endKey({ ...end, project: PROJECT }),
+        store.access.revokeKey({ ...end, project: PROJECT }),
       );
-      assert.deepEqual(again, { kind: 'ended', endedAt: now(), changed: false, made: [] });
+      assert.deepEqual(again, { kind: 'revoked', revokedAt: now(), changed: false, descendants: [] });
     },
   },
   {
@@ -152,15 +152,15 @@ export const endKeyCases: readonly AccessCase[] = [
         const { id } = await mustAdd(store);
         const times = [50, 20, 90, 10, 70, 10, 30, 60];
         const results = await Promise.all(
-          times.map((inMs, nth) => (stores[nth % 2] ?? store).access.endKey({ id, inMs })),
+          times.map((inMs, nth) => (stores[nth % 2] ?? store).access.revokeKey({ id, inMs })),
         );
         for (const [nth, result] of results.entries()) {
-          assert.ok(result.kind === 'ended');
+          assert.ok(result.kind === 'revoked');
           const asked = now() + (times[nth] ?? 0);
-          if (result.changed) assert.equal(result.endedAt, asked);
-          else assert.ok(result.endedAt <= asked);
+          if (result.changed) assert.equal(result.revokedAt, asked);
+          else assert.ok(result.revokedAt <= asked);
         }
-        assert.equal((await mustRead(store, id)).endedAt, now() + 10);
+        assert.equal((await mustRead(store, id)).revokedAt, now() + 10);
       }
     },
   },

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
-import type { AddKey } from '../../src/features/access/port.ts';
+import type { CreateKey } from '../../src/features/access/port.ts';
 import type { AccessCase } from './contract-case.ts';
 import {
-  adding,
+  creating,
   allKeys,
   leavesKeysUnchanged,
   mustAdd,
@@ -11,9 +11,9 @@ import {
   PROJECT,
 } from './test-keys.ts';
 
-const EXISTING = { kind: 'added', existing: true };
+const EXISTING = { kind: 'created', existing: true };
 
-export const addKeyCases: readonly AccessCase[] = [
+export const createKeyCases: readonly AccessCase[] = [
   {
     upholds: 'P-3, P-4, P-7',
     name: 'a key comes back as it was added, digest and all, with times of the store',
@@ -33,7 +33,7 @@ export const addKeyCases: readonly AccessCase[] = [
       });
       const bare = await mustAdd(store);
       assert.deepEqual(await mustRead(store, bare.id), { ...bare, createdAt: now() });
-      assert.equal(await store.access.key(adding().id), undefined);
+      assert.equal(await store.access.key(creating().id), undefined);
     },
   },
   {
@@ -42,16 +42,16 @@ export const addKeyCases: readonly AccessCase[] = [
     async run({ store, advance }) {
       const options = { project: PROJECT, expiresInMs: 50, createdBy: 'ann' };
       const key = await mustAdd(store, { ...options, roles: ['work', 'submit'] });
-      const again = { ...key, roles: ['submit', 'work', 'submit'] } satisfies AddKey;
+      const again = { ...key, roles: ['submit', 'work', 'submit'] } satisfies CreateKey;
       for (const ms of [0, 10, 100]) {
         await advance(ms);
         for (const each of [key, again]) {
-          const result = await leavesKeysUnchanged(store, () => store.access.addKey(each));
+          const result = await leavesKeysUnchanged(store, () => store.access.createKey(each));
           assert.deepEqual(result, EXISTING);
         }
       }
-      await store.access.endKey({ id: key.id });
-      assert.deepEqual(await store.access.addKey(key), EXISTING);
+      await store.access.revokeKey({ id: key.id });
+      assert.deepEqual(await store.access.createKey(key), EXISTING);
     },
   },
   {
@@ -64,7 +64,7 @@ export const addKeyCases: readonly AccessCase[] = [
       const { project: _, ...ofAll } = key;
       const { createdBy: __, ...withoutCreator } = key;
       const { expiresInMs: ___, ...forEver } = key;
-      const others: readonly AddKey[] = [
+      const others: readonly CreateKey[] = [
         ...[ofAll, withoutCreator, forEver, { ...key, project: OTHER_PROJECT }],
         ...[
           { ...key, roles: ['submit'] as const },
@@ -73,7 +73,7 @@ export const addKeyCases: readonly AccessCase[] = [
         { ...key, roles: ['submit', 'work', 'admin'] },
         ...[
           { ...key, name: 'other' },
-          { ...key, digest: adding().digest },
+          { ...key, digest: creating().digest },
         ],
         ...[
           { ...key, createdBy: 'bob' },
@@ -83,7 +83,7 @@ export const addKeyCases: readonly AccessCase[] = [
         { ...key, name: 'other', first: true },
       ];
       for (const other of others) {
-        const result = await leavesKeysUnchanged(store, () => store.access.addKey(other));
+        const result = await leavesKeysUnchanged(store, () => store.access.createKey(other));
         assert.deepEqual(result, { kind: 'refused', why: 'key-taken', id: key.id });
       }
     },
@@ -93,11 +93,11 @@ export const addKeyCases: readonly AccessCase[] = [
     name: 'a key of a project that is not there is refused, and is added when it is',
     async run({ store }) {
       await store.access.putProject({ name: OTHER_PROJECT, settings: {} });
-      const key = adding({ project: PROJECT });
-      const result = await leavesKeysUnchanged(store, () => store.access.addKey(key));
+      const key = creating({ project: PROJECT });
+      const result = await leavesKeysUnchanged(store, () => store.access.createKey(key));
       const refused = { kind: 'refused', why: 'project-unknown', project: PROJECT };
       assert.deepEqual(result, refused);
-      assert.deepEqual(await store.access.addKey({ ...key, first: true }), refused);
+      assert.deepEqual(await store.access.createKey({ ...key, first: true }), refused);
       await mustAdd(store, key);
     },
   },
@@ -106,8 +106,8 @@ export const addKeyCases: readonly AccessCase[] = [
     name: 'what a caller does to its roles, or to what it was told, does not reach the store',
     async run({ store }) {
       const roles: ('submit' | 'admin')[] = ['submit'];
-      const key = adding({ roles });
-      const added = store.access.addKey(key);
+      const key = creating({ roles });
+      const added = store.access.createKey(key);
       roles.push('admin');
       await added;
       const stored = await mustRead(store, key.id);
@@ -123,14 +123,14 @@ export const addKeyCases: readonly AccessCase[] = [
     async run({ store, another }) {
       const other = await another();
       for (let round = 0; round < 6; round += 1) {
-        const key = adding();
+        const key = creating();
         const names = ['a', 'b', 'a', 'b', 'a', 'b'];
         const results = await Promise.all(
-          names.map((name, nth) => (nth % 2 === 0 ? store : other).access.addKey({ ...key, name })),
+          names.map((name, nth) => (nth % 2 === 0 ? store : other).access.createKey({ ...key, name })),
         );
-        const fresh = results.filter((result) => result.kind === 'added' && !result.existing);
+        const fresh = results.filter((result) => result.kind === 'created' && !result.existing);
         assert.equal(fresh.length, 1);
-        const winners = names.filter((_, nth) => results[nth]?.kind === 'added');
+        const winners = names.filter((_, nth) => results[nth]?.kind === 'created');
         assert.deepEqual([winners.length, new Set(winners).size], [3, 1]);
         assert.equal((await mustRead(store, key.id)).name, winners[0]);
       }
@@ -144,13 +144,13 @@ export const addKeyCases: readonly AccessCase[] = [
       const other = await another();
       for (let round = 0; round < 6; round += 1) {
         const project = `project ${round}` as typeof PROJECT;
-        const key = adding({ project });
+        const key = creating({ project });
         const [, result] = await Promise.all([
           other.access.putProject({ name: project, settings: {} }),
-          store.access.addKey(key),
+          store.access.createKey(key),
         ]);
         const stored = await store.access.key(key.id);
-        assert.equal(stored !== undefined, result.kind === 'added', JSON.stringify(result));
+        assert.equal(stored !== undefined, result.kind === 'created', JSON.stringify(result));
       }
     },
   },
@@ -160,7 +160,7 @@ export const addKeyCases: readonly AccessCase[] = [
     name: 'projects and keys are there when the store is opened again',
     async run({ store, reopen }) {
       const key = await mustAdd(store, { project: PROJECT });
-      await store.access.endKey({ id: key.id, inMs: 10 });
+      await store.access.revokeKey({ id: key.id, inMs: 10 });
       const [project, keys] = [
         await store.access.project(PROJECT),
         await allKeys(store, { all: true }),
