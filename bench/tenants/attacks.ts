@@ -88,7 +88,7 @@ export const ATTACKS: readonly Attack[] = [
   {
     name: 'long polls',
     inFlight: 1_000,
-    operation: (tenant) => tenant.call('GET', '/v1/work/bell?waitMs=20000'),
+    operation: (tenant) => tenant.call('GET', '/v1/work/wakeup?waitMs=20000'),
   },
   {
     name: 'streams',

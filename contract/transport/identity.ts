@@ -22,7 +22,7 @@ const BYTES = new TextEncoder().encode('bytes');
 function bodyOf(kind: WorkKind, ann: Peer, id: string): object {
   switch (kind) {
     case 'greet':
-    case 'waitForBell':
+    case 'waitForWakeup':
       return {};
     case 'openSession':
       return ann.opening;

@@ -133,16 +133,16 @@ export const inFlightCases: readonly TransportCase[] = [
   },
   {
     upholds: 'M-11',
-    name: 'a bell that does not ring is answered in its time',
+    name: 'a wait without a wakeup ends in its time',
     async run(harness) {
       const transport = await harness.transport();
-      const waited = await transport.ask({ kind: 'waitForBell', body: { waitMs: 0 } });
-      assert.deepEqual(waited, { rang: false });
+      const waited = await transport.ask({ kind: 'waitForWakeup', body: { waitMs: 0 } });
+      assert.deepEqual(waited, { notified: false });
     },
   },
   {
     upholds: 'M-11',
-    name: 'whoever was not rung for finds what there is by claiming',
+    name: 'a worker that got no wakeup finds work by claiming',
     async run(harness) {
       const ann = await peer(harness);
       const id = await mustSubmit(harness.store);
@@ -152,16 +152,16 @@ export const inFlightCases: readonly TransportCase[] = [
   },
   {
     upholds: 'M-11',
-    name: 'a bell that is waited for rings when something is submitted',
+    name: 'a submit wakes a worker that waits',
     async run(harness) {
       const transport = await harness.transport();
       // On transports with queues, the coordinator does not know a worker that has sent nothing.
       await transport.ask({ kind: 'greet' });
-      const { onRing } = transport;
-      const rang =
-        onRing === undefined
-          ? transport.ask({ kind: 'waitForBell', body: { waitMs: 20_000 }, timeoutMs: 30_000 })
-          : new Promise<void>((resolve) => onRing.call(transport, resolve));
+      const { onWakeup } = transport;
+      const woken =
+        onWakeup === undefined
+          ? transport.ask({ kind: 'waitForWakeup', body: { waitMs: 20_000 }, timeoutMs: 30_000 })
+          : new Promise<void>((resolve) => onWakeup.call(transport, resolve));
       const submitting = new AbortController();
       const submits = (async () => {
         while (!submitting.signal.aborted) {
@@ -169,7 +169,7 @@ export const inFlightCases: readonly TransportCase[] = [
           await systemTimers.pause(10);
         }
       })();
-      await rang;
+      await woken;
       submitting.abort();
       await submits;
     },

@@ -159,7 +159,7 @@ class Worker:
                 for claimed in claims:
                     self.take(claimed)
                 if not claims:
-                    ask("GET", "/v1/work/bell?waitMs=1500", timeout=15)
+                    ask("GET", "/v1/work/wakeup?waitMs=1500", timeout=15)
             except OSError:
                 self.stopping.wait(RETRY_S)
         ask("POST", f"/v1/work/sessions/{self.session}/end", {"owner": self.owner, "exit": "finished"})

@@ -49,12 +49,12 @@ export class Results {
   readonly #unlisten: () => void;
   #isPolling = false;
   #isPollDue = false;
-  #isRung = false;
+  #isNotified = false;
   #cancelPoll: (() => void) | undefined;
 
   constructor(config: EngineConfig) {
     this.#config = config;
-    this.#unlisten = config.store.executions.onRing(() => this.#ring());
+    this.#unlisten = config.store.executions.onWakeup(() => this.#onWakeup());
   }
 
   /** An execution ended in this process, so its waiting callers need no query. */
@@ -140,11 +140,11 @@ export class Results {
    * Waits for the end of this turn: by then `endedHere` has settled the executions that ended in
    * this process.
    */
-  #ring(): void {
-    if (this.#waiting.size === 0 || this.#isRung) return;
-    this.#isRung = true;
+  #onWakeup(): void {
+    if (this.#waiting.size === 0 || this.#isNotified) return;
+    this.#isNotified = true;
     const poll = (): void => {
-      this.#isRung = false;
+      this.#isNotified = false;
       this.#poll();
     };
     const { timers } = this.#config;

@@ -7,7 +7,7 @@ import type { ExecutionObserver } from '../execution/report.ts';
 import { newKey, ROLES, writeKey } from '../features/access/model.ts';
 import type { AccessStore } from '../features/access/port.ts';
 import { AnnouncedPipelines } from '../protocol/rest/announced-pipelines.ts';
-import { FairBell, WaitingHints } from '../protocol/rest/bells.ts';
+import { FairWakeups, WaitingHints } from '../protocol/rest/wakeups.ts';
 import { HistorySizes } from '../protocol/rest/history-sizes.ts';
 import type { Coordinator } from '../protocol/rest/route.ts';
 import type { Depth } from '../store/contract/census-store.ts';
@@ -68,7 +68,7 @@ export async function coordinatorOf(options: ServerOptions): Promise<OpenedCoord
     ...{ holdfast, store, clock, timers, auth },
     // Before the wakeup port, because a woken client reads the hints.
     hints: new WaitingHints(store.executions, random.uuid()),
-    bell: new FairBell(store.executions, timers),
+    wakeups: new FairWakeups(store.executions, timers),
     shares: new FairShares(SHARES, { clock, timers }),
     claimTurns: new Turns(CLAIMS_MAX),
     announced: new AnnouncedPipelines(store.executions, clock),

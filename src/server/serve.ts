@@ -48,7 +48,7 @@ export async function openServer(given: ServerOptions): Promise<Server> {
       options.grpc?.host,
     );
   const { coordinator, metrics } = await coordinatorOf(options);
-  const { holdfast, hints, bell, timers } = coordinator;
+  const { holdfast, hints, wakeups, timers } = coordinator;
   const stopping = new AbortController();
   const entrance = await entranceOf(options, coordinator, metrics);
   const files = options.console === false ? 'none' : await readConsole();
@@ -79,7 +79,7 @@ export async function openServer(given: ServerOptions): Promise<Server> {
       ...beside.map((each) => each.close()),
     ]);
     hints.close();
-    bell.close();
+    wakeups.close();
     await holdfast.close();
   };
   try {

@@ -94,14 +94,14 @@ function wrap<Port extends object>(name: string, port: Port, misbehave: Misbehav
 
 /**
  * Returns a lost claim when its session claims again, as the port demands: no other session can get
- * what a live session carries. `onRing` is not a verb; it returns the function that stops
+ * what a live session carries. `onWakeup` is not a verb; it returns the function that stops
  * listening.
  */
 function wrapExecutions(port: ExecutionStore, misbehave: Misbehave): ExecutionStore {
   const undelivered = new Map<SessionId, ClaimResult>();
   return {
     ...wrap('executions', port, misbehave),
-    onRing: (listener) => port.onRing(listener),
+    onWakeup: (listener) => port.onWakeup(listener),
     room: () => port.room(),
     claim: async (request) => {
       const { session } = request;

@@ -26,7 +26,7 @@ export function faultyTransport(
   const held: (() => void)[] = [];
   let nth = 0;
   let faults = 0;
-  const { onRing } = transport;
+  const { onWakeup } = transport;
   const send = async <Result>(ask: Ask): Promise<Result> => {
     nth += 1;
     const fault = planned.get(ask.kind)?.shift() ?? plan(nth, ask.kind);
@@ -43,7 +43,7 @@ export function faultyTransport(
     name: `${transport.name}, misbehaving`,
     doubles: true,
     ask: send,
-    ...(onRing === undefined ? {} : { onRing: (listener) => onRing.call(transport, listener) }),
+    ...(onWakeup === undefined ? {} : { onWakeup: (listener) => onWakeup.call(transport, listener) }),
     close: () => transport.close(),
     next(kind, fault) {
       planned.set(kind, [...(planned.get(kind) ?? []), fault]);

@@ -27,7 +27,7 @@ export interface GrpcTransportOptions {
   readonly key?: string;
   /** For keys of all projects, and where authentication is off. */
   readonly project?: string;
-  /** Default `stream`; `unary` is one call for each message, and no rings. */
+  /** Default `stream`; `unary` is one call for each message, without wakeups. */
   readonly mode?: 'stream' | 'unary';
   /** PEM of who signed the coordinator's certificate, or `system` for those that the machine trusts. Without it, no TLS. */
   readonly ca?: string;
@@ -118,7 +118,7 @@ class Conversation implements Transport {
     return this.#pending.wait<Result>(ask, id, () => this.#open().write(envelope));
   }
 
-  onRing(listener: () => void): () => void {
+  onWakeup(listener: () => void): () => void {
     this.#listeners.add(listener);
     this.#open();
     return () => this.#listeners.delete(listener);
@@ -150,9 +150,9 @@ class Conversation implements Transport {
     return stream;
   }
 
-  #onFrame({ reply, ring }: Frame): void {
+  #onFrame({ reply, wakeup }: Frame): void {
     if (reply !== undefined) this.#pending.settle(reply);
-    if (ring) for (const each of [...this.#listeners]) each();
+    if (wakeup) for (const each of [...this.#listeners]) each();
   }
 
   /**
@@ -171,7 +171,7 @@ class Conversation implements Transport {
       if (this.#isClosed) return;
       this.#open();
       // A wakeup may have been lost meanwhile.
-      this.#onFrame({ ring: true });
+      this.#onFrame({ wakeup: true });
     });
   }
 }

@@ -48,7 +48,7 @@ export function pushedStore(drive: Driven, connection?: WorkerStore): Pushed {
     // The coordinator announces the endpoint after its probe.
     announce: async () => ({ kind: 'announced' }),
     room: () => 1,
-    onRing: () => () => undefined,
+    onWakeup: () => () => undefined,
     transact: () => {
       throw elsewhere('ctx.transaction');
     },

@@ -42,17 +42,17 @@ const UNDER_WAY_MAX = 2_000;
 
 export function remoteStore(parts: RemoteParts): WorkerStore {
   const { hello, transport, timers } = parts;
-  const bell = new Doorbell(transport, timers);
+  const wakeups = new RemoteWakeups(transport, timers);
   return {
     kind: 'remote',
     policy: hello.policy,
     durability: hello.durability,
     hintsReach: 'all-processes',
     sessions: sessionsOf(parts),
-    executions: executionsOf(transport, bell),
+    executions: executionsOf(transport, wakeups),
     onHint: () => () => undefined,
     async close() {
-      bell.close();
+      wakeups.close();
       await transport.close();
     },
   };
@@ -90,7 +90,7 @@ function sessionsOf({ transport, pipelines }: RemoteParts): WorkerStore['session
   };
 }
 
-function executionsOf(transport: Transport, bell: Doorbell): WorkerExecutions {
+function executionsOf(transport: Transport, wakeups: RemoteWakeups): WorkerExecutions {
   const queue = new WriteQueue(transport);
   const write = <Result>(verb: string, request: OwnerWrite): Promise<Result> =>
     queue.add({ verb, ...withText(request) });
@@ -132,7 +132,7 @@ function executionsOf(transport: Transport, bell: Doorbell): WorkerExecutions {
     getBlob: ({ digest }) => found(transport.ask({ kind: 'getBlob', body: { digest } })),
     // The coordinator does this when it sends values.
     attributeBlobs: async () => undefined,
-    onRing: (listener) => bell.listen(listener),
+    onWakeup: (listener) => wakeups.listen(listener),
   };
 }
 
@@ -238,7 +238,7 @@ function placeOf(row: Row): number {
 const HELD_MS = 25_000;
 const TROUBLE_PAUSE_MS = 1_000;
 
-class Doorbell {
+class RemoteWakeups {
   readonly #transport: Transport;
   readonly #timers: Timers;
   readonly #listeners: Set<() => void> = new Set();
@@ -251,7 +251,7 @@ class Doorbell {
   }
 
   listen(listener: () => void): () => void {
-    if (this.#transport.onRing !== undefined) return this.#transport.onRing(listener);
+    if (this.#transport.onWakeup !== undefined) return this.#transport.onWakeup(listener);
     this.#listeners.add(listener);
     if (!this.#isWaiting) {
       this.#isWaiting = true;
@@ -269,13 +269,13 @@ class Doorbell {
     const { signal } = this.#stop;
     while (!signal.aborted) {
       try {
-        const { rang } = await this.#transport.ask<{ readonly rang: boolean }>({
-          kind: 'waitForBell',
+        const { notified } = await this.#transport.ask<{ readonly notified: boolean }>({
+          kind: 'waitForWakeup',
           body: { waitMs: HELD_MS },
           signal,
           timeoutMs: HELD_MS + 10_000,
         });
-        if (rang) for (const listener of [...this.#listeners]) listener();
+        if (notified) for (const listener of [...this.#listeners]) listener();
       } catch {
         if (!signal.aborted) await this.#pause();
       }

@@ -108,7 +108,7 @@ class SqsTransport implements Transport {
     });
   }
 
-  onRing(listener: () => void): () => void {
+  onWakeup(listener: () => void): () => void {
     this.#listeners.add(listener);
     return () => this.#listeners.delete(listener);
   }
@@ -159,8 +159,8 @@ class SqsTransport implements Transport {
     const verified = readReply(this.#signer, body, systemClock.wallMs());
     // No known key signed it, or it is too old.
     if (verified?.kind !== 'verified') return;
-    const { ring, id, envelope, parts } = verified.claims;
-    if (ring === true) for (const each of [...this.#listeners]) each();
+    const { wakeup, id, envelope, parts } = verified.claims;
+    if (wakeup === true) for (const each of [...this.#listeners]) each();
     // Replies to an earlier process are of no use.
     else if (id?.startsWith(this.#life) !== true) return;
     else if (parts === undefined) this.#pending.settle(envelopeFromJson(envelope) as ReplyEnvelope);

@@ -95,7 +95,7 @@ test('X-35: schedules cost an idle process no queries', async () => {
       get(target, name, receiver) {
         const value: unknown = Reflect.get(target, name, receiver);
         // Neither asks the store anything.
-        if (typeof value !== 'function' || name === 'onRing' || name === 'room') return value;
+        if (typeof value !== 'function' || name === 'onWakeup' || name === 'room') return value;
         return (...values: unknown[]) => {
           calls.set(String(name), (calls.get(String(name)) ?? 0) + 1);
           return Reflect.apply(value, target, values) as unknown;

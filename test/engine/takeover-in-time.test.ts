@@ -70,7 +70,7 @@ test('while one after the other dies, a busy worker sweeps once a second at most
   assert.ok(scene.sweeps > before);
 });
 
-test('a worker whose places are taken asks for nothing more often than it polls, however often it is rung for', async () => {
+test('a worker without a free slot asks for work only as often as it polls, however many wakeups it gets', async () => {
   await using scene = Scene.open();
   await scene.work({ concurrency: 1 });
   await scene.submit('long', 1);

@@ -65,7 +65,7 @@ test('A-7: a hint comes from another process, and after the member it came from 
   await releasing.close();
 });
 
-test('A-7: a watch whose next revision was compacted goes on, and rings for what was missed', async () => {
+test('A-7: a watch whose next revision was compacted goes on, and sends hints for what it missed', async () => {
   const prefix = 'compacted/';
   const [cutOff, ...others] = etcd.endpoints;
   assert.ok(cutOff !== undefined);

@@ -39,7 +39,7 @@ async function open(t: TestContext) {
     {
       database,
       policy: store.policy,
-      hints: new Hints(database, 'rings', undefined),
+      hints: new Hints(database, 'wakeups', undefined),
       onBoundary: undefined,
     },
     { timers: systemTimers, random: systemRandom, clock },

@@ -8,7 +8,7 @@ import { openWorker } from '../../src/worker/open-worker.ts';
 import { until } from './coordinator.ts';
 import { clientOf } from './fixture.ts';
 
-test('a worker that finds nothing rests until the bell rings: it does not ask without end', async () => {
+test('a worker that finds nothing waits for a wakeup and does not ask without end', async () => {
   const plain = openMemoryStore();
   let asked = 0;
   const claim: ExecutionStore['claim'] = (request) => {
@@ -41,11 +41,11 @@ test('long polls without news are logged only when that is asked for', async () 
     const store = openMemoryStore();
     const logging = { log, logRequests: true, logIdle };
     const server = await openServer({ store, auth: 'off', port: 0, maintenance: false, ...logging });
-    await fetch(`${server.url}/v1/work/bell?waitMs=1`);
+    await fetch(`${server.url}/v1/work/wakeup?waitMs=1`);
     await fetch(`${server.url}/v1/caller`);
     await server.close();
     await store.close();
-    assert.deepEqual(routes, [...(logIdle ? ['/v1/work/bell'] : []), '/v1/caller']);
+    assert.deepEqual(routes, [...(logIdle ? ['/v1/work/wakeup'] : []), '/v1/caller']);
   }
 });
 

@@ -256,7 +256,7 @@ export const OF_NOBODY: readonly string[] = [
     'readDepth',
   ],
   ...['readCaller', 'signIn', 'signOut', 'readDemo', 'playDemo'],
-  ...['listProjects', 'listKeys', 'readMetrics', 'greet', 'openSession', 'waitForBell'],
+  ...['listProjects', 'listKeys', 'readMetrics', 'greet', 'openSession', 'waitForWakeup'],
   ...[
     'registerRelease',
     'listReleases',

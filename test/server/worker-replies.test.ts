@@ -65,7 +65,7 @@ test('M-12: the page on the protocol is enough to run a pipeline, and every answ
   assert.equal((await call('readStoredAwait', { id: item })).json.interaction.id, item);
   assert.equal((await call('expireAwaits', { id })).json.settled, 0);
   assert.equal((await call('readStoredExecution', { id })).json.fence, fence);
-  assert.equal((await call('waitForBell', {}, '?waitMs=1')).status, 200);
+  assert.equal((await call('waitForWakeup', {}, '?waitMs=1')).status, 200);
   const end = { kind: 'completed', body: '{"out":{"v":8}}' };
   const leaving = { status: 'completed', inboxSeen: 1, unread: [1] };
   assert.equal(((await write('finish', [end], leaving)) as object as Kind).kind, 'finished');

@@ -18,7 +18,7 @@ interface Stand {
   readonly server: Server;
   readonly address: string;
   readonly key: string;
-  readonly ring: () => Promise<unknown>;
+  readonly notify: () => Promise<unknown>;
   looks(): number;
   [Symbol.asyncDispose](): Promise<void>;
 }
@@ -36,7 +36,7 @@ async function stand(limits: Partial<HttpLimits>): Promise<Stand> {
   const submitter = server.firstKey ?? '';
   return {
     ...{ server, key, address: server.grpcAddress ?? '', looks: () => looks },
-    ring: () =>
+    notify: () =>
       fetch(`${server.url}/v1/executions`, {
         method: 'POST',
         headers: { authorization: `Bearer ${submitter}`, 'content-type': 'application/json' },
@@ -96,7 +96,7 @@ test('M-10: a message of who has no key is not read', async () => {
   assert.deepEqual(read(wire), long, 'which it has');
 });
 
-test('M-11: a stream of who is not known is told so and ended, and nothing rings there', async () => {
+test('M-11: a stream with an unknown key is refused and ended, and gets no wakeups', async () => {
   await using at = await stand({});
   const client = stockClient(at.address, madeUp());
   const stream = client.converse();
@@ -113,7 +113,7 @@ test('M-11: a stream of who is not known is told so and ended, and nothing rings
   const silent = client.converse().on('error', () => undefined);
   silent.resume();
   const before = at.looks();
-  await at.ring();
+  await at.notify();
   await once(silent, 'end');
   client.close();
   assert.ok(at.looks() - before <= 2, 'the submitter is looked up, and the stream once');
@@ -133,8 +133,8 @@ test('M-11: streams count to what may be held open, and one that has ended does 
   const second = await opened();
   assert.deepEqual([first.code, second.code], ['ok', 'too-many-open']);
   const headers = { authorization: `Bearer ${at.key}` };
-  const bell = `${at.server.url}/v1/work/bell?waitMs=1`;
-  assert.equal((await fetch(bell, { headers })).status, 429, 'together with HTTP');
+  const wait = `${at.server.url}/v1/work/wakeup?waitMs=1`;
+  assert.equal((await fetch(wait, { headers })).status, 429, 'together with HTTP');
   const ended = once(first.stream.resume(), 'end');
   first.stream.end();
   await ended;

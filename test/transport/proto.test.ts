@@ -42,7 +42,7 @@ test('M-10: the service that both sides use is the one of work.proto, method by 
   const reply = loaded['Ask']?.responseSerialize({ ...REPLY, body: JSON_BODY } as never);
   assert.deepEqual(Ask.responseSerialize(REPLY), reply);
   assert.deepEqual(Ask.responseDeserialize(reply as Buffer), REPLY);
-  for (const frame of [{ reply: REPLY, ring: false }, { ring: true }]) {
+  for (const frame of [{ reply: REPLY, wakeup: false }, { wakeup: true }]) {
     const told = 'reply' in frame ? { reply: { ...REPLY, body: JSON_BODY } } : frame;
     const wire = loaded['Converse']?.responseSerialize(told as never) as Buffer;
     assert.deepEqual(Converse.responseSerialize(frame), wire);
@@ -50,7 +50,7 @@ test('M-10: the service that both sides use is the one of work.proto, method by 
   }
 });
 
-test('M-10, M-11: a stock client converses: replies have the ids of their requests, and it is rung for', async () => {
+test('M-10, M-11: a stock client converses: replies have the ids of their requests, and wakeups come', async () => {
   const store = openMemoryStore();
   const key = await createKey(store, 'default');
   const server = await openServer({ store, port: 0, maintenance: false, grpc: { port: 0 } });
@@ -63,9 +63,9 @@ test('M-10, M-11: a stock client converses: replies have the ids of their reques
     if (reply !== null) ids.push(replyOf(reply).id);
   }
   assert.deepEqual(ids.sort(), ['a', 'b', 'c']);
-  const ringing = once(stream, 'data');
+  const waking = once(stream, 'data');
   await new Holdfast({ store }).submit('nobody-runs-this', 1);
-  assert.equal(((await ringing) as [WireFrame])[0].ring, true);
+  assert.equal(((await waking) as [WireFrame])[0].wakeup, true);
   stream.end();
   client.close();
   await server.close();

@@ -164,11 +164,11 @@ test('M-10: replies to an earlier life of a worker, and what others write to its
   });
 });
 
-test('M-14: who waits for many bells keeps nobody else from being answered', async () => {
+test('M-14: waits for wakeups keep no other message from being handled', async () => {
   const options = stand.options();
   await played(options, openMemoryStore(), async () => {
-    const bell = { kind: 'waitForBell', body: { waitMs: 20_000 } } as const;
-    const text = stand.signed(bell, 'none', stand.queue('reply'));
+    const wait = { kind: 'waitForWakeup', body: { waitMs: 20_000 } } as const;
+    const text = stand.signed(wait, 'none', stand.queue('reply'));
     for (let nth = 0; nth < 130; nth += 1) await stand.queues.send(options.requestQueueUrl, text);
     const transport = await stand.transport(options, 'stranger');
     const told = await transport.ask({ kind: 'greet', body: {} }).then(
@@ -180,7 +180,7 @@ test('M-14: who waits for many bells keeps nobody else from being answered', asy
   });
 });
 
-test('M-4, M-11: who names the queue of another project takes none of its rings', async () => {
+test('M-4, M-11: a worker that names the queue of another project takes none of its wakeups', async () => {
   const options = stand.options();
   const store = openMemoryStore();
   const own = stand.queue('reply');
@@ -198,9 +198,9 @@ test('M-4, M-11: who names the queue of another project takes none of its rings'
     await stand.queues.send(options.requestQueueUrl, stand.ofStranger(own));
     assert.match((await next())[0] ?? '', /^hf1\.strange\./);
     await mustSubmit(store, { id: parseExecutionId('01900000-0000-7000-8000-0000000000de') });
-    const rings: string[] = [];
-    while (!rings.some((body) => body.startsWith('hf1.new.'))) rings.push(...(await next()));
-    assert.ok(rings.every((body) => body.includes('"ring":true')));
+    const wakeups: string[] = [];
+    while (!wakeups.some((body) => body.startsWith('hf1.new.'))) wakeups.push(...(await next()));
+    assert.ok(wakeups.every((body) => body.includes('"wakeup":true')));
   });
 });
 

@@ -17,7 +17,7 @@ interface WireReply {
 
 export interface WireFrame {
   readonly reply: WireReply | null;
-  readonly ring: boolean;
+  readonly wakeup: boolean;
 }
 
 interface WorkClient extends grpc.Client {

@@ -56,7 +56,7 @@ export const signalCases: readonly ExecutionCase[] = [
     name: 'a listener that fails breaks no verb, and one that left is not called',
     async run({ store }) {
       let calls = 0;
-      const stop = store.executions.onRing(() => {
+      const stop = store.executions.onWakeup(() => {
         calls += 1;
         throw new Error('a listener of the test fails');
       });

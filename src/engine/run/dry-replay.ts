@@ -172,7 +172,7 @@ function readOnly(store: WorkerStore): WorkerStore {
       interaction: (query) => executions.interaction(query),
       getBlob: (query) => executions.getBlob(query),
       inbox: async () => [],
-      onRing: () => () => undefined,
+      onWakeup: () => () => undefined,
       ...{ claim: refuse, announce: refuse, record: refuse, transact: refuse, finish: refuse },
       ...{ park: refuse, giveBack: refuse, expireAwaits: refuse },
       ...{ putBlob: refuse, attributeBlobs: refuse },

@@ -85,14 +85,14 @@ export class ClaimLoop implements DriveEvents {
     }
   }
 
-  ring(): void {
+  notify(): void {
     this.#pause.end();
   }
 
   stop(): void {
     this.#stop.abort();
     this.#cancelFill?.();
-    this.ring();
+    this.notify();
   }
 
   /** Acts as if the process had died. Other workers take over what this one claims now. */
@@ -202,14 +202,14 @@ export class ClaimLoop implements DriveEvents {
   }
 
   #freed(): void {
-    if (this.slots.free >= this.#batch) this.ring();
+    if (this.slots.free >= this.#batch) this.notify();
     else this.#cancelFill ??= this.#config.timers.after(FILL_MS, () => this.#fill());
   }
 
   /** A slot has been free for a while, and fewer than half of the slots are free. */
   #fill(): void {
     this.#cancelFill = undefined;
-    this.ring();
+    this.notify();
   }
 }
 

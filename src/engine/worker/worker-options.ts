@@ -14,7 +14,7 @@ export interface WorkerOptions {
   readonly owner?: string;
   /** Without a heartbeat for this long its work is taken over. Default 15 s. */
   readonly ttlMs?: number;
-  /** How often it looks without being rung for. Default 1700. */
+  /** How often the worker polls without a wakeup, in milliseconds. Default 1700. */
   readonly pollMs?: number;
   /** How long `stop` lets running steps finish before they are left. Default 10 s. */
   readonly stopGraceMs?: number;

@@ -47,12 +47,12 @@ export class LiveWorker implements Worker {
       duties: this.#duties,
       denied: (end) => this.#giveUp(end),
     });
-    this.#unlisten = config.store.executions.onRing(() => this.#loop.ring());
+    this.#unlisten = config.store.executions.onWakeup(() => this.#loop.notify());
     this.#current.listen({
       noticed: () => this.#loop.readInboxes(),
       lost: () => {
         this.#loop.slots.sessionOver();
-        this.#loop.ring();
+        this.#loop.notify();
       },
     });
     this.#running = this.#loop.run();
@@ -80,12 +80,12 @@ export class LiveWorker implements Worker {
   /** This process created, resumed or removed a schedule. */
   checkSchedules(): void {
     this.#duties?.checkSchedules();
-    this.#loop.ring();
+    this.#loop.notify();
   }
 
   /** This process knows of the time, so it need not wait for a poll. */
   awaitDueIn(ms: number): void {
-    if (this.#duties?.awaitDueIn(ms) === true) this.#loop.ring();
+    if (this.#duties?.awaitDueIn(ms) === true) this.#loop.notify();
   }
 
   stop(): Promise<void> {

@@ -25,7 +25,7 @@ export interface ConversationParts {
 }
 
 /** Wakeups come in bursts; one message is enough. */
-const RING_MS = 10;
+const WAKEUP_MS = 10;
 /** The interval for checking the access of a caller that gets wakeups, as keys are. */
 const ADMITTED_MS = 5_000;
 /**
@@ -45,11 +45,11 @@ export class Conversation {
   readonly #entered: Promise<void>;
   #release: () => void = () => undefined;
   #unlisten: () => void = () => undefined;
-  #cancelRing: (() => void) | undefined;
+  #cancelWakeup: (() => void) | undefined;
   #admittedAtMs = 0;
   #underWay = 0;
   #isFull = false;
-  #isRung = false;
+  #isNotified = false;
   /** One whole message has arrived. */
   #hasRequest = false;
 
@@ -72,7 +72,7 @@ export class Conversation {
     if (this.#signal.aborted) return;
     this.#release = hold(caller);
     this.#admittedAtMs = coordinator.clock.monotonicMs();
-    this.#unlisten = coordinator.bell.listen(caller.project, () => this.#rang());
+    this.#unlisten = coordinator.wakeups.listen(caller.project, () => this.#onWakeup());
   }
 
   async #take(wire: Buffer): Promise<void> {
@@ -87,7 +87,7 @@ export class Conversation {
     const reply = await (isIn === undefined
       ? respond(wire, this.#signal)
       : refuse(wire, isIn.refusal));
-    this.#send({ reply, ring: false });
+    this.#send({ reply, wakeup: false });
     this.#underWay -= 1;
     this.#pace();
     // End the stream of a caller without a valid key.
@@ -110,20 +110,20 @@ export class Conversation {
   #drained(): void {
     this.#isFull = false;
     this.#pace();
-    if (this.#isRung) this.#rang();
+    if (this.#isNotified) this.#onWakeup();
   }
 
-  #rang(): void {
-    this.#isRung = true;
+  #onWakeup(): void {
+    this.#isNotified = true;
     if (this.#isFull) return;
-    this.#cancelRing ??= this.#parts.coordinator.timers.after(RING_MS, () => {
-      this.#cancelRing = undefined;
-      void this.#ring();
+    this.#cancelWakeup ??= this.#parts.coordinator.timers.after(WAKEUP_MS, () => {
+      this.#cancelWakeup = undefined;
+      void this.#sendWakeup();
     });
   }
 
   /** A caller that lost its access gets no wakeup, because even that reveals something. */
-  async #ring(): Promise<void> {
+  async #sendWakeup(): Promise<void> {
     const { admit, coordinator } = this.#parts;
     const nowMs = coordinator.clock.monotonicMs();
     if (nowMs - this.#admittedAtMs >= ADMITTED_MS) {
@@ -135,8 +135,8 @@ export class Conversation {
       this.#admittedAtMs = nowMs;
     }
     if (this.#isFull) return;
-    this.#isRung = false;
-    this.#send({ ring: true });
+    this.#isNotified = false;
+    this.#send({ wakeup: true });
   }
 
   #giveUp(): void {
@@ -153,7 +153,7 @@ export class Conversation {
   #leave(): void {
     this.#gone.abort();
     this.#unlisten();
-    this.#cancelRing?.();
+    this.#cancelWakeup?.();
     this.#release();
     this.#parts.ended();
   }

@@ -3,7 +3,7 @@
 // refused by name. Payloads inside are not checked here.
 
 import { type Static, Type } from 'typebox';
-import type { Bell } from '../../execution/bell.ts';
+import type { Wakeups } from '../../execution/wakeups.ts';
 import { faultOf } from './problem.ts';
 import { closed, NAME_MAX } from './words.ts';
 import type { WorkKind } from './work-messages.ts';
@@ -68,11 +68,11 @@ export interface Ask {
 }
 
 /**
- * Its bell is absent where workers ask (`waitForBell`).
+ * `onWakeup` is absent where workers ask for wakeups (`waitForWakeup`).
  * A transport answers, or throws one of three: StoreUnavailable (known not to have been done), OutcomeUnknown
  * (it may have been), or a Fault with the code of the problem that the coordinator answered with.
  */
-export interface Transport extends Partial<Bell> {
+export interface Transport extends Partial<Wakeups> {
   /** As people are told: `REST`, `gRPC`. */
   readonly name: string;
   /** It delivers some messages twice: what a second one did is nobody's answer. */

@@ -26,12 +26,12 @@ const REPLY: Shape = {
   problem: { no: 5, kind: PROBLEM },
 };
 
-const FRAME: Shape = { reply: { no: 1, kind: REPLY }, ring: { no: 2, kind: 'bool' } };
+const FRAME: Shape = { reply: { no: 1, kind: REPLY }, wakeup: { no: 2, kind: 'bool' } };
 
 /** A reply, or a wakeup. */
 export interface Frame {
   readonly reply?: ReplyEnvelope;
-  readonly ring: boolean;
+  readonly wakeup: boolean;
 }
 
 interface Wire {
@@ -94,14 +94,14 @@ function replyOf({ v, id, body, bytes, problem }: Wire): ReplyEnvelope {
   };
 }
 
-function toFrame({ reply, ring }: Frame): Buffer {
-  if (reply === undefined) return encode(FRAME, { ring });
+function toFrame({ reply, wakeup }: Frame): Buffer {
+  if (reply === undefined) return encode(FRAME, { wakeup });
   return encode(FRAME, { reply: { ...reply, ...contentOf(reply) } });
 }
 
 function frameFrom(wire: Buffer): Frame {
-  const { reply, ring } = decode<{ readonly reply?: Wire; readonly ring: boolean }>(FRAME, wire);
-  return { ring, ...(reply === undefined ? {} : { reply: replyOf(reply) }) };
+  const { reply, wakeup } = decode<{ readonly reply?: Wire; readonly wakeup: boolean }>(FRAME, wire);
+  return { wakeup, ...(reply === undefined ? {} : { reply: replyOf(reply) }) };
 }
 
 const requests = { requestSerialize: toRequest, requestDeserialize: requestFrom } as const;

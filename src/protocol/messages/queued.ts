@@ -26,7 +26,7 @@ export interface QueuedReply extends SignedClaims {
   readonly envelope?: InJson<ReplyEnvelope>;
   readonly parts?: readonly string[];
   /** An execution may have become ready. */
-  readonly ring?: true;
+  readonly wakeup?: true;
 }
 
 export function toJson<Envelope extends { readonly bytes?: Uint8Array }>(

@@ -371,8 +371,8 @@ export const WORK_MESSAGES = {
     }),
     problems: NO_SESSION,
   }),
-  waitForBell: message({
-    at: 'GET /v1/work/bell',
+  waitForWakeup: message({
+    at: 'GET /v1/work/wakeup',
     summary: 'Wait for a hint that work is ready',
     description:
       'Holds the request open until an execution may have become ready, or until `waitMs` is over. The wakeup is a hint: claim, then wait again.',
@@ -380,7 +380,7 @@ export const WORK_MESSAGES = {
     isLong: true,
     body: closed({ waitMs: Type.Optional(waitMs) }),
     reply: Type.Object({
-      rang: Type.Boolean({ description: 'False if only the time was over.', examples: [true] }),
+      notified: Type.Boolean({ description: 'False if only the time was over.', examples: [true] }),
     }),
   }),
   claimExecutions: message({

@@ -50,7 +50,7 @@ export class Pusher {
   readonly #running: Promise<void>;
   readonly #startedAt: number;
   #wake: () => void = () => undefined;
-  #isRung = false;
+  #isNotified = false;
   #isMissed = false;
 
   constructor(parts: PusherParts) {
@@ -65,8 +65,8 @@ export class Pusher {
       isOfAll: false,
       roles: new Set(['work']),
     };
-    this.#unlisten = coordinator.store.executions.onRing(() => this.#ring());
-    stopping.addEventListener('abort', () => this.#ring(), { once: true });
+    this.#unlisten = coordinator.store.executions.onWakeup(() => this.#onWakeup());
+    stopping.addEventListener('abort', () => this.#onWakeup(), { once: true });
     this.#running = this.#run();
   }
 
@@ -78,22 +78,22 @@ export class Pusher {
     await Promise.all([...this.#sessions].map((each) => each.close()));
   }
 
-  #ring(): void {
-    this.#isRung = true;
+  #onWakeup(): void {
+    this.#isNotified = true;
     this.#wake();
   }
 
   async #run(): Promise<void> {
     const { stopping, onFault } = this.#parts;
     while (!stopping.aborted) {
-      this.#isRung = false;
+      this.#isNotified = false;
       try {
         await this.#prove();
         while (await this.#pushSome());
       } catch (fault) {
         onFault('push-not-claimed', fault);
       }
-      if (!stopping.aborted && !this.#isRung) await this.#rest();
+      if (!stopping.aborted && !this.#isNotified) await this.#rest();
     }
   }
 
@@ -179,7 +179,7 @@ export class Pusher {
     this.#circuit.enter();
     const pushed = this.#push(session, claimed).finally(() => {
       this.#underWay.delete(pushed);
-      this.#ring();
+      this.#onWakeup();
     });
     this.#underWay.add(pushed);
     return true;

@@ -47,12 +47,12 @@ interface HistoryStream {
 }
 
 async function* historyOf(
-  { store, holdfast, bell, clock, timers }: Coordinator,
+  { store, holdfast, wakeups, clock, timers }: Coordinator,
   { id, project }: ExecutionRecord,
   { after, signal, progress }: HistoryStream,
 ): AsyncGenerator<string> {
   const reader = { holdfast, project };
-  const listen = (ring: () => void): (() => void) => bell.listen(project, ring);
+  const listen = (wake: () => void): (() => void) => wakeups.listen(project, wake);
   const waiter = new Waiter({ timers, signal, pollMs: POLL_MS, listen });
   const pulse = new Pulse(() => clock.monotonicMs());
   // Send something first, so that the client knows that the stream is open.
@@ -93,10 +93,10 @@ interface Hinted {
 }
 
 async function* hintsOf(
-  { hints, bell, clock, timers }: Coordinator,
+  { hints, wakeups, clock, timers }: Coordinator,
   { last, project, signal }: Hinted,
 ): AsyncGenerator<string> {
-  const listen = (ring: () => void): (() => void) => bell.listen(project, ring);
+  const listen = (wake: () => void): (() => void) => wakeups.listen(project, wake);
   const waiter = new Waiter({ timers, signal, pollMs: KEEP_ALIVE_MS, listen });
   const pulse = new Pulse(() => clock.monotonicMs());
   let sent = last === undefined ? hints.id : last;
@@ -136,12 +136,12 @@ function eventText({ event, id, data }: StreamEvent): string {
   return `${named}event: ${event}\ndata: ${JSON.stringify(data ?? {})}\n\n`;
 }
 
-interface Bell {
+interface WaiterOptions {
   readonly timers: Timers;
   readonly signal: AbortSignal;
   /** The longest wait without a wakeup. */
   readonly pollMs: number;
-  listen(ring: () => void): () => void;
+  listen(wake: () => void): () => void;
 }
 
 /**
@@ -149,29 +149,29 @@ interface Bell {
  * nothing waits.
  */
 class Waiter {
-  readonly #bell: Bell;
+  readonly #options: WaiterOptions;
   readonly #unlisten: () => void;
-  #isRung = false;
+  #isNotified = false;
   #wake: (() => void) | undefined;
 
-  constructor(bell: Bell) {
-    this.#bell = bell;
-    const ring = (): void => {
-      this.#isRung = true;
+  constructor(options: WaiterOptions) {
+    this.#options = options;
+    const wake = (): void => {
+      this.#isNotified = true;
       this.#wake?.();
     };
-    const unlisten = bell.listen(ring);
-    bell.signal.addEventListener('abort', ring, { once: true });
+    const unlisten = options.listen(wake);
+    options.signal.addEventListener('abort', wake, { once: true });
     this.#unlisten = () => {
       unlisten();
-      bell.signal.removeEventListener('abort', ring);
+      options.signal.removeEventListener('abort', wake);
     };
   }
 
   async wait(): Promise<void> {
-    if (!this.#isRung && !this.#bell.signal.aborted) {
+    if (!this.#isNotified && !this.#options.signal.aborted) {
       await new Promise<void>((resolve) => {
-        const cancel = this.#bell.timers.after(this.#bell.pollMs, resolve);
+        const cancel = this.#options.timers.after(this.#options.pollMs, resolve);
         this.#wake = () => {
           cancel();
           resolve();
@@ -179,7 +179,7 @@ class Waiter {
       });
     }
     this.#wake = undefined;
-    this.#isRung = false;
+    this.#isNotified = false;
   }
 
   close(): void {

@@ -11,7 +11,7 @@ import type { AdviceRequest, AdvisedMessage } from '../messages/advice.ts';
 import type { DemoMessage, Scene } from '../messages/coordinator.ts';
 import type { Method, Operation, Operations, Part } from '../messages/operation.ts';
 import type { AnnouncedPipelines } from './announced-pipelines.ts';
-import type { FairBell, WaitingHints } from './bells.ts';
+import type { FairWakeups, WaitingHints } from './wakeups.ts';
 import type { HistorySizes } from './history-sizes.ts';
 
 /** The demo of `holdfast dev`. */
@@ -29,7 +29,7 @@ export interface Coordinator {
   readonly timers: Timers;
   readonly hints: WaitingHints;
   /** Wakes waiting requests, a few of each project at once. */
-  readonly bell: FairBell;
+  readonly wakeups: FairWakeups;
   /** Every request takes a part of its project's share, whatever transport it uses. */
   readonly shares: FairShares;
   readonly claimTurns: Turns;

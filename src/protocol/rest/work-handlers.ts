@@ -90,10 +90,10 @@ export const workHandlers: WorkHandlers = {
     return coordinator.store.sessions.end({ id, by });
   },
 
-  async waitForBell({ bell, timers }, { body, caller, signal }) {
-    const rang = await withinMs(timers, { ms: body.waitMs ?? 0, signal }, (until) => {
+  async waitForWakeup({ wakeups, timers }, { body, caller, signal }) {
+    const notified = await withinMs(timers, { ms: body.waitMs ?? 0, signal }, (until) => {
       return new Promise<true>((resolve, reject) => {
-        const unlisten = bell.listen(caller.project, () => {
+        const unlisten = wakeups.listen(caller.project, () => {
           unlisten();
           resolve(true);
         });
@@ -103,7 +103,7 @@ export const workHandlers: WorkHandlers = {
         });
       });
     });
-    return { rang: rang === true };
+    return { notified: notified === true };
   },
 
   async claimExecutions(coordinator, { body, caller }) {
@@ -251,7 +251,7 @@ function pickedOf(body: TObject, isPicked: (name: string) => boolean): TObject |
 const IDLE: Readonly<Partial<Record<WorkKind, (result: never) => boolean>>> = {
   heartbeat: ({ kind }: { readonly kind: string }) => kind !== 'refused',
   announceWorker: ({ kind }: { readonly kind: string }) => kind !== 'refused',
-  waitForBell: ({ rang }: { readonly rang: boolean }) => !rang,
+  waitForWakeup: ({ notified }: { readonly notified: boolean }) => !notified,
   claimExecutions: ({ claims = [] }: { readonly claims?: readonly unknown[] }) =>
     claims.length === 0,
 };

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { KNOWN_MAX, KnownWorkers } from './serve-sqs.ts';
 
-test('M-11: one key has so many workers that are rung, whoever was heard of last, and takes none of another', () => {
+test('M-11: a key has a bounded number of workers that get wakeups, the latest ones, and takes none of another key', () => {
   const known = new KnownWorkers();
   known.onMessage({ kid: 'b', replyTo: 'own' }, 0);
   known.onMessage({ kid: 'a', replyTo: 'first' }, 0);
@@ -19,7 +19,7 @@ test('M-11: one key has so many workers that are rung, whoever was heard of last
   );
 });
 
-test('M-11: who was not heard of for long, or cannot be written to, is rung no more', () => {
+test('M-11: a worker that was silent for long, or cannot be written to, gets no more wakeups', () => {
   const known = new KnownWorkers();
   known.onMessage({ kid: 'a', replyTo: 'old' }, 0);
   known.onMessage({ kid: 'a', replyTo: 'gone' }, 100_000);

@@ -50,7 +50,7 @@ const UNDER_WAY_MAX = 100;
 const DELIVERIES_MAX = 5;
 /** A reply is useful only while a worker waits for it. */
 const REPLY_MS = 60_000;
-const RING_MS = 50;
+const WAKEUP_MS = 50;
 /** A message is JSON, which contains bytes and values as text. */
 const AS_TEXT = 2;
 const TOO_LARGE: unique symbol = Symbol('too large');
@@ -61,13 +61,13 @@ export class SqsServer {
   readonly #workers = new KnownWorkers();
   readonly #unlisten: () => void;
   readonly #reading: Promise<void>;
-  #cancelRing: (() => void) | undefined;
+  #cancelWakeup: (() => void) | undefined;
 
   constructor(parts: SqsParts) {
     this.#parts = parts;
     const { timers, store } = parts.coordinator;
-    this.#unlisten = store.executions.onRing(() => {
-      this.#cancelRing ??= timers.after(RING_MS, () => this.#ring());
+    this.#unlisten = store.executions.onWakeup(() => {
+      this.#cancelWakeup ??= timers.after(WAKEUP_MS, () => this.#sendWakeups());
     });
     this.#reading = this.#read();
   }
@@ -75,7 +75,7 @@ export class SqsServer {
   /** Finishes the messages in progress first. */
   async close(): Promise<void> {
     this.#unlisten();
-    this.#cancelRing?.();
+    this.#cancelWakeup?.();
     await this.#reading;
     await Promise.all(this.#underWay);
   }
@@ -191,13 +191,13 @@ export class SqsServer {
   }
 
   /** A lost wakeup costs a poll. */
-  #ring(): void {
-    this.#cancelRing = undefined;
+  #sendWakeups(): void {
+    this.#cancelWakeup = undefined;
     const { queues, signer, coordinator } = this.#parts;
     const at = coordinator.clock.wallMs();
     for (const worker of this.#workers.all(at)) {
-      const ring: QueuedReply = { to: 'worker', at, until: at + REPLY_MS, ring: true };
-      const text = signer.sign(ring, worker.kid);
+      const wakeup: QueuedReply = { to: 'worker', at, until: at + REPLY_MS, wakeup: true };
+      const text = signer.sign(wakeup, worker.kid);
       queues.send(worker.replyTo, text).catch(() => this.#workers.forget(worker));
     }
   }
@@ -221,8 +221,8 @@ function verifiedFrom(
  */
 function unheld(envelope: unknown): unknown {
   const { kind, body } = (envelope ?? {}) as { readonly kind?: unknown; readonly body?: unknown };
-  const isBell = kind === ('waitForBell' satisfies WorkKind);
-  if (!isBell || typeof body !== 'object' || body === null || !('waitMs' in body)) return envelope;
+  const isWait = kind === ('waitForWakeup' satisfies WorkKind);
+  if (!isWait || typeof body !== 'object' || body === null || !('waitMs' in body)) return envelope;
   // A value that is not a number is refused later.
   const waitMs = typeof body.waitMs === 'number' ? Math.min(body.waitMs, 0) : body.waitMs;
   return { ...(envelope as object), body: { ...body, waitMs } };

@@ -128,7 +128,7 @@ export function inProcessTransport(parts: InProcessParts): Transport {
       const { body, ...reply } = await dispatch({ envelope, admit, signal });
       return answerIn(ask, { ...reply, ...copied(body) });
     },
-    onRing: (listener) => coordinator.store.executions.onRing(listener),
+    onWakeup: (listener) => coordinator.store.executions.onWakeup(listener),
     close: async () => undefined,
   };
 }

@@ -10,7 +10,7 @@
 // - StoreCorrupt: a row breaks a rule.
 // - StoreSealed: the call writes, and the store is sealed (EX-1).
 
-import type { Bell } from '../../execution/bell.ts';
+import type { Wakeups } from '../../execution/wakeups.ts';
 import type {
   ExecutionRecord,
   Hold,
@@ -69,7 +69,7 @@ export interface ExecutionStore
     RetentionStore,
     CensusStore,
     ReleaseStore,
-    Bell {}
+    Wakeups {}
 
 /**
  * The store interface that a worker needs. A remote coordinator offers this much to its workers. It
@@ -86,7 +86,7 @@ export interface WorkerExecutions
     Pick<AwaitStore, 'interaction' | 'expireAwaits'>,
     Pick<ReleaseStore, 'announce'>,
     BlobStore,
-    Bell {}
+    Wakeups {}
 
 /** The verbs of workers. */
 export interface ExecutionOwning {

@@ -64,7 +64,7 @@ export function termsOf(database: Database, hints: Hints): TermVerbs {
         decide: decideRelease,
         save: saveEnded,
       });
-      if (isAwaited) await hints.ring(request.key);
+      if (isAwaited) await hints.notify(request.key);
       return termResult(decision, (replayed) => ({ kind: 'released', replayed }));
     },
 
@@ -76,7 +76,7 @@ export function termsOf(database: Database, hints: Hints): TermVerbs {
           await notify(tx, saved.after.session);
         },
       });
-      if (isAwaited) await hints.ring(request.key);
+      if (isAwaited) await hints.notify(request.key);
       return termResult(decision, (replayed) => ({ kind: 'revoked', replayed }));
     },
 

@@ -121,7 +121,7 @@ export class Hints {
   }
 
   /** Call this after a commit that ended a term with waiters. It never fails the caller. */
-  async ring(key: LeaseKey): Promise<void> {
+  async notify(key: LeaseKey): Promise<void> {
     this.call(key);
     await this.#connection.put(this.#connection.keys.hint(key), key).catch(() => undefined);
   }

@@ -25,16 +25,16 @@ import type { Hints } from './hints.ts';
 const WRITES = /\b(insert into|update|delete from) hf\./;
 const RETURNS = /\breturning\b/;
 
-type Place = Pick<Parts, 'database' | 'boundaries' | 'environment' | 'bell'>;
+type Place = Pick<Parts, 'database' | 'boundaries' | 'environment' | 'wakeups'>;
 
-export function gatewayOf({ database, boundaries, environment, bell }: Place): Gateway {
+export function gatewayOf({ database, boundaries, environment, wakeups }: Place): Gateway {
   return {
     ...plainGatewayOf(database, boundaries),
     async repeat(script, after = {}) {
       const result = await withRetries(environment, () =>
         perform({ database, boundaries }, script, after.keeps),
       );
-      if (after.rings?.(result) === true) bell.ring();
+      if (after.notifies?.(result) === true) wakeups.notify();
       return result;
     },
   };
@@ -53,7 +53,7 @@ export function leaseGatewayOf(database: Database, hints: Hints): LeaseGateway {
     ...plain,
     once: plain.read,
     freed: async (key, isAwaited) => {
-      if (isAwaited) await hints.ring(key);
+      if (isAwaited) await hints.notify(key);
     },
   };
 }

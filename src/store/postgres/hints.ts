@@ -7,7 +7,7 @@ import type { LeaseKey } from '../../lease/names.ts';
 import { Listeners } from '../../support/listeners.ts';
 import { type Database, quoteIdentifier, statement } from './database.ts';
 
-const RING = statement('select pg_notify($1, $2)');
+const NOTIFY = statement('select pg_notify($1, $2)');
 
 export class Hints {
   readonly #database: Database;
@@ -24,16 +24,16 @@ export class Hints {
   }
 
   /** Call this after a commit that ended a term with waiters. It never fails the caller. */
-  async ring(key: LeaseKey): Promise<void> {
+  async notify(key: LeaseKey): Promise<void> {
     this.#listeners.call(key);
-    await this.notify(key);
+    await this.notifyOthers(key);
   }
 
   /** Notifies other processes only. It never fails the caller. */
-  async notify(key: string): Promise<void> {
+  async notifyOthers(key: string): Promise<void> {
     // Reopens a lost connection at the next hint.
     if (this.#listeners.size > 0) this.#listening ??= this.#open();
-    await this.#database.rows(RING, [this.#channel, key]).catch(() => undefined);
+    await this.#database.rows(NOTIFY, [this.#channel, key]).catch(() => undefined);
   }
 
   listen(listener: (key: LeaseKey) => void): () => void {

@@ -70,8 +70,9 @@ export async function openPostgresStore(given: PostgresStoreOptions): Promise<Co
     const hints = new Hints(database, `hf_${schema}`, connect);
     // A function cannot be sent to another thread.
     const { onBoundary, ...sendable } = options;
-    const rings = new Hints(database, `hf_${schema}_ring`, connect);
-    const opened = openExecutions({ database, policy, hints: rings, onBoundary });
+    // The channel keeps its earlier name, so that builds of both names wake each other.
+    const wakeups = new Hints(database, `hf_${schema}_ring`, connect);
+    const opened = openExecutions({ database, policy, hints: wakeups, onBoundary });
     const address = { module: import.meta.url, open: 'openPostgresStore', options: sendable };
     const hintsReach = canListen ? 'all-processes' : 'this-process';
     const parts = { pool, database, policy, hints, gaps: new Map(), opened };

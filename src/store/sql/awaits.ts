@@ -338,7 +338,7 @@ export function awaitsOf({ read, repeat }: Gateway, natives: Natives): AwaitStor
         rings: ({ kind }) => kind === 'done',
       });
   return {
-    answer: (request) => repeat(() => answer(request), { rings: hasSettled }),
+    answer: (request) => repeat(() => answer(request), { notifies: hasSettled }),
     expireAwaits: (request) => expireAwaits({ read, repeat }, natives, request),
     extendAwait: command(decideExtend, false),
     assignAwait: command(decideAssign, false),
@@ -442,7 +442,7 @@ async function expireAwaits(
   const due = found.filter((row) => row.in_ms <= 0);
   let [settled, started] = [0, 0];
   for (const place of due.slice(0, limit)) {
-    const done = await repeat(() => expire(natives, place), { rings: isExpired });
+    const done = await repeat(() => expire(natives, place), { notifies: isExpired });
     settled += done.settled;
     started += done.started;
   }

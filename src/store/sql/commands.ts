@@ -39,7 +39,7 @@ export function commandsOf(
     (request: Request & Pick<Cancel, 'job'>): Promise<CommandResult> => {
       const of = { job: request.job, target: request.id };
       return repeat(() => onceOfJob(of, () => runCommand(natives, request, decide)), {
-        rings: isDone,
+        notifies: isDone,
       });
     };
   return {

@@ -75,7 +75,7 @@ export function jobsOf({
   return {
     noteJobItem: (request) => repeat(() => noteJobItem(request)),
     jobItems: (query) => read(() => jobItems(query)),
-    repinExecution: (request) => repeat(() => repinExecution(request), { rings: isRepinned }),
+    repinExecution: (request) => repeat(() => repinExecution(request), { notifies: isRepinned }),
   };
 }
 

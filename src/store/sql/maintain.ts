@@ -76,15 +76,15 @@ export function maintainer(
       const overdue: ExecutionId[] = [];
       for (let from = 0; from < Math.min(due.length, limit); from += PAGE) {
         const page = due.slice(from, Math.min(from + PAGE, limit));
-        const rings = (ended: readonly ExecutionId[]) => ended.length > 0;
-        overdue.push(...(await repeat(() => endOverdue(natives, page), { rings })));
+        const notifies = (ended: readonly ExecutionId[]) => ended.length > 0;
+        overdue.push(...(await repeat(() => endOverdue(natives, page), { notifies })));
       }
       let cancelled = 0;
       let isMore = Boolean(has_errands) || due.length > 0;
       while (isMore && cancelled < limit) {
         const most = Math.min(PAGE, limit - cancelled);
-        const rings = (page: Orphans) => page.cancelled > 0;
-        const page = await repeat(() => cancelSome(natives, most), { rings });
+        const notifies = (page: Orphans) => page.cancelled > 0;
+        const page = await repeat(() => cancelSome(natives, most), { notifies });
         cancelled += page.cancelled;
         isMore = page.isMore;
       }

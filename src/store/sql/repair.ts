@@ -54,7 +54,7 @@ export function reconcileOf(
     const act = repairs[violation.invariant];
     if (act === undefined) return Promise.resolve(false);
     const isRepaired = (result: boolean): boolean => result;
-    return gateway.repeat(() => act(violation), { keeps: isRepaired, rings: isRepaired });
+    return gateway.repeat(() => act(violation), { keeps: isRepaired, notifies: isRepaired });
   };
   return { reconcile: (request) => reconcile(gateway, repair, request) };
 }

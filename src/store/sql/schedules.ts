@@ -159,7 +159,7 @@ export function schedulesOf({ read, write, repeat }: Gateway, natives: Natives):
     resumeSchedule: (request) => write(() => resumeSchedule(request)),
     removeSchedule: (request) => write(() => removeSchedule(request)),
     dueSchedules: (query) => read(() => dueSchedules(query)),
-    fireSchedule: (request) => repeat(() => fireSchedule(natives, request), { rings: isFired }),
+    fireSchedule: (request) => repeat(() => fireSchedule(natives, request), { notifies: isFired }),
   };
 }
 

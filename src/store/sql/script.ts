@@ -61,7 +61,7 @@ export interface After<Result> {
    * Returns true if an execution may have become ready or has ended, so that waiting workers need a
    * wakeup.
    */
-  rings?(result: Result): boolean;
+  notifies?(result: Result): boolean;
 }
 
 /** `Row` must match the columns that the text selects. */

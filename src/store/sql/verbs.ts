@@ -23,7 +23,7 @@ import { workersOf } from './workers.ts';
 
 type Owners = 'claim' | 'record' | 'transact' | 'finish' | 'park' | 'giveBack' | 'room';
 type Callers = 'submit' | 'submitWithin' | 'redrive' | 'list';
-type Outside = 'findProblem' | 'onRing';
+type Outside = 'findProblem' | 'onWakeup';
 
 export function verbsOf(
   gateway: Gateway,

@@ -205,18 +205,18 @@ function failNextCommit(
   };
 }
 
-test('hints ring after the commit, once per key, and a listener that throws harms nobody', async () => {
+test('hints are sent after the commit, once per key, and a listener that throws stops no other', async () => {
   const { database, connection } = await openDatabase();
-  const rung: string[] = [];
+  const hinted: string[] = [];
   database.hints.add(() => {
     throw new Error('a bad listener');
   });
-  database.hints.add((key) => rung.push(`${key} ${connection.isInTransaction}`));
+  database.hints.add((key) => hinted.push(`${key} ${connection.isInTransaction}`));
   const hint = (tx: Transaction) => tx.hint('k' as LeaseKey);
   const written = Promise.all([database.write(hint), database.write(hint)]);
-  assert.deepEqual(rung, []);
+  assert.deepEqual(hinted, []);
   await written;
-  assert.deepEqual(rung, ['k false']);
+  assert.deepEqual(hinted, ['k false']);
 });
 
 test('close answers what is queued, then refuses, and may be called twice', async () => {

@@ -82,7 +82,7 @@ interface MetaRow {
 export class Database {
   readonly hints: Listeners<[LeaseKey]> = new Listeners();
   /** Called once per flush in which an execution may have become ready or has ended. */
-  readonly rings: Listeners<[]> = new Listeners();
+  readonly wakeups: Listeners<[]> = new Listeners();
   readonly #connection: Connection;
   readonly #config: DatabaseConfig;
   readonly #clock: StoreClock;
@@ -163,7 +163,7 @@ export class Database {
   close(): Promise<void> {
     this.#closing ??= this.#drain().then(() => {
       this.hints.clear();
-      this.rings.clear();
+      this.wakeups.clear();
       this.#connection.close();
     });
     return this.#closing;
@@ -256,7 +256,7 @@ export class Database {
     if (isBoundary) this.#config.onBoundary?.('after', this.#boundaries);
     for (const queued of performed) queued.resolve(queued.result);
     for (const key of hints) this.hints.call(key);
-    if (transaction.rings) this.rings.call();
+    if (transaction.notifies) this.wakeups.call();
   }
 
   /**

@@ -23,7 +23,7 @@ export function gatewayOf(database: Database): Gateway {
   const repeat: Gateway['repeat'] = (script, after) =>
     database.perform((tx: Transaction) => {
       const result = play(tx, script());
-      if (after?.rings?.(result) === true) tx.ring();
+      if (after?.notifies?.(result) === true) tx.notify();
       return result;
     }, undefined);
   return {

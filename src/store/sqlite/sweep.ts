@@ -36,5 +36,5 @@ export function announceEnds(tx: Transaction): void {
   tx.hintWaiting();
   tx.forgetSessions();
   // Workers can now claim the executions of these sessions.
-  tx.ring();
+  tx.notify();
 }

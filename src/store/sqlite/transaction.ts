@@ -60,7 +60,7 @@ export class Transaction implements ReadTransaction {
   readonly #hints: Set<LeaseKey> = new Set();
   readonly #openSessions: Map<SessionId, boolean> = new Map();
   #hintsWaiting = false;
-  #rings = false;
+  #notifies = false;
 
   constructor(connection: Connection, policy: LeasePolicy, now: Instant) {
     this.#connection = connection;
@@ -116,12 +116,12 @@ export class Transaction implements ReadTransaction {
   }
 
   /** Marks that an execution may have become ready or has ended. */
-  ring(): void {
-    this.#rings = true;
+  notify(): void {
+    this.#notifies = true;
   }
 
-  get rings(): boolean {
-    return this.#rings;
+  get notifies(): boolean {
+    return this.#notifies;
   }
 
   append(event: NewLeaseEvent): void {

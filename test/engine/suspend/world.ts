@@ -118,13 +118,13 @@ function wrapped(
       around({ verb, argument, call: () => inner.call(executions, argument) });
     return [verb, call];
   });
-  const ringing = {
-    onRing: (listener: () => void) => executions.onRing(listener),
+  const bound = {
+    onWakeup: (listener: () => void) => executions.onWakeup(listener),
     room: () => executions.room(),
   };
   return {
     ...store,
-    executions: { ...executions, ...ringing, ...Object.fromEntries(held) } as ExecutionStore,
+    executions: { ...executions, ...bound, ...Object.fromEntries(held) } as ExecutionStore,
   };
 }
 

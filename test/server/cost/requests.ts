@@ -193,7 +193,7 @@ export function messagesFor(rich: Rich): readonly Message[] {
   const { execution: id, interaction, session, digest } = rich;
   const shares = [{ lane: 'interactive', limit: 1_000 }];
   const reads: Readonly<Partial<Record<WorkKind, object>>> = {
-    waitForBell: { waitMs: 1 },
+    waitForWakeup: { waitMs: 1 },
     claimExecutions: { session, pipelines: ['c'], shares },
     listClaims: { id: session },
     readInbox: { id, limit: 10_000 },

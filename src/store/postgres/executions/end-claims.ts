@@ -107,7 +107,7 @@ export function parker(parts: Parts): {
           previous: PREVIOUS_CODES.parked,
         });
         // An early answer may have woken the execution at once (W-2).
-        if (request.awaits !== undefined && result.kind === 'parked') parts.bell.ring();
+        if (request.awaits !== undefined && result.kind === 'parked') parts.wakeups.notify();
         return result;
       },
     },
@@ -128,7 +128,7 @@ export function giverBack(parts: Parts): {
       fits: (request) => isPlain(request) && request.compensating !== true,
       async flush(requests) {
         const answers = await endClaims<GivenBack>(parts, requests, { kind: 'given-back' });
-        parts.bell.ring();
+        parts.wakeups.notify();
         return answers;
       },
       async settle(request) {
@@ -137,7 +137,7 @@ export function giverBack(parts: Parts): {
           resultOf: () => ({ kind: 'given-back' }),
           previous: PREVIOUS_CODES['given-back'],
         });
-        if (result.kind === 'given-back') parts.bell.ring();
+        if (result.kind === 'given-back') parts.wakeups.notify();
         return result;
       },
     },

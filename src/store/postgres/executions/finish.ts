@@ -65,7 +65,7 @@ async function flush(
       values,
     ),
   );
-  if (row !== undefined && row.done > 0) parts.bell.ring();
+  if (row !== undefined && row.done > 0) parts.wakeups.notify();
   for (const request of requests) parts.ledger.forget(request);
   const at = row?.at as Instant;
   return resultsFrom<Finished>(row, requests.length, { kind: 'finished', at });
@@ -95,6 +95,6 @@ async function settle(parts: Parts, request: Finish): Promise<Finished> {
         leavesAwaits: leavesAwaits || isEarly,
       }),
   });
-  if (result.kind === 'finished') parts.bell.ring();
+  if (result.kind === 'finished') parts.wakeups.notify();
   return result;
 }

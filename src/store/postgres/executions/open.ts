@@ -12,7 +12,7 @@ import type { Database } from '../database.ts';
 import { gatewayOf } from '../gateway.ts';
 import type { Hints } from '../hints.ts';
 import { findSnapshotProblem } from '../oldest-snapshot.ts';
-import { PostgresBell } from './bell.ts';
+import { PostgresWakeups } from './wakeups.ts';
 import { claim } from './claim.ts';
 import { ClaimFloors } from './claim-floors.ts';
 import { giverBack, parker } from './end-claims.ts';
@@ -49,14 +49,14 @@ export function openExecutions(
 } {
   const { database, policy } = config;
   const { timers, random } = environment;
-  const bell = new PostgresBell(config.hints, timers, random.uuid());
+  const wakeups = new PostgresWakeups(config.hints, timers, random.uuid());
   const boundaries = new Boundaries(config.onBoundary);
   const parts: Parts = {
     database,
     policy,
     environment,
     boundaries,
-    bell,
+    wakeups,
     ledger: new SeqLedger(),
     orphanedClaims: new OrphanedClaims(environment.clock),
     floors: new ClaimFloors(database, environment.clock),
@@ -74,7 +74,7 @@ export function openExecutions(
     executions: { submit, record, finish, park, giveBack, redrive, ...othersOf(parts) },
     async close() {
       await Promise.all(flushing.map((each) => each.close()));
-      await bell.close();
+      await wakeups.close();
     },
   };
 }
@@ -82,7 +82,7 @@ export function openExecutions(
 type Flushing = 'submit' | 'record' | 'finish' | 'park' | 'giveBack' | 'redrive';
 
 function othersOf(parts: Parts): Omit<ExecutionStore, Flushing> {
-  const { database, bell } = parts;
+  const { database, wakeups } = parts;
   return {
     ...verbsOf(gatewayOf(parts), NATIVES, sweeper(parts)),
     claim: (request) => claim(parts, request),
@@ -92,6 +92,6 @@ function othersOf(parts: Parts): Omit<ExecutionStore, Flushing> {
     transact: (request) => transact(parts, request),
     list: (query) => listExecutions(database, query),
     findProblem: () => findSnapshotProblem(database),
-    onRing: (listener) => bell.listen(listener),
+    onWakeup: (listener) => wakeups.listen(listener),
   };
 }

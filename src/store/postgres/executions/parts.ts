@@ -1,7 +1,7 @@
 import type { LeasePolicy } from '../../../lease/policy.ts';
 import type { StoreEnvironment } from '../committer.ts';
 import type { Committing, Database } from '../database.ts';
-import type { PostgresBell } from './bell.ts';
+import type { PostgresWakeups } from './wakeups.ts';
 import type { ClaimFloors } from './claim-floors.ts';
 import type { SeqLedger } from './ledger.ts';
 import type { OrphanedClaims } from './orphaned-claims.ts';
@@ -12,7 +12,7 @@ export interface Parts {
   readonly policy: LeasePolicy;
   readonly environment: StoreEnvironment;
   readonly boundaries: Boundaries;
-  readonly bell: PostgresBell;
+  readonly wakeups: PostgresWakeups;
   readonly ledger: SeqLedger;
   readonly orphanedClaims: OrphanedClaims;
   readonly floors: ClaimFloors;

@@ -46,7 +46,7 @@ async function flush(parts: Parts, requests: readonly Redrive[]): Promise<Redriv
     const result = await play(queries, redriveAll(requests, insert));
     return { keep: true, result };
   }, parts.boundaries);
-  parts.bell.ring();
+  parts.wakeups.notify();
   return results;
 }
 

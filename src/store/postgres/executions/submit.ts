@@ -34,7 +34,7 @@ async function flush(
   requests: readonly (Submit & Audited)[],
 ): Promise<readonly (SubmitResult | undefined)[]> {
   const inserted = await insertAll(parts, requests);
-  parts.bell.ring();
+  parts.wakeups.notify();
   return requests.map(({ id }, nth) =>
     inserted[nth] ? { kind: 'submitted', id, existing: false } : undefined,
   );

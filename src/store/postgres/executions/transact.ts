@@ -30,7 +30,7 @@ export async function transact<Result>(
     await haltIfAhead(parts.database, request.fence, outcome);
   }
   const isWakeup = request.children !== undefined || request.awaits !== undefined;
-  if (outcome.kind === 'recorded' && isWakeup) parts.bell.ring();
+  if (outcome.kind === 'recorded' && isWakeup) parts.wakeups.notify();
   return outcome;
 }
 

@@ -48,7 +48,7 @@ export function endWaiting(tx: Transaction, row: ExecutionRow, end: WaitingEnd):
   afterEnd(tx, row, { outcome });
   if (deadLetter !== undefined) play(tx, writeDeadLetter(id, deadLetter));
   play(tx, closeAwaits(id, tx.now));
-  tx.ring();
+  tx.notify();
 }
 
 /** `row` is the execution before it ended. */
@@ -129,5 +129,5 @@ function notifyParent(tx: Transaction, child: ExecutionRow, outcome: Finish['out
   const [inboxCount, status] = values;
   tx.statement(PUT).run(id, inboxCount, tx.now, call, outcome ?? null);
   // The parent was waiting, or is still queued. An extra wakeup is harmless.
-  if (status === STATUS_CODES.queued) tx.ring();
+  if (status === STATUS_CODES.queued) tx.notify();
 }

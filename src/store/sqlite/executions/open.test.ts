@@ -240,21 +240,21 @@ test('X-24: every commit of an execution verb is announced before and after, and
   assert.deepEqual(phases, ['before 1', 'after 1', 'before 2', 'after 2']);
 });
 
-test('a ring is given once for a flush, whatever its listeners do', () =>
+test('a flush sends one wakeup, whatever the listeners do', () =>
   withStore(async (store) => {
-    let rings = 0;
-    store.executions.onRing(() => {
+    let wakeups = 0;
+    store.executions.onWakeup(() => {
       throw new Error('a listener that fails');
     });
-    const stop = store.executions.onRing(() => {
-      rings += 1;
+    const stop = store.executions.onWakeup(() => {
+      wakeups += 1;
     });
     const many = Array.from({ length: 10 }, () => store.executions.submit(submission()));
     await Promise.all(many);
-    assert.equal(rings, 1);
+    assert.equal(wakeups, 1);
     stop();
     await store.executions.submit(submission());
-    assert.equal(rings, 1);
+    assert.equal(wakeups, 1);
   }));
 
 test('X-13: ten thousand children in one write', () =>

@@ -39,13 +39,13 @@ export function executionsOf(database: Database): ExecutionStore {
     redrive: redriver(database),
     changeRollout: (request) => database.perform(changeRollout, request),
     findProblem: () => clockProblem(database),
-    onRing: (listener) => listen(database, listener),
+    onWakeup: (listener) => listen(database, listener),
   };
 }
 
-function listen({ rings }: Database, listener: () => void): () => void {
-  rings.add(listener);
-  return () => rings.delete(listener);
+function listen({ wakeups }: Database, listener: () => void): () => void {
+  wakeups.add(listener);
+  return () => wakeups.delete(listener);
 }
 
 /**

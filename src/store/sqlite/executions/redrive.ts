@@ -65,7 +65,7 @@ function redriveTogether(tx: Transaction, requests: readonly Redrive[]): readonl
     assert(result !== undefined, 'Y-21: a re-drive that may be stored was not');
     return result;
   });
-  if (results.some(({ kind }) => kind === 'submitted')) tx.ring();
+  if (results.some(({ kind }) => kind === 'submitted')) tx.notify();
   return results;
 }
 

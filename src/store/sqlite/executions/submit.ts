@@ -54,7 +54,7 @@ export function submit(tx: Transaction, request: Submit & Audited): SubmitResult
     if (request.parent !== undefined) noteParent(tx, request.parent.id);
     if (request.audit !== undefined)
       play(tx, writeAudit(request, changedBySubmit(request), tx.now));
-    tx.ring();
+    tx.notify();
     return { kind: 'submitted', id: request.id, existing: false };
   }
   const result = play(tx, existingSubmit(request));
@@ -67,7 +67,7 @@ export function insertChildren(tx: Transaction, children: readonly Submit[]): vo
   for (const child of children) insertOne(tx, child);
   const parents = new Set(children.map(({ parent }) => parent?.id));
   for (const parent of parents) if (parent !== undefined) noteParent(tx, parent);
-  tx.ring();
+  tx.notify();
 }
 
 function insertOne(tx: Transaction, request: Submit): boolean {

@@ -2,39 +2,39 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { parseProject } from '../../execution/names.ts';
 import { ManualClock } from '../../testing/manual-clock.ts';
-import { FairBell, NEXT_MS, WaitingHints, WOKEN_AT_ONCE } from './bells.ts';
+import { FairWakeups, NEXT_MS, WaitingHints, WOKEN_AT_ONCE } from './wakeups.ts';
 
 const HOSTILE = parseProject('hostile');
 const HEALTHY = parseProject('healthy');
 
 function stand(): {
   readonly clock: ManualClock;
-  readonly bell: FairBell;
-  readonly ring: () => void;
+  readonly wakeups: FairWakeups;
+  readonly notify: () => void;
 } {
   const clock = new ManualClock();
   const listeners = new Set<() => void>();
-  const onRing = (listener: () => void): (() => void) => {
+  const onWakeup = (listener: () => void): (() => void) => {
     listeners.add(listener);
     return () => listeners.delete(listener);
   };
-  const ring = (): void => {
+  const notify = (): void => {
     for (const each of listeners) each();
   };
-  return { clock, ring, bell: new FairBell({ onRing }, clock.timers) };
+  return { clock, notify, wakeups: new FairWakeups({ onWakeup }, clock.timers) };
 }
 
-test('a ring wakes few of a project that has thousands of requests open, and all of them in turn', async () => {
-  const { clock, bell, ring } = stand();
+test('a wakeup reaches a few requests of a project that has thousands open, and all of them in turn', async () => {
+  const { clock, wakeups, notify } = stand();
   const woken = new Map<number, number>();
   for (let nth = 0; nth < 2_000; nth += 1) {
-    bell.listen(HOSTILE, () => woken.set(nth, (woken.get(nth) ?? 0) + 1));
+    wakeups.listen(HOSTILE, () => woken.set(nth, (woken.get(nth) ?? 0) + 1));
   }
   let healthy = 0;
-  bell.listen(HEALTHY, () => (healthy += 1));
-  for (let rings = 1; rings <= 100; rings += 1) {
-    ring();
-    assert.deepEqual([healthy, woken.size], [rings, WOKEN_AT_ONCE]);
+  wakeups.listen(HEALTHY, () => (healthy += 1));
+  for (let sent = 1; sent <= 100; sent += 1) {
+    notify();
+    assert.deepEqual([healthy, woken.size], [sent, WOKEN_AT_ONCE]);
   }
   await clock.advance(NEXT_MS * (Math.ceil(2_000 / WOKEN_AT_ONCE) + 1));
   assert.equal(woken.size, 2_000);
@@ -45,15 +45,15 @@ test('a ring wakes few of a project that has thousands of requests open, and all
 });
 
 test('who leaves while others are woken is not, and what is left is', async () => {
-  const { clock, bell, ring } = stand();
+  const { clock, wakeups, notify } = stand();
   const woken: number[] = [];
   const leave = Array.from({ length: 40 }, (_, nth) =>
-    bell.listen(HOSTILE, () => {
+    wakeups.listen(HOSTILE, () => {
       woken.push(nth);
       leave[nth]?.();
     }),
   );
-  ring();
+  notify();
   leave[39]?.();
   assert.equal(woken.length, WOKEN_AT_ONCE);
   await clock.advance(1_000);
@@ -61,24 +61,24 @@ test('who leaves while others are woken is not, and what is left is', async () =
     woken,
     Array.from({ length: 39 }, (_, nth) => nth),
   );
-  bell.close();
-  ring();
+  wakeups.close();
+  notify();
   assert.equal(clock.waiting, 0);
 });
 
 test('who comes back learns whether anything changed, and not how much: that may be of other projects', () => {
   const listeners: (() => void)[] = [];
-  const onRing = (listener: () => void): (() => void) => {
+  const onWakeup = (listener: () => void): (() => void) => {
     listeners.push(listener);
     return () => undefined;
   };
-  const hints = new WaitingHints({ onRing }, 'life');
-  const other = new WaitingHints({ onRing }, 'life');
-  const ring = (): void => {
+  const hints = new WaitingHints({ onWakeup }, 'life');
+  const other = new WaitingHints({ onWakeup }, 'life');
+  const notify = (): void => {
     for (const each of listeners) each();
   };
   const ids = Array.from({ length: 12 }, () => {
-    ring();
+    notify();
     assert.equal(hints.isBehind(hints.id), false);
     return hints.id;
   });

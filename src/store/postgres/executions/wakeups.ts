@@ -7,14 +7,14 @@ import type { Hints } from '../hints.ts';
 
 const NOTIFY_EVERY_MS = 50;
 
-export class PostgresBell {
+export class PostgresWakeups {
   readonly #hints: Hints;
   readonly #timers: Timers;
   /** Identifies this process, so that it can ignore its own notifications. */
   readonly #name: string;
   readonly #listeners: Set<() => void> = new Set();
   #unlisten: (() => void) | undefined;
-  #isRinging = false;
+  #isCalling = false;
   #isNotifying = false;
   #hasMore = false;
   #isClosed = false;
@@ -26,12 +26,12 @@ export class PostgresBell {
   }
 
   /** Call this after a commit. It never fails and never waits. */
-  ring(): void {
+  notify(): void {
     if (this.#isClosed) return;
-    if (this.#listeners.size > 0 && !this.#isRinging) {
-      this.#isRinging = true;
+    if (this.#listeners.size > 0 && !this.#isCalling) {
+      this.#isCalling = true;
       this.#timers.soon(() => {
-        this.#isRinging = false;
+        this.#isCalling = false;
         this.#call();
       });
     }
@@ -73,7 +73,7 @@ export class PostgresBell {
     this.#isNotifying = true;
     this.#hasMore = false;
     void this.#hints
-      .notify(this.#name)
+      .notifyOthers(this.#name)
       .then(() => this.#timers.pause(NOTIFY_EVERY_MS))
       .then(() => {
         this.#isNotifying = false;

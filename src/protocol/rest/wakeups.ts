@@ -2,7 +2,7 @@
 // requests, and each that wakes costs a response or a query. So only a few of a project wake at
 // once, in turn, and the others shortly after.
 
-import type { Bell } from '../../execution/bell.ts';
+import type { Wakeups } from '../../execution/wakeups.ts';
 import type { ProjectName } from '../../execution/names.ts';
 import { digestOf } from '../../support/digest.ts';
 import { secureBytes } from '../../support/random.ts';
@@ -20,14 +20,14 @@ interface Waiting {
   cancel: (() => void) | undefined;
 }
 
-export class FairBell {
+export class FairWakeups {
   readonly #timers: Timers;
   readonly #unlisten: () => void;
   readonly #waiting: Map<ProjectName, Waiting> = new Map();
 
-  constructor(bell: Bell, timers: Timers) {
+  constructor(wakeups: Wakeups, timers: Timers) {
     this.#timers = timers;
-    this.#unlisten = bell.onRing(() => this.#ring());
+    this.#unlisten = wakeups.onWakeup(() => this.#onWakeup());
   }
 
   listen(project: ProjectName, listener: () => void): () => void {
@@ -52,7 +52,7 @@ export class FairBell {
     this.#waiting.clear();
   }
 
-  #ring(): void {
+  #onWakeup(): void {
     for (const waiting of [...this.#waiting.values()]) {
       waiting.owed = waiting.line.size;
       // During a round, a new wakeup adds every listener again, and they wake in turn.
@@ -104,9 +104,9 @@ export class WaitingHints {
   #count = 0;
   #id: string | undefined;
 
-  constructor(executions: Bell, life: string) {
+  constructor(executions: Wakeups, life: string) {
     this.#life = life;
-    this.#unlisten = executions.onRing(() => this.#rang());
+    this.#unlisten = executions.onWakeup(() => this.#onWakeup());
   }
 
   get id(): string {
@@ -124,7 +124,7 @@ export class WaitingHints {
     this.#unlisten();
   }
 
-  #rang(): void {
+  #onWakeup(): void {
     this.#count += 1;
     this.#id = undefined;
   }

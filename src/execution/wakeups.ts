@@ -2,10 +2,10 @@
 // content. A wakeup has no content, so a lost, doubled or delayed one costs at most a poll (M-11,
 // ADR 0034).
 
-export interface Bell {
+export interface Wakeups {
   /**
    * Calls the listener when an execution may have become ready or may have ended. A wakeup may be
    * lost, late or wrong.
    */
-  onRing(listener: () => void): () => void;
+  onWakeup(listener: () => void): () => void;
 }
