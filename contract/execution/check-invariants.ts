@@ -11,7 +11,7 @@ const PAGE = 3;
 const LEFT_UNDONE: readonly InvariantName[] = [
   'left-by-the-dead',
   'overdue-not-swept',
-  'place-not-given',
+  'slot-not-given',
   'schedule-without-time',
 ];
 

@@ -119,12 +119,12 @@ function checkRow(execution: ExecutionRecord): void {
   if (status === 'running') assert.equal(wakeAfter, 0, about);
   if (status === 'running' || status === 'waiting') assert.notEqual(fence, undefined, about);
   if (isTerminal(status)) {
-    assert.deepEqual([execution.hasPlace, execution.compensable], [false, false], about);
+    assert.deepEqual([execution.hasSlot, execution.compensable], [false, false], about);
   }
   if (execution.compensating) {
     assert.deepEqual([execution.compensable, execution.deadlineAt], [false, undefined], about);
   }
-  if (holds.includes('concurrency-limit')) assert.equal(execution.hasPlace, false, about);
+  if (holds.includes('concurrency-limit')) assert.equal(execution.hasSlot, false, about);
 }
 
 /** The row must follow from its history. */

@@ -133,8 +133,8 @@ export interface ExecutionRecord extends Submission {
   readonly holds: readonly Hold[];
   /** Has keys whose limits it has not passed yet; a claim that finds it ready sees to it. */
   readonly gated: boolean;
-  /** Holds one of the places of its concurrency key until it ends. While gated: has its turn of its rate key too. */
-  readonly hasPlace: boolean;
+  /** Holds a slot of its concurrency key until it ends. While gated: has its turn of its rate key too. */
+  readonly hasSlot: boolean;
   /** Has registered compensations, as its last owner said when it let go (Y-3). */
   readonly compensable: boolean;
   /** Undoes what it did; never goes back (Y-2). */

@@ -213,7 +213,7 @@ function queued(facts: ExplainFacts): Explanation {
   const { readyAt = now, rate } = execution;
   if (readyAt <= now) return ready(facts, readyAt);
   const at = formatInstant(readyAt);
-  if (rate !== undefined && execution.gated && execution.hasPlace) {
+  if (rate !== undefined && execution.gated && execution.hasSlot) {
     return {
       code: 'rate-limited',
       sentence: `Rate limited by key "${rate.key}" until ${at}.`,

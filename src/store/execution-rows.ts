@@ -165,7 +165,7 @@ export function toExecution(row: ExecutionRow): ExecutionRecord {
     submittedAt: row.submitted_at as Instant,
     holds: toHolds(row.hold),
     gated: Boolean(row.gated),
-    hasPlace: Boolean(row.has_place),
+    hasSlot: Boolean(row.has_place),
     compensable: row.saga === SAGA_CODES.compensable,
     compensating: row.saga === SAGA_CODES.compensating,
     claimsWithoutProgress: row.fruitless,

@@ -8,7 +8,7 @@ import { pipeline } from '../../src/engine/pipeline.ts';
 import { openMemoryStore } from '../../src/store/sqlite/open-memory.ts';
 import { door, pause } from './stage.ts';
 
-test('with as many ends to be written as there are places nothing more is claimed', async () => {
+test('with as many ends to be written as there are slots nothing more is claimed', async () => {
   const memory = openMemoryStore();
   const { executions } = memory;
   const written = door();

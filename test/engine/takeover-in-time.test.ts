@@ -35,7 +35,7 @@ test('P4: a worker that never comes to the end of a queue takes over', async () 
   assert.deepEqual(await scene.claimsOf(left), [2, 2, 2]);
 });
 
-test('P4: where all places are taken, the next that is free goes to what was left, before the queue', async () => {
+test('P4: when all slots are taken, the next free one goes to lost executions, before the queue', async () => {
   await using scene = Scene.open();
   const [left = ''] = await scene.leftByDead(1);
   await scene.work({ concurrency: 1 });

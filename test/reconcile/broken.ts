@@ -293,8 +293,8 @@ export const BROKEN: readonly Broken[] = [
   },
   {
     upholds: 'Z-14',
-    invariant: 'places-miscounted',
-    name: 'a place that nobody has is free again, and who waited for it has it',
+    invariant: 'slots-miscounted',
+    name: 'a leaked slot is free again, and the execution that waited gets it',
     async plant({ store, tamper }) {
       const ann = await worker(store);
       const concurrency = { key: 'bank', limit: 1 };
@@ -305,7 +305,7 @@ export const BROKEN: readonly Broken[] = [
       assert.deepEqual((await mustRead(store, id)).holds, ['concurrency-limit']);
       const afterwards = async (): Promise<void> => {
         assert.deepEqual(await claimIds(store, ann), [id]);
-        // The one place is taken, and counted.
+        // The one slot is taken, and counted.
         await mustSubmit(store, { concurrency });
         assert.deepEqual(await claimIds(store, ann), []);
       };
@@ -314,8 +314,8 @@ export const BROKEN: readonly Broken[] = [
   },
   {
     upholds: 'Z-14',
-    invariant: 'place-not-given',
-    name: 'who waits for a place of a key with a free one has it',
+    invariant: 'slot-not-given',
+    name: 'an execution that waits for a free slot gets it',
     async plant({ store, tamper }) {
       const ann = await worker(store);
       const bank = { concurrency: { key: 'bank', limit: 1 } };

@@ -324,7 +324,7 @@ test('M-12: an endpoint with a way back checks the answers to its questions', as
   });
 });
 
-test('M-16: no more calls are under way than the endpoint has places for, and all are made', async () => {
+test('M-16: no more calls are under way than the endpoint has slots for, and all are made', async () => {
   let now = 0;
   let most = 0;
   const counting = async (request: Request): Promise<Response> => {

@@ -68,7 +68,7 @@ async function copyEnded({ subject: { holdfast } }: Stage, into: Copied): Promis
   await copyExecution(handle.id, into);
 }
 
-/** The one place of a key is taken by one that never ends; all others wait behind it. */
+/** An execution that never ends has the one slot of a key; all others wait for it. */
 async function copyBehind(stage: Stage, into: Copied): Promise<void> {
   const { holdfast } = stage.subject;
   const concurrency = { key: 'exhausted', limit: 1 };

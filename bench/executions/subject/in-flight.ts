@@ -15,7 +15,7 @@ export interface InFlight {
 
 const REST_MS = 1_000;
 
-/** A worker asks for more only while half of its places are free. */
+/** A worker asks for more only while half of its slots are free. */
 const PLACES_PER_EXECUTION = 2;
 
 /** Resident memory of a worker whose executions are all inside a step that waits. */

@@ -54,7 +54,7 @@ export const claimCases: readonly ExecutionCase[] = [
         deadlineAt: submittedAt + 60_000,
         holds: [],
         gated: false,
-        hasPlace: false,
+        hasSlot: false,
         fence,
         session: ann.id,
         claimedAt: now(),

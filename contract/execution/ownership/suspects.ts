@@ -276,7 +276,7 @@ export const suspectCases: readonly ExecutionCase[] = [
   },
   {
     upholds: 'X-7, X-11, X-56',
-    name: 'a suspect takes a place of its own lane',
+    name: 'a suspect counts in its own lane',
     async run(harness) {
       const { store, advance } = harness;
       const old = await veteran(harness);

@@ -40,7 +40,7 @@ export const redriveCases: readonly ExecutionCase[] = [
       assert.deepEqual(await mustRead(store, id), {
         ...submission,
         ...{ status: 'queued', submittedAt: now(), readyAt: now(), deadlineAt: now() + 700 },
-        ...{ holds: [], gated: false, hasPlace: false, compensable: false, compensating: false },
+        ...{ holds: [], gated: false, hasSlot: false, compensable: false, compensating: false },
         ...{ claimsWithoutProgress: 0, seq: 3, inboxCount: 0, wakeAfter: 0 },
       });
       const at = now();
@@ -116,7 +116,7 @@ export const redriveCases: readonly ExecutionCase[] = [
   },
   {
     upholds: 'Y-20, X-12',
-    name: 'a re-drive comes later when it is delayed, and waits for a place of its key',
+    name: 'a re-drive comes later when it is delayed, and waits for a slot of its key',
     async run({ store, advance }) {
       const ann = await worker(store);
       const concurrency = { key: 'k', limit: 1 };

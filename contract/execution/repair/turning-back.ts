@@ -155,7 +155,7 @@ export const turningBackCases: readonly ExecutionCase[] = [
   },
   {
     upholds: 'Y-3, X-14, X-12',
-    name: 'what turns back has not ended: no parent is told, no child asked, no place freed',
+    name: 'what turns back has not ended: no parent is told, no child asked, no slot freed',
     async run({ store }) {
       const ann = await worker(store);
       const top = await running(store, ann);
@@ -175,8 +175,8 @@ export const turningBackCases: readonly ExecutionCase[] = [
       expectKind(await store.executions.cancel(commanding(held.id)), 'done');
       assert.deepEqual(await allMessages(store, top.id), []);
       assert.equal((await store.executions.maintain({ limit: 9 })).cancelled, 0);
-      const { hasPlace, compensating } = await mustRead(store, held.id);
-      assert.deepEqual([hasPlace, compensating], [true, true]);
+      const { hasSlot, compensating } = await mustRead(store, held.id);
+      assert.deepEqual([hasSlot, compensating], [true, true]);
       assert.deepEqual((await mustRead(store, behind)).holds, ['concurrency-limit']);
     },
   },

@@ -32,7 +32,7 @@ async function forgottenBy(store: CoordinatorStore, limit: number = 100): Promis
 export const forgettingCases: readonly ExecutionCase[] = [
   {
     upholds: 'X-26',
-    name: 'a concurrency key is forgotten when nobody has a place of it or waits for one',
+    name: 'a concurrency key is forgotten when no execution has a slot of it or waits for one',
     async run({ store }) {
       const ann = await worker(store);
       const first = await mustSubmit(store, one);
@@ -52,7 +52,7 @@ export const forgettingCases: readonly ExecutionCase[] = [
   },
   {
     upholds: 'X-26, X-12',
-    name: 'a key with a place that is taken is not forgotten, though nobody waits',
+    name: 'a key with a taken slot is not forgotten, though no execution waits',
     async run({ store }) {
       const ann = await worker(store);
       await mustClaim(store, ann, await mustSubmit(store, one));
@@ -167,7 +167,7 @@ export const forgettingCases: readonly ExecutionCase[] = [
   {
     upholds: 'X-26, X-12',
     needs: 'two-clients',
-    name: 'keys that are forgotten while they are used let no more run than there are places',
+    name: 'keys that are forgotten while they are used let no more run than there are slots',
     async run({ store, another }) {
       const stores = [store, await another()];
       const people = [await worker(store, 'ann'), await worker(store, 'bob')];

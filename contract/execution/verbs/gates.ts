@@ -2,11 +2,11 @@
 
 import type { ExecutionCase } from '../contract-case.ts';
 import { forgettingCases } from './forgetting.ts';
-import { placeCases } from './places.ts';
+import { slotCases } from './slots.ts';
 import { rateCases } from './rate.ts';
 
 export const gateCases: readonly ExecutionCase[] = [
-  ...placeCases,
+  ...slotCases,
   ...rateCases,
   ...forgettingCases,
 ];

@@ -161,7 +161,7 @@ export const rateCases: readonly ExecutionCase[] = [
   },
   {
     upholds: 'X-12, X-67',
-    name: 'with both keys a place is needed before a turn is used up',
+    name: 'with both keys a slot is needed before a turn is used up',
     async run({ store, advance }) {
       const ann = await worker(store);
       const both = { ...rate(1, 1_000), concurrency: { key: 'one', limit: 1 } };

@@ -32,7 +32,7 @@ export const submitCases: readonly ExecutionCase[] = [
         readyAt: now() + 40,
         holds: [],
         gated: false,
-        hasPlace: false,
+        hasSlot: false,
         claimsWithoutProgress: 0,
         seq: 1,
         inboxCount: 0,

@@ -230,7 +230,7 @@ export const successorCases: readonly ExecutionCase[] = [
   },
   {
     upholds: 'X-12, X-14, X-63',
-    name: 'a successor that takes the place over leaves the limit as the last submit set it',
+    name: 'a successor that takes over the slot leaves the limit as the last submit set it',
     async run({ store, advance }) {
       const ann = await worker(store);
       const held = await mustClaim(store, ann, await mustSubmit(store, two));

@@ -19,7 +19,7 @@ test('a lane that had nothing leaves its part to the other', () => {
   ]);
 });
 
-test('with a single place every fifth turn is batch', () => {
+test('with a single slot every fifth turn is batch', () => {
   const turns = Array.from({ length: 10 }, (_, turn) => sharesOf(1, turn + 1, none)[1]?.limit);
   assert.deepEqual(turns, [0, 0, 0, 0, 1, 0, 0, 0, 0, 1]);
 });

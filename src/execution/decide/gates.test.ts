@@ -4,7 +4,7 @@ import { type Instant, laterBy, toInstant } from '../../support/clock.ts';
 import { seededRandom } from '../../support/random.ts';
 import type { ExecutionRecord, RateKey } from '../execution.ts';
 import type { ExecutionId, Payload, PipelineName, ProjectName } from '../names.ts';
-import { decideGate, decideRate, hasFreePlace, type RateState, type RateTurns } from './gates.ts';
+import { decideGate, decideRate, hasFreeSlot, type RateState, type RateTurns } from './gates.ts';
 import { insertion } from './submit.ts';
 
 function turns(rate: { limit: number; perMs: number }, asked: readonly number[]): number[] {
@@ -54,7 +54,7 @@ test('X-12: a limit that was lowered counts at once', () => {
   const { state } = decideRate(undefined, { limit: 10, perMs: 100 }, start);
   const lowered = decideRate(state, { limit: 1, perMs: 100 }, start);
   assert.equal(lowered.at, 100 as Instant);
-  assert.equal(hasFreePlace({ taken: 2, limit: 1 }), false);
+  assert.equal(hasFreeSlot({ taken: 2, limit: 1 }), false);
 });
 
 /** Claims that arrive at random times, however late, and take everything that is ready. */
@@ -67,7 +67,7 @@ function startsOf(rate: RateKey, count: number, pollMs: () => number): number[] 
       .filter(({ readyAt = now }) => readyAt <= now)
       .sort((a, b) => (a.readyAt ?? 0) - (b.readyAt ?? 0) || (a.id < b.id ? -1 : 1));
     for (const execution of due) {
-      const decision = decideGate({ execution, places: undefined, rate: state }, now);
+      const decision = decideGate({ execution, slots: undefined, rate: state }, now);
       assert.notEqual(decision.kind, 'over-limit');
       if (decision.kind === 'over-limit') return [];
       state = decision.rate;

@@ -6,12 +6,12 @@ import type { ExecutionRecord, RateKey } from '../execution.ts';
 import { withHold, withoutHolds } from './record.ts';
 
 /** The slots of a concurrency key. */
-export interface Places {
+export interface ConcurrencySlots {
   readonly taken: number;
   readonly limit: number;
 }
 
-export function hasFreePlace({ taken, limit }: Places): boolean {
+export function hasFreeSlot({ taken, limit }: ConcurrencySlots): boolean {
   return taken < limit;
 }
 
@@ -120,7 +120,7 @@ function roomAt(
 export interface GateView {
   readonly execution: ExecutionRecord;
   /** The slots of its concurrency key, if it has one. */
-  readonly places: Places | undefined;
+  readonly slots: ConcurrencySlots | undefined;
   /** The state of its rate key, if it has one and the key was used. */
   readonly rate: RateState | undefined;
 }
@@ -138,18 +138,18 @@ export type GateDecision =
   | { readonly kind: 'over-limit'; readonly execution: ExecutionRecord };
 
 /** For a ready execution with limits. */
-export function decideGate({ execution, places, rate }: GateView, now: Instant): GateDecision {
-  if (!execution.hasPlace && places !== undefined && !hasFreePlace(places)) {
+export function decideGate({ execution, slots, rate }: GateView, now: Instant): GateDecision {
+  if (!execution.hasSlot && slots !== undefined && !hasFreeSlot(slots)) {
     return { kind: 'over-limit', execution: withHold(execution, 'concurrency-limit') };
   }
   const through =
-    execution.hasPlace && rate !== undefined
+    execution.hasSlot && rate !== undefined
       ? { execution, rate }
       : passGates(execution, rate, now);
   const passed = {
     ...through.execution,
     gated: false,
-    hasPlace: execution.concurrency !== undefined,
+    hasSlot: execution.concurrency !== undefined,
   };
   if (execution.rate === undefined || through.rate === undefined) {
     return { kind: 'pass', execution: passed };
@@ -173,13 +173,13 @@ export function passGates(
   rate: RateState | undefined,
   now: Instant,
 ): PassedGates {
-  const placed = { ...withoutHolds(execution, 'concurrency-limit'), hasPlace: true };
-  if (execution.rate === undefined) return { execution: { ...placed, gated: false } };
+  const admitted = { ...withoutHolds(execution, 'concurrency-limit'), hasSlot: true };
+  if (execution.rate === undefined) return { execution: { ...admitted, gated: false } };
   const turn = decideRate(rate, execution.rate, now);
   const readyAt = later(execution.readyAt ?? now, turn.at);
   // An execution that need not wait keeps the time since which it is ready.
   return {
-    execution: turn.at <= now ? placed : { ...placed, readyAt },
+    execution: turn.at <= now ? admitted : { ...admitted, readyAt },
     rate: {
       ...{ starts: rate?.starts ?? [], late: rate?.late ?? 0, ...turn.state },
       perMs: Math.max(rate?.perMs ?? 0, execution.rate.perMs),

@@ -66,7 +66,7 @@ export function endedExecution(
     seq: end.seq,
     holds: [],
     gated: false,
-    hasPlace: false,
+    hasSlot: false,
     wakeAfter: 0,
     compensable: false,
   };

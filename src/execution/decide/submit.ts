@@ -67,10 +67,10 @@ export function decideSuccessor(
   const bare = unset(execution, 'key', 'intent');
   const keyed =
     key === undefined ? bare : { ...bare, key, ...(intent === undefined ? {} : { intent }) };
-  const takesPlace = ended.hasPlace && sharesPlace(ended, execution);
+  const takesSlot = ended.hasSlot && sharesSlots(ended, execution);
   return {
     kind: 'insert',
-    execution: takesPlace ? { ...keyed, gated: false, hasPlace: true } : keyed,
+    execution: takesSlot ? { ...keyed, gated: false, hasSlot: true } : keyed,
     event,
   };
 }
@@ -97,7 +97,7 @@ export function inheritanceOf(left: readonly InboxMessage[]): Inheritance {
   return { messages, cancel: left.find(({ kind }) => kind === 'cancel') };
 }
 
-function sharesPlace(a: Submission, b: Submission): boolean {
+function sharesSlots(a: Submission, b: Submission): boolean {
   return a.concurrency?.key === b.concurrency?.key && a.project === b.project;
 }
 
@@ -119,7 +119,7 @@ export function insertion(request: SubmitRequest, now: Instant): Insertion {
     readyAt: laterBy(now, delayMs ?? 0),
     holds: [],
     gated: submission.concurrency !== undefined || submission.rate !== undefined,
-    hasPlace: false,
+    hasSlot: false,
     claimsWithoutProgress: 0,
     seq: 1,
     inboxCount: 0,

@@ -116,7 +116,7 @@ function isKnownSignalless(body: string | undefined): boolean {
 }
 
 /** A concurrency key. */
-export interface PlaceFacts {
+export interface SlotFacts {
   readonly project: ProjectName;
   readonly key: string;
   readonly slots: number;
@@ -128,10 +128,10 @@ export interface PlaceFacts {
 }
 
 /** Compares the counted slots with the held ones (Z-14). */
-export function judgePlace(facts: PlaceFacts): readonly BrokenInvariant[] {
+export function judgeSlots(facts: SlotFacts): readonly BrokenInvariant[] {
   const { project, key, slots, taken, held, isWanted } = facts;
-  if (taken !== held) return [{ invariant: 'places-miscounted', project, about: key }];
-  if (isWanted && held < slots) return [{ invariant: 'place-not-given', project, about: key }];
+  if (taken !== held) return [{ invariant: 'slots-miscounted', project, about: key }];
+  if (isWanted && held < slots) return [{ invariant: 'slot-not-given', project, about: key }];
   return [];
 }
 

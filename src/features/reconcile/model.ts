@@ -8,7 +8,7 @@ import { formatInstant, type Instant } from '../../support/clock.ts';
 
 /** The kinds of rows that the reconciler checks, a page at a time (Z-2). */
 export const PARTS = [
-  ...(['running', 'waiting', 'awaits', 'places', 'dead-letters', 'schedules'] as const),
+  ...(['running', 'waiting', 'awaits', 'slots', 'dead-letters', 'schedules'] as const),
   'executions',
 ] as const;
 
@@ -78,16 +78,16 @@ const INVARIANT_ENTRIES = {
     repair: 'The await is closed, as every end does.',
     advice: 'Nothing, unless it is found again.',
   },
-  'places-miscounted': {
-    part: 'places',
-    sentence: 'A concurrency key counts other places than its executions have.',
+  'slots-miscounted': {
+    part: 'slots',
+    sentence: 'A concurrency key counts other slots than its executions have.',
     repair: 'They are counted anew, and free ones are handed on.',
     advice: 'Nothing, unless it is found again.',
   },
-  'place-not-given': {
-    part: 'places',
-    sentence: 'Executions wait for a place of a concurrency key that has free ones.',
-    repair: 'Free places are handed on.',
+  'slot-not-given': {
+    part: 'slots',
+    sentence: 'Executions wait for a slot of a concurrency key that has free ones.',
+    repair: 'Free slots are handed on.',
     advice: 'Nothing: a limit that was raised leaves this behind, too.',
   },
   'dead-letter-mismatch': {

@@ -335,7 +335,7 @@ export function awaitsOf({ read, repeat }: Gateway, natives: Natives): AwaitStor
     <Request extends AwaitCommand>(decide: Decide<Request>, settles: boolean) =>
     (request: Request): Promise<AwaitResult> =>
       repeat(() => runAwaitCommand(request, decide, settles), {
-        rings: ({ kind }) => kind === 'done',
+        notifies: ({ kind }) => kind === 'done',
       });
   return {
     answer: (request) => repeat(() => answer(request), { notifies: hasSettled }),

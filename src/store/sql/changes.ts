@@ -21,7 +21,7 @@ export interface Natives {
   /** Returns true if the execution is new. */
   submit(request: Submit): Script<boolean>;
   /** Hands free slots of a key to executions that wait for one (X-12). */
-  handOn(places: KeyPlaces): Script<void>;
+  handOn(slots: KeySlots): Script<void>;
 }
 
 export interface WaitingEnd {
@@ -31,7 +31,7 @@ export interface WaitingEnd {
   readonly deadLetter?: DeadLetter;
 }
 
-export interface KeyPlaces {
+export interface KeySlots {
   readonly project: ExecutionRecord['project'];
   readonly key: string;
   readonly limit: number;
@@ -44,7 +44,7 @@ const SAVE = sql(`
      set status      = :status,
          hold        = :hold,
          gated       = :gated,
-         has_place   = :hasPlace,
+         has_place   = :hasSlot,
          ready_at    = :readyAt,
          session_id  = :session,
          seq         = :seq,

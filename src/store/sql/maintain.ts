@@ -161,7 +161,7 @@ const PAGES = sql(`
            limit :limit) as rates`);
 
 // Skips locked keys: another transaction is about to use them.
-const LOCK_PLACES = sql(`
+const LOCK_SLOTS = sql(`
   select p.key
     from hf.place as p
    where p.project = :project
@@ -171,7 +171,7 @@ const LOCK_PLACES = sql(`
 
 // A gated execution will ask for a slot by the stored limit, so its key must stay. This separate
 // statement sees everything committed before the locks. A later submit with the key waits for them.
-const FORGET_PLACES = sqlPerDialect(
+const FORGET_SLOTS = sqlPerDialect(
   { sqlite: 'e.gated = 1', postgres: 'e.gated' },
   (isGated) => `
   delete from hf.place as p
@@ -198,7 +198,7 @@ const FORGET_RATES = sql(`
   returning last_at as used`);
 
 const STATEMENTS: Readonly<Record<Kind, { readonly lock: Sql; readonly forget: Sql }>> = {
-  place: { lock: LOCK_PLACES, forget: FORGET_PLACES },
+  place: { lock: LOCK_SLOTS, forget: FORGET_SLOTS },
   rate: { lock: LOCK_RATES, forget: FORGET_RATES },
 };
 

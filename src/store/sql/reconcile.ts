@@ -8,11 +8,11 @@ import {
   CHILDREN_MAX,
   judgeExecution,
   judgeLetter,
-  judgePlace,
+  judgeSlots,
   judgeSchedule,
   judgeSession,
   judgeWaiting,
-  type PlaceFacts,
+  type SlotFacts,
   type WaitingFacts,
 } from '../../features/reconcile/decide.ts';
 import type { BrokenInvariant, ReconcilePart } from '../../features/reconcile/model.ts';
@@ -43,7 +43,7 @@ export const CHECKS: Readonly<Record<ReconcilePart, (request: Reconcile) => Scri
   running: checkSessions,
   waiting: checkWaiting,
   awaits: checkAwaits,
-  places: checkPlaces,
+  slots: checkSlots,
   'dead-letters': checkLetters,
   schedules: checkSchedules,
   executions: checkExecutions,
@@ -327,18 +327,18 @@ function* checkAwaits({ after, limit }: Reconcile): Script<Page> {
   return { broken, ...goOn(rows, limit, ({ project, id }) => JSON.stringify([project, id])) };
 }
 
-const places = (held: string, wanted: string): string => `
+const slots = (held: string, wanted: string): string => `
   select p.project, p.key, p.slots, p.taken,
          (select count(*) from ${held} and e.project = p.project and e.place_key = p.key) as held,
          exists (select 1 from ${wanted} and e.project = p.project and e.place_key = p.key) as wanted
     from hf.place as p`;
 
-const PLACES = {
-  sqlite: places(
+const SLOTS = {
+  sqlite: slots(
     'execution as e indexed by execution_placed where e.has_place = 1',
     'execution as e indexed by execution_behind where e.hold >= 4 and e.hold = 4 and e.gated = 1',
   ),
-  postgres: places('hf.execution e where e.has_place', 'hf.execution e where e.hold = 4'),
+  postgres: slots('hf.execution e where e.has_place', 'hf.execution e where e.hold = 4'),
 };
 
 const PAGE = `
@@ -346,32 +346,32 @@ const PAGE = `
    order by p.project, p.key
    limit :limit`;
 
-const PAGE_OF_PLACES = dialects({
-  sqlite: PLACES.sqlite + PAGE,
-  postgres: PLACES.postgres + PAGE,
+const PAGE_OF_SLOTS = dialects({
+  sqlite: SLOTS.sqlite + PAGE,
+  postgres: SLOTS.postgres + PAGE,
 });
 
 const ONE = `
    where p.project = :project
      and p.key = :key`;
 
-const ONE_PLACE = dialects({ sqlite: PLACES.sqlite + ONE, postgres: PLACES.postgres + ONE });
+const ONE_KEY = dialects({ sqlite: SLOTS.sqlite + ONE, postgres: SLOTS.postgres + ONE });
 
-type PlaceRow = Omit<PlaceFacts, 'isWanted'> & { readonly wanted: Flag };
+type SlotRow = Omit<SlotFacts, 'isWanted'> & { readonly wanted: Flag };
 
 /** Checks the counts of concurrency keys (Z-14). */
-function* checkPlaces({ after, limit }: Reconcile): Script<Page> {
-  const rows = yield* all<PlaceRow>(PAGE_OF_PLACES, { ...placeIn(after), limit });
-  const broken = rows.flatMap((row) => judgePlace(toPlace(row)));
+function* checkSlots({ after, limit }: Reconcile): Script<Page> {
+  const rows = yield* all<SlotRow>(PAGE_OF_SLOTS, { ...placeIn(after), limit });
+  const broken = rows.flatMap((row) => judgeSlots(toSlots(row)));
   return { broken, ...goOn(rows, limit, ({ project, key }) => JSON.stringify([project, key])) };
 }
 
-export function* placeFacts(project: string, key: string): Script<PlaceFacts | undefined> {
-  const row = yield* one<PlaceRow>(ONE_PLACE, { project, key });
-  return row === undefined ? undefined : toPlace(row);
+export function* slotFacts(project: string, key: string): Script<SlotFacts | undefined> {
+  const row = yield* one<SlotRow>(ONE_KEY, { project, key });
+  return row === undefined ? undefined : toSlots(row);
 }
 
-function toPlace({ wanted, ...row }: PlaceRow): PlaceFacts {
+function toSlots({ wanted, ...row }: SlotRow): SlotFacts {
   return { ...row, isWanted: Boolean(wanted) };
 }
 

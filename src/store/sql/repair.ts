@@ -9,7 +9,7 @@ import { INTERACTION_CODES } from '../../features/awaits/rows.ts';
 import {
   childMessage,
   givenBackUnowned,
-  judgePlace,
+  judgeSlots,
   judgeWaiting,
   markedRead,
   settlementMessage,
@@ -36,7 +36,7 @@ import {
 import { answeredOf, closeAwaits, loadUnit } from './awaits.ts';
 import { deliverTo, type Natives, saveExecution } from './changes.ts';
 import { appendEvent, lockExecution } from './executions.ts';
-import { CHECKS, placeFacts, waitingFacts } from './reconcile.ts';
+import { CHECKS, slotFacts, waitingFacts } from './reconcile.ts';
 import { all, type Gateway, one, type Script, sql, sqlPerDialect, wrote } from './script.ts';
 
 /** Sweeps, and returns true if this session has ended by then. */
@@ -80,7 +80,7 @@ type Repair = (violation: BrokenInvariant) => Script<boolean>;
 type Repairs = Readonly<Partial<Record<InvariantName, Repair>>>;
 
 function repairsOf(natives: Natives): Repairs {
-  const countAnew: Repair = (violation) => countPlaces(natives, violation);
+  const countAnew: Repair = (violation) => countSlots(natives, violation);
   return {
     'running-unowned': giveBack,
     'settlement-undelivered': whileBroken(deliverSettlement),
@@ -88,8 +88,8 @@ function repairsOf(natives: Natives): Repairs {
     'inbox-unread': whileBroken(markRead),
     'child-of-the-ended': whileBroken(noteParent),
     'await-of-the-ended': closeLeft,
-    'places-miscounted': countAnew,
-    'place-not-given': countAnew,
+    'slots-miscounted': countAnew,
+    'slot-not-given': countAnew,
     'paused-schedule-with-time': (violation) => wrote(PUT_OFF, violation),
     'queued-without-time': (violation) => wrote(READY_NOW, violation),
   };
@@ -239,7 +239,7 @@ function* closeLeft({ execution: id }: BrokenInvariant): Script<boolean> {
   return true;
 }
 
-const LOCK_PLACE = sql(`
+const LOCK_SLOTS = sql(`
   select p.key
     from hf.place as p
    where p.project = :project
@@ -257,12 +257,12 @@ const COUNT = sql(`
  * Recounts the used slots of a concurrency key from the executions (Z-14). It counts after it has
  * locked the key, when no other transaction can be changing it.
  */
-function* countPlaces(natives: Natives, { project, about = '' }: BrokenInvariant): Script<boolean> {
-  if (project === undefined || (yield* one(LOCK_PLACE, { project, about })) === undefined) {
+function* countSlots(natives: Natives, { project, about = '' }: BrokenInvariant): Script<boolean> {
+  if (project === undefined || (yield* one(LOCK_SLOTS, { project, about })) === undefined) {
     return false;
   }
-  const facts = yield* placeFacts(project, about);
-  if (facts === undefined || judgePlace(facts).length === 0) return false;
+  const facts = yield* slotFacts(project, about);
+  if (facts === undefined || judgeSlots(facts).length === 0) return false;
   const counted = yield* one<{ readonly now: Instant }>(COUNT, facts);
   if (counted === undefined) return false;
   const { key, slots: limit, held: taken } = facts;

@@ -153,7 +153,7 @@ const SCENARIOS: Readonly<Record<ExplainCode, Scenario>> = {
     const first = await holdfast.submit(receiving, undefined, { rate });
     await stage.until(holdfast, first.id, ({ status }) => status === 'waiting');
     const { id } = await holdfast.submit(receiving, undefined, { rate });
-    await stage.until(holdfast, id, ({ hasPlace }) => hasPlace);
+    await stage.until(holdfast, id, ({ hasSlot }) => hasSlot);
     return { id, says: /^Rate limited by key "slow" until / };
   },
   delayed: async (_, holdfast) => {

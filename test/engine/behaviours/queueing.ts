@@ -118,7 +118,7 @@ export const QUEUEING: readonly Behaviour[] = [
     },
   },
   {
-    name: 'X-11, X-60: nobody waits for the queue of another project, by however few places',
+    name: 'X-11, X-60: no execution waits for the queue of another project, with however few slots',
     without: { 'over REST': 'a worker of a coordinator is of one project' },
     async run(stage) {
       const order: string[] = [];
@@ -163,7 +163,7 @@ export const QUEUEING: readonly Behaviour[] = [
     },
   },
   {
-    name: 'every free place is used, however long the others are taken',
+    name: 'every free slot is used, however long the others are taken',
     async run(stage) {
       const gate = door();
       let begun = 0;
@@ -186,7 +186,7 @@ export const QUEUEING: readonly Behaviour[] = [
     },
   },
   {
-    name: 'the code of no more executions runs at once than there are places',
+    name: 'the code of no more executions runs at once than there are slots',
     async run(stage) {
       let atOnce = 0;
       let most = 0;
@@ -209,7 +209,7 @@ export const QUEUEING: readonly Behaviour[] = [
     },
   },
   {
-    name: 'a worker with one place does not wait for polls between executions',
+    name: 'a worker with one slot does not wait for polls between executions',
     async run(stage) {
       const quick = pipeline({ name: 'quick', run: (ctx, n: number) => ctx.step('s', () => n) });
       const holdfast = stage.holdfast();
@@ -236,8 +236,8 @@ export const QUEUEING: readonly Behaviour[] = [
       const last = await holdfast.submit(keyed, 4, { concurrency });
       await stage.worker(holdfast, [keyed]);
       assert.deepEqual(await Promise.all([running.result(), last.result()]), [2, 4]);
-      const { hasPlace, holds } = (await holdfast.read(delayed.id)) ?? {};
-      assert.deepEqual([hasPlace, holds], [false, []]);
+      const { hasSlot, holds } = (await holdfast.read(delayed.id)) ?? {};
+      assert.deepEqual([hasSlot, holds], [false, []]);
     },
   },
   {

@@ -20,7 +20,7 @@ import { play } from '../gateway.ts';
 import { wokenBy } from './finish-statement.ts';
 import { insertExecutions } from './insert-executions.ts';
 import { NOW } from './owner-guards.ts';
-import { freePlace, lockPlaces, saveLimits } from './places.ts';
+import { freeSlot, lockSlots, saveLimits } from './slots.ts';
 
 const NOTE_CHILDREN = statement(`
   insert into hf.errand (parent_id)
@@ -44,7 +44,7 @@ export async function afterEnd(queries: Queries, before: ExecutionRecord, end: E
     successor === undefined
       ? undefined
       : await play(queries, follow(before, { ...end, successor }, insertSuccessor));
-  if (next?.execution.hasPlace !== true) await freePlace(queries, before, now);
+  if (next?.execution.hasSlot !== true) await freeSlot(queries, before, now);
   if (next?.cancel !== undefined) {
     const row = await play(queries, lockExecution(next.execution.id));
     assert(row !== undefined, 'X-14: a successor that was inserted is stored');
@@ -60,7 +60,7 @@ export async function afterEnd(queries: Queries, before: ExecutionRecord, end: E
   await queries.rows(NOTE_CHILDREN, [before.id]);
 }
 
-const insertSuccessor: InsertSuccessor = ({ hasPlace, gated, key, intent }, submit) =>
+const insertSuccessor: InsertSuccessor = ({ hasSlot, gated, key, intent }, submit) =>
   native(async (queries: Queries) => {
     const { key: _, intent: __, ...rest } = submit;
     const keyed = {
@@ -69,11 +69,11 @@ const insertSuccessor: InsertSuccessor = ({ hasPlace, gated, key, intent }, subm
       ...(intent === undefined ? {} : { intent }),
     };
     // A successor that takes over the slot is not a new submit (X-63).
-    if (!hasPlace) {
-      const book = await lockPlaces(queries, [submit]);
+    if (!hasSlot) {
+      const book = await lockSlots(queries, [submit]);
       await saveLimits(queries, book, [submit]);
     }
-    await insertExecutions(queries, [{ submit: keyed, hasPlace, gated }], true);
+    await insertExecutions(queries, [{ submit: keyed, hasSlot, gated }], true);
   });
 
 /** Ends a queued or waiting execution. */

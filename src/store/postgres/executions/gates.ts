@@ -10,7 +10,7 @@ import { type Queries, statement } from '../database.ts';
 import { equalsByIndex } from '../predicates.ts';
 import { numbers, uuids } from './arrays.ts';
 import { CANDIDATES, type ClaimValues } from './claim-statement.ts';
-import { lockPlaces, nameOf, type PlaceBook, savePlaces } from './places.ts';
+import { lockSlots, nameOf, type SlotBook, saveSlots } from './slots.ts';
 import { lockRates, type RateBook, rateNameOf, type Started, saveStarts } from './rates.ts';
 
 /** The number of gated executions that one round reads per pipeline, lane and project. */
@@ -74,11 +74,11 @@ export async function admit(
   const gated = candidates.filter((each) => each.gated).map(({ id }) => id);
   const rows = await queries.rows<LockedRow>(LOCK, [uuids(gated)]);
   const executions = rows.map(toExecution);
-  const places = await lockPlaces(queries, executions);
+  const slots = await lockSlots(queries, executions);
   const rates = await lockRates(queries, executions);
   const gates: Gates = {
     locked: new Map(executions.map((each) => [each.id as string, each])),
-    places,
+    slots,
     rates: new Map(rates),
     changed: [],
     starting: new Map(),
@@ -95,7 +95,7 @@ export async function admit(
 
 interface Gates {
   readonly locked: ReadonlyMap<string, ExecutionRecord>;
-  readonly places: PlaceBook;
+  readonly slots: SlotBook;
   readonly rates: RateBook;
   readonly changed: ExecutionRecord[];
   /** The executions that start with this claim, with the names of their rate keys. */
@@ -123,17 +123,17 @@ function goThrough(candidates: readonly Candidate[], gates: Gates): boolean {
 
 /** Returns true if a claim may take it now. */
 function passGate(execution: ExecutionRecord, gates: Gates): boolean {
-  const { places, rates, now } = gates;
+  const { slots, rates, now } = gates;
   const name = nameOf(execution);
-  const entry = execution.concurrency === undefined ? undefined : places.get(name);
+  const entry = execution.concurrency === undefined ? undefined : slots.get(name);
   const rate = rates.get(rateNameOf(execution));
-  const view = { execution, places: entry?.places, rate: rate?.state };
+  const view = { execution, slots: entry?.slots, rate: rate?.state };
   const decision = decideGate(view, now);
   gates.changed.push(decision.execution);
   if (decision.kind === 'over-limit') return false;
-  if (entry !== undefined && !execution.hasPlace) {
-    const { taken, limit } = entry.places;
-    places.set(name, { ...entry, places: { taken: taken + 1, limit } });
+  if (entry !== undefined && !execution.hasSlot) {
+    const { taken, limit } = entry.slots;
+    slots.set(name, { ...entry, slots: { taken: taken + 1, limit } });
   }
   if (rate !== undefined) rates.set(rateNameOf(execution), { ...rate, state: decision.rate });
   if (decision.kind === 'later') return false;
@@ -141,14 +141,14 @@ function passGate(execution: ExecutionRecord, gates: Gates): boolean {
   return true;
 }
 
-async function saveAll(queries: Queries, { changed, places }: Gates): Promise<void> {
+async function saveAll(queries: Queries, { changed, slots }: Gates): Promise<void> {
   if (changed.length === 0) return;
   await queries.rows(SAVE, [
     uuids(changed.map(({ id }) => id)),
     numbers(changed.map(holdsOf)),
     `{${changed.map(({ gated }) => gated).join(',')}}`,
-    `{${changed.map(({ hasPlace }) => hasPlace).join(',')}}`,
+    `{${changed.map(({ hasSlot }) => hasSlot).join(',')}}`,
     numbers(changed.map(({ readyAt }) => readyAt ?? 0)),
   ]);
-  await savePlaces(queries, places);
+  await saveSlots(queries, slots);
 }

@@ -5,7 +5,7 @@
 // id or key violates the index: PostgreSQL undoes the whole statement, and the caller repeats it
 // with a newer snapshot.
 
-import { hasFreePlace } from '../../../execution/decide/gates.ts';
+import { hasFreeSlot } from '../../../execution/decide/gates.ts';
 import type { Submit } from '../../contract/execution-store.ts';
 import {
   aboutOf,
@@ -17,7 +17,7 @@ import {
 import { type Queries, statement } from '../database.ts';
 import { longTexts, numbers, sparse, texts, uuids } from './arrays.ts';
 import { NOW, type ResultRow, resultsFrom, resultsOf } from './owner-guards.ts';
-import { countHanded, lockPlaces, nameOf, type PlaceBook, saveLimits } from './places.ts';
+import { countHanded, lockSlots, nameOf, type SlotBook, saveLimits } from './slots.ts';
 
 // A row that starts with a history counts as given back, so that its claimer reads the history
 // (Y-20).
@@ -111,7 +111,7 @@ const INSERT_REPAIRS = statement(inserting(true));
 export interface Insertable {
   readonly submit: Submit;
   readonly hold?: number;
-  readonly hasPlace?: boolean;
+  readonly hasSlot?: boolean;
   readonly gated?: boolean;
   /** For a re-drive: its last seq and its state of compensation. */
   readonly seq?: number;
@@ -138,7 +138,7 @@ export async function insertExecutions(
     sparse(inserts.map(deadlineOf)),
     sparse(inserts.map(({ hold }) => hold)),
     sparse(inserts.map(isGated)),
-    sparse(inserts.map(({ hasPlace }) => hasPlace)),
+    sparse(inserts.map(({ hasSlot }) => hasSlot)),
     longTexts(submits.map(({ input }) => input)),
     sparse(submits.map(aboutOf)),
     sparse(submits.map(({ key }) => key)),
@@ -181,17 +181,17 @@ function isLabelled({ tags, attributes }: Submit): true | undefined {
   return tags.length > 0 || Object.keys(attributes).length > 0 ? true : undefined;
 }
 
-export function hasPlaces(submits: readonly Submit[]): boolean {
+export function hasConcurrency(submits: readonly Submit[]): boolean {
   return submits.some(({ concurrency }) => concurrency !== undefined);
 }
 
 /** Runs in a transaction. Executions whose key is exhausted get a hold from the start. */
-export async function insertWithPlaces(
+export async function insertWithSlots(
   queries: Queries,
   submits: readonly Submit[],
   byOwner: boolean,
 ): Promise<readonly (true | undefined)[]> {
-  const book: PlaceBook = hasPlaces(submits) ? await lockPlaces(queries, submits) : new Map();
+  const book: SlotBook = hasConcurrency(submits) ? await lockSlots(queries, submits) : new Map();
   const inserts: Insertable[] = [];
   const handed = new Map<string, number>();
   for (const submit of submits) {
@@ -205,7 +205,7 @@ export async function insertWithPlaces(
     const before = handed.get(nameOf(submit)) ?? 0;
     const now = Math.max(before, await countHanded(queries, entry, limit));
     handed.set(nameOf(submit), now);
-    const isExhausted = !hasFreePlace({ taken: entry.places.taken + now, limit });
+    const isExhausted = !hasFreeSlot({ taken: entry.slots.taken + now, limit });
     // A delayed execution asks for a slot when its time comes.
     const isDelayed = (submit.delayMs ?? 0) > 0;
     inserts.push(
@@ -225,7 +225,7 @@ export async function insertWithPlaces(
  * Runs in the transaction of the parent's write, and omits executions that already exist (X-13).
  */
 export async function insertChildren(queries: Queries, children: readonly Submit[]): Promise<void> {
-  for (const batch of withoutDuplicates(children)) await insertWithPlaces(queries, batch, true);
+  for (const batch of withoutDuplicates(children)) await insertWithSlots(queries, batch, true);
 }
 
 /**

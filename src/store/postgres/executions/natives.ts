@@ -8,20 +8,20 @@ import type { Queries } from '../database.ts';
 import { loadChains } from '../load-view.ts';
 import { sweep } from '../sweep.ts';
 import { endWaiting } from './end-execution.ts';
-import { insertWithPlaces } from './insert-executions.ts';
+import { insertWithSlots } from './insert-executions.ts';
 import type { Parts } from './parts.ts';
-import { handOn } from './places.ts';
+import { handOn } from './slots.ts';
 
 export const NATIVES: Natives = {
   endWaiting: (before, end) => native((queries: Queries) => endWaiting(queries, before, end)),
   submit: (request) =>
     native(async (queries: Queries) => {
-      const [isNew] = await insertWithPlaces(queries, [request], false);
+      const [isNew] = await insertWithSlots(queries, [request], false);
       return isNew === true;
     }),
   handOn: ({ project, key, limit, taken, now }) =>
     native(async (queries: Queries) => {
-      const entry = { places: { limit, taken }, of: [project, key] };
+      const entry = { slots: { limit, taken }, of: [project, key] };
       await handOn(queries, { entry, taken, now });
     }),
 };

@@ -10,7 +10,7 @@ import { numbers, uuids } from './arrays.ts';
 import { insertExecutions } from './insert-executions.ts';
 import { eventColumns } from './items.ts';
 import type { Parts } from './parts.ts';
-import { lockPlaces, saveLimits } from './places.ts';
+import { lockSlots, saveLimits } from './slots.ts';
 
 /** Bulk jobs send many re-drives at once. They are batched like submits. */
 export function redriver(parts: Parts): {
@@ -60,7 +60,7 @@ async function insertAll(
   const wanted = redriven.map(({ submit, execution }) => {
     return { submit, seq: execution.seq, saga: sagaOf(execution) };
   });
-  const book = await lockPlaces(
+  const book = await lockSlots(
     queries,
     wanted.map(({ submit }) => submit),
   );

@@ -9,7 +9,7 @@ import { existingSubmit } from '../../sql/executions.ts';
 import { Committer, isClash } from '../committer.ts';
 import { type Queries, statement, toFault } from '../database.ts';
 import { play } from '../gateway.ts';
-import { hasPlaces, insertExecutions, insertWithPlaces, namesOf } from './insert-executions.ts';
+import { hasConcurrency, insertExecutions, insertWithSlots, namesOf } from './insert-executions.ts';
 import type { Parts } from './parts.ts';
 
 export function submitter(parts: Parts): {
@@ -46,12 +46,12 @@ function insertAll(
 ): Promise<readonly (true | undefined)[]> {
   const { database, boundaries } = parts;
   const audited = requests.filter(({ audit }) => audit !== undefined);
-  if (!hasPlaces(requests) && audited.length === 0) {
+  if (!hasConcurrency(requests) && audited.length === 0) {
     const inserts = requests.map((submit) => ({ submit }));
     return boundaries.around(() => insertExecutions(database, inserts, false));
   }
   return database.attempt(async (queries) => {
-    const result = await insertWithPlaces(queries, requests, false);
+    const result = await insertWithSlots(queries, requests, false);
     const isInserted = new Set(requests.filter((_, nth) => result[nth] === true));
     await noteStarts(
       queries,
@@ -103,7 +103,7 @@ export async function submitWithin(
 async function inserted(client: ClientBase, queries: Queries, request: Submit): Promise<boolean> {
   await client.query('savepoint holdfast_submit').catch(explain);
   try {
-    const [isInserted = false] = await insertWithPlaces(queries, [request], false);
+    const [isInserted = false] = await insertWithSlots(queries, [request], false);
     await client.query('release savepoint holdfast_submit');
     return isInserted;
   } catch (cause) {

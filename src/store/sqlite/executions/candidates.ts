@@ -150,7 +150,7 @@ function passesGates(tx: Transaction, row: ChangingRow): boolean {
   const execution = passGate(tx, row);
   if (execution === undefined) return false;
   row.gated = 0;
-  row.has_place = execution.hasPlace ? 1 : 0;
+  row.has_place = execution.hasSlot ? 1 : 0;
   return true;
 }
 

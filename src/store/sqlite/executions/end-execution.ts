@@ -13,7 +13,7 @@ import { follow, type InsertSuccessor } from '../../sql/successor.ts';
 import { positional } from '../connection.ts';
 import { play } from '../gateway.ts';
 import type { Transaction } from '../transaction.ts';
-import { freePlace, noteLimit } from './gates.ts';
+import { freeSlot, noteLimit } from './gates.ts';
 import { loadRow } from './load-execution.ts';
 import { addErrand, insertRow, noteParent } from './submit.ts';
 
@@ -63,7 +63,7 @@ export function afterEnd(tx: Transaction, row: ExecutionRow, consequences: Conse
           tx,
           follow(toExecution(row), { ...consequences, successor, now: tx.now }, insertSuccessor),
         );
-  if (row.has_place && next?.execution.hasPlace !== true) freePlace(tx, row);
+  if (row.has_place && next?.execution.hasSlot !== true) freeSlot(tx, row);
   if (next?.cancel !== undefined) {
     const cancelled = loadRow(tx, next.execution.id);
     assert(cancelled !== undefined, 'X-14: a successor that was inserted is stored');
@@ -75,16 +75,16 @@ export function afterEnd(tx: Transaction, row: ExecutionRow, consequences: Conse
   if (tx.get(HAS_CHILDREN, { id }) !== undefined) addErrand(tx, id);
 }
 
-const insertSuccessor: InsertSuccessor = ({ key, intent, gated, hasPlace }, successor) =>
+const insertSuccessor: InsertSuccessor = ({ key, intent, gated, hasSlot }, successor) =>
   native((tx: Transaction) => {
     // A successor that takes over the slot is not a new submit.
-    if (!hasPlace) noteLimit(tx, successor);
+    if (!hasSlot) noteLimit(tx, successor);
     const row = {
       ...fromSubmit(successor, tx.now),
       key: key ?? null,
       intent: intent ?? null,
       gated: gated ? 1 : 0,
-      has_place: hasPlace ? 1 : 0,
+      has_place: hasSlot ? 1 : 0,
     };
     insertRow(tx, row, successor);
     if (successor.parent !== undefined) noteParent(tx, successor.parent.id);

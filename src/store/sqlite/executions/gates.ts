@@ -2,8 +2,8 @@
 
 import {
   decideGate,
-  hasFreePlace,
-  type Places,
+  hasFreeSlot,
+  type ConcurrencySlots,
   passGates,
   type RateState,
 } from '../../../execution/decide/gates.ts';
@@ -20,9 +20,9 @@ const NOTE_LIMIT = `
   on conflict (project, key) do update
      set slots = excluded.slots`;
 
-const LOAD_PLACES = 'select slots, taken from place where project = :project and key = :key';
+const LOAD_SLOTS = 'select slots, taken from place where project = :project and key = :key';
 
-const TAKE_PLACES = `
+const TAKE_SLOTS = `
   insert into place (project, key, slots, taken)
   values (:project, :key, :limit, :change)
   on conflict (project, key) do update
@@ -37,7 +37,7 @@ const PASS_GATES = `
   update execution
      set hold = 0,
          gated = :gated,
-         has_place = :hasPlace,
+         has_place = :hasSlot,
          ready_at = :readyAt
    where id = :id`;
 
@@ -73,8 +73,8 @@ export function noteLimit(tx: Transaction, { project, concurrency }: Keyed): boo
 /** Returns the execution if it may be claimed now. Otherwise it gets a hold or a later time. */
 export function passGate(tx: Transaction, row: ExecutionRow): ExecutionRecord | undefined {
   const execution = toExecution(row);
-  const places = placesOf(tx, execution);
-  const decision = decideGate({ execution, places, rate: rateOf(tx, execution) }, tx.now);
+  const slots = slotsOf(tx, execution);
+  const decision = decideGate({ execution, slots, rate: rateOf(tx, execution) }, tx.now);
   if (decision.kind === 'over-limit') {
     tx.run(HOLD_BACK, { id: row.id });
     return undefined;
@@ -84,7 +84,7 @@ export function passGate(tx: Transaction, row: ExecutionRow): ExecutionRecord | 
 }
 
 /** Hands on the slot of an execution that ended. */
-export function freePlace(tx: Transaction, ended: ExecutionRow): void {
+export function freeSlot(tx: Transaction, ended: ExecutionRow): void {
   const { project, concurrency } = toExecution(ended);
   if (concurrency === undefined) return;
   changeTaken(tx, { project, concurrency }, -1);
@@ -98,8 +98,8 @@ export function handOn(
 ): 'none-free' | 'nobody-waits' {
   const { key } = concurrency;
   for (;;) {
-    const places = placesOf(tx, { project, concurrency });
-    if (places !== undefined && !hasFreePlace(places)) return 'none-free';
+    const slots = slotsOf(tx, { project, concurrency });
+    if (slots !== undefined && !hasFreeSlot(slots)) return 'none-free';
     const next = loadRows(tx, NEXT_IN_QUEUE, project, key)[0];
     if (next === undefined) return 'nobody-waits';
     const execution = toExecution(next);
@@ -117,31 +117,31 @@ function admit(
   before: ExecutionRecord,
   { execution, rate }: { readonly execution: ExecutionRecord; readonly rate?: RateState },
 ): void {
-  const { id, gated, hasPlace, readyAt = tx.now } = execution;
-  tx.run(PASS_GATES, { id, gated: gated ? 1 : 0, hasPlace: hasPlace ? 1 : 0, readyAt });
-  if (!before.hasPlace) changeTaken(tx, execution, 1);
+  const { id, gated, hasSlot, readyAt = tx.now } = execution;
+  tx.run(PASS_GATES, { id, gated: gated ? 1 : 0, hasSlot: hasSlot ? 1 : 0, readyAt });
+  if (!before.hasSlot) changeTaken(tx, execution, 1);
   keepRate(tx, execution, rate);
 }
 
 function changeTaken(tx: Transaction, { project, concurrency }: Keyed, change: 1 | -1): void {
   if (concurrency === undefined) return;
   const { key, limit } = concurrency;
-  tx.run(TAKE_PLACES, { project, key, limit, change });
+  tx.run(TAKE_SLOTS, { project, key, limit, change });
 }
 
-interface PlaceRow {
+interface SlotRow {
   readonly slots: number;
   readonly taken: number;
 }
 
-function toPlaces({ slots, taken }: PlaceRow): Places {
+function toSlots({ slots, taken }: SlotRow): ConcurrencySlots {
   return { limit: slots, taken };
 }
 
-function placesOf(tx: Transaction, { project, concurrency }: Keyed): Places | undefined {
+function slotsOf(tx: Transaction, { project, concurrency }: Keyed): ConcurrencySlots | undefined {
   if (concurrency === undefined) return undefined;
-  const row = tx.get<PlaceRow>(LOAD_PLACES, { project, key: concurrency.key });
-  return row === undefined ? { limit: concurrency.limit, taken: 0 } : toPlaces(row);
+  const row = tx.get<SlotRow>(LOAD_SLOTS, { project, key: concurrency.key });
+  return row === undefined ? { limit: concurrency.limit, taken: 0 } : toSlots(row);
 }
 
 // The turns of rate keys (X-66).

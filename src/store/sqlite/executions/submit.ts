@@ -15,16 +15,16 @@ import { routeFor } from './pin.ts';
 // An id and a key are taken once (X-10). Columns that a new execution does not use yet are null or
 // zero.
 const INSERT = positional(
-  'id readyAt hold lane gated hasPlace now deadlineAt project pipeline parentId parentCall redriveOf key intent placeKey rateKey about',
+  'id readyAt hold lane gated hasSlot now deadlineAt project pipeline parentId parentCall redriveOf key intent slotKey rateKey about',
   `
   insert into execution (id, status, news, seq, ready_at, hold, lane, gated, has_place,
                          claimed_seq, previous, saga, fruitless, wake_after, submitted_at, deadline_at,
                          project, pipeline, parent_id, parent_call, redrive_of, key, intent,
                          place_key, rate_key, about)
-  values (:id, 0, 0, 1, :readyAt, :hold, :lane, :gated, :hasPlace,
+  values (:id, 0, 0, 1, :readyAt, :hold, :lane, :gated, :hasSlot,
           0, 0, 0, 0, 0, :now, :deadlineAt,
           :project, :pipeline, :parentId, :parentCall, :redriveOf, :key, :intent,
-          :placeKey, :rateKey, :about)
+          :slotKey, :rateKey, :about)
   on conflict do nothing`,
 );
 

@@ -37,10 +37,10 @@ async function holdsOf(store: CoordinatorStore, id: ExecutionId): Promise<readon
   return (await mustRead(store, id)).holds;
 }
 
-export const placeCases: readonly ExecutionCase[] = [
+export const slotCases: readonly ExecutionCase[] = [
   {
     upholds: 'X-12',
-    name: 'three executions of a key with one place run one at a time, in their order',
+    name: 'three executions of a key with one slot run one at a time, in their order',
     async run({ store, advance }) {
       const ann = await worker(store);
       const ids: ExecutionId[] = [];
@@ -53,7 +53,7 @@ export const placeCases: readonly ExecutionCase[] = [
         assert.deepEqual(await claimIds(store, ann), []);
         const rows = await Promise.all(ids.map((each) => mustRead(store, each)));
         assert.deepEqual(
-          rows.map(({ hasPlace }) => hasPlace),
+          rows.map(({ hasSlot }) => hasSlot),
           ids.map((_, row) => row === nth),
         );
         await mustFinish(store, held);
@@ -62,7 +62,7 @@ export const placeCases: readonly ExecutionCase[] = [
   },
   {
     upholds: 'X-12, X-64',
-    name: 'what is submitted while all places are taken is held back at once',
+    name: 'a submit while all slots are taken is held back at once',
     async run({ store }) {
       const ann = await worker(store);
       const first = await mustSubmit(store, one);
@@ -75,12 +75,12 @@ export const placeCases: readonly ExecutionCase[] = [
       assert.deepEqual([behind.holds, behind.gated], [['concurrency-limit'], true]);
       await mustFinish(store, held);
       const next = await mustRead(store, early);
-      assert.deepEqual([next.holds, next.gated, next.hasPlace], [[], false, true]);
+      assert.deepEqual([next.holds, next.gated, next.hasSlot], [[], false, true]);
     },
   },
   {
     upholds: 'X-12, X-63',
-    name: 'as many as there are places run at once, and no more',
+    name: 'as many as there are slots run at once, and no more',
     async run({ store, advance }) {
       const ann = await worker(store);
       const ids: ExecutionId[] = [];
@@ -108,7 +108,7 @@ export const placeCases: readonly ExecutionCase[] = [
   },
   {
     upholds: 'X-12, X-63',
-    name: 'a place is kept through park, give-back and the death of its worker',
+    name: 'a slot is kept through park, give-back and the death of its worker',
     async run({ store }) {
       const ann = await worker(store, 'ann');
       const first = await mustSubmit(store, one);
@@ -129,7 +129,7 @@ export const placeCases: readonly ExecutionCase[] = [
   },
   {
     upholds: 'X-12, X-17',
-    name: 'a place goes on when its holder is cancelled',
+    name: 'a slot is handed on when its holder is cancelled',
     async run({ store }) {
       const ann = await worker(store);
       const first = await mustSubmit(store, one);
@@ -141,7 +141,7 @@ export const placeCases: readonly ExecutionCase[] = [
   },
   {
     upholds: 'X-12, X-20',
-    name: 'a place goes on when its holder fails by its deadline',
+    name: 'a slot is handed on when its holder fails by its deadline',
     async run({ store, advance }) {
       const ann = await worker(store);
       const first = await mustSubmit(store, { ...one, deadlineMs: 1_000 });
@@ -154,7 +154,7 @@ export const placeCases: readonly ExecutionCase[] = [
   },
   {
     upholds: 'X-12, X-17',
-    name: 'an execution that stops waiting leaves the queue and keeps no place',
+    name: 'an execution that stops waiting leaves the queue and keeps no slot',
     async run({ store, advance }) {
       const ann = await worker(store);
       const ids: ExecutionId[] = [];
@@ -175,7 +175,7 @@ export const placeCases: readonly ExecutionCase[] = [
   },
   {
     upholds: 'X-12, X-65',
-    name: 'a free place goes to interactive before batch, and then to the longest waiting',
+    name: 'a free slot goes to interactive before batch, and then to the longest waiting',
     async run({ store, advance }) {
       const ann = await worker(store);
       const held = await mustClaim(store, ann, await mustSubmit(store, one));
@@ -213,7 +213,7 @@ export const placeCases: readonly ExecutionCase[] = [
   },
   {
     upholds: 'X-12, X-18',
-    name: 'one that was paused while its place became free starts when it is resumed',
+    name: 'an execution that was paused while its slot became free starts when it is resumed',
     async run({ store }) {
       const ann = await worker(store);
       const held = await mustClaim(store, ann, await mustSubmit(store, one));
@@ -227,7 +227,7 @@ export const placeCases: readonly ExecutionCase[] = [
   },
   {
     upholds: 'X-12, X-65',
-    name: 'a limit that was lowered is kept: places are not handed on while as many are taken',
+    name: 'a lowered limit is kept: slots are not handed on while as many are taken',
     async run({ store, advance }) {
       const ann = await worker(store);
       await mustSubmit(store, two);
@@ -244,7 +244,7 @@ export const placeCases: readonly ExecutionCase[] = [
   },
   {
     upholds: 'X-12, X-21',
-    name: 'keys of different names, and of different projects, have places of their own',
+    name: 'keys of different names, and of different projects, have slots of their own',
     async run({ store }) {
       const ann = await worker(store);
       await mustSubmit(store, one);
@@ -273,7 +273,7 @@ export const placeCases: readonly ExecutionCase[] = [
   },
   {
     upholds: 'X-12, X-14, X-70',
-    name: 'a successor takes over the place, before anybody who waits',
+    name: 'a successor takes over the slot, before any execution that waits',
     async run({ store, advance }) {
       const ann = await worker(store);
       const held = await mustClaim(store, ann, await mustSubmit(store, one));
@@ -282,7 +282,7 @@ export const placeCases: readonly ExecutionCase[] = [
       const successor = submitting({ ...one, lineage: held.id });
       await mustFinish(store, held, { successor });
       const next = await mustClaim(store, ann, successor.id);
-      assert.equal(next.claimed.execution.hasPlace, true);
+      assert.equal(next.claimed.execution.hasSlot, true);
       assert.deepEqual(await holdsOf(store, waiting), ['concurrency-limit']);
       await mustFinish(store, next);
       await mustClaim(store, ann, waiting);
@@ -291,7 +291,7 @@ export const placeCases: readonly ExecutionCase[] = [
   {
     upholds: 'X-12',
     needs: 'two-clients',
-    name: 'with submits, claims and ends at once no more run than there are places, and none is forgotten',
+    name: 'with submits, claims and ends at once no more run than there are slots, and none is forgotten',
     async run({ store, another }) {
       const stores = [store, await another()];
       const people = [await worker(store, 'ann'), await worker(store, 'bob')];

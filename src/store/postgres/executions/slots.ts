@@ -1,7 +1,7 @@
 // The slots of concurrency keys (X-63). A transaction locks the key's row before it changes it, and
 // locks several rows in the order of project and key.
 
-import { type Places, passGates } from '../../../execution/decide/gates.ts';
+import { type ConcurrencySlots, passGates } from '../../../execution/decide/gates.ts';
 import type { ExecutionRecord, Submission } from '../../../execution/execution.ts';
 import type { Instant } from '../../../support/clock.ts';
 import { type ExecutionRow, toExecution } from '../../execution-rows.ts';
@@ -13,13 +13,13 @@ import { equalsByIndex } from '../predicates.ts';
 import { numbers, texts, uuids } from './arrays.ts';
 import { lockRates, rateNameOf, saveRates } from './rates.ts';
 
-const MAKE_PLACES = statement(`
+const MAKE_SLOTS = statement(`
   insert into hf.place (project, key, slots)
   select u.project, u.key, u.slots
     from unnest($1::text[], $2::text[], $3::integer[]) as u(project, key, slots)
       on conflict (project, key) do nothing`);
 
-const LOCK_PLACES = statement(`
+const LOCK_SLOTS = statement(`
   select p.project, p.key, p.slots, p.taken
     from (select u.project, u.key from unnest($1::text[], $2::text[]) as u(project, key) order by u.project collate "C", u.key collate "C") u
    cross join lateral (
@@ -30,7 +30,7 @@ const LOCK_PLACES = statement(`
             for no key update of p
          ) p`);
 
-const SET_PLACES = statement(`
+const SET_SLOTS = statement(`
   update hf.place p
      set slots = u.slots,
          taken = u.taken
@@ -38,22 +38,22 @@ const SET_PLACES = statement(`
    where ${equalsByIndex('p.project', 'u.project')}
      and p.key = u.key`);
 
-export interface PlaceEntry {
-  readonly places: Places;
+export interface SlotEntry {
+  readonly slots: ConcurrencySlots;
   readonly of: readonly string[];
 }
 
-export type PlaceBook = Map<string, PlaceEntry>;
+export type SlotBook = Map<string, SlotEntry>;
 
 export function nameOf({ project, concurrency }: Submission): string {
   return JSON.stringify([project, concurrency?.key]);
 }
 
 /** Locks the concurrency keys of all these submissions. */
-export async function lockPlaces(
+export async function lockSlots(
   queries: Queries,
   submissions: readonly Submission[],
-): Promise<PlaceBook> {
+): Promise<SlotBook> {
   const keyed = new Map<string, { of: readonly [string, string]; slots: number }>();
   for (const submission of submissions) {
     const { project, concurrency } = submission;
@@ -66,34 +66,34 @@ export async function lockPlaces(
   const keys = texts(wanted.map(({ of }) => of[1]));
   const slots = numbers(wanted.map((each) => each.slots));
   for (;;) {
-    await queries.rows(MAKE_PLACES, [projects, keys, slots]);
-    const rows = await queries.rows<PlaceRow & object>(LOCK_PLACES, [projects, keys]);
+    await queries.rows(MAKE_SLOTS, [projects, keys, slots]);
+    const rows = await queries.rows<SlotRow & object>(LOCK_SLOTS, [projects, keys]);
     // Maintenance may have deleted an existing key in between (X-26). The next round inserts and
     // locks it.
     if (rows.length === wanted.length) return new Map(rows.map(toEntry));
   }
 }
 
-interface PlaceRow {
+interface SlotRow {
   readonly project: string;
   readonly key: string;
   readonly slots: number;
   readonly taken: number;
 }
 
-function toEntry({ project, key, slots, taken }: PlaceRow): [string, PlaceEntry] {
-  const places = { taken, limit: slots };
-  return [JSON.stringify([project, key]), { places, of: [project, key] }];
+function toEntry({ project, key, slots, taken }: SlotRow): [string, SlotEntry] {
+  const entry = { slots: { taken, limit: slots }, of: [project, key] } as const;
+  return [JSON.stringify([project, key]), entry];
 }
 
-export async function savePlaces(queries: Queries, book: PlaceBook): Promise<void> {
+export async function saveSlots(queries: Queries, book: SlotBook): Promise<void> {
   if (book.size === 0) return;
   const all = [...book.values()];
-  await queries.rows(SET_PLACES, [
+  await queries.rows(SET_SLOTS, [
     texts(all.map(({ of }) => of[0] ?? '')),
     texts(all.map(({ of }) => of[1] ?? '')),
-    numbers(all.map(({ places }) => places.limit)),
-    numbers(all.map(({ places }) => places.taken)),
+    numbers(all.map(({ slots }) => slots.limit)),
+    numbers(all.map(({ slots }) => slots.taken)),
   ]);
 }
 
@@ -117,27 +117,27 @@ const COUNT_WAITING = statement(`
 const TIME = statement('select hf_now() as now');
 
 /** Hands on the slot of an ended execution, unless the limit was lowered. */
-export async function freePlace(
+export async function freeSlot(
   queries: Queries,
   ended: ExecutionRecord,
   now: Instant,
 ): Promise<void> {
-  if (!ended.hasPlace || ended.concurrency === undefined) return;
-  const book = await lockPlaces(queries, [ended]);
+  if (!ended.hasSlot || ended.concurrency === undefined) return;
+  const book = await lockSlots(queries, [ended]);
   const [entry] = book.values();
   if (entry === undefined) return;
-  await handOn(queries, { entry, taken: entry.places.taken - 1, now });
+  await handOn(queries, { entry, taken: entry.slots.taken - 1, now });
 }
 
 /** Counts the executions that would get a slot of a locked key if it had this limit. */
 export async function countHanded(
   queries: Queries,
-  { places, of }: PlaceEntry,
+  { slots, of }: SlotEntry,
   limit: number,
 ): Promise<number> {
   // With the current limit, no execution waits while a slot is free.
-  if (limit <= places.limit) return 0;
-  const free = Math.max(0, limit - places.taken);
+  if (limit <= slots.limit) return 0;
+  const free = Math.max(0, limit - slots.taken);
   const [row] = await queries.rows<{ n: number }>(COUNT_WAITING, [...of, free]);
   return row?.n ?? 0;
 }
@@ -148,7 +148,7 @@ export async function countHanded(
  */
 export async function saveLimits(
   queries: Queries,
-  book: PlaceBook,
+  book: SlotBook,
   submits: readonly Submission[],
 ): Promise<void> {
   const newcomers = uuids(submits.map(({ id }) => id));
@@ -158,23 +158,23 @@ export async function saveLimits(
     );
     const limit = limits.at(-1);
     if (limit === undefined) continue;
-    let { taken } = entry.places;
+    let { taken } = entry.slots;
     const highest = Math.max(...limits);
-    if (highest > entry.places.limit) {
+    if (highest > entry.slots.limit) {
       const [time] = await queries.rows<{ now: Instant }>(TIME, []);
-      const raised = { ...entry, places: { taken, limit: highest } };
+      const raised = { ...entry, slots: { taken, limit: highest } };
       const now = time?.now ?? (0 as Instant);
       taken += await handOn(queries, { entry: raised, taken, now, newcomers });
     }
-    book.set(name, { ...entry, places: { taken, limit } });
+    book.set(name, { ...entry, slots: { taken, limit } });
   }
-  await savePlaces(queries, book);
+  await saveSlots(queries, book);
 }
 
 const NO_IDS = uuids([]);
 
 interface Handing {
-  readonly entry: PlaceEntry;
+  readonly entry: SlotEntry;
   readonly taken: number;
   readonly now: Instant;
   readonly newcomers?: string;
@@ -189,7 +189,7 @@ export async function handOn(
   { entry, taken: before, now, newcomers = NO_IDS }: Handing,
 ): Promise<number> {
   let taken = before;
-  const { limit } = entry.places;
+  const { limit } = entry.slots;
   while (taken < limit) {
     const [row] = await queries.rows<ExecutionRow & object>(NEXT, [...entry.of, newcomers]);
     if (row === undefined) break;
@@ -203,6 +203,6 @@ export async function handOn(
     await saveRates(queries, rates);
     taken += 1;
   }
-  await savePlaces(queries, new Map([['', { ...entry, places: { taken, limit } }]]));
+  await saveSlots(queries, new Map([['', { ...entry, slots: { taken, limit } }]]));
   return taken - before;
 }
