@@ -32,7 +32,7 @@ export type ProblemCode =
   | 'wrong-resource'
   | 'stale-fence'
   | 'fence-busy'
-  | 'place-lost';
+  | 'permit-lost';
 
 const PROBLEM_TYPE = 'application/problem+json';
 
@@ -47,7 +47,7 @@ export interface Passed {
   readonly lost?: AbortSignal;
   /**
    * When the effect is done: until then no later holder enters. Calling it twice is harmless.
-   * Rejects with PlaceLost when `lost` came first.
+   * Rejects with PermitLost when `lost` came first.
    */
   leave(): Promise<void>;
 }
@@ -58,19 +58,19 @@ const TITLES: Readonly<Record<ProblemCode, string>> = {
   'wrong-resource': 'The fence is one of another resource',
   'stale-fence': 'Another holder owns the resource now',
   'fence-busy': 'Requests of an earlier holder are still at work',
-  'place-lost': 'A later holder may have entered while this request was at work',
+  'permit-lost': 'A later holder may have entered while this request was at work',
 };
 
 const UNCHECKED: Verdict = { kind: 'passed', leave: async () => undefined };
 
-const places: WeakMap<object, Passed> = new WeakMap();
+const permits: WeakMap<object, Passed> = new WeakMap();
 
 /**
- * For handlers: the place of a guarded request. Look at `lost` before an effect that comes late; call
+ * For handlers: the permit of a guarded request. Look at `lost` before an effect that comes late; call
  * `leave` when the request is done with and its response will never be ended.
  */
-export function placeOf(request: object): Passed | undefined {
-  return places.get(request);
+export function permitOf(request: object): Passed | undefined {
+  return permits.get(request);
 }
 
 export async function verifyFence<Request extends { readonly headers: HeadersLike }>(
@@ -91,7 +91,7 @@ export async function verifyFence<Request extends { readonly headers: HeadersLik
     return refused('wrong-resource', why);
   }
   const verdict = await enter(options.marks, fenced);
-  if (verdict.kind === 'passed') places.set(request, verdict);
+  if (verdict.kind === 'passed') permits.set(request, verdict);
   return verdict;
 }
 
@@ -117,7 +117,7 @@ const STATUS: Readonly<Record<ProblemCode, Problem['status']>> = {
   'wrong-resource': 400,
   'stale-fence': 409,
   'fence-busy': 503,
-  'place-lost': 500,
+  'permit-lost': 500,
 };
 
 type About = Pick<Problem, 'resource' | 'presented' | 'newest'>;
@@ -127,11 +127,11 @@ function refused(code: ProblemCode, detail: string, about: About = {}): Verdict 
 }
 
 /** The problem that replaces the response of a request whose permit was lost. */
-export function placeLost({ resource = '' }: Passed): Problem {
+export function permitLost({ resource = '' }: Passed): Problem {
   const detail =
     `What kept later holders of "${resource}" out broke while this request was at work. Its effect ` +
     'may have been done, beside those of a later holder. Find out before going on.';
-  return problemOf('place-lost', detail, { resource });
+  return problemOf('permit-lost', detail, { resource });
 }
 
 function problemOf(code: ProblemCode, detail: string, about: About): Problem {

@@ -13,7 +13,7 @@ import {
   type HttpGuardOptions,
   type Passed,
   type Problem,
-  placeLost,
+  permitLost,
   problemHeaders,
   verifyFence,
 } from './http-verify.ts';
@@ -36,7 +36,7 @@ export {
   type Passed,
   type Problem,
   type ProblemCode,
-  placeOf,
+  permitOf,
   type Verdict,
   verifyFence,
 } from './http-verify.ts';
@@ -49,7 +49,7 @@ export {
   type Marks,
   type MemoryMarksOptions,
   memoryMarks,
-  PlaceLost,
+  PermitLost,
 } from './marks.ts';
 
 type FetchHandler = (request: Request) => Response | Promise<Response>;
@@ -76,7 +76,7 @@ export function fencedHandler(
       () => response,
       async () => {
         await response.body?.cancel();
-        return problemResponse(placeLost(verdict));
+        return problemResponse(permitLost(verdict));
       },
     );
   };
@@ -181,12 +181,12 @@ interface FastifyReply {
 async function settled(
   handle: () => unknown,
   reply: FastifyReply,
-  place: Passed,
+  permit: Passed,
 ): Promise<unknown> {
-  const isAnswered = answered(reply.raw, place);
-  const value = await handedOver(handle, reply, place);
-  if (isWhole(value)) await place.leave();
-  else void isAnswered.then(() => leaveOrBreak(reply.raw, place));
+  const isAnswered = answered(reply.raw, permit);
+  const value = await handedOver(handle, reply, permit);
+  if (isWhole(value)) await permit.leave();
+  else void isAnswered.then(() => leaveOrBreak(reply.raw, permit));
   return value === BY_ITSELF ? reply : value;
 }
 
@@ -195,7 +195,7 @@ const BY_ITSELF = Symbol('the handler calls reply.send');
 async function handedOver(
   handle: () => unknown,
   reply: FastifyReply,
-  place: Passed,
+  permit: Passed,
 ): Promise<unknown> {
   try {
     const returned = handle();
@@ -203,7 +203,7 @@ async function handedOver(
     return returned === undefined || returned === reply ? BY_ITSELF : await returned;
   } catch (error) {
     // Report the handler's own error.
-    await place.leave().catch(() => undefined);
+    await permit.leave().catch(() => undefined);
     throw error;
   }
 }
@@ -243,13 +243,13 @@ function result(response: OutgoingResponse, problem: Problem): void {
 /**
  * Leaves when the handler has responded. Call this before the handler, which may respond at once.
  */
-function leaveWhenAnswered(response: OutgoingResponse, place: Passed): void {
-  void answered(response, place).then(() => leaveOrBreak(response, place));
+function leaveWhenAnswered(response: OutgoingResponse, permit: Passed): void {
+  void answered(response, permit).then(() => leaveOrBreak(response, permit));
 }
 
 /** It is too late for another response. Only a broken connection can still signal the problem. */
-async function leaveOrBreak(response: OutgoingResponse, place: Passed): Promise<void> {
-  await place.leave().catch(() => {
+async function leaveOrBreak(response: OutgoingResponse, permit: Passed): Promise<void> {
+  await permit.leave().catch(() => {
     if (!isFailure(response)) response.destroy();
   });
 }
@@ -262,20 +262,20 @@ function isFailure({ statusCode }: OutgoingResponse): boolean {
  * Resolves when the response has ended, or when no code is left that would end it. A disconnected
  * client alone is not enough: the handler is still at work and ends the response later.
  */
-async function answered(response: OutgoingResponse, place: Passed): Promise<void> {
+async function answered(response: OutgoingResponse, permit: Passed): Promise<void> {
   return await new Promise((resolve) => {
-    onEnd(response, place, resolve);
+    onEnd(response, permit, resolve);
     onAbandoned(response, resolve);
   });
 }
 
-function onEnd(response: OutgoingResponse, place: Passed, callback: () => void): void {
+function onEnd(response: OutgoingResponse, permit: Passed, callback: () => void): void {
   const end = response.end;
   response.end = function ended(this: OutgoingResponse, ...args: [body?: string]) {
     callback();
-    if (place.lost?.aborted !== true || isFailure(response)) return end.apply(this, args);
+    if (permit.lost?.aborted !== true || isFailure(response)) return end.apply(this, args);
     response.end = end;
-    return answerLost(response, place);
+    return answerLost(response, permit);
   };
 }
 
@@ -286,10 +286,10 @@ const ABOUT_THE_BODY: readonly string[] = ['content-length', 'content-encoding',
  * The effect is done, but perhaps beside those of a later holder. The response must not report
  * success.
  */
-function answerLost(response: OutgoingResponse, place: Passed): unknown {
+function answerLost(response: OutgoingResponse, permit: Passed): unknown {
   if (response.headersSent) return response.destroy();
   for (const name of ABOUT_THE_BODY) response.removeHeader(name);
-  result(response, placeLost(place));
+  result(response, permitLost(permit));
   return response;
 }
 

@@ -28,19 +28,19 @@ export type EnterResult = Entered | Stale | Busy;
 
 export interface Entered {
   readonly kind: 'entered';
-  /** Aborts when the place is lost before it is left: from then on a later holder may be inside. */
+  /** Aborts when the permit is lost before it is given back: a later holder may be inside from then on. */
   readonly lost?: AbortSignal;
-  /** Once, when the effect is done or will not be done. Rejects when the place was lost before. */
+  /** Once, when the effect is done or will not be done. Rejects if the permit was lost before. */
   leave(): Promise<void>;
 }
 
-/** Somebody was inside, and what kept later holders out meanwhile is gone. */
-export class PlaceLost extends Fault {
-  override readonly name = 'PlaceLost';
+/** A request lost its permit: later holders were no longer kept out while it was at work. */
+export class PermitLost extends Fault {
+  override readonly name = 'PermitLost';
 
   constructor(resource: string, options?: ErrorOptions) {
     super(
-      'place-lost',
+      'permit-lost',
       `The connection that kept later holders out of "${resource}" broke while a request was at ` +
         'work: a later holder may have entered. Stop; find out what was done before going on.',
       options,

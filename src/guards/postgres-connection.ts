@@ -3,7 +3,7 @@
 import { InvalidInput, StoreUnavailable } from '../support/fault.ts';
 import type { Timers } from '../support/timer.ts';
 import { isObject, needMethod, refuse } from './mark.ts';
-import { type Entered, PlaceLost } from './marks.ts';
+import { type Entered, PermitLost } from './marks.ts';
 
 /** A client or a pool of `pg`, or anything that answers alike. */
 export interface PostgresConnection {
@@ -69,14 +69,14 @@ export function fenceIn([row]: readonly unknown[]): unknown {
 // row lock lasts as long as the connection. If the server ends the connection, the permit is lost,
 // whatever the request is doing. The guard can then only report it.
 
-export class HeldPlace {
+export class HeldPermit {
   readonly client: PostgresPoolClient;
   readonly #resource: string;
   readonly #lost: AbortController = new AbortController();
   #left: Promise<void> | undefined;
   /** Also keeps a connection that breaks outside a query from ending the process. */
   readonly #onError = (error: Error): void => {
-    this.#lost.abort(new PlaceLost(this.#resource, { cause: error }));
+    this.#lost.abort(new PermitLost(this.#resource, { cause: error }));
   };
 
   constructor(client: PostgresPoolClient, resource: string) {
@@ -106,7 +106,7 @@ export class HeldPlace {
       await this.client.query('rollback', []);
     } catch (error) {
       if (!this.#lost.signal.aborted) {
-        this.#lost.abort(new PlaceLost(this.#resource, { cause: error }));
+        this.#lost.abort(new PermitLost(this.#resource, { cause: error }));
       }
       this.giveBack(true);
       throw this.#lost.signal.reason;

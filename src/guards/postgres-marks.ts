@@ -23,7 +23,7 @@ import {
   checkPool,
   connectWithin,
   fenceIn,
-  HeldPlace,
+  HeldPermit,
   type PostgresConnection,
   type PostgresPool,
 } from './postgres-connection.ts';
@@ -68,15 +68,15 @@ export function postgresMarks(
       const until = clock.monotonicMs() + waitMs;
       const remainingMs = () => Math.max(1, Math.ceil(until - clock.monotonicMs()));
       const client = await connectWithin(pool, waitMs + WORK_MS, timers);
-      const place = new HeldPlace(client, presented.key);
+      const permit = new HeldPermit(client, presented.key);
       try {
         const entry: Entry = { client, presented, sql, remainingMs, isBroken: false };
         const result = await enterWith(entry);
-        if (result === 'entered') return place.entered();
-        place.giveBack(entry.isBroken);
+        if (result === 'entered') return permit.entered();
+        permit.giveBack(entry.isBroken);
         return result;
       } catch (error) {
-        place.giveBack(true);
+        permit.giveBack(true);
         throw withNextStep(error, { table, owner: 'marks' });
       }
     },

@@ -39,7 +39,7 @@ import {
 } from './sql.ts';
 
 export { type Fenced, type GuardResult, type Stale, StaleFence } from './mark.ts';
-export { PlaceLost } from './marks.ts';
+export { PermitLost } from './marks.ts';
 export type {
   PostgresConnection,
   PostgresPool,

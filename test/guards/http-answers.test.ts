@@ -17,8 +17,8 @@ import {
   fenceHeaders,
   type Marks,
   memoryMarks,
-  PlaceLost,
-  placeOf,
+  PermitLost,
+  permitOf,
 } from '../../src/guards/http.ts';
 import type { Fence } from '../../src/lease/fence.ts';
 import { FIRST, SECOND } from './fences.ts';
@@ -271,7 +271,7 @@ test('Express: a handler may say itself that it is done', async (t) => {
   const origin = await startExpress(t, (app, marks) => {
     app.post('/', expressFence({ marks }), (request, response) => {
       response.write('an event');
-      response.once('close', () => void placeOf(request)?.leave());
+      response.once('close', () => void permitOf(request)?.leave());
     });
   });
   const listener = sendAs(origin, early);
@@ -281,13 +281,13 @@ test('Express: a handler may say itself that it is done', async (t) => {
   assert.ok(await isLetIn(origin));
 });
 
-/** Marks whose place is lost when told so. */
+/** Marks whose permit a test can take away. */
 function losingMarks(): { marks: Marks; lose(): void } {
   const lost = new AbortController();
   const leave = async () => lost.signal.throwIfAborted();
   return {
     marks: { enter: async () => ({ kind: 'entered', lost: lost.signal, leave }) },
-    lose: () => lost.abort(new PlaceLost('a')),
+    lose: () => lost.abort(new PermitLost('a')),
   };
 }
 
@@ -296,13 +296,13 @@ async function codeOf(response: Response): Promise<unknown> {
   return ((await response.json()) as { code: unknown }).code;
 }
 
-test('no request whose place was lost is answered with a success', async (t) => {
+test('no request that lost its permit is answered with a success', async (t) => {
   const { marks, lose } = losingMarks();
   const app = express();
   app.use(expressFence({ marks }));
   app.post('/json', (request, response) => {
     lose();
-    assert.equal(placeOf(request)?.lost?.aborted, true);
+    assert.equal(permitOf(request)?.lost?.aborted, true);
     response.json({ ok: true });
   });
   app.post('/half-sent', (_request, response) => {
@@ -334,9 +334,9 @@ test('no request whose place was lost is answered with a success', async (t) => 
 
   const post = (address: string) =>
     fetch(address, { method: 'POST', headers: fenceHeaders(early) });
-  assert.equal(await codeOf(await post(`${onExpress.origin}/json`)), 'place-lost');
+  assert.equal(await codeOf(await post(`${onExpress.origin}/json`)), 'permit-lost');
   await assert.rejects(post(`${onExpress.origin}/half-sent`).then((response) => response.text()));
-  assert.equal(await codeOf(await post(onFetch.origin)), 'place-lost');
-  assert.equal(await codeOf(await post(`${fastifyOrigin}/promise`)), 'place-lost');
+  assert.equal(await codeOf(await post(onFetch.origin)), 'permit-lost');
+  assert.equal(await codeOf(await post(`${fastifyOrigin}/promise`)), 'permit-lost');
   await assert.rejects(post(`${fastifyOrigin}/callback`), 'the connection is broken instead');
 });

@@ -4,8 +4,8 @@ import { createServer } from 'node:http';
 import { type TestContext, test } from 'node:test';
 import express from 'express';
 import pg from 'pg';
-import { expressFence, fencedFetch, placeOf } from '../../src/guards/http.ts';
-import { PlaceLost, PostgresGuard, postgresMarks } from '../../src/guards/postgres.ts';
+import { expressFence, fencedFetch, permitOf } from '../../src/guards/http.ts';
+import { PermitLost, PostgresGuard, postgresMarks } from '../../src/guards/postgres.ts';
 import { systemTimers } from '../../src/support/timer.ts';
 import { postgresForTests } from '../services/postgres.ts';
 import { FIRST, SECOND, THIRD } from './fences.ts';
@@ -151,7 +151,7 @@ test('requests that begin a term together are inside together', async (t) => {
   }
 });
 
-test('limits of the connection do not end a place', async (t) => {
+test('limits of the connection do not end a permit', async (t) => {
   const { pool, open: openPool } = await open(t);
   const { rows } = await pool.query<{ limit: string | null }>(
     "select current_setting('transaction_timeout', true) as limit",
@@ -172,38 +172,38 @@ test('limits of the connection do not end a place', async (t) => {
 });
 
 /** Ends the connections of those inside, as a failover or an administrator would. */
-async function endPlaces(pool: pg.Pool): Promise<void> {
+async function endPermits(pool: pg.Pool): Promise<void> {
   await pool.query(
     `select pg_terminate_backend(pid) from pg_stat_activity
       where application_name = 'inside' and state = 'idle in transaction'`,
   );
 }
 
-test('a place that is lost is told to whoever is inside', async (t) => {
+test('a request learns that its permit was lost', async (t) => {
   const { pool, open: openPool } = await open(t);
   const marks = postgresMarks(openPool({ application_name: 'inside' }));
   const inside = await marks.enter(early);
   assert.ok(inside.kind === 'entered' && inside.lost !== undefined);
   const lost = once(inside.lost, 'abort');
-  await endPlaces(pool);
+  await endPermits(pool);
   await lost;
-  assert.ok(inside.lost.reason instanceof PlaceLost);
+  assert.ok(inside.lost.reason instanceof PermitLost);
   const successor = await marks.enter(late);
   assert.ok(successor.kind === 'entered', 'which is why it must be told');
-  await assert.rejects(inside.leave(), PlaceLost);
-  await assert.rejects(inside.leave(), PlaceLost);
+  await assert.rejects(inside.leave(), PermitLost);
+  await assert.rejects(inside.leave(), PermitLost);
   await successor.leave();
 });
 
-test('a request that lost its place is answered with 500', async (t) => {
+test('a request that lost its permit is answered with 500', async (t) => {
   const { pool, open: openPool } = await open(t);
   const marks = postgresMarks(openPool({ application_name: 'inside' }));
   const app = express();
   app.post('/', expressFence({ marks }), async (request, response) => {
-    const { lost } = placeOf(request) ?? {};
+    const { lost } = permitOf(request) ?? {};
     assert.ok(lost !== undefined);
     const told = once(lost, 'abort');
-    await endPlaces(pool);
+    await endPermits(pool);
     await told;
     response.json({ ok: true });
   });
@@ -211,7 +211,7 @@ test('a request that lost its place is answered with 500', async (t) => {
   t.after(() => server.close());
   const response = await fencedFetch(early)(server.origin, { method: 'POST' });
   assert.equal(response.status, 500);
-  assert.equal(((await response.json()) as { code: string }).code, 'place-lost');
+  assert.equal(((await response.json()) as { code: string }).code, 'permit-lost');
 });
 
 test('a handler may check the same resource in its own transaction', async (t) => {
@@ -229,7 +229,7 @@ test('a handler may check the same resource in its own transaction', async (t) =
     assert.equal((await marks.enter(late)).kind, 'busy');
     assert.equal((await marks.enter(early)).kind, 'stale');
     await client.query('rollback');
-    for (const place of [inside, beside]) if (place.kind === 'entered') await place.leave();
+    for (const permit of [inside, beside]) if (permit.kind === 'entered') await permit.leave();
   } finally {
     client.release();
   }
