@@ -2,8 +2,8 @@ import assert from 'node:assert/strict';
 import type { CreateKey } from '../../src/features/access/port.ts';
 import type { AccessCase } from './contract-case.ts';
 import {
-  creating,
   allKeys,
+  creating,
   leavesKeysUnchanged,
   mustAdd,
   mustRead,
@@ -126,7 +126,9 @@ export const createKeyCases: readonly AccessCase[] = [
         const key = creating();
         const names = ['a', 'b', 'a', 'b', 'a', 'b'];
         const results = await Promise.all(
-          names.map((name, nth) => (nth % 2 === 0 ? store : other).access.createKey({ ...key, name })),
+          names.map((name, nth) =>
+            (nth % 2 === 0 ? store : other).access.createKey({ ...key, name }),
+          ),
         );
         const fresh = results.filter((result) => result.kind === 'created' && !result.existing);
         assert.equal(fresh.length, 1);

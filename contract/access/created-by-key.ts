@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { isUsable, nameWithKey } from '../../src/features/access/model.ts';
 import type { CreateKey } from '../../src/features/access/port.ts';
 import type { AccessCase } from './contract-case.ts';
-import { creating, allKeys, leavesKeysUnchanged, mustAdd, mustRead } from './test-keys.ts';
+import { allKeys, creating, leavesKeysUnchanged, mustAdd, mustRead } from './test-keys.ts';
 
 function createdBy({ id }: { readonly id: string }): Pick<CreateKey, 'createdBy' | 'createdByKey'> {
   return { createdBy: nameWithKey('x', id), createdByKey: id };
@@ -57,7 +57,9 @@ export const createdByKeyCases: readonly AccessCase[] = [
         { by: unknown, request: { createdByKey: unknown } },
         { by: unknown, request: { rotates: unknown } },
       ]) {
-        const result = await leavesKeysUnchanged(store, () => store.access.createKey(creating(request)));
+        const result = await leavesKeysUnchanged(store, () =>
+          store.access.createKey(creating(request)),
+        );
         assert.deepEqual(result, { kind: 'refused', why: 'key-ended', id: by });
       }
     },

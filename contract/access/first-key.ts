@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import type { CoordinatorStore } from '../../src/store/contract/execution-store.ts';
 import type { AccessCase } from './contract-case.ts';
-import { creating, allKeys, leavesKeysUnchanged, mustAdd, PROJECT } from './test-keys.ts';
+import { allKeys, creating, leavesKeysUnchanged, mustAdd, PROJECT } from './test-keys.ts';
 
 const NOT_FIRST = { kind: 'refused', why: 'not-first' };
 

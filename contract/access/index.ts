@@ -3,15 +3,15 @@
 //   for (const each of accessContract)
 //     test(`${each.upholds}: ${each.name}`, () => runAccessCase(each, backend));
 
-import { createKeyCases } from './create-key.ts';
 import { auditedCases } from './audited.ts';
 import type { AccessCase } from './contract-case.ts';
-import { revokeKeyCases } from './revoke-key.ts';
+import { createKeyCases } from './create-key.ts';
+import { createdByKeyCases } from './created-by-key.ts';
 import { firstKeyCases } from './first-key.ts';
 import { keyQuotaCases } from './key-quota.ts';
 import { listKeyCases } from './list-keys.ts';
-import { createdByKeyCases } from './created-by-key.ts';
 import { projectCases } from './projects.ts';
+import { revokeKeyCases } from './revoke-key.ts';
 import { usageCases } from './usage.ts';
 
 export const accessContract: readonly AccessCase[] = [

@@ -2,8 +2,8 @@ import assert from 'node:assert/strict';
 import type { CreateKey } from '../../src/features/access/port.ts';
 import type { AccessCase } from './contract-case.ts';
 import {
-  creating,
   allKeys,
+  creating,
   leavesKeysUnchanged,
   mustAdd,
   OTHER_PROJECT,

@@ -132,14 +132,24 @@ export const revokeKeyCases: readonly AccessCase[] = [
       const hidden = await leavesKeysUnchanged(store, () => store.access.revokeKey(foreign));
       assert.deepEqual(hidden, { kind: 'refused', why: 'key-unknown', id: ofAll.id });
       const all = await store.access.revokeKey({ ...end, project: PROJECT });
-      assert.deepEqual(all, { kind: 'revoked', revokedAt: now(), changed: true, descendants: made });
+      assert.deepEqual(all, {
+        kind: 'revoked',
+        revokedAt: now(),
+        changed: true,
+        descendants: made,
+      });
       for (const id of made) assert.equal((await mustRead(store, id)).revokedAt, now());
       assert.equal((await mustRead(store, sooner.id)).revokedAt, now() - 10);
       for (const { id } of others) assert.equal((await mustRead(store, id)).revokedAt, undefined);
       const again = await leavesKeysUnchanged(store, () =>
         store.access.revokeKey({ ...end, project: PROJECT }),
       );
-      assert.deepEqual(again, { kind: 'revoked', revokedAt: now(), changed: false, descendants: [] });
+      assert.deepEqual(again, {
+        kind: 'revoked',
+        revokedAt: now(),
+        changed: false,
+        descendants: [],
+      });
     },
   },
   {

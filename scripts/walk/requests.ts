@@ -139,7 +139,13 @@ async function openRemote(store: CoordinatorStore): Promise<{
   close(): Promise<void>;
 }> {
   const holdfast = await openHoldfast({ store });
-  const server = await openServer({ store, port: 0, maintenance: false, console: false, clock: CLOCK });
+  const server = await openServer({
+    store,
+    port: 0,
+    maintenance: false,
+    console: false,
+    clock: CLOCK,
+  });
   const key = server.firstKey ?? '';
   const transport = httpTransport({
     url: server.url,

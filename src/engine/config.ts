@@ -136,7 +136,14 @@ export function resolveWorkerConfig(
   options: Omit<HoldfastOptions, 'store'> & { readonly store: WorkerStore },
   callbacks: Pick<WorkerConfig, 'ended' | 'awaitDueIn'>,
 ): WorkerConfig {
-  const { store, codec, observer, links, parkAfterMs = 100, maxClaimsWithoutProgress = 5 } = options;
+  const {
+    store,
+    codec,
+    observer,
+    links,
+    parkAfterMs = 100,
+    maxClaimsWithoutProgress = 5,
+  } = options;
   const { clock = systemClock, random = systemRandom, timers = systemTimers } = options;
   if (observer !== undefined) requireMethods('openHoldfast: observer', observer, ['report']);
   if (codec !== undefined) requireMethods('openHoldfast: codec', codec, ['encode', 'decode']);

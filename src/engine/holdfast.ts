@@ -42,8 +42,8 @@ import { type SubmitOptions, store } from './submission.ts';
 import { attachmentAt } from './values/place.ts';
 import { LiveWorker } from './worker/worker.ts';
 import {
-  resolveMaintenanceOptions,
   type MaintenanceOptions,
+  resolveMaintenanceOptions,
   type Worker,
   type WorkerOptions,
 } from './worker/worker-options.ts';

@@ -6,8 +6,8 @@ import { Fault, InvalidInput, StoreSealed, StoreUnavailable } from '../support/f
 import { type AcquireOptions, type AcquireOutcome, acquireLease } from './acquire-lease.ts';
 import { momentOf } from './authority.ts';
 import { DECLARED_EXITS, type DeclaredExit } from './exit.ts';
-import type { HeldLease } from './held-lease.ts';
 import { HeartbeatLoop, type HeartbeatSource } from './heartbeat-loop.ts';
+import type { HeldLease } from './held-lease.ts';
 import { type Owner, parseSessionId, type SessionId } from './names.ts';
 import type { HeartbeatResult, SessionEnded, SessionLife } from './port.ts';
 import { describeRefusal, type SessionRefusal } from './refusal.ts';

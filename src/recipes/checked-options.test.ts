@@ -10,9 +10,9 @@ import { type FaultyStore, faultyStore } from '../testing/faulty-store.ts';
 import { ManualClock } from '../testing/manual-clock.ts';
 import { elect } from './elect.ts';
 import { pool } from './pool.ts';
-import { openWatchdogSession } from './watchdog-session.ts';
 import { registry } from './registry.ts';
 import { revokePrefix } from './revoke-prefix.ts';
+import { openWatchdogSession } from './watchdog-session.ts';
 import { withLease } from './with-lease.ts';
 
 const work = (): Promise<void> => Promise.resolve();

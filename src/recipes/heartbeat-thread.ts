@@ -12,9 +12,9 @@ import { callStore, isStoreOutage } from '../lease/store-call.ts';
 import { systemClock } from '../support/clock.ts';
 import { jittered, systemRandom } from '../support/random.ts';
 import { systemTimers } from '../support/timer.ts';
-import type { ThreadMessage, ThreadOrder, ThreadOrders } from './watchdog-session.ts';
 import { ThreadPulse } from './pulse.ts';
 import { hardExit, Wedge } from './run-term.ts';
+import type { ThreadMessage, ThreadOrder, ThreadOrders } from './watchdog-session.ts';
 
 type Keep = Extract<ThreadOrder, { kind: 'keep' }>;
 

@@ -4,11 +4,6 @@ export { type Election, type ElectionState, type ElectOptions, elect } from './e
 export type { PoolOptions } from './pool.ts';
 export { type Pool, type PoolState, type PoolTerm, pool } from './pool.ts';
 export {
-  openWatchdogSession,
-  type WatchdogSession,
-  type WatchdogSessionOptions,
-} from './watchdog-session.ts';
-export {
   type Member,
   type MemberChange,
   type MemberState,
@@ -19,4 +14,9 @@ export {
 export { type RevokePrefixOptions, type RevokeProgress, revokePrefix } from './revoke-prefix.ts';
 export type { Overrun, Term, TermOptions } from './run-term.ts';
 export type { StandingOptions } from './standing-session.ts';
+export {
+  openWatchdogSession,
+  type WatchdogSession,
+  type WatchdogSessionOptions,
+} from './watchdog-session.ts';
 export { type WithLeaseOptions, type WithLeaseOutcome, withLease } from './with-lease.ts';

@@ -20,7 +20,8 @@ import { optionalBooleans, rejectUnknownOptions, wholeNumber } from '../support/
 import { systemTimers } from '../support/timer.ts';
 import { ThreadPulse } from './pulse.ts';
 
-export interface WatchdogSessionOptions extends Omit<SessionOptions, 'clock' | 'timers' | 'random'> {
+export interface WatchdogSessionOptions
+  extends Omit<SessionOptions, 'clock' | 'timers' | 'random'> {
   /** The event loop may stand still this long, unannounced. Default half of the ttl. */
   readonly stallMs?: number;
   /**

@@ -200,7 +200,11 @@ export const configSchema = closed({
       'Time without a call before the coordinator probes an endpoint, in milliseconds (default 30000)',
     ),
     failuresMax: whole(1, 1_000, 'Consecutive failures before the circuit opens (default 5)'),
-    cooldownMs: whole(1, 86_400_000, 'Pause after the circuit opens, in milliseconds (default 30000)'),
+    cooldownMs: whole(
+      1,
+      86_400_000,
+      'Pause after the circuit opens, in milliseconds (default 30000)',
+    ),
   }),
   archive: closed({
     folder: text('Folder for archived executions (default none: no archive)'),

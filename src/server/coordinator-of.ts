@@ -7,9 +7,9 @@ import type { ExecutionObserver } from '../execution/report.ts';
 import { newKey, ROLES, writeKey } from '../features/access/model.ts';
 import type { AccessStore } from '../features/access/port.ts';
 import { AnnouncedPipelines } from '../protocol/rest/announced-pipelines.ts';
-import { FairWakeups, WaitingHints } from '../protocol/rest/wakeups.ts';
 import { HistorySizes } from '../protocol/rest/history-sizes.ts';
 import type { Coordinator } from '../protocol/rest/route.ts';
+import { FairWakeups, WaitingHints } from '../protocol/rest/wakeups.ts';
 import type { Depth } from '../store/contract/census-store.ts';
 import { systemClock } from '../support/clock.ts';
 import { systemRandom } from '../support/random.ts';
@@ -94,6 +94,12 @@ export async function firstKey(access: AccessStore): Promise<string | undefined>
     await access.putProject({ name: DEFAULT_PROJECT, settings: {} });
   }
   const { id, secret, digest } = newKey();
-  const result = await access.createKey({ id, digest, name: 'first key', roles: ROLES, first: true });
+  const result = await access.createKey({
+    id,
+    digest,
+    name: 'first key',
+    roles: ROLES,
+    first: true,
+  });
   return result.kind === 'created' ? writeKey({ id, secret }) : undefined;
 }

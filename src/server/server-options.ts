@@ -132,7 +132,17 @@ export interface ServerLog {
 }
 
 const NAMES: readonly (keyof ServerOptions)[] = [
-  ...(['store', 'host', 'port', 'auth', 'admin', 'maintenance', 'limits', 'trustProxy', 'tls'] as const),
+  ...([
+    'store',
+    'host',
+    'port',
+    'auth',
+    'admin',
+    'maintenance',
+    'limits',
+    'trustProxy',
+    'tls',
+  ] as const),
   ...(['console', 'demo', 'grpc', 'sqs', 'push', 'links', 'retention', 'publicMetrics'] as const),
   ...(['quotas'] as const),
   ...(['log', 'logRequests', 'logIdle', 'clock', 'timers', 'random'] as const),

@@ -43,7 +43,11 @@ export function laneOf(code: number): Lane {
 }
 
 /** Each hold is one bit, so that a row can have several. */
-export const HOLD_BITS: Readonly<Record<Hold, number>> = { paused: 1, blocked: 2, 'concurrency-limit': 4 };
+export const HOLD_BITS: Readonly<Record<Hold, number>> = {
+  paused: 1,
+  blocked: 2,
+  'concurrency-limit': 4,
+};
 
 export function holdsOf({ holds }: Pick<ExecutionRecord, 'holds'>): number {
   return holds.reduce((bits, hold) => bits | HOLD_BITS[hold], 0);

@@ -43,7 +43,9 @@ export function faultyTransport(
     name: `${transport.name}, misbehaving`,
     doubles: true,
     ask: send,
-    ...(onWakeup === undefined ? {} : { onWakeup: (listener) => onWakeup.call(transport, listener) }),
+    ...(onWakeup === undefined
+      ? {}
+      : { onWakeup: (listener) => onWakeup.call(transport, listener) }),
     close: () => transport.close(),
     next(kind, fault) {
       planned.set(kind, [...(planned.get(kind) ?? []), fault]);

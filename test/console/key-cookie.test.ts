@@ -79,7 +79,10 @@ describe('a key in a cookie', () => {
     const out = await ask(coordinator, '/v1/sign-out', { method: 'POST', headers });
     assert.match(out.cookie, /^holdfast-key=; Max-Age=0;/);
     await coordinator.store.access.revokeKey({ id: readKey(key)?.id ?? '', inMs: 0 });
-    await using later = await TestCoordinator.open({ store: coordinator.store, maintenance: false });
+    await using later = await TestCoordinator.open({
+      store: coordinator.store,
+      maintenance: false,
+    });
     assert.equal((await ask(later, '/v1/caller', { headers })).code, 'key-required');
   });
 

@@ -35,7 +35,13 @@ class Stand {
     // Time stands still: no project falls silent on a busy machine.
     const clock = { ...systemClock, monotonicMs: () => 0 };
     const store = this.#counting(openMemoryStore());
-    return TestCoordinator.open({ store, timers, clock, maintenance: false, limits: { openMax: 4 } });
+    return TestCoordinator.open({
+      store,
+      timers,
+      clock,
+      maintenance: false,
+      limits: { openMax: 4 },
+    });
   }
 
   release(): void {

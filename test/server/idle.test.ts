@@ -40,7 +40,13 @@ test('long polls without news are logged only when that is asked for', async () 
     };
     const store = openMemoryStore();
     const logging = { log, logRequests: true, logIdle };
-    const server = await openServer({ store, auth: 'off', port: 0, maintenance: false, ...logging });
+    const server = await openServer({
+      store,
+      auth: 'off',
+      port: 0,
+      maintenance: false,
+      ...logging,
+    });
     await fetch(`${server.url}/v1/work/wakeup?waitMs=1`);
     await fetch(`${server.url}/v1/caller`);
     await server.close();

@@ -119,8 +119,16 @@ const ACTS: readonly (readonly [route: string, act: string, run: Act])[] = [
   ['runArchive', 'run-archive', (s) => s.client.archive.run()],
   ['putProject', 'put-project', (s) => s.client.projects.put('default', { title: 'x' })],
   ['createKey', 'create-key', (s) => s.client.keys.create(KEY)],
-  ['revokeKey', 'revoke-key', async (s) => s.client.keys.revoke((await s.client.keys.create(KEY)).id)],
-  ['rotateKey', 'revoke-key', async (s) => s.client.keys.rotate((await s.client.keys.create(KEY)).id)],
+  [
+    'revokeKey',
+    'revoke-key',
+    async (s) => s.client.keys.revoke((await s.client.keys.create(KEY)).id),
+  ],
+  [
+    'rotateKey',
+    'revoke-key',
+    async (s) => s.client.keys.rotate((await s.client.keys.create(KEY)).id),
+  ],
   [
     'forceSessionEnd',
     'end-session',

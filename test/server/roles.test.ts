@@ -108,11 +108,7 @@ const SENTENCES: Readonly<Record<string, () => unknown>> = {
       ['submit', ['submitExecution']],
       ['work', ['claimExecutions', 'writeAsOwner']],
       ['operate', ['pauseExecution', 'answerAwait']],
-<<<<<<< HEAD
       ['admin', ['createKey', 'changeRollout']],
-=======
-      ['admin', ['createKey', 'changeLine']],
->>>>>>> 1bd3f8a2 (access: create and revoke keys everywhere)
     ]);
     for (const [role, names] of alone) {
       for (const other of alone.keys()) (other === role ? mayAll : mayNone)(other, names);

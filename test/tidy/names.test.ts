@@ -19,7 +19,10 @@ test('nothing is left over from a merge or an editor, anywhere', () => {
 });
 
 test('the rule bites', () => {
-  assert.deepEqual(nameProblems(['src/lease/heartbeat-loop.test.ts', 'docs/adr/0001-use-sql.md']), []);
+  assert.deepEqual(
+    nameProblems(['src/lease/heartbeat-loop.test.ts', 'docs/adr/0001-use-sql.md']),
+    [],
+  );
   assert.deepEqual(nameProblems(['examples/first/README.md', 'src/.gitkeep']), []);
   for (const path of ['src/a.ts.orig', 'README.md.rej', 'docs/a.md.bak', 'src/a.ts~']) {
     assert.match(nameProblems([path]).join(), /left-over/, path);

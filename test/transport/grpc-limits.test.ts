@@ -32,7 +32,13 @@ async function stand(limits: Partial<HttpLimits>): Promise<Stand> {
   };
   const store = { ...plain, access: { ...plain.access, key: look } };
   const key = await createKey(store, 'default');
-  const server = await openServer({ store, port: 0, maintenance: false, grpc: { port: 0 }, limits });
+  const server = await openServer({
+    store,
+    port: 0,
+    maintenance: false,
+    grpc: { port: 0 },
+    limits,
+  });
   const submitter = server.firstKey ?? '';
   return {
     ...{ server, key, address: server.grpcAddress ?? '', looks: () => looks },

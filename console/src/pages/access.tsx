@@ -1,7 +1,11 @@
 // Projects, and the keys that open them.
 
 import { type ReactNode, useId, useState } from 'react';
-import type { CreatedKey, KeyMessage, ProjectMessage } from '../../../src/features/access/messages.ts';
+import type {
+  CreatedKey,
+  KeyMessage,
+  ProjectMessage,
+} from '../../../src/features/access/messages.ts';
 import { requestTo } from '../../../src/protocol/messages/request.ts';
 import { itemsOf, type Pages, useAct, useMay, usePages, useRead } from '../api/reads.ts';
 import { plural } from '../model/words.ts';

@@ -2,11 +2,7 @@
 
 import type { ExecutionCase } from '../contract-case.ts';
 import { forgettingCases } from './forgetting.ts';
-import { slotCases } from './slots.ts';
 import { rateCases } from './rate.ts';
+import { slotCases } from './slots.ts';
 
-export const gateCases: readonly ExecutionCase[] = [
-  ...slotCases,
-  ...rateCases,
-  ...forgettingCases,
-];
+export const gateCases: readonly ExecutionCase[] = [...slotCases, ...rateCases, ...forgettingCases];

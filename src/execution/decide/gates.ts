@@ -143,9 +143,7 @@ export function decideGate({ execution, slots, rate }: GateView, now: Instant): 
     return { kind: 'over-limit', execution: withHold(execution, 'concurrency-limit') };
   }
   const through =
-    execution.hasSlot && rate !== undefined
-      ? { execution, rate }
-      : passGates(execution, rate, now);
+    execution.hasSlot && rate !== undefined ? { execution, rate } : passGates(execution, rate, now);
   const passed = {
     ...through.execution,
     gated: false,

@@ -116,7 +116,16 @@ const list: Verb = {
     const project = projectFor(typed);
     return showPages(list, typed, {
       at: 'GET /v1/keys',
-      columns: ['id', 'name', 'roles', 'project', 'createdAt', 'createdBy', 'expiresAt', 'revokedAt'],
+      columns: [
+        'id',
+        'name',
+        'roles',
+        'project',
+        'createdAt',
+        'createdBy',
+        'expiresAt',
+        'revokedAt',
+      ],
       filters: [],
       query: {
         ...(project === undefined ? {} : { project }),
@@ -168,7 +177,8 @@ const revoke: Verb = {
     else if (revoked.changed) print(`key ${id} opens nothing from ${revoked.revokedAt} on`);
     else print(`nothing to change: key ${id} ends at ${revoked.revokedAt}`);
     if (!typed.isSet('json')) {
-      for (const each of revoked.descendants ?? []) print(`key ${each}, which it created, ends too`);
+      for (const each of revoked.descendants ?? [])
+        print(`key ${each}, which it created, ends too`);
     }
     return 0;
   },

@@ -6,9 +6,9 @@ import type { Changed } from '../audit/decide.ts';
 import type {
   AccessKey,
   CreateKeyRefusal,
-  RevokeKeyRefusal,
   KeyRequest,
   ProjectSettings,
+  RevokeKeyRefusal,
 } from './model.ts';
 
 interface CreateKeyView {

@@ -214,7 +214,9 @@ const revokedKey = closed(
     ),
   },
   {
-    examples: [{ revokedAt: '2026-11-17T09:30:00.000Z', changed: true, descendants: ['b3c4d5e6f7a2b3c4'] }],
+    examples: [
+      { revokedAt: '2026-11-17T09:30:00.000Z', changed: true, descendants: ['b3c4d5e6f7a2b3c4'] },
+    ],
   },
 );
 

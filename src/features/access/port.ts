@@ -5,12 +5,12 @@ import type { Instant } from '../../support/clock.ts';
 import type { Audited } from '../audit/model.ts';
 import type {
   AccessKey,
-  CreateKeyRefusal,
   CountedQuota,
-  RevokeKeyRefusal,
+  CreateKeyRefusal,
   KeyRequest,
   Project,
   ProjectSettings,
+  RevokeKeyRefusal,
 } from './model.ts';
 
 export interface AccessStore {

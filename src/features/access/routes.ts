@@ -17,9 +17,9 @@ import { boundedText, present } from '../../support/options.ts';
 import { stampOutside } from '../audit/api.ts';
 import {
   accessOperations,
-  type RevokedKey,
   type KeyMessage,
   type ProjectMessage,
+  type RevokedKey,
 } from './messages.ts';
 import {
   type AccessKey,
@@ -103,7 +103,7 @@ export const accessRoutes: readonly Route[] = routesOf(accessOperations, {
   },
 
   async revokeKey(coordinator, { params, body, caller }) {
-    const result = await endedBy(coordinator, caller, { inMs: 0, ...body, id: params.id });
+    const result = await revokedBy(coordinator, caller, { inMs: 0, ...body, id: params.id });
     return { status: 200, body: result };
   },
 
@@ -149,7 +149,7 @@ async function created(
 async function revokedBy(
   { store }: Coordinator,
   caller: Caller,
-  end: Pick<RevokeKey, 'id' | 'inMs' | 'made'>,
+  end: Pick<RevokeKey, 'id' | 'inMs' | 'descendants'>,
 ): Promise<RevokedKey> {
   const result = await store.access.revokeKey({
     ...{ ...end, ...scopeOf(caller) },
@@ -158,7 +158,7 @@ async function revokedBy(
   if (result.kind === 'refused') {
     throw new ProblemReply(404, result.why, describeAccessRefusal(result));
   }
-  const { revokedAt, changed, made } = result;
+  const { revokedAt, changed, descendants } = result;
   return {
     ...{ revokedAt: formatInstant(revokedAt), changed },
     ...(descendants === undefined ? {} : { descendants: [...descendants] }),

@@ -33,7 +33,8 @@ export interface AccessKeyRow {
 
 /** The given part of a row. The store's clock adds the times (P-7). */
 export function fromCreateKey(request: CreateKey) {
-  const { id, project, roles, name, digest, createdBy, expiresInMs, createdByKey, rotates } = request;
+  const { id, project, roles, name, digest, createdBy, expiresInMs, createdByKey, rotates } =
+    request;
   return {
     ...{ id, name, digest, roles: JSON.stringify(roles) },
     project: project ?? null,

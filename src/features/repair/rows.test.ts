@@ -29,8 +29,8 @@ test('Y-23: rows keep the first words of refusals of a repin, and are read by th
 
 test('Y-23: rows keep the word `passed-on` for a forwarded operation, and are read by the new one', () => {
   const answer = { kind: 'forwarded', status: 'running' } as const;
-  const row = fromItemAnswer(answer);
+  const row = fromItemResult(answer);
   assert.deepEqual([row.outcome, JSON.parse(row.answer).kind], ['passed-on', 'passed-on']);
-  assert.deepEqual(toItemAnswer(row.answer), answer);
+  assert.deepEqual(toItemResult(row.answer), answer);
   assert.equal(toJobItem({ ...row, target: id, at: 1 }).outcome, 'forwarded');
 });

@@ -100,7 +100,10 @@ function toFrame({ reply, wakeup }: Frame): Buffer {
 }
 
 function frameFrom(wire: Buffer): Frame {
-  const { reply, wakeup } = decode<{ readonly reply?: Wire; readonly wakeup: boolean }>(FRAME, wire);
+  const { reply, wakeup } = decode<{ readonly reply?: Wire; readonly wakeup: boolean }>(
+    FRAME,
+    wire,
+  );
   return { wakeup, ...(reply === undefined ? {} : { reply: replyOf(reply) }) };
 }
 

@@ -95,7 +95,10 @@ export function pushSettingsOf(given: PushOptions): PushSettings {
     probeMs: wholeNumber(`${what}.probeMs`, probeMs, { min: 10, max: 86_400_000 }),
     circuit: {
       failuresMax: wholeNumber(`${what}.circuit.failuresMax`, failuresMax, { min: 1, max: 1_000 }),
-      cooldownMs: wholeNumber(`${what}.circuit.cooldownMs`, cooldownMs, { min: 1, max: 86_400_000 }),
+      cooldownMs: wholeNumber(`${what}.circuit.cooldownMs`, cooldownMs, {
+        min: 1,
+        max: 86_400_000,
+      }),
     },
   };
 }

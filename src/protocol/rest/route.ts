@@ -11,8 +11,8 @@ import type { AdviceRequest, AdvisedMessage } from '../messages/advice.ts';
 import type { DemoMessage, Scene } from '../messages/coordinator.ts';
 import type { Method, Operation, Operations, Part } from '../messages/operation.ts';
 import type { AnnouncedPipelines } from './announced-pipelines.ts';
-import type { FairWakeups, WaitingHints } from './wakeups.ts';
 import type { HistorySizes } from './history-sizes.ts';
+import type { FairWakeups, WaitingHints } from './wakeups.ts';
 
 /** The demo of `holdfast dev`. */
 export interface Demo {

@@ -27,7 +27,12 @@ test('what does not fit is told as a sentence, with what was probably meant', ()
     refusal('listArchive', 'query', { from: 'yesterday' }),
     /^from must be a time such as 2026-11-01T00:00:00Z\. Nothing was done\.$/,
   );
-  const key = refusal('createKey', 'body', { name: 'ci', roles: ['sumbit'], project: null, more: 1 });
+  const key = refusal('createKey', 'body', {
+    name: 'ci',
+    roles: ['sumbit'],
+    project: null,
+    more: 1,
+  });
   assert.match(key, /roles\[0\] must be one of submit, .*\(did you mean submit\?\)/);
   assert.match(key, /The body has an unknown more/);
   const typo = refusal('submitExecution', 'body', { pipline: 'order' });

@@ -2,8 +2,8 @@
 // requests, and each that wakes costs a response or a query. So only a few of a project wake at
 // once, in turn, and the others shortly after.
 
-import type { Wakeups } from '../../execution/wakeups.ts';
 import type { ProjectName } from '../../execution/names.ts';
+import type { Wakeups } from '../../execution/wakeups.ts';
 import { digestOf } from '../../support/digest.ts';
 import { secureBytes } from '../../support/random.ts';
 import type { Timers } from '../../support/timer.ts';

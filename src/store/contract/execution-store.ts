@@ -10,7 +10,6 @@
 // - StoreCorrupt: a row breaks a rule.
 // - StoreSealed: the call writes, and the store is sealed (EX-1).
 
-import type { Wakeups } from '../../execution/wakeups.ts';
 import type {
   ExecutionRecord,
   Hold,
@@ -28,6 +27,7 @@ import type {
   SubmitRefusal,
   UnreadRefusal,
 } from '../../execution/refusal.ts';
+import type { Wakeups } from '../../execution/wakeups.ts';
 import type { AccessStore } from '../../features/access/port.ts';
 import type { Audited } from '../../features/audit/model.ts';
 import type { AuditStore } from '../../features/audit/port.ts';

@@ -89,7 +89,10 @@ const TEMPLATES: readonly Behaviour[] = [
 ];
 
 /** Executions that a schedule has made, the oldest first. */
-async function createdByKey(holdfast: Holdfast, schedule: string): Promise<readonly ExecutionRecord[]> {
+async function createdByKey(
+  holdfast: Holdfast,
+  schedule: string,
+): Promise<readonly ExecutionRecord[]> {
   const { items } = await holdfast.list({ attribute: { name: 'schedule', equals: schedule } });
   return items.toReversed();
 }

@@ -136,7 +136,8 @@ class Play {
     for (const claimed of claims) {
       const job = { claimed, who, sinceMs: this.#ms };
       const { claimsWithoutProgress } = claimed.execution;
-      if (claimsWithoutProgress >= MAX_CLAIMS_WITHOUT_PROGRESS) await this.#finish(job, 'quarantined');
+      if (claimsWithoutProgress >= MAX_CLAIMS_WITHOUT_PROGRESS)
+        await this.#finish(job, 'quarantined');
       else host.jobs = [...host.jobs, job];
     }
   }

@@ -10,8 +10,8 @@ import { type Queries, statement } from '../database.ts';
 import { equalsByIndex } from '../predicates.ts';
 import { numbers, uuids } from './arrays.ts';
 import { CANDIDATES, type ClaimValues } from './claim-statement.ts';
-import { lockSlots, nameOf, type SlotBook, saveSlots } from './slots.ts';
 import { lockRates, type RateBook, rateNameOf, type Started, saveStarts } from './rates.ts';
+import { lockSlots, nameOf, type SlotBook, saveSlots } from './slots.ts';
 
 /** The number of gated executions that one round reads per pipeline, lane and project. */
 const GATED_MAX = 250;

@@ -12,7 +12,6 @@ import type { Database } from '../database.ts';
 import { gatewayOf } from '../gateway.ts';
 import type { Hints } from '../hints.ts';
 import { findSnapshotProblem } from '../oldest-snapshot.ts';
-import { PostgresWakeups } from './wakeups.ts';
 import { claim } from './claim.ts';
 import { ClaimFloors } from './claim-floors.ts';
 import { giverBack, parker } from './end-claims.ts';
@@ -26,6 +25,7 @@ import { recorder } from './record.ts';
 import { redriver } from './redrive.ts';
 import { submitter, submitWithin } from './submit.ts';
 import { transact } from './transact.ts';
+import { PostgresWakeups } from './wakeups.ts';
 
 const ENVIRONMENT: StoreEnvironment = {
   timers: systemTimers,

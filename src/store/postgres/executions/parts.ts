@@ -1,10 +1,10 @@
 import type { LeasePolicy } from '../../../lease/policy.ts';
 import type { StoreEnvironment } from '../committer.ts';
 import type { Committing, Database } from '../database.ts';
-import type { PostgresWakeups } from './wakeups.ts';
 import type { ClaimFloors } from './claim-floors.ts';
 import type { SeqLedger } from './ledger.ts';
 import type { OrphanedClaims } from './orphaned-claims.ts';
+import type { PostgresWakeups } from './wakeups.ts';
 
 /** The objects that every verb of executions uses. */
 export interface Parts {

@@ -10,10 +10,10 @@ import { type AccessKey, isUsable } from '../../../features/access/model.ts';
 import type {
   AccessStore,
   CreateKey,
-  RevokeKey,
   KeyCreated,
   KeyRevoked,
   ListKeys,
+  RevokeKey,
 } from '../../../features/access/port.ts';
 import {
   type AccessKeyRow,

@@ -1,9 +1,9 @@
 // Limits by key. SQLite has one writer at a time, so the key's row needs no lock of its own.
 
 import {
+  type ConcurrencySlots,
   decideGate,
   hasFreeSlot,
-  type ConcurrencySlots,
   passGates,
   type RateState,
 } from '../../../execution/decide/gates.ts';

@@ -171,7 +171,8 @@ export function leftByDead(
   const left: Left[] = [];
   for (const session of dead) {
     for (const values of leftBy(tx, session, { limit: CLAIM_SCAN_MAX.left - left.length, dice })) {
-      const [rowId, id, project, pipeline, lane, claimedAt, claimedSeq, claimsWithoutProgress] = values;
+      const [rowId, id, project, pipeline, lane, claimedAt, claimedSeq, claimsWithoutProgress] =
+        values;
       const hasRecorded = claimsWithoutProgress === 0 || lastSeqOf(tx, id) > claimedSeq;
       left.push({
         ...{ rowId, id, project, pipeline, lane, claimedAt, session },
