@@ -65,7 +65,7 @@ export async function sqsTransport(given: SqsTransportOptions): Promise<Transpor
   boundedText('sqsTransport: replyQueueUrl', options.replyQueueUrl, URL_MAX);
   const { writesGoodMs = HOUR_MS, replyTimeoutMs = REPLY_TIMEOUT_MS } = options;
   wholeNumber('sqsTransport: writesGoodMs', writesGoodMs, { min: 1_000, max: 14 * 24 * HOUR_MS });
-  wholeNumber('sqsTransport: askMs', replyTimeoutMs, { min: 1, max: HOUR_MS });
+  wholeNumber('sqsTransport: replyTimeoutMs', replyTimeoutMs, { min: 1, max: HOUR_MS });
   const signer = new Signer('sqsTransport: signing', options.signing);
   return new SqsTransport(await sqsQueues(options.client), signer, {
     ...options,
