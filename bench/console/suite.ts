@@ -38,7 +38,7 @@ async function* run(plan: Plan): AsyncGenerator<Result, void, void> {
     const long = await seedHistory(store, size.events);
     await seedExecutions(store, size.executions, plan.progress);
     const page = await browser.context.newPage();
-    const looks: readonly Look[] = [
+    const polls: readonly Look[] = [
       {
         name: 'executions, by the overview',
         path: '/',
@@ -60,7 +60,7 @@ async function* run(plan: Plan): AsyncGenerator<Result, void, void> {
         rows: size.events,
       },
     ];
-    for (const look of looks) {
+    for (const look of polls) {
       if (!look.name.includes(plan.only)) continue;
       plan.progress(look.name);
       yield* measured(page, server.url, look);

@@ -6,7 +6,7 @@ import { join } from 'node:path';
 
 export interface Running {
   /** The first line that it printed. */
-  readonly said: string;
+  readonly firstLine: string;
   /** Sends it a message, and waits for what it says to that. */
   ask(message: string): Promise<unknown>;
   stop(): Promise<void>;
@@ -19,10 +19,10 @@ export async function start(file: string, input: object = {}): Promise<Running> 
   });
   const { stdout } = child;
   if (stdout === null) throw new Error(`${file} has no output`);
-  const [said] = (await Promise.race([once(stdout, 'data'), once(child, 'exit')])) as [Buffer];
-  if (!(said instanceof Buffer)) throw new Error(`${file} ended before it was ready`);
+  const [firstLine] = (await Promise.race([once(stdout, 'data'), once(child, 'exit')])) as [Buffer];
+  if (!(firstLine instanceof Buffer)) throw new Error(`${file} ended before it was ready`);
   return {
-    said: said.toString('utf8').trim(),
+    firstLine: firstLine.toString('utf8').trim(),
     async ask(message) {
       const answered = once(child, 'message');
       child.send(message);

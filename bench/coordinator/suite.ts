@@ -44,10 +44,10 @@ async function* runCoordinatorSuite(plan: Plan): AsyncGenerator<Result, void, vo
 async function measure(plan: Plan, place: Place, settings: Settings): Promise<readonly Result[]> {
   const bare = await start('bare.ts');
   const node = await start('node.ts', place);
-  const { url, key } = JSON.parse(node.said) as { url: string; key: string };
+  const { url, key } = JSON.parse(node.firstLine) as { url: string; key: string };
   const worker = await start('worker.ts', { url, key });
   const ours = new Caller(url, key);
-  const floor = new Caller(bare.said);
+  const floor = new Caller(bare.firstLine);
   const report = reporter(place.kind, settings);
   try {
     const results: Result[] = [];

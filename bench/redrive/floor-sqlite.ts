@@ -22,7 +22,7 @@ database.exec(`
 const begin = database.prepare('begin immediate');
 const commit = database.prepare('commit');
 const add = database.prepare('insert into execution (of, state, input) values (?, ?, ?)');
-const tell = database.prepare('insert into event (execution, seq, at, body) values (?, ?, ?, ?)');
+const insertEvent = database.prepare('insert into event (execution, seq, at, body) values (?, ?, ?, ?)');
 const send = database.prepare('insert into letter (execution) values (?)');
 const next = database.prepare(
   `select l.execution as id, e.input from letter l join execution e on e.id = l.execution
@@ -37,7 +37,7 @@ let last = 0;
 function redrive(id: number, input: string): void {
   const bodies = read.all(id).map(({ body }) => String(body));
   const made = Number(add.run(id, 0, input).lastInsertRowid);
-  for (let seq = 1; seq <= REUSED; seq += 1) tell.run(made, seq, Date.now(), bodies[0] ?? null);
+  for (let seq = 1; seq <= REUSED; seq += 1) insertEvent.run(made, seq, Date.now(), bodies[0] ?? null);
   note.run(id, made);
   if (mark.run(made, id).changes !== 1) throw new Error('Not measured: it was marked already.');
 }
@@ -48,7 +48,7 @@ await runFloor(
       begin.run();
       for (let nth = 0; nth < count; nth += 1) {
         const id = Number(add.run(null, 1, PAYLOAD).lastInsertRowid);
-        for (let seq = 1; seq <= EVENTS; seq += 1) tell.run(id, seq, Date.now(), PAYLOAD);
+        for (let seq = 1; seq <= EVENTS; seq += 1) insertEvent.run(id, seq, Date.now(), PAYLOAD);
         send.run(id);
       }
       commit.run();

@@ -56,8 +56,8 @@ async function untilSeen(holdfast: Holdfast, job: string, count: number): Promis
   for (;;) {
     const { progress, endedAt } = (await holdfast.read(job)) ?? {};
     if (endedAt !== undefined) throw new Error('Not measured: it ended before it was killed.');
-    const said = progress === undefined ? {} : await holdfast.decode(progress);
-    if (((said as { readonly seen?: number }).seen ?? 0) >= count) return;
+    const decoded = progress === undefined ? {} : await holdfast.decode(progress);
+    if (((decoded as { readonly seen?: number }).seen ?? 0) >= count) return;
     await new Promise((resolve) => setTimeout(resolve, LOOK_MS));
   }
 }

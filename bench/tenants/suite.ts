@@ -47,7 +47,7 @@ async function measure(
   settings: Settings,
 ): Promise<readonly Result[]> {
   const node = await start('../tenants/node.ts', place);
-  const { url, healthy, hostile } = JSON.parse(node.said) as Record<string, string>;
+  const { url, healthy, hostile } = JSON.parse(node.firstLine) as Record<string, string>;
   const worker = await start('worker.ts', { url, key: healthy });
   const tenant = await start('../tenants/hostile.ts', { url, key: hostile, attack: attack.name });
   const caller = new Caller(url ?? '', healthy);

@@ -62,13 +62,13 @@ const album = pipeline<number, { readonly pictures: number; readonly pixels: num
 
 const story = new Story();
 
-await story.tell('An album: many pictures at once, one report', async () => {
+await story.play('An album: many pictures at once, one report', async () => {
   const holdfast = await openHoldfast({ store: join(story.folder, 'album.db') });
   await holdfast.worker({ pipelines: [album, image] });
   const handle = await holdfast.submit(album, COUNT);
-  story.say('album', `${COUNT} pictures, at most ${AT_ONCE} at once`);
+  story.print('album', `${COUNT} pictures, at most ${AT_ONCE} at once`);
   const { pictures, pixels } = await handle.result();
-  story.say('album', `${pictures} pictures, ${pixels} pixels, ${most} at once at most`);
+  story.print('album', `${pictures} pictures, ${pixels} pixels, ${most} at once at most`);
   story.mustBe(pixels === COUNT * SIZE.width * SIZE.height, 'every pixel was counted once');
   story.mustBe(most <= AT_ONCE, 'the limit was kept to');
 
@@ -79,7 +79,7 @@ await story.tell('An album: many pictures at once, one report', async () => {
   };
   for (const [bin, count] of total.entries()) {
     const bar = '█'.repeat(Math.round((count / Math.max(...total)) * 40));
-    story.say('brightness', `${String(bin + 1).padStart(2)} ${bar} ${count}`);
+    story.print('brightness', `${String(bin + 1).padStart(2)} ${bar} ${count}`);
   }
   const bytes = await Promise.all(
     measured.map(async ({ id }) => (await holdfast.attachment(id, 'thumbnail.ppm'))?.length ?? 0),
@@ -88,6 +88,6 @@ await story.tell('An album: many pictures at once, one report', async () => {
     bytes.every((each) => each > (SIZE.width / FACTOR) * (SIZE.height / FACTOR) * 3),
     'every picture has its thumbnail',
   );
-  story.say('album', `${bytes.length} thumbnails are attached to their executions`);
+  story.print('album', `${bytes.length} thumbnails are attached to their executions`);
   await holdfast.close();
 });

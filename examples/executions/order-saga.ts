@@ -8,7 +8,7 @@ import { join } from 'node:path';
 import { ExecutionFailed, type Handle, type Holdfast, openHoldfast } from '../../src/index.ts';
 import { Story } from '../leases/story.ts';
 import { orderPipeline, Shop } from './order.ts';
-import type { WorkerNews } from './order-worker.ts';
+import type { WorkerReport } from './order-worker.ts';
 
 const WORKER = join(import.meta.dirname, 'order-worker.ts');
 
@@ -20,27 +20,27 @@ const order = orderPipeline(shop);
 
 async function killAfterTheCharge(holdfast: Holdfast): Promise<Handle<string>> {
   const handle = await holdfast.submit(order, { item: 'tent', card: 'good' }, { key: 'order/1' });
-  story.say('shop', 'order/1 is submitted: a tent');
+  story.print('shop', 'order/1 is submitted: a tent');
   const again = await holdfast.submit(order, { item: 'tent', card: 'good' }, { key: 'order/1' });
   story.mustBe(again.existing && again.id === handle.id, 'a second click is the same execution');
-  story.say('shop', 'the customer clicks twice: the same execution');
-  const worker = story.start<WorkerNews>(WORKER, 'worker-1', { storeFile, shopFile });
-  await worker.told('charged');
-  story.say('worker-1', `did: ${shop.effects.join(', ')}`);
+  story.print('shop', 'the customer clicks twice: the same execution');
+  const worker = story.start<WorkerReport>(WORKER, 'worker-1', { storeFile, shopFile });
+  await worker.waitFor('charged');
+  story.print('worker-1', `did: ${shop.effects.join(', ')}`);
   await worker.kill();
-  story.say('system', 'SIGKILL: worker-1 is gone before it could record the charge');
+  story.print('system', 'SIGKILL: worker-1 is gone before it could record the charge');
   return handle;
 }
 
 async function goOn(holdfast: Holdfast, handle: Handle<string>): Promise<void> {
   await holdfast.worker({ pipelines: [order], owner: 'worker-2' });
-  story.say('worker-2', 'starts in this process; the claim of worker-1 ends with its session');
+  story.print('worker-2', 'starts in this process; the claim of worker-1 ends with its session');
   await handle.result();
   const history = await holdfast.history(handle.id);
   const repeated = history.find(({ body }) => body?.includes('"again":true') === true);
-  story.say('worker-2', `ran "${repeated?.name}" again; history says that it may have run before`);
-  story.say('shop', `recognised by its idempotency key: ${shop.repeats.join(', ')}`);
-  story.say('shop', `what happened: ${shop.effects.join(', ')}`);
+  story.print('worker-2', `ran "${repeated?.name}" again; history says that it may have run before`);
+  story.print('shop', `recognised by its idempotency key: ${shop.repeats.join(', ')}`);
+  story.print('shop', `what happened: ${shop.effects.join(', ')}`);
   story.mustBe(repeated?.name === 'charge', 'only the charge was run again');
   story.mustBe(
     shop.effects.join() === 'reserve tent,book tent,charge tent,ship tent',
@@ -51,27 +51,27 @@ async function goOn(holdfast: Holdfast, handle: Handle<string>): Promise<void> {
 async function decline(holdfast: Holdfast): Promise<void> {
   const before = shop.effects.length;
   const handle = await holdfast.submit(order, { item: 'stove', card: 'declined' });
-  story.say('shop', 'order/2 is submitted: a stove, with a card that will be declined');
+  story.print('shop', 'order/2 is submitted: a stove, with a card that will be declined');
   const error = await handle.result().then(
     () => undefined,
     (thrown: unknown) => thrown,
   );
   story.mustBe(error instanceof ExecutionFailed, 'the order failed');
   const { status, failure } = error as ExecutionFailed;
-  story.say('worker-2', `the execution is ${status}: ${failure?.code}`);
+  story.print('worker-2', `the execution is ${status}: ${failure?.code}`);
   const effects = shop.effects.slice(before);
-  story.say('shop', `what happened: ${effects.join(', ')}`);
+  story.print('shop', `what happened: ${effects.join(', ')}`);
   story.mustBe(
     effects.join() === 'reserve stove,book stove,cancel stove,release stove',
     'what was done was undone, last first',
   );
 }
 
-await story.tell('An order that survives its worker, and one that is undone', async () => {
+await story.play('An order that survives its worker, and one that is undone', async () => {
   const holdfast = await openHoldfast({ store: storeFile });
   const handle = await killAfterTheCharge(holdfast);
   await goOn(holdfast, handle);
   await decline(holdfast);
   await holdfast.close();
-  story.say('story', 'each effect happened once, and nothing is left half done');
+  story.print('story', 'each effect happened once, and nothing is left half done');
 });

@@ -2,7 +2,7 @@
 // be killed exactly there.
 
 import { openHoldfast } from '../../src/index.ts';
-import { ordered, tell } from '../leases/telling.ts';
+import { ordered, sendReport } from '../leases/child-process.ts';
 import { orderPipeline, Shop } from './order.ts';
 
 export interface WorkerOrder {
@@ -11,7 +11,7 @@ export interface WorkerOrder {
   readonly shopFile: string;
 }
 
-export interface WorkerNews {
+export interface WorkerReport {
   readonly kind: 'charged';
 }
 
@@ -20,7 +20,7 @@ const TTL_MS = 1_500;
 
 const { name, storeFile, shopFile } = await ordered<WorkerOrder>();
 const order = orderPipeline(new Shop(shopFile), async () => {
-  await tell<WorkerNews>({ kind: 'charged' });
+  await sendReport<WorkerReport>({ kind: 'charged' });
   await new Promise(() => undefined);
 });
 const holdfast = await openHoldfast({ store: storeFile });

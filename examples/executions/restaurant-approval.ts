@@ -43,28 +43,28 @@ async function approved(holdfast: Holdfast): Promise<void> {
   const handle = await holdfast.submit(patient, { dish: 'soup', guest: 'ann' });
   const id = await question(holdfast, handle);
   const waits = await holdfast.explain(handle.id);
-  story.say('order', `soup for ann: ${waits?.sentence}`);
+  story.print('order', `soup for ann: ${waits?.sentence}`);
   const wrong = await holdfast.awaits.answer(id, { accepted: 'maybe' }).then(
     () => 'taken',
     (error: unknown) => (error as Error).message,
   );
-  story.say('restaurant', `answers "maybe", which is refused: ${wrong.includes('accepted')}`);
+  story.print('restaurant', `answers "maybe", which is refused: ${wrong.includes('accepted')}`);
   story.mustBe(wrong.includes('accepted'), 'an answer that does not fit is refused with its path');
   await holdfast.awaits.answer(id, { accepted: true, minutes: 20 }, { by: 'chef' });
-  story.say('restaurant', `approves; the order: ${await ending(handle)}`);
+  story.print('restaurant', `approves; the order: ${await ending(handle)}`);
 }
 
 async function rejected(holdfast: Holdfast): Promise<void> {
   const handle = await holdfast.submit(patient, { dish: 'fish', guest: 'bob' });
   await holdfast.awaits.answer(await question(holdfast, handle), { accepted: false });
-  story.say('restaurant', `rejects the fish; the order is ${await ending(handle)}`);
+  story.print('restaurant', `rejects the fish; the order is ${await ending(handle)}`);
 }
 
 async function silent(): Promise<void> {
   const holdfast = await openHoldfast({ store: join(story.folder, 'hasty.db') });
   await holdfast.worker({ pipelines: [hasty] });
   const handle = await holdfast.submit(hasty, { dish: 'cake', guest: 'cat' });
-  story.say('restaurant', `says nothing in time; the order is ${await ending(handle)}`);
+  story.print('restaurant', `says nothing in time; the order is ${await ending(handle)}`);
   await holdfast.close();
 }
 
@@ -75,15 +75,15 @@ async function crashed(): Promise<void> {
   const handle = await holdfast.submit(patient, { dish: 'rice', guest: 'dan' });
   const id = await question(holdfast, handle);
   await worker.kill();
-  story.say('system', 'SIGKILL: worker-1 is gone while the restaurant thinks');
+  story.print('system', 'SIGKILL: worker-1 is gone while the restaurant thinks');
   await holdfast.awaits.answer(id, { accepted: true });
-  story.say('restaurant', 'approves the rice, with nobody there to hear it');
+  story.print('restaurant', 'approves the rice, with nobody there to hear it');
   await holdfast.worker({ pipelines: [patient], owner: 'worker-2' });
-  story.say('worker-2', `starts and hears it; the order: ${await ending(handle)}`);
+  story.print('worker-2', `starts and hears it; the order: ${await ending(handle)}`);
   await holdfast.close();
 }
 
-await story.tell('A meal that somebody must approve', async () => {
+await story.play('A meal that somebody must approve', async () => {
   const holdfast = await openHoldfast({ store: storeFile });
   await holdfast.worker({ pipelines: [patient] });
   await approved(holdfast);
@@ -91,7 +91,7 @@ await story.tell('A meal that somebody must approve', async () => {
   await holdfast.close();
   await silent();
   await crashed();
-  story.say('shop', `what happened: ${shop.effects.join(', ')}`);
+  story.print('shop', `what happened: ${shop.effects.join(', ')}`);
   story.mustBe(
     shop.effects.join() ===
       'charge ann,dispatch soup,charge bob,refund bob,charge cat,refund cat,charge dan,dispatch rice',

@@ -1,7 +1,7 @@
 // A worker in a process of its own, to be killed while the restaurant thinks.
 
 import { openHoldfast } from '../../src/index.ts';
-import { ordered } from '../leases/telling.ts';
+import { ordered } from '../leases/child-process.ts';
 import { Shop } from './order.ts';
 import { mealPipeline } from './restaurant.ts';
 

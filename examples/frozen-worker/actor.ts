@@ -3,11 +3,11 @@
 import { type ChildProcess, fork } from 'node:child_process';
 import { once } from 'node:events';
 import { join } from 'node:path';
-import type { News, NewsOf, WorkerOrder } from './news.ts';
+import type { Report, ReportOf, WorkerOrder } from './news.ts';
 
 export class Actor {
   readonly #process: ChildProcess;
-  readonly #news: News[] = [];
+  readonly #report: Report[] = [];
   #ended: string | undefined;
   #wake: () => void = () => undefined;
 
@@ -16,8 +16,8 @@ export class Actor {
       execPath: process.execPath,
       stdio: ['ignore', 'ignore', 'inherit', 'ipc'],
     });
-    this.#process.on('message', (news) => {
-      this.#news.push(news as News);
+    this.#process.on('message', (report) => {
+      this.#report.push(report as Report);
       this.#wake();
     });
     this.#process.once('exit', (code, signal) => {
@@ -32,16 +32,16 @@ export class Actor {
   }
 
   /** The next news, which must be of this kind: the story is told in order. */
-  async next<Kind extends News['kind']>(kind: Kind): Promise<NewsOf<Kind>> {
-    while (this.#news.length === 0) {
+  async next<Kind extends Report['kind']>(kind: Kind): Promise<ReportOf<Kind>> {
+    while (this.#report.length === 0) {
       if (this.#ended !== undefined) throw new Error(`${this.#ended} before it was "${kind}"`);
       await new Promise<void>((resolve) => {
         this.#wake = resolve;
       });
     }
-    const news = this.#news.shift();
-    if (news?.kind !== kind) throw new Error(`expected "${kind}", got ${JSON.stringify(news)}`);
-    return news as NewsOf<Kind>;
+    const report = this.#report.shift();
+    if (report?.kind !== kind) throw new Error(`expected "${kind}", got ${JSON.stringify(report)}`);
+    return report as ReportOf<Kind>;
   }
 
   freeze(): void {

@@ -20,7 +20,7 @@ import {
   GRACE_MS,
   INVOICES,
   KEY,
-  type News,
+  type Report,
   TTL_MS,
   type WorkerOrder,
 } from './news.ts';
@@ -37,9 +37,9 @@ interface Work {
   readonly ledger: Ledger;
 }
 
-function tell(news: News): Promise<void> {
+function sendReport(report: Report): Promise<void> {
   return new Promise((resolve) => {
-    process.send?.(news, undefined, undefined, () => resolve());
+    process.send?.(report, undefined, undefined, () => resolve());
   });
 }
 
@@ -55,7 +55,7 @@ function must(answer: { readonly kind: string }, kind: string): void {
 async function main(order: WorkerOrder): Promise<void> {
   const store = await openSqliteStore({ file: order.storeFile });
   const ledger = new Ledger(order.ledgerFile, order.checksFences);
-  await tell({ kind: 'ready' });
+  await sendReport({ kind: 'ready' });
   await goOn();
 
   const owner = `worker ${order.name}`;
@@ -65,7 +65,7 @@ async function main(order: WorkerOrder): Promise<void> {
   const { lease } = outcome;
   const paid = Number(Buffer.from(lease.restored?.bytes ?? []).toString());
   const intents = lease.intents.map((intent) => intent.effect);
-  await tell({
+  await sendReport({
     ...{ kind: 'acquired', fence: lease.fence, exit: lease.predecessor.exit, paid, intents },
   });
   await payFrom(paid + 1, { order, store, session, lease, ledger });
@@ -83,17 +83,17 @@ async function payFrom(first: number, work: Work): Promise<void> {
     if (order.name === 'A' && invoice === FATAL_INVOICE) {
       // Not awaited first: it may be frozen as soon as this was said, and must notice that it was.
       const startedAt = performance.now();
-      const telling = tell({ kind: 'calculating', invoice });
+      const sent = sendReport({ kind: 'calculating', invoice });
       calculateUntilInterrupted(startedAt);
-      return Promise.all([telling, payLate(invoice, work)]).then(() => undefined);
+      return Promise.all([sent, payLate(invoice, work)]).then(() => undefined);
     }
     must(ledger.pay({ fence: lease.fence, worker: order.name, invoice }), 'paid');
     must(await lease.settle(effectOf(invoice)), 'settled');
     must(await lease.checkpoint(String(invoice)), 'saved');
-    await tell({ kind: 'paid', invoice });
+    await sendReport({ kind: 'paid', invoice });
   }
   must(await lease.release('finished'), 'released');
-  await tell({ kind: 'finished' });
+  await sendReport({ kind: 'finished' });
 }
 
 /** What earlier terms began and did not settle may have happened: look, then settle. */
@@ -101,7 +101,7 @@ async function reconcile({ lease, ledger }: Work): Promise<void> {
   for (const { effect } of lease.intents) {
     const wasPaid = ledger.isPaid(Number(effect.split('-').at(-1)));
     must(await lease.settle(effect), 'settled');
-    await tell({ kind: 'reconciled', effect, wasPaid });
+    await sendReport({ kind: 'reconciled', effect, wasPaid });
   }
 }
 
@@ -126,15 +126,15 @@ async function payLate(invoice: number, work: Work): Promise<void> {
   const digest = createHash('sha256').update(bytes).digest('hex');
   const tenure = { key: lease.key, fence, session: session.id };
   const saved = await store.leases.checkpoint({ ...tenure, seq: invoice, bytes, digest });
-  await tell({
+  await sendReport({
     kind: 'late',
     ledger,
     store: saved.kind === 'refused' ? describeRefusal(saved) : undefined,
-    library: whatAssertHeldSays(lease),
+    library: assertHeldMessage(lease),
   });
 }
 
-function whatAssertHeldSays(lease: HeldLease): string | undefined {
+function assertHeldMessage(lease: HeldLease): string | undefined {
   try {
     lease.assertHeld(0);
     return undefined;

@@ -8,10 +8,10 @@ import { join } from 'node:path';
 
 const STORY_MS_MAX = 60_000;
 
-/** A process of the story. It tells what it does; see `telling.ts` for its side. */
-export class Actor<News extends { readonly kind: string }> {
+/** A process of the story. It reports what it does; `child-process.ts` is its side. */
+export class Actor<Report extends { readonly kind: string }> {
   readonly name: string;
-  readonly heard: News[] = [];
+  readonly reports: Report[] = [];
   readonly #process: ChildProcess;
   readonly #exit: Promise<void>;
   #wake: (() => void)[] = [];
@@ -23,7 +23,7 @@ export class Actor<News extends { readonly kind: string }> {
       execPath: process.execPath,
       stdio: ['ignore', 'ignore', 'inherit', 'ipc'],
     });
-    this.#process.on('message', (news) => this.#note(news as News));
+    this.#process.on('message', (report) => this.#note(report as Report));
     this.#exit = new Promise((resolve) => {
       this.#process.once('exit', () => {
         this.#ended = true;
@@ -38,11 +38,11 @@ export class Actor<News extends { readonly kind: string }> {
     return this.#process.pid ?? 0;
   }
 
-  /** The first news of this kind, told already or to come. */
-  async told<Kind extends News['kind']>(kind: Kind): Promise<Extract<News, { kind: Kind }>> {
-    type Wanted = Extract<News, { kind: Kind }>;
+  /** The first report of this kind, already received or still to come. */
+  async waitFor<Kind extends Report['kind']>(kind: Kind): Promise<Extract<Report, { kind: Kind }>> {
+    type Wanted = Extract<Report, { kind: Kind }>;
     for (;;) {
-      const found = this.heard.find((news): news is Wanted => news.kind === kind);
+      const found = this.reports.find((report): report is Wanted => report.kind === kind);
       if (found !== undefined) return found;
       await this.more(`"${kind}"`);
     }
@@ -77,8 +77,8 @@ export class Actor<News extends { readonly kind: string }> {
     this.#process.kill('SIGCONT');
   }
 
-  #note(news: News | undefined): void {
-    if (news !== undefined) this.heard.push(news);
+  #note(report: Report | undefined): void {
+    if (report !== undefined) this.reports.push(report);
     const wake = this.#wake;
     this.#wake = [];
     for (const resolve of wake) resolve();
@@ -91,17 +91,17 @@ export class Story {
   readonly #startedAt = performance.now();
 
   /** `order` is what the process is started with, besides its name. */
-  start<News extends { readonly kind: string }>(
+  start<Report extends { readonly kind: string }>(
     entry: string,
     name: string,
     order: object,
-  ): Actor<News> {
-    const actor = new Actor<News>(entry, name, order);
+  ): Actor<Report> {
+    const actor = new Actor<Report>(entry, name, order);
     this.#actors.push(actor);
     return actor;
   }
 
-  say(who: string, text: string): void {
+  print(who: string, text: string): void {
     const seconds = ((performance.now() - this.#startedAt) / 1_000).toFixed(2).padStart(6);
     process.stdout.write(`${seconds} s  ${who.padEnd(12)} ${text}\n`);
   }
@@ -110,8 +110,8 @@ export class Story {
     if (!isSo) throw new Error(`The story did not come out as told: ${what}.`);
   }
 
-  /** Tells it and ends the process: 0 when it came out, 1 when not. Nothing is left behind. */
-  async tell(title: string, plot: () => Promise<void>): Promise<never> {
+  /** Plays it and ends the process: 0 when it came out, 1 when not. Nothing is left behind. */
+  async play(title: string, plot: () => Promise<void>): Promise<never> {
     process.once('exit', () => {
       for (const actor of this.#actors) actor.killNow();
       rmSync(this.folder, { recursive: true, force: true });

@@ -36,7 +36,7 @@ async function ask(client: HoldfastClient, dish: string, accepted: boolean): Pro
   return status === 'completed' ? String(output) : `${status}: ${failure?.code}`;
 }
 
-await story.tell('A restaurant with three workers, over REST, gRPC and SQS', async () => {
+await story.play('A restaurant with three workers, over REST, gRPC and SQS', async () => {
   const sqs = await startFauxqs({ port: 0, host: '127.0.0.1', logger: false });
   const endpoint = `http://127.0.0.1:${sqs.port}`;
   const queue = (name: string): string => sqs.createQueue(name).queueUrl;
@@ -55,7 +55,7 @@ await story.tell('A restaurant with three workers, over REST, gRPC and SQS', asy
     },
   });
   const { url, grpcAddress: address, firstKey: key = '' } = server;
-  story.say('coordinator', `listens for HTTP and gRPC, and reads a queue`);
+  story.print('coordinator', `listens for HTTP and gRPC, and reads a queue`);
   const workers = [
     story.start(WORKER, 'waiter', { shopFile, over: 'REST', url, key }),
     story.start(WORKER, 'till', { shopFile, over: 'gRPC', address, key }),
@@ -64,13 +64,13 @@ await story.tell('A restaurant with three workers, over REST, gRPC and SQS', asy
     }),
   ];
   for (const worker of workers) {
-    await worker.told('ready');
-    story.say(worker.name, 'is ready');
+    await worker.waitFor('ready');
+    story.print(worker.name, 'is ready');
   }
   const client = new HoldfastClient({ url, key });
-  story.say('restaurant', `approves the soup; the order: ${await ask(client, 'soup', true)}`);
-  story.say('restaurant', `rejects the fish; the order is ${await ask(client, 'fish', false)}`);
-  story.say('shop', `what happened: ${shop.effects.join(', ')}`);
+  story.print('restaurant', `approves the soup; the order: ${await ask(client, 'soup', true)}`);
+  story.print('restaurant', `rejects the fish; the order is ${await ask(client, 'fish', false)}`);
+  story.print('shop', `what happened: ${shop.effects.join(', ')}`);
   story.mustBe(
     shop.effects.join() === 'charge ann,dispatch soup,charge bob,refund bob',
     'every charge ended in a meal or in a refund, once',

@@ -5,7 +5,7 @@ import { grpcTransport } from '../../src/worker/grpc-transport.ts';
 import { openWorker } from '../../src/worker/open-worker.ts';
 import { sqsTransport } from '../../src/worker/sqs-transport.ts';
 import { Shop } from '../executions/order.ts';
-import { ordered, tell } from '../leases/telling.ts';
+import { ordered, sendReport } from '../leases/child-process.ts';
 import { courier, meal, till } from './meal.ts';
 
 export type WorkerOrder = { readonly name: string; readonly shopFile: string } & (
@@ -42,4 +42,4 @@ if (order.over === 'REST') {
   });
   await openWorker({ ...common, transport, pipelines: [courier(shop)] });
 }
-await tell({ kind: 'ready' });
+await sendReport({ kind: 'ready' });

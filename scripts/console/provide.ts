@@ -16,20 +16,20 @@ const SOURCES = [
 ];
 
 /** Builds the console unless what is there was made of the same sources; where it is. */
-export async function provideConsole(say: (line: string) => void): Promise<string> {
+export async function provideConsole(log: (line: string) => void): Promise<string> {
   const digest = sourcesDigest();
   const stamp = join(BUILT, 'sources.txt');
   const isCurrent = (): boolean => existsSync(stamp) && readFileSync(stamp, 'utf8') === digest;
   if (isCurrent()) return BUILT;
   await mkdir(CACHE, { recursive: true });
   await oneAtATime(BUILT, async () => {
-    if (!isCurrent()) await buildConsole(digest, say);
+    if (!isCurrent()) await buildConsole(digest, log);
   });
   return BUILT;
 }
 
-async function buildConsole(digest: string, say: (line: string) => void): Promise<void> {
-  say('• building the console, once …');
+async function buildConsole(digest: string, log: (line: string) => void): Promise<void> {
+  log('• building the console, once …');
   const startedAt = performance.now();
   const { build } = await import('vite');
   const draft = await mkdtemp(join(CACHE, 'console.draft-'));
@@ -43,7 +43,7 @@ async function buildConsole(digest: string, say: (line: string) => void): Promis
   } finally {
     await rm(draft, { recursive: true, force: true });
   }
-  say(`• the console is built (${((performance.now() - startedAt) / 1000).toFixed(1)} s)`);
+  log(`• the console is built (${((performance.now() - startedAt) / 1000).toFixed(1)} s)`);
 }
 
 function sourcesDigest(): string {

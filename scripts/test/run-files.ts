@@ -32,7 +32,7 @@ export async function runFiles(
   // Of this run and of its files, not of a test that starts it.
   delete process.env['NODE_TEST_CONTEXT'];
   const stuck = new AbortController();
-  const patience = setTimeout(() => stuck.abort(), STUCK_AFTER_TIMEOUTS * timeout).unref();
+  const waitMs = setTimeout(() => stuck.abort(), STUCK_AFTER_TIMEOUTS * timeout).unref();
   const results = new Results(ROOT);
   try {
     const paths = files.map((file) => resolve(ROOT, file));
@@ -44,13 +44,13 @@ export async function runFiles(
       signal: stuck.signal,
     });
     for await (const event of stream) {
-      patience.refresh();
+      waitMs.refresh();
       results.add(event);
     }
     results.end(paths);
     await readNotes(notes, results.report);
   } finally {
-    clearTimeout(patience);
+    clearTimeout(waitMs);
     await rm(folder, { recursive: true, force: true });
   }
   return results.report;

@@ -16,7 +16,7 @@ const quick = pipeline({ name: 'quick', run: (_, n: number) => n });
 
 interface Process {
   readonly holdfast: Holdfast;
-  looks(): number;
+  reads(): number;
 }
 
 interface Scene {
@@ -52,7 +52,7 @@ async function withScene(run: (scene: Scene) => Promise<void>): Promise<void> {
       ...(given === 'none' ? {} : { retention }),
     });
     opened.push(holdfast);
-    return { holdfast, looks: () => faults.calls.get('executions.removable') ?? 0 };
+    return { holdfast, reads: () => faults.calls.get('executions.removable') ?? 0 };
   };
   try {
     await run({ clock, reports, documents, outage, open });
@@ -72,8 +72,8 @@ test('F-1, F-10: what is due goes by itself, when it is and not before', () =>
     await clock.advance(120_000 + LOOK_MS);
     assert.equal(await holdfast.read(id), undefined);
     assert.equal((await holdfast.archive.verify(id))?.kind, 'intact');
-    const told = reports.filter(({ kind }) => kind === 'removed');
-    assert.deepEqual(told, [{ kind: 'removed', removed: 1, archived: 1, failed: 0 }]);
+    const removed = reports.filter(({ kind }) => kind === 'removed');
+    assert.deepEqual(removed, [{ kind: 'removed', removed: 1, archived: 1, failed: 0 }]);
   }));
 
 test('F-10: of many that may, one looks; another goes on when that one is gone', () =>
@@ -83,21 +83,21 @@ test('F-10: of many that may, one looks; another goes on when that one is gone',
     await clock.advance(LOOK_MS);
     await two.holdfast.worker({ pipelines: [quick] });
     await clock.advance(10 * LOOK_MS);
-    assert.ok(one.looks() > 5 && two.looks() === 0, `${one.looks()} and ${two.looks()}`);
+    assert.ok(one.reads() > 5 && two.reads() === 0, `${one.reads()} and ${two.reads()}`);
     await worker.stop();
-    const before = one.looks();
+    const before = one.reads();
     await clock.advance(10 * LOOK_MS);
-    assert.equal(one.looks(), before);
-    assert.ok(two.looks() > 5);
+    assert.equal(one.reads(), before);
+    assert.ok(two.reads() > 5);
   }));
 
 test('F-1: a worker that was told nothing never looks', () =>
   withScene(async ({ clock, open }) => {
-    const { holdfast, looks } = open('none');
+    const { holdfast, reads } = open('none');
     await holdfast.worker({ pipelines: [quick] });
     const { id } = await holdfast.submit(quick, 1);
     await clock.advance(3 * HOUR_MS);
-    assert.equal(looks(), 0);
+    assert.equal(reads(), 0);
     assert.equal((await holdfast.read(id))?.status, 'completed');
   }));
 

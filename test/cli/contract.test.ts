@@ -77,7 +77,7 @@ test('what cannot be used says what to do', async () => {
   await writeFile(join(folder, 'none.ts'), 'export const nothing = 1;');
   await writeFile(join(folder, 'broken.ts'), "import './elsewhere.ts';");
   await writeFile(join(folder, 'bad.json'), '{"contracts":[{}]}');
-  const cases: readonly (readonly [words: readonly string[], says: RegExp])[] = [
+  const cases: readonly (readonly [words: readonly string[], expected: RegExp])[] = [
     [[], /What about it\?/],
     [['bild', 'v1.ts'], /Did you mean "build"/],
     [['build'], /Which module\?/],
@@ -90,10 +90,10 @@ test('what cannot be used says what to do', async () => {
     [['check', 'v1.ts', '--file', 'missing.json'], /cannot be read \(ENOENT\)/],
     [['diff', 'bad.json', 'bad.json'], /no contract: it has no format/],
   ];
-  for (const [words, says] of cases) {
+  for (const [words, expected] of cases) {
     const { code, problems } = await holdfast(...words);
     assert.equal(code, 2, words.join(' '));
-    assert.match(problems, says);
+    assert.match(problems, expected);
   }
   await holdfast('build', 'v1.ts', '--file', 'edited.json');
   const text = await readFile(join(folder, 'edited.json'), 'utf8');

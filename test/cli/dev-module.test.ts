@@ -68,20 +68,20 @@ test('RE-13: what is saved is a release; what fits is repinned to it, what does 
   const left = await parked();
   await save('renamed', 'good evening');
   const third = await activeAfter(second);
-  const told = await until(async () => {
+  const explained = await until(async () => {
     const explained = await client.executions.explain(left);
     return explained.code === 'no-worker' ? explained : undefined;
   });
   assert.match(
-    told.sentence,
+    explained.sentence,
     new RegExp(`release "${third}" is incompatible. History has step:look#1`),
   );
   await writeFile(join(folder, 'pipelines.ts'), 'const fine = 1;\nthis is no code');
-  const said = await dev.says(/"level":"error","message":"dev: not loaded","error":"([^"]*)"/);
-  assert.match(said, /pipelines\.ts:2: /);
+  const logged = await dev.prints(/"level":"error","message":"dev: not loaded","error":"([^"]*)"/);
+  assert.match(logged, /pipelines\.ts:2: /);
   await save('look', 'good morning');
   assert.equal(await activeAfter(third), second);
-  await dev.says(/dev: loaded again/);
+  await dev.prints(/dev: loaded again/);
   await client.executions.signal(left, 'go', 1);
   assert.equal((await client.executions.result(left)).output, 'good morning');
   const log = await client.releases.log('greet');
@@ -91,35 +91,35 @@ test('RE-13: what is saved is a release; what fits is repinned to it, what does 
 test('RE-13: saving what the module imports is enough, however far down, and also after it could not be loaded', async () => {
   const lib = join(folder, 'lib');
   await mkdir(lib);
-  const say = (word: string) => writeFile(join(lib, 'word.cjs'), `module.exports = '${word}';`);
-  await say('one');
+  const writeWord = (word: string) => writeFile(join(lib, 'word.cjs'), `module.exports = '${word}';`);
+  await writeWord('one');
   await writeFile(join(lib, 'words.ts'), "export { default as word } from './word.cjs';");
   const before = (await client.releases.rollout('greet')).active;
   const main = (from: string) => `import { pipeline } from ${JSON.stringify(INDEX)};
      import { word } from './lib/${from}';
      export const greet = pipeline({ name: 'greet', run: (ctx) => ctx.step('say', () => word) });`;
   await writeFile(join(folder, 'pipelines.ts'), main('words.ts'));
-  const said = async () => {
+  const output = async () => {
     const { id } = await client.executions.submit({ pipeline: 'greet' });
     return (await client.executions.result(id)).output;
   };
   const first = await activeAfter(before);
-  assert.equal(await said(), 'one');
-  await say('two');
+  assert.equal(await output(), 'one');
+  await writeWord('two');
   const second = await activeAfter(first);
-  assert.equal(await said(), 'two');
+  assert.equal(await output(), 'two');
   // As editors do, after a mistake.
   await writeFile(join(lib, 'words.ts'), "export { wrong } from './nowhere.ts';");
-  await dev.says(/not loaded.*nowhere/);
+  await dev.prints(/not loaded.*nowhere/);
   await writeFile(join(lib, 'draft'), "export const word = 'three';");
   await rename(join(lib, 'draft'), join(lib, 'words.ts'));
   const third = await activeAfter(second);
-  assert.equal(await said(), 'three');
+  assert.equal(await output(), 'three');
   // A file that is there under another name, and an import that says so.
   await rename(join(lib, 'words.ts'), join(lib, 'phrases.ts'));
   await writeFile(join(folder, 'pipelines.ts'), main('phrases.ts'));
   await activeAfter(third);
-  assert.equal(await said(), 'three');
+  assert.equal(await output(), 'three');
 });
 
 test('each failed attempt, each bad end and each log line is one line of its log', async () => {
@@ -136,7 +136,7 @@ test('each failed attempt, each bad end and each log line is one line of its log
   const { id } = await client.executions.submit({ pipeline: 'greet' });
   const { failure } = await client.executions.result(id);
   assert.equal(failure?.location, 'pipelines.ts:4');
-  await dev.says(/: failed: TypeError/);
+  await dev.prints(/: failed: TypeError/);
   const problem = "TypeError: Cannot read properties of undefined (reading 'foo') (pipelines.ts:4)";
   for (const text of [
     'hello {\\"n\\":1}',

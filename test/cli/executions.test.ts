@@ -70,16 +70,16 @@ test('submit, watch, get: an execution from its input to its output', async () =
 });
 
 test('what dev says to try names its own URL, where that is not the one that is asked by itself', async () => {
-  const tried = await dev.says(/"try":"(.+?)","watch"/);
+  const tried = await dev.prints(/"try":"(.+?)","watch"/);
   assert.match(tried, new RegExp(` --url ${url}$`));
-  assert.match(await dev.says(/"watch":"(.+?)"/), new RegExp(`^holdfast watch \\S+ --url ${url}$`));
+  assert.match(await dev.prints(/"watch":"(.+?)"/), new RegExp(`^holdfast watch \\S+ --url ${url}$`));
 });
 
 test('submit --wait: a pipeline without a worker is named once, and why it waits, on stderr', () =>
   inFolder(async (cwd, own) => {
     const words = ['submit', 'restaurnt-order', ORDER, '--wait', '--url', url];
     const waiting = own(startHoldfast(words, { cwd }));
-    await waiting.says(/waiting for a worker that serves pipeline "restaurnt-order"\..*\n.*\n/);
+    await waiting.prints(/waiting for a worker that serves pipeline "restaurnt-order"\..*\n.*\n/);
     assert.match(waiting.out, /^\S+ submitted\n$/, 'that is on stderr');
     assert.match(waiting.problems, /Ctrl-C/);
     assert.equal(waiting.problems.match(/No worker has announced/g)?.length, 1);
@@ -198,13 +198,13 @@ test('dev keeps its state over restarts, and leaves no trace in git', () =>
   inFolder(async (cwd, own) => {
     const first = own(startHoldfast(['dev', '--port', '0'], { cwd }));
     const env = { HOLDFAST_URL: await first.url() };
-    const demo = await first.says(/"first":"([^"]+)"/);
+    const demo = await first.prints(/"first":"([^"]+)"/);
     const ran = await holdfast(['submit', 'nobody', '--json'], { env });
     const id = String(lines(ran)[0]?.['id']);
     assert.equal((await first.stop()).code, 0);
     const second = own(startHoldfast(['dev', '--port', '0'], { cwd }));
     const again = { HOLDFAST_URL: await second.url() };
-    assert.equal(await second.says(/"first":"([^"]+)"/), demo, 'the demo is submitted once');
+    assert.equal(await second.prints(/"first":"([^"]+)"/), demo, 'the demo is submitted once');
     assert.equal((await holdfast(['get', id], { env: again })).code, 0);
     assert.equal(await readFile(join(cwd, '.holdfast', '.gitignore'), 'utf8'), '*\n');
     assert.equal((await second.stop('SIGINT')).code, 0);

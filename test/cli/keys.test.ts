@@ -19,7 +19,7 @@ const linesOf = ({ out }: Ran): readonly Record<string, unknown>[] =>
 test('keys and projects are created, listed, rotated and revoked; what opens is on stdout alone, once', () =>
   inFolder(async (cwd, own) => {
     const server = own(startHoldfast([...SERVE, '--admin', 'main'], { cwd }));
-    const first = await server.says(new RegExp(`(${KEY.source})`));
+    const first = await server.prints(new RegExp(`(${KEY.source})`));
     const url = await server.url();
     const env = { HOLDFAST_URL: url, HOLDFAST_KEY: first };
     const ask = (...words: readonly string[]): Promise<Ran> => holdfast(words, { cwd, env });
@@ -169,17 +169,17 @@ test('keys recover creates no store where there is none', () =>
 test('where the routes of admin are off, or elsewhere, it is said how to reach them', () =>
   inFolder(async (cwd, own) => {
     const off = own(startHoldfast(SERVE, { cwd }));
-    const key = await off.says(new RegExp(`(${KEY.source})`));
+    const key = await off.prints(new RegExp(`(${KEY.source})`));
     const env = { HOLDFAST_KEY: key };
-    const told = await holdfast(['keys', '--url', await off.url()], { cwd, env });
-    assert.equal(told.code, 2);
-    assert.match(told.problems, /switched off here.*--admin main/);
+    const ran = await holdfast(['keys', '--url', await off.url()], { cwd, env });
+    assert.equal(ran.code, 2);
+    assert.match(ran.problems, /switched off here.*--admin main/);
     await off.stop();
     const other = own(startHoldfast([...SERVE, '--admin', '127.0.0.1:0'], { cwd }));
     const url = await other.url();
     const elsewhere = await holdfast(['keys', '--url', url], { cwd, env });
     assert.match(elsewhere.problems, /on a listener of their own/);
-    const adminUrl = await other.says(/"adminUrl":"(http[^"]+)"/);
+    const adminUrl = await other.prints(/"adminUrl":"(http[^"]+)"/);
     assert.equal((await holdfast(['keys', '--url', adminUrl], { cwd, env })).code, 0);
     const unknown = await fetch(`${url}/v1/nothing`);
     assert.equal(((await unknown.json()) as { code: string }).code, 'route-unknown');

@@ -24,12 +24,12 @@ test('who finds nothing with a key of all projects is told which there are, and 
   assert.deepEqual([alone.code, alone.problems], [0, 'None.\n'], 'there is no other to name');
   const shop = await coordinator.client(['submit'], 'shop');
   const { id } = await shop.executions.submit({ pipeline: 'nobody' });
-  const told =
+  const expected =
     /looked in project "default", since none was said\. There are also: shop\. Say which is meant: --project shop, or HOLDFAST_PROJECT=shop\./;
   for (const words of [['list'], ['dead-letters'], ['archive', 'list']]) {
     const { code, out, problems } = await ofAll(...words);
     assert.deepEqual([code, out], [0, ''], words.join(' '));
-    assert.match(problems, told, words.join(' '));
+    assert.match(problems, expected, words.join(' '));
   }
   for (const words of [
     ['get', id],
@@ -39,11 +39,11 @@ test('who finds nothing with a key of all projects is told which there are, and 
   ]) {
     const { code, problems } = await ofAll(...words);
     assert.equal(code, 1, words.join(' '));
-    assert.match(problems, told, words.join(' '));
+    assert.match(problems, expected, words.join(' '));
   }
   assert.equal((await ofAll('get', id, '--project', 'shop')).code, 0);
-  const said = await ofAll('get', UNKNOWN, '--project', 'shop');
-  assert.doesNotMatch(said.problems, /There are also/);
+  const found = await ofAll('get', UNKNOWN, '--project', 'shop');
+  assert.doesNotMatch(found.problems, /There are also/);
   const ofOne = await asking(coordinator, 'shop');
   assert.doesNotMatch((await ofOne('get', UNKNOWN)).problems, /There are also/);
 });

@@ -33,7 +33,7 @@ async function ask(words: string, body: unknown = {}): Promise<Ran> {
   return holdfast(['releases', ...words.split(' ')], { env: { HOLDFAST_URL: url } });
 }
 
-const WRONG: readonly (readonly [typed: string, told: RegExp])[] = [
+const WRONG: readonly (readonly [typed: string, expected: RegExp])[] = [
   ['activate order v6 --percent 10', /--percent belongs to "set-canary", not to "activate"/],
   ['promote order --artifact x', /--artifact belongs to "register", not to "promote"/],
   ['list order --force', /--force belongs to "activate", .*"repin", not to "list"/],
@@ -46,11 +46,11 @@ const WRONG: readonly (readonly [typed: string, told: RegExp])[] = [
   ['activate order v5/ü', /name of a release has letters, digits and \. _ \+ : - only/],
 ];
 
-for (const [typed, told] of WRONG) {
+for (const [typed, expected] of WRONG) {
   test(`holdfast releases ${typed}: refused, and nobody is asked`, async () => {
     const ran = await ask(typed);
     assert.equal(ran.code, 2, ran.out);
-    assert.match(ran.problems, told);
+    assert.match(ran.problems, expected);
     assert.doesNotMatch(ran.problems, /roll-back/);
     assert.deepEqual(asked, []);
   });

@@ -25,8 +25,8 @@ test('what is wrong with the configuration is said without what may be a secret'
       }
     }
     await writeFile(join(cwd, 'c.json'), '{\n  "port": 1\n  "host": "h"\n}');
-    const told = await holdfast(['doctor', '--config', 'c.json'], { cwd });
-    assert.match(told.out, /c\.json is not valid JSON \(line 3 column 3\)/);
+    const ran = await holdfast(['doctor', '--config', 'c.json'], { cwd });
+    assert.match(ran.out, /c\.json is not valid JSON \(line 3 column 3\)/);
     for (const words of [
       ['serve', '--print-config', '--archive-url', `https://me:${SECRET}@storage.example/`],
       ['serve', '--store', `mysql://me:${SECRET}@host/db`],

@@ -16,7 +16,7 @@ const SERVE = ['serve', '--port', '0'] as const;
 test('the first start shows a key once, on stderr; the second does not, and the key opens', () =>
   inFolder(async (cwd, own) => {
     const first = own(startHoldfast(SERVE, { cwd }));
-    const key = await first.says(KEY);
+    const key = await first.prints(KEY);
     const url = await first.url();
     const { id } = await new HoldfastClient({ url, key }).executions.submit({ pipeline: 'nobody' });
     assert.ok(id.length > 0);
@@ -47,7 +47,7 @@ test('a start that fails makes no key: the one that succeeds shows it', () =>
     assert.equal(admin.code, 2, 'the listener that was open is closed, so that it ends');
     assert.match(admin.problems, new RegExp(`^127\\.0\\.0\\.1:${port} is taken .* with --admin`));
     const started = own(startHoldfast(SERVE, { cwd }));
-    await started.says(KEY);
+    await started.prints(KEY);
   }));
 
 test('SIGTERM lets go of a long poll that is open, and then ends', () =>
@@ -88,7 +88,7 @@ test('a second signal ends it at once, whatever is still open', () =>
     // It was read by then: this one came later, and is answered.
     await fetch(`http://127.0.0.1:${port}/healthz`);
     server.child.kill('SIGTERM');
-    await server.says(/"message":"stopping"/);
+    await server.prints(/"message":"stopping"/);
     const { code } = await server.stop('SIGTERM');
     half.destroy();
     assert.equal(code, 1);
@@ -100,7 +100,7 @@ test('without authentication it is loud, and loopback only', () =>
     assert.equal(refused.code, 2);
     assert.match(refused.problems, /listens on loopback only; 0\.0\.0\.0 is not/);
     const server = own(startHoldfast([...SERVE, '--auth', 'off'], { cwd }));
-    await server.says(/AUTHENTICATION IS OFF/);
+    await server.prints(/AUTHENTICATION IS OFF/);
   }));
 
 test('what is not known in file, environment or flags is an error that names the nearest', () =>
@@ -146,7 +146,7 @@ test('--print-config says each value and where it came from, without secrets', (
 test('each request is a line of the log, by its route, with who asked and without what opens', () =>
   inFolder(async (cwd, own) => {
     const server = own(startHoldfast(SERVE, { cwd }));
-    const key = await server.says(KEY);
+    const key = await server.prints(KEY);
     const url = await server.url();
     const { executions } = new HoldfastClient({ url, key });
     const { id } = await executions.submit({ pipeline: 'nobody' });
@@ -159,8 +159,8 @@ test('each request is a line of the log, by its route, with who asked and withou
       .split('\n')
       .filter((line) => line.includes('"message":"request"'))
       .map((line) => JSON.parse(line) as Record<string, unknown>);
-    const told = requests.map(({ method, route, status, by }) => [method, route, status, by]);
-    assert.deepEqual(told, [
+    const logged = requests.map(({ method, route, status, by }) => [method, route, status, by]);
+    assert.deepEqual(logged, [
       ['POST', '/v1/executions', 202, 'first key'],
       ['GET', '/v1/executions/:id', 200, 'first key'],
       ['GET', '/v1/executions/:id', 401, undefined],

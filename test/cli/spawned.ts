@@ -95,20 +95,20 @@ export class Spawned {
   readonly #ended: Promise<Ran>;
   #out = '';
   #problems = '';
-  #heard: () => void = () => undefined;
+  #onOutput: () => void = () => undefined;
 
   constructor(child: ChildProcess) {
     this.child = child;
     child.stdout?.setEncoding('utf8').on('data', (text: string) => {
       this.#out += text;
-      this.#heard();
+      this.#onOutput();
     });
     child.stderr?.setEncoding('utf8').on('data', (text: string) => {
       this.#problems += text;
-      this.#heard();
+      this.#onOutput();
     });
     this.#ended = once(child, 'close').then(([code]) => {
-      this.#heard();
+      this.#onOutput();
       return { code: code as number | null, out: this.#out, problems: this.#problems };
     });
   }
@@ -126,20 +126,20 @@ export class Spawned {
   }
 
   /** What the first group of it matched, in either stream, once it does. */
-  async says(pattern: RegExp): Promise<string> {
+  async prints(pattern: RegExp): Promise<string> {
     for (;;) {
       const found = pattern.exec(this.#out) ?? pattern.exec(this.#problems);
       if (found !== null) return found[1] ?? found[0];
       assert.equal(this.child.exitCode, null, `it ended:\n${this.#out}\n${this.#problems}`);
       await new Promise<void>((resolve) => {
-        this.#heard = resolve;
+        this.#onOutput = resolve;
       });
     }
   }
 
   /** Where it listens, once it does. */
   url(): Promise<string> {
-    return this.says(/"url":"(http[^"]+)"/);
+    return this.prints(/"url":"(http[^"]+)"/);
   }
 
   ended(): Promise<Ran> {

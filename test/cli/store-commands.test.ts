@@ -216,8 +216,8 @@ test('doctor: a host whose clock was set back behind the store is told', () =>
     assert.equal(code, 1);
     assert.match(out, /clock of the store: The host’s clock was ahead once/);
     assert.match(out, /run: holdfast doctor --set-clock-back/);
-    const mended = await doctorHere(['--set-clock-back'], { cwd });
-    assert.equal(mended.code, 0, mended.out);
+    const repaired = await doctorHere(['--set-clock-back'], { cwd });
+    assert.equal(repaired.code, 0, repaired.out);
   }));
 
 test('doctor: an old Node is told', () => {

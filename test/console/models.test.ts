@@ -226,7 +226,7 @@ test('the pulse counts what came and what ended, and how long that took', () => 
 });
 
 test('a duration never has sixty of anything', () => {
-  const said: readonly (readonly [number, string])[] = [
+  const durations: readonly (readonly [number, string])[] = [
     [0, '0 ms'],
     [999.4, '999 ms'],
     [999.6, '1.0 s'],
@@ -241,7 +241,7 @@ test('a duration never has sixty of anything', () => {
     [86_340_000, '23 h 59 min'],
     [-119_700, '-2 min'],
   ];
-  for (const [ms, text] of said) assert.equal(durationText(ms), text);
+  for (const [ms, text] of durations) assert.equal(durationText(ms), text);
 });
 
 describe('a search', () => {

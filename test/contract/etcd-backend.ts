@@ -7,7 +7,7 @@ import { durableHarness } from './durable-harness.ts';
 import { RawEtcd } from './raw-etcd.ts';
 
 /** Of nobody: for a look that finds nothing. */
-const NOBODY = parseSessionId('00000000-0000-0000-0000-000000000000');
+const UNKNOWN_SESSION = parseSessionId('00000000-0000-0000-0000-000000000000');
 
 /** Far longer than any case takes: what etcd would do in the time of the case is done for it. */
 const LEASE_SECONDS = 3_600;
@@ -54,7 +54,7 @@ export function etcdBackend(place: {
         },
         async advance(ms) {
           // Time stands still while news travels; each has heard all of it before it goes on.
-          await Promise.all([...clients].map((client) => client.sessions.inspect(NOBODY)));
+          await Promise.all([...clients].map((client) => client.sessions.inspect(UNKNOWN_SESSION)));
           await clock.advance(ms);
           await giveUpSessions(raw, prefix, clock.wallMs());
         },

@@ -28,7 +28,7 @@ interface Ending {
 }
 
 /** What is killed, and what is left of it when nobody dies. */
-interface Told {
+interface Story {
   readonly name: VictimArgs['story'];
   readonly status: string;
   readonly records: readonly string[];
@@ -46,7 +46,7 @@ interface Point {
   readonly n: number;
 }
 
-const ORDER: Told = {
+const ORDER: Story = {
   name: 'order',
   status: 'completed',
   records: [],
@@ -54,7 +54,7 @@ const ORDER: Told = {
   order: [],
   points: 4,
 };
-const SAGA: Told = {
+const SAGA: Story = {
   name: 'saga',
   status: 'compensated',
   records: ['boss answer'],
@@ -67,7 +67,7 @@ const SAGA: Told = {
 };
 
 /** Y-10: its dead letter is there with its end, or neither is. */
-const LETTER: Told = {
+const LETTER: Story = {
   name: 'letter',
   status: 'failed',
   records: [],
@@ -103,7 +103,7 @@ export function registerEveryCommit(backend: CrashBackend): void {
     killEverywhere(backend, LETTER, t));
 }
 
-async function killEverywhere(backend: CrashBackend, story: Told, t: TestContext): Promise<void> {
+async function killEverywhere(backend: CrashBackend, story: Story, t: TestContext): Promise<void> {
   const calm = await live(backend, story, undefined);
   assert.equal(calm.final.status, story.status);
   assert.deepEqual(calm.final.records, story.records);
@@ -118,7 +118,7 @@ async function killEverywhere(backend: CrashBackend, story: Told, t: TestContext
 
 async function killAtSome(
   backend: CrashBackend,
-  story: Told,
+  story: Story,
   calm: { readonly commits: number; readonly final: Final },
 ): Promise<void> {
   const all = Array.from({ length: calm.commits }, (_, index): readonly Point[] => [
@@ -136,14 +136,14 @@ async function killAtSome(
 /** One life with one death, which must end as the calm one did. */
 async function killAt(
   backend: CrashBackend,
-  story: Told,
+  story: Story,
   { calm, ...point }: Point & { readonly calm: Final },
 ): Promise<Ending> {
   const when = `killed ${point.phase} commit ${point.n}`;
-  const told = await live(backend, story, point);
-  assert.deepEqual(told.final, calm, when);
-  checkEffects(told.effects, story, when);
-  return told;
+  const lived = await live(backend, story, point);
+  assert.deepEqual(lived.final, calm, when);
+  checkEffects(lived.effects, story, when);
+  return lived;
 }
 
 /**
@@ -152,17 +152,17 @@ async function killAt(
  */
 async function killEach(
   backend: CrashBackend,
-  story: Told,
+  story: Story,
   { phase, calm }: { readonly phase: 'before' | 'after'; readonly calm: Final },
 ): Promise<number> {
   for (let n = 1; ; n += 1) {
     const when = `killed ${phase} commit ${n}`;
-    const told = await killAt(backend, story, { phase, n, calm });
-    if (told.wasKilled) continue;
-    assert.ok(told.commits < n, `${when}: it counted ${told.commits} commits and was not killed`);
+    const lived = await killAt(backend, story, { phase, n, calm });
+    if (lived.wasKilled) continue;
+    assert.ok(lived.commits < n, `${when}: it counted ${lived.commits} commits and was not killed`);
     assert.ok(
       n > (story.commitsMin ?? COMMITS_MIN),
-      `${when}: only ${told.commits} commits were counted`,
+      `${when}: only ${lived.commits} commits were counted`,
     );
     return n - 1;
   }
@@ -171,7 +171,7 @@ async function killEach(
 /** One life of the execution, with one death at most, and what is left at the end. */
 async function live(
   backend: CrashBackend,
-  story: Told,
+  story: Story,
   dieAt: VictimArgs['dieAt'],
 ): Promise<Ending & { readonly final: Final; readonly effects: readonly Effect[] }> {
   const folder = await mkdtemp(join(tmpdir(), 'hf-crash-'));
@@ -266,7 +266,7 @@ const FACTS: ReadonlySet<string> = new Set([
 ]);
 
 /** P1: of one effect, later tries have higher fences; and one death runs at most one step again. */
-function checkEffects(effects: readonly Effect[], story: Told, when: string): void {
+function checkEffects(effects: readonly Effect[], story: Story, when: string): void {
   const fences = new Map<string, number>();
   for (const { key, fence } of effects) {
     assert.ok(

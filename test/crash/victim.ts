@@ -28,8 +28,8 @@ await holdfast.worker({
   ttlMs: 300,
   pollMs: 100,
 });
-const told = { order, saga, letter }[args.story];
-const handle = await holdfast.submit(told, 4, { key: 'the order' });
+const chosen = { order, saga, letter }[args.story];
+const handle = await holdfast.submit(chosen, 4, { key: 'the order' });
 if (args.story === 'saga') await refuse(holdfast, handle.id);
 const output = await handle.result().catch((error: { readonly status?: string }) => error.status);
 await holdfast.close();

@@ -7,12 +7,12 @@ const DAY_MS = 86_400_000;
 const HOUR_MS = 3_600_000;
 
 test('an await of thirty days is tested in no time, with its reminders, and with restarts', async () => {
-  const told: string[] = [];
+  const notified: string[] = [];
   const remind = pipeline({
     name: 'remind',
     run: (ctx, who: string) =>
       ctx.step('tell', () => {
-        told.push(`${who} on day ${Math.floor((stage.clock.wallMs() - start) / DAY_MS)}`);
+        notified.push(`${who} on day ${Math.floor((stage.clock.wallMs() - start) / DAY_MS)}`);
       }),
   });
   const approval = pipeline({
@@ -38,14 +38,14 @@ test('an await of thirty days is tested in no time, with its reminders, and with
   const silent = await stage.holdfast.submit(approval, undefined);
   const answered = await stage.holdfast.submit(approval, undefined);
   await stage.advance(8 * DAY_MS);
-  assert.deepEqual(told, ['ann on day 7', 'ann on day 7']);
+  assert.deepEqual(notified, ['ann on day 7', 'ann on day 7']);
   await stage.restart();
   await stage.advance(DAY_MS);
   await stage.holdfast.awaits.answer({ execution: answered.id, name: 'approval' }, 'yes');
   await stage.advance(0);
   assert.deepEqual(await answered.result(), { kind: 'answered', on: '2026-01-10' });
   await stage.advance(20 * DAY_MS);
-  assert.deepEqual(told.slice(2), ['ann on day 14', 'her boss on day 21']);
+  assert.deepEqual(notified.slice(2), ['ann on day 14', 'her boss on day 21']);
   await stage.restart();
   await stage.advance(DAY_MS);
   assert.deepEqual(await silent.result(), { kind: 'timed-out', on: '2026-01-31' });

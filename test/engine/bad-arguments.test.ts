@@ -37,9 +37,9 @@ async function problemOf<From>(
   wrong: WrongName,
   given: From,
 ): Promise<string | undefined> {
-  const title = `${argument.of} (${argument.says.source}) with ${wrong}`;
+  const title = `${argument.of} (${argument.expected.source}) with ${wrong}`;
   try {
-    await Promise.race([argument.hand(given, WRONG[wrong]), patience()]);
+    await Promise.race([argument.hand(given, WRONG[wrong]), deadline()]);
     return `${title}: accepted`;
   } catch (error) {
     return problemWith(title, argument, error);
@@ -47,17 +47,17 @@ async function problemOf<From>(
 }
 
 /** Whoever waits has accepted what it was given. */
-function patience(): Promise<void> {
+function deadline(): Promise<void> {
   return pause(500);
 }
 
 function problemWith<From>(
   title: string,
-  { says }: Argument<From>,
+  { expected }: Argument<From>,
   error: unknown,
 ): string | undefined {
   if (!(error instanceof InvalidInput)) return `${title}: ${String(error)}`;
-  return says.test(error.message) ? undefined : `${title}: does not name it: ${error.message}`;
+  return expected.test(error.message) ? undefined : `${title}: does not name it: ${error.message}`;
 }
 
 async function problemsOf<From>(
@@ -120,7 +120,7 @@ async function problemOfCode(
   asked: { readonly argument: Argument<Context>; readonly wrong: WrongName; readonly id: string },
 ): Promise<string | undefined> {
   const { argument, wrong, id } = asked;
-  const title = `${argument.of} (${argument.says.source}) with ${wrong}`;
+  const title = `${argument.of} (${argument.expected.source}) with ${wrong}`;
   const signal = AbortSignal.timeout(2_000);
   const error: unknown = await holdfast.result(id, { signal }).then(
     () => 'accepted',
@@ -131,7 +131,7 @@ async function problemOfCode(
   const found = `${title}: ${error.status}, ${category}, ${code}: ${message}`;
   if (error.status !== 'failed' || category !== 'permanent') return found;
   if (code !== 'invalid-input') return found;
-  if (!argument.says.test(message ?? '')) return `${found} (does not name it)`;
+  if (!argument.expected.test(message ?? '')) return `${found} (does not name it)`;
   const kinds = (await holdfast.history(id)).map(({ kind }) => kind).join(' ');
   const isInStep = argument.of === 'assertHeld';
   const isClean = kinds === `submitted claimed${isInStep ? ' step-failed' : ''} failed`;

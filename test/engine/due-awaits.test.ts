@@ -45,8 +45,8 @@ test('an idle worker looks for awaits that are due once a minute', async () => {
   await withScene(async ({ clock, faults, open }) => {
     await open().worker({ pipelines: [remind] });
     await clock.advance(10 * MINUTE_MS);
-    const looks = faults.calls.get('executions.expireAwaits') ?? 0;
-    assert.ok(looks >= 8 && looks <= 11, `it looked ${looks} times in ten minutes`);
+    const reads = faults.calls.get('executions.expireAwaits') ?? 0;
+    assert.ok(reads >= 8 && reads <= 11, `it looked ${reads} times in ten minutes`);
   });
 });
 

@@ -41,12 +41,12 @@ describe('examples of executions', () => {
   test('every example is checked here', async () => {
     const names = (await readdir(EXAMPLES)).sort();
     const texts = await Promise.all(names.map((name) => readFile(join(EXAMPLES, name), 'utf8')));
-    const told = names.filter((_, index) => texts[index]?.includes('story.tell(') === true);
-    assert.deepEqual(told, Object.keys(STORIES));
+    const stories = names.filter((_, index) => texts[index]?.includes('story.play(') === true);
+    assert.deepEqual(stories, Object.keys(STORIES));
   });
 
-  for (const [name, told] of Object.entries(STORIES)) {
+  for (const [name, lines] of Object.entries(STORIES)) {
     test(`${name} comes out as it is told, and leaves nothing behind`, () =>
-      playExample(join(EXAMPLES, name), told));
+      playExample(join(EXAMPLES, name), lines));
   }
 });

@@ -18,7 +18,7 @@ interface Scene {
   readonly tamper: Tamper;
   readonly reports: ExecutionReport[];
   /** A process of its own, and how often it looked. */
-  open(): { readonly holdfast: Holdfast; looks(): number };
+  open(): { readonly holdfast: Holdfast; reads(): number };
 }
 
 async function withScene(run: (scene: Scene) => Promise<void>): Promise<void> {
@@ -32,7 +32,7 @@ async function withScene(run: (scene: Scene) => Promise<void>): Promise<void> {
     const observer = { report: (report: ExecutionReport) => void reports.push(report) };
     const holdfast = new Holdfast({ store: faults.store, clock, timers: clock.timers, observer });
     opened.push(holdfast);
-    return { holdfast, looks: () => faults.calls.get('executions.reconcile') ?? 0 };
+    return { holdfast, reads: () => faults.calls.get('executions.reconcile') ?? 0 };
   };
   try {
     await run({ clock, tamper, reports, open });
@@ -83,11 +83,11 @@ test('Z-30, Z-11: what breaks while workers run is found, repaired and told, and
     assert.equal(await family.result(), 17);
     const { kind, value } = (await asked.result()) as { kind: string; value?: string };
     assert.deepEqual([kind, value], ['answered', 'yes']);
-    const told = stale(reports).map((report) => [
+    const findings = stale(reports).map((report) => [
       report.kind === 'stale' && report.invariant,
       report.kind === 'stale' && report.repaired,
     ]);
-    assert.deepEqual(told.sort(), [
+    assert.deepEqual(findings.sort(), [
       ['child-end-undelivered', true],
       ['settlement-undelivered', true],
     ]);
@@ -99,21 +99,21 @@ test('Z-30: one of the workers looks, a part each time; when it stops another do
     const worker = await first.holdfast.worker({ pipelines: [idle] });
     await second.holdfast.worker({ pipelines: [idle] });
     await clock.advance(10 * 60_000);
-    const all = first.looks() + second.looks();
+    const all = first.reads() + second.reads();
     assert.ok(all >= 18 && all <= 24, `${all} looks in ten minutes, one each half minute`);
-    assert.ok(first.looks() === 0 || second.looks() === 0, 'one of them has the lease');
-    const before = second.looks();
+    assert.ok(first.reads() === 0 || second.reads() === 0, 'one of them has the lease');
+    const before = second.reads();
     await worker.stop();
     await clock.advance(10 * 60_000);
-    assert.ok(second.looks() >= before + 17, 'the other goes on');
+    assert.ok(second.reads() >= before + 17, 'the other goes on');
   }));
 
 test('Z-30: as often as the worker was told', () =>
   withScene(async ({ clock, open }) => {
-    const { holdfast, looks } = open();
+    const { holdfast, reads } = open();
     await holdfast.worker({ pipelines: [idle], reconcileMs: 60_000 });
     await clock.advance(10 * 60_000);
-    assert.ok(looks() >= 8 && looks() <= 12, `${looks()} looks in ten minutes`);
+    assert.ok(reads() >= 8 && reads() <= 12, `${reads()} looks in ten minutes`);
   }));
 
 test('Z-30, Z-4: on demand, with what is wrong and what can be done', () =>

@@ -13,10 +13,10 @@ import { freshSqliteFile } from '../services/sqlite-file.ts';
 test('EX-1: a worker tells once that its store was sealed, and then every half a minute', async () => {
   const clock = new ManualClock();
   const store = openMemoryStore({ clock });
-  const told: string[] = [];
+  const troubles: string[] = [];
   const observer = {
     report: (report: ExecutionReport): void => {
-      if (report.kind === 'trouble' && /claimed/.test(report.what)) told.push(report.cause);
+      if (report.kind === 'trouble' && /claimed/.test(report.what)) troubles.push(report.cause);
     },
   };
   const holdfast = new Holdfast({ store, clock, timers: clock.timers, observer });
@@ -24,8 +24,8 @@ test('EX-1: a worker tells once that its store was sealed, and then every half a
   const seal = { actor: 'olga', reason: 'exported', to: 'shop.ndjson' };
   await store.seals.seal({ ...seal, id: '00000000-0000-4000-8000-000000000001' });
   await clock.advance(70_000);
-  assert.ok(told.length >= 2 && told.length <= 4, `${told.length} times`);
-  assert.match(told[0] ?? '', /sealed|exported/);
+  assert.ok(troubles.length >= 2 && troubles.length <= 4, `${troubles.length} times`);
+  assert.match(troubles[0] ?? '', /sealed|exported/);
   await store.seals.unseal({ actor: 'olga', reason: 'given up' });
   const { result } = await holdfast.submit('any', undefined);
   await clock.advance(60_000);
@@ -39,9 +39,9 @@ test('EX-1: who closes after its store was sealed closes, and says that its sess
   const sealed = { ...seal, id: '00000000-0000-4000-8000-000000000001' };
   const { file, remove } = await freshSqliteFile();
   for (const store of [openMemoryStore(), await openSqliteStore({ file })]) {
-    const told: string[] = [];
+    const troubles: string[] = [];
     const report = (each: ExecutionReport): void => {
-      if (each.kind === 'trouble') told.push(`${each.what}: ${each.cause}`);
+      if (each.kind === 'trouble') troubles.push(`${each.what}: ${each.cause}`);
     };
     const holdfast = new Holdfast({ store, observer: { report } });
     const { promise: begun, resolve: begin } = Promise.withResolvers<void>();
@@ -62,8 +62,8 @@ test('EX-1: who closes after its store was sealed closes, and says that its sess
     await worker.stop();
     await holdfast.close();
     assert.ok(
-      told.some((each) => /session could not be ended; it lapses.*This store is sealed/.test(each)),
-      told.join(),
+      troubles.some((each) => /session could not be ended; it lapses.*This store is sealed/.test(each)),
+      troubles.join(),
     );
     const log: string[] = [];
     await store.seals.unseal({ actor: 'olga', reason: 'given up' });

@@ -13,13 +13,13 @@ test('with as many ends to be written as there are slots nothing more is claimed
   const { executions } = memory;
   const written = door();
   /** How often the worker has looked whether it has room for more. */
-  let looks = 0;
+  let reads = 0;
   const store = {
     ...memory,
     executions: {
       ...executions,
       room() {
-        looks += 1;
+        reads += 1;
         return executions.room();
       },
       finish: async (request: Parameters<typeof executions.finish>[0]) => {
@@ -47,7 +47,7 @@ test('with as many ends to be written as there are slots nothing more is claimed
   for (let n = 0; n < 20; n += 1) handles.push(await holdfast.submit(quick, n));
   const worker = await holdfast.worker({ pipelines: [quick], concurrency: 3, pollMs: 10 });
   while (done < 6) await pause(2);
-  for (const enough = looks + 5; looks < enough; ) await pause(2);
+  for (const enough = reads + 5; reads < enough; ) await pause(2);
   assert.deepEqual([done, worker.running], [6, 6]);
   written.open();
   const results = await Promise.all(handles.map((handle) => handle.result()));

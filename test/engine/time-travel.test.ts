@@ -7,16 +7,16 @@ import { pipeline } from '../../src/engine/pipeline.ts';
 const DAY_MS = 86_400_000;
 
 test('a pipeline that sleeps for thirty days is tested in no time', async () => {
-  const told: string[] = [];
+  const notified: string[] = [];
   const reminder = pipeline({
     name: 'reminder',
     async run(ctx, name: string) {
       await ctx.step('welcome', () => {
-        told.push(`welcome ${name}`);
+        notified.push(`welcome ${name}`);
       });
       await ctx.sleep(30 * DAY_MS, 'trial');
       await ctx.step('remind', () => {
-        told.push(`remind ${name}`);
+        notified.push(`remind ${name}`);
       });
       return ctx.now().toISOString();
     },
@@ -27,9 +27,9 @@ test('a pipeline that sleeps for thirty days is tested in no time', async () => 
   });
   const handle = await stage.holdfast.submit(reminder, 'Ada');
   await stage.advance(29 * DAY_MS);
-  assert.deepEqual(told, ['welcome Ada']);
+  assert.deepEqual(notified, ['welcome Ada']);
   await stage.advance(DAY_MS);
-  assert.deepEqual(told, ['welcome Ada', 'remind Ada']);
+  assert.deepEqual(notified, ['welcome Ada', 'remind Ada']);
   assert.equal((await handle.result()).slice(0, 19), '2026-01-31T00:00:00');
 });
 
@@ -142,13 +142,13 @@ test('a job keeps to its rate, also when its worker is lost between two pages', 
 });
 
 test('W-6: an await of a week with a reminder is tested in no time, on time', async () => {
-  const told: string[] = [];
+  const notified: string[] = [];
   const day = (): string => new Date(stage.clock.wallMs()).toISOString().slice(8, 10);
   const nudge = pipeline({
     name: 'nudge',
     run: (ctx, who: string) =>
       ctx.step('write', () => {
-        told.push(`${day()}: ${who}`);
+        notified.push(`${day()}: ${who}`);
       }),
   });
   const approval = pipeline({
@@ -157,7 +157,7 @@ test('W-6: an await of a week with a reminder is tested in no time, on time', as
       const reminders = [{ afterMs: 3 * DAY_MS, pipeline: nudge, input: 'olga' }];
       const { kind } = await ctx.await('approval', { timeoutMs: 7 * DAY_MS, reminders });
       await ctx.step('end', () => {
-        told.push(`${day()}: ${kind}`);
+        notified.push(`${day()}: ${kind}`);
       });
       return kind;
     },
@@ -174,7 +174,7 @@ test('W-6: an await of a week with a reminder is tested in no time, on time', as
   await stage.holdfast.awaits.extend(target, { timeoutMs: DAY_MS });
   await stage.advance(10 * DAY_MS);
   assert.deepEqual([await one.result(), await sooner.result()], ['timed-out', 'timed-out']);
-  assert.deepEqual(told, ['03: timed-out', '04: olga', '08: timed-out']);
+  assert.deepEqual(notified, ['03: timed-out', '04: olga', '08: timed-out']);
 });
 
 test('what has left this process leaves no timer behind in it', async () => {

@@ -11,7 +11,7 @@ import { kill, placed } from './under-load.ts';
 
 const CHILD = join(import.meta.dirname, 'children/late-holder.ts');
 
-type Said = Readonly<Record<string, unknown>>;
+type ChildReport = Readonly<Record<string, unknown>>;
 
 class LateHolder {
   readonly child: ChildProcess;
@@ -26,12 +26,12 @@ class LateHolder {
   }
 
   /** Reads what it says until it says that. */
-  async until(isIt: (said: Said) => boolean): Promise<Said> {
+  async until(isIt: (report: ChildReport) => boolean): Promise<ChildReport> {
     for (;;) {
       const { value, done } = await this.#lines.next();
       assert.ok(done !== true, 'it ended before it said so');
-      const said = JSON.parse(value) as Said;
-      if (isIt(said)) return said;
+      const report = JSON.parse(value) as ChildReport;
+      if (isIt(report)) return report;
     }
   }
 }
@@ -55,15 +55,15 @@ export async function refusesTheLate(
     assert.equal(textOf(next.checkpoint?.bytes), 'halfway');
     const before = await allRows(placed(from));
     late.child.kill('SIGCONT');
-    const told = new Map<unknown, Said>();
-    await late.until((said) => {
-      if (said['kind'] === 'lost' || said['kind'] === 'refused') told.set(said['kind'], said);
-      assert.notEqual(said['kind'], 'written', JSON.stringify(said));
-      assert.notEqual(said['kind'], 'completed', JSON.stringify(said));
-      return told.size === 2;
+    const refusals = new Map<unknown, ChildReport>();
+    await late.until((report) => {
+      if (report['kind'] === 'lost' || report['kind'] === 'refused') refusals.set(report['kind'], report);
+      assert.notEqual(report['kind'], 'written', JSON.stringify(report));
+      assert.notEqual(report['kind'], 'completed', JSON.stringify(report));
+      return refusals.size === 2;
     });
     assert.match(
-      String(told.get('refused')?.['message']),
+      String(refusals.get('refused')?.['message']),
       /This store is sealed: it was exported to .* by olga/,
     );
     assert.deepEqual((await allRows(placed(from))).tables, before.tables);

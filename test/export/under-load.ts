@@ -42,7 +42,7 @@ export async function kill(child: ChildProcess): Promise<void> {
 /** Submits until it is refused; the ids that were acknowledged. */
 async function submitUntilSealed(
   store: CoordinatorStore,
-  told: (count: number) => void,
+  onAcknowledged: (count: number) => void,
 ): Promise<readonly string[]> {
   const holdfast = new Holdfast({ store });
   const acknowledged: string[] = [];
@@ -53,7 +53,7 @@ async function submitUntilSealed(
         acknowledged.length,
       );
       acknowledged.push(id);
-      told(acknowledged.length);
+      onAcknowledged(acknowledged.length);
     }
   } catch (fault) {
     assert.ok(fault instanceof StoreSealed, String(fault));

@@ -33,17 +33,17 @@ const wrong = (value?: unknown) => value as never;
 
 interface Mistake {
   readonly made: () => unknown;
-  readonly says: RegExp;
+  readonly expected: RegExp;
 }
 
 function refuses(mistakes: Readonly<Record<string, Mistake>>): void {
-  for (const [name, { made, says }] of Object.entries(mistakes)) {
+  for (const [name, { made, expected }] of Object.entries(mistakes)) {
     test(`${name} is refused, and the message says how`, async () => {
       await assert.rejects(
         async () => await made(),
         (error) => {
           assert.ok(error instanceof InvalidInput, String(error));
-          assert.match(error.message, says);
+          assert.match(error.message, expected);
           return true;
         },
       );
@@ -57,55 +57,55 @@ const headers = { headers: {} };
 refuses({
   'fastifyFence({})': {
     made: () => fastifyFence(wrong({})),
-    says: /fastifyFence: `marks`.* got undefined.*\{ marks: memoryMarks\(\) \}/,
+    expected: /fastifyFence: `marks`.* got undefined.*\{ marks: memoryMarks\(\) \}/,
   },
-  'fastifyFence()': { made: () => fastifyFence(wrong()), says: /such as \{ marks: … \}/ },
+  'fastifyFence()': { made: () => fastifyFence(wrong()), expected: /such as \{ marks: … \}/ },
   'a fastifyFence that is no onRoute hook': {
     made: () => fastifyFence({ marks })(wrong({})),
-    says: /addHook\('onRoute', fastifyFence/,
+    expected: /addHook\('onRoute', fastifyFence/,
   },
-  'expressFence({})': { made: () => expressFence(wrong({})), says: /expressFence: `marks`/ },
+  'expressFence({})': { made: () => expressFence(wrong({})), expected: /expressFence: `marks`/ },
   'memoryMarks that is not called': {
     made: () => expressFence({ marks: wrong(memoryMarks) }),
-    says: /`marks`.* got a function/,
+    expected: /`marks`.* got a function/,
   },
   'a misspelled option': {
     made: () => expressFence(wrong({ marks, resourceof: () => 'a' })),
-    says: /Did you mean "resourceOf"/,
+    expected: /Did you mean "resourceOf"/,
   },
   'resourceOf that is a text': {
     made: () => expressFence({ marks, resourceOf: wrong('a') }),
-    says: /`resourceOf`.* got "a".*\(request\) =>/,
+    expected: /`resourceOf`.* got "a".*\(request\) =>/,
   },
   'required that is a text': {
     made: () => expressFence({ marks, required: wrong('false') }),
-    says: /`required` is true or false; got "false"/,
+    expected: /`required` is true or false; got "false"/,
   },
   'fencedHandler without a handler': {
     made: () => fencedHandler(wrong({ marks }), wrong()),
-    says: /fencedHandler\(handler, \{ marks \}\)/,
+    expected: /fencedHandler\(handler, \{ marks \}\)/,
   },
   'fencedRoute without a handler': {
     made: () => fencedRoute(wrong(), { marks }),
-    says: /fencedRoute\(handler, \{ marks \}\)/,
+    expected: /fencedRoute\(handler, \{ marks \}\)/,
   },
-  'fencedRoute({})': { made: () => fencedRoute(handler, wrong({})), says: /fencedRoute: `marks`/ },
+  'fencedRoute({})': { made: () => fencedRoute(handler, wrong({})), expected: /fencedRoute: `marks`/ },
   'verifyFence without marks': {
     made: () => verifyFence(headers, wrong({})),
-    says: /verifyFence: `marks`/,
+    expected: /verifyFence: `marks`/,
   },
   'readFenced without headers': {
     made: () => readFenced(wrong()),
-    says: /readFenced\(request\.headers\)/,
+    expected: /readFenced\(request\.headers\)/,
   },
   'memoryMarks with a keep that is none': {
     made: () => memoryMarks({ keep: wrong({}) }),
-    says: /`keep`.*guard\.admit\(pool, fenced\)/,
+    expected: /`keep`.*guard\.admit\(pool, fenced\)/,
   },
-  'fencedFetch()': { made: () => fencedFetch(wrong()), says: /a held lease/ },
+  'fencedFetch()': { made: () => fencedFetch(wrong()), expected: /a held lease/ },
   'admitAt(lease)': {
     made: () => admitAt(wrong(fenced), wrong()),
-    says: /admitAt\(address, lease\)/,
+    expected: /admitAt\(address, lease\)/,
   },
 });
 
@@ -117,69 +117,69 @@ const rowGuard = new PostgresRowGuard({ table: 'invoice' });
 refuses({
   'PostgresRowGuard({})': {
     made: () => new PostgresRowGuard(wrong({})),
-    says: /PostgresRowGuard: `table`.* got undefined.*\{ table: 'invoice' \}/,
+    expected: /PostgresRowGuard: `table`.* got undefined.*\{ table: 'invoice' \}/,
   },
-  'PostgresRowGuard()': { made: () => new PostgresRowGuard(wrong()), says: /\{ table: … \}/ },
+  'PostgresRowGuard()': { made: () => new PostgresRowGuard(wrong()), expected: /\{ table: … \}/ },
   'a column that is none': {
     made: () => new PostgresRowGuard({ table: 'a', column: 'a b' }),
-    says: /A column is named as in SQL/,
+    expected: /A column is named as in SQL/,
   },
   'PostgresGuard with a table of null': {
     made: () => new PostgresGuard({ table: wrong(null) }),
-    says: /A table is named as in SQL/,
+    expected: /A table is named as in SQL/,
   },
-  'postgresMarks()': { made: () => postgresMarks(wrong()), says: /postgresMarks\(pool\)/ },
+  'postgresMarks()': { made: () => postgresMarks(wrong()), expected: /postgresMarks\(pool\)/ },
   'postgresMarks(client)': {
     made: () => postgresMarks(wrong(client)),
-    says: /got a Client.*postgresMarks\(pool\)/,
+    expected: /got a Client.*postgresMarks\(pool\)/,
   },
   'guard.admit(pool)': {
     made: () => guard.admit(pool, wrong()),
-    says: /; got undefined\. It should be a held lease, or \{ key: /,
+    expected: /; got undefined\. It should be a held lease, or \{ key: /,
   },
   'guard.admit(lease)': {
     made: () => guard.admit(wrong(fenced), wrong()),
-    says: /a pool or a client of pg; got \{ key, fence \}.*guard\.admit\(pool, lease\)/,
+    expected: /a pool or a client of pg; got \{ key, fence \}.*guard\.admit\(pool, lease\)/,
   },
   'guard.admit(pool, pool)': {
     made: () => guard.admit(pool, wrong(pool)),
-    says: /got a BoundPool/,
+    expected: /got a BoundPool/,
   },
   'guard.check()': {
     made: () => guard.check(wrong(), fenced),
-    says: /guard\.check\(client, lease\)/,
+    expected: /guard\.check\(client, lease\)/,
   },
   'guard.require(lease)': {
     made: () => guard.require(wrong(fenced), wrong()),
-    says: /guard\.require\(client, lease\)/,
+    expected: /guard\.require\(client, lease\)/,
   },
   'a row whose id is undefined': {
     made: () => rowGuard.update(pool, fenced, { set: {}, where: { id: undefined } }),
-    says: /`where\.id` is undefined.*Nothing was sent/,
+    expected: /`where\.id` is undefined.*Nothing was sent/,
   },
   'a row whose id is null': {
     made: () => rowGuard.admit(pool, fenced, { id: null }),
-    says: /`where\.id` is null/,
+    expected: /`where\.id` is null/,
   },
   'a column set to undefined': {
     made: () => rowGuard.update(pool, fenced, { set: { state: undefined }, where: { id: 1 } }),
-    says: /`set\.state` is undefined.*null/,
+    expected: /`set\.state` is undefined.*null/,
   },
   'an update without where': {
     made: () => rowGuard.update(pool, fenced, wrong({ set: {} })),
-    says: /`where`.*\{ id: /,
+    expected: /`where`.*\{ id: /,
   },
   'an update without set': {
     made: () => rowGuard.update(pool, fenced, wrong({ where: { id: 1 } })),
-    says: /`set`.*\{ state: /,
+    expected: /`set`.*\{ state: /,
   },
   'an update with another name': {
     made: () => rowGuard.update(pool, fenced, wrong({ set: {}, were: { id: 1 } })),
-    says: /PostgresRowGuard\.update: .*Did you mean "where"/,
+    expected: /PostgresRowGuard\.update: .*Did you mean "where"/,
   },
   'a row’s admit without a connection': {
     made: () => rowGuard.admit(wrong(fenced), wrong({ id: 1 }), wrong()),
-    says: /guard\.admit\(pool, lease, \{ id \}\)/,
+    expected: /guard\.admit\(pool, lease, \{ id \}\)/,
   },
 });
 
@@ -188,23 +188,23 @@ const database = new DatabaseSync(':memory:');
 refuses({
   'SqliteRowGuard({})': {
     made: () => new SqliteRowGuard(wrong({})),
-    says: /SqliteRowGuard: `table`/,
+    expected: /SqliteRowGuard: `table`/,
   },
   'SqliteGuard.admit(database)': {
     made: () => new SqliteGuard().admit(database, wrong()),
-    says: /a held lease/,
+    expected: /a held lease/,
   },
   'SqliteGuard.admit(lease)': {
     made: () => new SqliteGuard().admit(wrong(fenced), wrong()),
-    says: /guard\.admit\(database, lease\)/,
+    expected: /guard\.admit\(database, lease\)/,
   },
   'SqliteGuard.check(lease)': {
     made: () => new SqliteGuard().check(wrong(fenced), wrong()),
-    says: /guard\.check\(database, lease\)/,
+    expected: /guard\.check\(database, lease\)/,
   },
   'SqliteRowGuard.admit(lease)': {
     made: () => new SqliteRowGuard({ table: 'a' }).admit(wrong(fenced), wrong(), wrong()),
-    says: /guard\.admit\(database, lease, \{ id \}\)/,
+    expected: /guard\.admit\(database, lease, \{ id \}\)/,
   },
 });
 
@@ -213,26 +213,26 @@ const redisGuard = new RedisGuard(async () => ['written']);
 refuses({
   'RedisGuard()': {
     made: () => new RedisGuard(wrong()),
-    says: /new RedisGuard\(nodeRedis\(client\)\)/,
+    expected: /new RedisGuard\(nodeRedis\(client\)\)/,
   },
-  'RedisGuard({})': { made: () => new RedisGuard(wrong({})), says: /got \{\}.*nodeRedis/ },
+  'RedisGuard({})': { made: () => new RedisGuard(wrong({})), expected: /got \{\}.*nodeRedis/ },
   'RedisGuard with a markKey that is a text': {
     made: () => new RedisGuard(async () => [], { markKey: wrong('mark') }),
-    says: /`markKey`.*\(resource\) =>/,
+    expected: /`markKey`.*\(resource\) =>/,
   },
-  'nodeRedis()': { made: () => nodeRedis(wrong()), says: /nodeRedis\(client\)/ },
-  'ioredis({})': { made: () => ioredis(wrong({})), says: /ioredis\(client\)/ },
+  'nodeRedis()': { made: () => nodeRedis(wrong()), expected: /nodeRedis\(client\)/ },
+  'ioredis({})': { made: () => ioredis(wrong({})), expected: /ioredis\(client\)/ },
   'RedisGuard.admit(client)': {
     made: () => redisGuard.admit(wrong({ eval: () => undefined })),
-    says: /a held lease/,
+    expected: /a held lease/,
   },
   'RedisGuard.write(lease)': {
     made: () => redisGuard.write(fenced, wrong()),
-    says: /guard\.write\(lease, \[\['set', /,
+    expected: /guard\.write\(lease, \[\['set', /,
   },
   'one command instead of a list of them': {
     made: () => redisGuard.write(fenced, wrong(['set', 'a', 'b'])),
-    says: /A command is its name/,
+    expected: /A command is its name/,
   },
 });
 
@@ -245,27 +245,27 @@ after(async () => {
 });
 
 refuses({
-  'FileGuard()': { made: () => new FileGuard(wrong()), says: /new FileGuard\('report\.jsonl'\)/ },
-  'FileGuard with an empty path': { made: () => new FileGuard(''), says: /got ""/ },
+  'FileGuard()': { made: () => new FileGuard(wrong()), expected: /new FileGuard\('report\.jsonl'\)/ },
+  'FileGuard with an empty path': { made: () => new FileGuard(''), expected: /got ""/ },
   'FileGuard in a folder that is not there': {
     made: () => new FileGuard(join(folder, 'absent', 'report')),
-    says: /absent" does not exist.*mkdir/,
+    expected: /absent" does not exist.*mkdir/,
   },
   'FileGuard in a folder that is a file': {
     made: () => new FileGuard(join(process.execPath, 'report')),
-    says: /is not a folder/,
+    expected: /is not a folder/,
   },
   'FileGuard.within without an effect': {
     made: () => file.within(fenced, wrong()),
-    says: /guard\.within\(lease, async \(\) =>/,
+    expected: /guard\.within\(lease, async \(\) =>/,
   },
   'FileGuard.append without bytes': {
     made: () => file.append(fenced, wrong()),
-    says: /guard\.append\(lease, /,
+    expected: /guard\.append\(lease, /,
   },
   'FileGuard.replace with an object': {
     made: () => file.replace(fenced, wrong({})),
-    says: /guard\.replace\(lease, /,
+    expected: /guard\.replace\(lease, /,
   },
 });
 

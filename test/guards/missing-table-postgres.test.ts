@@ -10,7 +10,7 @@ import { FIRST } from './fences.ts';
 
 const fenced = { key: 'a', fence: FIRST };
 
-function says(next: RegExp): (error: unknown) => boolean {
+function expected(next: RegExp): (error: unknown) => boolean {
   return (error) => {
     assert.ok(error instanceof StoreUnavailable, String(error));
     assert.match(error.message, next);
@@ -29,11 +29,11 @@ test('PostgreSQL guards without their table say how to make it', async (t) => {
   });
   const guard = new PostgresGuard({ table: 'public.marks' });
   const next = /no table public\.marks.*Run guard\.createTable once, in your migration/;
-  await assert.rejects(guard.admit(pool, fenced), says(next));
+  await assert.rejects(guard.admit(pool, fenced), expected(next));
   const marks = postgresMarks(pool);
   await assert.rejects(
     marks.enter(fenced),
-    says(/no table holdfast_place.*marks\.createTable once/),
+    prints(/no table holdfast_place.*marks\.createTable once/),
   );
   await pool.query(guard.createTable);
   await pool.query(marks.createTable);
@@ -47,7 +47,7 @@ test('a SQLite guard without its table says how to make it', () => {
   const database = new DatabaseSync(':memory:');
   const guard = new SqliteGuard();
   const next = /no table holdfast_fence.*Run guard\.createTable once, in your migration/;
-  assert.throws(() => guard.admit(database, fenced), says(next));
+  assert.throws(() => guard.admit(database, fenced), expected(next));
   database.exec(guard.createTable);
   assert.equal(guard.admit(database, fenced).kind, 'current');
   database.close();

@@ -202,9 +202,9 @@ test('a request that lost its permit is answered with 500', async (t) => {
   app.post('/', expressFence({ marks }), async (request, response) => {
     const { lost } = permitOf(request) ?? {};
     assert.ok(lost !== undefined);
-    const told = once(lost, 'abort');
+    const aborted = once(lost, 'abort');
     await endPermits(pool);
-    await told;
+    await aborted;
     response.json({ ok: true });
   });
   const server = await listening(createServer(app));

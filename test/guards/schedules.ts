@@ -161,7 +161,7 @@ class Schedule {
 
   /** Until all stand at a pause or are done, or those who do not seem to wait for one who does. */
   async #untilSettled(resource: Resource, all: Promise<unknown>): Promise<void> {
-    for (let breaths = 0; breaths < BREATHS || this.#nobodyPauses(); breaths += 1) {
+    for (let breaths = 0; breaths < BREATHS || this.#withoutPause(); breaths += 1) {
       // Most steps need no more than a few turns of the promise queue.
       for (let turns = 0; turns < TURNS; turns += 1) {
         if (!this.#actors.some(isAtWork)) return;
@@ -174,7 +174,7 @@ class Schedule {
     }
   }
 
-  #nobodyPauses(): boolean {
+  #withoutPause(): boolean {
     return this.#actors.every((actor) => actor.resume === undefined);
   }
 

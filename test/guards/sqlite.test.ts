@@ -63,7 +63,7 @@ class SqliteResource implements Resource {
 
   async admit(holder: Holder): Promise<boolean> {
     if (holder.mode === 'unguarded') return true;
-    return await this.#patiently(holder, (database) => this.#effect.admit(database, holder));
+    return await this.#withWait(holder, (database) => this.#effect.admit(database, holder));
   }
 
   async write(holder: Holder): Promise<boolean> {
@@ -72,7 +72,7 @@ class SqliteResource implements Resource {
       if (this.#effect.mark(database, holder) > holder.fenced.fence) return false;
       await holder.pause();
     }
-    return await this.#patiently(holder, () => this.#transaction(holder));
+    return await this.#withWait(holder, () => this.#transaction(holder));
   }
 
   async #transaction(holder: Holder): Promise<boolean> {
@@ -104,7 +104,7 @@ class SqliteResource implements Resource {
   }
 
   /** Again and again while another holder has the file. */
-  async #patiently(
+  async #withWait(
     holder: Holder,
     action: (database: DatabaseSync) => boolean | Promise<boolean>,
   ): Promise<boolean> {

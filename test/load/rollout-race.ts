@@ -92,7 +92,7 @@ async function runActor(args: RolloutActorArgs): Promise<RolloutActorDone> {
   const child = spawn(process.execPath, [file, JSON.stringify(args)], {
     stdio: ['ignore', 'pipe', 'inherit'],
   });
-  const [said, [code]] = await Promise.all([text(child.stdout), once(child, 'exit')]);
+  const [output, [code]] = await Promise.all([text(child.stdout), once(child, 'exit')]);
   assert.equal(code, 0, args.actor);
-  return JSON.parse(said) as RolloutActorDone;
+  return JSON.parse(output) as RolloutActorDone;
 }

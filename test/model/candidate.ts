@@ -69,10 +69,10 @@ export class Candidate {
     if (order.length > 1) await this.#do(TIDY_UP);
     const { events, next } = await eventsAfter(this.#model, this.#eventSeq);
     this.#eventSeq = next;
-    const told = this.#renaming.answer(bySubject(events));
+    const renamed = this.#renaming.answer(bySubject(events));
     const seen = this.#renaming.answer(await observe(this.#model, this.#start.keys));
     return (
-      unlike('events', told, bySubject(evidence.events)) ??
+      unlike('events', renamed, bySubject(evidence.events)) ??
       unlike('state afterwards', seen, evidence.observed)
     );
   }

@@ -38,7 +38,7 @@ export class World {
   readonly #waiting: Map<AttemptId, boolean> = new Map();
   readonly #requests: Map<LeaseKey, RequestId> = new Map();
   /** Moments that answers told of and that no record shows. */
-  #told: readonly number[] = [];
+  #freeAt: readonly number[] = [];
   #count = 0;
 
   constructor(policy: LeasePolicy, now: Instant) {
@@ -111,7 +111,7 @@ export class World {
   /** Moments after now at which something may change, soonest first. */
   moments(): readonly number[] {
     const { retentionMs, breakerWindowMs } = this.policy;
-    const found: (number | undefined)[] = [...this.#told];
+    const found: (number | undefined)[] = [...this.#freeAt];
     for (const { session } of this.observed.sessions) {
       if (session.end === undefined) {
         found.push(session.expiresAt, session.expiresAt - session.graceMs);
@@ -129,7 +129,7 @@ export class World {
 
   learn(command: Command, answer: unknown): void {
     const { freeInMs } = refusalIn(answer);
-    if (typeof freeInMs === 'number') this.#told = [...this.#told, this.now + freeInMs].slice(-4);
+    if (typeof freeInMs === 'number') this.#freeAt = [...this.#freeAt, this.now + freeInMs].slice(-4);
     const fence = newFence(answer);
     if (command.verb !== 'acquire' || fence === undefined) return;
     this.#remember(command.request, fence);

@@ -34,7 +34,7 @@ const mutants = allMutants(stores).filter(({ id }) => id.includes(values.only));
 const needsPostgres = mutants.some(({ store }) => store === 'postgres');
 const postgres = needsPostgres ? await startPostgres() : undefined;
 const killers = readKillers();
-const say = (line: string): void => {
+const print = (line: string): void => {
   if (!values.json) console.log(line);
 };
 
@@ -42,7 +42,7 @@ try {
   const examined = await examine(mutants, killers, {
     ...(postgres === undefined ? {} : { postgresUrl: postgres.url }),
     atOnce: Number(values['at-once']),
-    onExamined: (each) => say(describeVerdict(each)),
+    onExamined: (each) => print(describeVerdict(each)),
   });
   report(examined, await falseKills(examined, postgres?.url));
 } finally {
@@ -64,9 +64,9 @@ function report(examined: readonly Examined[], inVain: readonly string[]): void 
     ...staleSurvivors().map((id) => `${id} is in survivors.json and does not exist`),
   ];
   if (values.json) console.log(JSON.stringify({ examined, problems }, null, 2));
-  for (const [id, reason] of Object.entries(allowedSurvivors())) say(`- ${id}: ${reason}`);
-  for (const store of stores) for (const lock of listLocks(store)) say(`- ${lock}`);
-  say(`${examined.length} mutants, ${problems.length} problems`);
-  for (const problem of problems) say(`  ${problem}`);
+  for (const [id, reason] of Object.entries(allowedSurvivors())) print(`- ${id}: ${reason}`);
+  for (const store of stores) for (const lock of listLocks(store)) print(`- ${lock}`);
+  print(`${examined.length} mutants, ${problems.length} problems`);
+  for (const problem of problems) print(`  ${problem}`);
   process.exitCode = problems.length === 0 && examined.length > 0 ? 0 : 1;
 }

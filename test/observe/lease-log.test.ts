@@ -192,16 +192,16 @@ test('beyond its size a log goes on in a new file and the oldest is let go', asy
 test('O-4: a recorder that cannot write says so when asked, and never throws at the library', async () => {
   const gone = join(folder, 'gone');
   await mkdir(gone);
-  const told: unknown[] = [];
-  const onError = (error: unknown): unknown => told.push(error);
+  const errors: unknown[] = [];
+  const onError = (error: unknown): unknown => errors.push(error);
   const recorder = recordLeases({ file: join(gone, 'a.jsonl'), onError });
   await rm(gone, { recursive: true });
   recorder.report({ kind: 'dropped', count: 1, at: 1 });
   await assert.rejects(recorder.flush(), /ENOENT/);
   recorder.report({ kind: 'dropped', count: 1, at: 1 });
   assert.equal(recorder.dropped, 1);
-  assert.match(String(told), /ENOENT/);
-  assert.equal(told.length, 1);
+  assert.match(String(errors), /ENOENT/);
+  assert.equal(errors.length, 1);
 });
 
 test('a path that cannot be written is refused at once', () => {
@@ -225,10 +225,10 @@ test('every new file of a log says what the sessions that are still open live by
   }
   for (const name of [file, `${file}.1`, `${file}.2`]) {
     const entries = await readAll(name);
-    const told = entries.flatMap((entry) =>
+    const sessions = entries.flatMap((entry) =>
       entry.kind === 'report' && entry.report.kind === 'settings' ? [entry.report.session] : [],
     );
-    assert.deepEqual(told, [long.id], name);
+    assert.deepEqual(sessions, [long.id], name);
   }
   await long.close();
   await recorder.close();

@@ -8,20 +8,20 @@ import { ManualClock } from '../../src/testing/manual-clock.ts';
 test('O-4: several observers are each told everything, whatever one of them throws', async () => {
   const clock = new ManualClock();
   const store = openMemoryStore({ clock });
-  const heard: LeaseReport[][] = [[], []];
+  const reports: LeaseReport[][] = [[], []];
   const broken = {
     report: () => {
       throw new Error('broken');
     },
   };
-  const [one, two] = heard.map((list) => ({ report: (report: LeaseReport) => list.push(report) }));
+  const [one, two] = reports.map((list) => ({ report: (report: LeaseReport) => list.push(report) }));
   assert.ok(one !== undefined && two !== undefined);
   const observer = observers(one, broken, two);
   const session = await openSession({ store, owner: 'ann', clock, timers: clock.timers, observer });
   await session.close();
   await clock.settle();
-  assert.ok((heard[0]?.length ?? 0) > 2);
-  assert.deepEqual(heard[0], heard[1]);
+  assert.ok((reports[0]?.length ?? 0) > 2);
+  assert.deepEqual(reports[0], reports[1]);
 });
 
 test('what is no observer is refused', () => {

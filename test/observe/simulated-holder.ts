@@ -91,7 +91,7 @@ export class SimulatedHolder {
     this.#expiresAt = this.#now + this.#settings.ttlMs;
     if (!this.#keepsLog) return;
     const { ttlMs, graceMs, guardMs, heartbeatMs } = this.#settings;
-    this.#tell({
+    this.#report({
       kind: 'settings',
       owner: 'simulated',
       ttlMs,
@@ -121,7 +121,7 @@ export class SimulatedHolder {
       this.#losses += 1;
       this.#lapses += 1;
       this.#operation({ operation: 'heartbeat', outcome: 'expired', latencyMs: answeredMs });
-      this.#tell({ kind: 'lost', leases: 1 });
+      this.#report({ kind: 'lost', leases: 1 });
       this.#open();
       return true;
     }
@@ -166,7 +166,7 @@ export class SimulatedHolder {
     readonly outcome: string;
     readonly latencyMs: number;
   }): void {
-    this.#tell({
+    this.#report({
       kind: 'operation',
       ...done,
       remainingAtSendMs: this.#expiresAt - this.#now,
@@ -178,7 +178,7 @@ export class SimulatedHolder {
     this.#lagMs = 0;
   }
 
-  #tell(report: Readonly<Record<string, unknown>>): void {
+  #report(report: Readonly<Record<string, unknown>>): void {
     if (!this.#keepsLog) return;
     const session = `simulated-${this.#session}`;
     const entry = { kind: 'report', report: { ...report, session, at: this.#now } };

@@ -57,9 +57,9 @@ const restored = (number: number, seq: number): Plain => ({
   restored: { ...saved(number, seq), fence: fence(number) },
 });
 const grant = (number: number, at: number, of: Plain): Plain => {
-  const { session = 'A', predecessor = NONE, ...told } = of;
+  const { session = 'A', predecessor = NONE, ...granted } = of;
   return operation('acquire', at, {
-    ...{ session, fence: fence(number), granted: { predecessor, ...told } },
+    ...{ session, fence: fence(number), granted: { predecessor, ...granted } },
   });
 };
 

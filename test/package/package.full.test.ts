@@ -95,7 +95,7 @@ test('the package brings the console along, and its demo runs in processes of it
   const dev = startHoldfast(['dev', '--port', '0'], { main, cwd: installed.project });
   try {
     const url = await dev.url();
-    await dev.says(/"first":"([^"]+)"/);
+    await dev.prints(/"first":"([^"]+)"/);
     const page = await (await fetch(`${url}/console/`)).text();
     const [, script = ''] = /src="(\/console\/assets\/[^"]+\.js)"/.exec(page) ?? [];
     assert.equal((await fetch(`${url}${script}`)).status, 200, page);
@@ -163,9 +163,9 @@ test(
 async function runReadme(): Promise<void> {
   const folder = await mkdtemp(join(tmpdir(), 'holdfast-init-'));
   try {
-    const said = readFileSync(join(ROOT, 'README.md'), 'utf8');
+    const readme = readFileSync(join(ROOT, 'README.md'), 'utf8');
     const [, init = '', ...rest] =
-      /npm run -s holdfast -- (init \S+) && cd \S+ && (npm install) && (npm test)/.exec(said) ?? [];
+      /npm run -s holdfast -- (init \S+) && cd \S+ && (npm install) && (npm test)/.exec(readme) ?? [];
     assert.deepEqual([init, ...rest], ['init ../shop', 'npm install', 'npm test']);
     const shop = join(folder, 'shop');
     await runCommand('npm', ['run', '-s', 'holdfast', '--', 'init', shop], { cwd: ROOT });
@@ -223,7 +223,7 @@ async function worksByItself(shop: string, script: string): Promise<void> {
   const dev = startHoldfast([...words, '--port', '0'], { main, cwd: shop });
   try {
     const url = await dev.url();
-    await dev.says(/"pipelines":"(order)"/);
+    await dev.prints(/"pipelines":"(order)"/);
     const input = '{"item":"tent","guest":"ann"}';
     const submitted = await runCommand(
       ...([process.execPath, [main, 'submit', 'order', input, '--url', url]] as const),
@@ -231,7 +231,7 @@ async function worksByItself(shop: string, script: string): Promise<void> {
     );
     const [id = ''] = submitted.split(' ');
     const watching = startHoldfast(['watch', id, '--url', url, '--json'], { main, cwd: shop });
-    await watching.says(/(sleep)/);
+    await watching.prints(/(sleep)/);
     await watching.stop();
   } finally {
     assert.equal((await dev.stop()).code, 0);
@@ -245,14 +245,14 @@ async function endsWithNpm(shop: string, env: NodeJS.ProcessEnv): Promise<void> 
   try {
     const given = { cwd: shop, env: { ...env, HOLDFAST_URL: await server.url() } };
     const npm = new Spawned(spawn('npm', ['run', 'worker'], given));
-    await npm.says(/waiting for orders/);
+    await npm.prints(/waiting for orders/);
     // Closed only when the last process that holds its output has ended.
     const { out } = await npm.stop();
     assert.match(out, /stopping: the npm that started it has ended/);
     const inBackground = `nohup node worker.ts & echo "pid $!"; read line`;
     const shell = new Spawned(spawn('sh', ['-c', inBackground], given));
-    const pid = Number(await shell.says(/pid (\d+)/));
-    await shell.says(/waiting for orders/);
+    const pid = Number(await shell.prints(/pid (\d+)/));
+    await shell.prints(/waiting for orders/);
     shell.child.kill('SIGKILL');
     await once(shell.child, 'exit');
     assert.ok(process.kill(pid, 0), 'it outlives its shell');

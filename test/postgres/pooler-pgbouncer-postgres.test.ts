@@ -101,10 +101,10 @@ test('a server without a pooler is told apart', async () => {
   const { url } = await database;
   const options = { url, schema: 'direct' };
   assert.equal(await writeThrough(options), 'all-processes');
-  const told = async (more: Partial<PostgresStoreOptions>) =>
+  const finding = async (more: Partial<PostgresStoreOptions>) =>
     (await inspectPostgresStore({ ...options, ...more })).facts.find(
       ({ name }) => name === 'pooler',
     );
-  assert.equal((await told({}))?.change, undefined);
-  assert.match((await told({ pooler: true }))?.change ?? '', /leave postgres.pooler out/);
+  assert.equal((await finding({}))?.change, undefined);
+  assert.match((await finding({ pooler: true }))?.change ?? '', /leave postgres.pooler out/);
 });

@@ -9,7 +9,7 @@ import { test } from 'node:test';
 const MAIN = join(import.meta.dirname, '../../examples/frozen-worker/main.ts');
 
 /** In the order in which a reader sees them. */
-const TOLD: readonly RegExp[] = [
+const PRINTED: readonly RegExp[] = [
   /worker A .*acquired "payroll" with fence 1\.1/,
   /SIGSTOP/,
   /the lease has lapsed/,
@@ -43,7 +43,7 @@ test('P1: `npm run demo` tells the story of a frozen worker, with and without th
     assert.equal(code, 0, output);
     assert.ok(!output.includes('\u001b'), 'no colour without a terminal');
     let from = 0;
-    for (const line of TOLD) {
+    for (const line of PRINTED) {
       const found = output.slice(from).search(line);
       assert.ok(found >= 0, `${line} is missing, or comes too early:\n${output}`);
       from += found;

@@ -4,7 +4,7 @@
 import assert from 'node:assert/strict';
 import { parseLeaseKey } from '../../src/index.ts';
 import type { LeaseInspection } from '../../src/lease/port.ts';
-import type { SteadfastApi, Told } from './children/steadfast.ts';
+import type { SteadfastApi, HolderReport } from './children/steadfast.ts';
 import type { Stage } from './stage/stage.ts';
 import { until } from './stage/until.ts';
 
@@ -12,26 +12,26 @@ import { until } from './stage/until.ts';
 export interface Holder {
   readonly key: string;
   readonly fence: number;
-  readonly told: Told[];
+  readonly reports: HolderReport[];
 }
 
 export async function hold(stage: Stage, key: string, ttlMs: number): Promise<Holder> {
   const child = stage.start<SteadfastApi>('children/steadfast.ts');
-  const told: Told[] = [];
-  child.on('told', (detail) => told.push(detail as Told));
+  const reports: HolderReport[] = [];
+  child.on('report', (detail) => reports.push(detail as HolderReport));
   const fence = await child.call('hold', { store: stage.address, key, ttlMs });
-  return { key, fence, told };
+  return { key, fence, reports };
 }
 
 /** Waits until every holder has been told "saved" so many more times, or one has lost its lease. */
 export async function allSaved(holders: readonly Holder[], times: number): Promise<void> {
   const goals = holders.map((holder) => savesOf(holder).length + times);
   await until('every holder has saved again', () => {
-    const lost = holders.flatMap(({ told }) => told.filter(({ kind }) => kind === 'lost'));
+    const lost = holders.flatMap(({ reports }) => reports.filter(({ kind }) => kind === 'lost'));
     assert.deepEqual(lost, []);
     return holders.every((holder, index) => savesOf(holder).length >= (goals[index] ?? 0));
   }).catch((error: Error) => {
-    const last = holders.map(({ key, told }) => `${key}: ${JSON.stringify(told.slice(-3))}`);
+    const last = holders.map(({ key, reports }) => `${key}: ${JSON.stringify(reports.slice(-3))}`);
     throw new Error(`${error.message}; told last: ${last.join('; ')}`, { cause: error });
   });
 }
@@ -56,12 +56,12 @@ export async function assertNothingLost(stage: Stage, holders: readonly Holder[]
   assert.equal(new Set(all).size, all.length, 'T-3: no fence was issued twice');
 }
 
-function savesOf({ told }: Holder) {
-  return told.filter((one) => one.kind === 'saved');
+function savesOf({ reports }: Holder) {
+  return reports.filter((one) => one.kind === 'saved');
 }
 
-function grantsOf({ told }: Holder): readonly number[] {
-  return told.filter((one) => one.kind === 'granted').map(({ fence }) => fence);
+function grantsOf({ reports }: Holder): readonly number[] {
+  return reports.filter((one) => one.kind === 'granted').map(({ fence }) => fence);
 }
 
 export function newestGrant(holders: readonly Holder[]): number {

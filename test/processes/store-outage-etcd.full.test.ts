@@ -57,7 +57,7 @@ describe('an outage of members of etcd', () => {
     await until('the TTL is long over', () => performance.now() - stoppedAt > 2 * TTL_MS);
     await Promise.all([etcd.restart(0), etcd.restart(1)]);
     await allSaved(holders, SAVES);
-    for (const { told } of holders) assert.ok(told.some(({ kind }) => kind === 'rejoined'));
+    for (const { reports } of holders) assert.ok(reports.some(({ kind }) => kind === 'rejoined'));
     await assertNothingLost(stage, holders);
     const taken = await Promise.race([...taking, Promise.resolve('nothing')]);
     assert.equal(taken, 'nothing', 'nobody else was let in');

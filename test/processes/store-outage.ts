@@ -80,7 +80,7 @@ async function beAway(server: FragileServer): Promise<void> {
   await server.restart();
   await allSaved(holders, SAVES);
   await reconnected(stage);
-  for (const { told } of holders) assert.ok(told.some(({ kind }) => kind === 'rejoined'));
+  for (const { reports } of holders) assert.ok(reports.some(({ kind }) => kind === 'rejoined'));
   await assertNothingLost(stage, holders);
   const taken = await Promise.race([...taking, Promise.resolve('nothing')]);
   assert.equal(taken, 'nothing', 'nobody else was let in');

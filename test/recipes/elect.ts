@@ -10,7 +10,7 @@ import { until } from '../processes/stage/until.ts';
 import { recoveryBoundMs } from '../services/recovery-bound.ts';
 import { isFullRun } from '../services/tier.ts';
 import type { CandidateApi, Leads } from './children/candidate.ts';
-import { Heard } from './heard.ts';
+import { ChildEvents } from './child-events.ts';
 
 // Long enough for heartbeats on a machine that runs other tests too.
 const TTL_MS = 2_500;
@@ -32,7 +32,7 @@ export function registerElect(backend: Backend): void {
       stopLeader(backend));
 
     test('A-7: a standby that waits for several ttls asks the store rarely', () =>
-      waitQuietly(backend));
+      waitWithoutTakeover(backend));
 
     test('G-3: a leader frozen into its grace tells its successor that it abandoned the lead', () =>
       lapseLeader(backend));
@@ -42,7 +42,7 @@ export function registerElect(backend: Backend): void {
 interface Candidate {
   readonly owner: string;
   readonly child: Child<CandidateApi>;
-  readonly led: Heard<Leads>;
+  readonly led: ChildEvents<Leads>;
 }
 
 async function stand(
@@ -51,7 +51,7 @@ async function stand(
   life: { readonly owner: string; readonly ttlMs?: number; readonly graceMs?: number },
 ): Promise<Candidate> {
   const child = stage.start<CandidateApi>('../recipes/children/candidate.ts');
-  const led = new Heard<Leads>(child, 'leads');
+  const led = new ChildEvents<Leads>(child, 'leads');
   const input = { ttlMs: TTL_MS, ...life, store: stage.address, oraclePort: oracle.port };
   await child.call('stand', input);
   return { owner: life.owner, child, led };
@@ -143,7 +143,7 @@ async function stopLeader(backend: Backend): Promise<void> {
   await assertOneAtATime(oracle);
 }
 
-async function waitQuietly(backend: Backend): Promise<void> {
+async function waitWithoutTakeover(backend: Backend): Promise<void> {
   await using stage = await Stage.on(backend);
   const oracle = await stage.oracle('unchecked');
   const ann = await stand(stage, oracle, { owner: 'ann' });

@@ -26,8 +26,8 @@ describe('examples of leases', () => {
     assert.deepEqual(folders.sort(), Object.keys(STORIES));
   });
 
-  for (const [name, told] of Object.entries(STORIES)) {
+  for (const [name, lines] of Object.entries(STORIES)) {
     test(`${name} comes out as it is told, and leaves nothing behind`, () =>
-      playExample(join(EXAMPLES, name, 'main.ts'), told));
+      playExample(join(EXAMPLES, name, 'main.ts'), lines));
   }
 });

@@ -9,7 +9,7 @@ import { Stage } from '../processes/stage/stage.ts';
 import { until } from '../processes/stage/until.ts';
 import type { FamilyApi } from './children/family.ts';
 import type { Page, RevokerApi } from './children/revoker.ts';
-import { Heard } from './heard.ts';
+import { ChildEvents } from './child-events.ts';
 
 const TTL_MS = 6_000;
 const FAMILY = { ttlMs: TTL_MS, children: 10, leasesEach: 100 };
@@ -58,7 +58,7 @@ describe('hierarchy on sqlite', () => {
 
     const order = { store, prefix: 'tenant-7/', pageSize: 100 };
     const first = stage.start<RevokerApi>('../recipes/children/revoker.ts');
-    const pages = new Heard<Page>(first, 'progress');
+    const pages = new ChildEvents<Page>(first, 'progress');
     void first.call('revoke', order);
     await pages.first('two pages are done', ({ ended }) => ended === 200);
     await first.kill();

@@ -14,7 +14,7 @@ import { until } from '../processes/stage/until.ts';
 import { recoveryBoundMs } from '../services/recovery-bound.ts';
 import { isFullRun } from '../services/tier.ts';
 import type { Entered, MemberApi } from './children/member.ts';
-import { Heard } from './heard.ts';
+import { ChildEvents } from './child-events.ts';
 
 // Long enough for heartbeats on a machine that runs other tests too.
 const TTL_MS = 2_500;
@@ -43,7 +43,7 @@ export function registerPool(backend: Backend): void {
 interface Member {
   readonly owner: string;
   readonly child: Child<MemberApi>;
-  readonly entered: Heard<Entered>;
+  readonly entered: ChildEvents<Entered>;
 }
 
 interface Scene {
@@ -57,7 +57,7 @@ async function join(
   hopeless: readonly string[] = [],
 ): Promise<Member> {
   const child = stage.start<MemberApi>('../recipes/children/member.ts');
-  const entered = new Heard<Entered>(child, 'entered');
+  const entered = new ChildEvents<Entered>(child, 'entered');
   const { address: store } = stage;
   const input = { owner, ttlMs: TTL_MS, keys: KEYS, hopeless, store, oraclePort: oracle.port };
   await child.call('join', input);

@@ -6,7 +6,7 @@ import { Stage } from '../processes/stage/stage.ts';
 import { until } from '../processes/stage/until.ts';
 import { recoveryBoundMs } from '../services/recovery-bound.ts';
 import type { Change, NodeApi } from './children/node.ts';
-import { Heard } from './heard.ts';
+import { ChildEvents } from './child-events.ts';
 
 const TTL_MS = 1_200;
 /** Half of the ttl, so that a member is suspect long enough to be seen so. */
@@ -39,8 +39,8 @@ async function start(
   return child;
 }
 
-async function watchFrom(child: Child<NodeApi>): Promise<Heard<Change>> {
-  const changes = new Heard<Change>(child, 'change');
+async function watchFrom(child: Child<NodeApi>): Promise<ChildEvents<Change>> {
+  const changes = new ChildEvents<Change>(child, 'change');
   await child.call('watch', null);
   return changes;
 }
@@ -117,6 +117,6 @@ async function killMost(backend: Backend): Promise<void> {
   await until('all are gone', () => count(changes, 'gone') === 12);
 }
 
-function count(changes: Heard<Change>, wanted: string): number {
+function count(changes: ChildEvents<Change>, wanted: string): number {
   return changes.all.filter(({ kind }) => kind === wanted).length;
 }

@@ -9,7 +9,7 @@ import { Stage } from '../processes/stage/stage.ts';
 import { until } from '../processes/stage/until.ts';
 import { isFullRun } from '../services/tier.ts';
 import type { Block, ProverApi } from './children/prover.ts';
-import { Heard } from './heard.ts';
+import { ChildEvents } from './child-events.ts';
 
 const TTL_MS = 1_200;
 const KEY = 'report';
@@ -116,7 +116,7 @@ async function exitWhenWedged(backend: Backend): Promise<void> {
 
 async function startStubborn(stage: Stage, exitOnOverrun: boolean) {
   const prover = await openProver(stage);
-  const overruns = new Heard<Overrun>(prover, 'overrun');
+  const overruns = new ChildEvents<Overrun>(prover, 'overrun');
   const working = prover.next('working');
   const outcome = prover.call('beStubborn', { key: KEY, settleMs: 300, exitOnOverrun });
   await Promise.race([working, outcome]);

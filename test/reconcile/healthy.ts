@@ -57,9 +57,9 @@ export async function fillWithLife({ store, now }: World): Promise<void> {
   await executions.answer(answering(interactionId(half.id)));
   await parentOf(store, zoe);
   // Answered, told, and parked again.
-  const told = await mustOpen(store, await running(store, zoe));
-  await executions.answer(answering(interactionId(told.id)));
-  await mustPark(store, told, { ...parkedFor('signal:go#1'), inboxSeen: 1 });
+  const answered = await mustOpen(store, await running(store, zoe));
+  await executions.answer(answering(interactionId(answered.id)));
+  await mustPark(store, answered, { ...parkedFor('signal:go#1'), inboxSeen: 1 });
   await executions.answer(answeringEarly((await running(store, zoe)).id));
   // Ended in every way.
   for (const status of ['completed', 'cancelled', 'compensated'] as const) {
@@ -79,8 +79,8 @@ export async function fillWithLife({ store, now }: World): Promise<void> {
   const concurrency = { key: 'busy', limit: 1 };
   await running(store, zoe, { concurrency });
   await mustSubmit(store, { concurrency });
-  const heard = await running(store, zoe);
-  await executions.signal(signalling(heard.id));
+  const signalled = await running(store, zoe);
+  await executions.signal(signalling(signalled.id));
   await executions.putSchedule(putting((now() + 86_400_000) as Instant));
   await executions.putSchedule(putting((now() + 86_400_000) as Instant, { id: 'paused' }));
   await executions.pauseSchedule({ project: submitting().project, id: 'paused' });

@@ -67,11 +67,11 @@ test('a password that is missing is named as what it is', async (t) => {
 test('a password or a right that was taken away is reported at once, with the reason of the server', async (t) => {
   const { url } = await serverFor(t);
   const store = await storeAt(t, url);
-  const message = (told: readonly unknown[]) =>
-    told.map((error) => (error as Error).message).join();
-  const told: unknown[] = [];
+  const message = (errors: readonly unknown[]) =>
+    errors.map((error) => (error as Error).message).join();
+  const errors: unknown[] = [];
   const election = elect(
-    { store, owner: 'ann', name: 'lead', ttlMs: 3_000, onError: (error) => told.push(error) },
+    { store, owner: 'ann', name: 'lead', ttlMs: 3_000, onError: (error) => errors.push(error) },
     ({ signal }) => new Promise((resolve) => signal.addEventListener('abort', () => resolve())),
   );
   await until('it leads', () => election.state === 'leading');
@@ -79,14 +79,14 @@ test('a password or a right that was taken away is reported at once, with the re
   admin.on('error', () => undefined);
   await admin.connect();
   await admin.sendCommand(['ACL', 'SETUSER', 'default', '-evalsha', '-eval']);
-  await until('the missing right is told', () => /NOPERM/.test(message(told)));
+  await until('the missing right is told', () => /NOPERM/.test(message(errors)));
 
   await admin.sendCommand(['ACL', 'SETUSER', 'default', '+@all']);
   await until('it leads again', () => election.state === 'leading');
-  told.length = 0;
+  errors.length = 0;
   await admin.sendCommand(['ACL', 'SETUSER', 'default', 'resetpass', '>sesame']);
   await admin.sendCommand(['CLIENT', 'KILL', 'TYPE', 'normal', 'SKIPME', 'yes']);
-  await until('the password is told', () => /NOAUTH|WRONGPASS/.test(message(told)));
+  await until('the password is told', () => /NOAUTH|WRONGPASS/.test(message(errors)));
   await admin.sendCommand(['ACL', 'SETUSER', 'default', 'nopass']);
   admin.destroy();
   await election.stop();

@@ -25,10 +25,10 @@ export const checkedFetch: typeof fetch = async (input, init) => {
     validators.set(expected, validator);
     const body: unknown = JSON.parse(text);
     if (!validator.Check(body)) {
-      const said = [...validator.Errors(body)].map(
+      const problems = [...validator.Errors(body)].map(
         (each) => `${each.instancePath} ${each.message}`,
       );
-      throw new Error(`${route?.name} ${response.status} is not as described: ${said.join('; ')}`);
+      throw new Error(`${route?.name} ${response.status} is not as described: ${problems.join('; ')}`);
     }
   }
   const { status, headers } = response;

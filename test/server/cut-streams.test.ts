@@ -65,8 +65,8 @@ test('a stream that is cut goes on after the last event that was received, with 
     const { executions } = new HoldfastClient({ url: proxy.url, key });
     const { id } = await executions.submit({ pipeline: 'counts' });
     const seen: Seen[] = [];
-    const told: number[] = [];
-    const onCut = ({ againInMs }: { readonly againInMs: number }): number => told.push(againInMs);
+    const cuts: number[] = [];
+    const onCut = ({ againInMs }: { readonly againInMs: number }): number => cuts.push(againInMs);
     for await (const each of executions.live(id, { onCut })) {
       seen.push(each);
       if (each.kind !== 'event' || each.event.kind !== 'step-completed') continue;
@@ -74,7 +74,7 @@ test('a stream that is cut goes on after the last event that was received, with 
       await coordinatorSignal(coordinator, id, `go ${nth}`);
     }
     assert.equal(cuts.left, 0, 'it was cut');
-    assert.ok(told.length >= 2, 'and that was told');
+    assert.ok(cuts.length >= 2, 'and that was told');
     const seqs = seen.flatMap((each) => (each.kind === 'event' ? [each.event.seq] : []));
     assert.deepEqual(
       seqs,
@@ -122,6 +122,6 @@ test('one that is not known, and a coordinator that was never there, are told at
   const client = await coordinator.client(['submit'], 'default');
   const id = '01890000-0000-7000-8000-000000000000';
   await assert.rejects(client.executions.live(id).next(), /is not known to this store/);
-  const nobody = new HoldfastClient({ url: 'http://127.0.0.1:9' });
-  await assert.rejects(nobody.executions.live(id).next(), /did not answer/);
+  const unserved = new HoldfastClient({ url: 'http://127.0.0.1:9' });
+  await assert.rejects(unserved.executions.live(id).next(), /did not answer/);
 });

@@ -7,7 +7,7 @@ import type { Route } from '../../src/protocol/rest/route.ts';
 import { ROUTES } from '../../src/protocol/rest/routes.ts';
 import { systemRandom } from '../../src/support/random.ts';
 import { TestCoordinator } from './coordinator.ts';
-import { look, OF_NOBODY, plantVictim, type Reach, reachesOf } from './victim.ts';
+import { look, WITHOUT_TARGET, plantVictim, type Reach, reachesOf } from './victim.ts';
 
 const PUBLIC: readonly string[] = [
   ...['readLink', 'answerByLink', 'checkHealth', 'checkReadiness', 'describeApi', 'signOut'],
@@ -79,7 +79,7 @@ test('nobody reaches into another project, and nothing there changes', async () 
   const reaches = reachesOf(victim);
   const names = guarded.map(({ name }) => name);
   assert.deepEqual(
-    names.filter((name) => !(name in reaches) && !OF_NOBODY.includes(name)),
+    names.filter((name) => !(name in reaches) && !WITHOUT_TARGET.includes(name)),
     [],
     'a new route belongs into test/server/victim.ts',
   );
@@ -129,11 +129,11 @@ test("a worker learns nothing of another project's executions from what it may n
     { verb: 'giveBack', ...owner, events: [{ kind: 'given-back' }] },
     { verb: 'finish', ...owner, events: [{ kind: 'completed' }], status: 'completed' },
   ];
-  const nobody = systemRandom.uuid();
-  const ofNobody = writes.map((write) => ({ ...write, id: nobody }));
-  const told = JSON.stringify(await post('/v1/work/writes', { writes }));
-  const unknown = JSON.stringify(await post('/v1/work/writes', { writes: ofNobody }));
-  assert.equal(told, unknown.replaceAll(nobody, id));
-  assert.equal(told.match(/"kind":"refused"/g)?.length, writes.length);
+  const unknownId = systemRandom.uuid();
+  const ofUnknown = writes.map((write) => ({ ...write, id: unknownId }));
+  const refused = JSON.stringify(await post('/v1/work/writes', { writes }));
+  const unknown = JSON.stringify(await post('/v1/work/writes', { writes: ofUnknown }));
+  assert.equal(refused, unknown.replaceAll(unknownId, id));
+  assert.equal(refused.match(/"kind":"refused"/g)?.length, writes.length);
   assert.deepEqual(await look(coordinator, victim), before);
 });

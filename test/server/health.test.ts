@@ -33,13 +33,13 @@ test('it says that it lives, and that it is ready while its store answers', asyn
 
 test('all who ask within a second whether it is ready share one look at the store', async () => {
   const store = openMemoryStore();
-  let looks = 0;
+  let reads = 0;
   const counted = {
     ...store,
     access: {
       ...store.access,
       project: (name: Parameters<typeof store.access.project>[0]) => {
-        looks += 1;
+        reads += 1;
         return store.access.project(name);
       },
     },
@@ -48,12 +48,12 @@ test('all who ask within a second whether it is ready share one look at the stor
   const clock = { ...systemClock, monotonicMs: () => nowMs };
   await using coordinator = await TestCoordinator.open({ store: counted, clock });
   const ask = async (): Promise<number> => (await fetch(`${coordinator.url}/readyz`)).status;
-  looks = 0;
+  reads = 0;
   const asked = await Promise.all(Array.from({ length: 20 }, ask));
-  assert.deepEqual([looks, new Set(asked)], [1, new Set([200])]);
+  assert.deepEqual([reads, new Set(asked)], [1, new Set([200])]);
   nowMs += 1_000;
   await ask();
-  assert.equal(looks, 2);
+  assert.equal(reads, 2);
 });
 
 test('a sealed store is not ready, and callers without a key do not learn where it was exported to', async () => {

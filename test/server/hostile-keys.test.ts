@@ -61,7 +61,7 @@ test('who only submits does not stop what an operator does, nor tells it anythin
   const operator = await coordinator.client(['operate', 'submit'], 'ours');
   const { id } = await operator.jobs.cancel({ filter: { pipeline: 'x' }, reason: 'all of them' });
   const key = await coordinator.key(['submit'], 'ours');
-  const told = async (path: string, body: object): Promise<readonly unknown[]> => {
+  const outcomeOf = async (path: string, body: object): Promise<readonly unknown[]> => {
     const response = await fetch(`${coordinator.url}/v1/executions/${path}`, {
       method: 'POST',
       headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },
@@ -70,11 +70,11 @@ test('who only submits does not stop what an operator does, nor tells it anythin
     const { code } = (await response.json()) as { readonly code?: string };
     return [response.status, code];
   };
-  assert.deepEqual(await told(`${id}/cancel`, {}), [403, 'role-missing']);
-  assert.deepEqual(await told(`${id}/signals`, { name: 'x' }), [403, 'role-missing']);
+  assert.deepEqual(await outcomeOf(`${id}/cancel`, {}), [403, 'role-missing']);
+  assert.deepEqual(await outcomeOf(`${id}/signals`, { name: 'x' }), [403, 'role-missing']);
   assert.equal((await operator.executions.read(id)).status, 'queued');
   const own = await operator.executions.submit({ pipeline: 'nobody' });
-  assert.deepEqual(await told(`${own.id}/cancel`, {}), [200, undefined]);
+  assert.deepEqual(await outcomeOf(`${own.id}/cancel`, {}), [200, undefined]);
 });
 
 test('a job whose end says what is no count takes no other from the list', async () => {
@@ -204,11 +204,11 @@ test('a worker does not make up who submitted it', async () => {
   const worker = await RawWorker.open(coordinator, 'ours');
   const own = await worker.running('x');
   const { json: read } = await worker.call('GET', `/v1/executions/${own.id}`);
-  const said = [{ submittedBy: 'root' }, { scheduled: { id: 'nightly', at: 1 } }];
+  const origins = [{ submittedBy: 'root' }, { scheduled: { id: 'nightly', at: 1 } }];
   const asking = { call: 'await:a#1', name: 'a', needed: 1, signed: false, checked: false };
   const items = [{ id: interactionId({ execution: own.id, name: 'a' }) }];
   const end = { verb: 'finish', status: 'completed', events: [{ kind: 'completed' }] };
-  for (const each of said) {
+  for (const each of origins) {
     const start = worker.submission(each);
     const reminders = [{ afterMs: 1, start }];
     for (const what of [{ children: [start] }, { awaits: [{ ...asking, items, reminders }] }]) {

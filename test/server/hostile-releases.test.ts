@@ -106,20 +106,20 @@ function having(name: string): object {
 async function replaying(
   coordinator: TestCoordinator,
   project: string,
-  said: object,
+  output: object,
 ): Promise<Raw> {
   const admin = await adminOf(coordinator, project);
   await admin.call('POST', RELEASES, build('v1'));
   await admin.call('POST', '/v1/executions', { pipeline: 'order', input: 1 });
-  const looking = admin.call('POST', `${RELEASES}/v1/preflight`, { waitMs: 20_000 });
+  const preflight = admin.call('POST', `${RELEASES}/v1/preflight`, { waitMs: 20_000 });
   const worker = await RawWorker.open(coordinator, project);
   const own = { session: worker.session, ...having('v1') };
   assert.equal((await worker.call('POST', '/v1/work/announcements', own)).status, 200);
   const taken = await worker.claimWhenThere('holdfast.replay/v1/order');
-  const body = JSON.stringify({ out: said });
+  const body = JSON.stringify({ out: output });
   const ends = { verb: 'finish', status: 'completed', events: [{ kind: 'completed', body }] };
   await worker.write(taken, ends);
-  return looking;
+  return preflight;
 }
 
 test('what a worker says of a replay is taken as far as it can be so', async () => {
@@ -151,12 +151,12 @@ test('who has not announced a release does not answer its preflight, whatever it
   await admin.call('POST', '/v1/executions', { pipeline: 'order', input: 1 });
   const silent = await RawWorker.open(coordinator, 'ours');
   const other = await RawWorker.open(coordinator, 'ours');
-  const said = { session: other.session, ...having('v1') };
-  assert.equal((await other.call('POST', '/v1/work/announcements', said)).status, 200);
+  const announcement = { session: other.session, ...having('v1') };
+  assert.equal((await other.call('POST', '/v1/work/announcements', announcement)).status, 200);
   const replay = 'holdfast.replay/v2/order';
-  const looking = admin.call('POST', `${RELEASES}/v2/preflight`, { waitMs: 1_000 });
+  const preflight = admin.call('POST', `${RELEASES}/v2/preflight`, { waitMs: 1_000 });
   let over = false;
-  const ended = looking.finally(() => {
+  const ended = preflight.finally(() => {
     over = true;
   });
   const shares = [{ lane: 'interactive', limit: 1 }];

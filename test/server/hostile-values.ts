@@ -12,7 +12,7 @@ const HUGE = Number.MAX_SAFE_INTEGER;
 const HALF = '\ud800';
 /** What cannot be compressed: an index would take more of what can. */
 const LONG = Array.from({ length: 300 }, (_, n) => digestOf(Buffer.from(`${n}`))).join('');
-const SAYS = [{ kind: 'step-completed', name: 's', body: '{"key":"step:s#1"}' }];
+const STEP_EVENTS = [{ kind: 'step-completed', name: 's', body: '{"key":"step:s#1"}' }];
 const ENDS = { verb: 'finish', status: 'failed', events: [{ kind: 'failed', body: '{}' }] };
 const LETTER = { category: 'permanent', code: 'c', reason: 'r', attempts: 1 };
 
@@ -29,7 +29,7 @@ function writesOf(worker: RawWorker, { id }: RawOwner): readonly object[] {
   });
   const document = { name: 'd', type: 'text/plain', bytes: '' };
   return [
-    { seq: HUGE, events: SAYS },
+    { seq: HUGE, events: STEP_EVENTS },
     { events: [{ kind: 'step-completed', name: HALF, body: '{"key":"step:s#1"}' }] },
     ...[HALF, LONG].flatMap((text) => [
       child({ attributes: { a: text } }),
@@ -99,8 +99,8 @@ export function registerHostileValues(
       pipelines: [HALF],
     });
     assert.deepEqual([begun.status, begun.json.code], [400, 'invalid-input']);
-    const said = { session: worker.session, pipelines: ['x'], state: 'ready', everyMs: 1_000 };
-    const told = await worker.call('POST', '/v1/work/announcements', { ...said, room: HUGE });
-    assert.deepEqual([told.status, told.json.code], [400, 'invalid-input']);
+    const announcement = { session: worker.session, pipelines: ['x'], state: 'ready', everyMs: 1_000 };
+    const refused = await worker.call('POST', '/v1/work/announcements', { ...announcement, room: HUGE });
+    assert.deepEqual([refused.status, refused.json.code], [400, 'invalid-input']);
   });
 }

@@ -12,7 +12,7 @@ import { digestOf } from '../../src/support/digest.ts';
 import { TestCoordinator } from './coordinator.ts';
 import { RawWorker } from './raw-worker.ts';
 
-const SAYS = [{ kind: 'step-completed', name: 's', body: '{"key":"step:s#1"}' }];
+const STEP_EVENTS = [{ kind: 'step-completed', name: 's', body: '{"key":"step:s#1"}' }];
 
 test("M-18: a worker's children, reminders and successors have no parent in another project, nor any but its own", async () => {
   await using coordinator = await TestCoordinator.onMemory();
@@ -30,7 +30,7 @@ test("M-18: a worker's children, reminders and successors have no parent in anot
       { children: [submitted] },
       { awaits: [{ ...asking, items, reminders: [reminder] }] },
     ]) {
-      const { status, json } = await ours.write(own, { events: SAYS, ...what });
+      const { status, json } = await ours.write(own, { events: STEP_EVENTS, ...what });
       assert.deepEqual([status, json.code], [403, 'project-denied']);
     }
     const end = { verb: 'finish', status: 'completed', events: [{ kind: 'completed' }] };
@@ -51,7 +51,7 @@ test('a child of its own, and a successor with the parent of its predecessor, ar
   const own = await worker.running('x');
   const parent = { id: own.id, call: 'child:pay#1[0]' };
   const children = [worker.submission({ parent })];
-  const { json } = await worker.write(own, { events: SAYS, children });
+  const { json } = await worker.write(own, { events: STEP_EVENTS, children });
   assert.equal(json.results[0].kind, 'recorded');
   const child = await worker.claim('child');
   const end = { verb: 'finish', status: 'completed', events: [{ kind: 'completed' }] };
@@ -67,7 +67,7 @@ test("M-18: a worker asks under ids that follow from its own execution, never un
   const victim = await theirs.running('victim');
   const id = interactionId({ execution: victim.id, name: 'a' });
   const question = (request: string): object => ({
-    events: SAYS,
+    events: STEP_EVENTS,
     awaits: [{ ...plain, items: [{ id, request }] }],
   });
   const opened = await theirs.write(victim, question('{"v":"pay 10?"}'));
@@ -147,30 +147,30 @@ test('who knows the digest of a value in another project has nothing by it: not 
   assert.equal((await theirs.call('GET', value)).json, 'a secret of theirs');
   const ours = await RawWorker.open(coordinator, 'ours');
   const absent = 'f'.repeat(64);
-  const told = await ours.call('GET', value);
+  const refused = await ours.call('GET', value);
   const { json } = await ours.call('GET', `/v1/work/blobs/${absent}`);
-  assert.equal(told.status, 404);
-  assert.deepEqual(JSON.parse(JSON.stringify(told.json).replaceAll(digest, absent)), {
+  assert.equal(refused.status, 404);
+  assert.deepEqual(JSON.parse(JSON.stringify(refused.json).replaceAll(digest, absent)), {
     ...json,
-    ...('instance' in json ? { instance: told.json.instance } : {}),
+    ...('instance' in json ? { instance: refused.json.instance } : {}),
   });
   const own = await ours.running('x');
   const ref = `{"ref":"${digest}","size":${LARGE.length}}`;
   // However it is written, and wherever.
   const odd = `{"r\\u0065f":"${digest}"}`;
-  const says = (body: string): object => ({ events: [{ kind: 'progressed', body }] });
+  const expected = (body: string): object => ({ events: [{ kind: 'progressed', body }] });
   const asking = { call: 'await:a#1', name: 'a', needed: 1, signed: false, checked: false };
   const items = [{ id: interactionId({ execution: own.id, name: 'a' }), request: ref }];
   const plain = [{ id: interactionId({ execution: own.id, name: 'a' }) }];
   const parent = { id: own.id, call: 'child:pay#1[0]' };
   for (const what of [
     ...[`{"out":${ref}}`, `{"out":${odd}}`, `{"state":${ref}}`, `{"answers":[{"out":${ref}}]}`].map(
-      says,
+      expected,
     ),
-    { events: SAYS, progress: ref },
-    { events: SAYS, children: [ours.submission({ parent, input: ref })] },
-    { events: SAYS, awaits: [{ ...asking, items, reminders: [] }] },
-    { events: SAYS, awaits: [{ ...asking, items: plain, reminders: [], defaultAnswer: ref }] },
+    { events: STEP_EVENTS, progress: ref },
+    { events: STEP_EVENTS, children: [ours.submission({ parent, input: ref })] },
+    { events: STEP_EVENTS, awaits: [{ ...asking, items, reminders: [] }] },
+    { events: STEP_EVENTS, awaits: [{ ...asking, items: plain, reminders: [], defaultAnswer: ref }] },
     { ...ENDS, events: [{ kind: 'completed', body: `{"out":${ref}}` }], outcome: `{"out":${ref}}` },
     { ...ENDS, events: [{ kind: 'completed' }], successor: ours.submission({ input: ref }) },
   ]) {
@@ -179,7 +179,7 @@ test('who knows the digest of a value in another project has nothing by it: not 
     assert.deepEqual([kind, code], ['fault', 'invalid-input'], JSON.stringify(what));
   }
   // What is inline is their own.
-  const { results } = (await ours.write(own, says(`{"out":{"v":${ref}}}`))).json;
+  const { results } = (await ours.write(own, expected(`{"out":{"v":${ref}}}`))).json;
   assert.equal(results[0].kind, 'recorded');
   const history = await ours.call('GET', `/v1/executions/${own.id}/history`);
   assert.ok(!JSON.stringify(history.json).includes('secret'));
@@ -208,22 +208,22 @@ test('M-22: what nobody could read is refused before it is written', async () =>
   await using coordinator = await TestCoordinator.onMemory();
   const worker = await RawWorker.open(coordinator, 'ours');
   const own = await worker.running('x');
-  const told = (kind: string, body?: string): object => ({ events: [{ kind, name: 's', body }] });
-  const says = (body: string): object => told('progressed', body);
+  const writeOf = (kind: string, body?: string): object => ({ events: [{ kind, name: 's', body }] });
+  const expected = (body: string): object => writeOf('progressed', body);
   const refused = [
     ...['null', '[1]', '5', '"x"', '{"key":5}', '{"ids":5}', '{"ids":[5]}', '{"with":"x"}'].map(
-      says,
+      expected,
     ),
-    ...['{"failure":5}', '{"failure":null}', '{"failure":{"message":{}}}', '{"for":7}'].map(says),
-    ...['{"n":"1"}', '{"out":null}', '{"continuedAs":1}', '{"saga":1}', '{'].map(says),
-    says(`{"note":${deep(20_000)}}`),
-    says(`{"note":"\\"","deep":${deep(1_000)}}`),
-    { events: SAYS, progress: deep(1_001) },
-    { events: SAYS, children: [worker.submission({ input: deep(1_001) })] },
-    { events: [{ ...SAYS[0], name: 'a\0b' }] },
-    { events: SAYS, children: [worker.submission({ tags: ['\0'] })] },
-    { events: SAYS, children: [worker.submission({ attributes: { 'a\0': 'b' } })] },
-    { events: SAYS, attachments: [{ name: 'n\0', type: 't', bytes: 'AA==' }] },
+    ...['{"failure":5}', '{"failure":null}', '{"failure":{"message":{}}}', '{"for":7}'].map(expected),
+    ...['{"n":"1"}', '{"out":null}', '{"continuedAs":1}', '{"saga":1}', '{'].map(expected),
+    prints(`{"note":${deep(20_000)}}`),
+    prints(`{"note":"\\"","deep":${deep(1_000)}}`),
+    { events: STEP_EVENTS, progress: deep(1_001) },
+    { events: STEP_EVENTS, children: [worker.submission({ input: deep(1_001) })] },
+    { events: [{ ...STEP_EVENTS[0], name: 'a\0b' }] },
+    { events: STEP_EVENTS, children: [worker.submission({ tags: ['\0'] })] },
+    { events: STEP_EVENTS, children: [worker.submission({ attributes: { 'a\0': 'b' } })] },
+    { events: STEP_EVENTS, attachments: [{ name: 'n\0', type: 't', bytes: 'AA==' }] },
   ];
   for (const what of refused) {
     const { status, json } = await worker.write(own, what);
@@ -234,7 +234,7 @@ test('M-22: what nobody could read is refused before it is written', async () =>
     );
   }
   const fine = `{"key":"step:s#1","note":${JSON.stringify(`${'[{\\"'.repeat(2_000)}`)},"deep":${deep(999)}}`;
-  const { json } = await worker.write(own, says(fine));
+  const { json } = await worker.write(own, expected(fine));
   assert.equal(json.results[0].kind, 'recorded');
 });
 
@@ -245,8 +245,8 @@ test('what was stored before it was refused is read all the same, and counted', 
   for (const body of ['null', '[1]', '5', '{"key":5}', '{"ids":5}', '{"failure":null}']) {
     const own = await worker.running('x');
     const events = ['step-failed', 'child-spawned', 'await-opened', 'failed'] as const;
-    const said = events.map((kind) => ({ kind, name: 'n', body }));
-    const finish = { ...own, status: 'failed', events: said } as unknown as Finish;
+    const written = events.map((kind) => ({ kind, name: 'n', body }));
+    const finish = { ...own, status: 'failed', events: written } as unknown as Finish;
     assert.equal((await executions.finish(finish)).kind, 'finished');
     for (const path of ['', '/history', '/result', '/explain']) {
       const { status } = await worker.call('GET', `/v1/executions/${own.id}${path}`);
@@ -281,11 +281,11 @@ test('what is answered as a fault to one of many writes is in the log', async ()
     throw new TypeError('of the inside');
   };
   const faults: unknown[] = [];
-  const log = { info: () => undefined, fault: (...said: unknown[]) => faults.push(String(said)) };
+  const log = { info: () => undefined, fault: (...args: unknown[]) => faults.push(String(args)) };
   const store = { ...plain, executions: { ...plain.executions, record } };
   await using coordinator = await TestCoordinator.open({ store, log });
   const worker = await RawWorker.open(coordinator, 'ours');
-  const { json } = await worker.write(await worker.running('x'), { events: SAYS });
+  const { json } = await worker.write(await worker.running('x'), { events: STEP_EVENTS });
   assert.deepEqual([json.results[0].kind, json.results[0].code], ['fault', 'fault']);
   assert.deepEqual(faults, ['fault,TypeError: of the inside']);
 });

@@ -10,7 +10,7 @@ import { openMemoryStore } from '../../src/store/sqlite/open-memory.ts';
 import { TestCoordinator } from './coordinator.ts';
 import { type RawOwner, RawWorker } from './raw-worker.ts';
 
-const SAYS = [{ kind: 'step-completed', name: 's', body: '{"key":"step:s#1"}' }];
+const STEP_EVENTS = [{ kind: 'step-completed', name: 's', body: '{"key":"step:s#1"}' }];
 const ENDS = { verb: 'finish', status: 'completed' };
 const INVALID = [400, 'invalid-input'];
 
@@ -66,9 +66,9 @@ test('X-72: a worker goes on as what it submits in the same write, and as nothin
       successor: { ...successor, body: continues(other.id) },
     },
     { events: goesOnAs(own.id) },
-    { events: SAYS, children: [worker.submission({ parent, body: continues(own.id) })] },
-    { events: SAYS, children: [{ ...successor, body: continues(successor.id) }] },
-    { events: SAYS, children: [worker.submission({ parent, body: '5' })] },
+    { events: STEP_EVENTS, children: [worker.submission({ parent, body: continues(own.id) })] },
+    { events: STEP_EVENTS, children: [{ ...successor, body: continues(successor.id) }] },
+    { events: STEP_EVENTS, children: [worker.submission({ parent, body: '5' })] },
   ]) {
     const { status, json } = await worker.write(own, what);
     assert.deepEqual([status, json.code], INVALID, JSON.stringify(what));
@@ -89,28 +89,28 @@ test('who guesses what a worker of another project wrote is not told that it was
   await using coordinator = await TestCoordinator.open();
   const theirs = await RawWorker.open(coordinator, 'theirs');
   const parent = await theirs.running('loans');
-  const told = { id: parent.id, call: 'child:loan#1[0]' };
-  const children = [theirs.submission({ pipeline: 'loan', parent: told })];
-  await theirs.write(parent, { events: SAYS, children });
+  const parentOf = { id: parent.id, call: 'child:loan#1[0]' };
+  const children = [theirs.submission({ pipeline: 'loan', parent: parentOf })];
+  await theirs.write(parent, { events: STEP_EVENTS, children });
   const victim = await theirs.claim('loan');
-  const successor = theirs.submission({ parent: told });
-  const said = {
+  const successor = theirs.submission({ parent: parentOf });
+  const finish = {
     ...{ ...ENDS, events: [{ kind: 'completed', body: '{"out":{"v":"denied"}}' }] },
   };
-  const finished = await theirs.write(victim, { ...said, successor });
+  const finished = await theirs.write(victim, { ...finish, successor });
   assert.equal(finished.json.results[0].kind, 'finished');
-  const again = await theirs.write(victim, { ...said, successor });
+  const again = await theirs.write(victim, { ...finish, successor });
   assert.equal(again.json.results[0].kind, 'finished', 'a repeated write is answered as the first');
   const ours = await RawWorker.open(coordinator, 'ours');
   // So that the fence is no news.
   await ours.running('x');
   const guessed = { ...victim, session: ours.session };
-  const { json } = await ours.write(guessed, said);
+  const { json } = await ours.write(guessed, finish);
   const unknown = { kind: 'refused', why: 'execution-unknown', id: victim.id };
   assert.deepEqual(json.results, [unknown]);
   // Nor whose child it is.
   const own = { ...successor, project: 'ours' };
-  const { results } = (await ours.write(guessed, { ...said, successor: own })).json;
+  const { results } = (await ours.write(guessed, { ...finish, successor: own })).json;
   assert.equal(results[0].code, 'project-denied');
 });
 
@@ -126,7 +126,7 @@ test('a coordinator that has just begun says nothing of the fences of another pr
     const guess = await RawWorker.open(after, 'ours');
     const answerFor = async (id: string): Promise<string> => {
       const owner = { id, fence, session: guess.session, seq: victim.seq };
-      const { json } = await guess.write(owner, { events: SAYS });
+      const { json } = await guess.write(owner, { events: STEP_EVENTS });
       return JSON.stringify(json).replaceAll(id, 'it');
     };
     const ofNothing = await answerFor(absent);
@@ -151,13 +151,13 @@ test('what is no value as it is stored is refused where a value is to be, and ev
   const awaits = [{ ...asking, reminders: [], items: [item] }];
   const writesOf = (value: string): readonly object[] => [
     { events: [{ kind: 'step-completed', name: 's', body: `{"key":"step:s#1","out":${value}}` }] },
-    { events: SAYS, progress: value },
-    { events: SAYS, children: [worker.submission({ parent, input: value })] },
+    { events: STEP_EVENTS, progress: value },
+    { events: STEP_EVENTS, children: [worker.submission({ parent, input: value })] },
     {
-      events: SAYS,
+      events: STEP_EVENTS,
       awaits: awaits.map((each) => ({ ...each, items: [{ ...item, request: value }] })),
     },
-    { events: SAYS, awaits: awaits.map((each) => ({ ...each, defaultAnswer: value })) },
+    { events: STEP_EVENTS, awaits: awaits.map((each) => ({ ...each, defaultAnswer: value })) },
     { ...ENDS, events: [{ kind: 'completed', body: `{"out":${value}}` }] },
     { ...ENDS, events: [{ kind: 'completed' }], outcome: `{"status":"completed","out":${value}}` },
   ];
@@ -242,7 +242,7 @@ test('a list of values that are kept apart opens no more of them than fit one pa
   }));
   const asking = { call: 'await:a#1', name: 'a', needed: 1, signed: false, checked: false };
   const { json } = await worker.write(own, {
-    events: SAYS,
+    events: STEP_EVENTS,
     awaits: [{ ...asking, reminders: [], items }],
   });
   assert.equal(json.results[0].kind, 'recorded', JSON.stringify(json));
@@ -265,15 +265,15 @@ test('M-17: a write is refused by the rows that it makes and by the length of it
     { progress: long },
     { events: [{ kind: 'step-completed', name: 's', body }] },
     {
-      events: Array.from({ length: 20_000 }, () => SAYS[0]),
+      events: Array.from({ length: 20_000 }, () => STEP_EVENTS[0]),
       progress: '{}',
       children: [worker.submission()],
     },
   ]) {
-    const { status, json } = await worker.write(own, { events: SAYS, ...what });
+    const { status, json } = await worker.write(own, { events: STEP_EVENTS, ...what });
     assert.deepEqual([status, json.code], [413, 'payload-too-large'], Object.keys(what).join());
   }
   const children = Array.from({ length: 150 }, () => worker.submission({ tags }));
-  const { json } = await worker.write(own, { events: SAYS, children });
+  const { json } = await worker.write(own, { events: STEP_EVENTS, children });
   assert.equal(json.results[0].kind, 'recorded');
 });

@@ -25,13 +25,13 @@ async function connected(url: string): Promise<Socket> {
 
 /** Everything that it was told until it was closed, which it does not do itself. */
 async function untilClosed(socket: Socket): Promise<string> {
-  let told = '';
+  let received = '';
   socket.setEncoding('utf8').on('data', (text: string) => {
-    told += text;
+    received += text;
   });
   // Not `once` of events: it would take a reset for a failure.
   await new Promise((resolve) => socket.once('close', resolve));
-  return told;
+  return received;
 }
 
 /** One drop after the other for as long as somebody takes them. */
@@ -60,9 +60,9 @@ test('headers by drops, a body by drops, and connections that say nothing are cu
   const dribbling = [untilClosed(slow), untilClosed(slowBody)];
   const silent = Array.from({ length: 50 }, () => connected(coordinator.url).then(untilClosed));
   await isAnswered(coordinator);
-  for (const told of await Promise.all(silent)) assert.match(told, /^HTTP\/1\.1 408 /);
+  for (const received of await Promise.all(silent)) assert.match(received, /^HTTP\/1\.1 408 /);
   // Who goes on sending may be reset before it has read why.
-  for (const told of await Promise.all(dribbling)) assert.match(told, /^(HTTP\/1\.1 408 |$)/);
+  for (const received of await Promise.all(dribbling)) assert.match(received, /^(HTTP\/1\.1 408 |$)/);
 });
 
 test('whoever has no key is told so before its body is read', async () => {
@@ -71,19 +71,19 @@ test('whoever has no key is told so before its body is read', async () => {
   socket.write(
     'POST /v1/executions HTTP/1.1\r\nhost: x\r\ncontent-type: application/json\r\ncontent-length: 100000\r\n\r\n{',
   );
-  const [told] = await once(socket.setEncoding('utf8'), 'data');
-  assert.match(String(told), /^HTTP\/1\.1 401 /);
+  const [received] = await once(socket.setEncoding('utf8'), 'data');
+  assert.match(String(received), /^HTTP\/1\.1 401 /);
   socket.destroy();
 });
 
-const SAID = 16;
+const STEPS = 16;
 const LISTED = 8;
 
 /** More than sockets keep by themselves. */
 const talkative = pipeline({
   name: 'talkative',
   async run(ctx) {
-    for (let nth = 0; nth < SAID; nth += 1) await ctx.step(`say-${nth}`, () => 'x'.repeat(2 ** 20));
+    for (let nth = 0; nth < STEPS; nth += 1) await ctx.step(`say-${nth}`, () => 'x'.repeat(2 ** 20));
   },
 });
 
@@ -116,9 +116,9 @@ test('who asks for a stream or a large answer and does not read it is cut off, a
   await isAnswered(coordinator);
   // Whoever comes later and says nothing is cut off later.
   for (let nth = 0; nth < 3; nth += 1) await untilClosed(await connected(coordinator.url));
-  assert.ok(read < 3 * (SAID + LISTED), `${read} values were read, as if all had been taken`);
-  const told = await Promise.all(sockets.map((socket) => untilClosed(socket.resume())));
-  const isWhole = told.map(({ length }, nth) => length >= (nth < 3 ? SAID : LISTED) * 2 ** 20);
+  assert.ok(read < 3 * (STEPS + LISTED), `${read} values were read, as if all had been taken`);
+  const received = await Promise.all(sockets.map((socket) => untilClosed(socket.resume())));
+  const isWhole = received.map(({ length }, nth) => length >= (nth < 3 ? STEPS : LISTED) * 2 ** 20);
   assert.deepEqual(isWhole, Array(6).fill(false), 'each was cut off before its end');
 });
 
@@ -188,14 +188,14 @@ test('who knows the id of a key, but not its secret, does not use up what that k
 });
 
 /** Counts what is looked up. */
-function countedStore(): { readonly store: ReturnType<typeof openMemoryStore>; looks(): number } {
+function countedStore(): { readonly store: ReturnType<typeof openMemoryStore>; reads(): number } {
   const plain = openMemoryStore();
-  let looks = 0;
+  let reads = 0;
   const key: AccessStore['key'] = (id) => {
-    looks += 1;
+    reads += 1;
     return plain.access.key(id);
   };
-  return { store: { ...plain, access: { ...plain.access, key } }, looks: () => looks };
+  return { store: { ...plain, access: { ...plain.access, key } }, reads: () => reads };
 }
 
 function madeUp(): string {
@@ -204,7 +204,7 @@ function madeUp(): string {
 }
 
 test('keys that are made up are looked up so often of one address, and no more; who is known comes in from there', async () => {
-  const { store, looks } = countedStore();
+  const { store, reads } = countedStore();
   const limits = { wrongKeysPerMinute: 30 };
   let nowMs = 0;
   const clock = { ...systemClock, monotonicMs: () => nowMs };
@@ -217,12 +217,12 @@ test('keys that are made up are looked up so often of one address, and no more; 
       headers: { authorization, 'x-forwarded-for': from },
     });
   assert.equal((await ask(known)).status, 200);
-  const before = looks();
+  const before = reads();
   const statuses: number[] = [];
   for (let nth = 0; nth < 60; nth += 1) statuses.push((await ask(madeUp())).status);
   assert.deepEqual(statuses, [...Array(30).fill(401), ...Array(30).fill(429)]);
   assert.equal(
-    looks() - before,
+    reads() - before,
     30 + 3,
     'no more were looked up than those, and a few in a second',
   );
@@ -236,11 +236,11 @@ test('keys that are made up are looked up so often of one address, and no more; 
 
 test('who sends no key guesses none, and whoever holds one that was ended can sign out', async () => {
   const limits = { wrongKeysPerMinute: 5 };
-  const { store, looks } = countedStore();
+  const { store, reads } = countedStore();
   await using coordinator = await TestCoordinator.open({ store, limits });
   const url = `${coordinator.url}/v1/executions`;
   for (let nth = 0; nth < 20; nth += 1) assert.equal((await fetch(url)).status, 401);
-  assert.equal(looks(), 0);
+  assert.equal(reads(), 0);
   const key = await coordinator.key(['submit'], 'default');
   assert.equal((await fetch(url, { headers: { authorization: `Bearer ${key}` } })).status, 200);
   const cookie = `holdfast-key=${madeUp().slice('Bearer '.length)}`;

@@ -20,13 +20,13 @@ test('without keys, no listener is beyond loopback: neither the API, nor admin, 
 });
 
 /** What is answered to a page that has this name, however it got the address of this machine. */
-async function toldAs(host: string, url: string, path: string): Promise<readonly unknown[]> {
+async function replyAs(host: string, url: string, path: string): Promise<readonly unknown[]> {
   const { hostname, port } = new URL(url);
   const socket = connect(Number(port), hostname);
   socket.write(`GET ${path} HTTP/1.1\r\nhost: ${host}\r\nconnection: close\r\n\r\n`);
-  const [told] = await once(socket.setEncoding('utf8'), 'data');
+  const [received] = await once(socket.setEncoding('utf8'), 'data');
   socket.destroy();
-  return [String(told).slice(9, 12), /"code":"([^"]*)"/.exec(String(told))?.[1]];
+  return [String(received).slice(9, 12), /"code":"([^"]*)"/.exec(String(received))?.[1]];
 }
 
 test('without keys, whatever is asked for under another name is refused, and nothing is said of what is here', async () => {
@@ -35,11 +35,11 @@ test('without keys, whatever is asked for under another name is refused, and not
   const paths = ['/', '/console', '/console/', '/healthz', '/metrics', '/v1/executions', '/nope'];
   for (const path of [...paths, '/v1/projects']) {
     for (const each of [url, adminUrl]) {
-      const told = await toldAs('rebound.example', each, path);
-      assert.deepEqual(told, ['403', 'foreign-host'], `${path} at ${each}`);
+      const outcome = await replyAs('rebound.example', each, path);
+      assert.deepEqual(outcome, ['403', 'foreign-host'], `${path} at ${each}`);
     }
   }
-  assert.deepEqual(await toldAs('localhost', url, '/'), ['302', undefined]);
+  assert.deepEqual(await replyAs('localhost', url, '/'), ['302', undefined]);
 });
 
 test('without keys, a page of another local port changes nothing', async () => {
@@ -62,26 +62,26 @@ test('without keys, a page of another local port changes nothing', async () => {
 });
 
 /** The head of its answer, though all but one byte of what it announced is missing. */
-async function toldBeforeItsBody(url: string, path: string, length: number): Promise<string> {
+async function replyBeforeBody(url: string, path: string, length: number): Promise<string> {
   const { hostname, port } = new URL(url);
   const socket = connect(Number(port), hostname);
   socket.write(
     `POST ${path} HTTP/1.1\r\nhost: localhost\r\ncontent-type: application/json\r\ncontent-length: ${length}\r\n\r\n[`,
   );
-  const [told] = await once(socket.setEncoding('utf8'), 'data');
+  const [received] = await once(socket.setEncoding('utf8'), 'data');
   socket.destroy();
-  return String(told);
+  return String(received);
 }
 
 test('what is not there, and admin where it is off, is refused before a body is read, and is counted', async () => {
   const limits = { requestsPerMinute: 3 };
   await using coordinator = await TestCoordinator.onMemory({ limits, admin: 'off' });
-  const told: string[] = [];
+  const received: string[] = [];
   for (const path of ['/v1/nope', '/v1/keys', '/nope', '/v1/nope']) {
-    told.push(await toldBeforeItsBody(coordinator.url, path, 30 * 2 ** 20));
+    received.push(await replyBeforeBody(coordinator.url, path, 30 * 2 ** 20));
   }
   assert.deepEqual(
-    told.map((each) => [each.slice(9, 12), /"code":"([^"]*)"/.exec(each)?.[1]]),
+    received.map((each) => [each.slice(9, 12), /"code":"([^"]*)"/.exec(each)?.[1]]),
     [
       ['404', 'route-unknown'],
       ['404', 'admin-off'],

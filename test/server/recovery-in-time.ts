@@ -26,17 +26,17 @@ export async function recoversInTime(
   placeIn: PlaceIn,
   coordinators: number,
 ): Promise<void> {
-  const told: string[] = [];
+  const measured: string[] = [];
   for (let tries = 1; tries <= TRIES; tries += 1) {
     const { lost, takenOverMs, standstillMs, keptMs } = await killUnderLoad(placeIn, coordinators);
     const boundMs = BOUND_MS + keptMs;
-    told.push(
+    measured.push(
       `${lost} taken over within ${takenOverMs} ms, nothing ended for ${standstillMs} ms at most; the bound is ${BOUND_MS} ms, and ${keptMs} ms that the machine kept everybody waiting`,
     );
-    t.diagnostic(told.at(-1) ?? '');
+    t.diagnostic(measured.at(-1) ?? '');
     if (takenOverMs <= boundMs && standstillMs <= boundMs) return;
   }
-  assert.fail(`P4: ${told.join('; ')}`);
+  assert.fail(`P4: ${measured.join('; ')}`);
 }
 
 interface Recovery {

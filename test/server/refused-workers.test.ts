@@ -41,8 +41,8 @@ test('RE-9: a worker with another artifact is in the list with what it said, wha
   const admin = await adminOf(coordinator);
   await admin.releases.register('order', bodyOf('v1'));
   await coordinator.worker([order], released('v1', 'sha256:forged'));
-  const { detail, ...told } = await refused(admin);
-  assert.deepEqual(told, {
+  const { detail, ...shown } = await refused(admin);
+  assert.deepEqual(shown, {
     ...{ release: 'v1', digest: 'sha256:forged', pipeline: 'order', why: 'release-differs' },
     differs: { part: 'digest', announced: 'sha256:forged', registered: 'sha256:v1' },
   });

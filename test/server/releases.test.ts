@@ -84,8 +84,8 @@ test('a deploy through a coordinator: registered, preflighted, refused, rolled o
     // Of a machine that is slow a worker may be late now and then.
     await until(async () => {
       const { items } = await admin.sessions.workers();
-      const told = items.map(({ work, release }) => `${work} ${release}`).sort();
-      return told.join() === 'ready v1,ready v2,ready v3' ? true : undefined;
+      const seen = items.map(({ work, release }) => `${work} ${release}`).sort();
+      return seen.join() === 'ready v1,ready v2,ready v3' ? true : undefined;
     });
     await releases.change('order', retire);
     const log = await releases.log('order');
@@ -156,17 +156,17 @@ test('RE-11: a worker whose heartbeat goes on and whose claims hang is found, by
     await admin.releases.change('order', { act: 'activate', name: 'v1' });
     const options = { transport, ...released('v1'), ttlMs: 1_000, pollMs: 50 };
     worker = await openWorker({ ...options, pipelines: [order('charge')] });
-    const isSaid = async (state: string) => {
+    const workerIn = async (state: string) => {
       const { items } = await admin.sessions.workers();
       return items[0]?.work === state ? items[0] : undefined;
     };
-    await until(() => isSaid('ready'));
+    await until(() => workerIn('ready'));
     hangs = true;
     const { id } = await admin.executions.submit({ pipeline: 'order' });
-    const { id: session, beatAt } = await until(() => isSaid('stuck'));
+    const { id: session, beatAt } = await until(() => workerIn('stuck'));
     // Its heartbeat goes on all the while.
     for (let [beats, last] = [0, beatAt]; beats < 3; ) {
-      const next = await until(() => isSaid('stuck'));
+      const next = await until(() => workerIn('stuck'));
       assert.equal(next.id, session);
       if (next.beatAt !== last) beats += 1;
       last = next.beatAt;
@@ -176,7 +176,7 @@ test('RE-11: a worker whose heartbeat goes on and whose claims hang is found, by
     await assert.rejects(admin.executions.submit(refuse), /and takes work \(1 do not\)/);
     hangs = false;
     transport.release();
-    await until(() => isSaid('ready'));
+    await until(() => workerIn('ready'));
     await until(async () =>
       (await admin.executions.read(id)).status === 'waiting' ? true : undefined,
     );

@@ -151,7 +151,7 @@ test('holdfast releases repin --all prints what it waits for while no worker has
   const key = await coordinator.key(['admin', 'operate'], 'ours');
   const env = { HOLDFAST_URL: coordinator.url, HOLDFAST_KEY: key };
   const asking = startHoldfast('releases repin order v3 --all --from v1'.split(' '), { env });
-  await asking.says(/holdfast\.replay\/v3\/order/);
+  await asking.prints(/holdfast\.replay\/v3\/order/);
   await coordinator.worker([order(false)], { ...released('v3'), project: 'ours' });
   const { code, out } = await asking.ended();
   assert.deepEqual([code, out], [0, 'repinned  1\n']);

@@ -180,7 +180,7 @@ const SENTENCES: Readonly<Record<string, () => unknown>> = {
 };
 
 /** What says nothing that a role may or may not. */
-const NOTHING_SAID: readonly RegExp[] = [
+const NOT_TESTABLE: readonly RegExp[] = [
   /a URL and a key of role `work` instead of a store/,
   /`key`, `project` \| of role `work`/,
   /The last key of role `admin` is lost/,
@@ -205,13 +205,13 @@ test('every sentence of the guide about roles is one of these', async () => {
   assert.deepEqual(gone, [], 'no longer in the guide');
   const roles = /<a id="roles"><\/a>.*\n\n((?:- .*\n)+)/.exec(guide)?.[1]?.trim().split('\n') ?? [];
   assert.ok(roles.length > 8);
-  const said = guide
+  const statements = guide
     .split('\n')
     .filter((line) => /\brole `?(submit|work|operate|admin)\b/.test(line));
-  const untested = [...roles, ...said].filter(
+  const untested = [...roles, ...statements].filter(
     (line) =>
       !Object.keys(SENTENCES).some((sentence) => line.includes(sentence)) &&
-      !NOTHING_SAID.some((pattern) => pattern.test(line)),
+      !NOT_TESTABLE.some((pattern) => pattern.test(line)),
   );
   assert.deepEqual(untested, [], 'a sentence about roles needs a check in this file');
 });

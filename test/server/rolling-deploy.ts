@@ -166,8 +166,8 @@ export function registerRollingDeploy(kind: string, placeIn: PlaceIn): void {
       await deploy.register('v2');
       for (const owner of ['new-1', 'new-2']) await deploy.startWorker(owner, 'v2');
       const found = await deploy.client.releases.preflight('order', 'v2');
-      const told = [found.breaking, found.replayed, found.open];
-      assert.deepEqual(told, [false, OPEN, OPEN], JSON.stringify(found.broken.slice(0, 3)));
+      const counts = [found.breaking, found.replayed, found.open];
+      assert.deepEqual(counts, [false, OPEN, OPEN], JSON.stringify(found.broken.slice(0, 3)));
       await deploy.activate('v2');
       const fresh = await deploy.submit(FRESH);
       await deploy.untilParked(OPEN + FRESH);

@@ -184,7 +184,7 @@ for (const how of ['plain', 'TLS'] as const) {
         // gRPC answers HTTP/1 by a reset.
         return socket.on('error', () => undefined);
       });
-      const told = await Promise.all(
+      const lines = await Promise.all(
         sockets.map(async (socket, n) => {
           const connection = `Connection: Upgrade, HTTP2-Settings\r\nUpgrade: ${protocol}`;
           socket.write(`GET /healthz HTTP/1.1\r\nHost: localhost\r\n${connection}\r\n\r\n`);
@@ -193,7 +193,7 @@ for (const how of ['plain', 'TLS'] as const) {
           return String(data).split('\r\n')[0];
         }),
       );
-      assert.deepEqual(told.slice(0, 2), ['HTTP/1.1 200 OK', 'HTTP/1.1 200 OK']);
+      assert.deepEqual(lines.slice(0, 2), ['HTTP/1.1 200 OK', 'HTTP/1.1 200 OK']);
       await server.close();
       for (const socket of sockets) socket.destroy();
       await store.close();

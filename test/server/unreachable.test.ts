@@ -14,9 +14,9 @@ const idle = pipeline({ name: 'idle', run: () => 1 });
 
 test('where no coordinator answers, client and worker say which address they asked and what to look at', async () => {
   const url = `http://127.0.0.1:${await freePort()}`;
-  const told = { code: 'store-unavailable', message: new RegExp(`${url}.*Is it running`) };
-  await assert.rejects(new HoldfastClient({ url }).executions.list(), told);
-  await assert.rejects(openWorker({ url, pipelines: [idle], connectMs: 0 }), told);
+  const expected = { code: 'store-unavailable', message: new RegExp(`${url}.*Is it running`) };
+  await assert.rejects(new HoldfastClient({ url }).executions.list(), expected);
+  await assert.rejects(openWorker({ url, pipelines: [idle], connectMs: 0 }), expected);
 });
 
 test('a caller that has given up is told so, and nothing else', async () => {
@@ -71,13 +71,13 @@ test('a worker whose key has ended says so at once, and ends when it lasts', asy
 
 test('a key that no header can carry is told as what it is, and not shown', async () => {
   const key = 'hf_abcdefghijklmnop_…';
-  const told = (error: Error): boolean => {
+  const expected = (error: Error): boolean => {
     assert.match(error.message, /key has a space or a letter that cannot be in one/);
     assert.doesNotMatch(error.message, /hf_/);
     return true;
   };
-  assert.throws(() => new HoldfastClient({ url: 'http://127.0.0.1:9', key }), told);
-  await assert.rejects(openWorker({ url: 'http://127.0.0.1:9', key, pipelines: [idle] }), told);
+  assert.throws(() => new HoldfastClient({ url: 'http://127.0.0.1:9', key }), expected);
+  await assert.rejects(openWorker({ url: 'http://127.0.0.1:9', key, pipelines: [idle] }), expected);
   const ran = await holdfast(['list'], { env: { HOLDFAST_KEY: key } });
   assert.deepEqual([ran.code, /ByteString/.test(ran.problems)], [2, false]);
 });

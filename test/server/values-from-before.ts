@@ -116,8 +116,8 @@ const CASES: Readonly<Record<string, Case>> = {
       const worker = await RawWorker.open(coordinator, 'ours');
       const own = await worker.running('x');
       for (const each of [ours, theirs]) await putAsBefore(each, LONG_AGO_MS);
-      const says = [{ kind: 'step-completed', name: 's', body: `{"out":${ours.ref}}` }];
-      await store.executions.record({ ...own, events: says } as never);
+      const expected = [{ kind: 'step-completed', name: 's', body: `{"out":${ours.ref}}` }];
+      await store.executions.record({ ...own, events: expected } as never);
       assert.equal(await statusOf(worker, theirs.digest), 404);
       assert.equal(await statusOf(worker, ours.digest), 200);
     },

@@ -232,7 +232,7 @@ function workReachesOf(victim: Victim): Readonly<Record<string, Reach>> {
 }
 
 /** Routes that name nothing of anybody, or whose names are the caller's own to give. */
-export const OF_NOBODY: readonly string[] = [
+export const WITHOUT_TARGET: readonly string[] = [
   ...['submitExecution', 'listExecutions', 'streamHints', 'listAwaits', 'listDeadLetters'],
   ...[
     'groupDeadLetters',

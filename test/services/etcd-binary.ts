@@ -15,8 +15,8 @@ export async function findEtcdBinary(): Promise<EtcdBinary> {
   for (const find of [etcdOnPath, etcdFromApt]) {
     try {
       const found = await find();
-      const said = await runCommand(found.program, ['--version']);
-      const version = /etcd Version: (3\.(?:[4-9]|\d\d)\S*)/.exec(said)?.[1];
+      const output = await runCommand(found.program, ['--version']);
+      const version = /etcd Version: (3\.(?:[4-9]|\d\d)\S*)/.exec(output)?.[1];
       if (version !== undefined) return { ...found, version };
       reasons.push(`${found.source}: ${found.program} is not 3.4 or newer`);
     } catch (error) {

@@ -22,10 +22,10 @@ export async function findPgbouncerBinary(): Promise<PgbouncerBinary & { version
   for (const find of [pgbouncerOnPath, pgbouncerFromApt]) {
     try {
       const found = await find();
-      const said = await runCommand(found.program, ['--version'], {
+      const output = await runCommand(found.program, ['--version'], {
         env: pgbouncerEnvironment(found),
       });
-      return { ...found, version: /PgBouncer (\S+)/.exec(said)?.[1] ?? 'unknown' };
+      return { ...found, version: /PgBouncer (\S+)/.exec(output)?.[1] ?? 'unknown' };
     } catch (error) {
       reasons.push(error instanceof Error ? error.message : String(error));
     }

@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
 /** Runs the file; what it prints has these in this order, and its temporary folder is empty afterwards. */
-export async function playExample(file: string, told: readonly RegExp[]): Promise<void> {
+export async function playExample(file: string, lines: readonly RegExp[]): Promise<void> {
   const folder = await mkdtemp(join(tmpdir(), 'holdfast-example-'));
   const { NODE_TEST_CONTEXT: _, ...env } = process.env;
   const example = spawn(process.execPath, [file], {
@@ -23,7 +23,7 @@ export async function playExample(file: string, told: readonly RegExp[]): Promis
     const [code] = await once(example, 'close');
     assert.equal(code, 0, output);
     let from = 0;
-    for (const line of told) {
+    for (const line of lines) {
       const found = output.slice(from).search(line);
       assert.ok(found >= 0, `${line} is missing, or comes too early:\n${output}`);
       from += found;

@@ -77,10 +77,10 @@ async function findIn(
 }
 
 async function majorVersion(binaries: PostgresBinaries): Promise<number> {
-  const said = await runCommand(join(binaries.directory, 'postgres'), ['--version'], {
+  const output = await runCommand(join(binaries.directory, 'postgres'), ['--version'], {
     env: postgresEnvironment(binaries),
   });
-  return Number(/(\d+)/.exec(said)?.[1] ?? 0);
+  return Number(/(\d+)/.exec(output)?.[1] ?? 0);
 }
 
 /** Messages are read to learn when the server is ready, so their language is fixed. */

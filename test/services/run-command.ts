@@ -20,11 +20,11 @@ export function runCommand(
         resolve(stdout.toString());
         return;
       }
-      const said = `${stdout}\n${stderr}`.trim().split('\n').slice(-15).join('\n');
+      const output = `${stdout}\n${stderr}`.trim().split('\n').slice(-15).join('\n');
       reject(
         new Error(
           `\`${program} ${args.join(' ')}\` failed (${error.code ?? error.signal ?? error.message}).` +
-            (said === '' ? '' : ` It said:\n${said}`),
+            (output === '' ? '' : ` It said:\n${output}`),
           { cause: error },
         ),
       );

@@ -25,7 +25,7 @@ export async function supervise(
   );
   const ended = once(supervisor, 'exit');
   const lines = createInterface({ input: supervisor.stdout });
-  const told = async (): Promise<void> => {
+  const notifyParent = async (): Promise<void> => {
     const outcome = await Promise.race([once(lines, 'line'), ended.then(() => undefined)]);
     if (outcome === undefined) {
       throw new Error(
@@ -33,10 +33,10 @@ export async function supervise(
       );
     }
   };
-  await told();
-  const say = async (command: string): Promise<void> => {
+  await notifyParent();
+  const send = async (command: string): Promise<void> => {
     supervisor.stdin.write(`${command}\n`);
-    await told();
+    await notifyParent();
   };
   supervisor.unref();
   if ('unref' in supervisor.stdin && typeof supervisor.stdin.unref === 'function') {
@@ -49,8 +49,8 @@ export async function supervise(
     await ended;
   };
   return {
-    kill: () => say('kill'),
-    start: () => say('start'),
+    kill: () => send('kill'),
+    start: () => send('start'),
     stop() {
       stopped ??= end();
       return stopped;

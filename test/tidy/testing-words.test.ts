@@ -23,8 +23,8 @@ function promised(file: string, line: RegExp): readonly string[] {
 }
 
 test('everything that is said to be in holdfast/testing is exported by it', () => {
-  const said = promised('README.md', /`holdfast\/testing` \| ([^|]+)\|/);
-  for (const words of said) {
+  const listed = promised('README.md', /`holdfast\/testing` \| ([^|]+)\|/);
+  for (const words of listed) {
     const names = EXPORTS[words];
     assert.ok(names !== undefined, `"${words}": say here what exports it`);
     for (const name of names) assert.ok(name in testing, `${words}: ${name} is not exported`);

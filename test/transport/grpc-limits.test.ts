@@ -19,15 +19,15 @@ interface Stand {
   readonly address: string;
   readonly key: string;
   readonly notify: () => Promise<unknown>;
-  looks(): number;
+  reads(): number;
   [Symbol.asyncDispose](): Promise<void>;
 }
 
 async function stand(limits: Partial<HttpLimits>): Promise<Stand> {
   const plain = openMemoryStore();
-  let looks = 0;
+  let reads = 0;
   const look: AccessStore['key'] = (id) => {
-    looks += 1;
+    reads += 1;
     return plain.access.key(id);
   };
   const store = { ...plain, access: { ...plain.access, key: look } };
@@ -41,7 +41,7 @@ async function stand(limits: Partial<HttpLimits>): Promise<Stand> {
   });
   const submitter = server.firstKey ?? '';
   return {
-    ...{ server, key, address: server.grpcAddress ?? '', looks: () => looks },
+    ...{ server, key, address: server.grpcAddress ?? '', reads: () => reads },
     notify: () =>
       fetch(`${server.url}/v1/executions`, {
         method: 'POST',
@@ -72,12 +72,12 @@ async function codeOf(address: string, key: string): Promise<string> {
 test('M-10: wrong keys over gRPC are counted as those over HTTP are, and with them', async () => {
   await using at = await stand({ wrongKeysPerMinute: 3 });
   assert.equal(await codeOf(at.address, at.key), 'ok');
-  const before = at.looks();
+  const before = at.reads();
   const codes: string[] = [];
   for (let nth = 0; nth < 3; nth += 1) codes.push(await codeOf(at.address, madeUp()));
   assert.deepEqual(codes, Array(3).fill('key-required'));
   assert.equal(await codeOf(at.address, madeUp()), 'over-rate');
-  assert.ok(at.looks() - before <= 4);
+  assert.ok(at.reads() - before <= 4);
   const headers = { authorization: `Bearer ${madeUp()}` };
   assert.equal((await fetch(`${at.server.url}/v1/caller`, { headers })).status, 429);
   assert.equal(await codeOf(at.address, at.key), 'ok', 'who is known comes in');
@@ -118,11 +118,11 @@ test('M-11: a stream with an unknown key is refused and ended, and gets no wakeu
   );
   const silent = client.converse().on('error', () => undefined);
   silent.resume();
-  const before = at.looks();
+  const before = at.reads();
   await at.notify();
   await once(silent, 'end');
   client.close();
-  assert.ok(at.looks() - before <= 2, 'the submitter is looked up, and the stream once');
+  assert.ok(at.reads() - before <= 2, 'the submitter is looked up, and the stream once');
 });
 
 test('M-11: streams count to what may be held open, and one that has ended does not', async () => {
@@ -130,9 +130,9 @@ test('M-11: streams count to what may be held open, and one that has ended does 
   const client = stockClient(at.address, at.key);
   const opened = async () => {
     const stream = client.converse().on('error', () => undefined);
-    const told = once(stream, 'data');
+    const received = once(stream, 'data');
     stream.write(wireOf(GREETING));
-    const [{ reply }] = (await told) as [WireFrame];
+    const [{ reply }] = (await received) as [WireFrame];
     return { stream, code: reply?.problem?.code ?? 'ok' };
   };
   const first = await opened();
@@ -184,8 +184,8 @@ test('M-10: a message of nobody is answered before it is read', async () => {
 test('M-10: who never ends what it says is cut off: with a key after the time of a request, in a stream without one at once', async () => {
   await using at = await stand({ requestMs: 300 });
   const { Ask, Converse } = WORK_SERVICE;
-  for (const said of [{ path: Ask.path, key: at.key }, { path: Converse.path }]) {
-    await drip(at.address, said).closed;
+  for (const target of [{ path: Ask.path, key: at.key }, { path: Converse.path }]) {
+    await drip(at.address, target).closed;
   }
   const silent = connectTo(Number(at.address.split(':')[1]), '127.0.0.1');
   await whenClosed(silent);

@@ -43,8 +43,8 @@ test('M-10: the service that both sides use is the one of work.proto, method by 
   assert.deepEqual(Ask.responseSerialize(REPLY), reply);
   assert.deepEqual(Ask.responseDeserialize(reply as Buffer), REPLY);
   for (const frame of [{ reply: REPLY, wakeup: false }, { wakeup: true }]) {
-    const told = 'reply' in frame ? { reply: { ...REPLY, body: JSON_BODY } } : frame;
-    const wire = loaded['Converse']?.responseSerialize(told as never) as Buffer;
+    const expected = 'reply' in frame ? { reply: { ...REPLY, body: JSON_BODY } } : frame;
+    const wire = loaded['Converse']?.responseSerialize(expected as never) as Buffer;
     assert.deepEqual(Converse.responseSerialize(frame), wire);
     assert.deepEqual(Converse.responseDeserialize(wire), frame);
   }

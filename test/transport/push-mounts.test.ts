@@ -72,8 +72,8 @@ test('M-15: a handler without its audience is refused, and one with another says
     return answer;
   };
   await onEndpoint({ handler: kept, pipelines }, async () => {
-    const said = await until(async () => answers[0]);
-    assert.match(said, /this endpoint is https:\/\/other\.example\/holdfast/);
+    const reply = await until(async () => answers[0]);
+    assert.match(reply, /this endpoint is https:\/\/other\.example\/holdfast/);
   });
 });
 

@@ -15,13 +15,13 @@ import { until } from '../server/coordinator.ts';
 import { createKey } from './backend.ts';
 import { ALLOW, type Mounted, mounted, onEndpoint, SIGNING, whenDriven } from './push-stand.ts';
 
-const order = (says: string) =>
+const order = (expected: string) =>
   pipeline({
     name: 'order',
     async run(ctx: Context) {
-      await ctx.step(says, () => 1);
+      await ctx.step(expected, () => 1);
       await ctx.receive('go');
-      return ctx.step('last', () => says);
+      return ctx.step('last', () => expected);
     },
   });
 
@@ -190,13 +190,13 @@ test('RE-11, RE-12: an endpoint that answers nobody is stuck after two periods, 
 });
 
 test('M-16, M-30: after the circuit was open an endpoint is asked what it has before anything is claimed for it', async () => {
-  const said: string[] = [];
+  const kinds: string[] = [];
   const handler = handlerOf('v1');
   const failing: PushHandler = async (request) => {
     const body = await request.text();
     const kind = body.includes('"kind":"probe"') ? 'probe' : 'drive';
-    said.push(kind);
-    if (kind === 'drive' && said.filter((each) => each === 'drive').length === 1) {
+    kinds.push(kind);
+    if (kind === 'drive' && kinds.filter((each) => each === 'drive').length === 1) {
       return new Response('', { status: 503 });
     }
     return handler(new Request(request.url, { method: 'POST', body }));
@@ -206,6 +206,6 @@ test('M-16, M-30: after the circuit was open an endpoint is asked what it has be
   await onEndpoint(given, async ({ holdfast }) => {
     const { id } = await holdfast.submit(order('any'), undefined);
     await waiting(holdfast, id);
-    assert.deepEqual(said, ['probe', 'drive', 'probe', 'drive']);
+    assert.deepEqual(kinds, ['probe', 'drive', 'probe', 'drive']);
   });
 });

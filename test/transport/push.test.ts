@@ -81,8 +81,8 @@ test('M-9, M-15: an execution that waits is called again with what has arrived',
     name: 'asks',
     async run(ctx) {
       const before = await ctx.step('before', () => 'asked');
-      const heard = await ctx.receive<string>('answer');
-      return `${before}, ${heard}`;
+      const received = await ctx.receive<string>('answer');
+      return `${before}, ${received}`;
     },
   });
   const asking = handlerAnywhere({ pipelines: [asks], signing: SIGNING });

@@ -39,7 +39,7 @@ const review = pipeline({
 });
 
 /** It has told something; how it ended, where it told nothing. */
-async function heard(child: ChildProcess): Promise<object> {
+async function printedBy(child: ChildProcess): Promise<object> {
   const lines = createInterface({ input: child.stdout as NodeJS.ReadableStream });
   const [line] = (await Promise.race([once(lines, 'line'), once(child, 'exit')])) as [string];
   return JSON.parse(line);
@@ -53,7 +53,7 @@ test('M-12: a worker in Python hosts a remote step over REST, and its failures a
     env: { ...process.env, HOLDFAST_URL: server.url, HOLDFAST_KEY: key },
     stdio: ['ignore', 'pipe', 'inherit'],
   });
-  assert.equal(((await heard(child)) as { hosting?: string }).hosting, 'score');
+  assert.equal(((await printedBy(child)) as { hosting?: string }).hosting, 'score');
   const workers = await store.executions.workers({ project: parseProject('default'), limit: 9 });
   assert.deepEqual(workers[0]?.pipelines, ['score']);
   const worker = await openWorker({ url: server.url, key, pipelines: [review], pollMs: 50 });
@@ -82,15 +82,15 @@ test('a worker in Python that finds no coordinator says so in one line, and begi
     stdio: ['ignore', 'pipe', 'pipe'],
   });
   let problems = '';
-  const told = new Promise<void>((resolve) => {
+  const printed = new Promise<void>((resolve) => {
     child.stderr?.setEncoding('utf8').on('data', (text: string) => {
       problems += text;
       resolve();
     });
   });
-  await told;
+  await printed;
   const server = await openServer({ store, port: Number(port), maintenance: false });
-  assert.equal(((await heard(child)) as { hosting?: string }).hosting, 'score');
+  assert.equal(((await printedBy(child)) as { hosting?: string }).hosting, 'score');
   child.kill('SIGTERM');
   assert.deepEqual(await once(child, 'exit'), [0, null]);
   assert.match(problems, /^No coordinator answers at http:\S+ \(.*\); trying again\. .*\n$/);

@@ -158,8 +158,8 @@ test('M-10: replies to an earlier life of a worker, and what others write to its
     await stand.queues.send(options.requestQueueUrl, greeting);
     await stand.queues.send(own, 'hf1.new.AAAA\n{"to":"worker"}');
     const transport = await stand.transport(options, 'worker', own);
-    const told = await transport.ask<object>({ kind: 'greet' });
-    assert.ok('policy' in told);
+    const outcome = await transport.ask<object>({ kind: 'greet' });
+    assert.ok('policy' in outcome);
     await transport.close();
   });
 });
@@ -171,11 +171,11 @@ test('M-14: waits for wakeups keep no other message from being handled', async (
     const text = stand.signed(wait, 'none', stand.queue('reply'));
     for (let nth = 0; nth < 130; nth += 1) await stand.queues.send(options.requestQueueUrl, text);
     const transport = await stand.transport(options, 'stranger');
-    const told = await transport.ask({ kind: 'greet', body: {} }).then(
+    const outcome = await transport.ask({ kind: 'greet', body: {} }).then(
       () => 'answered',
       ({ code }: { code: string }) => code,
     );
-    assert.equal(told, 'answered');
+    assert.equal(outcome, 'answered');
     await transport.close();
   });
 });

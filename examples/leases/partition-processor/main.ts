@@ -7,7 +7,7 @@
 import { join } from 'node:path';
 import { Journal } from '../journal.ts';
 import { type Actor, Story } from '../story.ts';
-import type { Processed, ProcessorNews } from './processor.ts';
+import type { Processed, ProcessorReport } from './processor.ts';
 
 const PROCESSOR = join(import.meta.dirname, 'processor.ts');
 /** As in processor.ts, which runs when it is imported. */
@@ -20,12 +20,12 @@ const order = {
   journalFile: join(story.folder, 'processed.jsonl'),
 };
 
-type Processor = Actor<ProcessorNews>;
+type Processor = Actor<ProcessorReport>;
 
-const start = (name: string): Processor => story.start<ProcessorNews>(PROCESSOR, name, order);
+const start = (name: string): Processor => story.start<ProcessorReport>(PROCESSOR, name, order);
 
-function held({ heard }: Processor): readonly string[] {
-  const last = new Map(heard.map((news) => [news.partition, news.kind]));
+function held({ reports }: Processor): readonly string[] {
+  const last = new Map(reports.map((report) => [report.partition, report.kind]));
   return [...last].filter(([, kind]) => kind === 'took').map(([partition]) => partition);
 }
 
@@ -35,7 +35,7 @@ async function untilShared(processors: readonly Processor[]): Promise<void> {
   while (!processors.every((each) => held(each).length === share)) {
     await Promise.race(processors.map((each) => each.more('that it has its share')));
   }
-  for (const each of processors) story.say(each.name, `works on ${[...held(each)].sort().join()}`);
+  for (const each of processors) story.print(each.name, `works on ${[...held(each)].sort().join()}`);
 }
 
 /** Offsets of each partition, in the order in which they were processed. */
@@ -56,28 +56,28 @@ function check(orphaned: readonly string[]): void {
     repeated += again;
   }
   const all = [...offsets().values()].flat().length;
-  story.say('journal', `${all} records, no gap; ${repeated} repeated, all after the kill`);
+  story.print('journal', `${all} records, no gap; ${repeated} repeated, all after the kill`);
 }
 
-await story.tell('Partitions shared by processes that come and go', async () => {
+await story.play('Partitions shared by processes that come and go', async () => {
   const [one, two, three] = [start('one'), start('two'), start('three')];
   await untilShared([one, two, three]);
 
   const orphaned = held(three);
   await three.kill();
-  story.say('system', `SIGKILL: three is gone, and with it ${[...orphaned].sort().join()}`);
+  story.print('system', `SIGKILL: three is gone, and with it ${[...orphaned].sort().join()}`);
   await untilShared([one, two]);
-  const taken = [...one.heard, ...two.heard].filter(
-    (news) => news.kind === 'took' && news.exit === 'expired',
+  const taken = [...one.reports, ...two.reports].filter(
+    (report) => report.kind === 'took' && report.exit === 'expired',
   );
   story.mustBe(taken.length === orphaned.length, 'its partitions were taken over as expired');
 
   const four = start('four');
-  story.say('system', 'four joins');
+  story.print('system', 'four joins');
   await untilShared([one, two, four]);
-  const given = four.heard.filter((news) => news.kind === 'took');
+  const given = four.reports.filter((report) => report.kind === 'took');
   story.mustBe(
-    given.every((news) => news.exit === 'yielded'),
+    given.every((report) => report.exit === 'yielded'),
     'it was given them, at a safe point',
   );
   await Promise.all([one, two, four].map((each) => each.stop()));

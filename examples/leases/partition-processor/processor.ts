@@ -4,7 +4,7 @@
 import { type PoolTerm, pool } from '../../../src/recipes/index.ts';
 import { openSqliteStore } from '../../../src/store/sqlite/open.ts';
 import { Journal } from '../journal.ts';
-import { briefly, ordered, stopWasRequested, tell } from '../telling.ts';
+import { briefly, ordered, stopWasRequested, sendReport } from '../child-process.ts';
 
 export interface ProcessorOrder {
   readonly name: string;
@@ -12,7 +12,7 @@ export interface ProcessorOrder {
   readonly journalFile: string;
 }
 
-export type ProcessorNews =
+export type ProcessorReport =
   | {
       readonly kind: 'took';
       readonly partition: string;
@@ -38,7 +38,7 @@ async function consume(term: PoolTerm, order: ProcessorOrder): Promise<void> {
   const journal = new Journal<Processed>(order.journalFile);
   let offset = Number(Buffer.from(lease.restored?.bytes ?? []).toString());
   const { exit } = lease.predecessor;
-  await tell<ProcessorNews>({ kind: 'took', partition, exit, offset });
+  await sendReport<ProcessorReport>({ kind: 'took', partition, exit, offset });
   while (!signal.aborted) {
     offset += 1;
     lease.assertHeld(100);
@@ -48,7 +48,7 @@ async function consume(term: PoolTerm, order: ProcessorOrder): Promise<void> {
   }
   // Asked to stop: what was done is saved, so that the next one repeats nothing.
   await lease.checkpoint(String(offset));
-  await tell<ProcessorNews>({ kind: 'left', partition });
+  await sendReport<ProcessorReport>({ kind: 'left', partition });
 }
 
 const order = await ordered<ProcessorOrder>();

@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import { type MemberChange, type Registry, registry } from '../../../src/recipes/index.ts';
 import { openSqliteStore } from '../../../src/store/sqlite/open.ts';
 import { Story } from '../story.ts';
-import type { NodeNews } from './node.ts';
+import type { NodeReport } from './node.ts';
 
 const NODE = join(import.meta.dirname, 'node.ts');
 const EXPECTED: Readonly<Record<string, readonly string[]>> = {
@@ -28,7 +28,7 @@ class Monitor {
     for await (const change of nodes.watch({ pollMs: 50 })) {
       const { owner, state, metadata } = change.member;
       const where = `zone ${metadata['zone']}, ${metadata['address']}`;
-      story.say('monitor', `${owner} ${change.kind.padEnd(9)} now ${state} (${where})`);
+      story.print('monitor', `${owner} ${change.kind.padEnd(9)} now ${state} (${where})`);
       this.#seen.push(change);
       this.#wake();
     }
@@ -50,34 +50,34 @@ class Monitor {
 
 async function plot(nodes: Registry, monitor: Monitor): Promise<void> {
   const start = (name: string, zone: string) =>
-    story.start<NodeNews>(NODE, name, { storeFile, zone });
+    story.start<NodeReport>(NODE, name, { storeFile, zone });
   const [a, b, c] = [start('node-a', 'north'), start('node-b', 'north'), start('node-c', 'south')];
   for (const node of [a, b, c]) await monitor.sees(node.name, 'joined');
 
-  story.say('system', 'node-a is asked to stop');
+  story.print('system', 'node-a is asked to stop');
   await a.stop();
   await monitor.sees('node-a', 'gone');
 
-  story.say('system', 'SIGSTOP: node-b stands still');
+  story.print('system', 'SIGSTOP: node-b stands still');
   b.freeze();
   await monitor.sees('node-b', 'suspect');
   b.thaw();
-  story.say('system', 'SIGCONT: node-b runs again, in time');
+  story.print('system', 'SIGCONT: node-b runs again, in time');
   await monitor.sees('node-b', 'recovered');
 
-  story.say('system', 'SIGKILL: node-c is gone');
+  story.print('system', 'SIGKILL: node-c is gone');
   await c.kill();
   await monitor.sees('node-c', 'gone');
 
   const left = await nodes.list();
-  story.say('monitor', `live now: ${left.map(({ owner }) => owner).join()}`);
+  story.print('monitor', `live now: ${left.map(({ owner }) => owner).join()}`);
   story.mustBe(left.length === 1 && left[0]?.owner === 'node-b', 'one node is left');
   for (const [owner, expected] of Object.entries(EXPECTED)) {
     story.mustBe(monitor.of(owner).join() === expected.join(), `${owner}: ${expected.join()}`);
   }
 }
 
-await story.tell('Who is alive', async () => {
+await story.play('Who is alive', async () => {
   const store = await openSqliteStore({ file: storeFile });
   const nodes = registry({ store, service: 'search' });
   const monitor = new Monitor();

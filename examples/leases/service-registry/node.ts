@@ -2,7 +2,7 @@
 
 import { registry } from '../../../src/recipes/index.ts';
 import { openSqliteStore } from '../../../src/store/sqlite/open.ts';
-import { ordered, stopWasRequested, tell } from '../telling.ts';
+import { ordered, stopWasRequested, sendReport } from '../child-process.ts';
 
 export interface NodeOrder {
   readonly name: string;
@@ -10,7 +10,7 @@ export interface NodeOrder {
   readonly zone: string;
 }
 
-export type NodeNews = { readonly kind: 'registered' };
+export type NodeReport = { readonly kind: 'registered' };
 
 const LIFE = { ttlMs: 2_000, graceMs: 1_000 };
 
@@ -22,7 +22,7 @@ const session = await nodes.register({
   owner: order.name,
   metadata: { zone: order.zone, address: `${order.name}.internal:7700` },
 });
-await tell<NodeNews>({ kind: 'registered' });
+await sendReport<NodeReport>({ kind: 'registered' });
 await stopWasRequested();
 await session.close();
 await store.close();

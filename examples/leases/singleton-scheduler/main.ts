@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import { formatFence, parseFence } from '../../../src/index.ts';
 import { Journal } from '../journal.ts';
 import { type Actor, Story } from '../story.ts';
-import type { SchedulerNews, Slot } from './scheduler.ts';
+import type { SchedulerReport, Slot } from './scheduler.ts';
 
 const SCHEDULER = join(import.meta.dirname, 'scheduler.ts');
 
@@ -18,16 +18,16 @@ const order = {
 };
 const journal = new Journal<Slot>(order.journalFile);
 
-type Scheduler = Actor<SchedulerNews>;
+type Scheduler = Actor<SchedulerReport>;
 
 /** The one of these that leads, as soon as one does. */
 async function leader(candidates: readonly Scheduler[]): Promise<Scheduler> {
   const first = await Promise.race(
-    candidates.map((each) => each.told('leads').then((news) => ({ each, news }))),
+    candidates.map((each) => each.waitFor('leads').then((report) => ({ each, report }))),
   );
-  const { fence, exit, slot } = first.news;
+  const { fence, exit, slot } = first.report;
   const shown = formatFence(parseFence(fence));
-  story.say(first.each.name, `leads with fence ${shown}, from slot ${slot}; before it: ${exit}`);
+  story.print(first.each.name, `leads with fence ${shown}, from slot ${slot}; before it: ${exit}`);
   return first.each;
 }
 
@@ -37,22 +37,22 @@ async function untilSlotsBy(name: string, count: number): Promise<void> {
   }
 }
 
-await story.tell('One scheduler at a time', async () => {
+await story.play('One scheduler at a time', async () => {
   let candidates: readonly Scheduler[] = ['one', 'two', 'three'].map((name) =>
-    story.start<SchedulerNews>(SCHEDULER, name, order),
+    story.start<SchedulerReport>(SCHEDULER, name, order),
   );
-  await Promise.all(candidates.map((each) => each.told('stands')));
+  await Promise.all(candidates.map((each) => each.waitFor('stands')));
   const names: string[] = [];
   for (const end of ['kill', 'stop', 'stop'] as const) {
     const leads = await leader(candidates);
     names.push(leads.name);
     await untilSlotsBy(leads.name, 10);
-    story.say('system', end === 'kill' ? `SIGKILL: ${leads.name}` : `${leads.name}, please stop`);
+    story.print('system', end === 'kill' ? `SIGKILL: ${leads.name}` : `${leads.name}, please stop`);
     await leads[end]();
     candidates = candidates.filter((each) => each !== leads);
   }
   const slots = journal.entries();
-  story.say('journal', `${slots.length} slots, run by ${names.join(', then ')}`);
+  story.print('journal', `${slots.length} slots, run by ${names.join(', then ')}`);
   const numbers = slots.map(({ slot }) => slot);
   story.mustBe(new Set(numbers).size === numbers.length, 'no slot was run twice');
   story.mustBe(new Set(names).size === 3, 'each of the three led once');

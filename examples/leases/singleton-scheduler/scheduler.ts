@@ -3,7 +3,7 @@
 import { elect, type Term } from '../../../src/recipes/index.ts';
 import { openSqliteStore } from '../../../src/store/sqlite/open.ts';
 import { Journal } from '../journal.ts';
-import { briefly, ordered, stopWasRequested, tell } from '../telling.ts';
+import { briefly, ordered, stopWasRequested, sendReport } from '../child-process.ts';
 
 export interface SchedulerOrder {
   readonly name: string;
@@ -11,7 +11,7 @@ export interface SchedulerOrder {
   readonly journalFile: string;
 }
 
-export type SchedulerNews =
+export type SchedulerReport =
   | { readonly kind: 'stands' }
   | {
       readonly kind: 'leads';
@@ -35,7 +35,7 @@ async function runSchedule({ lease, signal }: Term, order: SchedulerOrder): Prom
   const journal = new Journal<Slot>(order.journalFile);
   let slot = Number(Buffer.from(lease.restored?.bytes ?? []).toString()) + 1;
   const { fence, predecessor } = lease;
-  await tell<SchedulerNews>({ kind: 'leads', fence, exit: predecessor.exit, slot });
+  await sendReport<SchedulerReport>({ kind: 'leads', fence, exit: predecessor.exit, slot });
   while (!signal.aborted) {
     if ((await lease.checkpoint(String(slot))).kind !== 'saved') return;
     lease.assertHeld(100);
@@ -49,7 +49,7 @@ const order = await ordered<SchedulerOrder>();
 const store = await openSqliteStore({ file: order.storeFile });
 const options = { store, owner: order.name, name: 'scheduler', ttlMs: TTL_MS };
 const election = elect(options, (term) => runSchedule(term, order));
-await tell<SchedulerNews>({ kind: 'stands' });
+await sendReport<SchedulerReport>({ kind: 'stands' });
 await stopWasRequested();
 await election.stop();
 await store.close();

@@ -9,7 +9,7 @@ import { parseLeaseKey } from '../../../src/index.ts';
 import { openSqliteStore } from '../../../src/store/sqlite/open.ts';
 import { Story } from '../story.ts';
 import { Provider } from './provider.ts';
-import { STEPS, SUBSCRIPTION, type WorkerNews } from './worker.ts';
+import { STEPS, SUBSCRIPTION, type WorkerReport } from './worker.ts';
 
 const WORKER = join(import.meta.dirname, 'worker.ts');
 const FATAL_STEP = 'refund-rest';
@@ -20,38 +20,38 @@ const providerFile = join(story.folder, 'provider.jsonl');
 
 async function killInTheMiddle(): Promise<void> {
   const order = { storeFile, providerFile, haltAfter: FATAL_STEP };
-  const first = story.start<WorkerNews>(WORKER, 'worker-1', order);
-  await first.told('began');
-  story.say('worker-1', `has "${SUBSCRIPTION}" and begins`);
-  await first.told('halted');
-  story.say('worker-1', `the provider did: stop-renewal, ${FATAL_STEP}`);
+  const first = story.start<WorkerReport>(WORKER, 'worker-1', order);
+  await first.waitFor('began');
+  story.print('worker-1', `has "${SUBSCRIPTION}" and begins`);
+  await first.waitFor('halted');
+  story.print('worker-1', `the provider did: stop-renewal, ${FATAL_STEP}`);
   await first.kill();
-  story.say('system', `SIGKILL: worker-1 is gone before it wrote down "${FATAL_STEP}"`);
+  story.print('system', `SIGKILL: worker-1 is gone before it wrote down "${FATAL_STEP}"`);
 }
 
 async function goOn(): Promise<void> {
-  const second = story.start<WorkerNews>(WORKER, 'worker-2', { storeFile, providerFile });
-  story.say('worker-2', 'starts, and waits until the session of worker-1 has expired');
-  const { exit, done, open } = await second.told('began');
-  story.say(
+  const second = story.start<WorkerReport>(WORKER, 'worker-2', { storeFile, providerFile });
+  story.print('worker-2', 'starts, and waits until the session of worker-1 has expired');
+  const { exit, done, open } = await second.waitFor('began');
+  story.print(
     'worker-2',
     `learns: exit "${exit}", done: ${done.join()}, open intent: ${open.join()}`,
   );
   story.mustBe(exit === 'expired', 'the predecessor expired');
   story.mustBe(done.join() === 'stop-renewal', 'only the first step was checkpointed');
   story.mustBe(open.join() === `${SUBSCRIPTION}/${FATAL_STEP}`, 'one intent is open');
-  const { step, happened } = await second.told('found');
-  story.say('worker-2', `asks the provider by idempotency key: did "${step}" happen? ${happened}`);
+  const { step, happened } = await second.waitFor('found');
+  story.print('worker-2', `asks the provider by idempotency key: did "${step}" happen? ${happened}`);
   story.mustBe(happened, 'the provider knows of the refund');
-  await second.told('finished');
-  story.say('worker-2', 'does the last step and retires the key: it is never to be done again');
+  await second.waitFor('finished');
+  story.print('worker-2', 'does the last step and retires the key: it is never to be done again');
 }
 
-await story.tell('A cancellation that is resumed without a second refund', async () => {
+await story.play('A cancellation that is resumed without a second refund', async () => {
   await killInTheMiddle();
   await goOn();
   const calls = new Provider(providerFile).calls().map(({ action }) => action);
-  story.say('provider', `was called ${calls.length} times: ${calls.join(', ')}`);
+  story.print('provider', `was called ${calls.length} times: ${calls.join(', ')}`);
   story.mustBe(calls.join() === STEPS.join(), 'each step reached the provider once, in order');
   const store = await openSqliteStore({ file: storeFile });
   const { state, record } = await store.leases.inspect(parseLeaseKey(SUBSCRIPTION));

@@ -4,7 +4,7 @@
 import { openSession } from '../../../src/index.ts';
 import { type Term, withLease } from '../../../src/recipes/index.ts';
 import { openSqliteStore } from '../../../src/store/sqlite/open.ts';
-import { ordered, tell } from '../telling.ts';
+import { ordered, sendReport } from '../child-process.ts';
 import { Provider } from './provider.ts';
 
 export interface WorkerOrder {
@@ -15,7 +15,7 @@ export interface WorkerOrder {
   readonly haltAfter?: string;
 }
 
-export type WorkerNews =
+export type WorkerReport =
   | {
       readonly kind: 'began';
       readonly exit: string;
@@ -35,20 +35,20 @@ async function cancel({ lease }: Term, order: WorkerOrder): Promise<void> {
   const provider = new Provider(order.providerFile);
   const done: string[] = JSON.parse(Buffer.from(lease.restored?.bytes ?? '[]').toString());
   const open: readonly string[] = lease.intents.map(({ effect }) => effect);
-  await tell<WorkerNews>({ kind: 'began', exit: lease.predecessor.exit, done, open });
+  await sendReport<WorkerReport>({ kind: 'began', exit: lease.predecessor.exit, done, open });
   for (const step of STEPS.filter((each) => !done.includes(each))) {
     const idempotencyKey = `${SUBSCRIPTION}/${step}`;
     const mayHaveHappened = open.includes(idempotencyKey);
     if (!mayHaveHappened) must(await lease.intent(idempotencyKey), 'begun');
     const happened = mayHaveHappened && provider.has(idempotencyKey);
-    if (mayHaveHappened) await tell<WorkerNews>({ kind: 'found', step, happened });
+    if (mayHaveHappened) await sendReport<WorkerReport>({ kind: 'found', step, happened });
     if (!happened) {
       lease.assertHeld(200);
       provider.do({ idempotencyKey, action: step });
-      await tell<WorkerNews>({ kind: 'did', step });
+      await sendReport<WorkerReport>({ kind: 'did', step });
     }
     if (order.haltAfter === step) {
-      await tell<WorkerNews>({ kind: 'halted', step });
+      await sendReport<WorkerReport>({ kind: 'halted', step });
       await new Promise(() => undefined);
     }
     done.push(step);
@@ -68,7 +68,7 @@ async function main(order: WorkerOrder): Promise<void> {
   must(await withLease(options, (term) => cancel(term, order)), 'done');
   await session.close();
   await store.close();
-  await tell<WorkerNews>({ kind: 'finished' });
+  await sendReport<WorkerReport>({ kind: 'finished' });
 }
 
 if (process.argv[1] === import.meta.filename) {

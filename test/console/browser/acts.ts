@@ -199,7 +199,7 @@ const live: BrowserCase = {
 };
 
 /** What a page says where there is nothing yet. */
-const EMPTY: readonly (readonly [path: string, heading: string, says: string])[] = [
+const EMPTY: readonly (readonly [path: string, heading: string, expected: string])[] = [
   ['/executions', 'Executions', 'No executions yet'],
   ['/inbox', 'Inbox', 'Nothing is asked now'],
   ['/dead-letters', 'Dead letters', 'No dead letters are open'],
@@ -217,9 +217,9 @@ const empty: BrowserCase = {
     const { page } = driver;
     await page.context().clearCookies();
     await driver.signIn(await coordinator.key(['operate', 'submit', 'admin'], 'empty'));
-    for (const [path, heading, says] of EMPTY) {
+    for (const [path, heading, expected] of EMPTY) {
       await driver.open(path, heading);
-      await page.getByText(says).waitFor();
+      await page.getByText(expected).waitFor();
       await driver.checkAccess(`${path}, empty`);
       await driver.checkWidth(400);
       await driver.shoot(`empty${path.replaceAll('/', '-')}`);

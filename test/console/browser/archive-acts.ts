@@ -7,7 +7,7 @@ import { HoldfastClient } from '../../../src/client/client.ts';
 import { ROLES } from '../../../src/features/access/model.ts';
 import type { BrowserCase } from './register.ts';
 
-const looks: BrowserCase = {
+const browses: BrowserCase = {
   name: 'an archived execution is found by a word of its key, read, saved and checked',
   async run({ driver, world, archiveFolder }) {
     const { page } = driver;
@@ -74,4 +74,4 @@ const runs: BrowserCase = {
   },
 };
 
-export const ARCHIVE_CASES: readonly BrowserCase[] = [looks, runs];
+export const ARCHIVE_CASES: readonly BrowserCase[] = [browses, runs];

@@ -16,7 +16,7 @@ const RULES = JSON.stringify({
 });
 
 /** After so long, what was to come does not come. */
-const PATIENCE_MS = 15_000;
+const WAIT_MS = 15_000;
 
 /** Good, as browsers count it; what a person does is not counted. */
 const SHIFT_MAX = 0.1;
@@ -49,7 +49,7 @@ export class ConsoleDriver {
     this.page = page;
     this.url = url;
     this.#label = label;
-    page.setDefaultTimeout(PATIENCE_MS);
+    page.setDefaultTimeout(WAIT_MS);
     page.on('request', (request) => {
       if (!request.url().startsWith(`${url}/`)) this.#troubles.push(`left: ${request.url()}`);
     });

@@ -14,7 +14,7 @@ export const SCRIPT =
   'approve, freeze, see the late write refused, fail a payment, re-drive what is left';
 
 /** A lease lapses, and somebody else cooks: that takes its time. */
-const PATIENCE_MS = 120_000;
+const WAIT_MS = 120_000;
 
 /** `flags` say where its state is. */
 export async function playFiveMinutes(label: string, flags: readonly string[]): Promise<void> {
@@ -24,7 +24,7 @@ export async function playFiveMinutes(label: string, flags: readonly string[]): 
   const browser = await startChromium();
   try {
     const url = await dev.url();
-    await dev.says(/"first":"([^"]+)"/);
+    await dev.prints(/"first":"([^"]+)"/);
     const driver = await ConsoleDriver.create(browser.context, { url, label });
     await driver.page.goto(`${url}/`);
     await driver.heading('Overview').waitFor();
@@ -47,8 +47,8 @@ async function approve(driver: ConsoleDriver): Promise<void> {
   await page.getByLabel('yes').check();
   await page.getByRole('button', { name: 'Answer', exact: true }).click();
   await page.getByText('Nothing is asked now').waitFor();
-  const told = page.getByRole('listitem').filter({ hasText: 'resumed where it was waiting' });
-  await told.getByRole('link').waitFor();
+  const resumed = page.getByRole('listitem').filter({ hasText: 'resumed where it was waiting' });
+  await resumed.getByRole('link').waitFor();
   await page.getByRole('link', { name: 'View code', exact: true }).click();
   await page.getByText('export function restaurantOrder').waitFor();
   await driver.checkAccess('the demo source');
@@ -62,9 +62,9 @@ async function freeze(driver: ConsoleDriver): Promise<void> {
   const { page } = driver;
   await page.getByRole('link', { name: 'Leases and workers' }).click();
   await driver.button('2 Freeze a worker').click();
-  await page.getByText(/frozen mid-step \(SIGSTOP/).waitFor({ timeout: PATIENCE_MS });
-  await page.getByText(/took over with fence/).waitFor({ timeout: PATIENCE_MS });
-  await page.getByText(/Refused: fence \S+ is older than/).waitFor({ timeout: PATIENCE_MS });
+  await page.getByText(/frozen mid-step \(SIGSTOP/).waitFor({ timeout: WAIT_MS });
+  await page.getByText(/took over with fence/).waitFor({ timeout: WAIT_MS });
+  await page.getByText(/Refused: fence \S+ is older than/).waitFor({ timeout: WAIT_MS });
   const refused = page.getByRole('table', { name: 'Refused writes' });
   await refused
     .getByRole('cell', { name: /^cook-\d$/ })
@@ -81,7 +81,7 @@ async function freeze(driver: ConsoleDriver): Promise<void> {
 async function failPayment(driver: ConsoleDriver): Promise<void> {
   const { page } = driver;
   await driver.button('3 Fail a payment').click();
-  await page.getByText('quarantined with a dead letter').waitFor({ timeout: PATIENCE_MS });
+  await page.getByText('quarantined with a dead letter').waitFor({ timeout: WAIT_MS });
   const story = page.getByRole('listitem').filter({ hasText: 'quarantined with a dead letter' });
   await story.getByRole('link').click();
   await page.getByText(/Quarantined at/).waitFor();

@@ -5,7 +5,7 @@ import type { WrongName } from './wrong-values.ts';
 export interface Argument<Given> {
   /** The function, and which part of what it takes: `submit: key`. */
   readonly of: string;
-  readonly says: RegExp;
+  readonly expected: RegExp;
   /** These are not wrong here. */
   readonly fits: readonly WrongName[];
   hand(given: Given, value: unknown): unknown;
@@ -29,13 +29,13 @@ export function argumentsOf<Given>(options: Options<Given>): readonly Argument<G
   const { of, with: base = {}, names, call } = options;
   const whole: Argument<Given> = {
     of,
-    says: /\w/,
+    expected: /\w/,
     fits: options.fits ?? ['nothing', 'an object'],
     hand: call,
   };
   const parts = Object.entries(names).map(([name, fits]) => ({
     of: `${of}: ${name}`,
-    says: new RegExp(name, 'i'),
+    expected: new RegExp(name, 'i'),
     fits,
     hand: (given: Given, value: unknown) => call(given, { ...base, [name]: value }),
   }));

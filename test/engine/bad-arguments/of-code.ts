@@ -51,9 +51,9 @@ const nowhere = remoteStep({ name: 'nowhere' });
 
 const one = (
   of: string,
-  says: RegExp,
+  expected: RegExp,
   rest: Pick<Argument<Context>, 'fits' | 'hand'>,
-): Argument<Context> => ({ of, says, ...rest });
+): Argument<Context> => ({ of, expected, ...rest });
 
 const PLAIN: readonly Argument<Context>[] = [
   one('step', /name/, { fits: TEXT, hand: (ctx, name) => ctx.step(name as string, () => 1) }),

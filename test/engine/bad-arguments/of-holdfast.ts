@@ -31,12 +31,12 @@ type Call<From> = (given: From, options: object) => unknown;
 /** The parts of options that have parts. */
 export function partsOfLimits<From>(of: string, call: Call<From>): readonly Argument<From>[] {
   const part = (
-    says: RegExp,
+    expected: RegExp,
     fits: readonly string[],
     make: (value: unknown) => object,
   ): Argument<From> => ({
-    of: `${of}: ${says.source}`,
-    says,
+    of: `${of}: ${expected.source}`,
+    expected,
     fits,
     hand: (given, value) => call(given, make(value)),
   });
@@ -57,7 +57,7 @@ function partsOfPlacing<From>(of: string, call: Call<From>): readonly Argument<F
     ...partsOfLimits(of, call),
     {
       of: `${of}: attributes.odd`,
-      says: /attributes\.odd/,
+      expected: /attributes\.odd/,
       fits: LABEL,
       hand: (given, odd) => call(given, { attributes: { odd } }),
     },
@@ -256,16 +256,16 @@ const ID = (
     | 'ended',
 ): Argument<Given> => ({
   of,
-  says: /execution id/,
+  expected: /execution id/,
   fits: NONE,
   hand: ({ holdfast }, id) => holdfast[of](id as string),
 });
 
 const one = (
   of: string,
-  says: RegExp,
+  expected: RegExp,
   rest: Pick<Argument<Given>, 'fits' | 'hand'>,
-): Argument<Given> => ({ of, says, ...rest });
+): Argument<Given> => ({ of, expected, ...rest });
 
 const PLAIN: readonly Argument<Given>[] = [
   one('submit', /pipeline/, {

@@ -223,9 +223,9 @@ export const OPTIONS_OF_OPENINGS: readonly Options<void>[] = openings;
 
 const one = (
   of: string,
-  says: RegExp,
+  expected: RegExp,
   rest: Pick<Argument<void>, 'fits' | 'hand'>,
-): Argument<void> => ({ of, says, ...rest });
+): Argument<void> => ({ of, expected, ...rest });
 
 export const OF_OPENINGS: readonly Argument<void>[] = [
   ...openings.map(isChecked).flatMap(argumentsOf),

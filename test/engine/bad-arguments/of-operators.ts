@@ -109,25 +109,25 @@ export const OPTIONS_OF_ARCHIVE: readonly Options<Given>[] = [
 export const OF_OPERATORS: readonly Argument<Given>[] = [
   ...(['get', 'verify'] as const).map((of) => ({
     of: `archive.${of}`,
-    says: /execution id/,
+    expected: /execution id/,
     fits: NONE,
     hand: ({ holdfast }: Given, id: unknown) => holdfast.archive[of](id as string),
   })),
   {
     of: 'archive.document',
-    says: /execution id/,
+    expected: /execution id/,
     fits: NONE,
     hand: ({ holdfast }, id) => holdfast.archive.document(id as string, 'report.md'),
   },
   {
     of: 'archive.document',
-    says: /document/,
+    expected: /document/,
     fits: TEXT,
     hand: ({ holdfast, handle }, name) => holdfast.archive.document(handle.id, name as string),
   },
   {
     of: 'archive.search',
-    says: /text/,
+    expected: /text/,
     fits: TEXT,
     hand: ({ holdfast }, text) => holdfast.archive.search(text as string),
   },
@@ -135,7 +135,7 @@ export const OF_OPERATORS: readonly Argument<Given>[] = [
   ...OPTIONS_OF_ARCHIVE.flatMap(argumentsOf),
   {
     of: 'audit.note',
-    says: /execution id/,
+    expected: /execution id/,
     fits: NONE,
     hand: ({ holdfast }, id) => holdfast.audit.note(id as string, { reason: 'seen' }),
   },

@@ -127,13 +127,13 @@ export const OPTIONS_OF_RELEASES: readonly Options<Given>[] = [
 
 const pipelineOf = (of: Method, hand: Argument<Given>['hand']): Argument<Given> => ({
   of: `releases.${of}`,
-  says: /pipeline/,
+  expected: /pipeline/,
   fits: TEXT,
   hand,
 });
 const nameOf = (of: Method, hand: Argument<Given>['hand']): Argument<Given> => ({
   of: `releases.${of}`,
-  says: /release/,
+  expected: /release/,
   fits: ['text'],
   hand,
 });
@@ -149,14 +149,14 @@ export const ARGUMENTS_OF_RELEASES: readonly Argument<Given>[] = [
   ]),
   {
     of: 'releases.adopt',
-    says: /pipelines/,
+    expected: /pipelines/,
     fits: ['an array'],
     hand: ({ holdfast }, pipelines) => holdfast.releases.adopt(pipelines as [], { source: 'x' }),
   },
   nameOf('repin', ({ holdfast, handle }, to) => holdfast.releases.repin(handle.id, to as string)),
   {
     of: 'releases.repin',
-    says: /execution id/,
+    expected: /execution id/,
     fits: NONE,
     hand: ({ holdfast }, id) => holdfast.releases.repin(id as string, 'v1'),
   },

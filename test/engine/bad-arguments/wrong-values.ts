@@ -39,13 +39,13 @@ export const WRONG: Readonly<Record<string, unknown>> = {
   'an array': [],
   'an array of null': [null],
   'an object': {},
-  'an object with an odd name': { nobodyKnowsThis: 1 },
+  'an object with an odd name': { unknownOption: 1 },
   'a function': () => 1,
   'a date': new Date(Number.NaN),
   'a map': new Map(),
   'a promise': Promise.resolve(1),
   'a getter that throws': {
-    get nobodyKnowsThis(): never {
+    get unknownOption(): never {
       throw new RangeError('from inside');
     },
   },

@@ -156,24 +156,24 @@ export const ANSWERING: readonly Behaviour[] = [
             () => ctx.await('x', 7 as never),
             () => ctx.await(undefined as never),
           ];
-          const said: string[] = [];
+          const messages: string[] = [];
           for (const each of wrong) {
-            await each().catch((error: Error) => said.push(`${error.name}: ${error.message}`));
+            await each().catch((error: Error) => messages.push(`${error.name}: ${error.message}`));
           }
-          return said;
+          return messages;
         },
       });
       const holdfast = stage.holdfast();
       await stage.worker(holdfast, [sloppy]);
-      const said = await (await holdfast.submit(sloppy, undefined)).result();
+      const messages = await (await holdfast.submit(sloppy, undefined)).result();
       const hints = [
         ...[/declare the question "offer"/, /timeoutMs/, /belongs to a question/, /need/],
         ...[/2 entries for 1 items/, /a function/, /afterMs/, /options are an object/, /name/],
       ];
-      assert.equal(said.length, hints.length);
+      assert.equal(messages.length, hints.length);
       for (const [index, hint] of hints.entries()) {
-        assert.match(said[index] ?? '', /^InvalidInput: /);
-        assert.match(said[index] ?? '', hint);
+        assert.match(messages[index] ?? '', /^InvalidInput: /);
+        assert.match(messages[index] ?? '', hint);
       }
     },
   },
@@ -253,8 +253,8 @@ export const ANSWERING: readonly Behaviour[] = [
       const { holdfast, id, result } = await signing(stage);
       const target = { execution: id, name: 'signed' };
       const token = holdfast.awaits.link(target, { expiresInMs: 60_000 });
-      const [said = '', signature = ''] = token.split('.');
-      const claims = JSON.parse(Buffer.from(said, 'base64url').toString()) as object;
+      const [encoded = '', signature = ''] = token.split('.');
+      const claims = JSON.parse(Buffer.from(encoded, 'base64url').toString()) as object;
       const forged = (change: object) =>
         `${Buffer.from(JSON.stringify({ ...claims, ...change })).toString('base64url')}.${signature}`;
       const bad = [
@@ -262,7 +262,7 @@ export const ANSWERING: readonly Behaviour[] = [
         forged({ interaction: interactionId({ execution: id, name: 'other' }) }),
         forged({ kid: 'old' }),
         forged({ kid: 'nobody' }),
-        ...[`${said}.`, `${token}.x`, `${token}=`, said, '', '.', `${said}.${signature.slice(1)}`],
+        ...[`${encoded}.`, `${token}.x`, `${token}=`, encoded, '', '.', `${encoded}.${signature.slice(1)}`],
       ];
       for (const each of bad) {
         assert.equal(whyOf(await holdfast.awaits.answerByLink(each, 'x')), 'link-invalid', each);

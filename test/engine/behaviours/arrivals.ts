@@ -167,12 +167,12 @@ export const ARRIVALS: readonly Behaviour[] = [
         },
       });
       // It comes with the answer that records the step: it is read before the code has ended.
-      let isTold = false;
+      let isSent = false;
       const holdfast = stage.holdfastWith((executions) => ({
         record: async (request) => {
           const isStep = request.events.some(({ name }) => name === 'first');
-          if (isStep && !isTold) {
-            isTold = true;
+          if (isStep && !isSent) {
+            isSent = true;
             await holdfast.signal(request.id, { name: 'item', value: 'late' });
           }
           return executions.record(request);

@@ -119,13 +119,13 @@ export const AWAIT_RECOVERY: readonly Behaviour[] = [
       const sequence = pipeline({
         name: 'sequence',
         async run(ctx) {
-          const said: unknown[] = [];
+          const received: unknown[] = [];
           for (const name of ['first', 'second']) {
             const outcome = await ctx.await<string>(name);
-            said.push(outcome.kind === 'answered' ? outcome.value : outcome.kind);
+            received.push(outcome.kind === 'answered' ? outcome.value : outcome.kind);
             await ctx.step(name, () => ran.push(name));
           }
-          return said;
+          return received;
         },
       });
       const holdfast = stage.holdfast();
@@ -247,14 +247,14 @@ export const AWAIT_RECOVERY: readonly Behaviour[] = [
       const looping = pipeline({
         name: 'looping',
         async run(ctx) {
-          const said = (ctx.restored as unknown[] | undefined) ?? [];
-          while (said.length < 2) {
+          const received = (ctx.restored as unknown[] | undefined) ?? [];
+          while (received.length < 2) {
             await ctx.await('nobody', { items: [] });
             const outcome = await ctx.await<string>('next');
-            said.push(outcome.kind === 'answered' ? outcome.value : outcome.kind);
-            await ctx.checkpoint(said);
+            received.push(outcome.kind === 'answered' ? outcome.value : outcome.kind);
+            await ctx.checkpoint(received);
           }
-          return said;
+          return received;
         },
       });
       const holdfast = stage.holdfast();

@@ -178,12 +178,12 @@ export const AWAIT_TIMES: readonly Behaviour[] = [
   {
     name: 'W-6: reminders and escalations start pipelines while it is open, each once',
     async run(stage) {
-      const told: string[] = [];
+      const notified: string[] = [];
       const remind = pipeline({
         name: 'remind',
         run: (ctx, who: string) =>
           ctx.step('tell', () => {
-            told.push(who);
+            notified.push(who);
           }),
       });
       const patient = pipeline({
@@ -201,8 +201,8 @@ export const AWAIT_TIMES: readonly Behaviour[] = [
       await stage.worker(holdfast, [patient, remind]);
       const { id, result } = await holdfast.submit(patient, undefined);
       await waits(stage, holdfast, id);
-      while (told.length < 2) await pause(5);
-      assert.deepEqual(told, ['ann', 'her boss']);
+      while (notified.length < 2) await pause(5);
+      assert.deepEqual(notified, ['ann', 'her boss']);
       const reminders = await holdfast.list({ attribute: { name: 'reminder', equals: id } });
       const escalations = await holdfast.list({ attribute: { name: 'escalation', equals: id } });
       assert.deepEqual([reminders.items.length, escalations.items.length], [1, 1]);

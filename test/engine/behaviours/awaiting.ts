@@ -110,9 +110,9 @@ export const AWAITING: readonly Behaviour[] = [
     name: 'an empty list is answered at once, and recorded',
     async run(stage) {
       const { holdfast, id, result } = await asking(stage, async (ctx) => {
-        const nobody = await ctx.await('nobody', { items: [] });
+        const unserved = await ctx.await('nobody', { items: [] });
         await ctx.receive('go');
-        return nobody;
+        return unserved;
       });
       await holdfast.signal(id, { name: 'go' });
       assert.deepEqual(await result(), { kind: 'answered', values: [], answers: [] });
@@ -228,13 +228,13 @@ export const AWAITING: readonly Behaviour[] = [
     name: 'awaits in sequence have occurrences of their own, also after a checkpoint',
     async run(stage) {
       const { holdfast, id, result } = await asking(stage, async (ctx) => {
-        const said = (ctx.restored as string[] | undefined) ?? [];
-        while (said.length < 3) {
+        const received = (ctx.restored as string[] | undefined) ?? [];
+        while (received.length < 3) {
           const outcome = await ctx.await<string>('next');
-          if (outcome.kind === 'answered') said.push(outcome.value);
-          await ctx.checkpoint(said);
+          if (outcome.kind === 'answered') received.push(outcome.value);
+          await ctx.checkpoint(received);
         }
-        return said;
+        return received;
       });
       for (const occurrence of [1, 2, 3]) {
         const target = { execution: id, name: 'next', occurrence };

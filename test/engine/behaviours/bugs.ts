@@ -109,13 +109,13 @@ export const BUGS: readonly Behaviour[] = [
       });
       assert.equal(left, 'blocked');
       const { body = '{}' } = (await holdfast.history(id)).at(-1) ?? {};
-      const said = JSON.parse(body) as { why: string; failure: { code: string; stack: string } };
+      const blocked = JSON.parse(body) as { why: string; failure: { code: string; stack: string } };
       assert.match(
-        said.why,
+        blocked.why,
         /^The code threw outside a step, .* TypeError: Cannot read .* \(\S*bugs\.ts:\d+\)\. .*resume/,
       );
-      assert.equal(said.failure.code, 'TypeError');
-      assert.match(said.failure.stack, /bugs\.ts/);
+      assert.equal(blocked.failure.code, 'TypeError');
+      assert.match(blocked.failure.stack, /bugs\.ts/);
       await worker.stop();
       const fixed: Code = async (ctx) => {
         await Promise.all([charge(ctx), ship(ctx)]);

@@ -99,8 +99,8 @@ export const CANCELLING: readonly Behaviour[] = [
   {
     name: 'a listener of a signal that throws is told to the observer, and stops nothing',
     async run(stage) {
-      const heard: string[] = [];
-      const removed = (): void => void heard.push('removed');
+      const calls: string[] = [];
+      const removed = (): void => void calls.push('removed');
       const listening = pipeline({
         name: 'listening',
         async run(ctx) {
@@ -120,7 +120,7 @@ export const CANCELLING: readonly Behaviour[] = [
             signal.addEventListener('abort', removed);
             signal.removeEventListener('abort', removed);
             signal.addEventListener('abort', function (this: AbortSignal, event) {
-              heard.push(`${event.type} ${this === signal}`);
+              calls.push(`${event.type} ${this === signal}`);
             });
             return new Promise<void>((_, reject) => {
               addAbortListener(signal, () => reject(signal.reason));
@@ -135,7 +135,7 @@ export const CANCELLING: readonly Behaviour[] = [
       await holdfast.cancel(handle.id);
       await assert.rejects(handle.result(), { name: 'ExecutionFailed', status: 'cancelled' });
       await worker.stop();
-      assert.deepEqual(heard, ['abort true']);
+      assert.deepEqual(calls, ['abort true']);
       const troubles = stage.reports.flatMap((each) => (each.kind === 'trouble' ? [each] : []));
       assert.deepEqual(troubles.map(({ cause }) => cause.split('\n')[0]).sort(), [
         'Error: of onabort',

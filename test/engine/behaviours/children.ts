@@ -161,8 +161,8 @@ export const CHILDREN: readonly Behaviour[] = [
       await stage.worker(holdfast, [parent, looping]);
       const handle = await holdfast.submit(parent, undefined);
       assert.equal(await handle.result(), 'after 3');
-      const told = (await holdfast.history(handle.id)).filter(({ kind }) => kind === 'child-ended');
-      assert.equal(told.length, 1);
+      const ends = (await holdfast.history(handle.id)).filter(({ kind }) => kind === 'child-ended');
+      assert.equal(ends.length, 1);
     },
   },
   {

@@ -12,7 +12,7 @@ interface Explained {
   readonly id: string;
   /** Who is asked, when it is not anybody. */
   readonly by?: Holdfast;
-  readonly says: RegExp;
+  readonly expected: RegExp;
   readonly advises?: RegExp;
 }
 
@@ -81,7 +81,7 @@ const SCENARIOS: Readonly<Record<ExplainCode, Scenario>> = {
     await assert.rejects(result());
     return {
       id,
-      says: /^Failed at .+: no such order \(\S+explaining\.ts:\d+\)$/,
+      expected: /^Failed at .+: no such order \(\S+explaining\.ts:\d+\)$/,
       advises: /^Fix the cause, then re-drive\.$/,
     };
   },
@@ -89,7 +89,7 @@ const SCENARIOS: Readonly<Record<ExplainCode, Scenario>> = {
     const { id } = await holdfast.submit(receiving, undefined);
     await holdfast.pause(id, { by: 'olga', reason: 'the kitchen burns' });
     return {
-      ...{ id, says: /^Paused by olga at 2\S+Z: the kitchen burns$/ },
+      ...{ id, expected: /^Paused by olga at 2\S+Z: the kitchen burns$/ },
       advises: /^Resume it/,
     };
   },
@@ -109,14 +109,14 @@ const SCENARIOS: Readonly<Record<ExplainCode, Scenario>> = {
     await stage.worker(holdfast, [code('bill')]);
     await holdfast.signal(id, { name: 'go' });
     await stage.until(holdfast, id, ({ holds }) => holds.includes('blocked'));
-    return { id, says: /^Blocked: .*step:charge#1/, advises: /^Deploy compatible code/ };
+    return { id, expected: /^Blocked: .*step:charge#1/, advises: /^Deploy compatible code/ };
   },
   'no-worker': async (_, holdfast) => {
     const build = { name: 'v1', artifact: 'image', digest: 'sha256:v1' };
     await holdfast.releases.register({ pipeline: alone, ...build });
     await holdfast.releases.activate('alone', 'v1');
     const { id } = await holdfast.submit(alone, undefined);
-    return { id, says: /pinned to release "v1" of pipeline "alone"; no worker/, advises: /^Start/ };
+    return { id, expected: /pinned to release "v1" of pipeline "alone"; no worker/, advises: /^Start/ };
   },
   'workers-stuck': async (stage, holdfast) => {
     const build = { name: 'v1', digest: 'sha256:v1' };
@@ -137,7 +137,7 @@ const SCENARIOS: Readonly<Record<ExplainCode, Scenario>> = {
     while ((await holdfast.explain(id))?.code !== 'workers-stuck') await pause(5);
     // It could not be stopped.
     worker.crash();
-    return { id, says: /are alive but not claiming: ann\.$/, advises: /^Check what/ };
+    return { id, expected: /are alive but not claiming: ann\.$/, advises: /^Check what/ };
   },
   'concurrency-limit': async (stage, holdfast) => {
     const concurrency = { key: 'one', limit: 1 };
@@ -145,7 +145,7 @@ const SCENARIOS: Readonly<Record<ExplainCode, Scenario>> = {
     const first = await holdfast.submit(receiving, undefined, { concurrency });
     await stage.until(holdfast, first.id, ({ status }) => status === 'waiting');
     const { id } = await holdfast.submit(receiving, undefined, { concurrency });
-    return { id, says: /a slot of concurrency key "one"/, advises: /ends\.$/ };
+    return { id, expected: /a slot of concurrency key "one"/, advises: /ends\.$/ };
   },
   'rate-limited': async (stage, holdfast) => {
     const rate = { key: 'slow', limit: 1, perMs: HOUR_MS };
@@ -154,17 +154,17 @@ const SCENARIOS: Readonly<Record<ExplainCode, Scenario>> = {
     await stage.until(holdfast, first.id, ({ status }) => status === 'waiting');
     const { id } = await holdfast.submit(receiving, undefined, { rate });
     await stage.until(holdfast, id, ({ hasSlot }) => hasSlot);
-    return { id, says: /^Rate limited by key "slow" until / };
+    return { id, expected: /^Rate limited by key "slow" until / };
   },
   delayed: async (_, holdfast) => {
     const { id } = await holdfast.submit(receiving, undefined, { delayMs: HOUR_MS });
-    return { id, says: /^Scheduled to start at / };
+    return { id, expected: /^Scheduled to start at / };
   },
   ready: async (_, holdfast) => {
     const { id } = await holdfast.submit(receiving, undefined);
     return {
       id,
-      says: /^Ready since .+, waiting for a worker that serves pipeline "receiving"\.$/,
+      expected: /^Ready since .+, waiting for a worker that serves pipeline "receiving"\.$/,
       advises: /^Start a worker/,
     };
   },
@@ -172,35 +172,35 @@ const SCENARIOS: Readonly<Record<ExplainCode, Scenario>> = {
     await stage.worker(holdfast, [working], { owner: 'ann', stopGraceMs: 10 });
     const { id } = await holdfast.submit(working, undefined);
     await stage.until(holdfast, id, ({ status }) => status === 'running');
-    return { id, says: /^Running on ann since / };
+    return { id, expected: /^Running on ann since / };
   },
   'owner-overdue': async (stage, holdfast) => {
     const id = await orphaned(stage, holdfast, false);
     while ((await holdfast.explain(id))?.code === 'running') await pause(20);
-    return { id, says: /^Worker ann missed its heartbeats/ };
+    return { id, expected: /^Worker ann missed its heartbeats/ };
   },
   'owner-gone': async (stage, holdfast) => {
     const id = await orphaned(stage, holdfast, true);
-    return { id, says: /^Worker ann is gone/, advises: /^Start a worker/ };
+    return { id, expected: /^Worker ann is gone/, advises: /^Start a worker/ };
   },
   'waiting-for-answer': async (stage, holdfast) => ({
     id: await parked(stage, holdfast, asking),
-    says: /^Waiting for an answer to "approval" from chef, until /,
+    expected: /^Waiting for an answer to "approval" from chef, until /,
     advises: /^Answer, extend/,
   }),
   'waiting-for-children': async (stage, holdfast) => ({
     id: await parked(stage, holdfast, parent),
-    says: /^Waiting for child [-0-9a-f]{36} of pipeline "receiving" to end\.$/,
+    expected: /^Waiting for child [-0-9a-f]{36} of pipeline "receiving" to end\.$/,
     advises: /^Check why this child is not moving: explain [-0-9a-f]{36}\.$/,
   }),
   'waiting-for-signal': async (stage, holdfast) => ({
     id: await parked(stage, holdfast, receiving),
-    says: /^Waiting for signal "go"\.$/,
+    expected: /^Waiting for signal "go"\.$/,
     advises: /^Send the signal/,
   }),
   'waiting-for-time': async (stage, holdfast) => ({
     id: await parked(stage, holdfast, sleeping),
-    says: /^Sleeping until .+ \(night\)\.$/,
+    expected: /^Sleeping until .+ \(night\)\.$/,
   }),
   'waiting-for-message': async (stage, holdfast) => {
     const id = await parked(stage, holdfast, parent);
@@ -209,7 +209,7 @@ const SCENARIOS: Readonly<Record<ExplainCode, Scenario>> = {
     return {
       id,
       by,
-      says: /^Waiting for result:child:receiving.+, but nothing pending/,
+      expected: /^Waiting for result:child:receiving.+, but nothing pending/,
       advises: /^Check the history/,
     };
   },
@@ -220,10 +220,10 @@ const ofEachCode = Object.entries(SCENARIOS).map(
     name: `explain: ${code}`,
     async run(stage) {
       const holdfast = stage.holdfast();
-      const { id, by = holdfast, says, advises } = await scenario(stage, holdfast);
+      const { id, by = holdfast, expected, advises } = await scenario(stage, holdfast);
       const explained = await by.explain(id);
       assert.equal(explained?.code, code, explained?.sentence);
-      assert.match(explained.sentence, says);
+      assert.match(explained.sentence, expected);
       assert.match(explained.advice ?? '', advises ?? /^$/);
     },
   }),
@@ -246,14 +246,14 @@ export const EXPLAINING: readonly Behaviour[] = [
     async run(stage) {
       const holdfast = stage.holdfast();
       await stage.worker(holdfast, [loose, receiving]);
-      for (const [what, says] of [
+      for (const [what, expected] of [
         ['time', /^Sleeping until .+ \(night\)\.$/],
         ['signal', /^Waiting for signal "go"\.$/],
       ] as const) {
         const { id } = await holdfast.submit(loose, what);
         await stage.until(holdfast, id, ({ status }) => status === 'waiting');
         const explained = await holdfast.explain(id);
-        assert.match(explained?.sentence ?? '', says);
+        assert.match(explained?.sentence ?? '', expected);
       }
     },
   },
@@ -262,7 +262,7 @@ export const EXPLAINING: readonly Behaviour[] = [
     async run(stage) {
       const holdfast = stage.holdfast();
       await stage.worker(holdfast, [parent, both, calling]);
-      for (const [of, says, name] of [
+      for (const [of, expected, name] of [
         [parent, /^Waiting for child (\S+) of pipeline "receiving" to end\.$/, 'receiving'],
         [
           both,
@@ -274,7 +274,7 @@ export const EXPLAINING: readonly Behaviour[] = [
         const { id } = await holdfast.submit(of, undefined);
         await stage.until(holdfast, id, ({ status }) => status === 'waiting');
         const explained = await holdfast.explain(id);
-        const [, child = ''] = says.exec(explained?.sentence ?? '') ?? [];
+        const [, child = ''] = expected.exec(explained?.sentence ?? '') ?? [];
         assert.equal((await holdfast.read(child))?.parent?.id, id, explained?.sentence);
         assert.equal(
           explained?.advice,

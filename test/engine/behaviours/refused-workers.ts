@@ -33,19 +33,19 @@ export const REFUSED_WORKERS: readonly Behaviour[] = [
       await holdfast.releases.activate(own.name, 'v1');
       const { id } = await holdfast.submit(own, undefined);
       const warnings: string[] = [];
-      const heard = ({ name, message }: Error): void => {
+      const onWarning = ({ name, message }: Error): void => {
         if (name === 'HoldfastWarning') warnings.push(message);
       };
-      process.on('warning', heard);
+      process.on('warning', onWarning);
       const release = { name: 'v1', digest: 'sha256:forged' };
       const options = { release, probeMs: 10, owner: 'eve' };
       await stage.worker(stage.holdfast(), [own], options);
       while (warnings.length === 0) await pause(5);
-      const said = async () => (await holdfast.releases.workers())[0];
-      const first = (await said())?.provedAt ?? 0;
+      const announced = async () => (await holdfast.releases.workers())[0];
+      const first = (await announced())?.provedAt ?? 0;
       // It has said so again since.
-      while (((await said())?.provedAt ?? 0) <= first + 20) await pause(5);
-      process.off('warning', heard);
+      while (((await announced())?.provedAt ?? 0) <= first + 20) await pause(5);
+      process.off('warning', onWarning);
       assert.equal(warnings.length, 1);
       assert.match(warnings[0] ?? '', /gets nothing that is pinned: Release "v1".*another digest/);
       const alone = await holdfast.explain(id);
@@ -53,8 +53,8 @@ export const REFUSED_WORKERS: readonly Behaviour[] = [
       assert.match(alone?.sentence ?? '', /or whose release was refused: eve\./);
       assert.equal(alone?.advice, 'Start a worker with that release.');
       await register(holdfast, own, 'v2');
-      const told = await holdfast.explain(id);
-      assert.ok(told?.advice?.endsWith(`holdfast releases repin ${id} v2.`), told?.advice);
+      const explained = await holdfast.explain(id);
+      assert.ok(explained?.advice?.endsWith(`holdfast releases repin ${id} v2.`), explained?.advice);
     },
   },
   {
@@ -78,9 +78,9 @@ export const REFUSED_WORKERS: readonly Behaviour[] = [
         `Deploy compatible code as a new release, then repin the execution to it: holdfast releases repin ${id} <release>. If the cause is gone, resume.`,
       );
       await register(holdfast, own, 'v2');
-      const told = await holdfast.explain(id);
-      assert.equal(told?.code, 'blocked');
-      assert.ok(told?.advice?.endsWith(`holdfast releases repin ${id} v2.`), told?.advice);
+      const explained = await holdfast.explain(id);
+      assert.equal(explained?.code, 'blocked');
+      assert.ok(explained?.advice?.endsWith(`holdfast releases repin ${id} v2.`), explained?.advice);
     },
   },
   {

@@ -166,9 +166,9 @@ export const RELEASING: readonly Behaviour[] = [
       assert(v1 !== undefined);
       await holdfast.submit(v1, undefined);
       await register(holdfast, v1, 'v1');
-      const nobody = await holdfast.releases.preflight(v1.name, 'v1', { waitMs: 50 });
-      assert(nobody.kind === 'refused');
-      assert.equal(nobody.why, 'no-worker');
+      const unserved = await holdfast.releases.preflight(v1.name, 'v1', { waitMs: 50 });
+      assert(unserved.kind === 'refused');
+      assert.equal(unserved.why, 'no-worker');
       const unknown = await holdfast.releases.preflight(v1.name, 'v9');
       assert(unknown.kind === 'refused');
       assert.equal(unknown.why, 'release-unknown');
@@ -230,9 +230,9 @@ export const RELEASING: readonly Behaviour[] = [
       const { id } = await holdfast.submit(v1, undefined);
       const release = { name: 'v1', digest: 'sha256:other' };
       await stage.worker(holdfast, [v1], { release, probeMs: 50 });
-      const isTold = () =>
+      const isReported = () =>
         stage.reports.some((each) => each.kind === 'trouble' && /another digest/.test(each.cause));
-      while (!isTold()) await pause(5);
+      while (!isReported()) await pause(5);
       assert.equal((await holdfast.read(id))?.status, 'queued');
       // It is not asked about other executions either.
       await register(holdfast, v1, 'v2');
@@ -317,9 +317,9 @@ export const RELEASING: readonly Behaviour[] = [
         [parkedOne.id],
       );
       assert.equal((await holdfast.read(fresh.id))?.release, next.release.name);
-      const told = await holdfast.explain(parkedOne.id);
-      assert.equal(told?.code, 'no-worker');
-      assert.match(told?.sentence ?? '', /is incompatible\. History has .*; the code asked for/);
+      const explained = await holdfast.explain(parkedOne.id);
+      assert.equal(explained?.code, 'no-worker');
+      assert.match(explained?.sentence ?? '', /is incompatible\. History has .*; the code asked for/);
       await stage.worker(holdfast, [second], { release: next.release });
       await holdfast.signal(fresh.id, { name: 'go' });
       assert.equal(await fresh.result(), 'new');

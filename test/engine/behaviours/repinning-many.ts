@@ -100,8 +100,8 @@ export const REPINNING_MANY: readonly Behaviour[] = [
         inputs.map((_, n) => (isBroken(n) ? 'old' : 'new')),
       );
       const moved = (await holdfast.history(ids[0] ?? '')).find(({ kind }) => kind === 'moved');
-      const said = JSON.parse(moved?.body ?? '{}') as { readonly by?: string };
-      assert.deepEqual(said, { by: 'olga', reason: 'v1 is slow', job: job.id });
+      const body = JSON.parse(moved?.body ?? '{}') as { readonly by?: string };
+      assert.deepEqual(body, { by: 'olga', reason: 'v1 is slow', job: job.id });
     },
   },
   {

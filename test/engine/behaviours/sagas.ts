@@ -9,20 +9,20 @@ function order(log: string[], end: (ctx: Context) => Promise<unknown>) {
   return pipeline<undefined, unknown>({
     name: 'order',
     async run(ctx) {
-      await ctx.step('charge', () => said(log, 'charge', { payment: 7 }), {
+      await ctx.step('charge', () => logged(log, 'charge', { payment: 7 }), {
         compensate: (output, { outcome }) =>
-          said(log, `refund ${JSON.stringify(output)} ${outcome}`, undefined),
+          logged(log, `refund ${JSON.stringify(output)} ${outcome}`, undefined),
       });
-      await ctx.map('reserve', ['a', 'b'], { run: (item) => said(log, `reserve ${item}`, item) });
-      await ctx.step('pack', () => said(log, 'pack', 1), {
-        compensate: { run: () => said(log, 'unpack', undefined) },
+      await ctx.map('reserve', ['a', 'b'], { run: (item) => logged(log, `reserve ${item}`, item) });
+      await ctx.step('pack', () => logged(log, 'pack', 1), {
+        compensate: { run: () => logged(log, 'unpack', undefined) },
       });
       return end(ctx);
     },
   });
 }
 
-function said<Value>(log: string[], what: string, value: Value): Value {
+function logged<Value>(log: string[], what: string, value: Value): Value {
   log.push(what);
   return value;
 }
@@ -66,7 +66,7 @@ export const SAGAS: readonly Behaviour[] = [
           {
             retry: { attempts: 2, initialMs: 1 },
             compensate: (output, { outcome }) =>
-              said(log, `recall ${output} ${outcome}`, undefined),
+              logged(log, `recall ${output} ${outcome}`, undefined),
           },
         );
       const holdfast = stage.holdfast();
@@ -116,9 +116,9 @@ export const SAGAS: readonly Behaviour[] = [
           async () => {
             running.resolve();
             await go.promise;
-            return said(log, 'long', 1);
+            return logged(log, 'long', 1);
           },
-          { compensate: () => said(log, 'undo long', undefined) },
+          { compensate: () => logged(log, 'undo long', undefined) },
         ),
       );
       const holdfast = stage.holdfast();
@@ -142,8 +142,8 @@ export const SAGAS: readonly Behaviour[] = [
       const failing = pipeline<undefined, never>({
         name: 'failing',
         async run(ctx) {
-          await ctx.step('a', () => 1, { compensate: () => said(log, 'undo a', undefined) });
-          await ctx.step('b', () => 2, { compensate: () => said(log, 'undo b', undefined) });
+          await ctx.step('a', () => 1, { compensate: () => logged(log, 'undo a', undefined) });
+          await ctx.step('b', () => 2, { compensate: () => logged(log, 'undo b', undefined) });
           await ctx.step('c', () => 3, {
             compensate: {
               retry: { attempts: 2, initialMs: 1 },
@@ -265,7 +265,7 @@ export const SAGAS: readonly Behaviour[] = [
               log.push('undo a');
             },
           });
-          await ctx.step('b', () => 2, { compensate: () => said(log, 'undo b', undefined) });
+          await ctx.step('b', () => 2, { compensate: () => logged(log, 'undo b', undefined) });
           throw new Error('no');
         },
       });

@@ -159,14 +159,14 @@ export const SLOW_STORES: readonly Behaviour[] = [
         heartbeats += 1;
         return answer;
       };
-      let isTold = false;
+      let isClaimed = false;
       const holdfast = stage.holdfastWith(
         (executions) => ({
           claim: async (request) => {
             const answer = await executions.claim(request);
             const [claimed] = answer.kind === 'claimed' ? answer.claims : [];
-            if (claimed === undefined || isTold) return answer;
-            isTold = true;
+            if (claimed === undefined || isClaimed) return answer;
+            isClaimed = true;
             assert.equal((await holdfast.cancel(claimed.execution.id)).kind, 'forwarded');
             // The notice has reached the worker before it has what it is about.
             for (const before = heartbeats; heartbeats < before + 2; ) await pause(5);

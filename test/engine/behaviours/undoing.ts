@@ -26,12 +26,12 @@ export const UNDOING: readonly Behaviour[] = [
     name: 'Y-4: what was cancelled while it ran is undone by compensations that nobody has told to stop',
     async run(stage) {
       const { promise: begun, resolve: begin } = Promise.withResolvers<void>();
-      const wasTold: boolean[] = [];
+      const wasAborted: boolean[] = [];
       const hanging = pipeline({
         name: 'hanging',
         async run(ctx) {
           const compensate = (_: unknown, { signal }: { readonly signal: AbortSignal }): void => {
-            wasTold.push(signal.aborted);
+            wasAborted.push(signal.aborted);
             signal.throwIfAborted();
           };
           await ctx.step('charge', () => 1, {
@@ -51,7 +51,7 @@ export const UNDOING: readonly Behaviour[] = [
       await begun;
       await holdfast.cancel(handle.id);
       await assert.rejects(handle.result(), { status: 'compensated' });
-      assert.deepEqual(wasTold, [false]);
+      assert.deepEqual(wasAborted, [false]);
     },
   },
   {

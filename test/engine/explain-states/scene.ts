@@ -79,6 +79,6 @@ export async function stateOf(scene: Scene): Promise<string> {
     for: status === 'waiting' ? parked : undefined,
     awaits: awaits.length,
     children: children.filter((child) => child.status === 'queued').length,
-    isTold: rest.inboxCount > 0,
+    hasMessages: rest.inboxCount > 0,
   });
 }

@@ -195,7 +195,7 @@ class Play {
   async #checkFirstTakeovers(id: ExecutionId): Promise<void> {
     const events = await this.#harness.store.executions.history({ id, after: 0, limit: 1_000 });
     const claims = events.flatMap(({ kind, body, at }) => {
-      return kind === 'claimed' ? [{ ...(JSON.parse(body ?? '{}') as Said), at }] : [];
+      return kind === 'claimed' ? [{ ...(JSON.parse(body ?? '{}') as ClaimBody), at }] : [];
     });
     for (const [nth, { previous, at }] of claims.entries()) {
       const before = claims[nth - 1];
@@ -206,7 +206,7 @@ class Play {
   }
 }
 
-interface Said {
+interface ClaimBody {
   readonly session: string;
   readonly previous: string;
 }

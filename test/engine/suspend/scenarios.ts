@@ -13,7 +13,7 @@ export interface Played {
   /** Of an execution that completed. */
   readonly output: unknown;
   /** What the outsiders were told. */
-  readonly told: readonly unknown[];
+  readonly results: readonly unknown[];
   readonly world: World;
 }
 
@@ -49,7 +49,7 @@ export async function play(
     checkWaking(history);
     const { out = {} } = JSON.parse(history.at(-1)?.body ?? '{}') as { readonly out?: object };
     const output = await world.worker.decode(out);
-    await scenario.check({ execution, output, told: await outsiders, world });
+    await scenario.check({ execution, output, results: await outsiders, world });
     const open = await executions.interactions({
       ...{ project: execution.project, execution: execution.id },
       open: true,
@@ -75,16 +75,16 @@ function answerIn(output: unknown): unknown {
 }
 
 /** Early ones are taken up when the await is opened. */
-function isTaken(told: unknown): boolean {
-  return ['answered', 'kept'].includes((told as Answered).kind);
+function isTaken(results: unknown): boolean {
+  return ['answered', 'kept'].includes((results as Answered).kind);
 }
 
 /** What becomes of an answer when the time passes, whoever notices that. */
 const TIME_OUT: Pick<Scenario, 'pipelines' | 'check' | 'spreadMs'> = {
   spreadMs: 2 * TIMEOUT_MS,
   pipelines: [asking({ timeoutMs: TIMEOUT_MS })],
-  async check({ execution, output, told, world }) {
-    const [answered] = told as readonly Answered[];
+  async check({ execution, output, results, world }) {
+    const [answered] = results as readonly Answered[];
     assert.equal(answerIn(output), isTaken(answered) ? 'yes' : 'timed-out');
     const late = await world.outside.awaits.lateAnswers({ execution: execution.id, name: 'it' });
     assert.equal(late.length, isTaken(answered) ? 0 : 1, 'what came too late is kept');
@@ -96,9 +96,9 @@ export const SCENARIOS: readonly Scenario[] = [
     name: 'an answer before, during and after the parking',
     pipelines: [asking()],
     outsiders: (world, id) => [answer(world, id, 'yes')],
-    check: ({ output, told }) => {
+    check: ({ output, results }) => {
       assert.equal(answerIn(output), 'yes');
-      assert.ok(isTaken(told[0]));
+      assert.ok(isTaken(results[0]));
     },
   },
   {
@@ -114,19 +114,19 @@ export const SCENARIOS: readonly Scenario[] = [
       }),
     ],
     outsiders: (world, id) => [answer(world, id, 'yes')],
-    check: ({ output, told }) => {
+    check: ({ output, results }) => {
       assert.equal(answerIn(output), 'yes');
-      assert.ok(isTaken(told[0]));
+      assert.ok(isTaken(results[0]));
     },
   },
   {
     name: 'two answerers',
     pipelines: [asking()],
     outsiders: (world, id) => [answer(world, id, 'yes'), answer(world, id, 'no')],
-    check: ({ output, told }) => {
-      const winners = ['yes', 'no'].filter((_, index) => isTaken(told[index]));
+    check: ({ output, results }) => {
+      const winners = ['yes', 'no'].filter((_, index) => isTaken(results[index]));
       assert.deepEqual(winners, [answerIn(output)]);
-      const loser = told.find((each) => !isTaken(each)) as Answered;
+      const loser = results.find((each) => !isTaken(each)) as Answered;
       assert.ok(loser.kind === 'refused' && loser.why === 'answer-conflict');
       assert.equal(loser.by, winners[0]);
     },
@@ -138,8 +138,8 @@ export const SCENARIOS: readonly Scenario[] = [
       [0, 1].map((item) =>
         world.outside.awaits.answer({ execution: id, name: 'it', item }, `${item}`),
       ),
-    check: ({ output, told }) => {
-      assert.ok(told.every(isTaken));
+    check: ({ output, results }) => {
+      assert.ok(results.every(isTaken));
       assert.deepEqual((output as { readonly values: unknown }).values, ['0', '1']);
     },
   },
@@ -167,17 +167,17 @@ export const SCENARIOS: readonly Scenario[] = [
     name: 'the worker dies, against an answer',
     pipelines: [asking()],
     outsiders: (world, id) => [answer(world, id, 'yes'), world.replaceWorker()],
-    check: ({ output, told }) => {
+    check: ({ output, results }) => {
       assert.equal(answerIn(output), 'yes');
-      assert.ok(isTaken(told[0]));
+      assert.ok(isTaken(results[0]));
     },
   },
   {
     name: 'cancelling the execution against an answer',
     pipelines: [asking()],
     outsiders: (world, id) => [answer(world, id, 'yes'), world.outside.cancel(id)],
-    check: ({ execution, output, told }) => {
-      const [answered] = told as readonly Answered[];
+    check: ({ execution, output, results }) => {
+      const [answered] = results as readonly Answered[];
       if (execution.status === 'completed') assert.equal(answerIn(output), 'yes');
       else assert.equal(execution.status, 'cancelled');
       if (execution.status === 'completed') assert.ok(isTaken(answered));
@@ -190,8 +190,8 @@ export const SCENARIOS: readonly Scenario[] = [
       answer(world, id, 'yes'),
       world.outside.awaits.cancel({ execution: id, name: 'it' }),
     ],
-    check: ({ output, told }) => {
-      const [answered] = told as readonly Answered[];
+    check: ({ output, results }) => {
+      const [answered] = results as readonly Answered[];
       assert.equal(answerIn(output), isTaken(answered) ? 'yes' : 'cancelled');
     },
   },

@@ -6,7 +6,7 @@ import { pipeline } from '../../../src/engine/pipeline.ts';
 import { openSession } from '../../../src/lease/live-session.ts';
 import { openAddressed, type StorePlace } from '../../load/place.ts';
 
-const say = (what: object): void => {
+const send = (what: object): void => {
   writeSync(1, `${JSON.stringify(what)}\n`);
 };
 
@@ -21,13 +21,13 @@ const slow = pipeline({
   run: (ctx, _: null) =>
     ctx.step('stop', async () => {
       await lease.checkpoint(new TextEncoder().encode('halfway'));
-      say({ kind: 'stopping', fence: lease.fence });
+      send({ kind: 'stopping', fence: lease.fence });
       process.kill(process.pid, 'SIGSTOP');
       return 'done';
     }),
 });
 
-const holdfast = new Holdfast({ store, observer: { report: say } });
+const holdfast = new Holdfast({ store, observer: { report: send } });
 await holdfast.worker({ pipelines: [slow], ttlMs: 1_000, pollMs: 50 });
 await holdfast.submit(slow, null);
 session.signal.addEventListener('abort', () => {
@@ -40,7 +40,7 @@ session.signal.addEventListener('abort', () => {
     digest: 'a'.repeat(64),
   });
   tried.then(
-    (answer) => say({ kind: 'written', answer }),
-    (fault: Error) => say({ kind: 'refused', message: fault.message }),
+    (answer) => send({ kind: 'written', answer }),
+    (fault: Error) => send({ kind: 'refused', message: fault.message }),
   );
 });

@@ -15,20 +15,20 @@ export function serveCalls<Api extends object>(handlers: Handlers<Api>): void {
     try {
       const handler = table.get(name);
       if (handler === undefined) throw new Error(`there is no call "${name}"`);
-      await tell({ kind: 'answer', id, output: await handler(input) });
+      await send({ kind: 'answer', id, output: await handler(input) });
     } catch (error) {
       const text = error instanceof Error ? (error.stack ?? error.message) : String(error);
-      await tell({ kind: 'failure', id, message: text });
+      await send({ kind: 'failure', id, message: text });
     }
   });
 }
 
 /** Resolves when the parent's end of the channel has it. */
 export async function emit(name: string, detail?: unknown): Promise<void> {
-  await tell({ kind: 'event', name, detail });
+  await send({ kind: 'event', name, detail });
 }
 
-function tell(message: ChildMessage): Promise<void> {
+function send(message: ChildMessage): Promise<void> {
   return new Promise((resolve) => {
     if (process.send === undefined || !process.connected) return resolve();
     process.send(message, undefined, undefined, () => resolve());

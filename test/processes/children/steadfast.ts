@@ -14,7 +14,7 @@ export interface Steadfast {
   readonly ttlMs: number;
 }
 
-export type Told =
+export type HolderReport =
   | { readonly kind: 'saved'; readonly number: number; readonly fence: number }
   | { readonly kind: 'granted'; readonly fence: number }
   | { readonly kind: 'rejoined'; readonly fence: number }
@@ -28,8 +28,8 @@ export interface SteadfastApi {
 const SHARED_KEY = 'shared';
 const BETWEEN_ROUNDS_MS = 5;
 
-async function told(detail: Told): Promise<void> {
-  await emit('told', detail);
+async function report(detail: HolderReport): Promise<void> {
+  await emit('report', detail);
 }
 
 /** The next handle to go on with, or nothing when the term is over. */
@@ -37,7 +37,7 @@ async function saveOnce(lease: HeldLease, number: number): Promise<HeldLease | u
   const answer = await lease.checkpoint(String(number));
   switch (answer.kind) {
     case 'saved':
-      await told({ kind: 'saved', number, fence: lease.fence });
+      await report({ kind: 'saved', number, fence: lease.fence });
       return lease;
     case 'unknown':
     case 'unavailable':
@@ -45,7 +45,7 @@ async function saveOnce(lease: HeldLease, number: number): Promise<HeldLease | u
     case 'not-held':
       return rejoined(lease);
     default:
-      await told({ kind: 'lost', detail: `checkpoint: ${answer.why}` });
+      await report({ kind: 'lost', detail: `checkpoint: ${answer.why}` });
       return undefined;
   }
 }
@@ -53,7 +53,7 @@ async function saveOnce(lease: HeldLease, number: number): Promise<HeldLease | u
 async function rejoined(lease: HeldLease): Promise<HeldLease | undefined> {
   const outcome = await lease.rejoin();
   if (outcome.kind === 'rejoined') {
-    await told({ kind: 'rejoined', fence: outcome.lease.fence });
+    await report({ kind: 'rejoined', fence: outcome.lease.fence });
     return outcome.lease;
   }
   // The store was away again before it could say: ask again.
@@ -61,7 +61,7 @@ async function rejoined(lease: HeldLease): Promise<HeldLease | undefined> {
   // It lapsed once more before it was done: that is not final.
   if (outcome.kind === 'not-held' && outcome.reason.by === 'lapsed') return lease;
   const detail = outcome.kind === 'refused' ? outcome.why : outcome.reason.message;
-  await told({ kind: 'lost', detail: `rejoin: ${detail}` });
+  await report({ kind: 'lost', detail: `rejoin: ${detail}` });
   return undefined;
 }
 
@@ -78,7 +78,7 @@ async function takeShared(session: Session): Promise<void> {
   while (!session.signal.aborted) {
     const outcome = await session.acquire(SHARED_KEY);
     if (outcome.kind === 'acquired') {
-      await told({ kind: 'granted', fence: outcome.lease.fence });
+      await report({ kind: 'granted', fence: outcome.lease.fence });
       await releaseLease(outcome.lease);
     }
     await pause(BETWEEN_ROUNDS_MS);

@@ -50,11 +50,11 @@ async function work(term: PoolTerm, join: Join, oracle: OracleClient): Promise<v
   const { key, lease, signal } = term;
   if (join.hopeless?.includes(key)) throw new Hopeless(key);
   const { fence, predecessor, restored } = lease;
-  const say = (effect: string): Promise<unknown> =>
+  const record = (effect: string): Promise<unknown> =>
     oracle.write({ fence, effect: `${key} ${effect}`, who: join.owner });
   const write = async (effect: string): Promise<void> => {
     lease.assertHeld(0);
-    await say(effect);
+    await record(effect);
   };
   await write('enter');
   await emit('entered', {
@@ -72,7 +72,7 @@ async function work(term: PoolTerm, join: Join, oracle: OracleClient): Promise<v
     await lease.checkpoint(`by ${join.owner}`);
   } finally {
     // Also when it has lost the lease: it works no more.
-    await say('leave');
+    await record('leave');
   }
 }
 

@@ -66,7 +66,7 @@ export async function plantRich(coordinator: TestCoordinator): Promise<Rich> {
     seq += (what as { readonly events: readonly object[] }).events.length;
   };
   const body = JSON.stringify({ key: 'step:s#1', out: { v: 'y'.repeat(1_000_000) } });
-  const says = [{ kind: 'step-completed', name: 's', body: '{"key":"step:s#1"}' }];
+  const expected = [{ kind: 'step-completed', name: 's', body: '{"key":"step:s#1"}' }];
   for (let nth = 0; nth < PLANTED.events; nth += 1) {
     await write({ events: [{ kind: 'step-completed', name: 's', body }] });
   }
@@ -79,11 +79,11 @@ export async function plantRich(coordinator: TestCoordinator): Promise<Rich> {
     request,
   }));
   const asking = { call: 'await:a#1', name: 'a', needed: 1, signed: false, checked: false };
-  await write({ events: says, awaits: [{ ...asking, reminders: [], items }] });
+  await write({ events: expected, awaits: [{ ...asking, reminders: [], items }] });
   const input = JSON.stringify({ v: 'i'.repeat(120_000) });
   for (let nth = 0; nth < PLANTED.batches; nth += 1) {
     const children = Array.from({ length: 200 }, () => worker.submission({ input, pipeline: 'c' }));
-    await write({ events: says, children });
+    await write({ events: expected, children });
   }
   const holdfast = new Holdfast({ store });
   const large = 'w'.repeat(5_000_000);

@@ -21,8 +21,8 @@ const acts: Case = {
     await client.executions.cancel(id, 'not wanted any more');
     await client.records.note(id, 'seen');
     const { items } = await client.records.audit();
-    const said = items.map(({ act, reason }) => `${act} ${reason}`.trim());
-    assert.deepEqual(said, ['note seen', 'cancel not wanted any more', 'assign-await']);
+    const recorded = items.map(({ act, reason }) => `${act} ${reason}`.trim());
+    assert.deepEqual(recorded, ['note seen', 'cancel not wanted any more', 'assign-await']);
     assert.equal(new Set(items.map(({ actor }) => actor)).size, 1);
     const of = await client.records.audit({ target: 'execution', targetId: id, act: 'cancel' });
     assert.equal(of.items.length, 1);

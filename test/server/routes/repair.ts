@@ -55,8 +55,8 @@ const redriven: Case = {
     assert.equal((await client.executions.result(made.id)).status, 'failed');
     assert.equal((await client.executions.read(made.id)).redriveOf, id);
     const [submitted] = await client.executions.history(made.id, { limit: 1 });
-    const { by, ...said } = (submitted?.body ?? {}) as { readonly by?: string };
-    assert.deepEqual(said, { redriveOf: id, reason: 'fixed' });
+    const { by, ...rest } = (submitted?.body ?? {}) as { readonly by?: string };
+    assert.deepEqual(rest, { redriveOf: id, reason: 'fixed' });
     assert.equal(nameIn(by), 'operate of default');
     await assert.rejects(
       client.executions.redrive(id, { from: 'nothing' }),

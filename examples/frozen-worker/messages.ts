@@ -18,7 +18,7 @@ export interface WorkerOrder {
   readonly checksFences: boolean;
 }
 
-export type News =
+export type Report =
   | { readonly kind: 'ready' }
   | {
       readonly kind: 'acquired';
@@ -38,4 +38,4 @@ export type News =
     }
   | { readonly kind: 'finished' };
 
-export type NewsOf<Kind extends News['kind']> = Extract<News, { kind: Kind }>;
+export type ReportOf<Kind extends Report['kind']> = Extract<Report, { kind: Kind }>;

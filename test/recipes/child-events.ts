@@ -2,7 +2,7 @@ import type { Child } from '../processes/stage/child.ts';
 import { until } from '../processes/stage/until.ts';
 
 /** Everything a process has told under one name, from the moment this is made. */
-export class Heard<Detail> {
+export class ChildEvents<Detail> {
   readonly all: Detail[] = [];
 
   constructor(child: Pick<Child<object>, 'on'>, event: string) {
