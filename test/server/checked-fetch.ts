@@ -18,7 +18,7 @@ export const checkedFetch: typeof fetch = async (input, init) => {
   const type = response.headers.get('content-type') ?? '';
   if (!/json/.test(type)) return response;
   const text = await response.text();
-  const { schema } = route?.answers[response.status] ?? {};
+  const { schema } = route?.responses[response.status] ?? {};
   const expected = type.includes('problem') ? problem : schema;
   if (expected !== undefined) {
     const validator = validators.get(expected) ?? Compile(expected);

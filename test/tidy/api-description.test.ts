@@ -23,7 +23,7 @@ test('every code in a table of operations is one that the code returns', () => {
     .map(({ text }) => text)
     .join('\n');
   const codes = new Set(
-    ROUTES.flatMap(({ answers }) => Object.values(answers).flatMap(({ codes = [] }) => codes)),
+    ROUTES.flatMap(({ responses }) => Object.values(responses).flatMap(({ codes = [] }) => codes)),
   );
   assert.deepEqual(
     [...codes].filter((code) => !sources.includes(`'${code}'`)),

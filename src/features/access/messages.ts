@@ -251,7 +251,7 @@ export const accessOperations = {
     ...ADMIN,
     params: projectParams,
     body: projectBody,
-    answers: {
+    responses: {
       200: {
         what: 'The project is stored.',
         schema: closed({
@@ -271,7 +271,7 @@ export const accessOperations = {
     description: 'Returns all projects by name. A key for one project sees only that project.',
     ...ADMIN,
     query: closed(paging(name)),
-    answers: { 200: { what: 'One page of projects.', schema: pageOf(project) } },
+    responses: { 200: { what: 'One page of projects.', schema: pageOf(project) } },
   },
   readProject: {
     at: 'GET /v1/projects/:name',
@@ -280,7 +280,7 @@ export const accessOperations = {
     description: 'Returns one project with its settings.',
     ...ADMIN,
     params: projectParams,
-    answers: { 200: { what: 'The project.', schema: project } },
+    responses: { 200: { what: 'The project.', schema: project } },
   },
   createKey: {
     at: 'POST /v1/keys',
@@ -290,7 +290,7 @@ export const accessOperations = {
       'Writes a new key and an audit record. The response shows the key once; store it safely. A key for one project can create keys for that project only. A new key ends no later than the key that creates it. Each request creates another key.',
     ...ADMIN,
     body: keyBody,
-    answers: {
+    responses: {
       201: { what: 'The new key.', schema: createdKey },
       ...OTHER_PROJECT,
       404: { what: 'The project does not exist.', codes: ['project-unknown'] },
@@ -322,7 +322,7 @@ export const accessOperations = {
         }),
       ),
     }),
-    answers: {
+    responses: {
       200: { what: 'One page of keys.', schema: pageOf(accessKey) },
       ...OTHER_PROJECT,
     },
@@ -334,7 +334,7 @@ export const accessOperations = {
     description: 'Returns one key without its secret.',
     ...ADMIN,
     params: keyParams,
-    answers: { 200: { what: 'The key.', schema: accessKey }, ...NO_KEY },
+    responses: { 200: { what: 'The key.', schema: accessKey }, ...NO_KEY },
   },
   revokeKey: {
     at: 'POST /v1/keys/:id/revoke',
@@ -345,7 +345,7 @@ export const accessOperations = {
     ...ADMIN,
     params: keyParams,
     body: revokeKeyBody,
-    answers: { 200: { what: 'The key ends at this time.', schema: revokedKey }, ...NO_KEY },
+    responses: { 200: { what: 'The key ends at this time.', schema: revokedKey }, ...NO_KEY },
   },
   rotateKey: {
     at: 'POST /v1/keys/:id/rotate',
@@ -368,7 +368,7 @@ export const accessOperations = {
       },
       { examples: [{ endsInMs: 3_600_000 }] },
     ),
-    answers: {
+    responses: {
       201: { what: 'The new key.', schema: rotatedKey },
       ...NO_KEY,
       409: {

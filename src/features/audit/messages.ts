@@ -129,7 +129,7 @@ export const recordOperations = {
       "Returns the project's audit records that match all filters, newest first: actor, action, resource, reason, and the facts before and after.",
     allows: ['operate'],
     query: auditQuery,
-    answers: { 200: { what: 'One page of audit records.', schema: pageOf(auditRecord) } },
+    responses: { 200: { what: 'One page of audit records.', schema: pageOf(auditRecord) } },
   },
   noteExecution: {
     at: 'POST /v1/executions/:id/notes',
@@ -149,7 +149,7 @@ export const recordOperations = {
       },
       { examples: [{ text: 'The bank confirmed the payment.' }] },
     ),
-    answers: {
+    responses: {
       204: { what: 'The note is stored.' },
       404: { what: 'The project has no such execution.', codes: ['execution-unknown'] },
     },
@@ -165,6 +165,6 @@ export const recordOperations = {
       execution: Type.Optional(documented(executionId, 'Only writes to this execution.')),
       ...paging(name),
     }),
-    answers: { 200: { what: 'One page of refused writes.', schema: pageOf(refusedWrite) } },
+    responses: { 200: { what: 'One page of refused writes.', schema: pageOf(refusedWrite) } },
   },
 } as const satisfies Operations;

@@ -197,7 +197,7 @@ const NO_AWAIT = {
   404: { what: 'The project has no such question.', codes: ['await-unknown'] },
 } as const;
 
-const ANSWERS = {
+const RESPONSES = {
   200: {
     what: 'The answer won, the same answer was stored before, or it is kept until the code asks.',
     schema: answered,
@@ -251,7 +251,7 @@ export const awaitOperations = {
       "Returns questions that the project's executions ask, those of the newest executions first. The response has an `ETag` for `If-None-Match`.",
     allows: READERS,
     query: interactionQuery,
-    answers: { 200: { what: 'One page of questions.', schema: pageOf(interaction) } },
+    responses: { 200: { what: 'One page of questions.', schema: pageOf(interaction) } },
   },
   readAwait: {
     at: 'GET /v1/awaits/:id',
@@ -261,7 +261,7 @@ export const awaitOperations = {
       'Returns one question: request, assignee, due time, JSON Schema of the answer, and the answer if there is one.',
     allows: READERS,
     params: interactionParams,
-    answers: { 200: { what: 'The question.', schema: interaction } },
+    responses: { 200: { what: 'The question.', schema: interaction } },
   },
   answerAwait: {
     at: 'POST /v1/awaits/:id/answer',
@@ -273,7 +273,7 @@ export const awaitOperations = {
     params: interactionParams,
     body: answerBody,
     takesValues: true,
-    answers: ANSWERS,
+    responses: RESPONSES,
   },
   answerPlace: {
     at: 'POST /v1/executions/:id/awaits/:name/answer',
@@ -302,7 +302,7 @@ export const awaitOperations = {
       { examples: [{ value: { ok: true } }] },
     ),
     takesValues: true,
-    answers: ANSWERS,
+    responses: RESPONSES,
   },
   extendAwait: {
     at: 'POST /v1/awaits/:id/extend',
@@ -317,7 +317,7 @@ export const awaitOperations = {
         description: 'Timeout from now, in milliseconds; null: no timeout.',
       }),
     }),
-    answers: DONE,
+    responses: DONE,
   },
   assignAwait: {
     at: 'POST /v1/awaits/:id/assign',
@@ -335,7 +335,7 @@ export const awaitOperations = {
       },
       { examples: [{ assignee: 'finance' }] },
     ),
-    answers: DONE,
+    responses: DONE,
   },
   cancelAwait: {
     at: 'POST /v1/awaits/:id/cancel',
@@ -345,7 +345,7 @@ export const awaitOperations = {
       'Settles the whole await as cancelled, sends this to the execution, and writes an audit record. The code continues with the outcome `cancelled`. Repeating it is refused with `await-settled`.',
     allows: ['operate'],
     params: interactionParams,
-    answers: DONE,
+    responses: DONE,
   },
   linkAwait: {
     at: 'POST /v1/awaits/:id/link',
@@ -358,7 +358,7 @@ export const awaitOperations = {
     body: closed({
       expiresInMs: documented(laterMs, 'Lifetime of the link, in milliseconds.'),
     }),
-    answers: {
+    responses: {
       200: { what: 'The link. Send it to the answerer.', schema: link },
       404: {
         what: 'The project has no such question, or this coordinator has no link keys.',
@@ -373,7 +373,7 @@ export const awaitOperations = {
     description: 'Returns what the link asks: status, request and JSON Schema of the answer.',
     allows: 'public',
     params: linkParams,
-    answers: { 200: { what: 'The question.', schema: linkedInteraction }, ...UNSIGNED },
+    responses: { 200: { what: 'The question.', schema: linkedInteraction }, ...UNSIGNED },
   },
   answerByLink: {
     at: 'POST /v1/answers/:link',
@@ -384,7 +384,7 @@ export const awaitOperations = {
     allows: 'public',
     params: linkParams,
     body: answerBody,
-    answers: {
+    responses: {
       200: { what: 'The answer won, or the same answer was stored before.', schema: answered },
       ...UNSIGNED,
       409: LATE,

@@ -399,7 +399,7 @@ export const releaseOperations = {
     ...ADMIN,
     params: pipelineParams,
     body: registerBody,
-    answers: {
+    responses: {
       200: { what: 'The release is stored.', schema: registered },
       409: {
         what: 'The name is taken by another build, or by a retired release. Nothing was written.',
@@ -415,7 +415,7 @@ export const releaseOperations = {
       'Returns the last 1,000 releases of a pipeline, newest first, with state and number of pinned executions.',
     allows: READERS,
     params: pipelineParams,
-    answers: {
+    responses: {
       200: {
         what: 'The releases.',
         schema: closed({ items: Type.Array(release, { description: 'The releases.' }) }),
@@ -430,7 +430,7 @@ export const releaseOperations = {
       'Returns each pipeline that has releases, by name, and where its new executions go.',
     allows: READERS,
     query: closed(paging(pipelineName)),
-    answers: { 200: { what: 'One page of rollouts.', schema: rolloutPage } },
+    responses: { 200: { what: 'One page of rollouts.', schema: rolloutPage } },
   },
   compareRelease: {
     at: 'GET /v1/pipelines/:pipeline/releases/:name/changes',
@@ -445,7 +445,7 @@ export const releaseOperations = {
         documented(releaseName, 'Release to compare with. Default: the active one.', 'v1'),
       ),
     }),
-    answers: {
+    responses: {
       200: { what: 'The changes, and whether they break something.', schema: compared },
       ...NO_RELEASE,
     },
@@ -458,7 +458,7 @@ export const releaseOperations = {
       'Returns where new executions of a pipeline go: the active release, and the canary with its percentage.',
     allows: READERS,
     params: pipelineParams,
-    answers: { 200: { what: 'The rollout.', schema: rollout } },
+    responses: { 200: { what: 'The rollout.', schema: rollout } },
   },
   listActivations: {
     at: 'GET /v1/pipelines/:pipeline/activations',
@@ -468,7 +468,7 @@ export const releaseOperations = {
       'Returns who changed the rollout of a pipeline, when and why: the last 1,000 changes, newest first.',
     allows: READERS,
     params: pipelineParams,
-    answers: { 200: { what: 'The changes.', schema: activationList } },
+    responses: { 200: { what: 'The changes.', schema: activationList } },
   },
   changeRollout: {
     at: 'POST /v1/pipelines/:pipeline/rollout',
@@ -479,7 +479,7 @@ export const releaseOperations = {
     ...ADMIN,
     params: pipelineParams,
     body: rolloutBody,
-    answers: {
+    responses: {
       200: { what: 'The rollout as it is now.', schema: rolloutChanged },
       ...NO_RELEASE,
       409: {
@@ -502,7 +502,7 @@ export const releaseOperations = {
     isLong: true,
     params: releaseParams,
     body: preflightBody,
-    answers: {
+    responses: {
       200: { what: 'What would break.', schema: preflightFound },
       ...NO_RELEASE,
       409: {
@@ -525,7 +525,7 @@ export const releaseOperations = {
     isLong: true,
     params: idParams,
     body: repinBody,
-    answers: {
+    responses: {
       200: {
         what: 'The execution is pinned to that release.',
         schema: closed(
@@ -571,7 +571,7 @@ export const releaseOperations = {
     ...ADMIN,
     params: pipelineParams,
     body: bulkRepinBody,
-    answers: {
+    responses: {
       ...MADE,
       ...NO_RELEASE,
       409: {

@@ -288,7 +288,7 @@ export const repairOperations = {
       'Returns executions that failed or were quarantined and match all filters, newest first, with cause and step. The response has an `ETag` for `If-None-Match`.',
     allows: READERS,
     query: closed({ ...FILTER, ...paging(executionId) }),
-    answers: { 200: { what: 'One page of dead letters.', schema: pageOf(deadLetter) } },
+    responses: { 200: { what: 'One page of dead letters.', schema: pageOf(deadLetter) } },
   },
   groupDeadLetters: {
     at: 'GET /v1/dead-letters/groups',
@@ -297,7 +297,7 @@ export const repairOperations = {
     description: 'Returns the number of dead letters by pipeline, code and step, largest first.',
     allows: READERS,
     query: closed({ open: FILTER.open }),
-    answers: { 200: { what: 'All groups.', schema: deadLetterGroups } },
+    responses: { 200: { what: 'All groups.', schema: deadLetterGroups } },
   },
   readDeadLetter: {
     at: 'GET /v1/dead-letters/:id',
@@ -306,7 +306,7 @@ export const repairOperations = {
     description: 'Returns why one execution ended badly: code, message, step and attempts.',
     allows: READERS,
     params: idParams,
-    answers: { 200: { what: 'The dead letter.', schema: deadLetter } },
+    responses: { 200: { what: 'The dead letter.', schema: deadLetter } },
   },
   redriveExecution: {
     at: 'POST /v1/executions/:id/redrive',
@@ -317,7 +317,7 @@ export const repairOperations = {
     allows: ['operate'],
     params: idParams,
     body: redriveBody,
-    answers: {
+    responses: {
       202: { what: 'The new execution is stored.', schema: made },
       404: {
         what: 'The project has no such execution or release.',
@@ -348,7 +348,7 @@ export const repairOperations = {
       },
       { examples: [{ step: 'charge', reason: 'Refunded by hand.' }] },
     ),
-    answers: COMMANDED,
+    responses: COMMANDED,
   },
   retryCompensation: {
     at: 'POST /v1/executions/:id/retry-compensation',
@@ -362,7 +362,7 @@ export const repairOperations = {
       { step, reason: Type.Optional(reason) },
       { examples: [{ step: 'charge', reason: 'The bank is up again.' }] },
     ),
-    answers: COMMANDED,
+    responses: COMMANDED,
   },
 } as const satisfies Operations;
 
@@ -388,7 +388,7 @@ function jobAct<Verb extends string>({ verb, ...rest }: JobAct<Verb>) {
     allows: ['operate'],
     params: idParams,
     body: actBody,
-    answers: {
+    responses: {
       200: {
         what: 'The job changed, its worker gets the message, or nothing had to change.',
         schema: commandResult,
@@ -412,7 +412,7 @@ export const jobOperations = {
       'Starts a job that re-drives every dead letter that matches the filter and exists now. Writes an audit record, unless it is a dry run. To make retries safe, send a `key`.',
     allows: ['operate'],
     body: bulkRedriveBody,
-    answers: MADE,
+    responses: MADE,
   },
   cancelMany: {
     at: 'POST /v1/jobs/cancel',
@@ -422,7 +422,7 @@ export const jobOperations = {
       'Starts a job that cancels every open execution that matches the filter and exists now. Writes an audit record, unless it is a dry run. To make retries safe, send a `key`.',
     allows: ['operate'],
     body: bulkCancelBody,
-    answers: MADE,
+    responses: MADE,
   },
   listJobs: {
     at: 'GET /v1/jobs',
@@ -431,7 +431,7 @@ export const jobOperations = {
     description: "Returns the project's jobs, newest first, with their counts so far.",
     allows: ['operate'],
     query: jobQuery,
-    answers: { 200: { what: 'One page of jobs.', schema: pageOf(job) } },
+    responses: { 200: { what: 'One page of jobs.', schema: pageOf(job) } },
   },
   readJob: {
     at: 'GET /v1/jobs/:id',
@@ -440,7 +440,7 @@ export const jobOperations = {
     description: 'Returns the state of one job and the number of items by outcome so far.',
     allows: ['operate'],
     params: idParams,
-    answers: { 200: { what: 'The job.', schema: job }, ...NO_JOB, ...CODEC_MISSING },
+    responses: { 200: { what: 'The job.', schema: job }, ...NO_JOB, ...CODEC_MISSING },
   },
   listJobItems: {
     at: 'GET /v1/jobs/:id/items',
@@ -450,7 +450,7 @@ export const jobOperations = {
     allows: ['operate'],
     params: idParams,
     query: jobQuery,
-    answers: { 200: { what: 'One page of items.', schema: jobItemPage }, ...NO_JOB },
+    responses: { 200: { what: 'One page of items.', schema: jobItemPage }, ...NO_JOB },
   },
   pauseJob: jobAct({
     verb: 'pause',

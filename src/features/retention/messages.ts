@@ -171,7 +171,7 @@ export const archiveOperations = {
       "Returns the project's archived executions that match all filters, the last ended first.",
     allows: READERS,
     query: archiveQuery,
-    answers: { 200: { what: 'One page of archived executions.', schema: pageOf(archived) } },
+    responses: { 200: { what: 'One page of archived executions.', schema: pageOf(archived) } },
   },
   readArchived: {
     at: 'GET /v1/archive/:id',
@@ -180,7 +180,7 @@ export const archiveOperations = {
     description: 'Returns the index entry of one archived execution and the list of its documents.',
     allows: READERS,
     params: idParams,
-    answers: {
+    responses: {
       200: { what: 'The archived execution.', schema: archivedInFull },
       ...NO_ARCHIVE,
     },
@@ -196,7 +196,7 @@ export const archiveOperations = {
     query: closed({
       name: documented(name, 'Name of the document in the archive.', 'history.json'),
     }),
-    answers: { 200: { what: 'The bytes of the document.', text: DOWNLOAD }, ...NO_ARCHIVE },
+    responses: { 200: { what: 'The bytes of the document.', text: DOWNLOAD }, ...NO_ARCHIVE },
   },
   verifyArchived: {
     at: 'GET /v1/archive/:id/verification',
@@ -205,7 +205,7 @@ export const archiveOperations = {
     description: 'Reads every document of one archived execution and compares it with its digest.',
     allows: ['operate'],
     params: idParams,
-    answers: {
+    responses: {
       200: { what: 'Whether the documents are intact.', schema: verified },
       ...NO_ARCHIVE,
     },
@@ -231,7 +231,7 @@ export const archiveOperations = {
       },
       { examples: [{ limit: 500 }] },
     ),
-    answers: {
+    responses: {
       200: { what: 'What became of the page.', schema: archiveRun },
       ...NO_ARCHIVE,
     },

@@ -169,7 +169,7 @@ export const scheduleOperations = {
     params: scheduleParams,
     body: scheduleBody,
     takesValues: true,
-    answers: { 200: { what: 'The schedule as it is now.', schema: schedule }, ...CODEC_MISSING },
+    responses: { 200: { what: 'The schedule as it is now.', schema: schedule }, ...CODEC_MISSING },
   },
   readSchedule: {
     at: 'GET /v1/schedules/:id',
@@ -179,7 +179,7 @@ export const scheduleOperations = {
       'Returns one schedule with its next times. The response has an `ETag` for `If-None-Match`.',
     allows: READERS,
     params: scheduleParams,
-    answers: {
+    responses: {
       200: { what: 'The schedule.', schema: schedule },
       ...NO_SCHEDULE,
       ...CODEC_MISSING,
@@ -193,7 +193,7 @@ export const scheduleOperations = {
       "Returns the project's schedules by id. The response has an `ETag` for `If-None-Match`.",
     allows: READERS,
     query: closed(paging(scheduleId)),
-    answers: {
+    responses: {
       200: { what: 'One page of schedules.', schema: pageOf(schedule) },
       ...CODEC_MISSING,
     },
@@ -206,7 +206,7 @@ export const scheduleOperations = {
       'Stops the schedule from submitting until you resume it. Open executions continue. Writes an audit record. Repeating it changes nothing.',
     allows: ['operate'],
     params: scheduleParams,
-    answers: CHANGED,
+    responses: CHANGED,
   },
   resumeSchedule: {
     at: 'POST /v1/schedules/:id/resume',
@@ -216,7 +216,7 @@ export const scheduleOperations = {
       'Continues with the next time after now. Times that passed during the pause are not fired. Writes an audit record. Repeating it changes nothing.',
     allows: ['operate'],
     params: scheduleParams,
-    answers: CHANGED,
+    responses: CHANGED,
   },
   removeSchedule: {
     at: 'DELETE /v1/schedules/:id',
@@ -226,6 +226,6 @@ export const scheduleOperations = {
       'Deletes the schedule and writes an audit record. Executions that it submitted continue. A second delete is refused with `schedule-unknown`.',
     allows: ['operate'],
     params: scheduleParams,
-    answers: CHANGED,
+    responses: CHANGED,
   },
 } as const satisfies Operations;

@@ -98,7 +98,7 @@ export const templateOperations = {
     params: closed({ id: templateId, version }),
     body: templateBody,
     takesValues: true,
-    answers: {
+    responses: {
       200: {
         what: 'The version is stored.',
         schema: closed({
@@ -122,7 +122,7 @@ export const templateOperations = {
     query: closed({
       version: Type.Optional(documented(version, 'Version to read. Default: the newest.', 1)),
     }),
-    answers: {
+    responses: {
       200: { what: 'The template.', schema: template },
       404: {
         what: 'The project has no such template or version.',
@@ -141,7 +141,7 @@ export const templateOperations = {
       id: Type.Optional(documented(name, 'Only versions of this template.', 'invoice')),
       ...paging(Type.String({ minLength: 1, maxLength: 512 })),
     }),
-    answers: {
+    responses: {
       200: { what: 'One page of versions.', schema: pageOf(template) },
       ...CODEC_MISSING,
     },

@@ -114,7 +114,7 @@ export const coordinatorOperations = {
     description:
       'Returns name, project and roles of the key, and what this coordinator supports. Consoles use it to decide what to show.',
     allows: PEOPLE,
-    answers: { 200: { what: 'The caller.', schema: caller } },
+    responses: { 200: { what: 'The caller.', schema: caller } },
   },
   signIn: {
     at: 'POST /v1/sign-in',
@@ -123,7 +123,7 @@ export const coordinatorOperations = {
     description:
       'Sets a cookie with the key of this request, which scripts cannot read. Writes nothing to the store. The browser keeps the cookie until it is closed. Repeating it is safe.',
     allows: PEOPLE,
-    answers: { 204: { what: 'The response sets the cookie.' } },
+    responses: { 204: { what: 'The response sets the cookie.' } },
   },
   signOut: {
     at: 'POST /v1/sign-out',
@@ -133,7 +133,7 @@ export const coordinatorOperations = {
       'Removes the cookie. The key itself stays valid. Writes nothing to the store. Repeating it is safe.',
     // Public, so that a browser can drop the cookie of a key that was revoked.
     allows: 'public',
-    answers: {
+    responses: {
       204: { what: 'The response removes the cookie.' },
       403: { what: 'A page of another origin sent the request.', codes: ['foreign-page'] },
     },
@@ -144,7 +144,7 @@ export const coordinatorOperations = {
     summary: 'Read the state of the demo',
     description: 'Returns the worker processes of `holdfast dev` and what happened to them.',
     allows: ['operate'],
-    answers: { 200: { what: 'The demo.', schema: demo }, ...NONE },
+    responses: { 200: { what: 'The demo.', schema: demo }, ...NONE },
   },
   playDemo: {
     at: 'POST /v1/demo/:scene',
@@ -156,7 +156,7 @@ export const coordinatorOperations = {
     params: closed({
       scene: Type.Enum([...SCENES], { description: 'Scene to play.' }),
     }),
-    answers: {
+    responses: {
       202: { what: 'The scene has started.', schema: demo },
       ...NONE,
       409: { what: 'Another scene is playing. Nothing was done.', codes: ['demo-busy'] },
@@ -168,7 +168,7 @@ export const coordinatorOperations = {
     summary: 'Check that the process is alive',
     description: 'Returns status 200 while the process responds. It does not ask the store.',
     allows: 'public',
-    answers: { 200: { what: 'The process is alive.', schema: ok } },
+    responses: { 200: { what: 'The process is alive.', schema: ok } },
   },
   checkReadiness: {
     at: 'GET /readyz',
@@ -177,7 +177,7 @@ export const coordinatorOperations = {
     description:
       'Returns status 200 if the store responds within 1 s and is not sealed, and the coordinator is not shutting down.',
     allows: 'public',
-    answers: {
+    responses: {
       200: { what: 'The coordinator is ready for requests.', schema: ok },
       503: {
         what: 'The coordinator is not ready. Send requests to another one.',
@@ -192,7 +192,7 @@ export const coordinatorOperations = {
     description:
       'Returns the metrics of this process in the text format of Prometheus. A key for one project gets the metrics of that project only. With the setting `publicMetrics`, no key is required.',
     allows: ['operate'],
-    answers: {
+    responses: {
       200: {
         what: 'The metrics.',
         text: {

@@ -457,7 +457,7 @@ export const executionOperations = {
     allows: ['submit'],
     body: submitBody,
     takesValues: true,
-    answers: {
+    responses: {
       202: { what: 'The execution is stored.', schema: submitted },
       404: {
         what: 'The template or the release does not exist in this project.',
@@ -481,7 +481,7 @@ export const executionOperations = {
       "Returns the project's executions that match all filters, newest first, without their inputs. The response has an `ETag` for `If-None-Match`.",
     allows: READERS,
     query: listQuery,
-    answers: { 200: { what: 'One page of executions.', schema: pageOf(execution) } },
+    responses: { 200: { what: 'One page of executions.', schema: pageOf(execution) } },
   },
   readExecution: {
     at: 'GET /v1/executions/:id',
@@ -491,7 +491,7 @@ export const executionOperations = {
       'Returns the current state of one execution with its input and progress. The response has an `ETag` for `If-None-Match`.',
     allows: READERS,
     params: idParams,
-    answers: {
+    responses: {
       200: { what: 'The execution.', schema: executionInFull },
       ...NO_EXECUTION,
     },
@@ -510,7 +510,7 @@ export const executionOperations = {
       ),
       limit: Type.Optional(limit),
     }),
-    answers: {
+    responses: {
       200: {
         what: 'One page of events.',
         schema: closed({
@@ -534,7 +534,7 @@ export const executionOperations = {
       'Returns what the execution waits for, in one sentence, and what you can do about it.',
     allows: READERS,
     params: idParams,
-    answers: {
+    responses: {
       200: { what: 'The explanation.', schema: explanation },
       ...NO_EXECUTION,
     },
@@ -552,7 +552,7 @@ export const executionOperations = {
         documented(executionId, 'Return children after this id. Default: the first ones.'),
       ),
     }),
-    answers: {
+    responses: {
       200: {
         what: 'One page of children.',
         schema: Type.Object({
@@ -572,7 +572,7 @@ export const executionOperations = {
       'Returns name, media type and size of every document that the code attached, without the content.',
     allows: READERS,
     params: idParams,
-    answers: {
+    responses: {
       200: { what: 'All documents.', schema: attachments },
       ...NO_EXECUTION,
     },
@@ -588,7 +588,7 @@ export const executionOperations = {
       id: executionId,
       name: documented(name, 'Name of the document.', 'invoice.pdf'),
     }),
-    answers: {
+    responses: {
       200: { what: 'The bytes of the document.', text: DOWNLOAD },
       ...NO_EXECUTION,
       404: {
@@ -607,7 +607,7 @@ export const executionOperations = {
     isLong: true,
     params: idParams,
     query: closed({ waitMs: Type.Optional(waitMs) }),
-    answers: {
+    responses: {
       200: { what: 'The execution has ended.', schema: result },
       202: { what: 'The execution is still open. Ask again.', schema: result },
       ...NO_EXECUTION,
@@ -647,7 +647,7 @@ export const eventOperations = {
         }),
       ),
     }),
-    answers: {
+    responses: {
       200: {
         what: 'Server-sent events until the execution ends.',
         text: {
@@ -678,7 +678,7 @@ export const eventOperations = {
         }),
       ),
     }),
-    answers: {
+    responses: {
       200: {
         what: 'Server-sent events until one side closes the connection.',
         text: { type: SSE, example: 'id: x7Qp.51be77aa\nevent: changed\ndata: {}\n\n' },
@@ -689,7 +689,7 @@ export const eventOperations = {
 
 const OPERATORS = ['operate'] as const;
 
-const ANSWERS = {
+const RESPONSES = {
   200: {
     what: 'The execution changed, its worker gets the message, or nothing had to change.',
     schema: commandResult,
@@ -712,7 +712,7 @@ function act<Verb extends string, Who>({ verb, ...rest }: Act<Verb, Who>) {
   return {
     at: `POST /v1/executions/:id/${verb}`,
     tag: 'Control',
-    ...{ ...rest, params: idParams, body: actBody, answers: ANSWERS },
+    ...{ ...rest, params: idParams, body: actBody, responses: RESPONSES },
   } as const;
 }
 
@@ -757,8 +757,8 @@ export const commandOperations = {
       { examples: [{ name: 'payment-received', value: { amount: 4200 } }] },
     ),
     takesValues: true,
-    answers: {
-      ...ANSWERS,
+    responses: {
+      ...RESPONSES,
       409: {
         what: 'The execution has ended, or its deadline has passed. Nothing was written.',
         codes: ['already-ended', 'deadline-passed'],

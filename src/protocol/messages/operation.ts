@@ -81,7 +81,7 @@ export interface Operation {
   /** The body has users' values, which may be large. Other bodies are short. */
   readonly takesValues?: boolean;
   /** By status. */
-  readonly answers: Readonly<Record<number, DocumentedResponse>>;
+  readonly responses: Readonly<Record<number, DocumentedResponse>>;
   /** The server may hold the request open for long. */
   readonly isLong?: boolean;
 }

@@ -77,7 +77,7 @@ type Schemas<Responses> = {
       : never;
 }[keyof Responses];
 
-type Responses = { readonly [At in Address]: Schemas<Api[At]['answers']> };
+type Responses = { readonly [At in Address]: Schemas<Api[At]['responses']> };
 
 export type ResponseAt<At extends Address> = Responses[At];
 

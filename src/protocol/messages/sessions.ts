@@ -392,7 +392,7 @@ export const sessionOperations = {
       "Returns the project's live workers: state, release, pipelines and what they run. Keys for all projects also see workers that serve all projects. Read on while there is a cursor; a page may be empty.",
     allows: READERS,
     query: closed(paging(uuid)),
-    answers: { 200: { what: 'One page of workers.', schema: pageOf(worker) } },
+    responses: { 200: { what: 'One page of workers.', schema: pageOf(worker) } },
   },
   listSessions: {
     at: 'GET /v1/sessions',
@@ -410,7 +410,7 @@ export const sessionOperations = {
       ),
       ...paging(uuid),
     }),
-    answers: { 200: { what: 'One page of sessions.', schema: pageOf(session) } },
+    responses: { 200: { what: 'One page of sessions.', schema: pageOf(session) } },
   },
   readSession: {
     at: 'GET /v1/sessions/:id',
@@ -419,7 +419,7 @@ export const sessionOperations = {
     description: 'Returns one session and the leases that it carries.',
     allows: ['operate'],
     params: sessionParams,
-    answers: { 200: { what: 'The session.', schema: sessionInFull }, ...NO_SESSION },
+    responses: { 200: { what: 'The session.', schema: sessionInFull }, ...NO_SESSION },
   },
   forceSessionEnd: {
     at: 'POST /v1/sessions/:id/end',
@@ -430,7 +430,7 @@ export const sessionOperations = {
     ...ADMIN,
     params: sessionParams,
     body: closed({ reason: text }),
-    answers: {
+    responses: {
       200: { what: 'The session has ended.', schema: ended },
       ...NO_SESSION,
       409: { what: 'The session had ended before.', codes: ['session-ended'] },
@@ -457,7 +457,7 @@ export const leaseOperations = {
       prefix: Type.Optional(documented(key, 'Only keys that begin with this.', 'reports/')),
       ...paging(key),
     }),
-    answers: { 200: { what: 'One page of leases.', schema: pageOf(listedLease) }, ...ONLY_ALL },
+    responses: { 200: { what: 'One page of leases.', schema: pageOf(listedLease) }, ...ONLY_ALL },
   },
   readLease: {
     at: 'GET /v1/leases/:key',
@@ -467,7 +467,7 @@ export const leaseOperations = {
       'Returns who holds a key, since when, its checkpoint and intents, and how the last term ended. A key that was never acquired is `free`. Needs a key for all projects.',
     allows: ['operate'],
     params: leaseParams,
-    answers: { 200: { what: 'The lease.', schema: lease }, ...ONLY_ALL },
+    responses: { 200: { what: 'The lease.', schema: lease }, ...ONLY_ALL },
   },
   drainLease: {
     at: 'POST /v1/leases/:key/drain',
@@ -478,7 +478,7 @@ export const leaseOperations = {
     ...ADMIN,
     params: leaseParams,
     body: drainBody,
-    answers: {
+    responses: {
       200: { what: 'The holder will get the request.', schema: drained },
       ...NO_LEASE,
       409: {
@@ -496,7 +496,7 @@ export const leaseOperations = {
     ...ADMIN,
     params: leaseParams,
     body: revokeBody,
-    answers: {
+    responses: {
       200: {
         what: 'The term has ended.',
         schema: closed({ kind: Type.Literal('revoked', { description: 'Always `revoked`.' }) }),
@@ -516,7 +516,7 @@ export const loadOperations = {
     description:
       "Returns how many of the project's executions wait for a worker and how many run, by lane.",
     allows: READERS,
-    answers: { 200: { what: 'The counts.', schema: depth } },
+    responses: { 200: { what: 'The counts.', schema: depth } },
   },
   readAdvice: {
     at: 'GET /v1/advice',
@@ -526,7 +526,7 @@ export const loadOperations = {
       'Returns the ttl, grace and heartbeat interval that meet your goals, with the predicted takeover time and false losses. Values that you leave out are measured by this coordinator or assumed.',
     allows: ['operate'],
     query: adviceQuery,
-    answers: {
+    responses: {
       200: { what: 'A recommendation, or the goals that contradict each other.', schema: advised },
     },
   },

@@ -167,8 +167,8 @@ function operationOf(route: Route): object {
 
 /** The sentences of the table, and those that follow from its other columns. */
 function descriptionOf(route: Route): string {
-  const { description, method, answers } = route;
-  const refusals = Object.entries(answers).flatMap(([status, { codes = [] }]) => {
+  const { description, method, responses } = route;
+  const refusals = Object.entries(responses).flatMap(([status, { codes = [] }]) => {
     const own = codes.filter((code) => COMMON[status]?.codes.includes(code) !== true);
     return own.length === 0 ? [] : [`${codesOf(own)} (${status})`];
   });
@@ -235,7 +235,7 @@ function requestBodyOf({ body, takesBytes }: Route): object {
 }
 
 function responsesOf(route: Route): object {
-  const own = Object.entries(route.answers).map(([status, answer]) => {
+  const own = Object.entries(route.responses).map(([status, answer]) => {
     const { what, schema, text, codes = [] } = answer;
     if (Number(status) >= 400) return [status, problemResponse(Number(status), { what, codes })];
     const content = text ? textContent(text) : schema && jsonContent(schema);
@@ -255,8 +255,8 @@ function mayRespond({ allows, params, query, body, takesBytes }: Route, status: 
 }
 
 /** Codes that the description names for a status of this route, its own and the common ones. */
-export function documentedCodes({ answers }: Route, status: number): readonly string[] {
-  return [...(answers[status]?.codes ?? []), ...(COMMON[status]?.codes ?? [])];
+export function documentedCodes({ responses }: Route, status: number): readonly string[] {
+  return [...(responses[status]?.codes ?? []), ...(COMMON[status]?.codes ?? [])];
 }
 
 function jsonContent(schema: TSchema): object {
@@ -321,7 +321,7 @@ const descriptionOperations = {
     description:
       'Returns the OpenAPI 3.1 document that you are reading. The response has an `ETag`; send it as `If-None-Match` to get status 304 while the document is unchanged.',
     allows: 'public',
-    answers: { 200: { what: 'The OpenAPI document.', schema: apiDescription } },
+    responses: { 200: { what: 'The OpenAPI document.', schema: apiDescription } },
   },
 } as const satisfies Operations;
 

@@ -224,7 +224,7 @@ export const workRoutes: readonly Route[] = WORK_KINDS.map((name) => {
     ...(params && { params }),
     ...(rest && (method === 'GET' ? { query: rest } : { body: rest })),
     takesBytes: bytes === 'sent',
-    answers: {
+    responses: {
       ...(bytes === undefined
         ? { 200: { what: ANSWERED, ...(reply && { schema: reply }) } }
         : BYTES[bytes]),
