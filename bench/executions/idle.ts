@@ -28,13 +28,13 @@ export const IDLE_CASES: readonly BenchCase[] = [
           rows: perSecond(long.rows - short.rows),
         };
       };
-      const [worker, idle] = [await counted(true), await counted(false)];
-      const transactions = worker.transactions - idle.transactions;
+      const [worker, empty] = [await counted(true), await counted(false)];
+      const transactions = worker.transactions - empty.transactions;
       const idle = reporterOf(bench, NAME, { quietMs, limitPerSecond: LIMIT_PER_SECOND });
       yield idle.value('transactions', transactions, '/s');
       yield idle.value('of limit', transactions / LIMIT_PER_SECOND, '×');
-      yield idle.value('rows', worker.rows - idle.rows, '/s');
-      yield idle.value('without a worker', idle.transactions, '/s');
+      yield idle.value('rows', worker.rows - empty.rows, '/s');
+      yield idle.value('without a worker', empty.transactions, '/s');
     },
   },
 ];

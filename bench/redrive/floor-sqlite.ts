@@ -22,7 +22,9 @@ database.exec(`
 const begin = database.prepare('begin immediate');
 const commit = database.prepare('commit');
 const add = database.prepare('insert into execution (of, state, input) values (?, ?, ?)');
-const insertEvent = database.prepare('insert into event (execution, seq, at, body) values (?, ?, ?, ?)');
+const insertEvent = database.prepare(
+  'insert into event (execution, seq, at, body) values (?, ?, ?, ?)',
+);
 const send = database.prepare('insert into letter (execution) values (?)');
 const next = database.prepare(
   `select l.execution as id, e.input from letter l join execution e on e.id = l.execution
@@ -37,7 +39,8 @@ let last = 0;
 function redrive(id: number, input: string): void {
   const bodies = read.all(id).map(({ body }) => String(body));
   const made = Number(add.run(id, 0, input).lastInsertRowid);
-  for (let seq = 1; seq <= REUSED; seq += 1) insertEvent.run(made, seq, Date.now(), bodies[0] ?? null);
+  for (let seq = 1; seq <= REUSED; seq += 1)
+    insertEvent.run(made, seq, Date.now(), bodies[0] ?? null);
   note.run(id, made);
   if (mark.run(made, id).changes !== 1) throw new Error('Not measured: it was marked already.');
 }

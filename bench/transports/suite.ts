@@ -55,7 +55,10 @@ async function messages(plan: Plan, { transports }: Ways): Promise<readonly Resu
   const names = Object.keys(transports);
   const opened = await Promise.all(Object.values(transports).map((open) => open()));
   const rounds = await alternate(
-    opened.map((transport) => ({ inFlight: 1, operation: () => transport.ask({ kind: 'greet' }) })),
+    opened.map((transport) => ({
+      inFlight: 1,
+      operation: () => transport.request({ kind: 'greet' }),
+    })),
     paceOf(plan),
   );
   await Promise.all(opened.map((each) => each.close()));

@@ -222,7 +222,7 @@ const between: readonly TransportCase[] = [
       const { endpoint, call, id } = given;
       const record = { verb: 'record', ...writing(heldBy(call)) };
       const transport = await harness.transport();
-      await transport.ask({ kind: 'writeAsOwner', body: { writes: [record] } });
+      await transport.request({ kind: 'writeAsOwner', body: { writes: [record] } });
       const finish = { verb: 'finish', ...finishing(later(heldBy(call))) };
       call.reply(new Response(endpoint.signed({ ...call.about, writes: [finish] as never })));
       await ended(harness, id);

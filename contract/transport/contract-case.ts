@@ -3,7 +3,11 @@
 // that it can read.
 
 import assert from 'node:assert/strict';
-import type { Ask, ReplyEnvelope, Transport } from '../../src/protocol/messages/envelope.ts';
+import type {
+  ReplyEnvelope,
+  Transport,
+  TransportRequest,
+} from '../../src/protocol/messages/envelope.ts';
 import type { CoordinatorStore } from '../../src/store/contract/execution-store.ts';
 import { checkEverything } from '../execution/check.ts';
 import type { FakeEndpoint } from './fake-endpoint.ts';
@@ -59,11 +63,11 @@ export interface TransportHarness {
   /** A new one; closed with the harness. */
   transport(as?: CallerKind): Promise<Transport>;
   /** Delivers the same message twice by the transport's own means, and answers with both replies. */
-  twice(ask: Ask): Promise<readonly [unknown, unknown]>;
+  twice(message: TransportRequest): Promise<readonly [unknown, unknown]>;
   /** Delivers this envelope as it is. */
   deliver(envelope: unknown): Promise<ReplyEnvelope>;
   /** Delivers it so; undefined when it is not answered, and was put aside. */
-  forge(ask: Ask, how: Forgery): Promise<ReplyEnvelope | undefined>;
+  forge(message: TransportRequest, how: Forgery): Promise<ReplyEnvelope | undefined>;
 }
 
 export interface OpenTransportHarness extends TransportHarness {

@@ -80,7 +80,7 @@ const control: readonly TransportCase[] = [
     async run(harness) {
       const transport = await harness.transport();
       for (const version of [1, 99]) {
-        const greeted = await transport.ask<{ readonly version: number }>({
+        const greeted = await transport.request<{ readonly version: number }>({
           kind: 'greet',
           body: { version },
         });
@@ -94,7 +94,7 @@ const control: readonly TransportCase[] = [
     async run(harness) {
       const ann = await peer(harness);
       const body = { id: ann.id, owner: ann.owner, nice: 1 };
-      await assert.rejects(ann.ask('heartbeat', body), /nice/);
+      await assert.rejects(ann.request('heartbeat', body), /nice/);
     },
   },
   {
@@ -103,7 +103,7 @@ const control: readonly TransportCase[] = [
     async run(harness) {
       const { ann, held, id } = await owner(harness);
       const write = { verb: 'record', ...writing(held), force: true };
-      await refusedWith(ann.ask('writeAsOwner', { writes: [write] }), 'invalid-input');
+      await refusedWith(ann.request('writeAsOwner', { writes: [write] }), 'invalid-input');
       assert.equal((await kindsOf(harness.store, id)).length, 2);
     },
   },
@@ -128,7 +128,7 @@ const opaque: readonly TransportCase[] = Object.entries(ODD).map(([what, value])
     const body = { key: 'step:odd#1', ...value };
     const write = writing(ann.held(claimed), step('odd', body));
     assertKind(await ann.write('record', write), 'recorded');
-    const { items } = await ann.ask<{ readonly items: readonly { readonly body?: string }[] }>(
+    const { items } = await ann.request<{ readonly items: readonly { readonly body?: string }[] }>(
       'readStoredHistory',
       { id },
     );
@@ -146,8 +146,8 @@ export const envelopeCases: readonly TransportCase[] = [
       const transport = await harness.transport();
       const bytes = Uint8Array.from({ length: 256 }, (_, index) => index);
       const body = { digest: digestOf(bytes) };
-      await transport.ask({ kind: 'putBlob', body, bytes });
-      assert.deepEqual(new Uint8Array(await transport.ask({ kind: 'getBlob', body })), bytes);
+      await transport.request({ kind: 'putBlob', body, bytes });
+      assert.deepEqual(new Uint8Array(await transport.request({ kind: 'getBlob', body })), bytes);
     },
   },
   {
@@ -156,9 +156,9 @@ export const envelopeCases: readonly TransportCase[] = [
     async run(harness) {
       const transport = await harness.transport();
       const body = { digest: digestOf(new Uint8Array([1])) };
-      const asked = transport.ask({ kind: 'putBlob', body, bytes: new Uint8Array([2]) });
+      const asked = transport.request({ kind: 'putBlob', body, bytes: new Uint8Array([2]) });
       await refusedWith(asked, 'invalid-input');
-      await refusedWith(transport.ask({ kind: 'getBlob', body }), 'not-found');
+      await refusedWith(transport.request({ kind: 'getBlob', body }), 'not-found');
     },
   },
   {
@@ -168,7 +168,7 @@ export const envelopeCases: readonly TransportCase[] = [
       const { ann, held, id } = await owner(harness);
       const event = { ...step('odd'), body: '{' };
       const write = { verb: 'record', ...writing(held, event as never) };
-      await refusedWith(ann.ask('writeAsOwner', { writes: [write] }), 'invalid-input');
+      await refusedWith(ann.request('writeAsOwner', { writes: [write] }), 'invalid-input');
       assert.equal((await kindsOf(harness.store, id)).length, 2);
     },
   },
@@ -270,7 +270,7 @@ export const envelopeCases: readonly TransportCase[] = [
         verb: 'record',
         ...writing(later(ann.held(claimed), index === 1 ? 6 : 0)),
       }));
-      const { results } = await ann.ask<{ readonly results: readonly WriteResult[] }>(
+      const { results } = await ann.request<{ readonly results: readonly WriteResult[] }>(
         'writeAsOwner',
         {
           writes,
@@ -290,7 +290,7 @@ export const envelopeCases: readonly TransportCase[] = [
       );
       const asked = Array.from({ length: 100 }, (_, index) => ids[index % ids.length] ?? '');
       const replies = await Promise.all(
-        asked.map((id) => ann.ask<{ readonly id: string }>('readStoredExecution', { id })),
+        asked.map((id) => ann.request<{ readonly id: string }>('readStoredExecution', { id })),
       );
       assert.deepEqual(
         replies.map(({ id }) => id),

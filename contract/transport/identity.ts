@@ -63,7 +63,7 @@ function refusedWithoutKey(kind: WorkKind): TransportCase {
       const body = bodyOf(kind, ann, id);
       const bytes = kind === 'putBlob' ? { bytes: BYTES } : {};
       const codes = harness.isSilent === true ? SILENCE : ['key-required'];
-      await refusedWith(transport.ask({ kind, body, ...bytes }), ...codes);
+      await refusedWith(transport.request({ kind, body, ...bytes }), ...codes);
       assert.deepEqual(await harness.store.executions.read(id), before);
       const value = { project: PROJECT, digest: digestOf(BYTES) };
       assert.equal(await harness.store.executions.getBlob(value), undefined);
@@ -80,7 +80,7 @@ function notThereForStrangers(kind: WorkKind, code: string): TransportCase {
       const { ann, id } = await owner(harness);
       const before = await harness.store.executions.read(id);
       const transport = await harness.transport('stranger');
-      await refusedWith(transport.ask({ kind, body: bodyOf(kind, ann, id) }), code);
+      await refusedWith(transport.request({ kind, body: bodyOf(kind, ann, id) }), code);
       assert.deepEqual(await harness.store.executions.read(id), before);
       assert.equal((await ann.heartbeat()).kind, 'alive');
     },
@@ -125,7 +125,7 @@ export const identityCases: readonly TransportCase[] = [
     async run(harness) {
       const value = { digest: digestOf(BYTES) };
       const ann = await harness.transport();
-      await ann.ask({ kind: 'putBlob', body: value, bytes: BYTES });
+      await ann.request({ kind: 'putBlob', body: value, bytes: BYTES });
       const eve = await harness.transport('stranger');
       const absent = { digest: 'f'.repeat(64) };
       const faults = await Promise.all([value, absent].map((body) => faultOf(eve, body)));
@@ -134,9 +134,9 @@ export const identityCases: readonly TransportCase[] = [
         ['not-found', 'not-found'],
       );
       assert.equal(faults[0]?.message.replaceAll(value.digest, absent.digest), faults[1]?.message);
-      await eve.ask({ kind: 'putBlob', body: value, bytes: BYTES });
+      await eve.request({ kind: 'putBlob', body: value, bytes: BYTES });
       for (const each of [ann, eve]) {
-        const bytes = await each.ask<Uint8Array>({ kind: 'getBlob', body: value });
+        const bytes = await each.request<Uint8Array>({ kind: 'getBlob', body: value });
         assert.deepEqual(new Uint8Array(bytes), BYTES);
       }
     },
@@ -148,12 +148,12 @@ export const identityCases: readonly TransportCase[] = [
       const { ann, held } = await owner(harness);
       const eve = await harness.transport('stranger');
       const value = { digest: digestOf(BYTES) };
-      await eve.ask({ kind: 'putBlob', body: value, bytes: BYTES });
+      await eve.request({ kind: 'putBlob', body: value, bytes: BYTES });
       const writing = async (digest: string): Promise<{ readonly code?: string }> => {
         const body = JSON.stringify({ key: 'step:s#1', out: { ref: digest, size: 1 } });
         const events = [{ kind: 'step-completed', name: 's', body }];
         const write = { verb: 'record', ...held, events };
-        const { results } = await ann.ask<WriteResults>('writeAsOwner', { writes: [write] });
+        const { results } = await ann.request<WriteResults>('writeAsOwner', { writes: [write] });
         return results[0] ?? {};
       };
       const refusals = await Promise.all([value.digest, 'f'.repeat(64)].map(writing));
@@ -162,7 +162,7 @@ export const identityCases: readonly TransportCase[] = [
         ['invalid-input', 'invalid-input'],
       );
       const before = await kindsOf(harness.store, held.id);
-      await (await harness.transport()).ask({ kind: 'putBlob', body: value, bytes: BYTES });
+      await (await harness.transport()).request({ kind: 'putBlob', body: value, bytes: BYTES });
       assert.equal((await writing(value.digest)).code, undefined);
       assert.deepEqual(await kindsOf(harness.store, held.id), [...before, 'step-completed']);
     },
@@ -174,7 +174,7 @@ export const identityCases: readonly TransportCase[] = [
       const { ann, held } = await owner(harness);
       const successor = { ...bodyOfChild(held.id), project: 'other' };
       const write = { verb: 'record', ...held, events: [], children: [successor] };
-      await refusedWith(ann.ask('writeAsOwner', { writes: [write] }), 'project-denied');
+      await refusedWith(ann.request('writeAsOwner', { writes: [write] }), 'project-denied');
       assert.equal((await kindsOf(harness.store, held.id)).length, 2);
     },
   },
@@ -185,14 +185,14 @@ export const identityCases: readonly TransportCase[] = [
       const { ann, held } = await owner(harness);
       const child = { ...bodyOfChild(held.id), pipeline: 'holdfast.job' };
       const write = { verb: 'record', ...held, events: [], children: [child] };
-      await refusedWith(ann.ask('writeAsOwner', { writes: [write] }), 'name-reserved');
+      await refusedWith(ann.request('writeAsOwner', { writes: [write] }), 'name-reserved');
     },
   },
   {
     upholds: 'M-4, M-9',
     name: 'the greeting says of which project the worker is',
     async run(harness) {
-      const greeted = await (await harness.transport()).ask<{ readonly project: string }>({
+      const greeted = await (await harness.transport()).request<{ readonly project: string }>({
         kind: 'greet',
       });
       assert.equal(greeted.project, 'default');
@@ -219,7 +219,7 @@ async function faultOf(
   body: object,
 ): Promise<{ readonly code: string; readonly message: string } | undefined> {
   try {
-    await transport.ask({ kind: 'getBlob', body });
+    await transport.request({ kind: 'getBlob', body });
   } catch (fault) {
     const { code, message } = fault as Fault;
     return { code, message };

@@ -17,7 +17,8 @@ import type { TransportCase } from './contract-case.ts';
 import { assertKind, assertWhy, owner, type Peer, peer } from './peer.ts';
 
 async function inboxOf(ann: Peer, id: string): Promise<readonly InboxMessage[]> {
-  return (await ann.ask<{ readonly items: readonly InboxMessage[] }>('readInbox', { id })).items;
+  return (await ann.request<{ readonly items: readonly InboxMessage[] }>('readInbox', { id }))
+    .items;
 }
 
 export const inFlightCases: readonly TransportCase[] = [
@@ -80,9 +81,12 @@ export const inFlightCases: readonly TransportCase[] = [
     async run(harness) {
       const { ann, id } = await owner(harness);
       for (let sent = 0; sent < 3; sent += 1) await harness.store.executions.signal(signalling(id));
-      const { items } = await ann.ask<{ readonly items: readonly InboxMessage[] }>('readInbox', {
-        ...{ id, after: 1, limit: 1 },
-      });
+      const { items } = await ann.request<{ readonly items: readonly InboxMessage[] }>(
+        'readInbox',
+        {
+          ...{ id, after: 1, limit: 1 },
+        },
+      );
       assert.deepEqual(
         items.map(({ n }) => n),
         [2],
@@ -108,7 +112,7 @@ export const inFlightCases: readonly TransportCase[] = [
     async run(harness) {
       const { ann } = await owner(harness);
       const everyMs = 50;
-      assertKind(await ann.ask('announceWorker', { ...ann.announcing, everyMs }), 'announced');
+      assertKind(await ann.request('announceWorker', { ...ann.announcing, everyMs }), 'announced');
       const { executions } = harness.store;
       const stateOf = async (): Promise<string | undefined> => {
         const own = (await executions.workers({ limit: 99 })).find(
@@ -125,7 +129,7 @@ export const inFlightCases: readonly TransportCase[] = [
       }
       assert.ok([...seen].every((state) => state === 'ready' || state === 'stuck'));
       assertKind(
-        await ann.ask('announceWorker', { ...ann.announcing, everyMs: 60_000 }),
+        await ann.request('announceWorker', { ...ann.announcing, everyMs: 60_000 }),
         'announced',
       );
       assert.equal(await stateOf(), 'ready');
@@ -136,7 +140,7 @@ export const inFlightCases: readonly TransportCase[] = [
     name: 'a wait without a wakeup ends in its time',
     async run(harness) {
       const transport = await harness.transport();
-      const waited = await transport.ask({ kind: 'waitForWakeup', body: { waitMs: 0 } });
+      const waited = await transport.request({ kind: 'waitForWakeup', body: { waitMs: 0 } });
       assert.deepEqual(waited, { notified: false });
     },
   },
@@ -156,11 +160,15 @@ export const inFlightCases: readonly TransportCase[] = [
     async run(harness) {
       const transport = await harness.transport();
       // On transports with queues, the coordinator does not know a worker that has sent nothing.
-      await transport.ask({ kind: 'greet' });
+      await transport.request({ kind: 'greet' });
       const { onWakeup } = transport;
       const woken =
         onWakeup === undefined
-          ? transport.ask({ kind: 'waitForWakeup', body: { waitMs: 20_000 }, timeoutMs: 30_000 })
+          ? transport.request({
+              kind: 'waitForWakeup',
+              body: { waitMs: 20_000 },
+              timeoutMs: 30_000,
+            })
           : new Promise<void>((resolve) => onWakeup.call(transport, resolve));
       const submitting = new AbortController();
       const submits = (async () => {

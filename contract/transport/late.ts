@@ -123,7 +123,7 @@ export const lateCases: readonly TransportCase[] = [
       const ann = await peer(harness);
       assertKind(await ann.end(), 'ended');
       assertWhy(await ann.heartbeat(), 'session-ended');
-      assertKind(await ann.ask('claimExecutions', ann.claiming()), 'refused');
+      assertKind(await ann.request('claimExecutions', ann.claiming()), 'refused');
     },
   },
   {
@@ -142,7 +142,7 @@ export const lateCases: readonly TransportCase[] = [
     async run(harness) {
       const ann = await peer(harness);
       assertKind(await ann.end(), 'ended');
-      assertKind(await ann.ask('openSession', ann.opening), 'refused');
+      assertKind(await ann.request('openSession', ann.opening), 'refused');
     },
   },
   {

@@ -39,7 +39,7 @@ async function fateOf(
   ann: Peer,
   id: string,
 ): Promise<{ readonly status: string; readonly fence?: number }> {
-  return ann.ask('readStoredExecution', { id });
+  return ann.request('readStoredExecution', { id });
 }
 
 const fates: readonly TransportCase[] = [
@@ -61,7 +61,7 @@ const fates: readonly TransportCase[] = [
       transport.next('writeAsOwner', 'reply-lost');
       await refusedWith(shaky.finish(held), 'outcome-unknown');
       assert.equal((await fateOf(ann, id)).status, 'completed');
-      const { items } = await ann.ask<{ items: readonly { kind: string; fence: number }[] }>(
+      const { items } = await ann.request<{ items: readonly { kind: string; fence: number }[] }>(
         'readStoredHistory',
         { id },
       );
@@ -104,7 +104,7 @@ async function openedWithoutReply(harness: TransportHarness): Promise<Peer> {
   const transport = faultyTransport(await harness.transport());
   const ann = new Peer(transport, 'ann');
   transport.next('openSession', 'reply-lost');
-  await refusedWith(ann.ask('openSession', ann.opening), 'outcome-unknown');
+  await refusedWith(ann.request('openSession', ann.opening), 'outcome-unknown');
   return ann;
 }
 
@@ -118,7 +118,7 @@ export const lostCases: readonly TransportCase[] = [
     name: 'a session whose opening was not heard of is opened by saying so again',
     async run(harness) {
       const ann = await openedWithoutReply(harness);
-      assertKind(await ann.ask('openSession', ann.opening), 'opened');
+      assertKind(await ann.request('openSession', ann.opening), 'opened');
       assertKind(await ann.heartbeat(), 'alive');
     },
   },
@@ -171,9 +171,9 @@ export const lostCases: readonly TransportCase[] = [
       const transport = faultyTransport(await harness.transport());
       const put = { kind: 'putBlob', body: { digest: digestOf(bytes) }, bytes } as const;
       transport.next('putBlob', 'reply-lost');
-      await refusedWith(transport.ask(put), 'outcome-unknown');
-      await transport.ask(put);
-      assert.deepEqual(await transport.ask({ kind: 'getBlob', body: put.body }), bytes);
+      await refusedWith(transport.request(put), 'outcome-unknown');
+      await transport.request(put);
+      assert.deepEqual(await transport.request({ kind: 'getBlob', body: put.body }), bytes);
     },
   },
   {

@@ -39,11 +39,11 @@ export class Peer {
     return { id: this.id, owner: this.owner, ttlMs: TTL_MS, graceMs: 1_000 };
   }
 
-  ask<WorkReply = { readonly kind: string }>(
+  request<WorkReply = { readonly kind: string }>(
     kind: WorkKind,
     body: object = {},
   ): Promise<WorkReply> {
-    return this.transport.ask<WorkReply>({ kind, body });
+    return this.transport.request<WorkReply>({ kind, body });
   }
 
   claiming(limit: number = 10): object {
@@ -57,7 +57,7 @@ export class Peer {
   }
 
   async claim(limit: number = 10): Promise<readonly Claimed[]> {
-    const result = await this.ask<ClaimResult>('claimExecutions', this.claiming(limit));
+    const result = await this.request<ClaimResult>('claimExecutions', this.claiming(limit));
     return expectKind(result, 'claimed').claims;
   }
 
@@ -74,11 +74,11 @@ export class Peer {
 
   async carried(): Promise<readonly Claimed[]> {
     const body = { id: this.id };
-    return (await this.ask<{ readonly items: readonly Claimed[] }>('listClaims', body)).items;
+    return (await this.request<{ readonly items: readonly Claimed[] }>('listClaims', body)).items;
   }
 
   async write(verb: string, request: OwnerWrite): Promise<WriteResult> {
-    const { results } = await this.ask<WritesReply>('writeAsOwner', {
+    const { results } = await this.request<WritesReply>('writeAsOwner', {
       writes: [{ verb, ...request }],
     });
     const [result] = results;
@@ -103,11 +103,11 @@ export class Peer {
   }
 
   heartbeat(): Promise<{ readonly kind: string; readonly notices?: number }> {
-    return this.ask('heartbeat', { id: this.id, owner: this.owner });
+    return this.request('heartbeat', { id: this.id, owner: this.owner });
   }
 
   end(): Promise<{ readonly kind: string; readonly why?: string }> {
-    return this.ask('endSession', { id: this.id, owner: this.owner, exit: 'failed' });
+    return this.request('endSession', { id: this.id, owner: this.owner, exit: 'failed' });
   }
 }
 
@@ -149,7 +149,7 @@ export async function peer(
     endpoint === undefined
       ? new Peer(transport, owner)
       : new CalledPeer(transport, owner, endpoint);
-  assertKind(await made.ask('openSession', made.opening), 'opened');
+  assertKind(await made.request('openSession', made.opening), 'opened');
   return made;
 }
 

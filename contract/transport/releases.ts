@@ -11,7 +11,7 @@ import { assertKind, assertWhy, type Peer, peer } from './peer.ts';
 
 async function claimOf(ann: Peer, release: string): Promise<readonly Claimed[]> {
   const body = { ...ann.claiming(), release };
-  return expectKind(await ann.ask<ClaimResult>('claimExecutions', body), 'claimed').claims;
+  return expectKind(await ann.request<ClaimResult>('claimExecutions', body), 'claimed').claims;
 }
 
 type Announced = NonNullable<ReturnType<typeof announcing>['release']>;
@@ -28,11 +28,11 @@ function refused(what: string, why: string, wrong: (right: Announced) => Announc
       const { release, ...about } = announcing(ann.id, 'v1');
       assert.ok(release !== undefined);
       const changed = wrong(release);
-      assertWhy(await ann.ask('announceWorker', { ...about, release: changed }), why);
+      assertWhy(await ann.request('announceWorker', { ...about, release: changed }), why);
       assert.deepEqual(await claimOf(ann, changed.name), []);
       assert.deepEqual(await claimOf(ann, 'v1'), []);
       assert.equal(await statusOf(harness.store, id), 'queued');
-      assertKind(await ann.ask('announceWorker', { ...about, release }), 'announced');
+      assertKind(await ann.request('announceWorker', { ...about, release }), 'announced');
       const [claimed] = await claimOf(ann, 'v1');
       assert.deepEqual([claimed?.execution.id, claimed?.execution.claimsWithoutProgress], [id, 0]);
     },

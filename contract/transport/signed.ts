@@ -14,8 +14,8 @@ function putAside(how: Forgery, what: string): TransportCase {
     async run(harness) {
       const { ann, held, id } = await owner(harness);
       const write = { verb: 'record', ...writing(held) };
-      const ask = { kind: 'writeAsOwner', body: { writes: [write] } } as const;
-      assert.equal(await harness.forge(ask, how), undefined);
+      const message = { kind: 'writeAsOwner', body: { writes: [write] } } as const;
+      assert.equal(await harness.forge(message, how), undefined);
       assert.equal((await kindsOf(harness.store, id)).length, 2);
       assertKind(await ann.finish(held), 'finished');
     },
@@ -48,8 +48,8 @@ export const signedCases: readonly TransportCase[] = [
     async run(harness) {
       const { held, id } = await owner(harness);
       const write = { verb: 'record', ...writing(held) };
-      const ask = { kind: 'writeAsOwner', body: { writes: [write] } } as const;
-      const reply = await harness.forge(ask, 'expired');
+      const message = { kind: 'writeAsOwner', body: { writes: [write] } } as const;
+      const reply = await harness.forge(message, 'expired');
       assert.equal(reply?.problem?.code, 'signature-expired');
       assert.equal((await kindsOf(harness.store, id)).length, 2);
     },

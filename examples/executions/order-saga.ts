@@ -38,7 +38,10 @@ async function goOn(holdfast: Holdfast, handle: Handle<string>): Promise<void> {
   await handle.result();
   const history = await holdfast.history(handle.id);
   const repeated = history.find(({ body }) => body?.includes('"again":true') === true);
-  story.print('worker-2', `ran "${repeated?.name}" again; history says that it may have run before`);
+  story.print(
+    'worker-2',
+    `ran "${repeated?.name}" again; history says that it may have run before`,
+  );
   story.print('shop', `recognised by its idempotency key: ${shop.repeats.join(', ')}`);
   story.print('shop', `what happened: ${shop.effects.join(', ')}`);
   story.mustBe(repeated?.name === 'charge', 'only the charge was run again');

@@ -3,7 +3,7 @@
 import { type ChildProcess, fork } from 'node:child_process';
 import { once } from 'node:events';
 import { join } from 'node:path';
-import type { Report, ReportOf, WorkerOrder } from './news.ts';
+import type { Report, ReportOf, WorkerOrder } from './messages.ts';
 
 export class Actor {
   readonly #process: ChildProcess;

@@ -20,7 +20,7 @@ import { openSqliteStore } from '../../src/store/sqlite/open.ts';
 import { Actor } from './actor.ts';
 import { Ledger, type Payment } from './ledger.ts';
 import { Narrator } from './narrator.ts';
-import { FATAL_INVOICE, INVOICES, KEY, TTL_MS } from './news.ts';
+import { FATAL_INVOICE, INVOICES, KEY, TTL_MS } from './messages.ts';
 
 const STORY_MS_MAX = 60_000;
 

@@ -23,7 +23,7 @@ import {
   type Report,
   TTL_MS,
   type WorkerOrder,
-} from './news.ts';
+} from './messages.ts';
 
 /** Worker B stops here until the narrator lets it go on, to be the holder when A comes back. */
 const PAUSE_BEFORE_INVOICE = INVOICES;

@@ -11,7 +11,9 @@ export async function ordered<Order>(): Promise<Order> {
 }
 
 /** Resolves when the narrator has it, so that nothing is told after a kill that came before it. */
-export function sendReport<Report extends { readonly kind: string }>(report: Report): Promise<void> {
+export function sendReport<Report extends { readonly kind: string }>(
+  report: Report,
+): Promise<void> {
   return new Promise((resolve) => {
     if (process.send === undefined || !process.connected) return resolve();
     process.send(report, undefined, undefined, () => resolve());

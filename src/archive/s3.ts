@@ -64,11 +64,11 @@ export async function openS3Archive(given: S3ArchiveOptions): Promise<Archive> {
     async put({ path, type, bytes }) {
       const headers = { 'content-type': headerType(type), 'x-amz-content-sha256': digestOf(bytes) };
       const body = Uint8Array.from(bytes);
-      const reply = await ask(at, path, { method: 'PUT', headers, body });
+      const reply = await sendRequest(at, path, { method: 'PUT', headers, body });
       if (reply.status !== 200) throw refused(at, path, reply);
     },
     async get(path) {
-      const reply = await ask(at, path, { method: 'GET' });
+      const reply = await sendRequest(at, path, { method: 'GET' });
       if (reply.status === 404 && !reply.text().includes('NoSuchBucket')) return undefined;
       if (reply.status !== 200) throw refused(at, path, reply);
       return reply.bytes;
@@ -123,7 +123,7 @@ interface S3Response {
 }
 
 /** Returns the whole response within the time limit. */
-async function ask(at: Bucket, path: string, init: RequestInit): Promise<S3Response> {
+async function sendRequest(at: Bucket, path: string, init: RequestInit): Promise<S3Response> {
   if (!isArchivePath(path)) {
     throw new InvalidInput(`${JSON.stringify(path)} is no path of an archive.`);
   }

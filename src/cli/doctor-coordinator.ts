@@ -1,6 +1,6 @@
 // Checks the running coordinator: its response, its store, and its workers.
 
-import { ask } from '../client/calls.ts';
+import { callOperation } from '../client/calls.ts';
 import { CallRefused } from '../client/client.ts';
 import type { CallerMessage } from '../protocol/messages/coordinator.ts';
 import type { DepthMessage, WorkerMessage } from '../protocol/messages/sessions.ts';
@@ -23,7 +23,7 @@ export async function checkCoordinator(typed: Typed): Promise<CheckedCoordinator
   const url = urlFor(typed);
   const what = 'coordinator';
   try {
-    const caller = await ask(client, 'GET /v1/caller');
+    const caller = await callOperation(client, 'GET /v1/caller');
     const { kind, survives } = caller.store;
     const running = {
       what,

@@ -50,7 +50,7 @@ export interface PageQuery {
 }
 
 /** Calls an operation. Throws CallRefused. */
-export function ask<At extends Address>(
+export function callOperation<At extends Address>(
   client: Pick<Calls, 'call'>,
   at: At,
   ...request: RequestIfAny<At>

@@ -10,7 +10,7 @@ import type {
 } from '../protocol/messages/execution.ts';
 import { type ResponseAt, requestTo } from '../protocol/messages/request.ts';
 import type { DepthMessage } from '../protocol/messages/sessions.ts';
-import { ask, bodyOf, type Page, refusalOf, withTags } from './calls.ts';
+import { bodyOf, callOperation, type Page, refusalOf, withTags } from './calls.ts';
 import type { HoldfastClient } from './client.ts';
 import { followed, type Seen, type WatchOptions } from './follow.ts';
 
@@ -37,7 +37,7 @@ export class Executions {
   /** A `warning` in what it resolves with is also a Node warning, once for each sentence. */
   async submit(body: SubmitBody): Promise<ResponseAt<'POST /v1/executions'>> {
     const sent = withTags('The input', body, 'input');
-    const result = await ask(this.#client, 'POST /v1/executions', sent);
+    const result = await callOperation(this.#client, 'POST /v1/executions', sent);
     const { warning } = result;
     if (warning !== undefined && !this.#warned.has(warning.detail)) {
       this.#warned.add(warning.detail);
@@ -47,12 +47,12 @@ export class Executions {
   }
 
   read(id: string): Promise<ExecutionInFull> {
-    return ask(this.#client, 'GET /v1/executions/:id', { id });
+    return callOperation(this.#client, 'GET /v1/executions/:id', { id });
   }
 
   /** How many are ready for a worker and how many run, by lane; each counted up to `max`. */
   depth(): Promise<DepthMessage> {
-    return ask(this.#client, 'GET /v1/depth');
+    return callOperation(this.#client, 'GET /v1/depth');
   }
 
   /** Newest first. */
@@ -85,7 +85,11 @@ export class Executions {
     const all: HistoryMessage[] = [];
     for (let after = page.after; ; ) {
       const asked = { id, limit: limit - all.length, after };
-      const { items, more } = await ask(this.#client, 'GET /v1/executions/:id/history', asked);
+      const { items, more } = await callOperation(
+        this.#client,
+        'GET /v1/executions/:id/history',
+        asked,
+      );
       all.push(...items);
       // A page may end early because of its size.
       if (more !== true || all.length >= limit) return all;
@@ -115,43 +119,49 @@ export class Executions {
   }
 
   explain(id: string): Promise<ResponseAt<'GET /v1/executions/:id/explain'>> {
-    return ask(this.#client, 'GET /v1/executions/:id/explain', { id });
+    return callOperation(this.#client, 'GET /v1/executions/:id/explain', { id });
   }
 
   cancel(id: string, reason?: string): Promise<Commanded> {
-    return ask(this.#client, 'POST /v1/executions/:id/cancel', { id, reason });
+    return callOperation(this.#client, 'POST /v1/executions/:id/cancel', { id, reason });
   }
 
   pause(id: string, reason?: string): Promise<Commanded> {
-    return ask(this.#client, 'POST /v1/executions/:id/pause', { id, reason });
+    return callOperation(this.#client, 'POST /v1/executions/:id/pause', { id, reason });
   }
 
   resume(id: string, reason?: string): Promise<Commanded> {
-    return ask(this.#client, 'POST /v1/executions/:id/resume', { id, reason });
+    return callOperation(this.#client, 'POST /v1/executions/:id/resume', { id, reason });
   }
 
   signal(id: string, name: string, value?: unknown): Promise<Commanded> {
     const sent = withTags(`The value of signal "${name}"`, { name, value }, 'value');
-    return ask(this.#client, 'POST /v1/executions/:id/signals', { ...sent, id });
+    return callOperation(this.#client, 'POST /v1/executions/:id/signals', { ...sent, id });
   }
 
   /** A new execution that goes on where this one went wrong. */
   redrive(id: string, body: RedriveBody = {}): Promise<{ readonly id: string }> {
-    return ask(this.#client, 'POST /v1/executions/:id/redrive', { ...body, id });
+    return callOperation(this.#client, 'POST /v1/executions/:id/redrive', { ...body, id });
   }
 
   skipCompensation(
     id: string,
     body: { readonly step: string; readonly reason: string },
   ): Promise<Commanded> {
-    return ask(this.#client, 'POST /v1/executions/:id/skip-compensation', { ...body, id });
+    return callOperation(this.#client, 'POST /v1/executions/:id/skip-compensation', {
+      ...body,
+      id,
+    });
   }
 
   retryCompensation(
     id: string,
     body: { readonly step: string; readonly reason?: string },
   ): Promise<Commanded> {
-    return ask(this.#client, 'POST /v1/executions/:id/retry-compensation', { ...body, id });
+    return callOperation(this.#client, 'POST /v1/executions/:id/retry-compensation', {
+      ...body,
+      id,
+    });
   }
 }
 

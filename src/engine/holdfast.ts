@@ -248,14 +248,14 @@ export class Holdfast {
 
   async #submit<Input, Output>(
     pipeline: Pipeline<Input, Output> | string | TemplateRef,
-    asked: { readonly input: Input; readonly options: SubmitOptions | undefined },
+    args: { readonly input: Input; readonly options: SubmitOptions | undefined },
     { audit }: { readonly audit?: AuditStamp | undefined } = {},
   ): Promise<Handle<Output>> {
     const target = pipeline as Pipeline<Input, unknown> | TemplateRef;
-    const submission = await submissionFor(this.#config, target, asked);
-    if (asked.options?.ifNoWorker === 'refuse') await requireWorker(this.#config, submission);
+    const submission = await submissionFor(this.#config, target, args);
+    if (args.options?.ifNoWorker === 'refuse') await requireWorker(this.#config, submission);
     const request = audit === undefined ? submission : { ...submission, audit };
-    const result = await store(this.store, request, asked.options?.client);
+    const result = await store(this.store, request, args.options?.client);
     if (result.kind === 'refused') throw new SubmitRefused(result);
     const { id, existing } = result;
     return {

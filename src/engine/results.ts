@@ -160,7 +160,7 @@ export class Results {
     }
     this.#isPolling = true;
     this.#cancelPoll?.();
-    this.#ask().then(
+    this.#readOutcomes().then(
       () => this.#pollEnded(),
       () => this.#pollEnded(),
     );
@@ -176,7 +176,7 @@ export class Results {
     }
   }
 
-  async #ask(): Promise<void> {
+  async #readOutcomes(): Promise<void> {
     const ids = [...this.#waiting.keys()];
     for (let from = 0; from < ids.length; from += BATCH) {
       try {

@@ -133,20 +133,20 @@ type Making = { -readonly [Part in keyof Submit]: Submit[Part] };
 export async function submissionOf<Input>(
   config: WorkerConfig,
   pipeline: Pipeline<Input, unknown> | string,
-  asked: SubmitArguments<Input>,
+  args: SubmitArguments<Input>,
 ): Promise<Submit> {
-  const { template } = asked;
-  const options = checkedOptions(asked.options);
+  const { template } = args;
+  const options = checkedOptions(args.options);
   const { name, input: schema } = pipelineOf('submit', pipeline);
   // Store the input as given. The worker validates it again, and a schema may change values.
-  const { input } = asked;
+  const { input } = args;
   if (schema !== undefined) {
     const checked = validated(`The input of "${name}"`, schema, input);
     if (checked instanceof Promise) await checked;
   }
   const project = projectOf(options.project);
   const id = config.ids.next();
-  const place = inputOf(asked.owner ?? id);
+  const place = inputOf(args.owner ?? id);
   const encoded = config.payloads.of(project).encode(`The input of "${name}"`, input, place);
   const payload = encoded instanceof Promise ? await encoded : encoded;
   const submit: Making = {
@@ -194,14 +194,14 @@ export function store(
  */
 function intentOf(
   options: SubmitOptions,
-  asked: Pick<SubmitArguments<unknown>, 'input'> & {
+  args: Pick<SubmitArguments<unknown>, 'input'> & {
     readonly name: string;
     readonly template: TemplateVersion | undefined;
   },
 ): string {
   const { key: _key, by: _by, client: _client, ...others } = options;
   const { traceparent: _traceparent, ifNoWorker: _if, ...intent } = others;
-  const { name, input, template } = asked;
+  const { name, input, template } = args;
   return canonicalDigest([name, input, intent, ...(template === undefined ? [] : [template])]);
 }
 

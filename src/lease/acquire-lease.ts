@@ -88,7 +88,7 @@ export async function acquireLease(core: SessionCore, wanted: Wanted): Promise<A
     startedAt: momentOf(core.config.clock),
     cancelled,
   };
-  core.disowned.ask(started.request);
+  core.disowned.start(started.request);
   try {
     return await acquireUntilDecided(core, started);
   } catch (fault) {

@@ -32,7 +32,7 @@ export class Disowned {
   #settling: Promise<void> | undefined;
 
   /** A caller starts to acquire. */
-  ask(request: Acquire): void {
+  start(request: Acquire): void {
     this.#attempts.set(request, { decision: 'wanted' });
   }
 

@@ -1,7 +1,7 @@
 // A transport that misbehaves on request, in front of a real one. It loses messages or replies,
 // delivers some twice, and holds some back until others have overtaken them.
 
-import type { Ask, Transport } from '../protocol/messages/envelope.ts';
+import type { Transport, TransportRequest } from '../protocol/messages/envelope.ts';
 import type { WorkKind } from '../protocol/messages/work-messages.ts';
 import { OutcomeUnknown } from '../support/fault.ts';
 
@@ -27,22 +27,22 @@ export function faultyTransport(
   let nth = 0;
   let faults = 0;
   const { onWakeup } = transport;
-  const send = async <Result>(ask: Ask): Promise<Result> => {
+  const send = async <Result>(message: TransportRequest): Promise<Result> => {
     nth += 1;
-    const fault = planned.get(ask.kind)?.shift() ?? plan(nth, ask.kind);
-    if (fault === undefined) return transport.ask<Result>(ask);
+    const fault = planned.get(message.kind)?.shift() ?? plan(nth, message.kind);
+    if (fault === undefined) return transport.request<Result>(message);
     faults += 1;
-    if (fault === 'lost') throw new OutcomeUnknown(`${ask.kind} was lost on the way.`);
+    if (fault === 'lost') throw new OutcomeUnknown(`${message.kind} was lost on the way.`);
     if (fault === 'held') await new Promise<void>((resolve) => held.unshift(resolve));
-    const result = await transport.ask<Result>(ask);
-    if (fault === 'doubled') return transport.ask<Result>(ask);
-    if (fault === 'reply-lost') throw new OutcomeUnknown(`The reply to ${ask.kind} was lost.`);
+    const result = await transport.request<Result>(message);
+    if (fault === 'doubled') return transport.request<Result>(message);
+    if (fault === 'reply-lost') throw new OutcomeUnknown(`The reply to ${message.kind} was lost.`);
     return result;
   };
   return {
     name: `${transport.name}, misbehaving`,
     doubles: true,
-    ask: send,
+    request: send,
     ...(onWakeup === undefined
       ? {}
       : { onWakeup: (listener) => onWakeup.call(transport, listener) }),

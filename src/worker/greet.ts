@@ -55,10 +55,10 @@ async function firstWord(transport: Transport): Promise<Hello> {
 /** Builds from before protocol versions accept no version in the greeting, and use the oldest. */
 async function greeted(transport: Transport): Promise<Hello> {
   try {
-    return await transport.ask<Hello>({ kind: 'greet', body: { version: WORK_VERSION } });
+    return await transport.request<Hello>({ kind: 'greet', body: { version: WORK_VERSION } });
   } catch (fault) {
     if (!(fault instanceof Fault) || fault.code !== 'invalid-input') throw fault;
-    return transport.ask<Hello>({ kind: 'greet' });
+    return transport.request<Hello>({ kind: 'greet' });
   }
 }
 

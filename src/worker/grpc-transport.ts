@@ -3,12 +3,12 @@
 
 import type { Client, ClientDuplexStream, Metadata, ServiceError } from '@grpc/grpc-js';
 import {
-  type Ask,
-  answerIn,
   envelopeOf,
   REPLY_TIMEOUT_MS,
   type ReplyEnvelope,
+  resultIn,
   type Transport,
+  type TransportRequest,
 } from '../protocol/messages/envelope.ts';
 import { type Frame, WORK_SERVICE } from '../protocol/messages/grpc-service.ts';
 import { systemClock } from '../support/clock.ts';
@@ -71,10 +71,12 @@ function unary({ driver, client, metadata, bytesMax }: Parts): Transport {
   const { path, requestSerialize, responseDeserialize } = WORK_SERVICE.Ask;
   return {
     name: 'gRPC, unary',
-    ask: <Result>(ask: Ask) =>
+    request: <Result>(message: TransportRequest) =>
       new Promise<Result>((resolve, reject) => {
-        const envelope = sized(ask, systemRandom.uuid(), bytesMax);
-        const options = { deadline: systemClock.wallMs() + (ask.timeoutMs ?? REPLY_TIMEOUT_MS) };
+        const envelope = sized(message, systemRandom.uuid(), bytesMax);
+        const options = {
+          deadline: systemClock.wallMs() + (message.timeoutMs ?? REPLY_TIMEOUT_MS),
+        };
         const call = client.makeUnaryRequest<object, ReplyEnvelope>(
           path,
           requestSerialize,
@@ -83,15 +85,15 @@ function unary({ driver, client, metadata, bytesMax }: Parts): Transport {
           metadata,
           options,
           (error, reply) => {
-            if (error !== null) return reject(faultFrom(driver, ask, error));
+            if (error !== null) return reject(faultFrom(driver, message, error));
             try {
-              return resolve(answerIn<Result>(ask, reply as ReplyEnvelope));
+              return resolve(resultIn<Result>(message, reply as ReplyEnvelope));
             } catch (fault) {
               return reject(fault);
             }
           },
         );
-        ask.signal?.addEventListener('abort', () => call.cancel(), { once: true });
+        message.signal?.addEventListener('abort', () => call.cancel(), { once: true });
       }),
     close: async () => client.close(),
   };
@@ -112,10 +114,10 @@ class Conversation implements Transport {
     this.#parts = parts;
   }
 
-  async ask<Result>(ask: Ask): Promise<Result> {
+  async request<Result>(message: TransportRequest): Promise<Result> {
     const id = systemRandom.uuid();
-    const envelope = sized(ask, id, this.#parts.bytesMax);
-    return this.#pending.wait<Result>(ask, id, () => this.#open().write(envelope));
+    const envelope = sized(message, id, this.#parts.bytesMax);
+    return this.#pending.wait<Result>(message, id, () => this.#open().write(envelope));
   }
 
   onWakeup(listener: () => void): () => void {
@@ -177,22 +179,22 @@ class Conversation implements Transport {
 }
 
 /** A message above the limit would end the stream, and with it all other requests (M-7). */
-function sized(ask: Ask, id: string, bytesMax: number): object {
-  const envelope = envelopeOf(ask, id);
-  const size = (ask.bytes?.length ?? 0) + (JSON.stringify(ask.body)?.length ?? 0);
+function sized(message: TransportRequest, id: string, bytesMax: number): object {
+  const envelope = envelopeOf(message, id);
+  const size = (message.bytes?.length ?? 0) + (JSON.stringify(message.body)?.length ?? 0);
   if (size <= bytesMax) return envelope;
   throw new Fault(
     'payload-too-large',
-    `${ask.kind} has ${size} bytes; this transport takes ${bytesMax} (bytesMax). Store less in one step, or let large values go by reference.`,
+    `${message.kind} has ${size} bytes; this transport takes ${bytesMax} (bytesMax). Store less in one step, or let large values go by reference.`,
   );
 }
 
 /** If no connection was made, nothing was sent. */
-function faultFrom(driver: Driver, ask: Ask, error: ServiceError): Fault {
+function faultFrom(driver: Driver, message: TransportRequest, error: ServiceError): Fault {
   const { UNAVAILABLE } = driver.status;
   const isUnsent = error.code === UNAVAILABLE && /ECONNREFUSED|ENOTFOUND/.test(error.details);
-  if (!isUnsent) return lost(ask, error.details, error);
-  return new StoreUnavailable(`${ask.kind} was not sent: ${error.details}`, { cause: error });
+  if (!isUnsent) return lost(message, error.details, error);
+  return new StoreUnavailable(`${message.kind} was not sent: ${error.details}`, { cause: error });
 }
 
 function metadataOf(driver: Driver, { key, project }: GrpcTransportOptions): Metadata {

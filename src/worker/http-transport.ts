@@ -1,7 +1,11 @@
 // The worker protocol over HTTP: each message is a request to its route, and one request stays open
 // for wakeups.
 
-import { type Ask, REPLY_TIMEOUT_MS, type Transport } from '../protocol/messages/envelope.ts';
+import {
+  REPLY_TIMEOUT_MS,
+  type Transport,
+  type TransportRequest,
+} from '../protocol/messages/envelope.ts';
 import { faultOf } from '../protocol/messages/problem.ts';
 import { workMessage } from '../protocol/messages/work-messages.ts';
 import { type Fault, OutcomeUnknown, StoreUnavailable } from '../support/fault.ts';
@@ -24,7 +28,7 @@ interface HttpRequest {
   readonly isRead: boolean;
 }
 
-function requestOf({ kind, body = {}, bytes }: Ask): HttpRequest {
+function requestOf({ kind, body = {}, bytes }: TransportRequest): HttpRequest {
   const { method, path, isRead = false } = workMessage(kind);
   const rest = new Map<string, unknown>(Object.entries(body));
   const filled = path.replace(/:(\w+)/g, (_, name: string) => {
@@ -91,9 +95,9 @@ class HttpTransport implements Transport {
   }
 
   /** Returns the bytes or the JSON of the answer; undefined for an empty one. */
-  async ask<Result>(ask: Ask): Promise<Result> {
-    const request = requestOf(ask);
-    const { response, content } = await this.#send(ask, request);
+  async request<Result>(message: TransportRequest): Promise<Result> {
+    const request = requestOf(message);
+    const { response, content } = await this.#send(message, request);
     if (!response.ok) throw faultFrom(request, response, content);
     return content as Result;
   }
@@ -106,23 +110,28 @@ class HttpTransport implements Transport {
    * If nothing was sent for certain, tries the next coordinator. Otherwise only the next request
    * goes there.
    */
-  async #send(ask: Ask, request: HttpRequest): Promise<HttpReply> {
+  async #send(message: TransportRequest, request: HttpRequest): Promise<HttpReply> {
     for (let tries = 1; ; tries += 1) {
       const base = this.#base;
       try {
-        return await this.#sendTo(base, ask, request);
+        return await this.#sendTo(base, message, request);
       } catch (cause) {
         this.#leave(base);
         const fault = lost(request, base, cause);
         const isHarmless = fault instanceof StoreUnavailable;
-        if (!isHarmless || ask.signal?.aborted === true || tries >= this.#bases.length) throw fault;
+        if (!isHarmless || message.signal?.aborted === true || tries >= this.#bases.length)
+          throw fault;
       }
     }
   }
 
   /** The time limit covers the whole answer: a coordinator can fall silent after its headers. */
-  async #sendTo(base: string, ask: Ask, { path, init }: HttpRequest): Promise<HttpReply> {
-    const { kind, signal, timeoutMs = REPLY_TIMEOUT_MS } = ask;
+  async #sendTo(
+    base: string,
+    message: TransportRequest,
+    { path, init }: HttpRequest,
+  ): Promise<HttpReply> {
+    const { kind, signal, timeoutMs = REPLY_TIMEOUT_MS } = message;
     const over = new AbortController();
     this.#underWay.set(over, base);
     const cancel = this.#timers.after(timeoutMs, () => {

@@ -31,7 +31,7 @@ import { httpTransport } from './http-transport.ts';
 import { remoteStore } from './remote-store.ts';
 
 export type { Worker } from '../engine/worker/worker-options.ts';
-export type { Ask, Transport } from '../protocol/messages/envelope.ts';
+export type { Transport, TransportRequest } from '../protocol/messages/envelope.ts';
 export { stopRequested } from '../support/stop-requested.ts';
 
 export interface RemoteWorkerOptions
@@ -93,7 +93,7 @@ function checkFirst(read: RemoteWorkerOptions): void {
     throw new InvalidInput(
       'openWorker: url, key and project are for HTTP. With transport, pass them to the transport.',
     );
-  } else requireMethods('openWorker: transport', transport, ['ask', 'close']);
+  } else requireMethods('openWorker: transport', transport, ['request', 'close']);
   if (key !== undefined) headerText('openWorker: key', key, WORD_BYTES_MAX);
   if (project !== undefined) headerText('openWorker: project', project, WORD_BYTES_MAX);
   if (connectMs !== undefined) {

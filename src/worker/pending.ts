@@ -2,10 +2,10 @@
 // or not at all.
 
 import {
-  type Ask,
-  answerIn,
   REPLY_TIMEOUT_MS,
   type ReplyEnvelope,
+  resultIn,
+  type TransportRequest,
 } from '../protocol/messages/envelope.ts';
 import { workMessage } from '../protocol/messages/work-messages.ts';
 import { type Fault, OutcomeUnknown, StoreUnavailable } from '../support/fault.ts';
@@ -25,9 +25,9 @@ export class Pending {
   }
 
   /** Sends the message and waits for its reply, as long as the caller does. */
-  wait<Result>(ask: Ask, id: string, send: () => void): Promise<Result> {
+  wait<Result>(message: TransportRequest, id: string, send: () => void): Promise<Result> {
     return new Promise<Result>((resolve, reject) => {
-      const { signal, timeoutMs = REPLY_TIMEOUT_MS } = ask;
+      const { signal, timeoutMs = REPLY_TIMEOUT_MS } = message;
       const done = (): void => {
         this.#waiting.delete(id);
         cancel();
@@ -35,7 +35,7 @@ export class Pending {
       };
       const lose = (why: string, cause?: unknown): void => {
         done();
-        reject(lost(ask, why, cause));
+        reject(lost(message, why, cause));
       };
       const stop = (): void => lose('nobody waits for it any more', signal?.reason);
       const cancel = this.#timers.after(timeoutMs, () => lose(`no answer in ${timeoutMs} ms`));
@@ -43,7 +43,7 @@ export class Pending {
       const settle = (reply: ReplyEnvelope): void => {
         done();
         try {
-          resolve(answerIn<Result>(ask, reply));
+          resolve(resultIn<Result>(message, reply));
         } catch (fault) {
           reject(fault);
         }
@@ -73,7 +73,7 @@ export class Pending {
 }
 
 /** A read without a reply is safe to repeat. For any other message, the outcome is unknown. */
-export function lost({ kind }: Ask, why: string, cause?: unknown): Fault {
+export function lost({ kind }: TransportRequest, why: string, cause?: unknown): Fault {
   const message = `${kind} was not answered: ${why}.`;
   const isRead = workMessage(kind).isRead === true;
   return isRead ? new StoreUnavailable(message, { cause }) : new OutcomeUnknown(message, { cause });

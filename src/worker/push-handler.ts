@@ -285,7 +285,7 @@ function transportOf(given: CoordinatorConnection): Transport {
         `${what}: url and key are for HTTP. With transport, pass them to the transport.`,
       );
     }
-    requireMethods(`${what}.transport`, transport, ['ask', 'close']);
+    requireMethods(`${what}.transport`, transport, ['request', 'close']);
     return transport;
   }
   requireUrl(what, url);

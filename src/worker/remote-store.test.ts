@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import type { ExecutionId } from '../execution/names.ts';
 import type { SessionId } from '../lease/names.ts';
 import { DEFAULT_POLICY } from '../lease/policy.ts';
-import type { Ask } from '../protocol/messages/envelope.ts';
+import type { TransportRequest } from '../protocol/messages/envelope.ts';
 import { Fault, OutcomeUnknown } from '../support/fault.ts';
 import { systemTimers } from '../support/timer.ts';
 import { remoteStore } from './remote-store.ts';
@@ -14,7 +14,7 @@ test('M-8: what is not there is told from what cannot be said: a project or a se
   for (const code of ['execution-unknown', 'not-found', 'project-unknown', 'session-unknown']) {
     const transport = {
       name: 'refusing',
-      ask: () => Promise.reject(new Fault(code, 'as asked')),
+      request: () => Promise.reject(new Fault(code, 'as asked')),
       close: async () => undefined,
     };
     const hello = { project: 'default', store: 'any', durability: 'none', policy: DEFAULT_POLICY };
@@ -31,7 +31,7 @@ test('X-27: what a session carries is asked for page by page', async () => {
   const lost = new OutcomeUnknown('lost');
   const transport = {
     name: 'paging',
-    ask: async ({ kind, body }: Ask) => {
+    request: async ({ kind, body }: TransportRequest) => {
       if (kind === 'claimExecutions') throw lost;
       asked.push(body);
       return pages.shift() as never;

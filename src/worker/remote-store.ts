@@ -78,13 +78,19 @@ function sessionsOf({ transport, pipelines }: RemoteParts): WorkerStore['session
   return {
     open: ({ id, owner, ttlMs, graceMs }) => {
       pulseMs = Math.min(PULSE_MS_MAX, ttlMs * PULSE_PART);
-      return transport.ask({ kind: 'openSession', body: { id, owner, ttlMs, graceMs, pipelines } });
+      return transport.request({
+        kind: 'openSession',
+        body: { id, owner, ttlMs, graceMs, pipelines },
+      });
     },
     heartbeat: (body) =>
-      transport.ask({ kind: 'heartbeat', body, ...(pulseMs && { timeoutMs: pulseMs }) }),
+      transport.request({ kind: 'heartbeat', body, ...(pulseMs && { timeoutMs: pulseMs }) }),
     end({ id, by }) {
       if (by.kind !== 'owner') throw new Fault('not-remote', 'A worker ends its own session only.');
-      return transport.ask({ kind: 'endSession', body: { id, owner: by.owner, exit: by.exit } });
+      return transport.request({
+        kind: 'endSession',
+        body: { id, owner: by.owner, exit: by.exit },
+      });
     },
     ...NOT_ITS_OWN,
   };
@@ -108,7 +114,7 @@ function executionsOf(transport: Transport, wakeups: RemoteWakeups): WorkerExecu
   return {
     claim: (request) => delivered.claim(request),
     // The key determines the project.
-    announce: ({ project: _, ...body }) => transport.ask({ kind: 'announceWorker', body }),
+    announce: ({ project: _, ...body }) => transport.request({ kind: 'announceWorker', body }),
     room: () => Math.max(0, UNDER_WAY_MAX - queue.length),
     record: (request) => write('record', request),
     finish: (request) => endClaim('finish', request),
@@ -122,14 +128,14 @@ function executionsOf(transport: Transport, wakeups: RemoteWakeups): WorkerExecu
     },
     inbox: ({ id, after, limit }) => page('readInbox', { id, after, limit }),
     history: ({ id, after, limit }) => page('readStoredHistory', { id, after, limit }),
-    read: (id) => found(transport.ask({ kind: 'readStoredExecution', body: { id } })),
-    interaction: ({ id }) => found(transport.ask({ kind: 'readStoredAwait', body: { id } })),
+    read: (id) => found(transport.request({ kind: 'readStoredExecution', body: { id } })),
+    interaction: ({ id }) => found(transport.request({ kind: 'readStoredAwait', body: { id } })),
     expireAwaits: ({ execution }) =>
       execution === undefined
         ? Promise.resolve({ settled: 0, started: 0, more: false })
-        : transport.ask({ kind: 'expireAwaits', body: { id: execution } }),
-    putBlob: ({ digest, bytes }) => transport.ask({ kind: 'putBlob', body: { digest }, bytes }),
-    getBlob: ({ digest }) => found(transport.ask({ kind: 'getBlob', body: { digest } })),
+        : transport.request({ kind: 'expireAwaits', body: { id: execution } }),
+    putBlob: ({ digest, bytes }) => transport.request({ kind: 'putBlob', body: { digest }, bytes }),
+    getBlob: ({ digest }) => found(transport.request({ kind: 'getBlob', body: { digest } })),
     // The coordinator does this when it sends values.
     attributeBlobs: async () => undefined,
     onWakeup: (listener) => wakeups.listen(listener),
@@ -157,7 +163,7 @@ async function carriedBy(transport: Transport, id: SessionId): Promise<readonly 
   for (;;) {
     const after = all.at(-1)?.fence;
     const body = { id, ...(after === undefined ? {} : { after }) };
-    const { items, more } = await transport.ask<ClaimsPage>({ kind: 'listClaims', body });
+    const { items, more } = await transport.request<ClaimsPage>({ kind: 'listClaims', body });
     all.push(...items);
     if (more !== true || items.length === 0) return all;
   }
@@ -170,7 +176,7 @@ function claimBy(transport: Transport, request: Claim): Promise<ClaimResult> {
     ...(release === undefined ? {} : { release }),
     ...(dice === undefined ? {} : { dice }),
   };
-  return transport.ask({ kind: 'claimExecutions', body });
+  return transport.request({ kind: 'claimExecutions', body });
 }
 
 const ABSENT: ReadonlySet<string> = new Set(['not-found', 'execution-unknown']);
@@ -217,7 +223,7 @@ async function wholePage<Item extends Row>(
   const all: Item[] = [];
   for (let at = after; ; ) {
     const body = { id, after: at, limit: limit - all.length };
-    const { items, more } = await transport.ask<{
+    const { items, more } = await transport.request<{
       readonly items: readonly Item[];
       readonly more?: boolean;
     }>({ kind, body });
@@ -255,7 +261,7 @@ class RemoteWakeups {
     this.#listeners.add(listener);
     if (!this.#isWaiting) {
       this.#isWaiting = true;
-      this.#ask().catch(() => undefined);
+      this.#poll().catch(() => undefined);
     }
     return () => this.#listeners.delete(listener);
   }
@@ -265,11 +271,11 @@ class RemoteWakeups {
     this.#listeners.clear();
   }
 
-  async #ask(): Promise<void> {
+  async #poll(): Promise<void> {
     const { signal } = this.#stop;
     while (!signal.aborted) {
       try {
-        const { notified } = await this.#transport.ask<{ readonly notified: boolean }>({
+        const { notified } = await this.#transport.request<{ readonly notified: boolean }>({
           kind: 'waitForWakeup',
           body: { waitMs: HELD_MS },
           signal,
@@ -351,7 +357,7 @@ class WriteQueue {
   async #send(batch: readonly Waiting[]): Promise<void> {
     try {
       const writes = batch.map(({ write }) => write);
-      const { results } = await this.#transport.ask<WritesReply>({
+      const { results } = await this.#transport.request<WritesReply>({
         kind: 'writeAsOwner',
         body: { writes },
       });

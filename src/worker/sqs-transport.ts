@@ -3,11 +3,11 @@
 // not the right to work.
 
 import {
-  type Ask,
   envelopeOf,
   REPLY_TIMEOUT_MS,
   type ReplyEnvelope,
   type Transport,
+  type TransportRequest,
 } from '../protocol/messages/envelope.ts';
 import {
   envelopeFromJson,
@@ -95,12 +95,12 @@ class SqsTransport implements Transport {
     this.#reading = this.#read();
   }
 
-  async ask<Result>(ask: Ask): Promise<Result> {
+  async request<Result>(message: TransportRequest): Promise<Result> {
     this.#asked += 1;
     const id = `${this.#life}.${this.#asked}`;
-    const text = await this.#written(ask, id);
+    const text = await this.#written(message, id);
     const { replyTimeoutMs, requestQueueUrl } = this.#options;
-    const timed = { timeoutMs: replyTimeoutMs, ...ask };
+    const timed = { timeoutMs: replyTimeoutMs, ...message };
     return this.#pending.wait<Result>(timed, id, () => {
       this.#queues
         .send(requestQueueUrl, text)
@@ -120,20 +120,21 @@ class SqsTransport implements Transport {
     await this.#reading;
   }
 
-  async #written(ask: Ask, id: string): Promise<string> {
+  async #written(message: TransportRequest, id: string): Promise<string> {
     const { writesGoodMs, replyTimeoutMs, replyQueueUrl } = this.#options;
     const at = systemClock.wallMs();
     // A claim or heartbeat whose sender has stopped waiting must not be performed, because the
     // sender may be dead.
-    const goodMs = ask.kind === 'writeAsOwner' ? writesGoodMs : (ask.timeoutMs ?? replyTimeoutMs);
+    const goodMs =
+      message.kind === 'writeAsOwner' ? writesGoodMs : (message.timeoutMs ?? replyTimeoutMs);
     const claims = { to: 'coordinator', at, until: at + goodMs, replyTo: replyQueueUrl } as const;
-    const envelope = toJson(envelopeOf(ask, id));
+    const envelope = toJson(envelopeOf(message, id));
     const whole: QueuedRequest = { ...claims, envelope };
     const text = this.#signer.sign(whole);
     if (text.length <= QUEUED_BYTES_MAX) return text;
     const parts = partsOf(envelope);
     for (const { digest, bytes } of parts) {
-      await this.ask({ kind: 'putBlob', body: { digest }, bytes });
+      await this.request({ kind: 'putBlob', body: { digest }, bytes });
     }
     const referring: QueuedRequest = { ...claims, parts: parts.map(({ digest }) => digest) };
     return this.#signer.sign(referring);
@@ -170,7 +171,7 @@ class SqsTransport implements Transport {
   async #gather(id: string, digests: readonly string[]): Promise<void> {
     try {
       const parts = await Promise.all(
-        digests.map((digest) => this.ask<Uint8Array>({ kind: 'getBlob', body: { digest } })),
+        digests.map((digest) => this.request<Uint8Array>({ kind: 'getBlob', body: { digest } })),
       );
       this.#pending.settle(envelopeFromJson(joined(parts)) as ReplyEnvelope);
     } catch (cause) {

@@ -91,7 +91,8 @@ test('RE-13: what is saved is a release; what fits is repinned to it, what does 
 test('RE-13: saving what the module imports is enough, however far down, and also after it could not be loaded', async () => {
   const lib = join(folder, 'lib');
   await mkdir(lib);
-  const writeWord = (word: string) => writeFile(join(lib, 'word.cjs'), `module.exports = '${word}';`);
+  const writeWord = (word: string) =>
+    writeFile(join(lib, 'word.cjs'), `module.exports = '${word}';`);
   await writeWord('one');
   await writeFile(join(lib, 'words.ts'), "export { default as word } from './word.cjs';");
   const before = (await client.releases.rollout('greet')).active;

@@ -72,7 +72,10 @@ test('submit, watch, get: an execution from its input to its output', async () =
 test('what dev says to try names its own URL, where that is not the one that is asked by itself', async () => {
   const tried = await dev.prints(/"try":"(.+?)","watch"/);
   assert.match(tried, new RegExp(` --url ${url}$`));
-  assert.match(await dev.prints(/"watch":"(.+?)"/), new RegExp(`^holdfast watch \\S+ --url ${url}$`));
+  assert.match(
+    await dev.prints(/"watch":"(.+?)"/),
+    new RegExp(`^holdfast watch \\S+ --url ${url}$`),
+  );
 });
 
 test('submit --wait: a pipeline without a worker is named once, and why it waits, on stderr', () =>

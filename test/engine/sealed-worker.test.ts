@@ -62,7 +62,9 @@ test('EX-1: who closes after its store was sealed closes, and says that its sess
     await worker.stop();
     await holdfast.close();
     assert.ok(
-      troubles.some((each) => /session could not be ended; it lapses.*This store is sealed/.test(each)),
+      troubles.some((each) =>
+        /session could not be ended; it lapses.*This store is sealed/.test(each),
+      ),
       troubles.join(),
     );
     const log: string[] = [];

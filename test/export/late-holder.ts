@@ -57,7 +57,8 @@ export async function refusesTheLate(
     late.child.kill('SIGCONT');
     const refusals = new Map<unknown, ChildReport>();
     await late.until((report) => {
-      if (report['kind'] === 'lost' || report['kind'] === 'refused') refusals.set(report['kind'], report);
+      if (report['kind'] === 'lost' || report['kind'] === 'refused')
+        refusals.set(report['kind'], report);
       assert.notEqual(report['kind'], 'written', JSON.stringify(report));
       assert.notEqual(report['kind'], 'completed', JSON.stringify(report));
       return refusals.size === 2;

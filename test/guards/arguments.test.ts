@@ -89,7 +89,10 @@ refuses({
     made: () => fencedRoute(wrong(), { marks }),
     expected: /fencedRoute\(handler, \{ marks \}\)/,
   },
-  'fencedRoute({})': { made: () => fencedRoute(handler, wrong({})), expected: /fencedRoute: `marks`/ },
+  'fencedRoute({})': {
+    made: () => fencedRoute(handler, wrong({})),
+    expected: /fencedRoute: `marks`/,
+  },
   'verifyFence without marks': {
     made: () => verifyFence(headers, wrong({})),
     expected: /verifyFence: `marks`/,
@@ -245,7 +248,10 @@ after(async () => {
 });
 
 refuses({
-  'FileGuard()': { made: () => new FileGuard(wrong()), expected: /new FileGuard\('report\.jsonl'\)/ },
+  'FileGuard()': {
+    made: () => new FileGuard(wrong()),
+    expected: /new FileGuard\('report\.jsonl'\)/,
+  },
   'FileGuard with an empty path': { made: () => new FileGuard(''), expected: /got ""/ },
   'FileGuard in a folder that is not there': {
     made: () => new FileGuard(join(folder, 'absent', 'report')),

@@ -33,7 +33,7 @@ test('PostgreSQL guards without their table say how to make it', async (t) => {
   const marks = postgresMarks(pool);
   await assert.rejects(
     marks.enter(fenced),
-    prints(/no table holdfast_place.*marks\.createTable once/),
+    expected(/no table holdfast_place.*marks\.createTable once/),
   );
   await pool.query(guard.createTable);
   await pool.query(marks.createTable);

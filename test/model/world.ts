@@ -129,7 +129,8 @@ export class World {
 
   learn(command: Command, answer: unknown): void {
     const { freeInMs } = refusalIn(answer);
-    if (typeof freeInMs === 'number') this.#freeAt = [...this.#freeAt, this.now + freeInMs].slice(-4);
+    if (typeof freeInMs === 'number')
+      this.#freeAt = [...this.#freeAt, this.now + freeInMs].slice(-4);
     const fence = newFence(answer);
     if (command.verb !== 'acquire' || fence === undefined) return;
     this.#remember(command.request, fence);

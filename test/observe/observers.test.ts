@@ -14,7 +14,9 @@ test('O-4: several observers are each told everything, whatever one of them thro
       throw new Error('broken');
     },
   };
-  const [one, two] = reports.map((list) => ({ report: (report: LeaseReport) => list.push(report) }));
+  const [one, two] = reports.map((list) => ({
+    report: (report: LeaseReport) => list.push(report),
+  }));
   assert.ok(one !== undefined && two !== undefined);
   const observer = observers(one, broken, two);
   const session = await openSession({ store, owner: 'ann', clock, timers: clock.timers, observer });

@@ -165,7 +165,8 @@ async function runReadme(): Promise<void> {
   try {
     const readme = readFileSync(join(ROOT, 'README.md'), 'utf8');
     const [, init = '', ...rest] =
-      /npm run -s holdfast -- (init \S+) && cd \S+ && (npm install) && (npm test)/.exec(readme) ?? [];
+      /npm run -s holdfast -- (init \S+) && cd \S+ && (npm install) && (npm test)/.exec(readme) ??
+      [];
     assert.deepEqual([init, ...rest], ['init ../shop', 'npm install', 'npm test']);
     const shop = join(folder, 'shop');
     await runCommand('npm', ['run', '-s', 'holdfast', '--', 'init', shop], { cwd: ROOT });

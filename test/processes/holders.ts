@@ -4,7 +4,7 @@
 import assert from 'node:assert/strict';
 import { parseLeaseKey } from '../../src/index.ts';
 import type { LeaseInspection } from '../../src/lease/port.ts';
-import type { SteadfastApi, HolderReport } from './children/steadfast.ts';
+import type { HolderReport, SteadfastApi } from './children/steadfast.ts';
 import type { Stage } from './stage/stage.ts';
 import { until } from './stage/until.ts';
 

@@ -9,8 +9,8 @@ import { type Oracle, Stage } from '../processes/stage/stage.ts';
 import { until } from '../processes/stage/until.ts';
 import { recoveryBoundMs } from '../services/recovery-bound.ts';
 import { isFullRun } from '../services/tier.ts';
-import type { CandidateApi, Leads } from './children/candidate.ts';
 import { ChildEvents } from './child-events.ts';
+import type { CandidateApi, Leads } from './children/candidate.ts';
 
 // Long enough for heartbeats on a machine that runs other tests too.
 const TTL_MS = 2_500;

@@ -7,9 +7,9 @@ import type { WorkerApi } from '../processes/children/worker-api.ts';
 import { sqliteBackend } from '../processes/stage/backend.ts';
 import { Stage } from '../processes/stage/stage.ts';
 import { until } from '../processes/stage/until.ts';
+import { ChildEvents } from './child-events.ts';
 import type { FamilyApi } from './children/family.ts';
 import type { Page, RevokerApi } from './children/revoker.ts';
-import { ChildEvents } from './child-events.ts';
 
 const TTL_MS = 6_000;
 const FAMILY = { ttlMs: TTL_MS, children: 10, leasesEach: 100 };

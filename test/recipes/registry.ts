@@ -5,8 +5,8 @@ import type { Child } from '../processes/stage/child.ts';
 import { Stage } from '../processes/stage/stage.ts';
 import { until } from '../processes/stage/until.ts';
 import { recoveryBoundMs } from '../services/recovery-bound.ts';
-import type { Change, NodeApi } from './children/node.ts';
 import { ChildEvents } from './child-events.ts';
+import type { Change, NodeApi } from './children/node.ts';
 
 const TTL_MS = 1_200;
 /** Half of the ttl, so that a member is suspect long enough to be seen so. */

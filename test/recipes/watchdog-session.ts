@@ -8,8 +8,8 @@ import type { Child } from '../processes/stage/child.ts';
 import { Stage } from '../processes/stage/stage.ts';
 import { until } from '../processes/stage/until.ts';
 import { isFullRun } from '../services/tier.ts';
-import type { Block, ProverApi } from './children/prover.ts';
 import { ChildEvents } from './child-events.ts';
+import type { Block, ProverApi } from './children/prover.ts';
 
 const TTL_MS = 1_200;
 const KEY = 'report';

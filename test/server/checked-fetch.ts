@@ -28,7 +28,9 @@ export const checkedFetch: typeof fetch = async (input, init) => {
       const problems = [...validator.Errors(body)].map(
         (each) => `${each.instancePath} ${each.message}`,
       );
-      throw new Error(`${route?.name} ${response.status} is not as described: ${problems.join('; ')}`);
+      throw new Error(
+        `${route?.name} ${response.status} is not as described: ${problems.join('; ')}`,
+      );
     }
   }
   const { status, headers } = response;

@@ -83,7 +83,7 @@ test('no request to any route, and no message of any transport, costs more than 
       );
       const cost = await counters.of(async () => {
         // A message that is refused costs, too.
-        for (const each of asked) await transport.ask(each).catch(() => undefined);
+        for (const each of asked) await transport.request(each).catch(() => undefined);
       });
       rows.push({ name: `${name} ${kind}`, sent, ...cost });
     }

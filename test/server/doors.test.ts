@@ -7,7 +7,7 @@ import type { Route } from '../../src/protocol/rest/route.ts';
 import { ROUTES } from '../../src/protocol/rest/routes.ts';
 import { systemRandom } from '../../src/support/random.ts';
 import { TestCoordinator } from './coordinator.ts';
-import { look, WITHOUT_TARGET, plantVictim, type Reach, reachesOf } from './victim.ts';
+import { look, plantVictim, type Reach, reachesOf, WITHOUT_TARGET } from './victim.ts';
 
 const PUBLIC: readonly string[] = [
   ...['readLink', 'answerByLink', 'checkHealth', 'checkReadiness', 'describeApi', 'signOut'],

@@ -99,8 +99,16 @@ export function registerHostileValues(
       pipelines: [HALF],
     });
     assert.deepEqual([begun.status, begun.json.code], [400, 'invalid-input']);
-    const announcement = { session: worker.session, pipelines: ['x'], state: 'ready', everyMs: 1_000 };
-    const refused = await worker.call('POST', '/v1/work/announcements', { ...announcement, room: HUGE });
+    const announcement = {
+      session: worker.session,
+      pipelines: ['x'],
+      state: 'ready',
+      everyMs: 1_000,
+    };
+    const refused = await worker.call('POST', '/v1/work/announcements', {
+      ...announcement,
+      room: HUGE,
+    });
     assert.deepEqual([refused.status, refused.json.code], [400, 'invalid-input']);
   });
 }

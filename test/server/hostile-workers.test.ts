@@ -158,19 +158,22 @@ test('who knows the digest of a value in another project has nothing by it: not 
   const ref = `{"ref":"${digest}","size":${LARGE.length}}`;
   // However it is written, and wherever.
   const odd = `{"r\\u0065f":"${digest}"}`;
-  const expected = (body: string): object => ({ events: [{ kind: 'progressed', body }] });
+  const progress = (body: string): object => ({ events: [{ kind: 'progressed', body }] });
   const asking = { call: 'await:a#1', name: 'a', needed: 1, signed: false, checked: false };
   const items = [{ id: interactionId({ execution: own.id, name: 'a' }), request: ref }];
   const plain = [{ id: interactionId({ execution: own.id, name: 'a' }) }];
   const parent = { id: own.id, call: 'child:pay#1[0]' };
   for (const what of [
     ...[`{"out":${ref}}`, `{"out":${odd}}`, `{"state":${ref}}`, `{"answers":[{"out":${ref}}]}`].map(
-      expected,
+      progress,
     ),
     { events: STEP_EVENTS, progress: ref },
     { events: STEP_EVENTS, children: [ours.submission({ parent, input: ref })] },
     { events: STEP_EVENTS, awaits: [{ ...asking, items, reminders: [] }] },
-    { events: STEP_EVENTS, awaits: [{ ...asking, items: plain, reminders: [], defaultAnswer: ref }] },
+    {
+      events: STEP_EVENTS,
+      awaits: [{ ...asking, items: plain, reminders: [], defaultAnswer: ref }],
+    },
     { ...ENDS, events: [{ kind: 'completed', body: `{"out":${ref}}` }], outcome: `{"out":${ref}}` },
     { ...ENDS, events: [{ kind: 'completed' }], successor: ours.submission({ input: ref }) },
   ]) {
@@ -179,7 +182,7 @@ test('who knows the digest of a value in another project has nothing by it: not 
     assert.deepEqual([kind, code], ['fault', 'invalid-input'], JSON.stringify(what));
   }
   // What is inline is their own.
-  const { results } = (await ours.write(own, expected(`{"out":{"v":${ref}}}`))).json;
+  const { results } = (await ours.write(own, progress(`{"out":{"v":${ref}}}`))).json;
   assert.equal(results[0].kind, 'recorded');
   const history = await ours.call('GET', `/v1/executions/${own.id}/history`);
   assert.ok(!JSON.stringify(history.json).includes('secret'));
@@ -208,16 +211,20 @@ test('M-22: what nobody could read is refused before it is written', async () =>
   await using coordinator = await TestCoordinator.onMemory();
   const worker = await RawWorker.open(coordinator, 'ours');
   const own = await worker.running('x');
-  const writeOf = (kind: string, body?: string): object => ({ events: [{ kind, name: 's', body }] });
-  const expected = (body: string): object => writeOf('progressed', body);
+  const writeOf = (kind: string, body?: string): object => ({
+    events: [{ kind, name: 's', body }],
+  });
+  const progress = (body: string): object => writeOf('progressed', body);
   const refused = [
     ...['null', '[1]', '5', '"x"', '{"key":5}', '{"ids":5}', '{"ids":[5]}', '{"with":"x"}'].map(
-      expected,
+      progress,
     ),
-    ...['{"failure":5}', '{"failure":null}', '{"failure":{"message":{}}}', '{"for":7}'].map(expected),
-    ...['{"n":"1"}', '{"out":null}', '{"continuedAs":1}', '{"saga":1}', '{'].map(expected),
-    prints(`{"note":${deep(20_000)}}`),
-    prints(`{"note":"\\"","deep":${deep(1_000)}}`),
+    ...['{"failure":5}', '{"failure":null}', '{"failure":{"message":{}}}', '{"for":7}'].map(
+      progress,
+    ),
+    ...['{"n":"1"}', '{"out":null}', '{"continuedAs":1}', '{"saga":1}', '{'].map(progress),
+    progress(`{"note":${deep(20_000)}}`),
+    progress(`{"note":"\\"","deep":${deep(1_000)}}`),
     { events: STEP_EVENTS, progress: deep(1_001) },
     { events: STEP_EVENTS, children: [worker.submission({ input: deep(1_001) })] },
     { events: [{ ...STEP_EVENTS[0], name: 'a\0b' }] },
@@ -234,7 +241,7 @@ test('M-22: what nobody could read is refused before it is written', async () =>
     );
   }
   const fine = `{"key":"step:s#1","note":${JSON.stringify(`${'[{\\"'.repeat(2_000)}`)},"deep":${deep(999)}}`;
-  const { json } = await worker.write(own, expected(fine));
+  const { json } = await worker.write(own, progress(fine));
   assert.equal(json.results[0].kind, 'recorded');
 });
 

@@ -62,7 +62,8 @@ test('headers by drops, a body by drops, and connections that say nothing are cu
   await isAnswered(coordinator);
   for (const received of await Promise.all(silent)) assert.match(received, /^HTTP\/1\.1 408 /);
   // Who goes on sending may be reset before it has read why.
-  for (const received of await Promise.all(dribbling)) assert.match(received, /^(HTTP\/1\.1 408 |$)/);
+  for (const received of await Promise.all(dribbling))
+    assert.match(received, /^(HTTP\/1\.1 408 |$)/);
 });
 
 test('whoever has no key is told so before its body is read', async () => {
@@ -83,7 +84,8 @@ const LISTED = 8;
 const talkative = pipeline({
   name: 'talkative',
   async run(ctx) {
-    for (let nth = 0; nth < STEPS; nth += 1) await ctx.step(`say-${nth}`, () => 'x'.repeat(2 ** 20));
+    for (let nth = 0; nth < STEPS; nth += 1)
+      await ctx.step(`say-${nth}`, () => 'x'.repeat(2 ** 20));
   },
 });
 

@@ -56,8 +56,10 @@ test('requests that fail together leave a coordinator once, not each other', asy
   const server = await openServer({ store, auth: 'off', port: 0 });
   const gone = `http://127.0.0.1:${await freePort()}`;
   const transport = httpTransport({ url: [gone, server.url], timers: systemTimers });
-  const ask = { kind: 'greet' } as const;
-  const all = Array.from({ length: 20 }, () => transport.ask<{ readonly project: string }>(ask));
+  const message = { kind: 'greet' } as const;
+  const all = Array.from({ length: 20 }, () =>
+    transport.request<{ readonly project: string }>(message),
+  );
   for (const { project } of await Promise.all(all)) assert.equal(project, 'default');
   await server.close();
   await store.close();
@@ -76,8 +78,8 @@ test('a coordinator that falls silent after its headers is left when the time is
   await once(half, 'listening');
   const first = `http://127.0.0.1:${(half.address() as AddressInfo).port}`;
   const transport = httpTransport({ url: [first, server.url], timers: systemTimers });
-  const ask = { kind: 'greet', timeoutMs: 300 } as const;
-  const { project } = await transport.ask<{ readonly project: string }>(ask);
+  const message = { kind: 'greet', timeoutMs: 300 } as const;
+  const { project } = await transport.request<{ readonly project: string }>(message);
   assert.equal(project, 'default');
   half.closeAllConnections();
   half.close();

@@ -103,7 +103,10 @@ test('a worker over gRPC trusts the authority of its coordinator, and is answere
   for (const mode of ['stream', 'unary'] as const) {
     const ca = await readFile(CA, 'utf8');
     const transport = await grpcTransport({ address, key: access, ca, mode });
-    const greeted = await transport.ask<{ readonly project: string }>({ kind: 'greet', body: {} });
+    const greeted = await transport.request<{ readonly project: string }>({
+      kind: 'greet',
+      body: {},
+    });
     assert.equal(greeted.project, 'default');
     await transport.close();
   }

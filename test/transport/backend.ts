@@ -3,7 +3,11 @@
 import type { CallerKind, FakeEndpoint, Forgery, TransportBackend } from '../../contract/index.ts';
 import { parseProject } from '../../src/execution/names.ts';
 import { newKey, type Role, writeKey } from '../../src/features/access/model.ts';
-import type { Ask, ReplyEnvelope, Transport } from '../../src/protocol/messages/envelope.ts';
+import type {
+  ReplyEnvelope,
+  Transport,
+  TransportRequest,
+} from '../../src/protocol/messages/envelope.ts';
 import { openServer, type Server } from '../../src/server/serve.ts';
 import type { ServerOptions } from '../../src/server/server-options.ts';
 import type { CoordinatorStore } from '../../src/store/contract/execution-store.ts';
@@ -19,9 +23,17 @@ export interface Kind extends Pick<TransportBackend, 'name' | 'offers' | 'lacks'
   options?(): Promise<Partial<ServerOptions>>;
   transport(server: Server, key: string, as: CallerKind): Transport | Promise<Transport>;
   /** By the transport's own means; asking twice where there are no others. */
-  twice?(server: Server, key: string, ask: Ask): Promise<readonly [unknown, unknown]>;
+  twice?(
+    server: Server,
+    key: string,
+    message: TransportRequest,
+  ): Promise<readonly [unknown, unknown]>;
   deliver?(server: Server, key: string, envelope: unknown): Promise<ReplyEnvelope>;
-  forge?(server: Server, ask: Ask, how: Forgery): Promise<ReplyEnvelope | undefined>;
+  forge?(
+    server: Server,
+    message: TransportRequest,
+    how: Forgery,
+  ): Promise<ReplyEnvelope | undefined>;
   readonly isSilent?: boolean;
   close?(): Promise<void>;
 }
@@ -76,10 +88,10 @@ export function backendOf(kind: Kind): TransportBackend {
       return {
         store,
         transport,
-        async twice(ask) {
-          if (kind.twice !== undefined) return kind.twice(server, keys.worker, ask);
+        async twice(message) {
+          if (kind.twice !== undefined) return kind.twice(server, keys.worker, message);
           const each = await transport();
-          return [await each.ask(ask), await each.ask(ask)];
+          return [await each.request(message), await each.request(message)];
         },
         async deliver(envelope) {
           if (kind.deliver === undefined) throw new Error(`${kind.name} has no envelopes.`);
@@ -88,9 +100,9 @@ export function backendOf(kind: Kind): TransportBackend {
         ...(kind.isSilent === true ? { isSilent: true } : {}),
         ...(kind.endpoint && { endpoint: kind.endpoint() }),
         ...(kind.withoutConnection && { withoutConnection: true }),
-        async forge(ask, how) {
+        async forge(message, how) {
           if (kind.forge === undefined) throw new Error(`${kind.name} is not signed.`);
-          return kind.forge(server, ask, how);
+          return kind.forge(server, message, how);
         },
         stop,
         async close() {

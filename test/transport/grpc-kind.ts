@@ -1,4 +1,4 @@
-import type { Ask, ReplyEnvelope } from '../../src/protocol/messages/envelope.ts';
+import type { ReplyEnvelope, TransportRequest } from '../../src/protocol/messages/envelope.ts';
 import type { Server } from '../../src/server/serve.ts';
 import { grpcTransport } from '../../src/worker/grpc-transport.ts';
 import type { Kind } from './backend.ts';
@@ -19,9 +19,13 @@ export function grpcKind(mode: 'stream' | 'unary'): Kind {
 }
 
 /** The same bytes, by a client that was made from the file alone. */
-async function twice(server: Server, key: string, ask: Ask): Promise<readonly [unknown, unknown]> {
+async function twice(
+  server: Server,
+  key: string,
+  message: TransportRequest,
+): Promise<readonly [unknown, unknown]> {
   const client = stockClient(server.grpcAddress ?? '', key);
-  const request = { v: 1, id: 'one', ...ask };
+  const request = { v: 1, id: 'one', ...message };
   const [one, other] = [await client.ask(request), await client.ask(request)];
   client.close();
   return [one.body, other.body];

@@ -43,7 +43,10 @@ async function kept(): Promise<{ readonly text: string; readonly url: string }> 
 async function resultOf(response: Response): Promise<PushResult> {
   const signer = new Signer('test', SIGNING);
   const expected = { to: 'coordinator', nowMs: Date.now() } as const;
-  const verified = signer.verify<PushResult & { to: 'coordinator' }>(await response.text(), expected);
+  const verified = signer.verify<PushResult & { to: 'coordinator' }>(
+    await response.text(),
+    expected,
+  );
   return verified.kind === 'verified' ? verified.claims : assert.fail(verified.kind);
 }
 

@@ -46,7 +46,7 @@ test('M-14: a message that is handled for longer than it is hidden is not delive
   const options = stand.options(1_000);
   await played(options, store, async () => {
     const transport = await stand.transport(options);
-    assert.deepEqual(await transport.ask(GET), new Uint8Array([1]));
+    assert.deepEqual(await transport.request(GET), new Uint8Array([1]));
     assert.equal(asked, 1);
     await transport.close();
   });
@@ -158,7 +158,7 @@ test('M-10: replies to an earlier life of a worker, and what others write to its
     await stand.queues.send(options.requestQueueUrl, greeting);
     await stand.queues.send(own, 'hf1.new.AAAA\n{"to":"worker"}');
     const transport = await stand.transport(options, 'worker', own);
-    const outcome = await transport.ask<object>({ kind: 'greet' });
+    const outcome = await transport.request<object>({ kind: 'greet' });
     assert.ok('policy' in outcome);
     await transport.close();
   });
@@ -171,7 +171,7 @@ test('M-14: waits for wakeups keep no other message from being handled', async (
     const text = stand.signed(wait, 'none', stand.queue('reply'));
     for (let nth = 0; nth < 130; nth += 1) await stand.queues.send(options.requestQueueUrl, text);
     const transport = await stand.transport(options, 'stranger');
-    const outcome = await transport.ask({ kind: 'greet', body: {} }).then(
+    const outcome = await transport.request({ kind: 'greet', body: {} }).then(
       () => 'answered',
       ({ code }: { code: string }) => code,
     );

@@ -4,10 +4,10 @@ import { SQSClient } from '@aws-sdk/client-sqs';
 import { type FauxqsServer, startFauxqs } from 'fauxqs';
 import type { CallerKind, Forgery } from '../../contract/index.ts';
 import type {
-  Ask,
   ReplyEnvelope,
   RequestEnvelope,
   Transport,
+  TransportRequest,
 } from '../../src/protocol/messages/envelope.ts';
 import {
   envelopeFromJson,
@@ -119,10 +119,10 @@ export class SqsStand {
     return replies;
   }
 
-  signed(ask: object, how: Forgery, replyTo: string): string {
+  signed(message: object, how: Forgery, replyTo: string): string {
     const at = Date.now() - (how === 'waited-long' ? 3_600_000 : 0);
     const until = how === 'expired' ? at - 3_600_000 : at + 7_200_000;
-    const envelope = toJson({ v: 1, id: 'one', ...ask } as RequestEnvelope);
+    const envelope = toJson({ v: 1, id: 'one', ...message } as RequestEnvelope);
     const claims: QueuedRequest = { to: 'coordinator', at, until, replyTo, envelope };
     const signer = new Signer('stand', { keys: KEYS, current: 'new' });
     const text = signer.sign(claims);
@@ -166,9 +166,12 @@ export class SqsStand {
     return signer.sign({ ...claims, parts } as QueuedRequest);
   }
 
-  async twice(options: SqsOptions, ask: Ask): Promise<readonly [unknown, unknown]> {
+  async twice(
+    options: SqsOptions,
+    message: TransportRequest,
+  ): Promise<readonly [unknown, unknown]> {
     const replyTo = this.queue('reply');
-    const text = this.signed(ask, 'none', replyTo);
+    const text = this.signed(message, 'none', replyTo);
     const [one, other] = await this.exchange(options, { text, replyTo, times: 2 });
     return [one?.body, other?.body];
   }

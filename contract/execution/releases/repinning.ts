@@ -117,16 +117,16 @@ export const repinningCases: readonly ExecutionCase[] = [
       const runs = await mustSubmit(store);
       const held = await mustClaimOf(store, await workerOf(store, 'v1'), 'v1');
       const idle = await mustSubmit(store);
-      const ask = (id: ExecutionId) =>
+      const repin = (id: ExecutionId) =>
         executions.repinExecution(repinning(id, 'v2', { from: 'v1', job }));
-      const first = [await ask(runs), await ask(idle)];
+      const first = [await repin(runs), await repin(idle)];
       assert.deepEqual(
         first.map((each) => (each.kind === 'refused' ? each.why : each.kind)),
         ['repin-while-running', 'repinned'],
       );
       expectKind(await executions.repinExecution(repinning(idle, 'v1')), 'repinned');
       await mustFinish(store, held);
-      assert.deepEqual([await ask(runs), await ask(idle)], first);
+      assert.deepEqual([await repin(runs), await repin(idle)], first);
       assert.equal((await mustRead(store, idle)).release, 'v1');
       const items = await executions.jobItems({ job, limit: 9 });
       assert.deepEqual(

@@ -35,7 +35,8 @@ async function untilShared(processors: readonly Processor[]): Promise<void> {
   while (!processors.every((each) => held(each).length === share)) {
     await Promise.race(processors.map((each) => each.more('that it has its share')));
   }
-  for (const each of processors) story.print(each.name, `works on ${[...held(each)].sort().join()}`);
+  for (const each of processors)
+    story.print(each.name, `works on ${[...held(each)].sort().join()}`);
 }
 
 /** Offsets of each partition, in the order in which they were processed. */

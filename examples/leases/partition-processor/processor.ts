@@ -3,8 +3,8 @@
 
 import { type PoolTerm, pool } from '../../../src/recipes/index.ts';
 import { openSqliteStore } from '../../../src/store/sqlite/open.ts';
+import { briefly, ordered, sendReport, stopWasRequested } from '../child-process.ts';
 import { Journal } from '../journal.ts';
-import { briefly, ordered, stopWasRequested, sendReport } from '../child-process.ts';
 
 export interface ProcessorOrder {
   readonly name: string;

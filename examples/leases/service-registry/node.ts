@@ -2,7 +2,7 @@
 
 import { registry } from '../../../src/recipes/index.ts';
 import { openSqliteStore } from '../../../src/store/sqlite/open.ts';
-import { ordered, stopWasRequested, sendReport } from '../child-process.ts';
+import { ordered, sendReport, stopWasRequested } from '../child-process.ts';
 
 export interface NodeOrder {
   readonly name: string;

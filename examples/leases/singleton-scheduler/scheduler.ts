@@ -2,8 +2,8 @@
 
 import { elect, type Term } from '../../../src/recipes/index.ts';
 import { openSqliteStore } from '../../../src/store/sqlite/open.ts';
+import { briefly, ordered, sendReport, stopWasRequested } from '../child-process.ts';
 import { Journal } from '../journal.ts';
-import { briefly, ordered, stopWasRequested, sendReport } from '../child-process.ts';
 
 export interface SchedulerOrder {
   readonly name: string;

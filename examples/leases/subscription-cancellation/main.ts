@@ -41,7 +41,10 @@ async function goOn(): Promise<void> {
   story.mustBe(done.join() === 'stop-renewal', 'only the first step was checkpointed');
   story.mustBe(open.join() === `${SUBSCRIPTION}/${FATAL_STEP}`, 'one intent is open');
   const { step, happened } = await second.waitFor('found');
-  story.print('worker-2', `asks the provider by idempotency key: did "${step}" happen? ${happened}`);
+  story.print(
+    'worker-2',
+    `asks the provider by idempotency key: did "${step}" happen? ${happened}`,
+  );
   story.mustBe(happened, 'the provider knows of the refund');
   await second.waitFor('finished');
   story.print('worker-2', 'does the last step and retires the key: it is never to be done again');

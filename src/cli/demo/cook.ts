@@ -16,7 +16,7 @@ function send(message: FromCook): void {
   process.send?.(message);
 }
 
-function ask(what: 'settle' | 'refund', guest: string): Promise<boolean> {
+function request(what: 'settle' | 'refund', guest: string): Promise<boolean> {
   asked += 1;
   const n = asked;
   return new Promise((resolve) => {
@@ -42,8 +42,8 @@ async function cooks(execution: string): Promise<void> {
 const outside: Outside = {
   cooks,
   did: (execution, what) => send({ kind: 'did', execution, what }),
-  settles: (guest) => ask('settle', guest),
-  refunds: (guest) => ask('refund', guest),
+  settles: (guest) => request('settle', guest),
+  refunds: (guest) => request('refund', guest),
 };
 
 let watched: number | undefined;

@@ -1,6 +1,6 @@
 // `holdfast cancel`, `pause`, `resume`, `signal` and `redrive`: operations on an execution.
 
-import { ask } from '../../client/calls.ts';
+import { callOperation } from '../../client/calls.ts';
 import {
   type CommandSpec,
   type ExitCode,
@@ -87,7 +87,7 @@ async function redrive(typed: Typed): Promise<ExitCode> {
   if (mode !== typedMode)
     throw new UsageProblem(`--mode is ${MODES.join(' or ')}; got "${typedMode}".`);
   const client = await clientFor(typed);
-  const made = await ask(client, 'POST /v1/executions/:id/redrive', {
+  const made = await callOperation(client, 'POST /v1/executions/:id/redrive', {
     id,
     from: typed.text('from'),
     mode,

@@ -1,6 +1,6 @@
 // The coordinator to ask, and the key to use.
 
-import { ask } from '../../client/calls.ts';
+import { callOperation } from '../../client/calls.ts';
 import { HoldfastClient } from '../../client/client.ts';
 import { environmentWith } from '../../support/environment.ts';
 import { Fault } from '../../support/fault.ts';
@@ -59,7 +59,7 @@ const NAMED_MAX = 10;
 export async function projectHint(typed: Typed): Promise<string | undefined> {
   if (projectFor(typed) !== undefined) return undefined;
   const client = await clientFor(typed);
-  const caller = await ask(client, 'GET /v1/caller').catch(() => undefined);
+  const caller = await callOperation(client, 'GET /v1/caller').catch(() => undefined);
   const others = caller?.projects?.filter((name) => name !== caller.project) ?? [];
   const [first] = others;
   if (caller === undefined || first === undefined) return undefined;

@@ -1,6 +1,6 @@
 // `holdfast get`, `history` and `explain` show one execution.
 
-import { ask } from '../../client/calls.ts';
+import { callOperation } from '../../client/calls.ts';
 import { type Failure, locatedMessage } from '../../execution/failure.ts';
 import type { HistoryMessage } from '../../protocol/messages/execution.ts';
 import { type CommandSpec, type ExitCode, type Typed, wholeText, wordsOf } from '../command.ts';
@@ -18,7 +18,7 @@ async function get(typed: Typed): Promise<ExitCode> {
   const [id] = wordsOf(getCommand, typed, ['execution']);
   const client = await clientFor(typed);
   const execution = await client.executions.read(id);
-  const { output, failure } = await ask(client, 'GET /v1/executions/:id/result', { id });
+  const { output, failure } = await callOperation(client, 'GET /v1/executions/:id/result', { id });
   const all = {
     ...execution,
     ...(output === undefined ? {} : { output }),

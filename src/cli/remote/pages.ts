@@ -48,12 +48,12 @@ export async function showPages(
   const limit = wholeText('limit', typed.text('limit'), 1);
   const client = await clientFor(typed);
   const asked = Object.fromEntries(filters.map((name) => [name, listText(typed.text(name))]));
-  const ask = (cursor: string | undefined, most = limit): Promise<Page<Row>> =>
+  const readPage = (cursor: string | undefined, most = limit): Promise<Page<Row>> =>
     client.call(at.slice('GET '.length), { query: { ...query, ...asked, limit: most, cursor } });
   let cursor = typed.text('cursor');
   let shown = 0;
   do {
-    const page = await ask(cursor);
+    const page = await readPage(cursor);
     shown += page.items.length;
     if (typed.isSet('json')) for (const item of page.items) printLine(item);
     else if (page.items.length > 0) {
@@ -63,7 +63,8 @@ export async function showPages(
     cursor = page.cursor;
   } while (typed.isSet('all') && cursor !== undefined);
   // A page that is exactly full has a cursor, but nothing may follow it.
-  const isMore = cursor !== undefined && (shown === 0 || (await ask(cursor, 1)).items.length > 0);
+  const isMore =
+    cursor !== undefined && (shown === 0 || (await readPage(cursor, 1)).items.length > 0);
   if (isMore) printProblem(`There is more: --cursor ${cursor}, or --all`);
   else if (shown === 0 && !typed.isSet('json')) {
     const hint = await projectHint(typed);

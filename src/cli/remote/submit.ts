@@ -1,6 +1,6 @@
 // `holdfast submit` submits an execution of a pipeline or a template.
 
-import { ask } from '../../client/calls.ts';
+import { callOperation } from '../../client/calls.ts';
 import type { Executions } from '../../client/executions.ts';
 import type { ResultMessage, SubmitBody } from '../../protocol/messages/execution.ts';
 import type { RequestOf } from '../../protocol/messages/request.ts';
@@ -54,7 +54,7 @@ async function execute(typed: Typed): Promise<ExitCode> {
   const client = await clientFor(typed);
   const { executions } = client;
   // Not `executions.submit`, which would turn the printed warning into a Node warning.
-  const submitted = await ask(client, 'POST /v1/executions', await bodyOf(typed));
+  const submitted = await callOperation(client, 'POST /v1/executions', await bodyOf(typed));
   if (typed.isSet('json')) printLine(submitted);
   else print(`${submitted.id} ${submitted.existing ? 'was submitted before' : 'submitted'}`);
   if (submitted.warning !== undefined) printProblem(plain(submitted.warning.detail));

@@ -24,7 +24,7 @@ class UnderWay extends Map<CallKey, unknown> {
 
 interface TestLedger {
   readonly calls: UnderWay;
-  ask(name: string): void;
+  call(name: string): void;
   /** An attempt fails, and another follows. */
   fail(name: string): unknown;
   end(name: string): unknown;
@@ -35,7 +35,7 @@ function openLedger(): TestLedger {
   const calls = new UnderWay();
   return {
     calls,
-    ask(name) {
+    call(name) {
       calls.set(name as CallKey, {});
       ledger.noteCall(name as CallKey, calls);
     },
@@ -49,37 +49,37 @@ function openLedger(): TestLedger {
 }
 
 test('a settlement names what is under way beside it, each call once', () => {
-  const { ask, end } = openLedger();
-  for (const name of ['a', 'b', 'c']) ask(name);
+  const { call, end } = openLedger();
+  for (const name of ['a', 'b', 'c']) call(name);
   assert.deepEqual(end('b'), ['a', 'c']);
-  ask('d');
+  call('d');
   assert.deepEqual(end('a'), ['d']);
   assert.equal(end('c'), undefined);
-  ask('e');
+  call('e');
   assert.deepEqual(end('d'), ['e']);
 });
 
 test('a call that is tried again is named by what is settled next', () => {
-  const { ask, fail, end } = openLedger();
-  for (const name of ['a', 'b']) ask(name);
+  const { call, fail, end } = openLedger();
+  for (const name of ['a', 'b']) call(name);
   assert.deepEqual(fail('a'), ['b']);
   assert.deepEqual(end('b'), ['a']);
 });
 
 test('what was settled before anything was named is not named', () => {
-  const { ask, end, calls } = openLedger();
-  for (const name of ['a', 'b', 'c']) ask(name);
+  const { call, end, calls } = openLedger();
+  for (const name of ['a', 'b', 'c']) call(name);
   calls.delete('a' as CallKey);
   assert.deepEqual(end('b'), ['c']);
   calls.clear();
-  for (const name of ['d', 'e']) ask(name);
+  for (const name of ['d', 'e']) call(name);
   assert.deepEqual(end('e'), ['d']);
 });
 
 test('however many are under way, each is looked at a few times in all', () => {
-  const { ask, end, calls } = openLedger();
+  const { call, end, calls } = openLedger();
   const names = Array.from({ length: 2_000 }, (_, nth) => `s#${nth}`);
-  for (const name of names) ask(name);
+  for (const name of names) call(name);
   for (const name of names) end(name);
   assert.ok(calls.reads < 4 * names.length, `${calls.reads} looks`);
 });

@@ -1,6 +1,6 @@
 // The client's methods for the audit and for refused writes.
 
-import { ask, type Calls, type PageQuery } from '../../client/calls.ts';
+import { type Calls, callOperation, type PageQuery } from '../../client/calls.ts';
 import type { AuditMessage } from './messages.ts';
 
 export interface AuditFilter extends PageQuery {
@@ -14,13 +14,13 @@ export interface AuditFilter extends PageQuery {
 export function recordsOf(client: Calls) {
   return {
     /** Newest first. */
-    audit: (filter: AuditFilter = {}) => ask(client, 'GET /v1/audit', filter),
+    audit: (filter: AuditFilter = {}) => callOperation(client, 'GET /v1/audit', filter),
     /** The audit keeps the note. The execution does not change. */
     async note(execution: string, text: string): Promise<void> {
-      await ask(client, 'POST /v1/executions/:id/notes', { id: execution, text });
+      await callOperation(client, 'POST /v1/executions/:id/notes', { id: execution, text });
     },
     /** Sorted by the last occurrence, newest first. */
     refusedWrites: (filter: PageQuery & { readonly execution?: string } = {}) =>
-      ask(client, 'GET /v1/refused-writes', filter),
+      callOperation(client, 'GET /v1/refused-writes', filter),
   };
 }

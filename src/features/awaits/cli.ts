@@ -10,7 +10,7 @@ import {
 import { CONNECTION_FLAGS, clientFor } from '../../cli/remote/connection.ts';
 import { PAGE_FLAGS, showPages } from '../../cli/remote/pages.ts';
 import { print, printLine } from '../../cli/screen.ts';
-import { ask } from '../../client/calls.ts';
+import { callOperation } from '../../client/calls.ts';
 
 const FILTERS = ['execution', 'name', 'assignee'] as const;
 
@@ -48,7 +48,7 @@ async function execute(typed: Typed): Promise<ExitCode> {
   }
   const client = await clientFor(typed);
   const value = await typedValue(given);
-  const answered = await ask(client, 'POST /v1/awaits/:id/answer', { id, value });
+  const answered = await callOperation(client, 'POST /v1/awaits/:id/answer', { id, value });
   if (typed.isSet('json')) printLine(answered);
   else {
     const { kind, settled } = answered;

@@ -157,20 +157,20 @@ interface PageRequest {
   readonly before: ExecutionId | undefined;
 }
 
-async function doPage(config: EngineConfig, asked: PageRequest): Promise<PageDone> {
-  const own = await config.store.executions.read(asked.job);
-  const { input } = asked;
+async function doPage(config: EngineConfig, request: PageRequest): Promise<PageDone> {
+  const own = await config.store.executions.read(request.job);
+  const { input } = request;
   // A job acts only on its own project, whatever its input names.
   const filter = { ...input.filter, project: projectOf(own?.project) };
-  return doTargets(config, { ...asked, input: { ...input, filter } as JobInput });
+  return doTargets(config, { ...request, input: { ...input, filter } as JobInput });
 }
 
-async function doTargets(config: EngineConfig, asked: PageRequest): Promise<PageDone> {
-  const targets = await targetsOf(config, asked);
-  const outcomes = await (asked.input.act === 'cancel'
-    ? cancelAll(config, asked, targets)
-    : redriveAll(config, asked, targets));
-  const last = targets.length < asked.size ? undefined : targets.at(-1);
+async function doTargets(config: EngineConfig, request: PageRequest): Promise<PageDone> {
+  const targets = await targetsOf(config, request);
+  const outcomes = await (request.input.act === 'cancel'
+    ? cancelAll(config, request, targets)
+    : redriveAll(config, request, targets));
+  const last = targets.length < request.size ? undefined : targets.at(-1);
   return { outcomes, ...present({ last }) };
 }
 
@@ -198,13 +198,13 @@ async function targetsOf(
 
 async function cancelAll(
   config: EngineConfig,
-  asked: PageRequest,
+  request: PageRequest,
   targets: readonly ExecutionId[],
 ): Promise<readonly string[]> {
-  const { job, input } = asked;
+  const { job, input } = request;
   if (input.dryRun) return targets.map(() => 'would-cancel');
   const project = projectOf(input.filter.project);
-  const body = actingOf(asked);
+  const body = actingOf(request);
   return inLanes(targets, LANES, async (id) => {
     const result = await config.store.executions.cancel({ id, project, body, job });
     return result.kind === 'refused' ? result.why : result.kind;
@@ -214,29 +214,31 @@ async function cancelAll(
 /** Stores that can write requests together do so. */
 async function redriveAll(
   config: EngineConfig,
-  asked: PageRequest,
+  request: PageRequest,
   targets: readonly ExecutionId[],
 ): Promise<readonly string[]> {
   const left = new Set(targets);
   const outcomes: string[] = [];
   for await (const some of endedOf(config, targets)) {
     for (const { old } of some) left.delete(old.id);
-    const items = some.map((ended) => redriveItem(config, asked, { target: ended.old.id, ended }));
+    const items = some.map((ended) =>
+      redriveItem(config, request, { target: ended.old.id, ended }),
+    );
     outcomes.push(...(await Promise.all(items)));
   }
-  const unknown = [...left].map((target) => redriveItem(config, asked, { target }));
+  const unknown = [...left].map((target) => redriveItem(config, request, { target }));
   return [...outcomes, ...(await Promise.all(unknown))];
 }
 
 async function redriveItem(
   config: EngineConfig,
-  asked: PageRequest,
+  request: PageRequest,
   { target, ended }: { readonly target: ExecutionId; readonly ended?: Ended },
 ): Promise<string> {
-  const { job, input } = asked;
+  const { job, input } = request;
   if (input.act !== 'redrive') return 'no-change';
   const { executions } = config.store;
-  const acting = redriveBody(target, actingOf(asked));
+  const acting = redriveBody(target, actingOf(request));
   const project = projectOf(input.filter.project);
   try {
     const item = { id: target, project, mode: input.mode, acting, job };
@@ -295,16 +297,20 @@ interface Ended {
 
 export async function redriveEnded(
   config: EngineConfig,
-  asked: RedriveRequest,
+  request: RedriveRequest,
 ): Promise<RedriveResult> {
-  const old = await config.store.executions.read(asked.id);
+  const old = await config.store.executions.read(request.id);
   const ended = old && { old, history: await wholeHistory(config, old.id) };
-  return config.store.executions.redrive(redriveOf(config, asked, ended));
+  return config.store.executions.redrive(redriveOf(config, request, ended));
 }
 
 /** Builds the request to the store; throws if a re-drive is impossible. */
-function redriveOf(config: EngineConfig, asked: RedriveRequest, ended: Ended | undefined): Redrive {
-  const { id, project, mode, from, acting, job, audit, release } = asked;
+function redriveOf(
+  config: EngineConfig,
+  request: RedriveRequest,
+  ended: Ended | undefined,
+): Redrive {
+  const { id, project, mode, from, acting, job, audit, release } = request;
   if (ended === undefined || ended.old.project !== project) {
     throw new ActRefused({ why: 'execution-unknown', id });
   }

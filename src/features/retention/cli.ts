@@ -13,7 +13,7 @@ import { CONNECTION_FLAGS, clientFor, projectHint } from '../../cli/remote/conne
 import { PAGE_FLAGS, printRows } from '../../cli/remote/pages.ts';
 import { printFields } from '../../cli/remote/show.ts';
 import { print, printLine, printProblem, printTable } from '../../cli/screen.ts';
-import { ask } from '../../client/calls.ts';
+import { callOperation } from '../../client/calls.ts';
 import type { HoldfastClient } from '../../client/client.ts';
 import type { ArchivedMessage } from './messages.ts';
 
@@ -124,7 +124,7 @@ async function* pagesOf(
   let cursor = typed.text('cursor');
   do {
     const query = { ...filters, ...search, limit, cursor };
-    const page = await ask(client, 'GET /v1/archive', query);
+    const page = await callOperation(client, 'GET /v1/archive', query);
     yield page;
     cursor = page.cursor;
   } while (typed.isSet('all') && cursor !== undefined);

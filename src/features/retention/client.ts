@@ -1,6 +1,6 @@
 // The client's methods for the archive.
 
-import { ask, type Calls, type PageQuery } from '../../client/calls.ts';
+import { type Calls, callOperation, type PageQuery } from '../../client/calls.ts';
 import { requestTo } from '../../protocol/messages/request.ts';
 import type { ArchivedMessage } from './messages.ts';
 
@@ -19,17 +19,17 @@ export interface ArchiveFilter extends PageQuery {
 export function archiveOf(client: Calls) {
   return {
     /** Sorted by end, newest first. */
-    list: (filter: ArchiveFilter = {}) => ask(client, 'GET /v1/archive', filter),
+    list: (filter: ArchiveFilter = {}) => callOperation(client, 'GET /v1/archive', filter),
     search: (text: string, filter: ArchiveFilter = {}) =>
-      ask(client, 'GET /v1/archive', { ...filter, text }),
-    get: (id: string) => ask(client, 'GET /v1/archive/:id', { id }),
+      callOperation(client, 'GET /v1/archive', { ...filter, text }),
+    get: (id: string) => callOperation(client, 'GET /v1/archive/:id', { id }),
     /** The content of one of its documents. */
     document(id: string, name: string): Promise<Uint8Array> {
       const { path, ...options } = requestTo('GET /v1/archive/:id/document', { id, name });
       return client.bytes(path, options);
     },
-    verify: (id: string) => ask(client, 'GET /v1/archive/:id/verification', { id }),
+    verify: (id: string) => callOperation(client, 'GET /v1/archive/:id/verification', { id }),
     /** Processes one page of due executions. Pass the cursor to continue. */
-    run: (page: PageQuery = {}) => ask(client, 'POST /v1/archive/run', page),
+    run: (page: PageQuery = {}) => callOperation(client, 'POST /v1/archive/run', page),
   };
 }

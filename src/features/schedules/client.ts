@@ -1,6 +1,6 @@
 // The client's methods for schedules.
 
-import { ask, type Calls, type PageQuery, withTags } from '../../client/calls.ts';
+import { type Calls, callOperation, type PageQuery, withTags } from '../../client/calls.ts';
 import type { ScheduleBody } from './messages.ts';
 
 export function schedulesClient(client: Calls) {
@@ -8,12 +8,12 @@ export function schedulesClient(client: Calls) {
     /** Creates the schedule, or replaces it. */
     put(id: string, body: ScheduleBody) {
       const sent = withTags(`The input of schedule "${id}"`, body, 'input');
-      return ask(client, 'PUT /v1/schedules/:id', { ...sent, id });
+      return callOperation(client, 'PUT /v1/schedules/:id', { ...sent, id });
     },
-    read: (id: string) => ask(client, 'GET /v1/schedules/:id', { id }),
-    list: (page: PageQuery = {}) => ask(client, 'GET /v1/schedules', page),
-    pause: (id: string) => ask(client, 'POST /v1/schedules/:id/pause', { id }),
-    resume: (id: string) => ask(client, 'POST /v1/schedules/:id/resume', { id }),
-    remove: (id: string) => ask(client, 'DELETE /v1/schedules/:id', { id }),
+    read: (id: string) => callOperation(client, 'GET /v1/schedules/:id', { id }),
+    list: (page: PageQuery = {}) => callOperation(client, 'GET /v1/schedules', page),
+    pause: (id: string) => callOperation(client, 'POST /v1/schedules/:id/pause', { id }),
+    resume: (id: string) => callOperation(client, 'POST /v1/schedules/:id/resume', { id }),
+    remove: (id: string) => callOperation(client, 'DELETE /v1/schedules/:id', { id }),
   };
 }

@@ -145,11 +145,11 @@ export class Templates {
 export function submissionFor<Input>(
   config: EngineConfig,
   target: Pipeline<Input, unknown> | string | TemplateRef,
-  asked: SubmitArguments<Input>,
+  args: SubmitArguments<Input>,
 ): Promise<Submit> {
   return isTemplateRef(target)
-    ? submissionByTemplate(config, target, asked)
-    : submissionOf(config, target, asked);
+    ? submissionByTemplate(config, target, args)
+    : submissionOf(config, target, args);
 }
 
 export function isTemplateRef(target: unknown): target is TemplateRef {

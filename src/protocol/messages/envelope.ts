@@ -39,7 +39,7 @@ export interface ReplyEnvelope {
 
 // Converts a worker's request into an envelope, and a reply into its result.
 
-export function envelopeOf({ kind, body, bytes }: Ask, id: string): RequestEnvelope {
+export function envelopeOf({ kind, body, bytes }: TransportRequest, id: string): RequestEnvelope {
   return {
     v: WORK_VERSION,
     id,
@@ -50,7 +50,10 @@ export function envelopeOf({ kind, body, bytes }: Ask, id: string): RequestEnvel
 }
 
 /** Throws if the reply is a problem. */
-export function answerIn<Result>({ kind }: Ask, { body, bytes, problem }: ReplyEnvelope): Result {
+export function resultIn<Result>(
+  { kind }: TransportRequest,
+  { body, bytes, problem }: ReplyEnvelope,
+): Result {
   if (problem !== undefined) {
     throw faultOf(problem.code, `${kind}: ${problem.detail}`, problem.status);
   }
@@ -59,7 +62,7 @@ export function answerIn<Result>({ kind }: Ask, { body, bytes, problem }: ReplyE
 
 // The port between a worker and the transport of its messages to a coordinator.
 
-export interface Ask {
+export interface TransportRequest {
   readonly kind: WorkKind;
   readonly body?: object;
   readonly bytes?: Uint8Array;
@@ -77,7 +80,7 @@ export interface Transport extends Partial<Wakeups> {
   readonly name: string;
   /** It delivers some messages twice: what a second one did is nobody's answer. */
   readonly doubles?: boolean;
-  ask<Result>(ask: Ask): Promise<Result>;
+  request<Result>(message: TransportRequest): Promise<Result>;
   close(): Promise<void>;
 }
 

@@ -396,7 +396,7 @@ export const commandResult = closed(
     }),
     status,
   },
-  { title: 'CommandAnswer', examples: [{ kind: 'done', status: 'cancelled' }] },
+  { title: 'CommandResult', examples: [{ kind: 'done', status: 'cancelled' }] },
 );
 
 export const idParams = closed({ id: executionId });

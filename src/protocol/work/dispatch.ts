@@ -4,14 +4,14 @@
 import { Compile } from 'typebox/compile';
 import { nearestName, shown } from '../../support/options.ts';
 import {
-  type Ask,
-  answerIn,
   envelopeOf,
   OLDEST_WORK_VERSION,
   type ReplyEnvelope,
   type RequestEnvelope,
   requestEnvelope,
+  resultIn,
   type Transport,
+  type TransportRequest,
   WORK_VERSION,
 } from '../messages/envelope.ts';
 import { isWorkKind, WORK_KINDS, type WorkKind, workMessage } from '../messages/work-messages.ts';
@@ -121,12 +121,12 @@ export function inProcessTransport(parts: InProcessParts): Transport {
   let asked = 0;
   return {
     name: 'in-process',
-    async ask<Result>(ask: Ask): Promise<Result> {
+    async request<Result>(message: TransportRequest): Promise<Result> {
       asked += 1;
-      const { signal = stopping } = ask;
-      const envelope = envelopeOf({ ...ask, ...copied(ask.body) }, String(asked));
+      const { signal = stopping } = message;
+      const envelope = envelopeOf({ ...message, ...copied(message.body) }, String(asked));
       const { body, ...reply } = await dispatch({ envelope, admit, signal });
-      return answerIn(ask, { ...reply, ...copied(body) });
+      return resultIn(message, { ...reply, ...copied(body) });
     },
     onWakeup: (listener) => coordinator.store.executions.onWakeup(listener),
     close: async () => undefined,

@@ -79,9 +79,9 @@ export async function play<Result>(
 ): Promise<Result> {
   let step = script.next();
   while (step.done !== true) {
-    const asked = step.value;
-    const rows = 'run' in asked ? await asked.run(queries) : await rowsOf(queries, asked);
-    if (writes(asked, rows)) onWritten?.();
+    const yielded = step.value;
+    const rows = 'run' in yielded ? await yielded.run(queries) : await rowsOf(queries, yielded);
+    if (writes(yielded, rows)) onWritten?.();
     step = script.next(rows);
   }
   return step.value;
@@ -96,9 +96,9 @@ async function rowsOf(
 }
 
 /** A statement with `returning` wrote nothing if it returned no rows. */
-function writes(asked: ScriptStatement | Native, rows: unknown): boolean {
-  if ('run' in asked) return true;
-  const { text } = asked.sql.postgres;
+function writes(yielded: ScriptStatement | Native, rows: unknown): boolean {
+  if ('run' in yielded) return true;
+  const { text } = yielded.sql.postgres;
   return WRITES.test(text) && (!RETURNS.test(text) || (rows as readonly unknown[]).length > 0);
 }
 

@@ -39,8 +39,8 @@ type Readable = Pick<ReadTransaction, 'now' | 'all'>;
 export function play<Result>(tx: Readable, script: Script<Result>): Result {
   let step = script.next();
   while (step.done !== true) {
-    const asked = step.value;
-    step = script.next('run' in asked ? asked.run(tx) : rowsOf(tx, asked));
+    const yielded = step.value;
+    step = script.next('run' in yielded ? yielded.run(tx) : rowsOf(tx, yielded));
   }
   return step.value;
 }

@@ -262,7 +262,15 @@ export const ANSWERING: readonly Behaviour[] = [
         forged({ interaction: interactionId({ execution: id, name: 'other' }) }),
         forged({ kid: 'old' }),
         forged({ kid: 'nobody' }),
-        ...[`${encoded}.`, `${token}.x`, `${token}=`, encoded, '', '.', `${encoded}.${signature.slice(1)}`],
+        ...[
+          `${encoded}.`,
+          `${token}.x`,
+          `${token}=`,
+          encoded,
+          '',
+          '.',
+          `${encoded}.${signature.slice(1)}`,
+        ],
       ];
       for (const each of bad) {
         assert.equal(whyOf(await holdfast.awaits.answerByLink(each, 'x')), 'link-invalid', each);

@@ -116,7 +116,11 @@ const SCENARIOS: Readonly<Record<ExplainCode, Scenario>> = {
     await holdfast.releases.register({ pipeline: alone, ...build });
     await holdfast.releases.activate('alone', 'v1');
     const { id } = await holdfast.submit(alone, undefined);
-    return { id, expected: /pinned to release "v1" of pipeline "alone"; no worker/, advises: /^Start/ };
+    return {
+      id,
+      expected: /pinned to release "v1" of pipeline "alone"; no worker/,
+      advises: /^Start/,
+    };
   },
   'workers-stuck': async (stage, holdfast) => {
     const build = { name: 'v1', digest: 'sha256:v1' };

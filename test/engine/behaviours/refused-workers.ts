@@ -54,7 +54,10 @@ export const REFUSED_WORKERS: readonly Behaviour[] = [
       assert.equal(alone?.advice, 'Start a worker with that release.');
       await register(holdfast, own, 'v2');
       const explained = await holdfast.explain(id);
-      assert.ok(explained?.advice?.endsWith(`holdfast releases repin ${id} v2.`), explained?.advice);
+      assert.ok(
+        explained?.advice?.endsWith(`holdfast releases repin ${id} v2.`),
+        explained?.advice,
+      );
     },
   },
   {
@@ -80,7 +83,10 @@ export const REFUSED_WORKERS: readonly Behaviour[] = [
       await register(holdfast, own, 'v2');
       const explained = await holdfast.explain(id);
       assert.equal(explained?.code, 'blocked');
-      assert.ok(explained?.advice?.endsWith(`holdfast releases repin ${id} v2.`), explained?.advice);
+      assert.ok(
+        explained?.advice?.endsWith(`holdfast releases repin ${id} v2.`),
+        explained?.advice,
+      );
     },
   },
   {

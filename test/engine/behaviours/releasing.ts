@@ -319,7 +319,10 @@ export const RELEASING: readonly Behaviour[] = [
       assert.equal((await holdfast.read(fresh.id))?.release, next.release.name);
       const explained = await holdfast.explain(parkedOne.id);
       assert.equal(explained?.code, 'no-worker');
-      assert.match(explained?.sentence ?? '', /is incompatible\. History has .*; the code asked for/);
+      assert.match(
+        explained?.sentence ?? '',
+        /is incompatible\. History has .*; the code asked for/,
+      );
       await stage.worker(holdfast, [second], { release: next.release });
       await holdfast.signal(fresh.id, { name: 'go' });
       assert.equal(await fresh.result(), 'new');

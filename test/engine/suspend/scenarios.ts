@@ -69,7 +69,7 @@ function answer(world: World, id: string, value: string): Promise<Answered> {
   return world.outside.awaits.answer({ execution: id, name: 'it' }, value, { by: value });
 }
 
-function answerIn(output: unknown): unknown {
+function resultIn(output: unknown): unknown {
   const outcome = output as AwaitOutcome<unknown>;
   return outcome.kind === 'answered' ? outcome.value : outcome.kind;
 }
@@ -85,7 +85,7 @@ const TIME_OUT: Pick<Scenario, 'pipelines' | 'check' | 'spreadMs'> = {
   pipelines: [asking({ timeoutMs: TIMEOUT_MS })],
   async check({ execution, output, results, world }) {
     const [answered] = results as readonly Answered[];
-    assert.equal(answerIn(output), isTaken(answered) ? 'yes' : 'timed-out');
+    assert.equal(resultIn(output), isTaken(answered) ? 'yes' : 'timed-out');
     const late = await world.outside.awaits.lateAnswers({ execution: execution.id, name: 'it' });
     assert.equal(late.length, isTaken(answered) ? 0 : 1, 'what came too late is kept');
   },
@@ -97,7 +97,7 @@ export const SCENARIOS: readonly Scenario[] = [
     pipelines: [asking()],
     outsiders: (world, id) => [answer(world, id, 'yes')],
     check: ({ output, results }) => {
-      assert.equal(answerIn(output), 'yes');
+      assert.equal(resultIn(output), 'yes');
       assert.ok(isTaken(results[0]));
     },
   },
@@ -115,7 +115,7 @@ export const SCENARIOS: readonly Scenario[] = [
     ],
     outsiders: (world, id) => [answer(world, id, 'yes')],
     check: ({ output, results }) => {
-      assert.equal(answerIn(output), 'yes');
+      assert.equal(resultIn(output), 'yes');
       assert.ok(isTaken(results[0]));
     },
   },
@@ -125,7 +125,7 @@ export const SCENARIOS: readonly Scenario[] = [
     outsiders: (world, id) => [answer(world, id, 'yes'), answer(world, id, 'no')],
     check: ({ output, results }) => {
       const winners = ['yes', 'no'].filter((_, index) => isTaken(results[index]));
-      assert.deepEqual(winners, [answerIn(output)]);
+      assert.deepEqual(winners, [resultIn(output)]);
       const loser = results.find((each) => !isTaken(each)) as Answered;
       assert.ok(loser.kind === 'refused' && loser.why === 'answer-conflict');
       assert.equal(loser.by, winners[0]);
@@ -147,7 +147,7 @@ export const SCENARIOS: readonly Scenario[] = [
     name: 'the time-out against the parking',
     pipelines: [asking({ timeoutMs: TIMEOUT_MS, default: 'nobody' })],
     outsiders: (world) => [world.place.passes(TIMEOUT_MS)],
-    check: ({ output }) => assert.equal(answerIn(output), 'nobody'),
+    check: ({ output }) => assert.equal(resultIn(output), 'nobody'),
   },
   {
     ...TIME_OUT,
@@ -168,7 +168,7 @@ export const SCENARIOS: readonly Scenario[] = [
     pipelines: [asking()],
     outsiders: (world, id) => [answer(world, id, 'yes'), world.replaceWorker()],
     check: ({ output, results }) => {
-      assert.equal(answerIn(output), 'yes');
+      assert.equal(resultIn(output), 'yes');
       assert.ok(isTaken(results[0]));
     },
   },
@@ -178,7 +178,7 @@ export const SCENARIOS: readonly Scenario[] = [
     outsiders: (world, id) => [answer(world, id, 'yes'), world.outside.cancel(id)],
     check: ({ execution, output, results }) => {
       const [answered] = results as readonly Answered[];
-      if (execution.status === 'completed') assert.equal(answerIn(output), 'yes');
+      if (execution.status === 'completed') assert.equal(resultIn(output), 'yes');
       else assert.equal(execution.status, 'cancelled');
       if (execution.status === 'completed') assert.ok(isTaken(answered));
     },
@@ -192,7 +192,7 @@ export const SCENARIOS: readonly Scenario[] = [
     ],
     check: ({ output, results }) => {
       const [answered] = results as readonly Answered[];
-      assert.equal(answerIn(output), isTaken(answered) ? 'yes' : 'cancelled');
+      assert.equal(resultIn(output), isTaken(answered) ? 'yes' : 'cancelled');
     },
   },
   {

@@ -56,7 +56,7 @@ export async function transportTo(
   const transport = await TRANSPORTS[name]({ ...stand, key: rich.key });
   const session = randomUUID();
   const body = { id: session, owner: 'rich', ttlMs: 600_000, graceMs: 1_000 };
-  await transport.ask({ kind: 'openSession', body });
+  await transport.request({ kind: 'openSession', body });
   return { transport, rich: { ...rich, session } };
 }
 

@@ -57,12 +57,12 @@ class SpawnCall extends PromisedCall<SpawnPlan, readonly ExecutionId[]> {
 
   /** The call has the key of a recorded one, but asks for other children (X-46). */
   #hasDrifted({ of, last, ids }: Pick<CallBody, 'of' | 'last' | 'ids'>, seq: number): boolean {
-    const { key, count, of: asked } = this.plan;
+    const { key, count, of: args } = this.plan;
     const recorded = last === true ? (ids?.length ?? 0) : count;
     // Older builds did not record the pipeline of the children.
-    if (of === undefined || (of === asked && recorded === count)) return false;
+    if (of === undefined || (of === args && recorded === count)) return false;
     const text = (number: number, name: string): string => `${key} (${number} of ${name})`;
-    this.run.events.drifted({ expected: text(recorded, of), found: text(count, asked), seq });
+    this.run.events.drifted({ expected: text(recorded, of), found: text(count, args), seq });
     return true;
   }
 
@@ -129,12 +129,12 @@ const NAMES: readonly (keyof SpawnOptions)[] = [
 export async function spawn<Input, Output>(
   ctx: RunContext,
   run: Run,
-  asked: SpawnArguments<Input, Output> & { readonly input: Input },
+  args: SpawnArguments<Input, Output> & { readonly input: Input },
 ): Promise<Child<Output>> {
   const what = 'ctx.spawn';
-  const target = (): Target => targetOf(what, asked.pipeline);
-  const inputs = [asked.input];
-  const spawned = await begin(ctx, run, { ...asked, what, target, inputs, kind: 'child' });
+  const target = (): Target => targetOf(what, args.pipeline);
+  const inputs = [args.input];
+  const spawned = await begin(ctx, run, { ...args, what, target, inputs, kind: 'child' });
   return {
     id: spawned.ids[0] as ExecutionId,
     result: () =>
@@ -149,12 +149,12 @@ export async function spawn<Input, Output>(
 export async function fanOut<Input, Output>(
   ctx: RunContext,
   run: Run,
-  asked: SpawnArguments<Input, Output> & { readonly inputs: readonly Input[] },
+  args: SpawnArguments<Input, Output> & { readonly inputs: readonly Input[] },
 ): Promise<Children<Output>> {
-  const inputs = readList('ctx.fanOut: inputs', asked.inputs);
+  const inputs = readList('ctx.fanOut: inputs', args.inputs);
   const what = 'ctx.fanOut';
-  const target = (): Target => targetOf(what, asked.pipeline);
-  const spawned = await begin(ctx, run, { ...asked, what, target, inputs, kind: 'children' });
+  const target = (): Target => targetOf(what, args.pipeline);
+  const spawned = await begin(ctx, run, { ...args, what, target, inputs, kind: 'children' });
   return {
     ids: spawned.ids,
     outcomes: () => ended<Output>(ctx, run, spawned),
@@ -170,13 +170,13 @@ interface Beginning {
   readonly kind: string;
 }
 
-async function begin(ctx: RunContext, run: Run, asked: Beginning): Promise<Spawned> {
-  const { what, inputs } = asked;
-  const { name: given, ...placed } = readOptions(what, asked.options, NAMES);
+async function begin(ctx: RunContext, run: Run, args: Beginning): Promise<Spawned> {
+  const { what, inputs } = args;
+  const { name: given, ...placed } = readOptions(what, args.options, NAMES);
   const placing = checkedPlacing(what, placed);
-  const target = asked.target();
+  const target = args.target();
   const name = given === undefined ? target.name : given;
-  const key = ctx.nextKey(asked.kind, name);
+  const key = ctx.nextKey(args.kind, name);
   // Call numbers restart after a checkpoint. The era keeps apart children of equal keys.
   const { era } = run.ledger;
   const scope = (era === 0 ? key : `${era}/${key}`) as CallKey;
@@ -213,9 +213,9 @@ function targetOf(what: string, given: unknown): Target {
 async function spawningOf(
   run: Run,
   key: CallKey,
-  asked: Pick<Spawning, 'inputs' | 'placing'> & { readonly target: Target },
+  args: Pick<Spawning, 'inputs' | 'placing'> & { readonly target: Target },
 ): Promise<Spawning> {
-  const { target, inputs, placing } = asked;
+  const { target, inputs, placing } = args;
   if (!('ref' in target)) {
     return { pipeline: target.name, schema: target.schema, inputs, placing };
   }
@@ -319,13 +319,13 @@ function outputOf<Output>(outcome: ChildOutcome<Output>): Output {
 export async function call<Input, Output>(
   ctx: RunContext,
   run: Run,
-  asked: {
+  args: {
     readonly step: RemoteStep<Input, Output>;
     readonly input: Input;
     readonly options: SpawnOptions;
   },
 ): Promise<Output> {
-  const { step, input, options } = asked;
+  const { step, input, options } = args;
   const target = (): { name: typeof step.name; schema: typeof step.input } => {
     requireRemoteStep('ctx.call', step);
     return { name: step.name, schema: step.input };
