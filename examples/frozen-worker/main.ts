@@ -19,8 +19,8 @@ import {
 import { openSqliteStore } from '../../src/store/sqlite/open.ts';
 import { Actor } from './actor.ts';
 import { Ledger, type Payment } from './ledger.ts';
-import { Narrator } from './narrator.ts';
 import { FATAL_INVOICE, INVOICES, KEY, TTL_MS } from './messages.ts';
+import { Narrator } from './narrator.ts';
 
 const STORY_MS_MAX = 60_000;
 

@@ -24,6 +24,14 @@ export const BANNED_WORDS: Readonly<Record<string, string>> = {
   ...each(['complain', 'complained'], 'report'),
   ...each(['unasked', 'unanswered'], 'missing, or store outage'),
   ...each(['patience', 'patiently'], 'wait'),
+  ...each(['carrier', 'carriers'], 'transport'),
+  ...each(['bell', 'bells', 'doorbell', 'rings', 'rang', 'rung', 'ringing'], 'wakeup or wake'),
+  ...each(['keeper', 'keepers'], 'heartbeat loop'),
+  ...each(['tends', 'tending'], 'maintenance'),
+  fruitless: 'claims without progress',
+  'proved session': 'watchdog session',
+  'behind key': 'concurrency limit',
+  'passed on': 'forwarded',
   mishap: 'error boundary',
   'way back': 'coordinator connection',
   persistently: 'withRetries',
@@ -33,7 +41,10 @@ export const BANNED_WORDS: Readonly<Record<string, string>> = {
 };
 
 /** Table columns keep their names, so the code that reads rows has them too. */
-const COLUMNS: Readonly<Record<string, RegExp>> = { news: /^src\/store\// };
+const COLUMNS: Readonly<Record<string, RegExp>> = {
+  news: /^src\/store\//,
+  fruitless: /^src\/store\//,
+};
 
 const IDENTIFIER = /(?<![\w$])[A-Za-z_$][\w$]*/g;
 const WORD_BOUNDARY = /[-_.$/]|(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])/;
