@@ -16,7 +16,7 @@
 //        Holds are separate.
 //   X-4  The transaction that changes the row appends the history; seq has no gaps.
 //   X-5  Outsiders never touch a running execution's row except its inbox. Every message raises
-//        `news`, and an owner that has not read the newest message cannot park.
+//        `inboxCount`, and an owner that has not read the newest message cannot park.
 
 import type { Fence } from '../lease/fence.ts';
 import type { SessionId } from '../lease/names.ts';
