@@ -3,7 +3,7 @@ import { lineAt, viewOf } from './source-view.ts';
 
 /**
  * Words that names must not contain, each with the words to use instead. Several words match next to
- * each other. The glossary of ARCHITECTURE.md has the reasons.
+ * each other. docs/reference/glossary.md has the reasons.
  */
 export const BANNED_WORDS: Readonly<Record<string, string>> = {
   ...each(['tell', 'tells', 'telling', 'told', 'untold'], 'deliver, report, notify or print'),
@@ -25,6 +25,11 @@ export const BANNED_WORDS: Readonly<Record<string, string>> = {
   ...each(['unasked', 'unanswered'], 'missing, or store outage'),
   ...each(['patience', 'patiently'], 'wait'),
   ...each(['carrier', 'carriers'], 'transport'),
+  ...each(['release line', 'change line', 'line act', 'line options', 'line changed'], 'rollout'),
+  ...each(['waiting line', 'leave line', 'next in line'], 'queue'),
+  ...each(['move execution', 'execution moved', 'bulk move', 'move refusal'], 'repin'),
+  ...each(['move store', 'moved rows', 'moved tables', 'move progress'], 'export or import'),
+  ...each(['no candidate', 'without candidate'], 'canary'),
   ...each(['bell', 'bells', 'doorbell', 'rings', 'rang', 'rung', 'ringing'], 'wakeup or wake'),
   ...each(['keeper', 'keepers'], 'heartbeat loop'),
   ...each(['tends', 'tending'], 'maintenance'),

@@ -14,7 +14,7 @@ export const NEXT_MS = 100;
 
 interface Waiting {
   /** The listeners in order; the last one woken is last. */
-  readonly line: Set<() => void>;
+  readonly queue: Set<() => void>;
   /** The number of listeners still to wake, from the front. */
   owed: number;
   cancel: (() => void) | undefined;
@@ -32,15 +32,15 @@ export class FairWakeups {
 
   listen(project: ProjectName, listener: () => void): () => void {
     const waiting = this.#waiting.get(project) ?? {
-      ...{ line: new Set(), owed: 0, cancel: undefined },
+      ...{ queue: new Set(), owed: 0, cancel: undefined },
     };
     this.#waiting.set(project, waiting);
     // A wrapper, so that one listener can register twice.
     const own = (): void => listener();
-    waiting.line.add(own);
+    waiting.queue.add(own);
     return () => {
-      waiting.line.delete(own);
-      if (waiting.line.size > 0 || this.#waiting.get(project) !== waiting) return;
+      waiting.queue.delete(own);
+      if (waiting.queue.size > 0 || this.#waiting.get(project) !== waiting) return;
       waiting.cancel?.();
       this.#waiting.delete(project);
     };
@@ -54,22 +54,22 @@ export class FairWakeups {
 
   #onWakeup(): void {
     for (const waiting of [...this.#waiting.values()]) {
-      waiting.owed = waiting.line.size;
+      waiting.owed = waiting.queue.size;
       // During a round, a new wakeup adds every listener again, and they wake in turn.
       if (waiting.cancel === undefined) this.#wake(waiting);
     }
   }
 
   #wake(waiting: Waiting): void {
-    const { line } = waiting;
-    const woken = [...take(line, Math.min(waiting.owed, WOKEN_AT_ONCE))];
+    const { queue } = waiting;
+    const woken = [...take(queue, Math.min(waiting.owed, WOKEN_AT_ONCE))];
     waiting.owed -= woken.length;
     for (const each of woken) {
-      line.delete(each);
-      line.add(each);
+      queue.delete(each);
+      queue.add(each);
     }
     for (const each of woken) each();
-    waiting.owed = Math.min(waiting.owed, line.size);
+    waiting.owed = Math.min(waiting.owed, queue.size);
     waiting.cancel =
       waiting.owed === 0
         ? undefined
