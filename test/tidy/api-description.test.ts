@@ -67,6 +67,12 @@ test('the rule bites', () => {
   );
   assert.match(
     spoiled((of) => {
+      of.description = 'Submits an execution. What is submitted runs.';
+    }),
+    /without a subject/,
+  );
+  assert.match(
+    spoiled((of) => {
       of.tags = ['Else'];
     }),
     /needs one tag/,

@@ -69,7 +69,22 @@ export function descriptionProblems(document: ApiDocument): readonly string[] {
       operationProblems(document, operation).map((problem) => `${at}: ${problem}`),
     ),
     ...propertyProblems(document),
+    ...sentenceProblems(document, ''),
   ];
+}
+
+/** Openings that hide the subject of a sentence (CONTRIBUTING.md). */
+const HEADLESS = /(?:^|[.:;] )(?:What|Who|Whoever|Whether|That)\b/;
+
+function sentenceProblems(value: unknown, path: string): readonly string[] {
+  if (typeof value !== 'object' || value === null) return [];
+  return Object.entries(value).flatMap(([name, each]) => {
+    if (name === 'example' || name === 'examples') return [];
+    if (name !== 'description' || typeof each !== 'string') {
+      return sentenceProblems(each, `${path}/${name}`);
+    }
+    return HEADLESS.test(each) ? [`${path} has a sentence without a subject: ${each}`] : [];
+  });
 }
 
 function tagProblems(

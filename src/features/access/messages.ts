@@ -108,7 +108,7 @@ export type ProjectMessage = Static<typeof project>;
 
 const role = Type.Enum([...ROLES], {
   title: 'Role',
-  description: 'What a key allows. Roles do not inherit from each other.',
+  description: 'A right of a key. Roles do not inherit from each other.',
 });
 const roles = Type.Array(role, {
   minItems: 1,

@@ -18,7 +18,7 @@ import {
 import { ACTOR_BYTES_MAX, AUDIT_ACTS, AUDIT_TARGETS, OWNER_VERBS } from './model.ts';
 
 const target = Type.Enum([...AUDIT_TARGETS], { description: 'Kind of the resource.' });
-const action = Type.Enum([...AUDIT_ACTS], { description: 'What was done.' });
+const action = Type.Enum([...AUDIT_ACTS], { description: 'The action.' });
 
 const auditRecord = closed(
   {

@@ -33,7 +33,7 @@ const status = Type.Enum(STATUSES, {
 });
 
 const request = Type.Unknown({
-  description: 'What the code shows to the answerer: any JSON value.',
+  description: 'Value that the answerer sees: any JSON value.',
 });
 
 const answerSchema = Type.Unknown({
@@ -46,7 +46,7 @@ const answer = closed(
   {
     value: Type.Optional(answerValue),
     sealed: Type.Optional(sealed),
-    by: Type.Optional(Type.String({ description: 'Who answered: a key or a link.' })),
+    by: Type.Optional(Type.String({ description: 'The answerer: a key or a link.' })),
     at: documented(instant, 'When the answer was stored.'),
   },
   { description: 'The answer that won.' },
@@ -82,7 +82,7 @@ export const interaction = closed(
     status,
     request: Type.Optional(request),
     sealed: Type.Optional(sealed),
-    assignee: Type.Optional(Type.String({ description: 'Who is asked to answer.' })),
+    assignee: Type.Optional(Type.String({ description: 'The assignee.' })),
     answer: Type.Optional(answer),
     late: Type.Integer({ minimum: 0, description: 'Number of answers that came too late.' }),
     answerSchema: Type.Optional(answerSchema),
@@ -330,7 +330,7 @@ export const awaitOperations = {
     body: closed(
       {
         assignee: Type.Union([name, Type.Null()], {
-          description: 'Who is asked to answer; null: no assignee.',
+          description: 'The assignee; null: none.',
         }),
       },
       { examples: [{ assignee: 'finance' }] },

@@ -39,7 +39,7 @@ const releaseParams = closed({ pipeline: pipelineName, name: releaseName });
 const registerBody = closed(
   {
     name: releaseName,
-    artifact: documented(name, 'What was built: an image, a package or a bundle.', 'shop/orders'),
+    artifact: documented(name, 'The build: an image, a package or a bundle.', 'shop/orders'),
     digest,
     contract: Type.Record(Type.String(), Type.Unknown(), {
       description: 'Contract of the pipeline, as `holdfast contract build` writes it.',
@@ -84,7 +84,7 @@ const broken = closed(
     execution: executionId,
     release: Type.Optional(Type.String({ description: 'Release that it is pinned to.' })),
     seq: Type.Optional(documented(count, 'Event in its history where the new code differs.')),
-    why: Type.String({ description: 'What history has and what the code did, for people.' }),
+    why: Type.String({ description: 'The recorded call and the call of the code, for people.' }),
   },
   { title: 'BrokenReplay' },
 );
@@ -154,11 +154,11 @@ const release = closed(
         '`draining`: not active any more, but open executions are pinned to it. `drained`: none are.',
     }),
     pinned: documented(count, 'Number of open executions that are pinned to it.'),
-    artifact: Type.String({ description: 'What was built.' }),
+    artifact: Type.String({ description: 'The build.' }),
     digest,
     contractVersion: Type.String({ description: 'Digest of its contract.' }),
     createdAt: documented(instant, 'When it was registered.'),
-    createdBy: Type.String({ description: 'Who registered it.' }),
+    createdBy: Type.String({ description: 'The actor that registered it.' }),
     preflight: Type.Optional(
       closed(
         { at: documented(instant, 'When it ran.'), ...FOUND },
@@ -288,7 +288,7 @@ const activationList = closed({
         at: documented(instant, 'When it was changed.'),
         act: rolloutAct,
         name: Type.String({ description: 'Release that it was about.' }),
-        actor: Type.String({ description: 'Who changed it.' }),
+        actor: Type.String({ description: 'The actor.' }),
         reason: Type.String({ description: 'Reason that the caller gave. Empty if none.' }),
         forced: Type.Boolean({ description: 'True if it was forced.' }),
         before: closed(ROLLOUT, { description: 'The rollout before the change.' }),
@@ -503,7 +503,7 @@ export const releaseOperations = {
     params: releaseParams,
     body: preflightBody,
     responses: {
-      200: { what: 'What would break.', schema: preflightFound },
+      200: { what: 'The result of the preflight.', schema: preflightFound },
       ...NO_RELEASE,
       409: {
         what: 'The worker that replayed for this release has another artifact.',

@@ -35,7 +35,7 @@ const deadLetter = closed(
     release: Type.Optional(Type.String({ description: 'Release that it was pinned to.' })),
     status,
     category: Type.Enum(['retryable', 'permanent', 'denied', 'unknown'], {
-      description: 'Whether a retry may help.',
+      description: 'Kind of failure. `retryable`: a retry may help.',
     }),
     code: Type.String({ description: 'Code of the failure.' }),
     reason: Type.String({ description: 'Message of the failure.' }),
@@ -204,11 +204,11 @@ const outcomes = Type.Record(Type.String(), count, {
 export const job = closed(
   {
     id: executionId,
-    act: Type.Enum(['redrive', 'cancel', 'repin'], { description: 'What it does to each item.' }),
+    act: Type.Enum(['redrive', 'cancel', 'repin'], { description: 'The action on each item.' }),
     status,
     paused: Type.Boolean({ description: 'True while an operator holds it.' }),
     dryRun: Type.Boolean({ description: 'True if it only counts.' }),
-    by: Type.String({ description: 'Who started it.' }),
+    by: Type.String({ description: 'The actor that started it.' }),
     reason: Type.String({ description: 'Reason that the caller gave. Empty if none.' }),
     submittedAt: documented(instant, 'When it was started.'),
     endedAt: Type.Optional(documented(instant, 'When it ended.')),
@@ -243,7 +243,7 @@ const jobItemPage = pageOf(
   closed(
     {
       target: documented(executionId, 'Execution that the job acted on.'),
-      outcome: Type.String({ description: 'What became of it.' }),
+      outcome: Type.String({ description: 'The outcome.' }),
       made: Type.Optional(documented(uuid, 'Execution that a re-drive created.')),
       at: documented(instant, 'When the outcome was written.'),
     },
@@ -343,7 +343,7 @@ export const repairOperations = {
         reason: Type.String({
           minLength: 1,
           maxLength: 1_024,
-          description: 'Why it is left out. Required; stored in the audit record.',
+          description: 'The reason. Required; stored in the audit record.',
         }),
       },
       { examples: [{ step: 'charge', reason: 'Refunded by hand.' }] },

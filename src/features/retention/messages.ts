@@ -125,7 +125,7 @@ const verified = Type.Union(
       damages: Type.Array(
         closed({
           document: Type.String({ description: 'Name of the document.' }),
-          why: Type.Enum(['missing', 'changed'], { description: 'What is wrong with it.' }),
+          why: Type.Enum(['missing', 'changed'], { description: 'The damage.' }),
         }),
         { description: 'The documents that do not match.' },
       ),
@@ -206,7 +206,7 @@ export const archiveOperations = {
     allows: ['operate'],
     params: idParams,
     responses: {
-      200: { what: 'Whether the documents are intact.', schema: verified },
+      200: { what: 'The result of the verification.', schema: verified },
       ...NO_ARCHIVE,
     },
   },
@@ -232,7 +232,7 @@ export const archiveOperations = {
       { examples: [{ limit: 500 }] },
     ),
     responses: {
-      200: { what: 'What became of the page.', schema: archiveRun },
+      200: { what: 'The counts of the page.', schema: archiveRun },
       ...NO_ARCHIVE,
     },
   },

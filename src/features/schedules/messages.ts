@@ -114,7 +114,7 @@ const schedule = closed(
     firedAt: Type.Optional(documented(instant, 'When it submitted an execution last.')),
     lastExecution: Type.Optional(documented(executionId, 'The execution of the last fire.')),
     createdAt: documented(instant, 'When it was created.'),
-    by: Type.Optional(Type.String({ description: 'Who wrote it last.' })),
+    by: Type.Optional(Type.String({ description: 'The actor that wrote it last.' })),
   },
   {
     title: 'Schedule',

@@ -69,7 +69,7 @@ const template = closed(
     pipeline: Type.String({ description: 'Pipeline to run.' }),
     defaults: Type.Optional(defaults),
     createdAt: documented(instant, 'When this version was written.'),
-    by: Type.Optional(Type.String({ description: 'Who wrote this version.' })),
+    by: Type.Optional(Type.String({ description: 'The actor that wrote this version.' })),
     ...PLACING,
   },
   {

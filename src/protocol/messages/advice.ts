@@ -45,7 +45,7 @@ const ASSUMED = {
 
 const assumptions = closed(ASSUMED, {
   title: 'Assumptions',
-  description: 'What the advice is based on.',
+  description: 'Basis of the advice.',
 });
 
 export type AssumptionsMessage = Static<typeof assumptions>;
@@ -97,7 +97,7 @@ const predicted = closed(
       description: 'Heartbeats that the store writes per second.',
     }),
   },
-  { title: 'Predicted', description: 'What to expect of these settings.' },
+  { title: 'Predicted', description: 'Prediction for these settings.' },
 );
 
 export type PredictedMessage = Static<typeof predicted>;
@@ -112,7 +112,7 @@ const point = closed(
   { title: 'AdvicePoint' },
 );
 
-const reasons = Type.Array(Type.String(), { description: 'Why, for people.' });
+const reasons = Type.Array(Type.String(), { description: 'Reasons, for people.' });
 
 export const advised = closed(
   {
@@ -139,8 +139,8 @@ export const advised = closed(
               description: 'Recommended interval of heartbeats, in milliseconds.',
             }),
             graceMs: Type.Number({ description: 'Recommended grace, in milliseconds.' }),
-            predicted: documented(predicted, 'What to expect of the recommended settings.'),
-            current: documented(predicted, 'What to expect of the current settings.'),
+            predicted: documented(predicted, 'Prediction for the recommended settings.'),
+            current: documented(predicted, 'Prediction for the current settings.'),
             binding: Type.Optional(
               Type.String({ description: 'The goal that allows no better settings.' }),
             ),

@@ -22,7 +22,7 @@ export const caller = closed(
     store: closed(
       {
         kind: Type.String({ description: 'Kind of the store, such as `sqlite`.' }),
-        survives: Type.String({ description: 'What an acknowledged write survives.' }),
+        survives: Type.String({ description: 'Failures that an acknowledged write survives.' }),
       },
       { description: 'The store of the coordinator.' },
     ),
@@ -72,10 +72,10 @@ export const demo = closed(
     story: Type.Array(
       closed({
         at: documented(instant, 'When it happened.'),
-        text: Type.String({ description: 'What happened, for people.' }),
+        text: Type.String({ description: 'The event, for people.' }),
         execution: Type.Optional(documented(executionId, 'Execution that it is about.')),
       }),
-      { description: 'What happened so far, the newest last.' },
+      { description: 'Events so far, the newest last.' },
     ),
   },
   {

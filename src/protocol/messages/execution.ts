@@ -190,7 +190,9 @@ export const execution = closed(
     pipeline: pipelineName,
     lane,
     status,
-    holds: Type.Array(hold, { description: 'What keeps it from workers. Empty if nothing does.' }),
+    holds: Type.Array(hold, {
+      description: 'Holds that keep it from workers. Empty if there are none.',
+    }),
     compensating: Type.Boolean({ description: 'True while it undoes its steps.' }),
     submittedAt: documented(instant, 'When it was submitted.'),
     submittedBy: Type.Optional(
@@ -231,7 +233,7 @@ export const execution = closed(
           message: Type.String({ description: 'Message of the error, at most 200 characters.' }),
           location: Type.Optional(location),
         },
-        { description: 'In lists: why it ended badly.' },
+        { description: 'In lists: the failure of an execution that ended badly.' },
       ),
     ),
   },
@@ -311,14 +313,14 @@ const result = closed(
       Type.Object(
         {
           category: Type.Enum(['retryable', 'permanent', 'denied', 'unknown'], {
-            description: 'Whether a retry may help.',
+            description: 'Kind of failure. `retryable`: a retry may help.',
           }),
           code: Type.String({ description: 'Stable code of the failure.' }),
           message: Type.String({ description: 'Message of the error.' }),
           at: Type.Optional(Type.String({ description: 'Call that failed.' })),
           location: Type.Optional(location),
         },
-        { description: 'Why it failed.' },
+        { description: 'The failure.' },
       ),
     ),
     sealed: Type.Optional(sealed),
@@ -372,7 +374,7 @@ export type HistoryMessage = Static<typeof historyEvent>;
 export const storeProblem = closed(
   {
     sentence: Type.String({ description: 'The problem, for people.' }),
-    advice: Type.String({ description: 'What to do about it.' }),
+    advice: Type.String({ description: 'The remedy.' }),
   },
   {
     title: 'StoreProblem',
@@ -419,8 +421,8 @@ const attachments = closed({
 const explanation = closed(
   {
     code: Type.String({ description: 'Stable code of the state, such as `waiting-for-answer`.' }),
-    sentence: Type.String({ description: 'What it waits for, for people.' }),
-    advice: Type.Optional(Type.String({ description: 'What you can do, if anything helps.' })),
+    sentence: Type.String({ description: 'The cause of the wait, for people.' }),
+    advice: Type.Optional(Type.String({ description: 'A remedy, if there is one.' })),
     until: Type.Optional(documented(instant, 'When it continues by itself, if known.')),
     storeProblem: Type.Optional(storeProblem),
   },

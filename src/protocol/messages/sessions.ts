@@ -23,7 +23,7 @@ const STATES = ['alive', 'lapsed', 'overdue', 'ended'];
 const text = Type.String({
   minLength: 1,
   maxLength: 2_048,
-  description: 'Why the caller does this. Stored in the audit record.',
+  description: 'Reason of the caller. Stored in the audit record.',
   examples: ['Host is being replaced.'],
 });
 const key = Type.String({
@@ -76,8 +76,10 @@ const session = closed(
         {
           at: documented(instant, 'When it ended.'),
           exit: Type.String({ description: 'How it ended, such as `finished` or `expired`.' }),
-          cause: Type.Optional(Type.String({ description: 'Why, if an operator ended it.' })),
-          actor: Type.Optional(Type.String({ description: 'Who ended it.' })),
+          cause: Type.Optional(
+            Type.String({ description: 'The reason, if an operator ended it.' }),
+          ),
+          actor: Type.Optional(Type.String({ description: 'The actor that ended it.' })),
         },
         { description: 'Its end. Absent while it lives.' },
       ),
@@ -99,7 +101,7 @@ const refusedWorker = closed(
     differs: Type.Optional(
       closed(
         {
-          part: Type.Enum(['digest', 'contract'], { description: 'What differs.' }),
+          part: Type.Enum(['digest', 'contract'], { description: 'The part that differs.' }),
           announced: Type.String({ description: 'Value of the worker.' }),
           registered: Type.String({ description: 'Value of the registered release.' }),
         },
@@ -127,7 +129,7 @@ const worker = closed(
     work: Type.Optional(
       Type.Enum(['starting', 'ready', 'draining', 'stuck', 'gone'], {
         description:
-          'Whether its claim loop takes work. `stuck`: the process lives, but the loop does not run.',
+          'State of its claim loop. `stuck`: the process lives, but the loop does not run.',
       }),
     ),
     release: Type.Optional(Type.String({ description: 'Release that it runs.' })),
@@ -241,8 +243,8 @@ export const lease = closed(
     drain: Type.Optional(
       closed(
         {
-          by: Type.String({ description: 'Who asked.' }),
-          reason: Type.String({ description: 'Why.' }),
+          by: Type.String({ description: 'The actor.' }),
+          reason: Type.String({ description: 'The reason.' }),
           deadlineAt: documented(instant, 'When the holder must have stopped.'),
           successor: Type.Optional(
             Type.String({ description: 'Owner that the key is reserved for afterwards.' }),
@@ -256,7 +258,7 @@ export const lease = closed(
         {
           at: documented(instant, 'When the term ended.'),
           exit: Type.String({ description: 'How it ended.' }),
-          cause: Type.Optional(Type.String({ description: 'Why, if it was revoked.' })),
+          cause: Type.Optional(Type.String({ description: 'The reason, if it was revoked.' })),
         },
         { description: 'End of the newest term. Absent while it is held.' },
       ),

@@ -59,7 +59,7 @@ export const releaseName = Type.String({
 });
 export const reason = Type.String({
   maxLength: REASON_MAX,
-  description: 'Why the caller does this. Stored in the audit record. Default: empty.',
+  description: 'Reason of the caller. Stored in the audit record. Default: empty.',
   examples: ['Customer cancelled the order.'],
 });
 
@@ -100,7 +100,7 @@ export const value = Type.Unknown({ description: 'Any JSON value.', examples: [{
 export const tagged = Type.Optional(
   Type.Boolean({
     description:
-      'Whether values in this body use tags for types that JSON lacks. Default: false. Tags: `{"$date":"…"}`, `{"$bigint":"…"}`, `{"$map":[[key,value],…]}`, `{"$set":[…]}`, `{"$bytes":[class,base64]}`, `{"$undefined":true}`. To send an object that looks like a tag, wrap it: `{"$object":{…}}`.',
+      'True if values in this body use tags for types that JSON lacks. Default: false. Tags: `{"$date":"…"}`, `{"$bigint":"…"}`, `{"$map":[[key,value],…]}`, `{"$set":[…]}`, `{"$bytes":[class,base64]}`, `{"$undefined":true}`. To send an object that looks like a tag, wrap it: `{"$object":{…}}`.',
   }),
 );
 

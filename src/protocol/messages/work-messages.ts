@@ -216,7 +216,7 @@ const written = Type.Object(
   {
     kind: Type.Enum(['recorded', 'finished', 'parked', 'given-back', 'refused', 'fault'], {
       description:
-        'What became of the write. After `fault`, it may have happened: send the same again.',
+        'The outcome of the write. After `fault`, it may have happened: send the same again.',
     }),
     inboxCount: Type.Optional(
       Type.Integer({
@@ -290,7 +290,7 @@ export const WORK_MESSAGES = {
       {
         project: documented(name, 'Project of the key.'),
         store: Type.String({ description: 'Kind of the store.' }),
-        durability: Type.String({ description: 'What an acknowledged write survives.' }),
+        durability: Type.String({ description: 'Failures that an acknowledged write survives.' }),
         policy: Type.Object({}, { description: 'Limits and times of the store.' }),
         version: Type.Integer({ description: 'Protocol version that both sides support.' }),
       },

@@ -65,7 +65,7 @@ export const submission = closed(
       ),
     ),
     submittedBy: Type.Optional(
-      documented(text, 'Who submitted it. Only a successor may have it, with the same value.'),
+      documented(text, 'The submitter. Only a successor may have it, with the same value.'),
     ),
     scheduled: Type.Optional(
       closed(
@@ -129,10 +129,8 @@ const openAwait = closed(
     items: Type.Array(
       closed({
         id: documented(text, 'Id that follows from execution, call and position.'),
-        request: Type.Optional(
-          documented(payload, 'What the answerer is shown, as a stored value.'),
-        ),
-        assignee: Type.Optional(documented(name, 'Who is asked to answer.', 'finance')),
+        request: Type.Optional(documented(payload, 'Request for the answerer, as a stored value.')),
+        assignee: Type.Optional(documented(name, 'The assignee.', 'finance')),
       }),
       { maxItems: 10_000, description: 'The questions.' },
     ),
@@ -205,7 +203,7 @@ const OWNER = {
 const deadLetter = closed(
   {
     category: Type.Enum(['retryable', 'permanent', 'denied', 'unknown'], {
-      description: 'Whether a retry may help.',
+      description: 'Kind of failure. `retryable`: a retry may help.',
     }),
     code: documented(text, 'Code of the failure.'),
     reason: documented(text, 'Message of the failure.'),
