@@ -12,12 +12,12 @@ import { equalsByIndex } from '../predicates.ts';
 import { uuids } from './arrays.ts';
 
 /**
- * For this long after a lost claim, every claim looks for strays. By default this is longer than a
- * statement may run.
+ * For this long after a lost claim, every claim looks for orphaned ones. By default this is longer
+ * than a statement may run.
  */
 const SUSPECT_MS = 60_000;
 
-/** After that, strays are very unlikely, so claims look for them only this often. */
+/** After that, orphaned claims are very unlikely, so claims look for them only this often. */
 const POLL_MS = 20_000;
 
 interface Watch {
@@ -27,7 +27,7 @@ interface Watch {
   readonly known: Set<number>;
   /** The number of claims under way. */
   sent: number;
-  /** Set when a claim was lost. Until then, every claim looks for strays. */
+  /** Set when a claim was lost. Until then, every claim looks for orphaned ones. */
   suspectUntilMs?: number;
   polledAtMs: number;
 }
@@ -99,7 +99,7 @@ export class OrphanedClaims {
     watch.suspectUntilMs = this.#clock.monotonicMs() + SUSPECT_MS;
   }
 
-  /** Notes the returned claims, and omits those that were already returned as strays. */
+  /** Notes the returned claims, and omits those that were already returned as orphaned. */
   deliver(session: SessionId, claims: readonly Claimed[]): readonly Claimed[] {
     for (const { fence } of claims) this.#highest = Math.max(this.#highest, fence);
     const known = this.#watches.get(session)?.known;
