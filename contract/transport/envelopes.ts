@@ -203,8 +203,8 @@ export const envelopeCases: readonly TransportCase[] = [
         await refusedWith(ann.write('record', writing(held, event)), 'invalid-input');
       }
       assert.equal((await kindsOf(harness.store, id)).length, 2);
-      const whole = payload({ key, failure });
-      const event = { kind: 'step-failed', name: 's', body: whole } as const;
+      const failureBody = payload({ key, failure });
+      const event = { kind: 'step-failed', name: 's', body: failureBody } as const;
       assertKind(await ann.write('record', writing(held, event)), 'recorded');
     },
   },

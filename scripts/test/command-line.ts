@@ -42,7 +42,7 @@ export function parseCommandLine(args: readonly string[]): Plan | undefined {
     tier,
     filters: positionals,
     without: tier === 'check' ? BACKENDS : [...new Set(named)],
-    seed: values.seed === undefined ? seedOfCommit() : wholeNumber('--seed', values.seed),
+    seed: values.seed === undefined ? seedOfCommit() : integerOption('--seed', values.seed),
     part: parsePart(values.part),
   };
 }
@@ -70,7 +70,7 @@ function oneOf(flag: string, value: string, known: readonly string[]): string {
   );
 }
 
-function wholeNumber(flag: string, value: string): number {
+function integerOption(flag: string, value: string): number {
   const number = Number(value);
   if (/^\d+$/.test(value) && Number.isSafeInteger(number)) return number;
   throw new Error(`${flag}=${value} is not a whole number, so no test ran.`);

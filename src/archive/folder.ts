@@ -34,7 +34,7 @@ async function put(root: string, { path, bytes }: ArchiveDocument): Promise<void
   const made = await mkdir(dirname(file), { recursive: true, mode: 0o700 });
   const draft = `${file}.${systemRandom.uuid()}.part`;
   try {
-    await writeWhole(draft, bytes);
+    await writeSynced(draft, bytes);
     await rename(draft, file);
   } catch (cause) {
     await rm(draft, { force: true }).catch(() => undefined);
@@ -47,7 +47,7 @@ async function put(root: string, { path, bytes }: ArchiveDocument): Promise<void
   }
 }
 
-async function writeWhole(file: string, bytes: Uint8Array): Promise<void> {
+async function writeSynced(file: string, bytes: Uint8Array): Promise<void> {
   const handle = await open(file, 'wx', 0o600);
   try {
     await handle.writeFile(bytes);

@@ -5,10 +5,10 @@ import { digestOf } from '../support/digest.ts';
 import { Fault, InvalidInput } from '../support/fault.ts';
 import {
   boundedText,
+  integerOption,
   readOptions,
   requireUrl,
   thrownText,
-  wholeNumber,
 } from '../support/options.ts';
 import { systemTimers } from '../support/timer.ts';
 import { type Archive, ArchiveUnavailable, isArchivePath } from './port.ts';
@@ -99,7 +99,7 @@ function readS3Options(given: S3ArchiveOptions): S3ArchiveOptions {
     );
   }
   if (timeoutMs !== undefined) {
-    wholeNumber(`${what}: timeoutMs`, timeoutMs, { min: 100, max: 3_600_000 });
+    integerOption(`${what}: timeoutMs`, timeoutMs, { min: 100, max: 3_600_000 });
   }
   return options;
 }

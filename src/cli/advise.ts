@@ -26,10 +26,10 @@ import { InvalidInput } from '../support/fault.ts';
 import {
   type CommandSpec,
   type ExitCode,
+  integerText,
   logsOf,
   type Typed,
   UsageProblem,
-  wholeText,
 } from './command.ts';
 import { print, printJson, printProblem, progressOf, table } from './screen.ts';
 
@@ -96,9 +96,9 @@ async function execute(typed: Typed): Promise<ExitCode> {
 }
 
 function goalsFrom(typed: Typed): Goals {
-  const longestEffectMs = wholeText('effect-ms', typed.text('effect-ms'));
-  const takeoverP99MsMax = wholeText('takeover-ms', typed.text('takeover-ms'), 1);
-  const falseLosses = wholeText('false-losses', typed.text('false-losses'), 1);
+  const longestEffectMs = integerText('effect-ms', typed.text('effect-ms'));
+  const takeoverP99MsMax = integerText('takeover-ms', typed.text('takeover-ms'), 1);
+  const falseLosses = integerText('false-losses', typed.text('false-losses'), 1);
   try {
     return goalsOf(typed.text('preset') ?? PRESET_DEFAULT, {
       ...(longestEffectMs === undefined ? {} : { longestEffectMs }),
@@ -142,8 +142,8 @@ function unreadable(typed: Typed, lines: readonly MalformedLine[]): ExitCode {
 
 /** Derives the missing settings in the same way as the library. */
 function replaySettingsFrom(typed: Typed): LeaseSettings | undefined {
-  const ttlMs = wholeText('replay-ttl-ms', typed.text('replay-ttl-ms'), TTL_MS_MIN);
-  const asked = wholeText('replay-grace-ms', typed.text('replay-grace-ms'));
+  const ttlMs = integerText('replay-ttl-ms', typed.text('replay-ttl-ms'), TTL_MS_MIN);
+  const asked = integerText('replay-grace-ms', typed.text('replay-grace-ms'));
   if (ttlMs === undefined) {
     if (asked === undefined) return undefined;
     throw new UsageProblem('--replay-grace-ms goes with --replay-ttl-ms: with which ttl?');

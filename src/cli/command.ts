@@ -91,7 +91,7 @@ export function unknown(what: string, typed: string, known: readonly string[]): 
 }
 
 /** Parses a whole number of at least `min`. */
-export function wholeText(flag: string, text: string | undefined, min = 0): number | undefined {
+export function integerText(flag: string, text: string | undefined, min = 0): number | undefined {
   if (text === undefined) return undefined;
   if (!/^\d{1,12}$/.test(text)) {
     throw new UsageProblem(`--${flag} takes a whole number; got "${text}".`);

@@ -99,10 +99,10 @@ function changesOf([before, after]: Sides): readonly ContractChange[] {
   return [...names].sort().flatMap((pipeline): readonly ContractChange[] => {
     const old = before.find((each) => each.pipeline === pipeline);
     const next = after.find((each) => each.pipeline === pipeline);
-    const whole = { pipeline, part: 'pipeline', path: '' };
-    if (old === undefined) return [{ ...whole, breaking: false, what: 'is new' }];
+    const ofPipeline = { pipeline, part: 'pipeline', path: '' };
+    if (old === undefined) return [{ ...ofPipeline, breaking: false, what: 'is new' }];
     if (next === undefined) {
-      return [{ ...whole, breaking: true, what: 'is gone: nobody goes on with what is open' }];
+      return [{ ...ofPipeline, breaking: true, what: 'is gone: nobody goes on with what is open' }];
     }
     return diffContracts(old, next).map((change) => ({ pipeline, ...change }));
   });

@@ -48,12 +48,12 @@ const DESCRIBED_CHARS_MAX = 8_192;
 
 /** Removes secrets before cutting, so that a cut secret does not stay in the text. */
 export function described(error: unknown): string {
-  const text = withoutSecrets(wholeOf(error).slice(0, READ_CHARS_MAX));
+  const text = withoutSecrets(fullText(error).slice(0, READ_CHARS_MAX));
   return text.length > DESCRIBED_CHARS_MAX ? `${text.slice(0, DESCRIBED_CHARS_MAX)}…` : text;
 }
 
-function wholeOf(error: unknown): string {
+function fullText(error: unknown): string {
   if (!(error instanceof Error)) return String(error);
-  const cause = error.cause === undefined ? '' : `; cause: ${wholeOf(error.cause)}`;
+  const cause = error.cause === undefined ? '' : `; cause: ${fullText(error.cause)}`;
   return `${error.stack ?? error.message}${cause}`;
 }

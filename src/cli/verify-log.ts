@@ -3,7 +3,7 @@
 import { formatFence } from '../lease/fence.ts';
 import type { Checked, Violation } from '../observe/index.ts';
 import { showPlace, verifyLeaseLogs } from '../observe/index.ts';
-import { type CommandSpec, type ExitCode, logsOf, type Typed, wholeText } from './command.ts';
+import { type CommandSpec, type ExitCode, integerText, logsOf, type Typed } from './command.ts';
 import { print, printJson, printProblem, progressOf, table } from './screen.ts';
 
 export const verifyLogCommand: CommandSpec = {
@@ -20,7 +20,7 @@ export const verifyLogCommand: CommandSpec = {
 
 async function execute(typed: Typed): Promise<ExitCode> {
   const files = logsOf(verifyLogCommand, typed);
-  const skewMs = wholeText('skew-ms', typed.text('skew-ms'));
+  const skewMs = integerText('skew-ms', typed.text('skew-ms'));
   const progress = new Map(files.map((file) => [file, progressOf(file)]));
   const verified = await verifyLeaseLogs(files, {
     ...(skewMs === undefined ? {} : { skewMs }),

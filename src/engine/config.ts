@@ -13,7 +13,7 @@ import {
 import type { CoordinatorStore, Outcome, WorkerStore } from '../store/contract/execution-store.ts';
 import { type Clock, systemClock } from '../support/clock.ts';
 import { InvalidInput } from '../support/fault.ts';
-import { readOptions, requireMethods, unreadable, wholeNumber } from '../support/options.ts';
+import { integerOption, readOptions, requireMethods, unreadable } from '../support/options.ts';
 import { type Random, systemRandom } from '../support/random.ts';
 import { systemTimers, type Timers } from '../support/timer.ts';
 import { ExecutionIds } from './ids.ts';
@@ -168,9 +168,9 @@ export function resolveWorkerConfig(
     clock,
     timers,
     random,
-    parkAfterMs: wholeNumber('parkAfterMs', parkAfterMs, { min: 20, max: 60_000 }),
+    parkAfterMs: integerOption('parkAfterMs', parkAfterMs, { min: 20, max: 60_000 }),
     driftGraceMs: DRIFT_GRACE_MS,
-    maxClaimsWithoutProgress: wholeNumber('maxClaimsWithoutProgress', maxClaimsWithoutProgress, {
+    maxClaimsWithoutProgress: integerOption('maxClaimsWithoutProgress', maxClaimsWithoutProgress, {
       // The first two lost claims do not prove that the execution is at fault.
       min: 3,
       max: 1_000,
@@ -197,15 +197,18 @@ export function requireCoordinatorStore(store: unknown): void {
 function relayTimeOf(given: number | undefined): number | undefined {
   return given === undefined
     ? undefined
-    : wholeNumber('relayAnswersMs', given, { min: 1, max: 600_000 });
+    : integerOption('relayAnswersMs', given, { min: 1, max: 600_000 });
 }
 
 export function limitsOf(given: Partial<PayloadLimits> | undefined): PayloadLimits {
   if (given === undefined) return DEFAULT_LIMITS;
   const chosen = readOptions('payloads', given, Object.keys(DEFAULT_LIMITS));
   const limits = { ...DEFAULT_LIMITS, ...chosen };
-  const bytesMax = wholeNumber('payloads.bytesMax', limits.bytesMax, { min: 1_024, max: 2 ** 30 });
-  wholeNumber('payloads.inlineBytesMax', limits.inlineBytesMax, { min: 256, max: bytesMax });
+  const bytesMax = integerOption('payloads.bytesMax', limits.bytesMax, {
+    min: 1_024,
+    max: 2 ** 30,
+  });
+  integerOption('payloads.inlineBytesMax', limits.inlineBytesMax, { min: 256, max: bytesMax });
   return limits;
 }
 

@@ -11,7 +11,7 @@ import {
 } from '../execution/names.ts';
 import type { Clock, Instant } from '../support/clock.ts';
 import { InvalidInput } from '../support/fault.ts';
-import { boundedText, rejectUnknownOptions, shown, wholeNumber } from '../support/options.ts';
+import { boundedText, integerOption, rejectUnknownOptions, shown } from '../support/options.ts';
 import type { Random } from '../support/random.ts';
 
 /** Ids rise within a process, even within a millisecond, so later submissions sort later. */
@@ -92,11 +92,11 @@ export function resolvedPlace(place: InteractionPlace): ResolvedPlace {
   rejectUnknownOptions('An interaction', place, ['execution', 'name', 'occurrence', 'item']);
   const name = boundedText('The name of an await', place.name, 256);
   const range = { min: 1, max: Number.MAX_SAFE_INTEGER };
-  const occurrence = wholeNumber('occurrence', place.occurrence ?? 1, range);
+  const occurrence = integerOption('occurrence', place.occurrence ?? 1, range);
   return {
     execution: parseExecutionId(place.execution),
     call: `await:${name}#${occurrence}` as CallKey,
-    item: wholeNumber('item', place.item ?? 0, { min: 0, max: SEQ_MAX }),
+    item: integerOption('item', place.item ?? 0, { min: 0, max: SEQ_MAX }),
   };
 }
 

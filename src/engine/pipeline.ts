@@ -4,12 +4,12 @@ import { type PipelineName, parsePipelineName } from '../execution/names.ts';
 import { type AnyQuestion, checkQuestions } from '../features/awaits/question-api.ts';
 import { InvalidInput } from '../support/fault.ts';
 import {
+  integerOption,
   optionalFunctions,
   readList,
   readOptions,
   requireFunction,
   shown,
-  wholeNumber,
 } from '../support/options.ts';
 import type { Context, RetryOptions, StepContext } from './context.ts';
 import { resolveRetry } from './retry-options.ts';
@@ -143,10 +143,10 @@ function checkedPolicy(given: CheckpointPolicy): CheckpointPolicy {
     case 'manual':
       break;
     case 'steps':
-      wholeNumber('checkpoint.steps', policy.steps, { min: 1, max: 1_000_000 });
+      integerOption('checkpoint.steps', policy.steps, { min: 1, max: 1_000_000 });
       break;
     case 'time':
-      wholeNumber('checkpoint.ms', policy.ms, { min: 1, max: 86_400_000 });
+      integerOption('checkpoint.ms', policy.ms, { min: 1, max: 86_400_000 });
       break;
     default:
       throw new InvalidInput(
@@ -255,7 +255,7 @@ export function hostStep<Input, Output>(
   const given = readOptions('hostStep', options, ['retry', 'timeoutMs']);
   resolveRetry(given.retry);
   if (given.timeoutMs !== undefined) {
-    wholeNumber('hostStep: timeoutMs', given.timeoutMs, { min: 1, max: 2 ** 31 - 1 });
+    integerOption('hostStep: timeoutMs', given.timeoutMs, { min: 1, max: 2 ** 31 - 1 });
   }
   return pipeline<Input, Output>({
     ...step,

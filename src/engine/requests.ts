@@ -14,7 +14,7 @@ import type {
   Signal,
 } from '../store/contract/execution-store.ts';
 import { InvalidInput } from '../support/fault.ts';
-import { boundedText, readList, readOptions, shown, wholeNumber } from '../support/options.ts';
+import { boundedText, integerOption, readList, readOptions, shown } from '../support/options.ts';
 import type { EngineConfig } from './config.ts';
 import type { Acting, ListOptions } from './holdfast.ts';
 import { cursorOf, isLabel, projectOf, SUBMIT_NAMES, type SubmitOptions } from './submission.ts';
@@ -112,8 +112,8 @@ export function historyQueryOf(id: string, page: HistoryPage): ReadHistory {
   const { after = 0, limit = 1_000 } = readOptions('history', page, ['after', 'limit']);
   return {
     id: parseExecutionId(id),
-    after: wholeNumber('after', after, { min: 0, max: SEQ_MAX }),
-    limit: wholeNumber('limit', limit, { min: 1, max: HISTORY_PAGE_MAX }),
+    after: integerOption('after', after, { min: 0, max: SEQ_MAX }),
+    limit: integerOption('limit', limit, { min: 1, max: HISTORY_PAGE_MAX }),
   };
 }
 
@@ -129,7 +129,7 @@ export function listQueryOf(options: ListOptions): ListExecutions {
   const { project, status, pipeline, tag, attribute, hold, cursor, limit = 100 } = given;
   return {
     project: projectOf(project),
-    limit: wholeNumber('limit', limit, { min: 1, max: 10_000 }),
+    limit: integerOption('limit', limit, { min: 1, max: 10_000 }),
     ...(status === undefined ? {} : { status: checkedStatus(status) }),
     ...(pipeline === undefined ? {} : { pipeline: parsePipelineName(pipeline) }),
     ...(tag === undefined ? {} : { tag: boundedText('tag', tag, 256) }),

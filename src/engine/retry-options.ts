@@ -2,7 +2,7 @@
 
 import { DEFAULT_RETRY, type RetryPolicy } from '../execution/failure.ts';
 import { InvalidInput } from '../support/fault.ts';
-import { readList, readOptions, shown, wholeNumber } from '../support/options.ts';
+import { integerOption, readList, readOptions, shown } from '../support/options.ts';
 import type { RetryOptions, RetryRule } from './context.ts';
 
 export interface ResolvedRetry {
@@ -37,9 +37,9 @@ export function resolveRetry(options: RetryOptions | undefined): ResolvedRetry {
 function check(options: RetryOptions): ResolvedRetry {
   const { rules = [], ...given } = readOptions('retry', options, NAMES);
   const policy = { ...DEFAULT_RETRY, ...given };
-  wholeNumber('retry.attempts', policy.attempts, { min: 1, max: 1_000_000 });
-  wholeNumber('retry.initialMs', policy.initialMs, { min: 0, max: 86_400_000 });
-  wholeNumber('retry.maxMs', policy.maxMs, { min: 0, max: 30 * 86_400_000 });
+  integerOption('retry.attempts', policy.attempts, { min: 1, max: 1_000_000 });
+  integerOption('retry.initialMs', policy.initialMs, { min: 0, max: 86_400_000 });
+  integerOption('retry.maxMs', policy.maxMs, { min: 0, max: 30 * 86_400_000 });
   between('retry.factor', policy.factor, [1, 100]);
   between('retry.jitter', policy.jitter, [0, 1]);
   return { policy, rules: readList('retry.rules', rules).map(checkedRule) };
@@ -56,7 +56,7 @@ function checkedRule(given: unknown): RetryRule {
     throw new InvalidInput(`retry.rules: do must be "retry" or "fail"; got ${shown(rule.do)}.`);
   }
   if (rule.afterMs !== undefined) {
-    wholeNumber('retry.rules: afterMs', rule.afterMs, { min: 0, max: 30 * 86_400_000 });
+    integerOption('retry.rules: afterMs', rule.afterMs, { min: 0, max: 30 * 86_400_000 });
   }
   return rule;
 }

@@ -28,6 +28,7 @@ import { digestOf } from '../support/digest.ts';
 import { InvalidInput } from '../support/fault.ts';
 import {
   boundedText,
+  integerOption,
   readEntries,
   readList,
   readOptions,
@@ -35,7 +36,6 @@ import {
   shown,
   TEN_YEARS_MS,
   unreadable,
-  wholeNumber,
 } from '../support/options.ts';
 import { taggedOf } from '../support/value.ts';
 import type { WorkerConfig } from './config.ts';
@@ -271,9 +271,9 @@ export function checkedPlacing(what: string, given: Placing): Placing {
   if (lane !== undefined && !LANES.includes(lane)) {
     throw new InvalidInput(`lane must be one of ${LANES.join(', ')}; got ${shown(lane)}.`);
   }
-  if (delayMs !== undefined) wholeNumber('delayMs', delayMs, { min: 0, max: TEN_YEARS_MS });
+  if (delayMs !== undefined) integerOption('delayMs', delayMs, { min: 0, max: TEN_YEARS_MS });
   if (deadlineMs !== undefined)
-    wholeNumber('deadlineMs', deadlineMs, { min: 1, max: TEN_YEARS_MS });
+    integerOption('deadlineMs', deadlineMs, { min: 1, max: TEN_YEARS_MS });
   return {
     ...options,
     ...(concurrency === undefined ? {} : { concurrency: checkedConcurrency(concurrency) }),
@@ -287,7 +287,7 @@ function checkedConcurrency(given: ConcurrencyKey): ConcurrencyKey {
   const { key, limit } = readOptions('concurrency', given, ['key', 'limit']);
   return {
     key: boundedText('concurrency.key', key, NAME_BYTES_MAX),
-    limit: wholeNumber('concurrency.limit', limit, { min: 1, max: 1_000_000 }),
+    limit: integerOption('concurrency.limit', limit, { min: 1, max: 1_000_000 }),
   };
 }
 
@@ -295,8 +295,8 @@ function checkedRate(given: RateKey): RateKey {
   const { key, limit, perMs } = readOptions('rate', given, ['key', 'limit', 'perMs']);
   return {
     key: boundedText('rate.key', key, NAME_BYTES_MAX),
-    limit: wholeNumber('rate.limit', limit, { min: 1, max: 1_000_000 }),
-    perMs: wholeNumber('rate.perMs', perMs, { min: 1, max: 86_400_000 }),
+    limit: integerOption('rate.limit', limit, { min: 1, max: 1_000_000 }),
+    perMs: integerOption('rate.perMs', perMs, { min: 1, max: 86_400_000 }),
   };
 }
 

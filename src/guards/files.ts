@@ -11,7 +11,7 @@ import { lstat, open, rename, rm } from 'node:fs/promises';
 import { basename, dirname, join, resolve } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { InvalidInput } from '../support/fault.ts';
-import { rejectUnknownOptions, wholeNumber } from '../support/options.ts';
+import { integerOption, rejectUnknownOptions } from '../support/options.ts';
 import { systemTimers, type Timers } from '../support/timer.ts';
 import {
   type Fenced,
@@ -68,7 +68,7 @@ export class FileGuard {
   constructor(path: string, options: FileGuardOptions = {}) {
     rejectUnknownOptions('FileGuard', options, ['waitMs', 'timers']);
     const range = { min: 0, max: WAIT_MS_MAX };
-    this.#waitMs = wholeNumber('waitMs', options.waitMs ?? WAIT_MS, range);
+    this.#waitMs = integerOption('waitMs', options.waitMs ?? WAIT_MS, range);
     this.#timers = options.timers ?? systemTimers;
     this.path = trueFile(path);
     // A timeout would wait for locks inside SQLite and block the event loop, heartbeats included.

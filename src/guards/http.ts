@@ -185,7 +185,7 @@ async function settled(
 ): Promise<unknown> {
   const isAnswered = answered(reply.raw, permit);
   const value = await handedOver(handle, reply, permit);
-  if (isWhole(value)) await permit.leave();
+  if (isComplete(value)) await permit.leave();
   else void isAnswered.then(() => leaveOrBreak(reply.raw, permit));
   return value === BY_ITSELF ? reply : value;
 }
@@ -211,7 +211,7 @@ async function handedOver(
 /**
  * A handler that called reply.send returns undefined. A stream is under way until it has been read.
  */
-function isWhole(value: unknown): boolean {
+function isComplete(value: unknown): boolean {
   if (value === undefined || value === BY_ITSELF || value instanceof Response) return false;
   return typeof value !== 'object' || value === null || !('pipe' in value || 'getReader' in value);
 }

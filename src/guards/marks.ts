@@ -6,7 +6,7 @@
 import type { Fence } from '../lease/fence.ts';
 import { assert } from '../support/assert.ts';
 import { Fault, InvalidInput, StoreUnavailable } from '../support/fault.ts';
-import { rejectUnknownOptions, shown, wholeNumber } from '../support/options.ts';
+import { integerOption, rejectUnknownOptions, shown } from '../support/options.ts';
 import { systemTimers, type Timers } from '../support/timer.ts';
 import {
   type Fenced,
@@ -80,7 +80,7 @@ export function memoryMarks(options: MemoryMarksOptions = {}): Marks {
     needFunction(options.keep, { what, pass: 'keep: (fenced) => guard.admit(pool, fenced)' });
   }
   const range = { min: 0, max: WAIT_MS_MAX };
-  const waitMs = wholeNumber('waitMs', options.waitMs ?? WAIT_MS, range);
+  const waitMs = integerOption('waitMs', options.waitMs ?? WAIT_MS, range);
   return new MemoryMarks({ ...options, waitMs, timers: options.timers ?? systemTimers });
 }
 

@@ -15,7 +15,7 @@
 
 import { type Clock, systemClock } from '../support/clock.ts';
 import { StoreUnavailable } from '../support/fault.ts';
-import { rejectUnknownOptions, wholeNumber } from '../support/options.ts';
+import { integerOption, rejectUnknownOptions } from '../support/options.ts';
 import { systemTimers, type Timers } from '../support/timer.ts';
 import { type Fenced, parseFenced, parseMark, staleAt } from './mark.ts';
 import { type Busy, type EnterResult, type Marks, WAIT_MS, WAIT_MS_MAX } from './marks.ts';
@@ -58,7 +58,7 @@ export function postgresMarks(
   checkPool('postgresMarks', pool);
   rejectUnknownOptions('postgresMarks', options, OPTIONS);
   const range = { min: 1, max: WAIT_MS_MAX };
-  const waitMs = wholeNumber('waitMs', options.waitMs ?? WAIT_MS, range);
+  const waitMs = integerOption('waitMs', options.waitMs ?? WAIT_MS, range);
   const { table = 'holdfast_place', timers = systemTimers, clock = systemClock } = options;
   const sql = statementsFor(tableName(table));
   return {

@@ -2,7 +2,7 @@
 // lost.
 
 import { InvalidInput } from '../support/fault.ts';
-import { rejectUnknownOptions, shown, wholeNumber } from '../support/options.ts';
+import { integerOption, rejectUnknownOptions, shown } from '../support/options.ts';
 import { jittered } from '../support/random.ts';
 import { elapsedMs, type Moment, momentOf } from './authority.ts';
 import type { HeldLease } from './held-lease.ts';
@@ -262,7 +262,7 @@ function checkOptions(wanted: Wanted): LeaseKey {
   for (const name of ['timeoutMs', 'pollMs', 'tenureMsMax', 'authorityMsMin'] as const) {
     const value = options[name];
     if (value !== undefined) {
-      wholeNumber(name, value, { min: name === 'pollMs' ? 10 : 0, max: 365 * DAY_MS });
+      integerOption(name, value, { min: name === 'pollMs' ? 10 : 0, max: 365 * DAY_MS });
     }
   }
   return parseLeaseKey(wanted.key);

@@ -2,7 +2,7 @@
 
 import { digestOf } from '../support/digest.ts';
 import { InvalidInput } from '../support/fault.ts';
-import { rejectUnknownOptions, wholeNumber } from '../support/options.ts';
+import { integerOption, rejectUnknownOptions } from '../support/options.ts';
 import { Authority, type Moment, momentOf } from './authority.ts';
 import { DECLARED_EXITS, type DeclaredExit } from './exit.ts';
 import type { Fence } from './fence.ts';
@@ -102,7 +102,7 @@ export class LeaseHandle implements HeldLease {
   }
 
   assertHeld(marginMs: number): void {
-    wholeNumber('marginMs', marginMs, { min: 0, max: Number.MAX_SAFE_INTEGER });
+    integerOption('marginMs', marginMs, { min: 0, max: Number.MAX_SAFE_INTEGER });
     const remaining = this.remainingMs();
     if (this.#abort.signal.aborted) throw this.#abort.signal.reason;
     if (remaining < marginMs) {

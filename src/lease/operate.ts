@@ -1,7 +1,7 @@
 // Operations on another holder's term. They check the input before sending anything, and are safe
 // to repeat with the same request id.
 
-import { rejectUnknownOptions, wholeNumber } from '../support/options.ts';
+import { integerOption, rejectUnknownOptions } from '../support/options.ts';
 import { systemRandom } from '../support/random.ts';
 import { parseFence } from './fence.ts';
 import { parseLeaseKey, parseOwner, parseRequestId, parseText } from './names.ts';
@@ -45,7 +45,7 @@ export async function drainLease(options: DrainOptions): Promise<DrainResult> {
   return options.store.leases.requestDrain({
     ...term,
     by: actor,
-    deadlineMs: wholeNumber('deadlineMs', options.deadlineMs, range),
+    deadlineMs: integerOption('deadlineMs', options.deadlineMs, range),
     ...(options.successor === undefined ? {} : { successor: parseOwner(options.successor) }),
   });
 }

@@ -2,7 +2,7 @@
 // process that opens the same store should use the same policy.
 
 import { InvalidInput } from '../support/fault.ts';
-import { rejectUnknownOptions, wholeNumber } from '../support/options.ts';
+import { integerOption, rejectUnknownOptions } from '../support/options.ts';
 
 export interface LeasePolicy {
   /** A ttl outside these is clamped by the store, which answers what it granted (A-6). */
@@ -71,7 +71,7 @@ export function resolvePolicy(options: Partial<LeasePolicy> = {}): LeasePolicy {
   rejectUnknownOptions('policy', options, Object.keys(RANGES));
   const policy = { ...DEFAULT_POLICY, ...options };
   for (const name of Object.keys(RANGES) as (keyof LeasePolicy)[]) {
-    wholeNumber(`policy.${name}`, policy[name], RANGES[name]);
+    integerOption(`policy.${name}`, policy[name], RANGES[name]);
   }
   if (policy.ttlMsMin > policy.ttlMsMax) {
     throw new InvalidInput(

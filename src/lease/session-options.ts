@@ -2,7 +2,7 @@
 
 import { type Clock, systemClock } from '../support/clock.ts';
 import { InvalidInput } from '../support/fault.ts';
-import { boundedText, rejectUnknownOptions, shown, wholeNumber } from '../support/options.ts';
+import { boundedText, integerOption, rejectUnknownOptions, shown } from '../support/options.ts';
 import { type Random, systemRandom } from '../support/random.ts';
 import { systemTimers, type Timers } from '../support/timer.ts';
 import { type Caution, DRIFT_PPM_DEFAULT } from './authority.ts';
@@ -84,11 +84,11 @@ export function resolveSessionOptions(
   requireStore(what, options.store);
   requireObserver(what, options.observer);
   const { policy } = options.store;
-  const ttlMs = wholeNumber('ttlMs (milliseconds)', options.ttlMs ?? TTL_MS_DEFAULT, {
+  const ttlMs = integerOption('ttlMs (milliseconds)', options.ttlMs ?? TTL_MS_DEFAULT, {
     min: policy.ttlMsMin,
     max: policy.ttlMsMax,
   });
-  const graceMs = wholeNumber(
+  const graceMs = integerOption(
     'graceMs (at most half of ttlMs)',
     options.graceMs ?? Math.floor(ttlMs / 5),
     {
@@ -96,11 +96,15 @@ export function resolveSessionOptions(
       max: Math.floor(ttlMs / 2),
     },
   );
-  const guardMs = wholeNumber('guardMs', options.guardMs ?? Math.max(5, Math.floor(ttlMs / 100)), {
-    min: 0,
-    max: ttlMs,
-  });
-  const driftPpm = wholeNumber('driftPpm', options.driftPpm ?? DRIFT_PPM_DEFAULT, {
+  const guardMs = integerOption(
+    'guardMs',
+    options.guardMs ?? Math.max(5, Math.floor(ttlMs / 100)),
+    {
+      min: 0,
+      max: ttlMs,
+    },
+  );
+  const driftPpm = integerOption('driftPpm', options.driftPpm ?? DRIFT_PPM_DEFAULT, {
     min: 0,
     max: 100_000,
   });

@@ -3,7 +3,7 @@
 // reclaims what it needs. Any number of sweepers may run on one store.
 
 import { type Clock, systemClock } from '../support/clock.ts';
-import { optionalFunctions, rejectUnknownOptions, wholeNumber } from '../support/options.ts';
+import { integerOption, optionalFunctions, rejectUnknownOptions } from '../support/options.ts';
 import { jittered, type Random, systemRandom } from '../support/random.ts';
 import { systemTimers, type Timers } from '../support/timer.ts';
 import { elapsedMs, momentOf } from './authority.ts';
@@ -42,8 +42,8 @@ export function startSweeper(options: SweeperOptions): Sweeper {
   ]);
   requireStore('startSweeper', options.store);
   optionalFunctions('startSweeper', { onSwept: options.onSwept });
-  const everyMs = wholeNumber('everyMs', options.everyMs ?? 5_000, { min: 10, max: 3_600_000 });
-  const limit = wholeNumber('limit', options.limit ?? 500, { min: 1, max: 100_000 });
+  const everyMs = integerOption('everyMs', options.everyMs ?? 5_000, { min: 10, max: 3_600_000 });
+  const limit = integerOption('limit', options.limit ?? 500, { min: 1, max: 100_000 });
   const { store, clock = systemClock, timers = systemTimers, random = systemRandom } = options;
   const stop = new AbortController();
   const tick = async (): Promise<Swept | StoreOutage> => {

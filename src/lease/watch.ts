@@ -2,7 +2,7 @@
 // only make it poll sooner.
 
 import type { OutcomeUnknown, StoreUnavailable } from '../support/fault.ts';
-import { optionalFunctions, rejectUnknownOptions, wholeNumber } from '../support/options.ts';
+import { integerOption, optionalFunctions, rejectUnknownOptions } from '../support/options.ts';
 import { jittered, type Random, systemRandom } from '../support/random.ts';
 import { systemTimers, type Timers } from '../support/timer.ts';
 import type { EventSeq, LeaseEvent } from './event.ts';
@@ -45,8 +45,11 @@ export function watchLeases(
   requireStore('watchLeases', store);
   rejectUnknownOptions('watchLeases', options, NAMES);
   optionalFunctions('watchLeases', { onOutage: options.onOutage });
-  const pollMs = wholeNumber('pollMs', options.pollMs ?? 1_000, { min: 10, max: 3_600_000 });
-  const after = wholeNumber('after', options.after ?? 0, { min: 0, max: Number.MAX_SAFE_INTEGER });
+  const pollMs = integerOption('pollMs', options.pollMs ?? 1_000, { min: 10, max: 3_600_000 });
+  const after = integerOption('after', options.after ?? 0, {
+    min: 0,
+    max: Number.MAX_SAFE_INTEGER,
+  });
   return watch(store, { ...options, pollMs, after });
 }
 

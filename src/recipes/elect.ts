@@ -7,7 +7,7 @@ import type { Session } from '../lease/live-session.ts';
 import { parseLeaseKey } from '../lease/names.ts';
 import { callSafely, causeOf } from '../lease/observer.ts';
 import { isOutage } from '../lease/store-call.ts';
-import { optionalFunctions, rejectUnknownOptions, wholeNumber } from '../support/options.ts';
+import { integerOption, optionalFunctions, rejectUnknownOptions } from '../support/options.ts';
 import { jittered, systemRandom } from '../support/random.ts';
 import { systemTimers, whenAborted } from '../support/timer.ts';
 import {
@@ -62,7 +62,7 @@ export function elect(options: ElectOptions, work: (term: Term) => Promise<void>
   checkTerm('elect', options, work);
   const { onState, onError, open, retryMs = RETRY_MS_DEFAULT } = options;
   optionalFunctions('elect', { onState, onError, open });
-  wholeNumber('retryMs', retryMs, { min: 0, max: 3_600_000 });
+  integerOption('retryMs', retryMs, { min: 0, max: 3_600_000 });
   return new Candidate(options, work);
 }
 

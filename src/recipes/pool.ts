@@ -14,10 +14,10 @@ import { systemClock } from '../support/clock.ts';
 import { InvalidInput } from '../support/fault.ts';
 import {
   boundedText,
+  integerOption,
   optionalFunctions,
   rejectUnknownOptions,
   shown,
-  wholeNumber,
 } from '../support/options.ts';
 import { jittered, systemRandom } from '../support/random.ts';
 import { systemTimers, whenAborted } from '../support/timer.ts';
@@ -306,8 +306,8 @@ function checkPoolOptions(options: PoolOptions): void {
   rejectUnknownOptions('pool', options, NAMES);
   const { name, balanceMs = 1, movesMax = 1, isPermanent, onError, open } = options;
   boundedText('pool: name', name, NAME_BYTES_MAX);
-  wholeNumber('balanceMs', balanceMs, { min: 1, max: 3_600_000 });
-  wholeNumber('movesMax', movesMax, { min: 1, max: 10_000 });
+  integerOption('balanceMs', balanceMs, { min: 1, max: 3_600_000 });
+  integerOption('movesMax', movesMax, { min: 1, max: 10_000 });
   optionalFunctions('pool', { isPermanent, onError, open });
   requireStore('pool', options.store);
 }

@@ -12,7 +12,7 @@ import {
   type SessionOptions,
 } from '../lease/session-options.ts';
 import { isOutage } from '../lease/store-call.ts';
-import { optionalBooleans, rejectUnknownOptions, wholeNumber } from '../support/options.ts';
+import { integerOption, optionalBooleans, rejectUnknownOptions } from '../support/options.ts';
 import { jittered, type Random, systemRandom } from '../support/random.ts';
 import { systemTimers, type Timers } from '../support/timer.ts';
 
@@ -92,7 +92,7 @@ export function registry(options: RegistryOptions): Registry {
     watch: (watching = {}) => {
       rejectUnknownOptions('watch', watching, ['signal', 'pollMs']);
       const { signal, pollMs = POLL_MS_DEFAULT } = watching;
-      wholeNumber('pollMs', pollMs, { min: 10, max: 3_600_000 });
+      integerOption('pollMs', pollMs, { min: 10, max: 3_600_000 });
       return watch(list, options, { signal, pollMs });
     },
   };

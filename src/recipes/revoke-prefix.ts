@@ -6,7 +6,7 @@ import { type LeaseKey, parseLeaseKey, parseRequestId, parseText } from '../leas
 import type { KernelStore, ListedLease } from '../lease/port.ts';
 import type { Refusal } from '../lease/refusal.ts';
 import { requireStore } from '../lease/session-options.ts';
-import { rejectUnknownOptions, wholeNumber } from '../support/options.ts';
+import { integerOption, rejectUnknownOptions } from '../support/options.ts';
 import { type Random, systemRandom } from '../support/random.ts';
 
 export interface RevokePrefixOptions {
@@ -53,14 +53,14 @@ export function revokePrefix(
   rejectUnknownOptions('revokePrefix', options, OPTION_NAMES);
   requireStore('revokePrefix', options.store);
   const { drainMs, after } = options;
-  if (drainMs !== undefined) wholeNumber('drainMs', drainMs, { min: 0, max: DRAIN_MS_MAX });
+  if (drainMs !== undefined) integerOption('drainMs', drainMs, { min: 0, max: DRAIN_MS_MAX });
   return revokePages(
     {
       ...options,
       prefix: parseText('prefix', options.prefix),
       actor: parseText('actor', options.actor),
       reason: parseText('reason', options.reason),
-      pageSize: wholeNumber('pageSize', options.pageSize ?? 100, { min: 1, max: 10_000 }),
+      pageSize: integerOption('pageSize', options.pageSize ?? 100, { min: 1, max: 10_000 }),
     },
     after === undefined ? undefined : parseLeaseKey(after),
   );

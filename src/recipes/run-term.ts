@@ -10,10 +10,10 @@ import { LeaseNotHeld } from '../lease/not-held.ts';
 import { callSafely, causeOf } from '../lease/observer.ts';
 import { type Clock, systemClock } from '../support/clock.ts';
 import {
+  integerOption,
   optionalBooleans,
   optionalFunctions,
   requireFunction,
-  wholeNumber,
 } from '../support/options.ts';
 import { systemTimers, type Timers, whenAborted } from '../support/timer.ts';
 
@@ -45,7 +45,7 @@ const SETTLE_MS_MAX = 86_400_000;
 export function checkTerm(what: string, options: TermOptions, work: unknown): void {
   const { settleMs, exitOnOverrun, onOverrun } = options;
   requireFunction(`${what}: the work`, work);
-  wholeNumber('settleMs', settleMs ?? SETTLE_MS_DEFAULT, { min: 0, max: SETTLE_MS_MAX });
+  integerOption('settleMs', settleMs ?? SETTLE_MS_DEFAULT, { min: 0, max: SETTLE_MS_MAX });
   optionalBooleans(what, { exitOnOverrun });
   optionalFunctions(what, { onOverrun });
 }

@@ -16,7 +16,7 @@ import {
 } from '../lease/session-options.ts';
 import { systemClock } from '../support/clock.ts';
 import { InvalidInput, StoreUnavailable } from '../support/fault.ts';
-import { optionalBooleans, rejectUnknownOptions, wholeNumber } from '../support/options.ts';
+import { integerOption, optionalBooleans, rejectUnknownOptions } from '../support/options.ts';
 import { systemTimers } from '../support/timer.ts';
 import { ThreadPulse } from './pulse.ts';
 
@@ -51,7 +51,7 @@ export async function openWatchdogSession(
       `A watchdog session needs a store that a thread can open too; the ${config.store.kind} store as it was opened here cannot. Use a SQLite file or PostgreSQL, without a clock of your own.`,
     );
   }
-  const stallMs = wholeNumber('stallMs', asked ?? Math.floor(config.ttlMs / 2), {
+  const stallMs = integerOption('stallMs', asked ?? Math.floor(config.ttlMs / 2), {
     min: 10,
     max: config.ttlMs * 100,
   });
@@ -62,7 +62,7 @@ export async function openWatchdogSession(
   let announcedUntil = 0;
   return Object.assign(session, {
     busy<Result>(ms: number, work: () => Result): Result {
-      wholeNumber('ms', ms, { min: 1, max: 86_400_000 });
+      integerOption('ms', ms, { min: 1, max: 86_400_000 });
       // A nested section must not shorten the outer one.
       const outerUntil = announcedUntil;
       announcedUntil = Math.max(outerUntil, systemClock.monotonicMs() + ms);

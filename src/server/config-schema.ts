@@ -25,12 +25,12 @@ function isOn(usual: boolean, description: string) {
 
 // Settings without a default may be left out.
 
-function whole(minimum: number, maximum: number, description: string) {
+function integer(minimum: number, maximum: number, description: string) {
   return Type.Optional(Type.Integer({ minimum, maximum, description }));
 }
 
 function days(which: string) {
-  return whole(0, 36_600, `Days to keep ${which} (default for ever)`);
+  return integer(0, 36_600, `Days to keep ${which} (default for ever)`);
 }
 
 function text(description: string) {
@@ -154,7 +154,7 @@ export const configSchema = closed({
     schema: Type.Optional(
       Type.String({ description: 'Schema of the store in the database (default holdfast)' }),
     ),
-    connectionsMax: whole(1, 1_000, 'Connections of this coordinator to PostgreSQL (default 10)'),
+    connectionsMax: integer(1, 1_000, 'Connections of this coordinator to PostgreSQL (default 10)'),
     pooler: Type.Optional(
       Type.Boolean({
         description: 'The URL leads to a pooler in transaction mode (default false)',
@@ -176,7 +176,7 @@ export const configSchema = closed({
     ),
     region: text('AWS region (default the one in the queue URL)'),
     endpoint: url('URL of an SQS-compatible server (default AWS)'),
-    visibleMs: whole(
+    visibleMs: integer(
       1_000,
       43_200_000,
       'Time until SQS delivers a message again whose handler is silent, in milliseconds (default 30000)',
@@ -194,13 +194,13 @@ export const configSchema = closed({
     ),
     privateAddresses: isOn(false, 'Allow push to loopback, private and link-local addresses'),
     allowHttp: isOn(false, 'Allow push over plain HTTP'),
-    probeMs: whole(
+    probeMs: integer(
       10,
       86_400_000,
       'Time without a call before the coordinator probes an endpoint, in milliseconds (default 30000)',
     ),
-    failuresMax: whole(1, 1_000, 'Consecutive failures before the circuit opens (default 5)'),
-    cooldownMs: whole(
+    failuresMax: integer(1, 1_000, 'Consecutive failures before the circuit opens (default 5)'),
+    cooldownMs: integer(
       1,
       86_400_000,
       'Pause after the circuit opens, in milliseconds (default 30000)',
@@ -215,7 +215,7 @@ export const configSchema = closed({
     accessKeyId: text('Access key id of the archive (default none)'),
     secretAccessKey: text('Secret access key of the archive; not safe as a flag (default none)'),
     sessionToken: text('Session token of temporary credentials; not safe as a flag (default none)'),
-    timeoutMs: whole(
+    timeoutMs: integer(
       100,
       3_600_000,
       'Time limit of one request to the archive, in milliseconds (default 30000)',
@@ -228,7 +228,7 @@ export const configSchema = closed({
     quarantinedDays: days('quarantined executions that were re-driven'),
     compensatedDays: days('compensated executions'),
     deadLetterDays: days('executions with an open dead letter'),
-    everyMs: whole(10, 86_400_000, 'Time between two clean-ups, in milliseconds (default 60000)'),
+    everyMs: integer(10, 86_400_000, 'Time between two clean-ups, in milliseconds (default 60000)'),
     withoutArchive: isOn(false, 'Delete executions without archiving them'),
   }),
   log: closed({

@@ -13,11 +13,11 @@ import type { Clock } from '../support/clock.ts';
 import { InvalidInput } from '../support/fault.ts';
 import {
   boundedText,
+  integerOption,
   optionalBooleans,
   readOptions,
   requireMethods,
   shown,
-  wholeNumber,
 } from '../support/options.ts';
 import type { Random } from '../support/random.ts';
 import type { Timers } from '../support/timer.ts';
@@ -157,7 +157,7 @@ export function readServerOptions(given: ServerOptions): ServerOptions {
   const options = readOptions('openServer', given, NAMES);
   const { host, port, auth, trustProxy, tls, demo, log, clock, timers, random } = options;
   if (host !== undefined) boundedText('openServer: host', host, TEXT_BYTES_MAX);
-  if (port !== undefined) wholeNumber('openServer: port', port, PORTS);
+  if (port !== undefined) integerOption('openServer: port', port, PORTS);
   if (auth !== undefined && auth !== 'keys' && auth !== 'off') {
     throw new InvalidInput(`openServer: auth must be "keys" or "off"; got ${shown(auth)}.`);
   }
@@ -200,7 +200,7 @@ interface Listening {
 
 function readListener(name: string, given: Listening): Listening {
   const at = readOptions(`openServer: ${name}`, given, ['host', 'port']);
-  wholeNumber(`openServer: ${name}.port`, at.port, PORTS);
+  integerOption(`openServer: ${name}.port`, at.port, PORTS);
   if (at.host !== undefined) boundedText(`openServer: ${name}.host`, at.host, TEXT_BYTES_MAX);
   return at;
 }
@@ -219,7 +219,7 @@ function readNumbers<Names extends string>(
   for (const name of names) {
     const { min = 0, max } = ranges[name];
     if (read[name] !== undefined) {
-      wholeNumber(`openServer: ${what}.${name}`, read[name], { min, max });
+      integerOption(`openServer: ${what}.${name}`, read[name], { min, max });
     }
   }
   return read;

@@ -3,6 +3,7 @@ import { test } from 'node:test';
 import { InvalidInput } from './fault.ts';
 import {
   boundedText,
+  integerOption,
   nearestName,
   readEntries,
   readList,
@@ -10,7 +11,6 @@ import {
   rejectUnknownOptions,
   requireMethods,
   shown,
-  wholeNumber,
 } from './options.ts';
 
 const known = ['file', 'policy', 'clock'];
@@ -107,16 +107,16 @@ test('what cannot do what is needed is not shown', () => {
 
 test('a whole number within its range passes, both ends included', () => {
   for (const value of [1, 2, 3]) {
-    assert.equal(wholeNumber('limit', value, { min: 1, max: 3 }), value);
+    assert.equal(integerOption('limit', value, { min: 1, max: 3 }), value);
   }
 });
 
 test('anything else is refused by name', () => {
   const range = { min: 1, max: 3 };
-  assert.throws(() => wholeNumber('limit', 0, range), /limit must be between 1 and 3; got 0/);
-  assert.throws(() => wholeNumber('limit', 4, range), /limit must be between 1 and 3; got 4/);
+  assert.throws(() => integerOption('limit', 0, range), /limit must be between 1 and 3; got 0/);
+  assert.throws(() => integerOption('limit', 4, range), /limit must be between 1 and 3; got 4/);
   for (const value of ['2', 1.5, Number.NaN, 2 ** 60, null, undefined, 2n]) {
-    assert.throws(() => wholeNumber('limit', value, range), /limit must be a whole number/);
+    assert.throws(() => integerOption('limit', value, range), /limit must be a whole number/);
   }
 });
 

@@ -122,7 +122,7 @@ function meantBy(name: string, known: readonly string[]): string | undefined {
 export const TEN_YEARS_MS: number = 10 * 366 * 86_400_000;
 
 /** A whole number of milliseconds, bytes or things within stated limits. */
-export function wholeNumber(
+export function integerOption(
   what: string,
   value: unknown,
   range: { readonly min: number; readonly max: number },

@@ -8,7 +8,7 @@ import { SILENT } from '../engine/observer.ts';
 import type { Worker, WorkerOptions } from '../engine/worker/worker-options.ts';
 import { openMemoryStore } from '../store/sqlite/open-memory.ts';
 import { InvalidInput } from '../support/fault.ts';
-import { readOptions, shown, wholeNumber } from '../support/options.ts';
+import { integerOption, readOptions, shown } from '../support/options.ts';
 import { ManualClock } from './manual-clock.ts';
 
 export interface TestHoldfastOptions extends Omit<HoldfastOptions, 'store' | 'clock' | 'timers'> {
@@ -60,7 +60,7 @@ export async function openTestHoldfast(options: TestHoldfastOptions): Promise<Te
     holdfast,
     clock,
     async advance(ms) {
-      await clock.advance(wholeNumber('advance', ms, { min: 0, max: ADVANCE_MS_MAX }));
+      await clock.advance(integerOption('advance', ms, { min: 0, max: ADVANCE_MS_MAX }));
       // Deadlines of waiting executions, and changed timeouts of awaits, are periodic duties, so
       // run them here.
       await store.executions.maintain({ limit: 1_000 });

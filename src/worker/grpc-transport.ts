@@ -13,7 +13,7 @@ import {
 import { type Frame, WORK_SERVICE } from '../protocol/messages/grpc-service.ts';
 import { systemClock } from '../support/clock.ts';
 import { Fault, InvalidInput, StoreUnavailable } from '../support/fault.ts';
-import { boundedText, readOptions, shown, wholeNumber } from '../support/options.ts';
+import { boundedText, integerOption, readOptions, shown } from '../support/options.ts';
 import { systemRandom } from '../support/random.ts';
 import { systemTimers } from '../support/timer.ts';
 import { lost, Pending } from './pending.ts';
@@ -217,7 +217,7 @@ function checked(given: GrpcTransportOptions): GrpcTransportOptions {
   if (project !== undefined) boundedText('grpcTransport: project', project, TEXT_MAX);
   if (ca !== undefined) boundedText('grpcTransport: ca', ca, PEM_MAX);
   if (bytesMax !== undefined) {
-    wholeNumber('grpcTransport: bytesMax', bytesMax, { min: 1_024, max: 2 ** 30 });
+    integerOption('grpcTransport: bytesMax', bytesMax, { min: 1_024, max: 2 ** 30 });
   }
   if (mode === undefined || mode === 'stream' || mode === 'unary') return options;
   throw new InvalidInput(`grpcTransport: mode must be "stream" or "unary"; got ${shown(mode)}.`);

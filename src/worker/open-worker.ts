@@ -19,11 +19,11 @@ import type { Transport } from '../protocol/messages/envelope.ts';
 import { InvalidInput } from '../support/fault.ts';
 import {
   headerText,
+  integerOption,
   readList,
   readOptions,
   requireMethods,
   requireUrl,
-  wholeNumber,
 } from '../support/options.ts';
 import { systemTimers } from '../support/timer.ts';
 import { greet, warnOnStderr } from './greet.ts';
@@ -97,7 +97,7 @@ function checkFirst(read: RemoteWorkerOptions): void {
   if (key !== undefined) headerText('openWorker: key', key, WORD_BYTES_MAX);
   if (project !== undefined) headerText('openWorker: project', project, WORD_BYTES_MAX);
   if (connectMs !== undefined) {
-    wholeNumber('openWorker: connectMs', connectMs, { min: 0, max: CONNECT_MS_MAX });
+    integerOption('openWorker: connectMs', connectMs, { min: 0, max: CONNECT_MS_MAX });
   }
   if (codec !== undefined) requireMethods('openWorker: codec', codec, ['encode', 'decode']);
   if (observer !== undefined) requireMethods('openWorker: observer', observer, ['report']);

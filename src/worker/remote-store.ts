@@ -110,7 +110,7 @@ function executionsOf(transport: Transport, wakeups: RemoteWakeups): WorkerExecu
     return result;
   };
   const page = <Item extends Row>(kind: WorkKind, body: PageBody): Promise<readonly Item[]> =>
-    wholePage<Item>(transport, kind, body);
+    fullPage<Item>(transport, kind, body);
   return {
     claim: (request) => delivered.claim(request),
     // The key determines the project.
@@ -215,7 +215,7 @@ type Row = { readonly seq: number } | { readonly n: number };
 /**
  * Continues a page that ended early because of its size, so that a short page is always the last.
  */
-async function wholePage<Item extends Row>(
+async function fullPage<Item extends Row>(
   transport: Transport,
   kind: WorkKind,
   { id, after, limit }: PageBody,

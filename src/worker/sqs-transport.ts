@@ -23,7 +23,7 @@ import {
 } from '../protocol/messages/queued.ts';
 import { Signer, type SigningOptions } from '../protocol/messages/signing.ts';
 import { systemClock } from '../support/clock.ts';
-import { boundedText, readOptions, requireMethods, wholeNumber } from '../support/options.ts';
+import { boundedText, integerOption, readOptions, requireMethods } from '../support/options.ts';
 import { systemRandom } from '../support/random.ts';
 import { systemTimers } from '../support/timer.ts';
 import { Pending } from './pending.ts';
@@ -64,8 +64,8 @@ export async function sqsTransport(given: SqsTransportOptions): Promise<Transpor
   boundedText('sqsTransport: requestQueueUrl', options.requestQueueUrl, URL_MAX);
   boundedText('sqsTransport: replyQueueUrl', options.replyQueueUrl, URL_MAX);
   const { writesGoodMs = HOUR_MS, replyTimeoutMs = REPLY_TIMEOUT_MS } = options;
-  wholeNumber('sqsTransport: writesGoodMs', writesGoodMs, { min: 1_000, max: 14 * 24 * HOUR_MS });
-  wholeNumber('sqsTransport: replyTimeoutMs', replyTimeoutMs, { min: 1, max: HOUR_MS });
+  integerOption('sqsTransport: writesGoodMs', writesGoodMs, { min: 1_000, max: 14 * 24 * HOUR_MS });
+  integerOption('sqsTransport: replyTimeoutMs', replyTimeoutMs, { min: 1, max: HOUR_MS });
   const signer = new Signer('sqsTransport: signing', options.signing);
   return new SqsTransport(await sqsQueues(options.client), signer, {
     ...options,
@@ -129,8 +129,8 @@ class SqsTransport implements Transport {
       message.kind === 'writeAsOwner' ? writesGoodMs : (message.timeoutMs ?? replyTimeoutMs);
     const claims = { to: 'coordinator', at, until: at + goodMs, replyTo: replyQueueUrl } as const;
     const envelope = toJson(envelopeOf(message, id));
-    const whole: QueuedRequest = { ...claims, envelope };
-    const text = this.#signer.sign(whole);
+    const queued: QueuedRequest = { ...claims, envelope };
+    const text = this.#signer.sign(queued);
     if (text.length <= QUEUED_BYTES_MAX) return text;
     const parts = partsOf(envelope);
     for (const { digest, bytes } of parts) {

@@ -9,14 +9,14 @@ import { LIVE } from './reads.ts';
 
 const PAGE = 1_000;
 
-export interface WholeHistory {
+export interface FullHistory {
   readonly events: readonly HistoryMessage[];
   /** Nothing more was there when it was last asked for. */
-  readonly isWhole: boolean;
+  readonly isComplete: boolean;
 }
 
 /** Of one execution for the life of the component: whoever shows another one is another component. */
-export function useHistory(id: string, everyMs: number | false): WholeHistory {
+export function useHistory(id: string, everyMs: number | false): FullHistory {
   const [events, setEvents] = useState<readonly HistoryMessage[]>([]);
   const kept = useRef<HistoryMessage[]>([]);
   const read = useQuery({
@@ -45,5 +45,5 @@ export function useHistory(id: string, everyMs: number | false): WholeHistory {
       }
     },
   });
-  return { events, isWhole: read.isSuccess };
+  return { events, isComplete: read.isSuccess };
 }

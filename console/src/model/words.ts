@@ -17,10 +17,10 @@ function inTwo(count: number, size: number, [large, small]: readonly [string, st
   return `${Math.floor(count / size)} ${large}${rest === 0 ? '' : ` ${rest} ${small}`}`;
 }
 
-const WHOLE = new Intl.NumberFormat('en');
+const INTEGER_FORMAT = new Intl.NumberFormat('en');
 
 export function countText(count: number): string {
-  return WHOLE.format(count);
+  return INTEGER_FORMAT.format(count);
 }
 
 export function bytesText(bytes: number): string {

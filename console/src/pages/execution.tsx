@@ -71,7 +71,7 @@ export function ExecutionPage({ id }: { readonly id: string }): ReactNode {
             <Why explained={explained.data} error={explained.error} />
             <Facts execution={execution} />
             <TimelineView events={history.events} />
-            <Parts execution={execution} events={history.events} isWhole={history.isWhole} />
+            <Parts execution={execution} events={history.events} isComplete={history.isComplete} />
           </>
         )}
       </Shown>
@@ -162,11 +162,11 @@ const TABS = ['History', 'Log', 'Input & output', 'Related', 'Activity'] as cons
 function Parts({
   execution,
   events,
-  isWhole,
+  isComplete,
 }: {
   readonly execution: ExecutionInFull;
   readonly events: readonly HistoryMessage[];
-  readonly isWhole: boolean;
+  readonly isComplete: boolean;
 }): ReactNode {
   const [tab, setTab] = useState<(typeof TABS)[number]>('History');
   const isEnded = ENDED.has(execution.status);
@@ -184,7 +184,7 @@ function Parts({
           History: (
             <span className="count">
               {countText(events.length)}
-              {isWhole ? '' : '…'}
+              {isComplete ? '' : '…'}
             </span>
           ),
         }}

@@ -25,7 +25,7 @@ export function OverviewPage(): ReactNode {
   const now = useNow(POLL_MS);
   const items = newest.data?.items ?? [];
   const pulse = useMemo(() => pulseOf(items, now), [items, now]);
-  const whole = newest.data?.cursor === undefined;
+  const isAll = newest.data?.cursor === undefined;
   return (
     <>
       <PageHead
@@ -33,14 +33,14 @@ export function OverviewPage(): ReactNode {
         about={
           newest.data === undefined ? (
             ' '
-          ) : whole ? (
+          ) : isAll ? (
             plural(items.length, 'execution')
           ) : (
             <Covered oldest={items.at(-1)} />
           )
         }
       />
-      <Figures items={newest.data?.items} isWhole={whole} depth={depth.data} />
+      <Figures items={newest.data?.items} isComplete={isAll} depth={depth.data} />
       <ProblemNote error={newest.error ?? depth.error} />
       <div className="plots">
         <Plot
@@ -87,7 +87,7 @@ function Covered({ oldest }: { readonly oldest: ExecutionMessage | undefined }):
 interface FiguresProps {
   /** Undefined before they are read. */
   readonly items: readonly ExecutionMessage[] | undefined;
-  readonly isWhole: boolean;
+  readonly isComplete: boolean;
   readonly depth: DepthMessage | undefined;
 }
 
@@ -98,7 +98,7 @@ const COUNTED = [
   { statuses: ['completed'], what: 'Completed' },
 ] as const;
 
-function Figures({ items, isWhole, depth }: FiguresProps): ReactNode {
+function Figures({ items, isComplete, depth }: FiguresProps): ReactNode {
   const count = (statuses: readonly string[]): string =>
     items === undefined
       ? '–'
@@ -110,7 +110,7 @@ function Figures({ items, isWhole, depth }: FiguresProps): ReactNode {
     )
     .sort((one, other) => one - other);
   const median = quantile(took, 0.5);
-  const of = isWhole ? '' : ` (newest ${countText(SAMPLE)})`;
+  const of = isComplete ? '' : ` (newest ${countText(SAMPLE)})`;
   return (
     <ul className="figures">
       <li className="card figure">

@@ -74,7 +74,7 @@ function Builds({ pipeline, rollout, releases }: BuildsProps): ReactNode {
   const named = place.query.get('release') ?? first;
   const chosen = releases.find(({ name }) => name === named) ?? releases[0];
   const open = releases.reduce((sum, { pinned }) => sum + pinned, 0);
-  const [isWhole, setWhole] = useState(false);
+  const [isComplete, setComplete] = useState(false);
   return (
     <>
       <RolloutBar rollout={rollout} />
@@ -98,11 +98,11 @@ function Builds({ pipeline, rollout, releases }: BuildsProps): ReactNode {
               <ReleaseActs pipeline={pipeline} rollout={rollout} release={chosen} />
             </header>
             <ReleaseDetails key={chosen.name} pipeline={pipeline} release={chosen} />
-            <WhenRead pipeline={pipeline} name={chosen.name} onRead={setWhole} />
+            <WhenRead pipeline={pipeline} name={chosen.name} onRead={setComplete} />
           </section>
         )}
       </div>
-      {isWhole ? <Log pipeline={pipeline} /> : null}
+      {isComplete ? <Log pipeline={pipeline} /> : null}
     </>
   );
 }

@@ -77,16 +77,16 @@ function Branch({ value, depth, title }: BranchProps): ReactNode {
 }
 
 function Leaf({ value }: { readonly value: unknown }): ReactNode {
-  const [isWhole, setWhole] = useState(false);
+  const [isComplete, setComplete] = useState(false);
   const text = leafText(value);
-  const isLong = text.length > TEXT_MAX && !isWhole;
+  const isLong = text.length > TEXT_MAX && !isComplete;
   return (
     <>
       <span className={`json-${value === null ? 'null' : typeof value}`}>
         {isLong ? `${text.slice(0, TEXT_MAX)}…` : text}
       </span>
       {isLong ? (
-        <button type="button" className="quiet" onClick={() => setWhole(true)}>
+        <button type="button" className="quiet" onClick={() => setComplete(true)}>
           Show full text ({countText(text.length)} characters)
         </button>
       ) : null}

@@ -98,9 +98,9 @@ export const historyCases: readonly ExecutionCase[] = [
         id,
         events: await executions.history({ id, after: 0, limit: 99 }),
       }));
-      const whole = await Promise.all(histories);
+      const full = await Promise.all(histories);
       const bytesMax = 1_000_000;
-      assert.deepEqual(await executions.histories({ ids: asked, bytesMax }), whole);
+      assert.deepEqual(await executions.histories({ ids: asked, bytesMax }), full);
       assert.deepEqual(await executions.readMany([]), []);
       assert.deepEqual(await executions.histories({ ids: [], bytesMax }), []);
     },

@@ -62,18 +62,18 @@ export const eventCases: readonly ContractCase[] = [
       for (let number = 0; number < 5; number += 1) {
         await mustRelease(store, (await mustAcquire(store, ann)).tenure);
       }
-      const whole = await allEvents(store);
-      assert.equal(whole.length, 11);
+      const full = await allEvents(store);
+      assert.equal(full.length, 11);
       const read: unknown[] = [];
-      for (let after = 0; read.length < whole.length; ) {
+      for (let after = 0; read.length < full.length; ) {
         const page = expectKind(await store.leases.events({ after, limit: 3 }), 'events');
         assert.ok(page.events.length > 0 && page.events.length <= 3);
         assert.equal(page.next, page.events.at(-1)?.seq);
         read.push(...page.events);
         after = page.next;
       }
-      assert.deepEqual(read, whole);
-      const seqs = whole.map(({ seq }) => seq);
+      assert.deepEqual(read, full);
+      const seqs = full.map(({ seq }) => seq);
       assert.deepEqual(
         seqs,
         [...new Set(seqs)].sort((a, b) => a - b),

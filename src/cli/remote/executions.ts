@@ -3,7 +3,7 @@
 import { callOperation } from '../../client/calls.ts';
 import { type Failure, locatedMessage } from '../../execution/failure.ts';
 import type { HistoryMessage } from '../../protocol/messages/execution.ts';
-import { type CommandSpec, type ExitCode, type Typed, wholeText, wordsOf } from '../command.ts';
+import { type CommandSpec, type ExitCode, integerText, type Typed, wordsOf } from '../command.ts';
 import { plain, print, printLine, printTable } from '../screen.ts';
 import { CONNECTION_FLAGS, clientFor } from './connection.ts';
 import { eventRow, failureNote, isLog, isUndo, outOf, printFields, shownValue } from './show.ts';
@@ -44,8 +44,8 @@ const PAGE_MAX = 1_000;
 
 async function history(typed: Typed): Promise<ExitCode> {
   const [id] = wordsOf(historyCommand, typed, ['execution']);
-  let after = wholeText('after', typed.text('after')) ?? 0;
-  let left = wholeText('limit', typed.text('limit'), 1) ?? Number.POSITIVE_INFINITY;
+  let after = integerText('after', typed.text('after')) ?? 0;
+  let left = integerText('limit', typed.text('limit'), 1) ?? Number.POSITIVE_INFINITY;
   const { executions } = await clientFor(typed);
   while (left > 0) {
     const limit = Math.min(left, PAGE_MAX);
@@ -182,8 +182,8 @@ export class StepTree {
     return made;
   }
 
-  #childEnded(body: Body, whole: unknown): void {
-    const id = String((whole as { readonly id?: unknown }).id ?? '');
+  #childEnded(body: Body, childEnd: unknown): void {
+    const id = String((childEnd as { readonly id?: unknown }).id ?? '');
     for (const node of this.#roots) {
       const child = node.below.find((each) => each.name === id);
       if (child === undefined) continue;

@@ -7,10 +7,10 @@ import {
   type CommandSpec,
   type ExitCode,
   type Flag,
+  integerText,
   listText,
   refuseWords,
   type Typed,
-  wholeText,
 } from '../command.ts';
 import { plain, print, printLine, printProblem, printTable } from '../screen.ts';
 import { CONNECTION_FLAGS, clientFor, projectHint } from './connection.ts';
@@ -45,7 +45,7 @@ export async function showPages(
   { at, columns, filters, query = {}, rowOf = (item) => item, noteOf }: Listing,
 ): Promise<ExitCode> {
   refuseWords(spec, typed);
-  const limit = wholeText('limit', typed.text('limit'), 1);
+  const limit = integerText('limit', typed.text('limit'), 1);
   const client = await clientFor(typed);
   const asked = Object.fromEntries(filters.map((name) => [name, listText(typed.text(name))]));
   const readPage = (cursor: string | undefined, most = limit): Promise<Page<Row>> =>

@@ -8,11 +8,11 @@ import { systemTimers, type Timers } from '../../support/timer.ts';
 import {
   type CommandSpec,
   type ExitCode,
+  integerText,
   listText,
   type Typed,
   typedValue,
   UsageProblem,
-  wholeText,
 } from '../command.ts';
 import { plain, print, printLine, printProblem } from '../screen.ts';
 import { CONNECTION_FLAGS, clientFor } from './connection.ts';
@@ -123,8 +123,8 @@ async function bodyOf(typed: Typed): Promise<RequestOf<'POST /v1/executions'>> {
     key: typed.text('key'),
     lane: typed.text('lane') as SubmitBody['lane'],
     tags: listText(typed.text('tags')),
-    delayMs: wholeText('delay-ms', typed.text('delay-ms')),
-    deadlineMs: wholeText('deadline-ms', typed.text('deadline-ms')),
+    delayMs: integerText('delay-ms', typed.text('delay-ms')),
+    deadlineMs: integerText('deadline-ms', typed.text('deadline-ms')),
     ifNoWorker: ifNoWorker(typed.text('if-no-worker')),
   };
 }

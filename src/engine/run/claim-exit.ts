@@ -318,12 +318,12 @@ export class ClaimExit {
     this.run.over();
     this.#events.leaving();
     this.run.journal.leave({ kind: how.kind, body: how.body as Payload }, how.write).then(
-      (result) => this.#gone(how, result),
+      (result) => this.#onExitWritten(how, result),
       (fault: unknown) => this.reject(fault),
     );
   }
 
-  #gone(
+  #onExitWritten(
     { onWritten }: Leaving<Finished | GivenBack>,
     result: Finished | GivenBack | undefined,
   ): void {

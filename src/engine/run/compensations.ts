@@ -4,7 +4,7 @@
 
 import type { CallKey } from '../../execution/names.ts';
 import { InvalidInput } from '../../support/fault.ts';
-import { rejectUnknownOptions, shown, TEN_YEARS_MS, wholeNumber } from '../../support/options.ts';
+import { integerOption, rejectUnknownOptions, shown, TEN_YEARS_MS } from '../../support/options.ts';
 import type { Compensate, CompensateOptions } from '../context.ts';
 import { type ResolvedRetry, resolveRetry } from '../retry-options.ts';
 import type { Ledger } from './ledger.ts';
@@ -39,7 +39,7 @@ export function compensationOf(given: unknown): Compensation {
     throw new InvalidInput(`compensate.run is a function; got ${shown(run)}.`);
   }
   if (timeoutMs !== undefined) {
-    wholeNumber('compensate.timeoutMs', timeoutMs, { min: 1, max: TEN_YEARS_MS });
+    integerOption('compensate.timeoutMs', timeoutMs, { min: 1, max: TEN_YEARS_MS });
   }
   if (group !== undefined && typeof group !== 'string') {
     throw new InvalidInput(`compensate.group is a text; got ${shown(group)}.`);

@@ -7,12 +7,12 @@ import { dateOf } from '../../support/clock.ts';
 import { InvalidInput } from '../../support/fault.ts';
 import {
   boundedText,
+  integerOption,
   readList,
   readOptions,
   requireFunction,
   shown,
   TEN_YEARS_MS,
-  wholeNumber,
 } from '../../support/options.ts';
 import type {
   Child,
@@ -113,7 +113,7 @@ export class RunContext implements Context {
     over: MapOver<Item, Output>,
   ): Promise<readonly Output[]> {
     const { run, concurrency = 16, ...rest } = readOptions('ctx.map', over, MAP_OPTIONS);
-    wholeNumber('concurrency', concurrency, { min: 1, max: 10_000 });
+    integerOption('concurrency', concurrency, { min: 1, max: 10_000 });
     requireFunction('ctx.map: run', run);
     // Check the options even if there is no item to run a step for.
     const options = stepOptions('ctx.map', rest);
@@ -150,7 +150,7 @@ export class RunContext implements Context {
   }
 
   sleep(ms: number, name = 'sleep'): Promise<void> {
-    wholeNumber('ctx.sleep', ms, { min: 0, max: TEN_YEARS_MS });
+    integerOption('ctx.sleep', ms, { min: 0, max: TEN_YEARS_MS });
     return this.#sleep(name, { ms });
   }
 
@@ -312,7 +312,7 @@ function stepOptions<Output>(what: string, given: SagaOptions<Output>): SagaOpti
   if (given === NO_OPTIONS) return given;
   const options = readOptions(what, given, STEP_OPTIONS);
   const { timeoutMs } = options;
-  if (timeoutMs !== undefined) wholeNumber('timeoutMs', timeoutMs, { min: 1, max: TEN_YEARS_MS });
+  if (timeoutMs !== undefined) integerOption('timeoutMs', timeoutMs, { min: 1, max: TEN_YEARS_MS });
   resolveRetry(options.retry);
   return options;
 }

@@ -355,7 +355,7 @@ export function parseEnvelope(payload: unknown): Envelope {
   const { enc, ref, by, at, tagged } = envelope;
   const isText = (value: unknown, form: RegExp): boolean =>
     value === undefined || (typeof value === 'string' && form.test(value));
-  const isWhole =
+  const isComplete =
     isText(enc, BASE64) &&
     isText(ref, DIGEST) &&
     isText(by, /./) &&
@@ -364,7 +364,7 @@ export function parseEnvelope(payload: unknown): Envelope {
     // Only a codec produces bytes, so `enc` needs the name of the codec.
     (enc === undefined || by !== undefined) &&
     ['v', 'enc', 'ref'].filter((name) => name in envelope).length <= 1;
-  if (isWhole) return envelope;
+  if (isComplete) return envelope;
   throw unlike(payload);
 }
 

@@ -55,7 +55,7 @@ export class Drive implements RunEvents, ClaimExitEvents {
   readonly #assignment: Assignment;
   readonly #events: DriveEvents;
   #isLeaving = false;
-  #isGone = false;
+  #hasLeft = false;
   /** The exit of the run; undefined until there is a run. */
   #exit: ClaimExit | undefined;
   #isStopping = false;
@@ -129,7 +129,7 @@ export class Drive implements RunEvents, ClaimExitEvents {
   }
 
   #beginAfter(ledger: Ledger): Promise<void> {
-    if (this.#isGone) return DONE;
+    if (this.#hasLeft) return DONE;
     const { claimed } = this.#assignment;
     const exit = this.#exitOf(ledger);
     if (claimed.execution.claimsWithoutProgress >= this.#config.maxClaimsWithoutProgress) {
@@ -142,7 +142,7 @@ export class Drive implements RunEvents, ClaimExitEvents {
   }
 
   #cannotBegin(why: string): void {
-    if (this.#isGone) return;
+    if (this.#hasLeft) return;
     const { submittedAt } = this.#assignment.claimed.execution;
     this.#exitOf(new Ledger([], submittedAt)).block(`Its history cannot be read: ${why}`);
   }
@@ -282,7 +282,7 @@ export class Drive implements RunEvents, ClaimExitEvents {
   #watchDeadline(exit: ClaimExit): void {
     const { run } = exit;
     const { deadlineAt } = run.claimed.execution;
-    if (deadlineAt === undefined || this.#isGone) return;
+    if (deadlineAt === undefined || this.#hasLeft) return;
     const delayMs = Math.max(0, deadlineAt - run.storeNow());
     this.#cancelDeadline = after(run, delayMs, () => {
       if (run.isOver) return;
@@ -335,8 +335,8 @@ export class Drive implements RunEvents, ClaimExitEvents {
   }
 
   left(): void {
-    if (this.#isGone) return;
-    this.#isGone = true;
+    if (this.#hasLeft) return;
+    this.#hasLeft = true;
     this.#cancelDeadline?.();
     this.leaving();
     this.#events.left(this);

@@ -3,7 +3,7 @@ import type { PipelineName } from '../../execution/names.ts';
 import { parseReleaseName } from '../../execution/route.ts';
 import { parseOwner, type SessionId } from '../../lease/names.ts';
 import { InvalidInput } from '../../support/fault.ts';
-import { boundedText, readOptions, wholeNumber } from '../../support/options.ts';
+import { boundedText, integerOption, readOptions } from '../../support/options.ts';
 import { type AnyPipeline, type Pipelines, pipelinesByName } from '../pipeline.ts';
 
 export interface WorkerOptions {
@@ -100,16 +100,16 @@ function resolveRest(
   return {
     owner: owner === undefined ? `${hostname()}/${process.pid}` : parseOwner(owner),
     ttlMs:
-      ttlMs === undefined ? undefined : wholeNumber('ttlMs', ttlMs, { min: 1, max: TTL_MS_MAX }),
-    concurrency: wholeNumber('concurrency', concurrency, { min: 1, max: 100_000 }),
-    pollMs: wholeNumber('pollMs', pollMs, { min: 10, max: 31 * 86_400_000 }),
-    stopGraceMs: wholeNumber('stopGraceMs', stopGraceMs, { min: 0, max: 3_600_000 }),
+      ttlMs === undefined ? undefined : integerOption('ttlMs', ttlMs, { min: 1, max: TTL_MS_MAX }),
+    concurrency: integerOption('concurrency', concurrency, { min: 1, max: 100_000 }),
+    pollMs: integerOption('pollMs', pollMs, { min: 10, max: 31 * 86_400_000 }),
+    stopGraceMs: integerOption('stopGraceMs', stopGraceMs, { min: 0, max: 3_600_000 }),
     release: release === undefined ? undefined : checkedRelease(release),
     probeMs:
       probeMs === undefined
         ? undefined
-        : wholeNumber('probeMs', probeMs, { min: 10, max: 86_400_000 }),
-    reconcileMs: wholeNumber('reconcileMs', reconcileMs, { min: 10, max: 31 * 86_400_000 }),
+        : integerOption('probeMs', probeMs, { min: 10, max: 86_400_000 }),
+    reconcileMs: integerOption('reconcileMs', reconcileMs, { min: 10, max: 31 * 86_400_000 }),
   };
 }
 

@@ -10,11 +10,11 @@ import { systemClock, toInstant } from '../../support/clock.ts';
 import { InvalidInput } from '../../support/fault.ts';
 import {
   boundedText,
+  integerOption,
   present,
   readOptions,
   requireOneOf,
   shown,
-  wholeNumber,
 } from '../../support/options.ts';
 import { cursorPage } from '../../support/page-size.ts';
 import { systemRandom } from '../../support/random.ts';
@@ -79,7 +79,7 @@ function auditQueryOf(options: AuditListOptions): ListAudit {
   const { project, target, actor, act, cursor, limit = 100 } = given;
   return {
     project: projectOf(project),
-    limit: wholeNumber('limit', limit, { min: 1, max: 10_000 }),
+    limit: integerOption('limit', limit, { min: 1, max: 10_000 }),
     ...(target === undefined ? {} : { target: targetOf(target) }),
     ...(actor === undefined ? {} : { actor: boundedText('actor', actor, ACTOR_BYTES_MAX) }),
     ...(act === undefined ? {} : { act: requireOneOf('act', act, AUDIT_ACTS) }),
@@ -153,7 +153,7 @@ export async function listRefusals(
   options: RefusalListOptions,
 ): Promise<Page<RefusedWrite>> {
   const { project, execution, cursor, limit = 100 } = readOptions('refusals', options, NAMES);
-  wholeNumber('limit', limit, { min: 1, max: 10_000 });
+  integerOption('limit', limit, { min: 1, max: 10_000 });
   const query = {
     project: projectOf(project),
     limit,

@@ -19,12 +19,12 @@ import { type Instant, laterBy, toInstant } from '../../support/clock.ts';
 import { InvalidInput } from '../../support/fault.ts';
 import {
   boundedText,
+  integerOption,
   optionalBooleans,
   present,
   readOptions,
   rejectUnknownOptions,
   TEN_YEARS_MS,
-  wholeNumber,
 } from '../../support/options.ts';
 import { cursorPage } from '../../support/page-size.ts';
 import { ACTING, stampOf } from '../audit/api.ts';
@@ -155,7 +155,7 @@ export class Awaits {
   link(target: InteractionTarget, options: InProject & { readonly expiresInMs: number }): string {
     rejectUnknownOptions('awaits.link', options, ['expiresInMs', 'project']);
     const range = { min: 1, max: TEN_YEARS_MS };
-    const expiresInMs = wholeNumber('expiresInMs', options.expiresInMs, range);
+    const expiresInMs = integerOption('expiresInMs', options.expiresInMs, range);
     const { id, place } = located(target);
     return this.#links.sign({
       interaction: id,
@@ -176,7 +176,7 @@ export class Awaits {
 
   /** Newest executions first. */
   async list(options: InteractionListOptions = {}): Promise<Page<InteractionInfo>> {
-    const limit = wholeNumber('limit', options.limit ?? 100, { min: 1, max: 10_000 });
+    const limit = integerOption('limit', options.limit ?? 100, { min: 1, max: 10_000 });
     const found = await this.#config.store.executions.interactions({
       ...filtersOf(options),
       project: projectOf(options.project),
@@ -197,7 +197,7 @@ export class Awaits {
     ]);
     const which = this.#acting('extend-await', target, acting);
     if (timeoutMs === 'none') return this.#config.store.executions.extendAwait(which);
-    const dueInMs = wholeNumber('timeoutMs', timeoutMs, { min: 1, max: TEN_YEARS_MS });
+    const dueInMs = integerOption('timeoutMs', timeoutMs, { min: 1, max: TEN_YEARS_MS });
     const answer = await this.#config.store.executions.extendAwait({ ...which, dueInMs });
     this.#config.awaitDueIn(dueInMs);
     return answer;

@@ -102,12 +102,12 @@ export class AnswerLinks {
 function claimsOf(encoded: string): LinkClaims | undefined {
   try {
     const claims = JSON.parse(Buffer.from(encoded, 'base64url').toString()) as Partial<LinkClaims>;
-    const isWhole =
+    const isComplete =
       typeof claims?.kid === 'string' &&
       typeof claims.interaction === 'string' &&
       typeof claims.project === 'string' &&
       typeof claims.exp === 'number';
-    return isWhole ? (claims as LinkClaims) : undefined;
+    return isComplete ? (claims as LinkClaims) : undefined;
   } catch {
     return undefined;
   }

@@ -14,6 +14,7 @@ import type { Instant } from '../../support/clock.ts';
 import { InvalidInput } from '../../support/fault.ts';
 import {
   boundedText,
+  integerOption,
   optionalBooleans,
   optionalFunctions,
   readList,
@@ -21,7 +22,6 @@ import {
   shown,
   TEN_YEARS_MS,
   thrownText,
-  wholeNumber,
 } from '../../support/options.ts';
 
 /** Who answers what, and when, as the process that takes the answer knows it. */
@@ -225,7 +225,7 @@ export function resolveAwait(
   const isItemised = isOfItems(options);
   checkNames(options, isItemised);
   const { timeoutMs, signed } = options;
-  if (timeoutMs !== undefined) wholeNumber('timeoutMs', timeoutMs, { min: 1, max: TEN_YEARS_MS });
+  if (timeoutMs !== undefined) integerOption('timeoutMs', timeoutMs, { min: 1, max: TEN_YEARS_MS });
   optionalBooleans('ctx.await', { signed });
   const items = isItemised
     ? itemsOf(options)
@@ -285,7 +285,7 @@ function neededOf(need: 'all' | 'any' | number, count: number): number {
   if (typeof need !== 'number') {
     throw new InvalidInput(`need must be "all", "any" or a number; got ${shown(need)}.`);
   }
-  return wholeNumber('need', need, { min: 1, max: count });
+  return integerOption('need', need, { min: 1, max: count });
 }
 
 function remindersOf(
@@ -304,7 +304,7 @@ function remindersOf(
     return {
       kind,
       index,
-      afterMs: wholeNumber(`${kind}s: afterMs`, each.afterMs, { min: 0, max: TEN_YEARS_MS }),
+      afterMs: integerOption(`${kind}s: afterMs`, each.afterMs, { min: 0, max: TEN_YEARS_MS }),
       pipeline: parsePipelineName(isName ? pipeline : pipeline?.name),
       schema: isName ? undefined : pipeline.input,
       input,

@@ -28,10 +28,10 @@ import { NAME_BYTES_MAX } from '../../lease/names.ts';
 import { digestOf } from '../../support/digest.ts';
 import {
   boundedText,
+  integerOption,
   optionalBooleans,
   present,
   readOptions,
-  wholeNumber,
 } from '../../support/options.ts';
 import { cursorPage } from '../../support/page-size.ts';
 import { ACTING, checkedActing, stampOf } from '../audit/api.ts';
@@ -133,7 +133,7 @@ export class Releases {
   ): Promise<Page<PipelineRollout>> {
     const names = ['project', 'cursor', 'limit'] as const;
     const { project, cursor, limit = 100 } = readOptions('releases.rollouts', options, names);
-    wholeNumber('limit', limit, { min: 1, max: 10_000 });
+    integerOption('limit', limit, { min: 1, max: 10_000 });
     const items = await this.#store.rollouts({
       project: projectOf(project),
       limit,
@@ -171,7 +171,7 @@ export class Releases {
     options: RolloutOptions = {},
   ): Promise<RolloutChanged> {
     const { name, percent } = readOptions('releases.setCanary', to, ['name', 'percent']);
-    wholeNumber('percent', percent, { min: 0, max: 99 });
+    integerOption('percent', percent, { min: 0, max: 99 });
     return this.#change('set-canary', { pipeline, name: parseReleaseName(name), percent }, options);
   }
 
@@ -244,7 +244,7 @@ export class Releases {
     const { by: actor, reason } = checkedActing(given);
     const { expected, force } = given;
     if (expected !== undefined) {
-      wholeNumber('expected', expected, { min: 0, max: Number.MAX_SAFE_INTEGER });
+      integerOption('expected', expected, { min: 0, max: Number.MAX_SAFE_INTEGER });
     }
     return this.#store.changeRollout({
       ...of,

@@ -4,10 +4,10 @@ import {
   type CommandSpec,
   type ExitCode,
   type Flag,
+  integerText,
   type Typed,
   UsageProblem,
   unknown,
-  wholeText,
   wordsOf,
 } from '../../cli/command.ts';
 import { readContracts } from '../../cli/contract.ts';
@@ -285,7 +285,7 @@ async function preflight(
   typed: Typed,
   { first: pipeline, release: name }: Named,
 ): Promise<ExitCode> {
-  const sample = wholeText('sample', typed.text('sample'), 1);
+  const sample = integerText('sample', typed.text('sample'), 1);
   const found = await client.releases.preflight(pipeline, name, {
     ...(sample === undefined ? {} : { sample }),
   });
@@ -302,7 +302,7 @@ async function preflight(
 async function changes(client: HoldfastClient, typed: Typed, named: Named): Promise<ExitCode> {
   const { act, first: pipeline, release: name } = named;
   const percent = act === 'set-canary' ? percentOf(typed, named) : undefined;
-  const expected = wholeText('expected', typed.text('expected'));
+  const expected = integerText('expected', typed.text('expected'));
   const result = await client.releases.change(pipeline, {
     act: act as 'activate',
     ...(name === '' ? {} : { name }),
@@ -315,7 +315,7 @@ async function changes(client: HoldfastClient, typed: Typed, named: Named): Prom
 }
 
 function percentOf(typed: Typed, { first, release }: Named): number {
-  const percent = wholeText('percent', typed.text('percent'));
+  const percent = integerText('percent', typed.text('percent'));
   if (percent === undefined) {
     throw new UsageProblem(
       '--percent is required: the percentage of new executions, 0 to 99; 0 removes the canary.',

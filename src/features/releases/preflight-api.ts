@@ -18,7 +18,7 @@ import type { NoSuchRelease } from '../../execution/refusal.ts';
 import { parseReleaseName, REPLAY, replayName } from '../../execution/route.ts';
 import { NAME_BYTES_MAX } from '../../lease/names.ts';
 import { Fault } from '../../support/fault.ts';
-import { readOptions, shown, wholeNumber } from '../../support/options.ts';
+import { integerOption, readOptions, shown } from '../../support/options.ts';
 import { type ContractChange, diffContracts, isBreaking } from './contract-decide.ts';
 import { nameBefore } from './decide.ts';
 import {
@@ -61,8 +61,8 @@ export async function preflight(
 ): Promise<PreflightResult> {
   const options = readOptions('releases.preflight', asked.options, ['project', 'sample', 'waitMs']);
   const { sample, waitMs = 30_000 } = options;
-  if (sample !== undefined) wholeNumber('sample', sample, { min: 1, max: 10_000_000 });
-  wholeNumber('waitMs', waitMs, { min: 1, max: 3_600_000 });
+  if (sample !== undefined) integerOption('sample', sample, { min: 1, max: 10_000_000 });
+  integerOption('waitMs', waitMs, { min: 1, max: 3_600_000 });
   const pipeline = parsePipelineName(asked.pipeline);
   const name = parseReleaseName(asked.name);
   const key = { project: projectOf(options.project), pipeline, name };

@@ -1,7 +1,7 @@
 // `holdfast releases repin --all` starts a job that repins the executions of a release, and shows
 // its progress.
 
-import { type ExitCode, type Typed, UsageProblem, wholeText } from '../../cli/command.ts';
+import { type ExitCode, integerText, type Typed, UsageProblem } from '../../cli/command.ts';
 import { plain, print, printLine, printProblem, printTable } from '../../cli/screen.ts';
 import type { HoldfastClient } from '../../client/client.ts';
 import { systemTimers } from '../../support/timer.ts';
@@ -13,7 +13,7 @@ export const ONLY_ALL: readonly string[] = ['unpinned', 'dry-run', 'per-second']
 const POLL_MS = 500;
 /** Polls without progress before printing what the job waits for. */
 const POLLS_WITHOUT_PROGRESS = 6;
-const GONE_WELL: ReadonlySet<string> = new Set(['repinned', 'no-change', 'would-repin']);
+const SUCCEEDED: ReadonlySet<string> = new Set(['repinned', 'no-change', 'would-repin']);
 const LISTED_MAX = 20;
 const PAGE = 1_000;
 
@@ -29,8 +29,8 @@ export async function repinAll(
   const job = await ended(client, id, isJson);
   if (isJson) printLine(job);
   else await printOutcomes(client, job);
-  const hasGoneWell = Object.keys(job.outcomes).every((each) => GONE_WELL.has(each));
-  return job.status === 'completed' && hasGoneWell ? 0 : 1;
+  const hasSucceeded = Object.keys(job.outcomes).every((each) => SUCCEEDED.has(each));
+  return job.status === 'completed' && hasSucceeded ? 0 : 1;
 }
 
 function bodyOf(typed: Typed, to: string): BulkRepinBody {
@@ -43,7 +43,7 @@ function bodyOf(typed: Typed, to: string): BulkRepinBody {
       'From where? Say --from v1, or --unpinned for what is pinned to nothing.',
     );
   }
-  const perSecond = wholeText('per-second', typed.text('per-second'), 1);
+  const perSecond = integerText('per-second', typed.text('per-second'), 1);
   const reason = typed.text('reason');
   return {
     ...{ from: from ?? null, to },
@@ -87,7 +87,7 @@ async function printOutcomes(client: HoldfastClient, job: JobMessage): Promise<v
   for (let cursor: string | undefined; left.length < LISTED_MAX; ) {
     const page = await client.jobs.items(id, { limit: PAGE, ...(cursor && { cursor }) });
     for (const { target, outcome } of page.items) {
-      if (!GONE_WELL.has(outcome)) left.push([target, outcome]);
+      if (!SUCCEEDED.has(outcome)) left.push([target, outcome]);
     }
     cursor = page.cursor;
     if (cursor === undefined) break;

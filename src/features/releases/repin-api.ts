@@ -23,10 +23,10 @@ import { NAME_BYTES_MAX } from '../../lease/names.ts';
 import { InvalidInput } from '../../support/fault.ts';
 import {
   boundedText,
+  integerOption,
   optionalBooleans,
   present,
   readOptions,
-  wholeNumber,
 } from '../../support/options.ts';
 import { inLanes } from '../../support/turns.ts';
 import { ACTING, checkedActing, stampOf } from '../audit/api.ts';
@@ -62,7 +62,7 @@ export async function repin(
   const given = readOptions('releases.repin', asked.options, names);
   const { from, force = false, waitMs = 30_000, ...acting } = given;
   optionalBooleans('releases.repin', { force: given.force });
-  wholeNumber('waitMs', waitMs, { min: 1, max: 3_600_000 });
+  integerOption('waitMs', waitMs, { min: 1, max: 3_600_000 });
   const to = parseReleaseName(asked.to);
   const { project, body } = commandOf('releases.repin', asked.id, acting);
   const request: RepinExecution = {

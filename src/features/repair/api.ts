@@ -12,11 +12,11 @@ import { parseReleaseName } from '../../execution/route.ts';
 import type { CommandResult } from '../../store/contract/execution-store.ts';
 import {
   boundedText,
+  integerOption,
   optionalBooleans,
   present,
   readOptions,
   rejectUnknownOptions,
-  wholeNumber,
 } from '../../support/options.ts';
 import { cursorPage } from '../../support/page-size.ts';
 import { ACTING, checkedActing, stampOf } from '../audit/api.ts';
@@ -77,7 +77,7 @@ export class Repair {
   ): Promise<Page<DeadLetterRecord>> {
     rejectUnknownOptions('deadLetters', options, [...FILTERS, 'cursor', 'limit']);
     const { cursor } = options;
-    const limit = wholeNumber('limit', options.limit ?? 100, { min: 1, max: PAGE_MAX });
+    const limit = integerOption('limit', options.limit ?? 100, { min: 1, max: PAGE_MAX });
     const query = {
       ...filterOf(options),
       limit,
@@ -143,7 +143,7 @@ export class Repair {
     optionalBooleans('reconcile', { dryRun });
     return reconcileAll(this.#config, {
       dryRun,
-      limit: wholeNumber('limit', limit, { min: 1, max: 1_000_000 }),
+      limit: integerOption('limit', limit, { min: 1, max: 1_000_000 }),
     });
   }
 
@@ -251,7 +251,7 @@ export class Bulk {
     const { after } = page;
     return this.#config.store.executions.jobItems({
       job: parseExecutionId(job),
-      limit: wholeNumber('limit', page.limit ?? 1_000, { min: 1, max: PAGE_MAX }),
+      limit: integerOption('limit', page.limit ?? 1_000, { min: 1, max: PAGE_MAX }),
       ...(after === undefined ? {} : { after: parseExecutionId(after) }),
     });
   }
@@ -263,6 +263,6 @@ const JOB_NAMES = ['perSecond', 'dryRun', 'by', 'reason', 'key'] as const;
 type Target<Input> = Input extends AnyJobInput ? Omit<Input, keyof Paced> : never;
 
 function paceOf({ perSecond, dryRun }: Partial<Paced>): Pick<Paced, 'perSecond' | 'dryRun'> {
-  if (perSecond !== undefined) wholeNumber('perSecond', perSecond, { min: 1, max: 1_000_000 });
+  if (perSecond !== undefined) integerOption('perSecond', perSecond, { min: 1, max: 1_000_000 });
   return { dryRun: dryRun === true, ...present({ perSecond }) };
 }

@@ -300,7 +300,7 @@ export async function redriveEnded(
   request: RedriveRequest,
 ): Promise<RedriveResult> {
   const old = await config.store.executions.read(request.id);
-  const ended = old && { old, history: await wholeHistory(config, old.id) };
+  const ended = old && { old, history: await fullHistory(config, old.id) };
   return config.store.executions.redrive(redriveOf(config, request, ended));
 }
 
@@ -383,12 +383,12 @@ async function withHistories(
   const end = some.findLastIndex(({ id }) => histories.has(id)) + 1;
   const [first] = some;
   if (first !== undefined && end === 0) {
-    return [{ old: first, history: await wholeHistory(config, first.id) }];
+    return [{ old: first, history: await fullHistory(config, first.id) }];
   }
   return some.slice(0, end).map((old) => ({ old, history: histories.get(old.id) ?? [] }));
 }
 
-async function wholeHistory(config: EngineConfig, id: ExecutionId): Promise<Ended['history']> {
+async function fullHistory(config: EngineConfig, id: ExecutionId): Promise<Ended['history']> {
   const { executions } = config.store;
   const events: HistoryEvent[] = [];
   for (let chars = 0; ; ) {

@@ -11,13 +11,13 @@ import { type Instant, toInstant } from '../../support/clock.ts';
 import { Fault, InvalidInput } from '../../support/fault.ts';
 import {
   boundedText,
+  integerOption,
   optionalBooleans,
   present,
   readOptions,
   requireMethods,
   requireOneOf,
   shown,
-  wholeNumber,
 } from '../../support/options.ts';
 import { cursorPage } from '../../support/page-size.ts';
 import {
@@ -132,7 +132,7 @@ export class Archives {
   async run(options: ArchiveRunOptions = {}): Promise<ArchiveRun> {
     const given = readOptions('archive.run', options, ['project', 'limit', 'cursor']);
     const { limit = 500, cursor } = given;
-    wholeNumber('limit', limit, { min: 1, max: 1_000 });
+    integerOption('limit', limit, { min: 1, max: 1_000 });
     const after = cursor === undefined ? undefined : cursorOf(cursor);
     const project = given.project === undefined ? undefined : projectOf(given.project);
     if (this.#config.retention === undefined) throw notHere();
@@ -171,7 +171,7 @@ function queryOf(given: ArchiveListOptions): ListArchived {
   const { project, pipeline, status, tag, text, from, to, cursor, limit = 100 } = given;
   return {
     project: projectOf(project),
-    limit: wholeNumber('limit', limit, { min: 1, max: 10_000 }),
+    limit: integerOption('limit', limit, { min: 1, max: 10_000 }),
     ...(pipeline === undefined ? {} : { pipeline: parsePipelineName(pipeline) }),
     ...(status === undefined ? {} : { status: requireOneOf('status', status, TERMINALS) }),
     ...(tag === undefined ? {} : { tag: boundedText('tag', tag, 256) }),
@@ -237,7 +237,7 @@ export function resolveRetention(given: RetentionOptions): Retaining {
     archive: archive === 'none' ? undefined : archive,
     keepMs: readKeep('retention: keepMs', keepMs),
     decodes: decode ?? true,
-    everyMs: wholeNumber('retention: everyMs', everyMs, { min: 10, max: 31 * 86_400_000 }),
+    everyMs: integerOption('retention: everyMs', everyMs, { min: 10, max: 31 * 86_400_000 }),
   });
 }
 
@@ -246,7 +246,7 @@ function readKeep(what: string, given: KeepMs): KeepMs {
   for (const name of KEEP_NAMES) {
     const ms = keep[name];
     if (ms === undefined || ms === null) continue;
-    wholeNumber(`${what}.${name}`, ms, { min: 0, max: KEEP_MS_MAX });
+    integerOption(`${what}.${name}`, ms, { min: 0, max: KEEP_MS_MAX });
   }
   return keep;
 }

@@ -4,10 +4,10 @@ import { writeFile } from 'node:fs/promises';
 import {
   type CommandSpec,
   type ExitCode,
+  integerText,
   type Typed,
   UsageProblem,
   unknown,
-  wholeText,
 } from '../../cli/command.ts';
 import { CONNECTION_FLAGS, clientFor, projectHint } from '../../cli/remote/connection.ts';
 import { PAGE_FLAGS, printRows } from '../../cli/remote/pages.ts';
@@ -119,7 +119,7 @@ async function* pagesOf(
   typed: Typed,
   search: { readonly text?: string },
 ): AsyncGenerator<Found> {
-  const limit = wholeText('limit', typed.text('limit'), 1);
+  const limit = integerText('limit', typed.text('limit'), 1);
   const filters = Object.fromEntries(FILTERS.map((name) => [name, typed.text(name)]));
   let cursor = typed.text('cursor');
   do {
@@ -195,7 +195,7 @@ async function run(
 ): Promise<ExitCode> {
   none(rest);
   const total = { due: 0, archived: 0, removed: 0, failed: 0 };
-  const limit = wholeText('limit', typed.text('limit'), 1);
+  const limit = integerText('limit', typed.text('limit'), 1);
   let cursor: string | undefined;
   do {
     const page = await client.archive.run({ cursor, limit });

@@ -7,7 +7,7 @@ import { expected, inputOf, scheduleOwner } from '../../engine/values/place.ts';
 import type { ExecutionId, ProjectName } from '../../execution/names.ts';
 import type { Instant } from '../../support/clock.ts';
 import { Fault, InvalidInput } from '../../support/fault.ts';
-import { boundedText, readOptions, wholeNumber } from '../../support/options.ts';
+import { boundedText, integerOption, readOptions } from '../../support/options.ts';
 import { cursorPage, openedWithin } from '../../support/page-size.ts';
 import { describeAccessRefusal } from '../access/model.ts';
 import { ACTING, stampOf } from '../audit/api.ts';
@@ -83,7 +83,7 @@ export class Schedules {
     options: InProject & { readonly cursor?: string; readonly limit?: number } = {},
   ): Promise<Page<ScheduleInfo>> {
     const { project, cursor, limit = 100 } = readOptions('schedules.list', options, LIST_NAMES);
-    wholeNumber('limit', limit, { min: 1, max: 10_000 });
+    integerOption('limit', limit, { min: 1, max: 10_000 });
     const found = await this.#config.store.executions.schedules({
       project: projectOf(project),
       limit,

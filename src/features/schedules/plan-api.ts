@@ -18,11 +18,11 @@ import { dateOf, formatInstant, type Instant, laterBy, toInstant } from '../../s
 import { InvalidInput } from '../../support/fault.ts';
 import {
   boundedText,
+  integerOption,
   present,
   readOptions,
   requireOneOf,
   TEN_YEARS_MS,
-  wholeNumber,
 } from '../../support/options.ts';
 import { stampOf } from '../audit/api.ts';
 import type { AuditStamp } from '../audit/model.ts';
@@ -136,7 +136,7 @@ function whenOf(options: Pick<PutScheduleOptions, 'every' | 'cron' | 'timeZone'>
   if (timeZone !== undefined) {
     throw new InvalidInput('schedules.put: timeZone is for cron; every counts milliseconds.');
   }
-  return { every: wholeNumber('every', every, { min: EVERY_MS_MIN, max: TEN_YEARS_MS }) };
+  return { every: integerOption('every', every, { min: EVERY_MS_MIN, max: TEN_YEARS_MS }) };
 }
 
 async function targetOf(

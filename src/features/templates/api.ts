@@ -18,12 +18,12 @@ import type { Submit } from '../../store/contract/execution-store.ts';
 import { InvalidInput } from '../../support/fault.ts';
 import {
   boundedText,
+  integerOption,
   present,
   readEntries,
   readOptions,
   shown,
   unreadable,
-  wholeNumber,
 } from '../../support/options.ts';
 import { cursorPage, openedWithin } from '../../support/page-size.ts';
 import { stampOf } from '../audit/api.ts';
@@ -120,7 +120,7 @@ export class Templates {
   /** By id; the newest version of each first. */
   async list(options: TemplateListOptions = {}): Promise<Page<TemplateInfo>> {
     const { id, cursor, project, limit = 100 } = readOptions('templates.list', options, LIST_NAMES);
-    wholeNumber('limit', limit, { min: 1, max: 10_000 });
+    integerOption('limit', limit, { min: 1, max: 10_000 });
     const found = await this.#config.store.executions.templates({
       project: projectOf(project),
       limit,
@@ -225,7 +225,7 @@ function checkedId(id: unknown): string {
 }
 
 function checkedVersion(version: unknown): number {
-  return wholeNumber('The version of a template', version, { min: 1, max: VERSION_MAX });
+  return integerOption('The version of a template', version, { min: 1, max: VERSION_MAX });
 }
 
 /** A name, or the name of a pipeline. */

@@ -21,7 +21,7 @@ const number: Check = (value, path) =>
     ? undefined
     : `${path} must be a number; got ${shown(value)}`;
 
-const whole: Check = (value, path) =>
+const integer: Check = (value, path) =>
   typeof value === 'number' && Number.isSafeInteger(value) && value >= 0
     ? undefined
     : `${path} must be a whole number, zero or more; got ${shown(value)}`;
@@ -73,7 +73,7 @@ function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {
 
 const yes: Check = (value, path) => (value === true ? undefined : `${path} must be true`);
 const exit = oneOf(Object.keys(EXIT_ADVICE));
-const loss: Shape = { session: text, leases: whole, cause: optional(text), at: number };
+const loss: Shape = { session: text, leases: integer, cause: optional(text), at: number };
 
 const report: Check = tagged({
   operation: {
@@ -85,17 +85,17 @@ const report: Check = tagged({
     session: text,
     loopLagMs: number,
     suspendedMs: number,
-    attempt: optional(whole),
+    attempt: optional(integer),
     key: optional(text),
-    fence: optional(whole),
-    bytes: optional(whole),
+    fence: optional(integer),
+    bytes: optional(integer),
     cause: optional(text),
-    saved: optional(object({ seq: whole, digest: text, sinceLastMs: optional(number) })),
+    saved: optional(object({ seq: integer, digest: text, sinceLastMs: optional(number) })),
     granted: optional(
       object({
-        predecessor: object({ exit, fence: optional(whole) }),
+        predecessor: object({ exit, fence: optional(integer) }),
         wentBack: optional(yes),
-        restored: optional(object({ seq: whole, digest: text, fence: whole })),
+        restored: optional(object({ seq: integer, digest: text, fence: integer })),
       }),
     ),
     at: number,
@@ -119,23 +119,30 @@ const report: Check = tagged({
   overrun: {
     session: text,
     key: text,
-    fence: whole,
+    fence: integer,
     overrunMs: number,
     stillRunning: optional(yes),
     at: number,
   },
-  dropped: { count: whole, at: number },
+  dropped: { count: integer, at: number },
 });
 
-const base: Shape = { seq: whole, at: whole };
+const base: Shape = { seq: integer, at: integer };
 const forced: Shape = { cause: optional(text), actor: optional(text) };
-const term: Shape = { ...base, key: text, fence: whole, rev: whole, session: text, owner: text };
+const term: Shape = {
+  ...base,
+  key: text,
+  fence: integer,
+  rev: integer,
+  session: text,
+  owner: text,
+};
 const session: Shape = { ...base, session: text, owner: text };
 
 const event: Check = tagged({
   acquired: term,
   ended: { ...term, exit, ...forced },
-  'drain-requested': { ...term, actor: text, cause: text, deadlineAt: whole },
+  'drain-requested': { ...term, actor: text, cause: text, deadlineAt: integer },
   'session-opened': session,
   'session-rejoined': session,
   'session-ended': { ...session, exit, ...forced },
@@ -149,11 +156,11 @@ const version: Check = (value, path) =>
     : `${path} is ${JSON.stringify(value)}; this build reads version ${LOG_VERSION}`;
 
 const entry: Check = tagged({
-  header: { version, at: number, writer: optional(text), part: optional(whole) },
+  header: { version, at: number, writer: optional(text), part: optional(integer) },
   report: { report },
   event: { event },
-  dropped: { at: number, count: whole },
-  missed: { at: number, after: whole, until: whole },
+  dropped: { at: number, count: integer },
+  missed: { at: number, after: integer, until: integer },
 });
 
 export type ParsedLine =

@@ -16,9 +16,9 @@ import { type Clock, systemClock } from '../../support/clock.ts';
 import { InvalidInput } from '../../support/fault.ts';
 import {
   boundedText,
+  integerOption,
   optionalFunctions,
   rejectUnknownOptions,
-  wholeNumber,
 } from '../../support/options.ts';
 import { systemRandom } from '../../support/random.ts';
 import { systemTimers, type Timers } from '../../support/timer.ts';
@@ -56,8 +56,8 @@ export function recordLeases(options: RecorderOptions): LeaseRecorder {
   boundedText('file', options.file, 4_096);
   optionalFunctions('recordLeases', { onError: options.onError });
   const range = { min: 1, max: Number.MAX_SAFE_INTEGER };
-  if (options.bytesMax !== undefined) wholeNumber('bytesMax', options.bytesMax, range);
-  if (options.filesMax !== undefined) wholeNumber('filesMax', options.filesMax, range);
+  if (options.bytesMax !== undefined) integerOption('bytesMax', options.bytesMax, range);
+  if (options.filesMax !== undefined) integerOption('filesMax', options.filesMax, range);
   openOnce(options.file);
   return new Recorder(options);
 }

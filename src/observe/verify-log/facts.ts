@@ -107,7 +107,7 @@ export class FactCollector {
     for (const grant of reported)
       if (!reportedOf.has(grant.fence)) reportedOf.set(grant.fence, grant);
     const startsLate = (events[0]?.seq ?? 1) > 1;
-    const isWhole = !startsLate && missedUntil.length === 0 && this.#dropped === 0;
+    const isComplete = !startsLate && missedUntil.length === 0 && this.#dropped === 0;
     return {
       events,
       operations,
@@ -119,7 +119,7 @@ export class FactCollector {
       startsLate,
       missedUntil,
       dropped: this.#dropped,
-      completeUntil: isWhole ? latest(events) : Number.NEGATIVE_INFINITY,
+      completeUntil: isComplete ? latest(events) : Number.NEGATIVE_INFINITY,
     };
   }
 }

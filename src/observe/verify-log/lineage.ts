@@ -191,8 +191,8 @@ function historyOf(
       const { predecessor, restored, wentBack } = grant.granted;
       const isNext = previous === undefined || predecessor.fence === previous;
       const isSure = isNext && (previous === undefined || facts.reportedOf.has(previous));
-      const isWhole = facts.dropped === 0;
-      histories.push({ grant, last, before, isSure: isSure && isWhole });
+      const isComplete = facts.dropped === 0;
+      histories.push({ grant, last, before, isSure: isSure && isComplete });
       const isLast = last !== undefined && isSame(last, restored);
       if (wentBack === true || !isLast) before = undefined;
       last = restored && { ...restored, place: grant.place };

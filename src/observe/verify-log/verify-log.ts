@@ -1,7 +1,7 @@
 // Checks recorded lease logs: exclusive tenure, fence order, one end per term, checkpoint lineage,
 // the chain of predecessors, and that the store accepted nothing from replaced holders.
 
-import { rejectUnknownOptions, wholeNumber } from '../../support/options.ts';
+import { integerOption, rejectUnknownOptions } from '../../support/options.ts';
 import type { LocatedEntry, MalformedLine } from '../lease-log/entry.ts';
 import { readLeaseLog } from '../lease-log/read-log.ts';
 import { FactCollector, type Facts, type Violation } from './facts.ts';
@@ -65,7 +65,7 @@ export function verifyEntries(
   entries: Iterable<LocatedEntry>,
   options: Pick<VerifyOptions, 'skewMs'> = {},
 ): Exclude<VerifiedLog, { kind: 'unreadable' }> {
-  const skewMs = wholeNumber('skewMs', options.skewMs ?? SKEW_MS_DEFAULT, {
+  const skewMs = integerOption('skewMs', options.skewMs ?? SKEW_MS_DEFAULT, {
     min: 0,
     max: 86_400_000,
   });

@@ -40,7 +40,7 @@ const UNDER_WAY_MAX = 256;
 export class Conversation {
   readonly #parts: ConversationParts;
   readonly #call: Stream;
-  readonly #gone: AbortController = new AbortController();
+  readonly #disconnected: AbortController = new AbortController();
   readonly #signal: AbortSignal;
   readonly #entered: Promise<void>;
   #release: () => void = () => undefined;
@@ -56,7 +56,7 @@ export class Conversation {
   constructor(parts: ConversationParts, call: Stream) {
     this.#parts = parts;
     this.#call = call;
-    this.#signal = AbortSignal.any([this.#gone.signal, parts.stopping]);
+    this.#signal = AbortSignal.any([this.#disconnected.signal, parts.stopping]);
     this.#entered = this.#enter();
     this.#entered.catch(() => parts.coordinator.timers.after(REFUSED_MS, () => this.#giveUp()));
     call.on('data', (wire: Buffer) => void this.#take(wire));
@@ -145,13 +145,13 @@ export class Conversation {
   }
 
   #end(): void {
-    if (this.#gone.signal.aborted) return;
+    if (this.#disconnected.signal.aborted) return;
     this.#leave();
     this.#call.end();
   }
 
   #leave(): void {
-    this.#gone.abort();
+    this.#disconnected.abort();
     this.#unlisten();
     this.#cancelWakeup?.();
     this.#release();

@@ -80,9 +80,9 @@ export async function serveGrpc(parts: GrpcParts): Promise<GrpcServer> {
   const streams = new Set<Stream>();
   server.addService(UNREAD_SERVICE as never, {
     Ask: (call: ServerUnaryCall<Buffer, ReplyEnvelope>, done: sendUnaryData<ReplyEnvelope>) => {
-      const gone = new AbortController();
-      call.on('cancelled', () => gone.abort());
-      const signal = AbortSignal.any([gone.signal, parts.stopping]);
+      const disconnected = new AbortController();
+      call.on('cancelled', () => disconnected.abort());
+      const signal = AbortSignal.any([disconnected.signal, parts.stopping]);
       const admit = async (): Promise<Caller> => admittedOf(admitted, call.metadata);
       const unary = { admit, wire: call.request, signal };
       void respond(parts, unary).then((reply) => done(null, reply));

@@ -54,10 +54,10 @@ export function resultFrom(
     id === execution.id && of === fence;
   const { writes = [], blobs = [] } = result;
   if (![result, ...writes].every(isOfClaim)) return unknown('its result is of another claim');
-  const isWhole = blobs.every(
+  const isComplete = blobs.every(
     ({ digest, bytes }) => digestOf(Buffer.from(bytes, 'base64')) === digest,
   );
-  return isWhole ? { kind: 'result', result } : unknown('a value does not have its digest');
+  return isComplete ? { kind: 'result', result } : unknown('a value does not have its digest');
 }
 
 function verifiedFrom(signer: Signer, text: string, nowMs: number) {

@@ -10,10 +10,10 @@ import { InvalidInput } from '../../support/fault.ts';
 import { readHiddenEntries } from '../../support/hidden-options.ts';
 import {
   boundedText,
+  integerOption,
   optionalBooleans,
   readList,
   readOptions,
-  wholeNumber,
 } from '../../support/options.ts';
 import { Signer, type SigningOptions } from '../messages/signing.ts';
 import { isReserved } from '../rest/handling.ts';
@@ -92,10 +92,13 @@ export function pushSettingsOf(given: PushOptions): PushSettings {
       endpointOf(each as PushEndpoint, allowed, shared),
     ),
     allowed,
-    probeMs: wholeNumber(`${what}.probeMs`, probeMs, { min: 10, max: 86_400_000 }),
+    probeMs: integerOption(`${what}.probeMs`, probeMs, { min: 10, max: 86_400_000 }),
     circuit: {
-      failuresMax: wholeNumber(`${what}.circuit.failuresMax`, failuresMax, { min: 1, max: 1_000 }),
-      cooldownMs: wholeNumber(`${what}.circuit.cooldownMs`, cooldownMs, {
+      failuresMax: integerOption(`${what}.circuit.failuresMax`, failuresMax, {
+        min: 1,
+        max: 1_000,
+      }),
+      cooldownMs: integerOption(`${what}.circuit.cooldownMs`, cooldownMs, {
         min: 1,
         max: 86_400_000,
       }),
@@ -127,8 +130,8 @@ function endpointOf(given: PushEndpoint, allowed: Allowed, shared: Signer | unde
     url: requireAllowed(`${what}: url`, url, allowed),
     pipelines: pipelines.map((each) => openNameOf(`${what}: pipelines`, each)),
     project: parseProject(project),
-    capacity: wholeNumber(`${what}: capacity`, capacity, { min: 1, max: 1_000 }),
-    timeoutMs: wholeNumber(`${what}: timeoutMs`, timeoutMs, {
+    capacity: integerOption(`${what}: capacity`, capacity, { min: 1, max: 1_000 }),
+    timeoutMs: integerOption(`${what}: timeoutMs`, timeoutMs, {
       ...{ min: 100, max: 3_600_000 },
     }),
   };

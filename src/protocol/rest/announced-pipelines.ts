@@ -19,7 +19,7 @@ const PROJECTS_MAX = 1_000;
 interface Seen {
   /** Announced names stay, because a worker that is being replaced is away for a moment. */
   readonly names: Set<string>;
-  isWhole: boolean;
+  isComplete: boolean;
   readAt: number;
 }
 
@@ -38,7 +38,7 @@ export class AnnouncedPipelines {
     const seen = this.#seenOf(project);
     if (seen.names.has(pipeline)) return undefined;
     await this.#read(project, seen);
-    if (!seen.isWhole || seen.names.has(pipeline)) return undefined;
+    if (!seen.isComplete || seen.names.has(pipeline)) return undefined;
     const nearest = nearestName(pipeline, [...seen.names]);
     const hint = nearest === undefined ? '' : ` Did you mean "${nearest}"?`;
     const detail = `No worker has announced pipeline "${pipeline}".${hint} The execution waits until one does.`;
@@ -47,7 +47,11 @@ export class AnnouncedPipelines {
 
   #seenOf(project: ProjectName): Seen {
     if (this.#seen.size >= PROJECTS_MAX) this.#seen.clear();
-    const seen = this.#seen.get(project) ?? { names: new Set(), isWhole: false, readAt: -READ_MS };
+    const seen = this.#seen.get(project) ?? {
+      names: new Set(),
+      isComplete: false,
+      readAt: -READ_MS,
+    };
     this.#seen.set(project, seen);
     return seen;
   }
@@ -58,7 +62,7 @@ export class AnnouncedPipelines {
     if (now - seen.readAt < READ_MS) return;
     seen.readAt = now;
     const workers = await this.#executions.workers({ project, limit: WORKERS_MAX }).catch(() => []);
-    seen.isWhole = workers.length < WORKERS_MAX;
+    seen.isComplete = workers.length < WORKERS_MAX;
     for (const { pipelines } of workers) for (const name of pipelines) seen.names.add(name);
   }
 }

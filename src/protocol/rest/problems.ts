@@ -28,10 +28,10 @@ const TITLES: Readonly<Record<number, string>> = {
 /** Bounded, because details repeat parts of the request, which may be as long as a body. */
 const DETAIL_CHARS_MAX = 8_192;
 
-export function problemOf(status: number, code: string, whole: string): ProblemMessage {
+export function problemOf(status: number, code: string, full: string): ProblemMessage {
   const title = TITLES[status] ?? 'Refused';
-  const isLong = whole.length > DETAIL_CHARS_MAX;
-  const detail = isLong ? `${whole.slice(0, DETAIL_CHARS_MAX)}…` : whole;
+  const isLong = full.length > DETAIL_CHARS_MAX;
+  const detail = isLong ? `${full.slice(0, DETAIL_CHARS_MAX)}…` : full;
   return { type: `urn:holdfast:problem:${code}`, title, status, code, detail };
 }
 

@@ -147,8 +147,8 @@ function sessionMessage(inspection: SessionInspection): SessionMessage {
   const { id, owner, ttlMs, graceMs, metadata, end } = session;
   const { [PROJECT_METADATA]: project, [WORKER_PIPELINES]: pipelines } = metadata;
   return {
-    ...{ id, owner, state, ttlMs, graceMs, remainingMs: whole(remainingMs) },
-    slackMs: whole(authorityMs),
+    ...{ id, owner, state, ttlMs, graceMs, remainingMs: truncated(remainingMs) },
+    slackMs: truncated(authorityMs),
     ...writtenTimes(session, 'openedAt', 'beatAt'),
     ...present({ project, pipelines: pipelines?.split(' ') }),
     ...(end && { end: { ...end, ...writtenTimes(end, 'at') } }),
@@ -192,7 +192,7 @@ function workerMessage(inspection: SessionInspection, of: OfWorkers): WorkerMess
   };
 }
 
-function whole(ms: number): number {
+function truncated(ms: number): number {
   return Math.trunc(ms);
 }
 

@@ -162,8 +162,8 @@ export class SqsServer {
     const at = coordinator.clock.wallMs();
     const { id } = envelope;
     const claims = { to: 'worker', at, until: at + REPLY_MS, id } as const;
-    const whole: QueuedReply = { ...claims, envelope: toJson(envelope) };
-    const text = signer.sign(whole, kid);
+    const queued: QueuedReply = { ...claims, envelope: toJson(envelope) };
+    const text = signer.sign(queued, kid);
     if (text.length <= QUEUED_BYTES_MAX) return queues.send(replyTo, text);
     const parts = partsOf(toJson(envelope));
     const { project } = callerOf(kid);

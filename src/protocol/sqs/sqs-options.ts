@@ -5,10 +5,10 @@ import { InvalidInput } from '../../support/fault.ts';
 import { readHidden, readHiddenEntries } from '../../support/hidden-options.ts';
 import {
   boundedText,
+  integerOption,
   readList,
   readOptions,
   requireMethods,
-  wholeNumber,
 } from '../../support/options.ts';
 import type { SqsClient } from '../messages/queued.ts';
 import { isSameSecret, Signer } from '../messages/signing.ts';
@@ -51,7 +51,7 @@ export function readSqsOptions(given: SqsOptions): SqsOptions {
   boundedText('openServer: sqs.poisonQueueUrl', poisonQueueUrl, URL_MAX);
   const replyQueues = queuesIn('openServer: sqs.replyQueues', options.replyQueues);
   if (visibleMs !== undefined) {
-    wholeNumber('openServer: sqs.visibleMs', visibleMs, { min: 1_000, max: 43_200_000 });
+    integerOption('openServer: sqs.visibleMs', visibleMs, { min: 1_000, max: 43_200_000 });
   }
   signingKeys(options.keys);
   return { ...options, replyQueues };

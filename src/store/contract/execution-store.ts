@@ -154,7 +154,7 @@ export interface ExecutionReads {
    * Returns whole histories, in order, while their bodies have at most `bytesMax` bytes together.
    * It omits the rest.
    */
-  histories(query: ReadHistories): Promise<readonly WholeHistory[]>;
+  histories(query: ReadHistories): Promise<readonly FullHistory[]>;
   /** The size of all event bodies together; 0 when the execution does not exist. */
   historyBytes(id: ExecutionId): Promise<number>;
   list(query: ListExecutions): Promise<readonly ExecutionRecord[]>;
@@ -418,7 +418,7 @@ export interface ReadHistories {
   readonly bytesMax: number;
 }
 
-export interface WholeHistory {
+export interface FullHistory {
   readonly id: ExecutionId;
   readonly events: readonly HistoryEvent[];
 }

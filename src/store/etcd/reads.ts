@@ -141,7 +141,7 @@ export async function readEvents(database: Database, query: ReadEvents): Promise
     if (after < deleted) return { kind: 'truncated', oldest: deleted };
     const events: LeaseEvent[] = [];
     for (let next: string | undefined = from; next !== undefined && events.length < limit; ) {
-      const page = await wholeBuckets(tx, next, limit);
+      const page = await fullBuckets(tx, next, limit);
       events.push(...page.events.filter(({ seq }) => seq > after));
       next = page.next;
     }
@@ -169,7 +169,7 @@ async function firstBucket(database: Database, after: number): Promise<string> {
 }
 
 /** Keys within a group have no order, so a group that exceeds the limit is read to its end. */
-async function wholeBuckets(
+async function fullBuckets(
   tx: Transaction,
   from: string,
   limit: number,
@@ -179,10 +179,10 @@ async function wholeBuckets(
   const last = kvs.at(-1);
   if (last === undefined || kvs.length <= limit) return { events: inOrder(kvs), next: undefined };
   const bucket = last.key.slice(0, last.key.lastIndexOf('/') + 1);
-  const whole = kvs.filter(({ key }) => key < bucket);
+  const complete = kvs.filter(({ key }) => key < bucket);
   const { kvs: rest } = await tx.list(bucket);
   // Sorts after every key in the group.
-  return { events: inOrder([...whole, ...rest]), next: `${bucket}\u{10ffff}` };
+  return { events: inOrder([...complete, ...rest]), next: `${bucket}\u{10ffff}` };
 }
 
 function inOrder(kvs: readonly Kv[]): readonly LeaseEvent[] {

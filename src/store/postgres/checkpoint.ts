@@ -6,7 +6,7 @@ import { type Database, statement } from './database.ts';
 import { play } from './gateway.ts';
 import { haltIfAhead } from './halt.ts';
 import { noteLostRace } from './lost-race.ts';
-import { chainIsWhole, liveChain } from './predicates.ts';
+import { chainIsComplete, liveChain } from './predicates.ts';
 
 const CHECKPOINT = statement(`
   with ${liveChain('$3')}
@@ -32,7 +32,7 @@ const CHECKPOINT = statement(`
      and coalesce(l.drain_deadline_at > hf_now(), true) -- guard: drain-deadline
      and coalesce(l.hard_deadline_at > hf_now(), true) -- guard: hard-deadline
      and coalesce(l.checkpoint_seq < $4, true) -- guard: seq
-     and ${chainIsWhole('$3')} -- guard: alive
+     and ${chainIsComplete('$3')} -- guard: alive
   returning l.rev`);
 
 export async function checkpoint(

@@ -3,7 +3,7 @@
 import type { Client, Pool, PoolConfig } from 'pg';
 import type { LeasePolicy } from '../../lease/policy.ts';
 import { Fault, InvalidInput, StoreUnavailable } from '../../support/fault.ts';
-import { boundedText, wholeNumber } from '../../support/options.ts';
+import { boundedText, integerOption } from '../../support/options.ts';
 import { loadPackage } from '../load-package.ts';
 import { numbersForBigints, type Queries, statement } from './database.ts';
 
@@ -80,7 +80,7 @@ function ignored(): void {
 }
 
 function poolConfig(options: PostgresStoreOptions, pg: Driver): PoolConfig {
-  const max = wholeNumber('connectionsMax', options.connectionsMax ?? 10, { min: 1, max: 1_000 });
+  const max = integerOption('connectionsMax', options.connectionsMax ?? 10, { min: 1, max: 1_000 });
   const types = numbersForBigints(pg.types);
   return {
     ...connection(options.url, options),
@@ -115,7 +115,7 @@ const SETTINGS: readonly string[] = [
 ];
 
 function cutMsOf({ statementTimeoutMs = 10_000 }: PostgresStoreOptions): number {
-  return wholeNumber('statementTimeoutMs', statementTimeoutMs, MS_RANGE);
+  return integerOption('statementTimeoutMs', statementTimeoutMs, MS_RANGE);
 }
 
 /** Behind a pooler, connections are shared, so each transaction carries its settings. */
@@ -131,7 +131,7 @@ function connection(url: string, options: PostgresStoreOptions): PoolConfig {
   if (!/^postgres(ql)?:\/\//.test(url)) {
     throw new InvalidInput(`url must be a postgres:// URL; got ${JSON.stringify(url)}.`);
   }
-  const connectMs = wholeNumber('connectTimeoutMs', options.connectTimeoutMs ?? 5_000, MS_RANGE);
+  const connectMs = integerOption('connectTimeoutMs', options.connectTimeoutMs ?? 5_000, MS_RANGE);
   const cutMs = cutMsOf(options);
   return {
     connectionString: url,

@@ -3,7 +3,7 @@ import type { LeasePolicy } from '../../lease/policy.ts';
 import type { Acquire, AcquireResult, Grant } from '../../lease/port.ts';
 import { type LeaseRow, toCheckpoint, toIntents, toPredecessor } from '../lease-rows.ts';
 import { type Queries, statement } from './database.ts';
-import { chainIsWhole, liveChain, SAME_SERVER } from './predicates.ts';
+import { chainIsComplete, liveChain, SAME_SERVER } from './predicates.ts';
 
 // This statement is all of acquire. It locks the row, decides, mints the fence, captures the
 // predecessor (A-2), and returns checkpoint and intents from the locked row. PostgreSQL evaluates
@@ -19,7 +19,7 @@ const GRANT = statement(`
     select $1, nextval('hf.fence'), s.id, s.owner, $3, 1, hf_now(), hf_now() + $6, 'none'
       from hf.session s
      where s.id = $2
-       and ${chainIsWhole('$2')} -- guard: alive
+       and ${chainIsComplete('$2')} -- guard: alive
        and (select m.halted is null from hf.meta m where m.id = 1) -- guard: halted
        and ${SAME_SERVER} -- guard: server
        and not exists (select from hf.flap f where f.key = $1 and f.owner = s.owner and f.until - hf_now() > 2 * $7::bigint and $7 > 0) -- guard: damped

@@ -27,7 +27,7 @@ export function liveChain(session: string): string {
 }
 
 /** True if the whole chain is alive. Null, which counts as false, for an unknown session. */
-export function chainIsWhole(session: string): string {
+export function chainIsComplete(session: string): string {
   return `(select count(*) from chain) = (select cardinality(s.path) from hf.session s where s.id = ${session})`;
 }
 

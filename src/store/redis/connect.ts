@@ -2,7 +2,7 @@
 
 import type { LeasePolicy } from '../../lease/policy.ts';
 import { type Fault, InvalidInput, OutcomeUnknown, StoreUnavailable } from '../../support/fault.ts';
-import { boundedText, shown, wholeNumber } from '../../support/options.ts';
+import { boundedText, integerOption, shown } from '../../support/options.ts';
 import { jittered, systemRandom } from '../../support/random.ts';
 import { systemTimers } from '../../support/timer.ts';
 import { loadPackage } from '../load-package.ts';
@@ -112,8 +112,12 @@ async function connectTo(url: string, options: RedisStoreOptions): Promise<Conne
     throw new InvalidInput(`url must be a redis://, rediss:// or unix:// URL; got ${shown(url)}.`);
   }
   const range = { min: 10, max: 600_000 };
-  const connectTimeout = wholeNumber('connectTimeoutMs', options.connectTimeoutMs ?? 5_000, range);
-  const silenceMs = wholeNumber('silenceMs', options.silenceMs ?? 15_000, range);
+  const connectTimeout = integerOption(
+    'connectTimeoutMs',
+    options.connectTimeoutMs ?? 5_000,
+    range,
+  );
+  const silenceMs = integerOption('silenceMs', options.silenceMs ?? 15_000, range);
   const { createClient } = await loadPackage('Redis', 'redis', () => import('redis'));
   let isOpen = false;
   const client = createClient({

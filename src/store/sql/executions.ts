@@ -12,6 +12,7 @@ import type {
   ChildSummary,
   Claimed,
   ExecutionStore,
+  FullHistory,
   ListChildren,
   Outcome,
   ReadCarried,
@@ -20,7 +21,6 @@ import type {
   ReadInbox,
   Submit,
   SubmitResult,
-  WholeHistory,
 } from '../contract/execution-store.ts';
 import {
   type ExecutionRow,
@@ -315,7 +315,7 @@ function* historyBytes(id: ExecutionId): Script<number> {
   return size?.bytes ?? 0;
 }
 
-function* readHistories({ ids, bytesMax }: ReadHistories): Script<readonly WholeHistory[]> {
+function* readHistories({ ids, bytesMax }: ReadHistories): Script<readonly FullHistory[]> {
   if (ids.length === 0) return [];
   const sizes = yield* all<{ id: ExecutionId; bytes: number }>(SIZES, { ids });
   const bytesOf = new Map(sizes.map(({ id, bytes }) => [id, bytes]));

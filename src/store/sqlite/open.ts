@@ -5,7 +5,7 @@ import type { KernelStore } from '../../lease/port.ts';
 import type { Clock } from '../../support/clock.ts';
 import { InvalidInput } from '../../support/fault.ts';
 import { hostClock } from '../../support/host-clock.ts';
-import { boundedText, rejectUnknownOptions, shown, wholeNumber } from '../../support/options.ts';
+import { boundedText, integerOption, rejectUnknownOptions, shown } from '../../support/options.ts';
 import { type Random, systemRandom } from '../../support/random.ts';
 import { systemTimers, type Timers } from '../../support/timer.ts';
 import type { CoordinatorStore } from '../contract/execution-store.ts';
@@ -86,7 +86,7 @@ function resolve(options: SqliteStoreOptions): StoreFile & DatabaseConfig {
     clock: options.clock ?? hostClock,
     timers: options.timers ?? systemTimers,
     random: options.random ?? systemRandom,
-    busyTimeoutMs: wholeNumber('busyTimeoutMs', busyTimeoutMs, { min: 0, max: 600_000 }),
+    busyTimeoutMs: integerOption('busyTimeoutMs', busyTimeoutMs, { min: 0, max: 600_000 }),
     ...(options.onBoundary === undefined ? {} : { onBoundary: options.onBoundary }),
   };
 }

@@ -1,7 +1,7 @@
 // Receives a signal: a named message that the store keeps until the code asks for it.
 
 import { OWN_PREFIX } from '../../../execution/names.ts';
-import { readOptions, TEN_YEARS_MS, wholeNumber } from '../../../support/options.ts';
+import { integerOption, readOptions, TEN_YEARS_MS } from '../../../support/options.ts';
 import { signalPosition } from '../../values/place.ts';
 import type { Opening, Settlement } from '../ledger.ts';
 import { SleepCall, type SleepPlan } from './sleep.ts';
@@ -11,7 +11,7 @@ export function spanOf(options: unknown): SleepPlan['span'] {
     'timeoutMs',
   ]);
   if (timeoutMs === undefined) return undefined;
-  return { ms: wholeNumber('timeoutMs', timeoutMs, { min: 0, max: TEN_YEARS_MS }) };
+  return { ms: integerOption('timeoutMs', timeoutMs, { min: 0, max: TEN_YEARS_MS }) };
 }
 
 /** With a time limit, this is a sleep that a message can end. */

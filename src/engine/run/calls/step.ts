@@ -16,7 +16,7 @@ import type { CallKey, Payload } from '../../../execution/names.ts';
 import type { Fence } from '../../../lease/fence.ts';
 import type { Instant } from '../../../support/clock.ts';
 import { Fault } from '../../../support/fault.ts';
-import { wholeNumber } from '../../../support/options.ts';
+import { integerOption } from '../../../support/options.ts';
 import type { StepContext } from '../../context.ts';
 import { failureOf, retryAfterOf } from '../../failures.ts';
 import { reportClaim } from '../../observer.ts';
@@ -356,7 +356,7 @@ export class Attempt<Output> implements StepContext {
   }
 
   assertHeld(marginMs = 0): void {
-    wholeNumber('assertHeld: marginMs', marginMs, { min: 0, max: Number.MAX_SAFE_INTEGER });
+    integerOption('assertHeld: marginMs', marginMs, { min: 0, max: Number.MAX_SAFE_INTEGER });
     const { isOver, session } = this.#run;
     const leftMs = isOver ? 0 : session.remainingMs();
     if (leftMs > marginMs) return;

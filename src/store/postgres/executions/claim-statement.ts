@@ -23,7 +23,7 @@ import { REPLAY } from '../../../execution/route.ts';
 import { BEATS_PER_TTL } from '../../../lease/session.ts';
 import type { ExecutionRow } from '../../execution-rows.ts';
 import { type Statement, statement } from '../database.ts';
-import { chainIsWhole, equalsByIndex, liveChain, SAME_SERVER } from '../predicates.ts';
+import { chainIsComplete, equalsByIndex, liveChain, SAME_SERVER } from '../predicates.ts';
 import { NOW } from './owner-guards.ts';
 
 export interface Outlook {
@@ -200,7 +200,7 @@ const spotsOf = (scope: Scope): string => `
     select s.id, s.owner, least(s.opened_at, (select now.at from now) - $8::bigint) as born_at
       from hf.session s
      where s.id = $1
-       and ${chainIsWhole('$1')} -- guard: alive
+       and ${chainIsComplete('$1')} -- guard: alive
        and (select m.halted is null from hf.meta m where m.id = 1) -- guard: halted
        and ${SAME_SERVER} -- guard: server
   ),

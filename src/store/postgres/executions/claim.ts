@@ -68,13 +68,13 @@ async function claimNow(parts: Parts, request: Claim): Promise<ClaimResult> {
     request.livedMs ?? 0,
   ];
   for (let round = 1; round <= ROUNDS_MAX; round += 1) {
-    const { rows, wholeInMs } = await readClaims(parts, asked, lanes);
+    const { rows, fullInMs } = await readClaims(parts, asked, lanes);
     const [outlook] = rows;
     if (outlook?.is_live === true) {
       const claims = rows.flatMap((row) => (row.id === null ? [] : [toClaimed(row, session)]));
       const newClaims = parts.orphanedClaims.deliver(session, claims);
       noteAll(parts, newClaims);
-      return answerOf(newClaims, outlook, wholeInMs);
+      return answerOf(newClaims, outlook, fullInMs);
     }
     const refusal = await refuseClaim(parts, session);
     if (refusal !== undefined) return refusal;
@@ -84,12 +84,12 @@ async function claimNow(parts: Parts, request: Claim): Promise<ClaimResult> {
 
 type ClaimView = Pick<View, 'known' | 'readsFloors'>;
 
-const WHOLE: ClaimView = { known: null, readsFloors: false };
+const FULL_VIEW: ClaimView = { known: null, readsFloors: false };
 
 interface ClaimRows {
   readonly rows: readonly ClaimRow[];
   /** The time until the next whole claim, if this one was partial. */
-  readonly wholeInMs?: number | undefined;
+  readonly fullInMs?: number | undefined;
 }
 
 async function readClaims(
@@ -98,7 +98,7 @@ async function readClaims(
   lanes: readonly number[],
 ): Promise<ClaimRows> {
   // A claim without lanes asks for overdue sessions, which only a whole claim finds.
-  if (lanes.length === 0) return { rows: await run(parts, asked, WHOLE) };
+  if (lanes.length === 0) return { rows: await run(parts, asked, FULL_VIEW) };
   const { floors } = parts;
   const [session, routes, , , , project] = asked;
   const view = floors.begin(JSON.stringify([session, routes, lanes, project]));
@@ -106,8 +106,8 @@ async function readClaims(
     const open = await run(parts, asked, view);
     const rows = open[0]?.gate === true ? await runGated(parts, { asked, lanes, view }) : open;
     const claimed = rows.filter(({ id }) => id !== null).length;
-    const wholeInMs = await floors.done(view, { claimed, floors: rows[0]?.floors ?? null });
-    return { rows, wholeInMs };
+    const fullInMs = await floors.done(view, { claimed, floors: rows[0]?.floors ?? null });
+    return { rows, fullInMs };
   } catch (fault) {
     floors.failed(view);
     throw fault;
@@ -170,9 +170,9 @@ async function runGated(parts: Parts, { asked, lanes, view }: Gated): Promise<re
   }
 }
 
-function answerOf(claims: readonly Claimed[], outlook: Outlook, wholeInMs?: number): ClaimResult {
+function answerOf(claims: readonly Claimed[], outlook: Outlook, fullInMs?: number): ClaimResult {
   const more = outlook.more || outlook.gate;
-  const nextInMs = more ? 0 : soonest(outlook.next_in_ms, wholeInMs ?? null);
+  const nextInMs = more ? 0 : soonest(outlook.next_in_ms, fullInMs ?? null);
   return {
     kind: 'claimed',
     claims,

@@ -7,7 +7,7 @@ import type { Acquire, AcquireResult } from '../../../lease/port.ts';
 import type { EntryRefusal } from '../../../lease/refusal.ts';
 import { all, type Script, sql } from '../script.ts';
 import { withdraw } from './terms.ts';
-import { type EntryView, loadEntry, loadWholeTerm } from './views.ts';
+import { type EntryView, loadEntry, loadFullTerm } from './views.ts';
 
 /** The reason why the statement granted nothing. */
 export type Explained =
@@ -48,7 +48,7 @@ function answered(result: AcquireResult): Explained {
  * Returns the term with the bytes of its checkpoint, unless another term replaced it in between.
  */
 function* replay(request: Acquire, { own, now }: EntryView): Script<Explained> {
-  const { lease } = yield* loadWholeTerm(request.key);
+  const { lease } = yield* loadFullTerm(request.key);
   return lease?.attempt === request.attempt
     ? answered({ kind: 'granted', replayed: true, ...grantResult(lease, own, now) })
     : { kind: 'again' };

@@ -21,7 +21,7 @@ import type {
 import type { Instant } from '../../../support/clock.ts';
 import { type LeaseRow, toChain, toLease } from '../../lease-rows.ts';
 import { all, type PlainGateway, type Script } from '../script.ts';
-import { both, type ChainColumn, leaseHead, loadChain, loadWholeTerm } from './views.ts';
+import { both, type ChainColumn, leaseHead, loadChain, loadFullTerm } from './views.ts';
 
 export function leaseReadsOf({ read }: PlainGateway): {
   readonly sessions: Pick<SessionStore, 'inspect' | 'list' | 'leases'>;
@@ -41,7 +41,7 @@ export function leaseReadsOf({ read }: PlainGateway): {
 }
 
 function* inspectLease(key: LeaseKey): Script<LeaseInspection> {
-  const { now, ...seen } = yield* loadWholeTerm(key);
+  const { now, ...seen } = yield* loadFullTerm(key);
   return leaseInspection(key, seen, now);
 }
 

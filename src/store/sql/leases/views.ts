@@ -184,7 +184,7 @@ export function* loadTerm(key: LeaseKey): Script<TermView & { readonly now: Inst
   };
 }
 
-const WHOLE_TERM = both(
+const FULL_TERM = both(
   (d) => `
   select hf_now() as now, ${d.chainOf('l.session_id')} as holder,
          (select count(*) from hf.ticket as t where t.key = :key and ${placeCounts(d, 't')}) as waiting,
@@ -194,13 +194,13 @@ const WHOLE_TERM = both(
 );
 
 /** Loads a lease with the bytes of its checkpoints, and the number of waiters. */
-export function* loadWholeTerm(key: LeaseKey): Script<{
+export function* loadFullTerm(key: LeaseKey): Script<{
   readonly now: Instant;
   readonly lease: LeaseRecord | undefined;
   readonly holder: SessionChain;
   readonly waiting: number;
 }> {
-  const row = yield* one<TermRow & { readonly waiting: number }>(WHOLE_TERM, { key });
+  const row = yield* one<TermRow & { readonly waiting: number }>(FULL_TERM, { key });
   return {
     now: nowIn(row),
     lease: leaseIn(row),

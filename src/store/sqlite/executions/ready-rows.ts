@@ -51,8 +51,8 @@ export function readyRows(tx: ReadTransaction, spot: Spot, limit: number): reado
   const { pipeline, lane, project } = spot;
   const found = tx.arrays<Values>(READY).all(pipeline, lane, project, tx.now, limit);
   return found.map((values) => {
-    const [whole] = values[BITS] >= HAS_MORE ? loadByRowId(tx, [values[0]]) : [];
-    return whole ?? plainRow(spot, values);
+    const [loaded] = values[BITS] >= HAS_MORE ? loadByRowId(tx, [values[0]]) : [];
+    return loaded ?? plainRow(spot, values);
   });
 }
 
