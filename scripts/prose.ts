@@ -1,6 +1,7 @@
 // npm run prose [-- path…]: sentence figures of the project's texts beside those of documentation
 // that reads well. It fails on nothing. With paths, it prints a line for each path and each of its
 // files; `--all` does so for every file. `--sentences` also prints the sentences to look at.
+// `--exports` prints how much of the public API has JSDoc, and the names without it.
 
 import { isTestFile, type ProjectFile, projectFiles } from '../test/tidy/project-files.ts';
 import {
@@ -56,8 +57,18 @@ const TEXTS: readonly (readonly [name: string, ...patterns: string[]])[] = [
 
 const given = process.argv.slice(2);
 const paths = given.filter((each) => each !== '--sentences');
-print(paths.length > 0 ? [...pathRows(paths), ...fileRows(paths)] : textRows());
+if (given.includes('--exports')) await printExports();
+else print(paths.length > 0 ? [...pathRows(paths), ...fileRows(paths)] : textRows());
 if (given.includes('--sentences')) printFlaws(paths);
+
+/** Starts the compiler, which the figures of texts do not need. */
+async function printExports(): Promise<void> {
+  const { publicApi } = await import('../test/tidy/public-api.ts');
+  const { documentationProblems, documentedShares } = await import('../test/tidy/public-docs.ts');
+  const api = publicApi();
+  console.table(documentedShares(api));
+  for (const problem of documentationProblems(api)) console.log(problem);
+}
 
 function textRows(): readonly Row[] {
   return TEXTS.map(([name, ...patterns]) => {

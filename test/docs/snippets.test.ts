@@ -1,5 +1,5 @@
-// Every TypeScript block of the README and the guide is compiled against the sources, under the names
-// that a user imports. A block is a whole module: what it shows is what a reader can paste.
+// Every TypeScript block of the README and the guide, and every `@example` of public JSDoc, is compiled against the
+// sources, under the names that a user imports. A block of Markdown is a whole module, so that a reader can paste it.
 
 import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
@@ -10,6 +10,8 @@ import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { isFullRun } from '../services/tier.ts';
 import { sourceOf } from '../tidy/package-exports.ts';
+import { publicApi } from '../tidy/public-api.ts';
+import { examplesOf } from './examples.ts';
 
 const ROOT = fileURLToPath(new URL('../../', import.meta.url));
 
@@ -24,6 +26,13 @@ test('every TypeScript block in README and guide compiles', async () => {
   assert.ok(snippets.length > 0, 'no snippet was found: has the README lost its example?');
   const report = await compile(snippets);
   assert.equal(report, '');
+});
+
+test('every @example of public JSDoc compiles', async () => {
+  const examples = examplesOf(publicApi());
+  assert.ok(examples.length > 100, `only ${examples.length} examples were found`);
+  const snippets = examples.map(({ name, code }, index) => ({ from: name, line: index, code }));
+  assert.equal(await compile(snippets), '');
 });
 
 if (isFullRun())
@@ -49,7 +58,7 @@ async function snippetsOf(page: string): Promise<readonly Snippet[]> {
   }));
 }
 
-/** What the compiler says; empty when all is well. */
+/** The errors of the compiler; empty if there are none. */
 async function compile(snippets: readonly Snippet[]): Promise<string> {
   // Inside the project, so that packages resolve as they do for the sources.
   const cache = join(ROOT, '.cache');

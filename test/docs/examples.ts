@@ -1,0 +1,69 @@
+// The `@example` blocks of public JSDoc, each made into a module that compiles. Names of its own entry point are
+// imported for it; packages and other entry points it imports itself.
+
+import type { PublicExport } from '../tidy/public-api.ts';
+
+export interface Example {
+  /** A file name without its ending. */
+  readonly name: string;
+  readonly code: string;
+}
+
+/** Variables that examples use without declaring them, so that they show only their subject. */
+const AMBIENT: Readonly<Record<string, string>> = {
+  ctx: "import('holdfast').Context",
+  holdfast: "import('holdfast').Holdfast",
+  session: "import('holdfast').Session",
+  lease: "import('holdfast').HeldLease",
+  store: "import('holdfast').CoordinatorStore",
+  order: "import('holdfast').Pipeline<{ readonly item: string }, unknown>",
+  handle: "import('holdfast').Handle<unknown>",
+  client: "import('holdfast/client').HoldfastClient",
+  id: 'string',
+  request: 'Request',
+  input: '{ readonly id: string }',
+  files: 'readonly string[]',
+  db: '{ load(id: string): Promise<object> }',
+  pay: '(about?: object) => Promise<void>',
+  charge: '(item: string, key: string) => Promise<string>',
+  ship: '(item: string) => Promise<void>',
+  resize: '(file: string) => Promise<string>',
+  poll: '(signal: AbortSignal, key?: string) => Promise<void>',
+  encodeSync: '() => void',
+};
+
+export function examplesOf(api: readonly PublicExport[]): readonly Example[] {
+  return api.flatMap((each) => {
+    const names = api.filter(({ entry }) => entry === each.entry);
+    return [each, ...each.members].flatMap(({ name, docs }) => {
+      const [, code] = /^@example\n(.*?)(?=^@\w|$(?![\s\S]))/ms.exec(docs) ?? [];
+      if (code === undefined) return [];
+      const file = `${each.entry}-${name}`.replaceAll(/[^\w-]/g, '-');
+      return [{ name: file, code: moduleOf(code, each.entry, names) }];
+    });
+  });
+}
+
+/** Imports and declarations stay outside of the function, so that the example may use `await` and names of its own. */
+function moduleOf(code: string, entry: string, names: readonly PublicExport[]): string {
+  const lines = code.split('\n').map((line) => line.replace(/^export /, ''));
+  const isOuter = (line: string): boolean => /^(?:import|declare) /.test(line);
+  const outer = lines.filter(isOuter).join('\n');
+  const body = lines.filter((line) => !isOuter(line)).join('\n');
+  const uses = (name: string): boolean =>
+    new RegExp(`(?<![.\\w])${name}(?!\\w)`).test(`${outer}\n${body}`);
+  const imported = names
+    .filter(({ name }) => uses(name) && !new RegExp(`^import .*\\b${name}\\b`, 'm').test(outer))
+    .map(({ name, isValue }) => (isValue ? name : `type ${name}`));
+  const ambient = Object.entries(AMBIENT)
+    .filter(([name]) => uses(name) && !new RegExp(`^declare const ${name}\\b`, 'm').test(outer))
+    .map(([name, type]) => `declare const ${name}: ${type};`);
+  return [
+    `import { ${imported.join(', ')} } from '${entry}';`,
+    outer,
+    ...ambient,
+    'export async function example(): Promise<void> {',
+    body,
+    '}',
+  ].join('\n');
+}
