@@ -10,10 +10,14 @@ import {
 import { Fault } from '../support/fault.ts';
 import { taggedOf, toText } from '../support/value.ts';
 
-/** The coordinator said no: `code` is for programs, the message for people. */
+/**
+ * The coordinator refused the request. `code` is stable, for programs; the message is for people.
+ */
 export class CallRefused extends Fault {
   override readonly name = 'CallRefused';
+  /** The HTTP status. */
   readonly status: number;
+  /** The body of the response (RFC 9457). */
   readonly problem: ProblemMessage;
 
   constructor(problem: ProblemMessage) {
@@ -23,17 +27,25 @@ export class CallRefused extends Fault {
   }
 }
 
+/** One page of a list. */
 export interface Page<Item> {
+  /** The items of this page. */
   readonly items: readonly Item[];
+  /** Pass it to get the next page. Absent on the last page. */
   readonly cursor?: string;
 }
 
+/** Options of a request. */
 export interface CallOptions {
+  /** The HTTP method. Default `GET`. */
   readonly method?: 'GET' | 'POST' | 'PUT' | 'DELETE';
+  /** The query parameters. Undefined ones are left out. */
   readonly query?: Readonly<
     Record<string, string | number | boolean | readonly string[] | undefined>
   >;
+  /** The body, sent as JSON. */
   readonly body?: unknown;
+  /** Aborts the request. */
   readonly signal?: AbortSignal;
 }
 
@@ -44,8 +56,11 @@ export interface Calls {
   bytes(path: string, options?: CallOptions): Promise<Uint8Array>;
 }
 
+/** The page of a list. */
 export interface PageQuery {
+  /** The `cursor` of the previous page. */
   readonly cursor?: string | undefined;
+  /** Items per page. */
   readonly limit?: number | undefined;
 }
 

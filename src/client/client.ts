@@ -22,31 +22,57 @@ export { type CallOptions, CallRefused, type Page } from './calls.ts';
 export { Executions, type ListFilter } from './executions.ts';
 export type { Seen, WatchOptions } from './follow.ts';
 
+/** Options of `HoldfastClient`. */
 export interface ClientOptions {
-  /** Of the coordinator, such as http://127.0.0.1:7433. */
+  /** The coordinator, such as `http://127.0.0.1:7433`. */
   readonly url: string;
+  /** An access key. Not needed if authentication is off. */
   readonly key?: string;
-  /** For keys of all projects. */
+  /** The project, for access keys of all projects and if authentication is off. */
   readonly project?: string;
+  /** The function that sends requests. Default: the global `fetch`. */
   readonly fetch?: typeof fetch;
 }
 
 const WORD_BYTES_MAX = 256;
 
+/**
+ * A client of a coordinator's HTTP API.
+ *
+ * Methods throw `CallRefused` if the coordinator refuses the request, `StoreUnavailable` if it
+ * cannot be reached, and `InvalidInput` for invalid arguments.
+ *
+ * @example
+ * const client = new HoldfastClient({ url: 'http://127.0.0.1:7433' });
+ * const { id } = await client.executions.submit({ pipeline: 'order', input: { item: 'book' } });
+ * console.log(await client.executions.result(id));
+ */
 export class HoldfastClient {
+  /** Submits, reads and operates executions. */
   readonly executions: Executions = new Executions(this);
+  /** Questions that executions ask, and their answers. */
   readonly awaits = awaitsClient(this);
+  /** Executions that ended without doing their work. */
   readonly deadLetters = deadLettersClient(this);
+  /** Operations on many executions. */
   readonly jobs = jobsClient(this);
+  /** The audit, notes and refused writes. */
   readonly records = recordsOf(this);
+  /** Archived executions. */
   readonly archive = archiveOf(this);
+  /** Stored submissions with names and versions. */
   readonly templates = templatesClient(this);
+  /** Submissions at set times. */
   readonly schedules = schedulesClient(this);
-  /** Builds of pipelines, and where new executions go. */
+  /** Builds of pipelines and their rollout. */
   readonly releases = releasesClient(this);
+  /** Workers and sessions. */
   readonly sessions = sessionsOf(this);
+  /** Leases. */
   readonly leases = leasesOf(this);
+  /** Projects and their settings. Needs the admin routes. */
   readonly projects = projectsClient(this);
+  /** Access keys. Needs the admin routes. */
   readonly keys = keysClient(this);
   readonly #options: ClientOptions;
 
@@ -60,7 +86,11 @@ export class HoldfastClient {
     this.#options = { ...options, url: url.replace(/\/+$/, '') };
   }
 
-  /** Says when lists may have changed: `changed`, or `reset` when it is not known what was missed. */
+  /**
+   * Yields an event when lists may have changed: `changed`, or `reset` if events were missed.
+   *
+   * `after` continues after the event with this id; `signal` ends it.
+   */
   hints(
     options: { readonly after?: string; readonly signal?: AbortSignal } = {},
   ): AsyncIterable<ServerEvent> {
@@ -68,7 +98,7 @@ export class HoldfastClient {
     return eventsOf(this, requestTo('GET /v1/events').path, { ...rest, query: { after } });
   }
 
-  /** Any route of the API, for what has no method here. Throws CallRefused. */
+  /** Calls any route of the API and returns the parsed body. Throws `CallRefused`. */
   async call<Body>(path: string, options: CallOptions = {}): Promise<Body> {
     const response = await this.send(path, options);
     const body = await bodyOf(response);
@@ -76,13 +106,17 @@ export class HoldfastClient {
     throw refusalOf(response, body);
   }
 
-  /** As `call`, for what is answered with bytes. */
+  /** Calls a route and returns the body as bytes. Throws `CallRefused`. */
   async bytes(path: string, options: CallOptions = {}): Promise<Uint8Array> {
     const response = await this.send(path, options);
     if (response.ok) return new Uint8Array(await response.arrayBuffer());
     throw refusalOf(response, await bodyOf(response));
   }
 
+  /**
+   * Calls a route and returns the response. Throws `StoreUnavailable` if the coordinator cannot be
+   * reached.
+   */
   async send(path: string, options: CallOptions): Promise<Response> {
     const { url, key, project, fetch: send = fetch } = this.#options;
     const { method = 'GET', query, body, signal } = options;

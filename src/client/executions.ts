@@ -14,11 +14,17 @@ import { bodyOf, callOperation, type Page, refusalOf, withTags } from './calls.t
 import type { HoldfastClient } from './client.ts';
 import { followed, type Seen, type WatchOptions } from './follow.ts';
 
+/** Filters and page of a list of executions. All filters must match. */
 export interface ListFilter {
+  /** One of these statuses. */
   readonly status?: readonly string[];
+  /** The name of the pipeline. */
   readonly pipeline?: string;
+  /** One of the execution's tags. */
   readonly tag?: string;
+  /** The `cursor` of the previous page. */
   readonly cursor?: string;
+  /** Executions per page. */
   readonly limit?: number;
 }
 
@@ -26,6 +32,13 @@ export interface ListFilter {
 const HELD_MS = 25_000;
 const HISTORY_PAGE = 100;
 
+/**
+ * Executions of a coordinator. Reach it as `client.executions`.
+ *
+ * @example
+ * const { id } = await client.executions.submit({ pipeline: 'order', input: { item: 'book' }, key: 'order-17' });
+ * const result = await client.executions.result(id);
+ */
 export class Executions {
   readonly #client: HoldfastClient;
   readonly #warned: Set<string> = new Set();
@@ -34,7 +47,7 @@ export class Executions {
     this.#client = client;
   }
 
-  /** A `warning` in what it resolves with is also a Node warning, once for each sentence. */
+  /** Submits an execution. A `warning` in the response is also a Node warning, once per text. */
   async submit(body: SubmitBody): Promise<ResponseAt<'POST /v1/executions'>> {
     const sent = withTags('The input', body, 'input');
     const result = await callOperation(this.#client, 'POST /v1/executions', sent);
@@ -46,22 +59,23 @@ export class Executions {
     return result;
   }
 
+  /** Returns an execution. */
   read(id: string): Promise<ExecutionInFull> {
     return callOperation(this.#client, 'GET /v1/executions/:id', { id });
   }
 
-  /** How many are ready for a worker and how many run, by lane; each counted up to `max`. */
+  /** Returns how many executions are ready and how many run, by lane, each counted up to `max`. */
   depth(): Promise<DepthMessage> {
     return callOperation(this.#client, 'GET /v1/depth');
   }
 
-  /** Newest first. */
+  /** Returns a page of executions, newest first. */
   list(filter: ListFilter = {}): Promise<Page<ExecutionMessage>> {
     const { path } = requestTo('GET /v1/executions');
     return this.#client.call(path, { query: { ...filter } });
   }
 
-  /** Waits until it has ended, whichever way. */
+  /** Waits until an execution has ended and returns how. Stops when `signal` aborts. */
   async result(
     id: string,
     options: { readonly signal?: AbortSignal } = {},
@@ -77,6 +91,7 @@ export class Executions {
     }
   }
 
+  /** Returns events of an execution in order, after event `after`; `limit` defaults to 100. */
   async history(
     id: string,
     page: { readonly after?: number; readonly limit?: number } = {},
@@ -97,14 +112,19 @@ export class Executions {
     }
   }
 
-  /** Its history as it happens, from `after` on, until its end. A connection that broke is made again. */
+  /**
+   * Yields the events of an execution until it ends. Reconnects if the connection breaks.
+   *
+   * @example
+   * for await (const event of client.executions.watch(id)) console.log(event.kind);
+   */
   async *watch(id: string, options: WatchOptions = {}): AsyncGenerator<HistoryMessage> {
     for await (const seen of this.#seen(id, { ...options, progress: false })) {
       if (seen.kind === 'event') yield seen.event;
     }
   }
 
-  /** As `watch`, with its progress between the events. */
+  /** Yields the events and the progress of an execution until it ends. */
   live(id: string, options: WatchOptions = {}): AsyncGenerator<Seen> {
     return this.#seen(id, { ...options, progress: true });
   }
@@ -118,32 +138,38 @@ export class Executions {
     return followed(this.#client, { path, query, after, ...rest });
   }
 
+  /** Returns why an execution is not progressing and what to do. */
   explain(id: string): Promise<ResponseAt<'GET /v1/executions/:id/explain'>> {
     return callOperation(this.#client, 'GET /v1/executions/:id/explain', { id });
   }
 
+  /** Cancels an execution. */
   cancel(id: string, reason?: string): Promise<Commanded> {
     return callOperation(this.#client, 'POST /v1/executions/:id/cancel', { id, reason });
   }
 
+  /** Pauses an execution. */
   pause(id: string, reason?: string): Promise<Commanded> {
     return callOperation(this.#client, 'POST /v1/executions/:id/pause', { id, reason });
   }
 
+  /** Resumes an execution that was paused or blocked. */
   resume(id: string, reason?: string): Promise<Commanded> {
     return callOperation(this.#client, 'POST /v1/executions/:id/resume', { id, reason });
   }
 
+  /** Sends a signal that the execution's code gets from `ctx.receive(name)`. */
   signal(id: string, name: string, value?: unknown): Promise<Commanded> {
     const sent = withTags(`The value of signal "${name}"`, { name, value }, 'value');
     return callOperation(this.#client, 'POST /v1/executions/:id/signals', { ...sent, id });
   }
 
-  /** A new execution that goes on where this one went wrong. */
+  /** Starts a new execution that continues where a failed one stopped, and returns its `id`. */
   redrive(id: string, body: RedriveBody = {}): Promise<{ readonly id: string }> {
     return callOperation(this.#client, 'POST /v1/executions/:id/redrive', { ...body, id });
   }
 
+  /** Skips the compensation of `step`, which keeps failing. `reason` is required. */
   skipCompensation(
     id: string,
     body: { readonly step: string; readonly reason: string },
@@ -154,6 +180,7 @@ export class Executions {
     });
   }
 
+  /** Retries the compensation of `step` now. `reason` is for the audit. */
   retryCompensation(
     id: string,
     body: { readonly step: string; readonly reason?: string },

@@ -6,14 +6,22 @@ import type { ProblemMessage } from '../protocol/messages/problem.ts';
 import { systemTimers } from '../support/timer.ts';
 import { type CallOptions, CallRefused } from './calls.ts';
 
+/** Options of `watch` and `live`. */
 export interface WatchOptions {
-  /** Goes on after the event of this seq. */
+  /** Start after the event with this number. Default 0: from the first. */
   readonly after?: number;
+  /** Ends the watch when it aborts. */
   readonly signal?: AbortSignal;
-  /** A connection was cut; it is made again in `againInMs`. */
+  /**
+   * Called with the `error` when the connection breaks; it reconnects in `againInMs` milliseconds.
+   */
   readonly onCut?: (cut: { readonly error: unknown; readonly againInMs: number }) => void;
 }
 
+/**
+ * A value that `live` yields: an `event`, or a `progress`, which is undefined if the coordinator
+ * cannot decode it.
+ */
 export type Seen =
   | { readonly kind: 'event'; readonly event: HistoryMessage }
   /** Undefined when it is sealed by a codec that the coordinator has not. */
@@ -62,9 +70,13 @@ function progressIn(data: unknown): unknown {
 
 // Reads a stream of server-sent events.
 
+/** A server-sent event. */
 export interface ServerEvent {
+  /** The name of the event. */
   readonly event: string;
+  /** The id to continue after. */
   readonly id?: string;
+  /** The parsed data. */
   readonly data: unknown;
 }
 

@@ -4,29 +4,39 @@ import type { AdviceQuery } from '../protocol/messages/advice.ts';
 import type { DrainBody, RevokeBody } from '../protocol/messages/sessions.ts';
 import { type Calls, callOperation, type PageQuery } from './calls.ts';
 
+/** Operations of `client.sessions`. */
 export function sessionsOf(client: Calls) {
   return {
-    /** The project's workers. Keys for all projects also see workers that serve all. */
+    /**
+     * Returns a page of workers of the project. Keys of all projects also get workers of all
+     * projects.
+     */
     workers: (page: PageQuery = {}) => callOperation(client, 'GET /v1/workers', page),
-    /** Continue while there is a cursor. */
+    /** Returns a page of sessions; with `all`, ended ones too. */
     list: (page: PageQuery & { readonly all?: boolean } = {}) =>
       callOperation(client, 'GET /v1/sessions', page),
-    /** Recommends ttl and grace for your goals, from measured and given behaviour. */
+    /** Returns which ttl and grace fit the given goals. */
     advice: (query: AdviceQuery = {}) => callOperation(client, 'GET /v1/advice', query),
+    /** Returns a session. */
     read: (id: string) => callOperation(client, 'GET /v1/sessions/:id', { id }),
-    /** Ends the session by force. */
+    /** Ends a session and its leases by force. */
     end: (id: string, reason: string) =>
       callOperation(client, 'POST /v1/sessions/:id/end', { id, reason }),
   };
 }
 
+/** Operations of `client.leases`. */
 export function leasesOf(client: Calls) {
   return {
+    /** Returns a page of leases by key, of those that start with `prefix`. */
     list: (page: PageQuery & { readonly prefix?: string } = {}) =>
       callOperation(client, 'GET /v1/leases', page),
+    /** Returns the state of a lease. */
     read: (key: string) => callOperation(client, 'GET /v1/leases/:key', { key }),
+    /** Asks the holder of a lease to stop by a deadline. */
     drain: (key: string, body: DrainBody) =>
       callOperation(client, 'POST /v1/leases/:key/drain', { ...body, key }),
+    /** Ends the term of a lease now. */
     revoke: (key: string, body: RevokeBody) =>
       callOperation(client, 'POST /v1/leases/:key/revoke', { ...body, key }),
   };

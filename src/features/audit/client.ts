@@ -3,23 +3,28 @@
 import { type Calls, callOperation, type PageQuery } from '../../client/calls.ts';
 import type { AuditMessage } from './messages.ts';
 
+/** Filters and page of the audit. */
 export interface AuditFilter extends PageQuery {
-  /** Needs `targetId`. */
+  /** The kind of target. Needs `targetId`. */
   readonly target?: AuditMessage['target']['kind'];
+  /** The id of the target. */
   readonly targetId?: string;
+  /** Only records of this actor. */
   readonly actor?: string;
+  /** Only records of this operation. */
   readonly act?: AuditMessage['act'];
 }
 
+/** Operations of `client.records`. */
 export function recordsOf(client: Calls) {
   return {
-    /** Newest first. */
+    /** Returns a page of the audit, newest first. */
     audit: (filter: AuditFilter = {}) => callOperation(client, 'GET /v1/audit', filter),
-    /** The audit keeps the note. The execution does not change. */
+    /** Adds a note to an execution. The execution does not change. */
     async note(execution: string, text: string): Promise<void> {
       await callOperation(client, 'POST /v1/executions/:id/notes', { id: execution, text });
     },
-    /** Sorted by the last occurrence, newest first. */
+    /** Returns counts of writes that were refused to workers, the latest first. */
     refusedWrites: (filter: PageQuery & { readonly execution?: string } = {}) =>
       callOperation(client, 'GET /v1/refused-writes', filter),
   };

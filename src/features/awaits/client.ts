@@ -2,27 +2,38 @@
 
 import { type Calls, callOperation, type PageQuery, withTags } from '../../client/calls.ts';
 
+/** Filters and page of a list of interactions. */
 export interface AwaitFilter extends PageQuery {
-  /** By default, those that can be answered. */
+  /** True (default): only those that can be answered. False: only those that cannot. */
   readonly open?: boolean;
+  /** Only those of this execution. */
   readonly execution?: string;
+  /** Only those of awaits with this name. */
   readonly name?: string;
+  /** Only those that are assigned to this name. */
   readonly assignee?: string;
 }
 
-/** The position of an interaction. With it, you can answer before the execution asks. */
+/** Names an interaction before or after the execution has asked. */
 export interface AnswerPlace {
+  /** The id of the execution. */
   readonly execution: string;
+  /** The name of the await. */
   readonly name: string;
+  /** How many times the execution has awaited this name. Default 1. */
   readonly occurrence?: number;
+  /** The index of the item, from 0. Default 0. */
   readonly item?: number;
 }
 
+/** Operations of `client.awaits`. */
 export function awaitsClient(client: Calls) {
   return {
+    /** Returns a page of interactions. */
     list: (filter: AwaitFilter = {}) => callOperation(client, 'GET /v1/awaits', filter),
+    /** Returns an interaction. */
     read: (id: string) => callOperation(client, 'GET /v1/awaits/:id', { id }),
-    /** The first answer wins; repeating it is safe. */
+    /** Answers an interaction. The first answer wins; the same again is safe. */
     answer(target: string | AnswerPlace, value?: unknown) {
       const sent = value === undefined ? {} : withTags('The answer', { value }, 'value');
       if (typeof target === 'string') {
@@ -35,14 +46,15 @@ export function awaitsClient(client: Calls) {
         ...place,
       });
     },
-    /** Counts from now; null removes the limit. */
+    /** Sets a new timeout in milliseconds from now; null removes it. */
     extend: (id: string, timeoutMs: number | null) =>
       callOperation(client, 'POST /v1/awaits/:id/extend', { id, timeoutMs }),
-    /** null removes the assignee. */
+    /** Assigns an interaction; null removes the assignee. */
     assign: (id: string, assignee: string | null) =>
       callOperation(client, 'POST /v1/awaits/:id/assign', { id, assignee }),
+    /** Cancels an await. The code continues with the outcome `cancelled`. */
     cancel: (id: string) => callOperation(client, 'POST /v1/awaits/:id/cancel', { id }),
-    /** Returns a path that accepts one answer without a key. */
+    /** Makes a link that answers the interaction once, without an access key. */
     link: (id: string, expiresInMs: number) =>
       callOperation(client, 'POST /v1/awaits/:id/link', { id, expiresInMs }),
   };

@@ -3,17 +3,23 @@
 import { type Calls, callOperation, type PageQuery, withTags } from '../../client/calls.ts';
 import type { ScheduleBody } from './messages.ts';
 
+/** Operations of `client.schedules`. */
 export function schedulesClient(client: Calls) {
   return {
-    /** Creates the schedule, or replaces it. */
+    /** Creates or changes a schedule. */
     put(id: string, body: ScheduleBody) {
       const sent = withTags(`The input of schedule "${id}"`, body, 'input');
       return callOperation(client, 'PUT /v1/schedules/:id', { ...sent, id });
     },
+    /** Returns a schedule. */
     read: (id: string) => callOperation(client, 'GET /v1/schedules/:id', { id }),
+    /** Returns a page of schedules by id. */
     list: (page: PageQuery = {}) => callOperation(client, 'GET /v1/schedules', page),
+    /** Pauses a schedule. */
     pause: (id: string) => callOperation(client, 'POST /v1/schedules/:id/pause', { id }),
+    /** Resumes a schedule with its next time from now. */
     resume: (id: string) => callOperation(client, 'POST /v1/schedules/:id/resume', { id }),
+    /** Removes a schedule. Executions that it has submitted continue. */
     remove: (id: string) => callOperation(client, 'DELETE /v1/schedules/:id', { id }),
   };
 }

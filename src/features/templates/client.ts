@@ -3,9 +3,10 @@
 import { type Calls, callOperation, type PageQuery, withTags } from '../../client/calls.ts';
 import type { TemplateBody } from './messages.ts';
 
+/** Operations of `client.templates`. */
 export function templatesClient(client: Calls) {
   return {
-    /** Writes a version once; repeating the same content is safe. */
+    /** Stores a version of a template. The same again is safe. */
     put(id: string, version: number, body: TemplateBody) {
       const sent = withTags(`The defaults of "${id}"`, body, 'defaults');
       return callOperation(client, 'PUT /v1/templates/:id/versions/:version', {
@@ -14,9 +15,10 @@ export function templatesClient(client: Calls) {
         version,
       });
     },
-    /** The version, or the newest. */
+    /** Returns a version of a template, by default the newest. */
     read: (id: string, version?: number) =>
       callOperation(client, 'GET /v1/templates/:id', { id, version }),
+    /** Returns a page of templates by id. */
     list: (page: PageQuery & { readonly id?: string } = {}) =>
       callOperation(client, 'GET /v1/templates', page),
   };
