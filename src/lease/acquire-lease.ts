@@ -14,28 +14,52 @@ import type { EntryRefusal, SessionRefusal } from './refusal.ts';
 import type { SessionCore } from './session-core.ts';
 import { isStoreOutage, type StoreOutage } from './store-call.ts';
 
+/** Options of `session.acquire`. */
 export interface AcquireOptions {
-  /** Join the queue and wait; `timeoutMs` bounds it. Default: answer at once. */
+  /** True: join the queue and wait for the key. Default false. */
   readonly wait?: boolean;
+  /**
+   * Milliseconds to wait, at most one year. Needs `wait: true`. By default it waits for as long as
+   * it takes.
+   */
   readonly timeoutMs?: number;
-  /** Gives up waiting, and the place in the queue. */
+  /** Stops the wait and leaves the queue when it aborts. */
   readonly signal?: AbortSignal;
-  /** How often a waiter asks without a hint, at least. Default 500; 5000 where hints reach everybody. */
+  /**
+   * Milliseconds between polls while waiting, at least 10. Default 500, or 5,000 if the store
+   * notifies all processes.
+   */
   readonly pollMs?: number;
-  /** Take a retired key again. */
+  /** True: acquire the key even if its work was retired. Default false. */
   readonly reopen?: boolean;
-  /** Go back to the checkpoint before the last. */
+  /** True: restore the checkpoint before the last one. Default false. */
   readonly fromCheckpointBefore?: boolean;
-  /** Ends the tenure after this long, however often the session renews. */
+  /**
+   * Milliseconds after which the term ends, however often the session renews. By default there is
+   * no limit.
+   */
   readonly tenureMsMax?: number;
-  /** A grant that comes with less authority than this is given back. Default ttl / 10. */
+  /**
+   * The least authority, in milliseconds, that a new grant must have; otherwise it is released.
+   * Default ttl / 10.
+   */
   readonly authorityMsMin?: number;
 }
 
+/**
+ * The result of `session.acquire`.
+ *
+ * - `acquired`: `lease` is the handle.
+ * - `refused`: the store refused; `why` is the reason, and `describeRefusal` explains it.
+ * - `granted-too-late`: the grant arrived with too little time left and was released.
+ * - `timed-out`: the wait took longer than `timeoutMs`; `refusal` is the last one.
+ * - `cancelled`: the signal aborted or the session ended.
+ * - `unknown`, `unavailable`: the store did not respond. The session releases a grant that it may
+ *   have made.
+ */
 export type AcquireOutcome =
   | { readonly kind: 'acquired'; readonly lease: HeldLease }
   | ({ readonly kind: 'refused' } & (EntryRefusal | SessionRefusal))
-  /** It was granted with too little time left to be of use, and was given back (A-5). */
   | { readonly kind: 'granted-too-late' }
   | { readonly kind: 'timed-out'; readonly refusal?: EntryRefusal }
   | { readonly kind: 'cancelled' }

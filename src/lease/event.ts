@@ -9,29 +9,50 @@ import type { Drain, LeaseRecord, TermEnd } from './lease.ts';
 import type { LeaseKey, Owner, SessionId } from './names.ts';
 import type { SessionEnd } from './session.ts';
 
-/** Where a reader stands. Every event's seq is greater than that of those before it. */
+/** The position of an event in its store's order. Each is greater than those before it. */
 export type EventSeq = number;
 
 interface EventBase {
+  /** The event's position in the store's order. */
   readonly seq: EventSeq;
+  /** When it happened, by the store's clock. */
   readonly at: Instant;
 }
 
 type Term = Pick<LeaseRecord, 'key' | 'fence' | 'rev' | 'session' | 'owner'>;
 
 interface TermEvent extends EventBase {
+  /** The key. */
   readonly key: LeaseKey;
+  /** The fence of the term. */
   readonly fence: Fence;
+  /** The revision of the record. */
   readonly rev: number;
+  /** The session of the term. */
   readonly session: SessionId;
+  /** The owner of that session. */
   readonly owner: Owner;
 }
 
 interface SessionEvent extends EventBase {
+  /** The session. */
   readonly session: SessionId;
+  /** Its owner. */
   readonly owner: Owner;
 }
 
+/**
+ * An event of a store, written in the transaction that makes it true. Heartbeats and checkpoints
+ * are not events.
+ *
+ * - `acquired`: a term began.
+ * - `ended`: a term ended, with its `exit`, and the `cause` and `actor` if there are any.
+ * - `drain-requested`: `actor` asked the holder to stop by `deadlineAt`, because of `cause`.
+ * - `session-opened`, `session-rejoined`: a session opened, or renewed after a lapse.
+ * - `session-ended`: a session ended, with its `exit`.
+ * - `alarm`: the store saw an anomaly; `alarm` is its kind.
+ * - `epoch-raised`: `actor` raised the epoch because of `cause`.
+ */
 export type LeaseEvent =
   | (TermEvent & { readonly kind: 'acquired' })
   | (TermEvent & {
@@ -64,9 +85,16 @@ export type LeaseEvent =
       readonly cause: string;
     });
 
-/** `fence-ahead`: somebody showed a fence this store never issued. `mass-expiry`: reclaim paused. */
+/**
+ * An anomaly that the store saw.
+ *
+ * - `fence-ahead`: a client presented a fence that this store never issued.
+ * - `mass-expiry`: many sessions were about to expire at once, so expiry is paused.
+ * - `clock-set-back`: the store's clock went back.
+ */
 export type Alarm = 'fence-ahead' | 'mass-expiry' | 'clock-set-back';
 
+/** The kind of an event. */
 export type EventKind = LeaseEvent['kind'];
 
 /** An event before the store adds its seq. */

@@ -1,6 +1,18 @@
 // The ways in which a term ends. A boolean "clean" is not enough, because each exit has another
 // meaning for the successor.
 
+/**
+ * How a term ended. `EXIT_ADVICE` has the advice to the successor.
+ *
+ * - `none`: the key was never held.
+ * - `finished`: the work was complete.
+ * - `yielded`: the holder stopped on request, at a safe point.
+ * - `abandoned`: the holder stopped on purpose, incomplete.
+ * - `failed`: the work reported an error.
+ * - `revoked`: an operator or a deadline ended it.
+ * - `expired`: the session ended without a word.
+ * - `retired`: the work is done for good.
+ */
 export type Exit =
   | 'none'
   | 'finished'
@@ -11,7 +23,7 @@ export type Exit =
   | 'expired'
   | 'retired';
 
-/** What a holder may say of its own end. It may never say "expired" or "revoked" (L-4). */
+/** An exit that a holder may declare. Only the store sets `expired` and `revoked`. */
 export type DeclaredExit = Extract<
   Exit,
   'finished' | 'yielded' | 'abandoned' | 'failed' | 'retired'
@@ -25,7 +37,7 @@ export const DECLARED_EXITS: readonly DeclaredExit[] = [
   'retired',
 ];
 
-/** What the successor should do, in words; shown by tools and in the guide. */
+/** Advice to the successor, for each exit. */
 export const EXIT_ADVICE: Readonly<Record<Exit, string>> = {
   none: 'Nobody held this before: start fresh.',
   finished: 'The work was complete: continue from its final state.',

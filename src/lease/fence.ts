@@ -13,6 +13,10 @@ import { assert, type Brand } from '../support/assert.ts';
 import { InvalidInput } from '../support/fault.ts';
 import { shown } from '../support/options.ts';
 
+/**
+ * The number of one grant: epoch · 2^40 + counter. A later grant always has a greater fence, across
+ * all keys of a store.
+ */
 export type Fence = Brand<number, 'Fence'>;
 
 export const COUNTERS_PER_EPOCH: number = 2 ** 40;
@@ -30,7 +34,15 @@ export function toFence(value: number): Fence {
   return value as Fence;
 }
 
-/** For fences that come from outside: a message, a header, a person. */
+/**
+ * Checks a fence that comes from outside, such as a message or a header. Takes a number or its
+ * decimal digits.
+ *
+ * Throws `InvalidInput` if no store could have issued it.
+ *
+ * @example
+ * const fence = parseFence('1099511627777');
+ */
 export function parseFence(value: unknown): Fence {
   const number = typeof value === 'string' && /^\d{1,16}$/.test(value) ? Number(value) : value;
   if (typeof number !== 'number' || !Number.isSafeInteger(number) || number < COUNTERS_PER_EPOCH) {
@@ -41,6 +53,12 @@ export function parseFence(value: unknown): Fence {
   return number as Fence;
 }
 
+/**
+ * Returns the epoch of a fence.
+ *
+ * @example
+ * const epoch = epochOf(lease.fence);
+ */
 export function epochOf(fence: number): number {
   return Math.floor(fence / COUNTERS_PER_EPOCH);
 }
@@ -49,7 +67,12 @@ export function counterOf(fence: number): number {
   return fence % COUNTERS_PER_EPOCH;
 }
 
-/** `7.42`: how a fence is shown to people. */
+/**
+ * Returns a fence as text for people, epoch and counter: `7.42`.
+ *
+ * @example
+ * console.log(formatFence(lease.fence));
+ */
 export function formatFence(fence: Fence): string {
   return `${epochOf(fence)}.${counterOf(fence)}`;
 }

@@ -19,71 +19,113 @@ import type { Fence } from './fence.ts';
 import type { AttemptId, EffectId, LeaseKey, Owner, RequestId, SessionId } from './names.ts';
 import { chainEnd, chainState, type SessionChain } from './session.ts';
 
+/** The stored record of a key's newest term. */
 export interface LeaseRecord {
+  /** The key. */
   readonly key: LeaseKey;
+  /** The fence of the term. */
   readonly fence: Fence;
+  /** The session that holds or held it. */
   readonly session: SessionId;
+  /** The owner of that session. */
   readonly owner: Owner;
+  /** The acquire attempt that got it. */
   readonly attempt: AttemptId;
-  /** Rises with every change of the record; for watchers only. */
+  /** Rises with every change of the record. */
   readonly rev: number;
+  /** When it was granted. */
   readonly grantedAt: Instant;
-  /** Caps the whole tenure, however often the session is renewed (R-6). */
+  /** The end of the term if it was acquired with `tenureMsMax`. */
   readonly hardDeadlineAt?: Instant;
+  /** The request to stop, if there is one. */
   readonly drain?: Drain;
+  /** How the term ended, if the store has recorded that. */
   readonly end?: TermEnd;
+  /** How the term before this one ended. */
   readonly predecessor: Predecessor;
+  /** The last checkpoint. */
   readonly checkpoint?: Checkpoint;
-  /** One back, so that a checkpoint that breaks its readers can be undone (K-5). */
+  /** The checkpoint before that, to go back to. */
   readonly checkpointBefore?: Checkpoint;
-  /** Terms that expired since the checkpoint last advanced. */
+  /** Terms that expired since the last checkpoint. */
   readonly lossesSinceCheckpoint: number;
+  /** Effects that were begun and not settled. */
   readonly intents: readonly Intent[];
+  /** The owner who alone may acquire the key for a short while, after a yield. */
   readonly reservation?: Reservation;
 }
 
+/** How a term ended. */
 export interface TermEnd {
+  /** When. */
   readonly at: Instant;
+  /** The kind of end. */
   readonly exit: Exit;
+  /** The cause that the holder or operator gave. */
   readonly cause?: string;
+  /** The operator who forced the end. */
   readonly actor?: string;
+  /** The operator's request id. */
   readonly request?: RequestId;
 }
 
+/** How the term before this one ended, for the new holder. */
 export interface Predecessor {
+  /** The kind of end. `none` if the key was never held. */
   readonly exit: Exit;
+  /** The owner who held it. */
   readonly owner?: Owner;
+  /** The fence of that term. */
   readonly fence?: Fence;
+  /** When it ended. */
   readonly endedAt?: Instant;
+  /** The cause that its holder or an operator gave. */
   readonly cause?: string;
+  /** The operator who forced the end. */
   readonly actor?: string;
 }
 
+/** Saved progress of a key. */
 export interface Checkpoint {
+  /** The number of the checkpoint within its term. */
   readonly seq: number;
+  /** The content. */
   readonly bytes: Uint8Array;
+  /** The SHA-256 digest of the content, in hexadecimal. */
   readonly digest: string;
-  /** The term that wrote it. */
+  /** The fence of the term that saved it. */
   readonly fence: Fence;
+  /** When it was saved. */
   readonly at: Instant;
-  /** What the bytes are, in the caller's words: a media type, a schema version. */
+  /** A description of the bytes, such as a media type or a schema version. */
   readonly type?: string;
 }
 
-/** An external effect that is about to happen, or may have. */
+/** An external effect that a holder recorded before starting it. It may have happened. */
 export interface Intent {
+  /** The holder's name of the effect, such as `charge:order-17`. */
   readonly effect: EffectId;
+  /** The fence of the term that began it. */
   readonly fence: Fence;
+  /** When it was recorded. */
   readonly begunAt: Instant;
+  /** A note for the successor. */
   readonly note?: string;
 }
 
+/** A request to a holder to stop by a deadline. */
 export interface Drain {
+  /** The id of the request. */
   readonly request: RequestId;
+  /** The operator who asked. */
   readonly by: string;
+  /** Why. */
   readonly reason: string;
+  /** When. */
   readonly requestedAt: Instant;
+  /** When the store ends the term if it has not ended. */
   readonly deadlineAt: Instant;
+  /** The owner who gets the key first. */
   readonly successor?: Owner;
 }
 
@@ -93,6 +135,16 @@ export interface Reservation {
   readonly until: Instant;
 }
 
+/**
+ * The state of a key.
+ *
+ * - `free`: it can be acquired.
+ * - `held`: a session holds it.
+ * - `draining`: a session holds it and was asked to stop.
+ * - `lapsed`: its session missed heartbeats and may rejoin; no successor may enter.
+ * - `expired`: its session has expired; the next acquire takes over.
+ * - `retired`: its work is done for good.
+ */
 export type LeaseState = 'free' | 'held' | 'draining' | 'lapsed' | 'expired' | 'retired';
 
 /**

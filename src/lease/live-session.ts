@@ -20,36 +20,66 @@ import {
 } from './session-options.ts';
 import { isSealed, isStoreOutage, type StoreOutage } from './store-call.ts';
 
+/**
+ * A live session: one heartbeat keeps any number of leases. Open one with `openSession`.
+ *
+ * @example
+ * await using session = await openSession({ store, owner: 'billing@host-3' });
+ * const outcome = await session.acquire('reports/daily');
+ * if (outcome.kind === 'acquired') await outcome.lease.release('finished');
+ */
 export interface Session {
+  /** The session's id: one life of one process, never reused. */
   readonly id: SessionId;
+  /** The name that operators see. */
   readonly owner: Owner;
-  /** As the store granted it; it may clamp what was asked (A-6). */
+  /**
+   * Milliseconds without a heartbeat until the session expires. The store may have clamped the
+   * value that you asked for.
+   */
   readonly ttlMs: number;
-  /** Aborts when the session has ended, expired or been closed. */
+  /** Aborts when the session has ended, expired or been closed. A lapse does not abort it. */
   readonly signal: AbortSignal;
-  /** Milliseconds in which its leases have authority, at most. */
+  /** Returns the milliseconds for which its leases have authority, at most. */
   remainingMs(): number;
+  /** The leases that the session holds now. */
   readonly leases: readonly HeldLease[];
+  /**
+   * Acquires the lease of a key. By default it does not wait.
+   *
+   * Returns refusals and outages as values. Throws `InvalidInput` for invalid arguments.
+   *
+   * @example
+   * const outcome = await session.acquire('reports/daily', { wait: true, timeoutMs: 10_000 });
+   * if (outcome.kind === 'acquired') outcome.lease.assertHeld(1_000);
+   */
   acquire(key: string, options?: AcquireOptions): Promise<AcquireOutcome>;
-  /** A session that ends with this one, however it ends. */
+  /** Opens a session that ends when this one ends. Throws as `openSession` does. */
   openChild(options: Omit<SessionOptions, 'store'>): Promise<Session>;
-  /** A heartbeat now, besides those that come by themselves. */
+  /** Sends a heartbeat now. You need not: the session sends them on its own, three per ttl. */
   heartbeat(): Promise<HeartbeatResult | StoreOutage>;
   /**
-   * Stops renewing without ending anything: for when its work cannot be stopped. The leases lapse and
-   * expire by themselves, so that nobody enters while the work may still run (L-7).
+   * Stops heartbeats without ending the session. Use it if its work cannot be stopped: the leases
+   * expire after their ttl, so no successor enters while the work may still run.
    */
   orphan(): Promise<void>;
-  /** For whoever runs work under it: something failed that ends nothing. Told to the observer. */
+  /** Reports a problem that ends nothing to the observer. */
   reportTrouble(cause: string): void;
-  /** Ends the session and all its leases with this exit; `finished` unless said otherwise. */
+  /**
+   * Ends the session and its leases with this exit (default `finished`). Waits up to 5 s for the
+   * store.
+   *
+   * Returns an outage as a value; then the leases expire after their ttl. Throws `InvalidInput` for
+   * an unknown exit.
+   */
   close(exit?: DeclaredExit): Promise<SessionEnded | StoreOutage>;
   [Symbol.asyncDispose](): Promise<void>;
 }
 
-/** The session could not be opened, for a reason that trying again does not change. */
+/** The store refused to open the session. A retry does not help. */
 export class SessionRefused extends Fault {
   override readonly name = 'SessionRefused';
+  /** The reason, for programs. */
   readonly refusal: SessionRefusal;
 
   constructor(refusal: SessionRefusal) {
@@ -63,8 +93,21 @@ const CLOSE_MS_MAX = 5_000;
 const OVER: SessionEnded = { kind: 'ended', replayed: true };
 
 /**
- * Opens a session and keeps it alive until it is closed; until then its heartbeats keep the process
- * running. `await using` closes it at the end of its block. Throws when the store cannot be reached.
+ * Opens a session and keeps it alive with heartbeats until you close it. An open session keeps the
+ * process running.
+ *
+ * Throws `InvalidInput` for invalid options, `SessionRefused` if the store refuses it, and
+ * `StoreUnavailable` if the store cannot be reached for 10 s. `await using` closes the session at
+ * the end of its block.
+ *
+ * @example
+ * import { openSqliteStore } from 'holdfast/store/sqlite';
+ *
+ * await using session = await openSession({
+ *   store: await openSqliteStore({ file: './leases.db' }),
+ *   owner: 'billing@host-3',
+ *   ttlMs: 10_000,
+ * });
  */
 export async function openSession(options: SessionOptions): Promise<Session> {
   return openUnder({}, options);

@@ -2,15 +2,28 @@ import { Fault } from '../support/fault.ts';
 import type { TermEnd } from './lease.ts';
 import type { LeaseKey } from './names.ts';
 
-/** Why a handle no longer holds. `lapsed` may rejoin; the others are final. */
+/**
+ * Why a handle no longer holds its lease. Only a lapsed one may rejoin.
+ *
+ * - `lapsed`: the session missed heartbeats.
+ * - `lost`: a successor or an operator ended the term, or the session is over.
+ * - `released`: this process released it.
+ * - `deadline`: the deadline of a drain, or `tenureMsMax`, has passed.
+ * - `too-little-left`: authority does not last for the margin; the lease is still held.
+ */
 export type WithdrawnBy = 'lapsed' | 'lost' | 'released' | 'deadline' | 'too-little-left';
 
-/** Thrown by `assertHeld`, and the reason of a handle's `signal`. */
+/**
+ * The lease is not held, or not for long enough. `assertHeld` throws it, and `signal.reason` is
+ * one.
+ */
 export class LeaseNotHeld extends Fault {
   override readonly name = 'LeaseNotHeld';
+  /** The key. */
   readonly key: LeaseKey;
+  /** Why. */
   readonly by: WithdrawnBy;
-  /** When somebody else ended the term and the store said so: how, why, and who (O-5). */
+  /** How the term ended, if another party ended it and the store reported that. */
   readonly ended: EndedBy | undefined;
 
   constructor(key: LeaseKey, by: WithdrawnBy, about: { message: string; ended?: EndedBy }) {
@@ -21,6 +34,7 @@ export class LeaseNotHeld extends Fault {
   }
 }
 
+/** How another party ended a term: exit, cause and actor. */
 export type EndedBy = Pick<TermEnd, 'exit' | 'cause' | 'actor'>;
 
 export function notHeld(key: LeaseKey, by: WithdrawnBy, end?: string | EndedBy): LeaseNotHeld {

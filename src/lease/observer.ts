@@ -23,90 +23,129 @@ export const OUTCOME_CLASSES = [
 
 export type OutcomeClass = (typeof OUTCOME_CLASSES)[number];
 
+/** One call to the store has ended. */
 export interface OperationReport {
+  /** Always `operation`. */
   readonly kind: 'operation';
+  /** The operation. */
   readonly operation: LeaseOperation;
+  /** The class of its outcome. */
   readonly outcome: OutcomeClass;
+  /** How long it took, in milliseconds. */
   readonly latencyMs: number;
-  /** The session's authority when the request left, and when the reply came. */
+  /** Milliseconds of authority left when the request was sent. */
   readonly remainingAtSendMs: number;
+  /** Milliseconds of authority left when the response arrived. */
   readonly remainingAtReplyMs: number;
+  /** The session. */
   readonly session: SessionId;
-  /** The longest delay of the event loop since the previous report. */
+  /** The longest delay of the event loop since the report before this one, in milliseconds. */
   readonly loopLagMs: number;
-  /** By how much the wall clock outran the monotonic one since then: a suspend, or a set clock. */
+  /**
+   * How far the wall clock ran ahead of the monotonic clock since then: a suspend, or a clock that
+   * was set.
+   */
   readonly suspendedMs: number;
-  /** The number of this try; 1 if the previous heartbeat succeeded. */
+  /** Which attempt of this renewal it was, from 1. */
   readonly attempt?: number;
+  /** The key of the lease. */
   readonly key?: LeaseKey;
+  /** The fence of the lease. */
   readonly fence?: Fence;
+  /** The size of the checkpoint. */
   readonly bytes?: number;
+  /** Why it failed. */
   readonly cause?: string;
-  /** For a checkpoint: what was saved, and the time since the previous one or the grant. */
+  /** The saved checkpoint. */
   readonly saved?: SavedCheckpoint;
-  /** For a grant: what the successor learned. */
+  /** The state that a grant returned. */
   readonly granted?: GrantReport;
 }
 
+/** A checkpoint that was saved. */
 export interface SavedCheckpoint {
+  /** The number of the checkpoint within its term. */
   readonly seq: number;
+  /** Its SHA-256 digest. */
   readonly digest: string;
+  /** Milliseconds since the checkpoint before it, or since the grant. */
   readonly sinceLastMs?: number;
 }
 
+/** The state that a grant returned. */
 export interface GrantReport {
+  /** How the term before ended: its `exit` and `fence`. */
   readonly predecessor: { readonly exit: Exit; readonly fence?: Fence };
-  /** The acquire asked for the checkpoint before the last (K-5). */
+  /** True if the holder asked for the checkpoint before the last. */
   readonly wentBack?: true;
+  /** The checkpoint that was restored: its `seq`, `digest` and `fence`. */
   readonly restored?: { readonly seq: number; readonly digest: string; readonly fence: Fence };
 }
 
-/** The settings of a session, reported when it opens and when the store changes them. */
+/** The settings of a session. Reported when it opens and when the store changes them. */
 export interface SettingsReport {
+  /** Always `settings`. */
   readonly kind: 'settings';
+  /** The session. */
   readonly session: SessionId;
+  /** Its owner. */
   readonly owner: Owner;
+  /** Milliseconds without a heartbeat until it expires. */
   readonly ttlMs: number;
+  /** The last part of the ttl, without authority, in which it may rejoin. */
   readonly graceMs: number;
+  /** Milliseconds subtracted from every grant. */
   readonly guardMs: number;
+  /** The assumed difference between clock rates, in parts per million. */
   readonly driftPpm: number;
+  /** Milliseconds between heartbeats. */
   readonly heartbeatMs: number;
+  /** Milliseconds before a failed heartbeat is retried. */
   readonly retryMs: number;
   /**
-   * The interval at which the event loop is measured. A lag may have been this much longer than
-   * reported.
+   * Milliseconds between measurements of the event loop. A delay may have been this much longer
+   * than reported.
    */
   readonly lagEveryMs: number;
 }
 
+/** A session lost or regained its authority, or something failed that ends nothing. */
 export interface LossReport {
   /**
-   * `troubled`: a call to the store, or a callback of the user's, failed unexpectedly. It ends
-   * nothing; authority lasts until its end.
+   * `lapsed`: authority ended, and the session may rejoin. `rejoined`: it has authority again.
+   * `lost`: it is over. `troubled`: a call to the store or a callback of yours failed unexpectedly;
+   * authority continues.
    */
   readonly kind: 'lapsed' | 'rejoined' | 'lost' | 'troubled';
+  /** The session. */
   readonly session: SessionId;
+  /** How many leases it holds. */
   readonly leases: number;
+  /** Why. */
   readonly cause?: string;
 }
 
-/**
- * The work continued for this long after authority had ended. The code that runs the work reports
- * it when the work has stopped. If the wait for it ends first, it also reports that, with
- * `stillRunning`.
- */
+/** Work continued after authority had ended. */
 export interface OverrunReport {
+  /** Always `overrun`. */
   readonly kind: 'overrun';
+  /** The session. */
   readonly session: SessionId;
+  /** The key. */
   readonly key: LeaseKey;
+  /** The fence of the term. */
   readonly fence: Fence;
+  /** For how many milliseconds it continued. */
   readonly overrunMs: number;
+  /** True if it still runs, and waiting for it has ended. */
   readonly stillRunning?: true;
 }
 
-/** The observer was too slow, so this many earlier reports were dropped. */
+/** The observer was too slow: reports before this one were dropped. */
 export interface DroppedReport {
+  /** Always `dropped`. */
   readonly kind: 'dropped';
+  /** How many were dropped. */
   readonly count: number;
 }
 
@@ -117,10 +156,25 @@ export type NewReport =
   | OverrunReport
   | DroppedReport;
 
-/** `at`: the holder's wall clock when it happened, for people and for lengths of time. */
+/**
+ * A report to an observer. `kind` is its kind. `at` is the wall clock of the holder in
+ * milliseconds.
+ */
 export type LeaseReport = NewReport & { readonly at: number };
 
+/**
+ * Receives reports about leases. Observers run after the current turn and cannot delay or break a
+ * session.
+ *
+ * @example
+ * const observer: LeaseObserver = {
+ *   report: (report) => {
+ *     if (report.kind === 'lost') console.error(report.cause);
+ *   },
+ * };
+ */
 export interface LeaseObserver {
+  /** Called for each report. Errors that it throws are ignored. */
   report(report: LeaseReport): void;
 }
 

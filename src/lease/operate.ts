@@ -8,21 +8,30 @@ import { parseLeaseKey, parseOwner, parseRequestId, parseText } from './names.ts
 import type { DrainResult, KernelStore, Revoked } from './port.ts';
 import { requireStore } from './session-options.ts';
 
+/** The term to act on, and who acts. */
 export interface OperateOptions {
+  /** An open store. */
   readonly store: KernelStore;
+  /** The key. */
   readonly key: string;
-  /** The term that is meant; a later one is left alone. */
+  /** The fence of the term. A later term is left alone. */
   readonly fence: number | string;
+  /** The operator, for the record. */
   readonly actor: string;
+  /** Why, for the record. */
   readonly reason: string;
-  /** A UUID of the caller's, to repeat the act safely. Default: a new one. */
+  /** A UUID that makes repeats safe. Default: a new one. */
   readonly request?: string;
 }
 
+/** Options of `drainLease`. */
 export interface DrainOptions extends OperateOptions {
-  /** The holder may go on until then; never less than it was promised already (V-1). */
+  /**
+   * Milliseconds until the store ends the term. The holder always keeps the time that it was
+   * promised.
+   */
   readonly deadlineMs: number;
-  /** Who gets the key first when the holder yields. */
+  /** The owner who gets the key first when the holder yields. */
   readonly successor?: string;
 }
 
@@ -36,7 +45,15 @@ const NAMES: readonly (keyof OperateOptions)[] = [
 ];
 const DEADLINE_MS_MAX = 31_536_000_000;
 
-/** Asks the holder to stop by a deadline. */
+/**
+ * Asks the holder of a lease to stop by a deadline.
+ *
+ * Returns `draining`, or a refusal if the term has ended or is draining already. Throws
+ * `InvalidInput`, `StoreUnavailable` or `OutcomeUnknown`.
+ *
+ * @example
+ * await drainLease({ store, key: 'reports/daily', fence: lease.fence, actor: 'ada', reason: 'deploy', deadlineMs: 30_000 });
+ */
 export async function drainLease(options: DrainOptions): Promise<DrainResult> {
   rejectUnknownOptions('drainLease', options, [...NAMES, 'deadlineMs', 'successor']);
   requireStore('drainLease', options.store);
@@ -50,7 +67,16 @@ export async function drainLease(options: DrainOptions): Promise<DrainResult> {
   });
 }
 
-/** Ends the term now. Its holder learns of it with its next heartbeat; only fences order what it does. */
+/**
+ * Ends the term of a lease now. The holder learns of it with its next heartbeat; until then only
+ * fences stop its writes.
+ *
+ * Returns `revoked`, or a refusal if the term is not the newest. Throws `InvalidInput`,
+ * `StoreUnavailable` or `OutcomeUnknown`.
+ *
+ * @example
+ * await revokeLease({ store, key: 'reports/daily', fence: lease.fence, actor: 'ada', reason: 'stuck' });
+ */
 export async function revokeLease(options: OperateOptions): Promise<Revoked> {
   rejectUnknownOptions('revokeLease', options, NAMES);
   requireStore('revokeLease', options.store);

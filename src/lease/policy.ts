@@ -4,34 +4,50 @@
 import { InvalidInput } from '../support/fault.ts';
 import { integerOption, rejectUnknownOptions } from '../support/options.ts';
 
+/**
+ * The limits of a store. Use the same in every process that opens it. Durations are in
+ * milliseconds.
+ */
 export interface LeasePolicy {
-  /** A ttl outside these is clamped by the store, which answers what it granted. */
+  /** The shortest ttl. The store clamps shorter ones. Default 100. */
   readonly ttlMsMin: number;
+  /** The longest ttl. The store clamps longer ones. Default 86,400,000 (a day). */
   readonly ttlMsMax: number;
+  /** The largest checkpoint of a lease in bytes. Default 262,144. */
   readonly checkpointBytesMax: number;
-  /** Open intents per key. */
+  /** Open intents per key. Default 64. */
   readonly intentsMax: number;
-  /** Sessions above a session, itself included. */
+  /** How deep sessions may be nested, the first one included. Default 8. */
   readonly sessionDepthMax: number;
-  /** The fair chance after an outage: nobody expires sooner after it, once per heartbeat (E-6). */
+  /** After an outage of the store, no session expires sooner than this. Default 5,000. */
   readonly recoveryGraceMs: number;
-  /** How long a named successor has the key to itself after a yield (V-5). */
+  /** How long only the named successor may acquire a key after a yield. Default 5,000. */
   readonly reservationMs: number;
-  /** A place in the queue is lost when its waiter has not asked for this long. */
+  /** A waiter that has not polled for this long loses its turn in the queue. Default 30,000. */
   readonly ticketMs: number;
-  /** What one expiry adds to an owner's penalty on a key, in ms that must pass; 0 turns it off (G-4). */
+  /**
+   * The penalty that one expiry adds for its owner on that key. 0 turns penalties off. Default
+   * 60,000.
+   */
   readonly flapUnitMs: number;
-  /** The breaker looks at no fewer sessions than this (E-8). */
+  /** With fewer sessions than this, the mass-expiry breaker never trips. Default 10. */
   readonly breakerSessionsMin: number;
-  /** More than this share of sessions expiring in one window trips the breaker. */
+  /**
+   * The breaker trips if more than this percentage of sessions expires in one window. Default 50.
+   */
   readonly breakerSharePercent: number;
+  /** The window of the breaker. Default 30,000. */
   readonly breakerWindowMs: number;
-  /** How long a tripped breaker holds reclaim back, at most once per heartbeat of a session. */
+  /**
+   * How long a tripped breaker delays expiry, at most once per heartbeat of a session. Default
+   * 15,000.
+   */
   readonly breakerHoldMs: number;
-  /** Retired keys, ended sessions and events are kept this long before a sweep deletes them. */
+  /** How long ended sessions, retired keys and events are kept. Default 604,800,000 (a week). */
   readonly retentionMs: number;
 }
 
+/** The policy of a store that is opened without one. */
 export const DEFAULT_POLICY: LeasePolicy = {
   ttlMsMin: 100,
   ttlMsMax: 86_400_000,

@@ -13,22 +13,42 @@ import type { LeasePolicy } from './policy.ts';
 import type { EntryRefusal, SessionRefusal, TermRefusal, WriteRefusal } from './refusal.ts';
 import type { SessionMetadata, SessionRecord, SessionState } from './session.ts';
 
-/** An open store. */
+/**
+ * An open store of sessions and leases. Open one with a function of `holdfast/store/…`.
+ *
+ * @example
+ * import { openSqliteStore } from 'holdfast/store/sqlite';
+ *
+ * const leases: KernelStore = await openSqliteStore({ file: './leases.db' });
+ * console.log(leases.durability);
+ * await leases.close();
+ */
 export interface KernelStore {
+  /** The kind of store, such as `sqlite` or `postgres`. */
   readonly kind: string;
+  /** The limits of the store. */
   readonly policy: LeasePolicy;
-  /** What a "done" survives, in words. */
+  /** Which failures an acknowledged write survives, for people. */
   readonly durability: string;
-  /** How another thread of this process opens the same store; absent where that is not possible. */
+  /** How another thread of this process opens the same store. Absent if it cannot. */
   readonly address?: StoreAddress;
+  /** Operations on sessions. */
   readonly sessions: SessionStore;
+  /** Operations on leases. */
   readonly leases: LeaseStore;
-  /** Whom hints reach. Where they reach only this process, waiters poll more often. */
+  /** Which processes get hints. If only this process does, waiters poll more often. */
   readonly hintsReach: 'this-process' | 'all-processes';
-  /** Lifts the fences above everything issued or presented, and ends a halt. */
+  /**
+   * Raises the epoch, so that all new fences are greater than all that were issued or presented.
+   * Ends a halt.
+   */
   raiseEpoch(request: RaiseEpoch): Promise<EpochRaised>;
-  /** Calls back when a key may have become free. A hint: it may be lost, late or wrong. */
+  /**
+   * Calls `listener` when a key may have become free. A hint may be lost, late or wrong. Returns a
+   * function that removes the listener.
+   */
   onHint(listener: (key: LeaseKey) => void): () => void;
+  /** Closes the store. Sessions in it are not ended. */
   close(): Promise<void>;
 }
 
@@ -42,41 +62,84 @@ export interface SessionHost
   readonly leases?: LeaseStore;
 }
 
-/** `(await import(module))[open](options)`, with options that can be sent to a thread. */
+/** How a thread opens a store: `(await import(module))[open](options)`. */
 export interface StoreAddress {
+  /** The module's URL. */
   readonly module: string;
+  /** The name of the function that it exports. */
   readonly open: string;
+  /** Options that can be sent to a thread. */
   readonly options: object;
 }
 
+/**
+ * Operations on sessions. Each is one transaction. `openSession` calls them for you.
+ *
+ * They return refusals as values. They throw `StoreUnavailable` if nothing was written,
+ * `OutcomeUnknown` if it may have been, and `StoreCorrupt`.
+ *
+ * @example
+ * for (const { session, state } of await store.sessions.list({ limit: 100 })) {
+ *   console.log(session.owner, state);
+ * }
+ */
 export interface SessionStore {
+  /** Opens a session. Repeating it with the same id is safe. */
   open(request: OpenSession): Promise<SessionOpened>;
+  /** Renews a session. A lapsed session rejoins. */
   heartbeat(request: Heartbeat): Promise<HeartbeatResult>;
+  /** Ends a session and its leases: by its owner with an exit, or by an operator. */
   end(request: EndSession): Promise<SessionEnded>;
+  /** Returns a session and its state, or undefined if there is none. */
   inspect(id: SessionId): Promise<SessionInspection | undefined>;
+  /** Returns sessions by id, after `after`; with `all`, ended ones too. */
   list(query: ListSessions): Promise<readonly SessionInspection[]>;
-  /** The leases this session carries now. A lease its holder believes in and that is missing is lost. */
+  /** Returns the leases that a session holds now. If one is missing, its holder has lost it. */
   leases(id: SessionId): Promise<readonly CarriedLease[]>;
-  /** Marks what is overdue as expired, records ends that follow from that, deletes what is old. */
+  /**
+   * Records the ends of expired sessions and their leases, and deletes records past their
+   * retention.
+   */
   sweep(request: Sweep): Promise<Swept>;
-  /** After an outage: gives every live session its fair chance, once per heartbeat (E-6). */
+  /** Extends every live session once per heartbeat, after an outage of the store. */
   recover(request: Recover): Promise<Recovered>;
 }
 
+/**
+ * Operations on leases. Each is one transaction. `Session` and `HeldLease` call most of them for
+ * you.
+ *
+ * They return refusals as values. They throw `StoreUnavailable` if nothing was written,
+ * `OutcomeUnknown` if it may have been, and `StoreCorrupt`.
+ *
+ * @example
+ * const { state, record } = await store.leases.inspect(parseLeaseKey('reports/daily'));
+ * console.log(state, record?.owner);
+ */
 export interface LeaseStore {
+  /** Grants a key, or queues or refuses the attempt. Repeating it with the same attempt is safe. */
   acquire(request: Acquire): Promise<AcquireResult>;
-  /** Gives up a place in the queue. */
+  /** Leaves the queue of a key. */
   withdraw(request: Withdraw): Promise<Withdrawn>;
+  /** Saves progress of a term. */
   checkpoint(request: SaveCheckpoint): Promise<CheckpointResult>;
+  /** Records an external effect that is about to happen. */
   beginIntent(request: BeginIntent): Promise<IntentBegun>;
+  /** Removes a recorded effect. */
   settleIntent(request: SettleIntent): Promise<IntentSettled>;
+  /** Ends a term. */
   release(request: ReleaseLease): Promise<Released>;
+  /** Asks the holder to stop by a deadline. */
   requestDrain(request: RequestDrain): Promise<DrainResult>;
+  /** Ends a term now. */
   revoke(request: Revoke): Promise<Revoked>;
+  /** Returns the state of a key, its record and how many sessions wait for it. */
   inspect(key: LeaseKey): Promise<LeaseInspection>;
+  /** Checks that a fence is the newest of its key and has authority. */
   verify(request: Verify): Promise<FenceVerified>;
+  /** Returns a page of events after `after`. */
   events(query: ReadEvents): Promise<EventPage>;
-  /** Leases by key, in the order of its bytes; without the bytes of their checkpoints. */
+  /** Returns leases in the byte order of their keys, without their checkpoints. */
   list(query: ListLeases): Promise<readonly ListedLease[]>;
 }
 
@@ -97,17 +160,17 @@ export type SessionOpened =
   | ({ readonly kind: 'opened'; readonly replayed: boolean } & SessionLife)
   | Refused<SessionRefusal>;
 
-/** The remaining time of a live session. Durations count from the store's reply (C-7). */
+/** The time that a session has left, in durations counted from the store's response. */
 export interface SessionLife {
+  /** Milliseconds without a heartbeat until it expires. */
   readonly ttlMs: number;
+  /** The last part of the ttl, without authority, in which it may rejoin. */
   readonly graceMs: number;
-  /**
-   * The time for which its leases have authority: the least over the session and its ancestors
-   * (H-2).
-   */
+  /** Milliseconds for which its leases have authority: the least of it and its ancestors. */
   readonly authorityMs: number;
+  /** Milliseconds until it expires. */
   readonly remainingMs: number;
-  /** If this differs from the last reply, check `leases(id)` before extending authority. */
+  /** If this differs from the last response, check `leases(id)` before you rely on them. */
   readonly notices: number;
 }
 

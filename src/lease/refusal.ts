@@ -8,17 +8,33 @@ import { type Fence, formatFence } from './fence.ts';
 import type { LeaseState } from './lease.ts';
 import type { EffectId, LeaseKey, Owner, SessionId } from './names.ts';
 
-/** Who is in the way. */
+/** The holder of a key that another session wants. */
 export interface Holder {
+  /** Its owner. */
   readonly owner: Owner;
+  /** Its session. */
   readonly session: SessionId;
+  /** The fence of its term. */
   readonly fence: Fence;
+  /** When the term was granted. */
   readonly since: Instant;
+  /** The state of the lease. */
   readonly state: LeaseState;
-  /** When nobody renews, the key can be taken after this long at most. */
+  /** Milliseconds until the key can be acquired, at most, if the holder does not renew. */
   readonly freeInMs: number;
 }
 
+/**
+ * Why the store refused an operation of a session.
+ *
+ * - `session-duplicate`: the id exists with other settings.
+ * - `session-unknown`: the store does not know the session.
+ * - `session-not-yours`: it belongs to another owner.
+ * - `session-lapsed`: it missed heartbeats and may rejoin.
+ * - `session-expired`, `session-ended`: it is over; open a new one.
+ * - `session-too-deep`: sessions are nested too deep.
+ * - `would-shorten`: the heartbeat would end the session sooner.
+ */
 export type SessionRefusal =
   | { readonly why: 'session-duplicate'; readonly session: SessionId }
   | { readonly why: 'session-unknown'; readonly session: SessionId }
@@ -29,6 +45,19 @@ export type SessionRefusal =
   | { readonly why: 'session-too-deep'; readonly depthMax: number }
   | { readonly why: 'would-shorten'; readonly session: SessionId; readonly remainingMs: number };
 
+/**
+ * Why the store did not grant a key.
+ *
+ * - `held`: `holder` has it.
+ * - `retired`: its work is done for good; acquire with `reopen`.
+ * - `reserved`: it is reserved for a successor.
+ * - `attempt-used`: this attempt had its grant, and the term has ended.
+ * - `damped`: this owner lost the key by expiry too often.
+ * - `behind-others`: other waiters come first.
+ * - `reclaim-paused`: its holder is overdue and has time to renew, after an outage or a mass
+ *   expiry.
+ * - `halted`: a fence was presented that the store never issued. Raise the epoch.
+ */
 export type EntryRefusal =
   | { readonly why: 'held'; readonly key: LeaseKey; readonly holder: Holder }
   | { readonly why: 'retired'; readonly key: LeaseKey; readonly fence: Fence }
@@ -44,6 +73,16 @@ export type EntryRefusal =
   | { readonly why: 'reclaim-paused'; readonly key: LeaseKey; readonly holder: Holder }
   | { readonly why: 'halted'; readonly presented: Fence };
 
+/**
+ * Why the store refused a write of a holder. Nothing was written.
+ *
+ * - `key-unknown`: the key was never acquired in this store.
+ * - `superseded`: a successor has a newer fence.
+ * - `fence-ahead`: the store never issued this fence.
+ * - `not-yours`: another session holds it.
+ * - `lapsed`: the session missed heartbeats and may rejoin.
+ * - `expired`, `ended`: the term is over.
+ */
 export type TermRefusal =
   | { readonly why: 'key-unknown'; readonly key: LeaseKey }
   | {
@@ -65,6 +104,16 @@ export type TermRefusal =
       readonly cause?: string;
     };
 
+/**
+ * Why the store refused the content of a write. Nothing was written.
+ *
+ * - `seq-superseded`: a later checkpoint is stored.
+ * - `seq-conflict`: this number is stored with other content.
+ * - `checkpoint-too-large`: it exceeds the policy's `checkpointBytesMax`.
+ * - `intent-open`: the effect was begun and not settled.
+ * - `intents-full`: the key has as many open intents as the policy allows.
+ * - `already-draining`: an operator has asked before.
+ */
 export type WriteRefusal =
   | { readonly why: 'seq-superseded'; readonly key: LeaseKey; readonly storedSeq: number }
   | { readonly why: 'seq-conflict'; readonly key: LeaseKey; readonly seq: number }
@@ -73,9 +122,18 @@ export type WriteRefusal =
   | { readonly why: 'intents-full'; readonly key: LeaseKey; readonly intentsMax: number }
   | { readonly why: 'already-draining'; readonly key: LeaseKey; readonly deadlineInMs: number };
 
+/**
+ * Why a store refused a lease operation. `why` is the stable code; `describeRefusal` explains it.
+ */
 export type Refusal = SessionRefusal | EntryRefusal | TermRefusal | WriteRefusal;
 
-/** What happened, why, and what to do next. */
+/**
+ * Returns a sentence that explains a refusal: the cause, its effect and what to do.
+ *
+ * @example
+ * const outcome = await session.acquire('reports/daily');
+ * if (outcome.kind === 'refused') console.error(describeRefusal(outcome));
+ */
 export function describeRefusal(refusal: Refusal): string {
   switch (refusal.why) {
     case 'session-duplicate':

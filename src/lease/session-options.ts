@@ -11,22 +11,41 @@ import type { LeaseObserver } from './observer.ts';
 import type { KernelStore, SessionHost } from './port.ts';
 import type { SessionMetadata } from './session.ts';
 
+/** Options of `openSession`. */
 export interface SessionOptions {
+  /** An open store. */
   readonly store: KernelStore;
-  /** Who a person would say this is: `billing-worker@host-3`. */
+  /**
+   * The name that operators see, such as `billing-worker@host-3`. At most 256 bytes. Several
+   * processes may share it.
+   */
   readonly owner: string;
-  /** Without a heartbeat for this long the session expires. Default 15 s. */
+  /**
+   * Milliseconds without a heartbeat until the session expires. Default 15,000. The store's policy
+   * sets the range: 100 to 86,400,000 by default.
+   */
   readonly ttlMs?: number;
-  /** The last part of the ttl, without authority, in which the session may rejoin. Default ttl / 5. */
+  /**
+   * The last part of the ttl, in milliseconds. In it the session has no authority but may rejoin.
+   * Default ttl / 5, at most ttl / 2.
+   */
   readonly graceMs?: number;
+  /** Up to 64 entries for operators. Default none. */
   readonly metadata?: SessionMetadata;
+  /** Gets reports of every operation. By default there is none. */
   readonly observer?: LeaseObserver;
-  /** Kept back from every grant for what clocks do not show. Default ttl / 100, at least 5 ms. */
+  /**
+   * Milliseconds subtracted from every grant, for delays that clocks do not show. Default ttl /
+   * 100, at least 5.
+   */
   readonly guardMs?: number;
-  /** How far clock rates may differ. Default 500. */
+  /** The greatest difference between clock rates, in parts per million. Default 500. */
   readonly driftPpm?: number;
+  /** The clock. Default: the system's. Replace it in tests. */
   readonly clock?: Clock;
+  /** The timers. Default: those of Node. Replace them in tests. */
   readonly timers?: Timers;
+  /** The random source. Default: that of Node. Replace it in tests. */
   readonly random?: Random;
 }
 

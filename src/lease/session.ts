@@ -22,22 +22,31 @@ export const BEATS_PER_TTL = 3;
 /** The number of retries per ttl while a heartbeat has no answer. */
 export const RETRIES_PER_TTL = 20;
 
+/** The stored record of a session. */
 export interface SessionRecord {
+  /** The id. */
   readonly id: SessionId;
+  /** The name that operators see. */
   readonly owner: Owner;
-  /** All ancestors from the root, then this session itself. Never changes. */
+  /** The ids of all ancestors from the root, then its own. */
   readonly path: readonly SessionId[];
+  /** Milliseconds without a heartbeat until it expires. */
   readonly ttlMs: number;
-  /** The last part of the ttl, in which the session may rejoin but has no authority. */
+  /** The last part of the ttl, without authority, in which it may rejoin. */
   readonly graceMs: number;
+  /** Entries for operators. */
   readonly metadata: SessionMetadata;
+  /** When it was opened. */
   readonly openedAt: Instant;
+  /** When the store got the last heartbeat. */
   readonly beatAt: Instant;
+  /** When it expires without another heartbeat. */
   readonly expiresAt: Instant;
-  /** The fair chance after an outage was given and no heartbeat has come since (E-6). */
+  /** True if the store extended it after an outage and no heartbeat has come since. */
   readonly extended: boolean;
-  /** Rises when something happened to a lease of this session that its holder must look at. */
+  /** Rises when the holder must check its leases. */
   readonly notices: number;
+  /** How it ended, if it has. */
   readonly end?: SessionEnd;
 }
 
@@ -53,6 +62,7 @@ export function noticesOfRaise(lastIssued: number, origin: number): number {
   return (epochOf(origin) - epochOf(lastIssued)) * NOTICES_PER_EPOCH;
 }
 
+/** Names and texts that operators see with a session. */
 export type SessionMetadata = Readonly<Record<string, string>>;
 
 /**
@@ -72,6 +82,14 @@ export interface SessionEnd {
 /** A session with all its ancestors, from the root to itself. */
 export type SessionChain = readonly SessionRecord[];
 
+/**
+ * The state of a session.
+ *
+ * - `alive`: its leases have authority.
+ * - `lapsed`: it missed heartbeats and may rejoin.
+ * - `overdue`: its ttl is over, and the store has not recorded its end.
+ * - `ended`: the store has recorded its end.
+ */
 export type SessionState = 'alive' | 'lapsed' | 'overdue' | 'ended';
 
 export function lapsesAt(session: SessionRecord): Instant {

@@ -7,6 +7,10 @@ import type { Timers } from '../support/timer.ts';
 
 export type { StoreSealed };
 
+/**
+ * The store did not respond. `unknown`: it may have done the operation. `unavailable`: it has not.
+ * `fault` is the error.
+ */
 export type StoreOutage =
   | { readonly kind: 'unknown'; readonly fault: OutcomeUnknown }
   | { readonly kind: 'unavailable'; readonly fault: StoreUnavailable };

@@ -11,25 +11,50 @@ import type { KernelStore, Swept } from './port.ts';
 import { requireStore } from './session-options.ts';
 import { callStore, isStoreOutage, type StoreOutage } from './store-call.ts';
 
+/** Options of `startSweeper`. */
 export interface SweeperOptions {
+  /** An open store. */
   readonly store: KernelStore;
-  /** Default 5000. */
+  /** Milliseconds between sweeps, 10 to 3,600,000. Default 5,000. */
   readonly everyMs?: number;
+  /** The most records that one sweep changes, 1 to 100,000. Default 500. */
   readonly limit?: number;
+  /** Called after each sweep. */
   readonly onSwept?: (swept: Swept) => void;
+  /** The clock. Default: the system's. Replace it in tests. */
   readonly clock?: Clock;
+  /** The timers. Default: those of Node. Replace them in tests. */
   readonly timers?: Timers;
+  /** The random source. Default: that of Node. Replace it in tests. */
   readonly random?: Random;
 }
 
+/**
+ * A running sweeper.
+ *
+ * @example
+ * const sweeper = startSweeper({ store });
+ * await sweeper.stop();
+ */
 export interface Sweeper {
-  /** One sweep now. */
+  /** Sweeps now and returns the result, or an outage as a value. */
   tick(): Promise<Swept | StoreOutage>;
+  /** Stops sweeping. */
   stop(): Promise<void>;
 }
 
 const SWEEP_MS_MAX = 30_000;
 
+/**
+ * Starts a sweeper: it records the ends of expired sessions and deletes records past their
+ * retention.
+ *
+ * Takeover does not depend on it, since every acquire reclaims the key that it needs. Several may
+ * run on one store. Throws `InvalidInput` for invalid options. Outages are waited out.
+ *
+ * @example
+ * const sweeper = startSweeper({ store, everyMs: 10_000, onSwept: ({ expired }) => console.log(expired.length) });
+ */
 export function startSweeper(options: SweeperOptions): Sweeper {
   rejectUnknownOptions('startSweeper', options, [
     'store',

@@ -11,19 +11,27 @@ import type { EventPage, KernelStore } from './port.ts';
 import { requireStore } from './session-options.ts';
 import { isOutage } from './store-call.ts';
 
+/** Options of `watchLeases`. */
 export interface WatchOptions {
-  /** Where to go on: the `seq` of the last event seen. Default 0, the oldest kept. */
+  /** The `seq` of the last event that you have seen. Default 0: the oldest that is kept. */
   readonly after?: EventSeq;
+  /** Ends the watch when it aborts. */
   readonly signal?: AbortSignal;
-  /** How often to look. Default 1000. */
+  /** Milliseconds between polls, 10 to 3,600,000. Default 1,000. */
   readonly pollMs?: number;
-  /** Told of each look that failed because the store could not be reached. It looks again. */
+  /**
+   * Called for each poll that failed because the store could not be reached. The watch polls again.
+   */
   readonly onOutage?: (fault: StoreUnavailable | OutcomeUnknown) => void;
+  /** The timers. Default: those of Node. Replace them in tests. */
   readonly timers?: Timers;
+  /** The random source. Default: that of Node. Replace it in tests. */
   readonly random?: Random;
 }
 
-/** `truncated`: events between the reader's place and `seq` are no longer kept; read the state anew. */
+/**
+ * An event, or `truncated`: events up to `seq` are no longer kept; read the current state instead.
+ */
 export type Watched = LeaseEvent | { readonly kind: 'truncated'; readonly seq: EventSeq };
 
 const PAGE = 500;
@@ -37,7 +45,17 @@ const NAMES: readonly (keyof WatchOptions)[] = [
   'random',
 ];
 
-/** Ends when `signal` aborts, or with what is not an outage: those it waits out. */
+/**
+ * Yields the events of a store in order, from any point, without missing one.
+ *
+ * Waits out outages and ends when `signal` aborts. Throws `InvalidInput` for invalid options, and
+ * any other fault of the store.
+ *
+ * @example
+ * for await (const event of watchLeases(store, { signal: AbortSignal.timeout(60_000) })) {
+ *   if (event.kind === 'ended') console.log(event.key, event.exit);
+ * }
+ */
 export function watchLeases(
   store: KernelStore,
   options: WatchOptions = {},

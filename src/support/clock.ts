@@ -8,19 +8,21 @@
 
 import type { Brand } from './assert.ts';
 
+/** A time of a store's clock: whole milliseconds since 1970 in UTC. */
 export type Instant = Brand<number, 'Instant'>;
 
+/** The clocks of a process. Replace them in tests. */
 export interface Clock {
-  /** Milliseconds since 1970 UTC by the host's clock; may jump either way. */
+  /** Returns milliseconds since 1970 in UTC. May jump either way. */
   wallMs(): number;
   /**
-   * Milliseconds that never go back, the same for all threads of the process. On Linux they stand
-   * still while the machine is suspended.
+   * Returns milliseconds that never go back, the same for all threads of the process. On Linux they
+   * stand still while the machine is suspended.
    */
   monotonicMs(): number;
   /**
-   * The current boot of the machine, and the time since it, suspends included. Undefined if
-   * unknown.
+   * Returns which start of the machine this is and how long ago, suspends included; undefined if
+   * that is not known.
    */
   sinceBoot?(): { readonly boot: string; readonly ms: number } | undefined;
 }
@@ -41,7 +43,13 @@ export function laterBy(instant: Instant, ms: number): Instant {
   return (instant + ms) as Instant;
 }
 
-/** The one way an Instant is shown to people: ISO 8601, UTC. */
+/**
+ * Returns an instant as ISO 8601 text in UTC.
+ *
+ * @example
+ * const event = (await holdfast.history(id))[0];
+ * if (event !== undefined) console.log(formatInstant(event.at));
+ */
 export function formatInstant(instant: Instant): string {
   return new Date(instant).toISOString();
 }

@@ -1,8 +1,9 @@
 // Faults: unexpected failures. An expected no is a refusal, never a fault.
 
-/** The base of all faults. `code` is stable and meant for programs; the message is for people. */
+/** The base class of all errors of Holdfast. Expected refusals are return values, not faults. */
 export class Fault extends Error {
   override readonly name: string = 'Fault';
+  /** A stable code for programs. The message is for people. */
   readonly code: string;
 
   constructor(code: string, message: string, options?: ErrorOptions) {
@@ -11,7 +12,7 @@ export class Fault extends Error {
   }
 }
 
-/** The caller passed something that can never work. Nothing was sent or written. */
+/** An argument is invalid. Nothing was sent or written. */
 export class InvalidInput extends Fault {
   override readonly name = 'InvalidInput';
 
@@ -20,7 +21,7 @@ export class InvalidInput extends Fault {
   }
 }
 
-/** The store did not do it, and is known not to have done it. Trying again may help. */
+/** The store could not be reached and did not do the operation. A retry may help. */
 export class StoreUnavailable extends Fault {
   override readonly name = 'StoreUnavailable';
 
@@ -29,7 +30,7 @@ export class StoreUnavailable extends Fault {
   }
 }
 
-/** The request left and no answer came: it may or may not have been done. */
+/** The store did not respond in time. It may or may not have done the operation. */
 export class OutcomeUnknown extends Fault {
   override readonly name = 'OutcomeUnknown';
 
@@ -38,12 +39,15 @@ export class OutcomeUnknown extends Fault {
   }
 }
 
-/** The key is not valid, or not for this. Repeating the request with the same key does not help. */
+/**
+ * The access key is not valid, or does not allow the request. A retry with the same key does not
+ * help.
+ */
 export class AccessDenied extends Fault {
   override readonly name = 'AccessDenied';
 }
 
-/** What is stored breaks a rule that every writer keeps. Trying again will not help. */
+/** Stored data breaks a rule that every writer keeps. A retry does not help. */
 export class StoreCorrupt extends Fault {
   override readonly name = 'StoreCorrupt';
 
@@ -52,7 +56,7 @@ export class StoreCorrupt extends Fault {
   }
 }
 
-/** The store was exported and takes no more writes. Trying again will not help: use the new one. */
+/** The store was exported and takes no more writes. Use the store that it was imported into. */
 export class StoreSealed extends Fault {
   override readonly name = 'StoreSealed';
 

@@ -5,13 +5,14 @@ import { backgroundTimers, type Timers } from './timer.ts';
 const SIGNALS = ['SIGTERM', 'SIGINT'] as const;
 
 /**
- * Resolves with the reason when this process is asked to stop: by SIGTERM, by SIGINT, or because the npm that started
- * it has ended. A second signal ends the process as if nothing had listened. Waiting for it keeps no process alive.
+ * Resolves with the reason when the process should stop: SIGTERM, SIGINT, or the end of the npm
+ * that started it.
  *
- * @param over Stops listening when it aborts.
+ * A second signal ends the process at once. Waiting does not keep the process alive. It stops
+ * listening when `over` aborts.
  *
  * @example
- * const worker = await openWorker({ url, pipelines });
+ * const worker = await openWorker({ url: 'http://127.0.0.1:7433', pipelines: [order] });
  * void stopRequested().then(() => worker.stop());
  */
 export function stopRequested(over?: AbortSignal): Promise<string> {
