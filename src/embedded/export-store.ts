@@ -12,38 +12,60 @@ import { ExportFile, linesOf } from './export-files.ts';
 import { FORMAT, LineReader, LineWriter } from './export-lines.ts';
 import { inspectStore, type PostgresSettings, storePlace, withoutSqlite } from './open-store.ts';
 
+/** Options of `exportStore`. */
 export interface ExportStoreOptions {
-  /** `postgres://…`, or the path of a SQLite file. */
+  /** The store: `postgres://…`, or the path of a SQLite file. */
   readonly store: string;
-  /** The file that is made. Gzipped when its name ends in `.gz`. */
+  /** The file to write. It is gzipped if its name ends in `.gz`. */
   readonly to: string;
-  /** The actor, shown to callers that are refused. */
+  /** The actor. Shown to callers that the sealed store refuses. */
   readonly actor: string;
+  /** Why. Shown to callers that the sealed store refuses. */
   readonly reason: string;
+  /** Connection settings for PostgreSQL. */
   readonly postgres?: PostgresSettings;
+  /** Called as the export progresses. */
   readonly onProgress?: (progress: ExportProgress) => void;
 }
 
-/** How far an export or import is. */
+/** The progress of an export or import. */
 export interface ExportProgress {
-  /** `waiting`: all is written; holders of leases may believe for a while that they still hold them (EX-4). */
+  /**
+   * `sealed`: the store takes no more writes. `rows`: rows are copied. `waiting`: all rows are
+   * copied, and leases of the old store still have to lapse.
+   */
   readonly doing: 'sealed' | 'rows' | 'waiting';
+  /** The table that is copied. */
   readonly table?: string;
+  /** How many rows were copied. */
   readonly rows: number;
+  /** Milliseconds left to wait. */
   readonly leftMs?: number;
 }
 
+/** The result of `exportStore`. */
 export interface StoreExported {
-  /** `again`: it was sealed before; its content is the same. */
+  /** `exported`, or `exported-again` if the store was sealed before. The content is the same. */
   readonly kind: 'exported' | 'exported-again';
+  /** The id of the export. */
   readonly id: string;
+  /** The epoch of the store. */
   readonly epoch: number;
+  /** How many rows were written. */
   readonly rows: number;
 }
 
 const EXPORT_NAMES = ['store', 'to', 'actor', 'reason', 'postgres', 'onProgress'] as const;
 
-/** EX-1 to EX-5. When it fails after the seal, it can be called again: nothing changes any more. */
+/**
+ * Seals a store and writes its content to a file. The store takes no more writes.
+ *
+ * Waits until all its leases have lapsed. If it fails after the seal, call it again. Throws
+ * `InvalidInput` if there is no store, and `StoreUnavailable` if it cannot be reached.
+ *
+ * @example
+ * await exportStore({ store: './old.db', to: './export.gz', actor: 'ada', reason: 'to PostgreSQL' });
+ */
 export async function exportStore(options: ExportStoreOptions): Promise<StoreExported> {
   const asked = checkedExport(options);
   const port = await openExistingForExport(asked.store, asked.postgres);
@@ -126,28 +148,46 @@ async function untilAllLapsed(port: ExportPort, waiting: Waiting): Promise<void>
   }
 }
 
+/** Options of `importStore`. */
 export interface ImportStoreOptions {
-  /** `postgres://…`, or the path of a SQLite file. Made when it is not there; nothing may be in it. */
+  /**
+   * The store: `postgres://…`, or the path of a SQLite file. It is created if it does not exist,
+   * and must be empty.
+   */
   readonly store: string;
-  /** A file that `exportStore` made. */
+  /** A file that `exportStore` wrote. */
   readonly from: string;
+  /** The actor. */
   readonly actor: string;
+  /** Connection settings for PostgreSQL. */
   readonly postgres?: PostgresSettings;
+  /** Called as the import progresses. */
   readonly onProgress?: (progress: ExportProgress) => void;
 }
 
+/** The result of `importStore`. */
 export interface StoreImported {
+  /** Always `imported`. */
   readonly kind: 'imported';
   /** The id of the export. */
   readonly id: string;
-  /** Fences are issued from here on, above all that the old store has issued. */
+  /** The new epoch. All new fences are greater than those of the old store. */
   readonly epoch: number;
+  /** How many rows were read. */
   readonly rows: number;
 }
 
 const IMPORT_NAMES = ['store', 'from', 'actor', 'postgres', 'onProgress'] as const;
 
-/** EX-8, EX-9: all of it or nothing. */
+/**
+ * Loads an export into an empty store, completely or not at all.
+ *
+ * Throws a `Fault` with code `store-not-empty` if the store has content. If the file is damaged or
+ * a row cannot be stored, the `Fault` names the line. Nothing is written then.
+ *
+ * @example
+ * await importStore({ store: 'postgres://localhost/holdfast', from: './export.gz', actor: 'ada' });
+ */
 export async function importStore(options: ImportStoreOptions): Promise<StoreImported> {
   const { store, from, actor, postgres, onProgress } = checkedImport(options);
   const lines = linesOf(from)[Symbol.asyncIterator]();
@@ -286,21 +326,37 @@ export async function openForExport(
   return openSqliteForExport(place.file);
 }
 
+/** Options of `unsealStore`. */
 export interface UnsealStoreOptions {
+  /** The store: `postgres://…`, or the path of a SQLite file. */
   readonly store: string;
+  /** The actor. */
   readonly actor: string;
+  /** Why. */
   readonly reason: string;
+  /** Connection settings for PostgreSQL. */
   readonly postgres?: PostgresSettings;
 }
 
+/** The result of `unsealStore`. */
 export interface StoreUnsealed {
+  /** Always `unsealed`. */
   readonly kind: 'unsealed';
+  /** The new epoch. */
   readonly epoch: number;
 }
 
 const UNSEAL_NAMES = ['store', 'actor', 'reason', 'postgres'] as const;
 
-/** EX-6. Where the export was imported, that store goes on too: make sure that it was not. */
+/**
+ * Removes the seal of an exported store, so that it takes writes again.
+ *
+ * Make sure first that the export was not imported; otherwise two stores continue the same work.
+ * Throws a `Fault` with code `not-sealed` if the store is not sealed.
+ *
+ * @example
+ * await unsealStore({ store: './old.db', actor: 'ada', reason: 'import abandoned' });
+ */
 export async function unsealStore(options: UnsealStoreOptions): Promise<StoreUnsealed> {
   const read = readOptions('unsealStore', options, UNSEAL_NAMES);
   const store = boundedText('unsealStore: store', read.store, TEXT_MAX);

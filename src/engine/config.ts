@@ -73,26 +73,50 @@ export function hasStore(config: WorkerConfig): config is EngineConfig {
   return 'access' in config.store;
 }
 
+/** Options of `new Holdfast` and, with an address as `store`, of `openHoldfast`. */
 export interface HoldfastOptions {
+  /** An open store that keeps executions: memory, SQLite or PostgreSQL. */
   readonly store: CoordinatorStore;
+  /** Gets reports of claims, steps, ends and problems. By default there is none. */
   readonly observer?: ExecutionObserver;
-  /** Encrypts or compresses every value before it is stored. */
+  /**
+   * Encrypts or compresses every value before it is stored. By default values are stored as JSON.
+   */
   readonly codec?: PayloadCodec;
+  /** Size limits of values. */
   readonly payloads?: Partial<PayloadLimits>;
-  /** Known here without being run here: their questions check what `awaits.answer` is given. */
+  /**
+   * Pipelines whose code is known here but not run here. Their questions check answers. Default
+   * none.
+   */
   readonly pipelines?: Pipelines;
-  /** Keys that sign answer links. */
+  /** Keys that sign answer links. By default links cannot be made. */
   readonly links?: LinkOptions;
-  /** Time for a worker to check an answer that only workers can check. By default such answers are refused. */
+  /**
+   * Milliseconds that a worker has to check an answer whose question only workers know, 1 to
+   * 600,000. By default such answers are refused.
+   */
   readonly relayAnswersMs?: number;
-  /** Which ended executions are removed, and where they are archived. By default none. Use the same in every process. */
+  /**
+   * How long ended executions are kept and where they are archived. By default they are kept for
+   * ever. Use the same in every process.
+   */
   readonly retention?: RetentionOptions;
-  /** Waits that are shorter stay in memory, longer ones are parked. Default 100. */
+  /**
+   * Waits of up to this many milliseconds stay in memory; longer ones release the worker. 20 to
+   * 60,000; default 100.
+   */
   readonly parkAfterMs?: number;
-  /** After this many claims in a row that were lost without progress an execution is quarantined. At least 3. Default 5. */
+  /**
+   * Claims in a row that are lost without progress before the execution is quarantined. 3 to 1,000;
+   * default 5.
+   */
   readonly maxClaimsWithoutProgress?: number;
+  /** The clock. Default: the system's. Replace it in tests. */
   readonly clock?: Clock;
+  /** The timers. Default: those of Node. Replace them in tests. */
   readonly timers?: Timers;
+  /** The random source. Default: that of Node. Replace it in tests. */
   readonly random?: Random;
 }
 

@@ -15,96 +15,174 @@ import type { TemplateRef } from '../features/templates/api.ts';
 import type { Fence } from '../lease/fence.ts';
 import type { Pipeline, RemoteStep } from './pipeline.ts';
 
+/**
+ * Identity, fence and cancellation of the step attempt that runs now.
+ *
+ * @example
+ * await ctx.step('charge', async (step) => {
+ *   step.assertHeld(2_000);
+ *   return pay({ key: step.idempotencyKey, signal: step.signal });
+ * });
+ */
 export interface StepContext {
-  /** Stable over attempts, takeovers and re-drives: pass it to services that recognise a repeated request. */
+  /**
+   * The same for every attempt, takeover and re-drive of this step. Pass it to services that
+   * recognise repeated requests.
+   */
   readonly idempotencyKey: string;
-  /** Orders what owners of this execution do: hand it to a guard of what only this execution writes. */
+  /**
+   * The fence of the worker's claim. A newer owner has a greater one. Pass it to a guard of a
+   * resource that only this execution writes.
+   */
   readonly fence: Fence;
-  /** Aborts when the attempt timed out, the execution was cancelled, or another worker took over. */
+  /**
+   * Aborts when the attempt times out, the execution is cancelled, or another worker takes over.
+   */
   readonly signal: AbortSignal;
-  /** 1 for the first try. */
+  /** The number of this attempt. The first one is 1. */
   readonly attempt: number;
-  /** As the execution was submitted with; hand it on to what the step calls (W3C Trace Context). */
+  /**
+   * The W3C trace context that the execution was submitted with. Pass it on to services that the
+   * step calls.
+   */
   readonly traceparent: string | undefined;
   /**
-   * Throws unless the worker has authority for `marginMs` more. Call it right before an effect that takes
-   * at most that long, and no two owners act at once (P2).
+   * Throws a `Fault` with code `claim-not-held` unless the worker has authority for `marginMs` more
+   * milliseconds (default 0). Call it right before an effect that takes at most that long; then two
+   * owners never act at once.
    */
   assertHeld(marginMs?: number): void;
 }
 
+/** Options of one step. */
 export interface StepOptions {
+  /** How failed attempts are retried. By default, the pipeline's `retry`, then `DEFAULT_RETRY`. */
   readonly retry?: RetryOptions;
-  /** How long one attempt may take. By default there is no limit. */
+  /**
+   * Time limit of one attempt in milliseconds. By default there is none. An attempt that times out
+   * counts as a failure of category `unknown`.
+   */
   readonly timeoutMs?: number;
 }
 
-/** Undoes a step: runs when the execution fails, is cancelled or passes its deadline after the step. */
+/**
+ * A function that undoes a step. It runs when the execution fails, is cancelled or passes its
+ * deadline after the step.
+ */
 export type Compensate<Output> = (
-  /** The result of the step; undefined when its outcome is unknown. */
+  /** The step's result; undefined if its outcome is unknown. */
   output: Output | undefined,
   undo: UndoContext,
 ) => unknown;
 
+/** The context of a compensation: that of a step, and the outcome of the step that it undoes. */
 export interface UndoContext extends StepContext {
-  /** `unknown`: the step failed, and an attempt of it may have had its effect all the same. */
+  /**
+   * `done`: the step succeeded. `unknown`: it failed, but one of its attempts may have had its
+   * effect.
+   */
   readonly outcome: 'done' | 'unknown';
 }
 
+/** Options of `ctx.step`, with the function that undoes the step. */
 export interface SagaOptions<Output> extends StepOptions {
+  /** Undoes the step if the execution does not complete. By default nothing undoes it. */
   readonly compensate?: Compensate<Output> | CompensateOptions<Output>;
 }
 
+/** A compensation with options of its own. */
 export interface CompensateOptions<Output> {
+  /** Undoes the step. Runs until it succeeds or its retries are used up. */
   readonly run: Compensate<Output>;
+  /** How failed attempts of the compensation are retried. Default `DEFAULT_RETRY`. */
   readonly retry?: RetryOptions;
+  /** Time limit of one attempt in milliseconds. By default there is none. */
   readonly timeoutMs?: number;
-  /** Compensations of one group run beside each other, where the last of its steps ended. */
+  /**
+   * Compensations of one group run side by side, in the place of the group's last step. By default
+   * compensations run one after the other, the last step's first.
+   */
   readonly group?: string;
 }
 
+/**
+ * A retry policy and rules for certain errors. Omitted fields have the values of `DEFAULT_RETRY`.
+ */
 export interface RetryOptions extends Partial<RetryPolicy> {
-  /** The first rule that matches decides; without one the category of the failure does. */
+  /** The first rule that matches an error decides. If none does, the failure's category decides. */
   readonly rules?: readonly RetryRule[];
 }
 
+/** Decides whether certain errors are retried. */
 export interface RetryRule {
-  /** The error's `code` or name, or a function of what was thrown. */
+  /** The error's `code` or `name`, or a function of the thrown value. */
   readonly when: string | ((error: unknown) => boolean);
+  /** `retry`: try again. `fail`: give up. */
   readonly do: 'retry' | 'fail';
+  /**
+   * Milliseconds to wait before the next attempt, up to 30 days. By default the policy's backoff.
+   */
   readonly afterMs?: number;
 }
 
+/** Options of the steps that `ctx.map` runs. */
 export interface MapOptions extends StepOptions {
-  /** How many run at once. Default 16. */
+  /** Steps that run at once, 1 to 10,000. Default 16. */
   readonly concurrency?: number;
 }
 
 /** The step that `ctx.map` runs for each item, and its options. */
 export interface MapOver<Item, Output> extends MapOptions {
+  /** The step's code. Gets the item and the step's context. */
   readonly run: (item: Item, step: StepContext) => Output | Promise<Output>;
 }
 
+/** The target of a child: a pipeline, the name of one, or a template. */
 export type Spawnable<Input, Output> = Pipeline<Input, Output> | string | TemplateRef;
 
+/** Options of a child execution. */
 export interface SpawnOptions {
-  /** Its name in the history. Default: the name of the pipeline or template. */
+  /** The child's name in the history. Default: the name of the pipeline or template. */
   readonly name?: string;
+  /** The priority class. Default: that of the parent. */
   readonly lane?: Lane;
+  /** Milliseconds before the child may start, up to ten years. Default 0. */
   readonly delayMs?: number;
+  /**
+   * Milliseconds from now until the child fails if it has not ended. By default there is no
+   * deadline.
+   */
   readonly deadlineMs?: number;
+  /** Up to 64 tags to filter lists by. Default none. */
   readonly tags?: readonly string[];
+  /** Up to 64 search attributes. Default none. */
   readonly attributes?: Attributes;
+  /** At most `limit` started and unfinished executions of the project share this `key`. */
   readonly concurrency?: { readonly key: string; readonly limit: number };
+  /**
+   * At most `limit` executions of the project with this `key` start within `perMs` milliseconds.
+   */
   readonly rate?: { readonly key: string; readonly limit: number; readonly perMs: number };
 }
 
+/**
+ * A child execution that `ctx.spawn` has started.
+ *
+ * @example
+ * const child = await ctx.spawn('send-mail', { to: 'ada@example.org' });
+ * await child.result();
+ */
 export interface Child<Output> {
+  /** The id of the child. */
   readonly id: ExecutionId;
-  /** Its output; throws ChildFailed when it did not complete. */
+  /** Waits for the child's output. Throws `ChildFailed` if the child does not complete. */
   result(): Promise<Output>;
 }
 
+/**
+ * How a child ended: `completed` with its `output`, or another `status` with its `failure`. `id` is
+ * the child's.
+ */
 export type ChildOutcome<Output> =
   | { readonly status: 'completed'; readonly id: ExecutionId; readonly output: Output }
   | {
@@ -113,81 +191,167 @@ export type ChildOutcome<Output> =
       readonly failure?: Failure;
     };
 
+/**
+ * The child executions that `ctx.fanOut` has started.
+ *
+ * @example
+ * const children = await ctx.fanOut('resize', ['a.png', 'b.png']);
+ * const outcomes = await children.outcomes();
+ */
 export interface Children<Output> {
+  /** The ids of the children, in the order of the inputs. */
   readonly ids: readonly ExecutionId[];
-  /** All outputs in the order of the inputs; throws ChildFailed for the first that did not complete. */
+  /**
+   * Waits for all outputs, in the order of the inputs. Throws `ChildFailed` for the first child
+   * that does not complete.
+   */
   results(): Promise<readonly Output[]>;
-  /** How each ended, in the order of the inputs; never throws for a child's failure. */
+  /**
+   * Waits until every child has ended, in the order of the inputs. Never throws because a child
+   * failed.
+   */
   outcomes(): Promise<readonly ChildOutcome<Output>[]>;
 }
 
+/** Options of `ctx.receive`. */
 export interface ReceiveOptions {
-  /** Whole milliseconds, up to ten years. */
+  /**
+   * Milliseconds to wait, up to ten years, counted from the first time that the code asks. By
+   * default it waits for as long as it takes.
+   */
   readonly timeoutMs?: number;
 }
 
+/**
+ * The `ctx` of a pipeline: durable calls whose results are recorded.
+ *
+ * After a crash, a wait or a deploy the code runs again from its beginning, and recorded calls
+ * return their recorded results. So the code must make the same calls in the same order. Calls are
+ * identified by kind, name and occurrence; if history has another call, the execution is blocked.
+ * Names have at most 256 bytes. Calls inside a step throw `InvalidInput`.
+ *
+ * @example
+ * const order = pipeline({
+ *   name: 'order',
+ *   run: async (ctx: Context, input: { item: string }) => {
+ *     const payment = await ctx.step('charge', (step) => charge(input.item, step.idempotencyKey));
+ *     await ctx.sleep(60_000);
+ *     await ctx.step('ship', () => ship(input.item));
+ *     return payment;
+ *   },
+ * });
+ */
 export interface Context {
+  /** The id of the execution. */
   readonly id: ExecutionId;
+  /** The name of the pipeline. */
   readonly pipeline: string;
-  /** For which time it was fired, when a schedule did; the same in every replay, however late it runs. */
+  /**
+   * The time for which a schedule fired the execution; undefined if none did. It stays the same in
+   * every replay, however late the execution runs.
+   */
   readonly scheduledAt: Date | undefined;
-  /** As it was submitted with; its children have the same. */
+  /** The W3C trace context that the execution was submitted with. Its children inherit it. */
   readonly traceparent: string | undefined;
-  /** Aborts on cancellation and when another worker took over. */
+  /** Aborts when the execution is cancelled or another worker takes over. */
   readonly signal: AbortSignal;
-  /** The state that the last `checkpoint` saved, after a recovery; undefined in a fresh run. */
+  /** The state of the last `ctx.checkpoint`, if there was one; otherwise undefined. */
   readonly restored: unknown;
 
   /**
-   * Runs `fn` until it succeeds, and never again once its result is recorded. Between the effect and
-   * the record a crash makes it run again: use `idempotencyKey` and `fence` where that matters.
+   * Runs `fn` until it succeeds, records the result and returns it.
+   *
+   * A crash between the effect and the record makes `fn` run again. Use `step.idempotencyKey` or
+   * `step.fence` where that matters. Throws `StepFailed` if the retries are used up or the failure
+   * is permanent, and `ExecutionCancelled` if the execution was cancelled.
+   *
+   * @example
+   * const user = await ctx.step('load user', () => db.load(input.id), { timeoutMs: 5_000 });
    */
   step<Output>(
     name: string,
     fn: (step: StepContext) => Output | Promise<Output>,
     options?: SagaOptions<Output>,
   ): Promise<Output>;
-  /** One step per item, at most `concurrency` at once; outputs in the order of the items. */
+  /**
+   * Runs one step per item, at most `over.concurrency` at once (default 16), and returns the
+   * outputs in the order of the items. Throws `StepFailed` for the first that fails, and starts no
+   * more.
+   *
+   * @example
+   * const sizes = await ctx.map('resize', files, { run: (file) => resize(file), concurrency: 4 });
+   */
   map<Item, Output>(
     name: string,
     items: readonly Item[],
     over: MapOver<Item, Output>,
   ): Promise<readonly Output[]>;
   /**
-   * A step whose writes and whose record commit together: exactly once. `fn` gets the store's own
-   * connection. On SQLite, and in memory, it must be synchronous.
+   * Runs a step whose writes commit together with its record: exactly once.
+   *
+   * `fn` gets a connection of the store: of `pg` on PostgreSQL, of `node:sqlite` on SQLite and in
+   * memory. There `fn` must be synchronous. If `fn` throws, nothing is written and the step fails
+   * without retries. A worker without the store itself throws a `Fault` with code `not-remote`.
+   *
+   * @example
+   * import type { ClientBase } from 'pg';
+   *
+   * await ctx.transaction('book', async (connection: ClientBase) => {
+   *   await connection.query('insert into bookings (id) values ($1)', [ctx.id]);
+   * });
    */
   transaction<Output>(
     name: string,
     fn: (connection: never) => Output | Promise<Output>,
   ): Promise<Output>;
 
+  /**
+   * Waits for `ms` milliseconds, up to ten years. `name` is its name in the history (default
+   * `sleep`).
+   *
+   * Waits longer than `parkAfterMs` occupy no worker and survive restarts.
+   */
   sleep(ms: number, name?: string): Promise<void>;
+  /**
+   * Waits until `time`; returns at once if that has passed. `name` is its name in the history
+   * (default `sleep`). Throws `InvalidInput` if `time` is not a valid Date.
+   */
   sleepUntil(time: Date, name?: string): Promise<void>;
-  /** By a template, the input is laid over its default parameters, and options over its options. */
+  /**
+   * Starts a child execution and returns without waiting for its end.
+   *
+   * With a template, `input` is merged over its default parameters and `options` over its options.
+   */
   spawn<Input, Output>(
     pipeline: Spawnable<Input, Output>,
     input: Input,
     options?: SpawnOptions,
   ): Promise<Child<Output>>;
   /**
-   * A step that another worker has the code of (`hostStep`), wherever it is: runs until it succeeds there, and
-   * never again once its result is recorded. Throws StepFailed, as a step of its own does.
+   * Runs a step whose code another worker hosts with `hostStep`, and returns its recorded result.
+   *
+   * Throws `StepFailed` if it fails there for good.
+   *
+   * @example
+   * const thumbnail = remoteStep<string, string>({ name: 'thumbnail' });
+   * const url = await ctx.call(thumbnail, 'a.png');
    */
   call<Input, Output>(
     step: RemoteStep<Input, Output>,
     input: Input,
     options?: SpawnOptions,
   ): Promise<Output>;
-  /** Many children in a few commits. */
+  /** Starts one child per input, in few commits, and returns without waiting for their ends. */
   fanOut<Input, Output>(
     pipeline: Spawnable<Input, Output>,
     inputs: readonly Input[],
     options?: SpawnOptions,
   ): Promise<Children<Output>>;
   /**
-   * The next signal of that name, in the order in which they were sent. With `timeoutMs`: undefined when none has
-   * come in that time, counted from when the code first asks; later ones are for the next receive.
+   * Waits for the next signal with this name, in the order in which they were sent.
+   *
+   * With `timeoutMs`, returns undefined if none arrives in time; a later signal is kept for the
+   * next receive.
    *
    * @example
    * const answer = await ctx.receive<{ ok: boolean }>('answer', { timeoutMs: 60_000 });
@@ -196,8 +360,15 @@ export interface Context {
   receive<Value = unknown>(name: string, options: ReceiveOptions): Promise<Value | undefined>;
 
   /**
-   * Asks a person or another system, and waits for the answer (`holdfast.awaits`) for as long as it takes. With
-   * `items` each is answered by itself; an empty list is answered at once.
+   * Asks a person or another system, and waits for the answer that `holdfast.awaits` takes.
+   *
+   * With `items`, each item has an answer of its own, and `need` sets how many settle the await
+   * (default `all`); an empty list settles at once. A question with a schema or a projector must be
+   * declared in the pipeline's `awaits`; otherwise this throws `InvalidInput`.
+   *
+   * @example
+   * const outcome = await ctx.await<{ ok: boolean }>('approve', { timeoutMs: 86_400_000 });
+   * if (outcome.kind === 'answered' && outcome.value.ok) await ctx.step('pay', () => pay());
    */
   await<Value = unknown, Request = unknown>(
     asked: string | Question<Request, Value>,
@@ -212,19 +383,49 @@ export interface Context {
     options?: AwaitOptions<Value, Request>,
   ): Promise<AwaitOutcome<Value>>;
 
-  /** Saves `state` and forgets what came before it: after a recovery the code starts with `restored`. */
+  /**
+   * Saves `state` and discards the history before it. After a recovery the code starts with
+   * `ctx.restored`.
+   *
+   * Throws `InvalidInput` while another call is under way, or if a step that completed has a
+   * compensation.
+   */
   checkpoint(state: unknown): Promise<void>;
+  /**
+   * Stores a file with the execution. A second one with the same `name` replaces the first. `type`
+   * is its media type.
+   */
   attach(name: string, content: Uint8Array | string, type?: string): Promise<void>;
-  /** Ends this execution and starts a fresh one in its place, without its history. */
+  /**
+   * Ends this execution and starts a new one of the same pipeline with `input` and an empty
+   * history.
+   *
+   * It throws to end the code; do not catch it. Throws `InvalidInput` if a step that completed has
+   * a compensation.
+   */
   continueAsNew(input: unknown): never;
 
-  /** The time of the last thing that happened here; the same in every replay. */
+  /**
+   * Returns the time of the latest recorded event: the same in every replay. Use it in place of
+   * `Date.now()`.
+   */
   now(): Date;
+  /**
+   * Returns a number from 0 up to 1: the same in every replay. Use it in place of `Math.random()`.
+   */
   random(): number;
+  /** Returns a UUID: the same in every replay. Use it in place of `crypto.randomUUID()`. */
   uuid(): string;
 
-  /** Told to the observer once, not in replays. */
+  /**
+   * Writes a line to the observer and to the history, once; replays do not write it again.
+   *
+   * The history keeps 1,000 lines per claim and 4,096 characters of each message. Throws
+   * `InvalidInput` if `message` is not a string.
+   */
   log(message: string, data?: unknown): void;
-  /** Shown to people while the execution runs; stored at most once a second. */
+  /**
+   * Shows `value` to operators while the execution runs. The store writes it at most once a second.
+   */
   progress(value: unknown): void;
 }

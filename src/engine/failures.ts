@@ -21,9 +21,15 @@ const MESSAGE_MAX = 4_096;
 const STACK_MAX = 8_192;
 const CODE_BYTES_MAX = 256;
 
+/** Options of a `StepError`. */
 export interface StepErrorOptions extends ErrorOptions {
+  /** How to handle the failure. */
   readonly category: FailureCategory;
+  /** A stable code for programs, at most 256 bytes. Default `step-error`. */
   readonly code?: string;
+  /**
+   * The least time in milliseconds before the next attempt. By default the retry policy decides.
+   */
   readonly retryAfterMs?: number;
 }
 
@@ -31,11 +37,24 @@ const STEP_ERROR_NAMES: readonly (keyof StepErrorOptions)[] = [
   ...(['category', 'code', 'retryAfterMs', 'cause'] as const),
 ];
 
-/** Throw it from a step to say what kind of failure it is, and when to try again. */
+/**
+ * Throw it from a step to set the failure's category, its code and when to retry.
+ *
+ * @example
+ * await ctx.step('charge', async () => {
+ *   const response = await fetch('https://pay.example.org/charges', { method: 'POST' });
+ *   if (response.status === 402) {
+ *     throw new StepError('The card was declined.', { category: 'permanent', code: 'declined' });
+ *   }
+ * });
+ */
 export class StepError extends Error {
   override readonly name = 'StepError';
+  /** How to handle the failure. */
   readonly category: FailureCategory;
+  /** The stable code. */
   readonly code: string;
+  /** The least time in milliseconds before the next attempt. */
   readonly retryAfterMs: number | undefined;
 
   constructor(message: string, options: StepErrorOptions) {
@@ -62,9 +81,10 @@ export class StepError extends Error {
   }
 }
 
-/** A step has failed for good: what the pipeline's code may catch. */
+/** A step failed for good. `ctx.step` throws it; the pipeline's code may catch it. */
 export class StepFailed extends Fault {
   override readonly name = 'StepFailed';
+  /** The failure of the last attempt. */
   readonly failure: Failure;
 
   constructor(step: string, failure: Failure) {
@@ -79,10 +99,13 @@ interface Ended {
   readonly failure?: Failure;
 }
 
-/** An execution ended in another status than `completed`. */
+/** An execution ended without completing. */
 class DidNotComplete extends Fault {
+  /** The id of the execution. */
   readonly id: ExecutionId;
+  /** The terminal status of the execution. */
   readonly status: TerminalStatus;
+  /** The failure that ended it, if there is one. */
   readonly failure: Failure | undefined;
 
   constructor(code: string, who: string, { id, status, failure }: Ended) {
@@ -93,7 +116,7 @@ class DidNotComplete extends Fault {
   }
 }
 
-/** A child did not complete. */
+/** A child execution ended without completing. `child.result()` throws it. */
 export class ChildFailed extends DidNotComplete {
   override readonly name = 'ChildFailed';
 
@@ -102,7 +125,7 @@ export class ChildFailed extends DidNotComplete {
   }
 }
 
-/** The execution was cancelled. Its calls are refused from then on; clean up without them. */
+/** The execution was cancelled. All calls of `ctx` throw it from then on; clean up without them. */
 export class ExecutionCancelled extends Fault {
   override readonly name = 'ExecutionCancelled';
 
@@ -111,7 +134,16 @@ export class ExecutionCancelled extends Fault {
   }
 }
 
-/** Thrown by `result` when the execution did not complete. */
+/**
+ * An execution ended without completing. `result` throws it.
+ *
+ * @example
+ * try {
+ *   await holdfast.result(id);
+ * } catch (error) {
+ *   if (error instanceof ExecutionFailed) console.error(error.status, error.failure?.message);
+ * }
+ */
 export class ExecutionFailed extends DidNotComplete {
   override readonly name = 'ExecutionFailed';
 
@@ -120,8 +152,9 @@ export class ExecutionFailed extends DidNotComplete {
   }
 }
 
-/** The store refused the request. It wrote nothing. */
+/** The store refused an operation. Nothing was written. */
 class ExecutionRefused<Refusal extends ExecutionRefusal> extends Fault {
+  /** The reason, for programs. */
   readonly refusal: Refusal;
 
   constructor(refusal: Refusal) {
@@ -130,25 +163,26 @@ class ExecutionRefused<Refusal extends ExecutionRefusal> extends Fault {
   }
 }
 
-/** The submission was refused: nothing was written. */
+/** The store refused a submission. Nothing was written. `refusal.why` is the reason. */
 export class SubmitRefused extends ExecutionRefused<SubmitRefusal> {
   override readonly name = 'SubmitRefused';
   override readonly code = 'submit-refused';
 }
 
-/** The act was refused: nothing was written. */
+/** The store refused an operation. Nothing was written. `refusal.why` is the reason. */
 export class ActRefused extends ExecutionRefused<ExecutionRefusal> {
   override readonly name = 'ActRefused';
 }
 
-/** The version has other content, or there is no such template: nothing was written. */
+/** The version exists with other content, or the template does not exist. Nothing was written. */
 export class TemplateRefused extends ExecutionRefused<TemplateRefusal> {
   override readonly name = 'TemplateRefused';
 }
 
-/** The operation on a release was refused: nothing was written. */
+/** The store refused an operation on a release. Nothing was written. */
 export class ReleaseRefused extends Fault {
   override readonly name = 'ReleaseRefused';
+  /** The reason, for programs. */
   readonly refusal: ReleaseRefusal;
 
   constructor(refusal: ReleaseRefusal) {

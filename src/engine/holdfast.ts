@@ -48,21 +48,35 @@ import {
   type WorkerOptions,
 } from './worker/worker-options.ts';
 
+/**
+ * Submits, runs and operates executions on one store. Open one with `openHoldfast`.
+ *
+ * Its methods throw `InvalidInput` for invalid arguments, `StoreUnavailable` if the store cannot be
+ * reached, and `OutcomeUnknown` if the store may or may not have applied the write.
+ *
+ * @example
+ * const greet = pipeline({ name: 'greet', run: async (_ctx, name: string) => `Hello, ${name}` });
+ * await using holdfast = await openHoldfast({ store: './holdfast.db' });
+ * await holdfast.worker({ pipelines: [greet] });
+ * const { id } = await holdfast.submit(greet, 'Ada');
+ * console.log(await holdfast.result(id));
+ */
 export class Holdfast {
+  /** The open store. */
   readonly store: CoordinatorStore;
-  /** Submissions that are stored under names and versions. */
+  /** Stored submissions with names and versions. */
   readonly templates: Templates;
-  /** Submits executions at set times, while a worker runs. */
+  /** Submits executions at set times while a worker runs. */
   readonly schedules: Schedules;
   /** Open questions of executions to people and other systems, and their answers. */
   readonly awaits: Awaits;
-  /** Dead letters, re-drives, compensations. */
+  /** Dead letters, re-drives and compensations. */
   readonly repair: Repair;
-  /** Acts on many executions at once, as durable jobs. */
+  /** Operations on many executions, as durable jobs. */
   readonly bulk: Bulk;
-  /** Builds of pipelines: which there are, and where new executions go. */
+  /** Registered builds of pipelines, and which of them new executions go to. */
   readonly releases: Releases;
-  /** The record of acts: actor, act and reason. */
+  /** The record of operations: actor, operation and reason. */
   readonly audit: Audit;
   /** Executions that were archived and removed after their retention. */
   readonly archive: Archives;
@@ -98,7 +112,17 @@ export class Holdfast {
     this.archive = new Archives(this.#config);
   }
 
-  /** By a template, the input is laid over its default parameters, and options over its options. */
+  /**
+   * Stores an execution and returns its handle. A worker runs it later.
+   *
+   * With a template, `input` is merged over its default parameters and `options` over its options.
+   * Throws `SubmitRefused` if the key has another input, the release is unknown or retired, or no
+   * worker is there and `ifNoWorker` is `refuse`. Nothing is written then.
+   *
+   * @example
+   * const handle = await holdfast.submit('order', { item: 'book' }, { key: 'order-17' });
+   * const receipt = await handle.result();
+   */
   async submit<Input, Output>(
     pipeline: Pipeline<Input, Output> | string | TemplateRef,
     input: Input,
@@ -107,12 +131,21 @@ export class Holdfast {
     return this.#submit(pipeline, { input, options });
   }
 
-  /** Runs pipelines in this process until it is stopped. */
+  /**
+   * Starts a worker that runs pipelines in this process until it is stopped.
+   *
+   * @example
+   * const worker = await holdfast.worker({ pipelines: [order], concurrency: 20 });
+   * process.once('SIGTERM', () => void worker.stop());
+   */
   async worker(options: WorkerOptions): Promise<Worker> {
     return this.#addWorker(await LiveWorker.open(this.#config, options));
   }
 
-  /** Runs schedules, deadlines, awaits and bulk jobs, and no pipelines: those run elsewhere. */
+  /**
+   * Starts a worker without pipelines. It fires schedules, deadlines and awaits, and runs bulk
+   * jobs, for workers in other processes.
+   */
   async maintain(options: MaintenanceOptions = {}): Promise<Worker> {
     const settings = resolveMaintenanceOptions(options);
     return this.#addWorker(await LiveWorker.openWith(this.#config, settings));
@@ -125,7 +158,13 @@ export class Holdfast {
     return worker;
   }
 
-  /** The output of an execution, when it completes; throws ExecutionFailed when it ends otherwise. */
+  /**
+   * Waits for the output of an execution and returns it.
+   *
+   * If the execution continued as a new one, it waits for that. Throws `ExecutionFailed` if it ends
+   * otherwise, a `Fault` with code `execution-unknown` if there is none, and the reason of
+   * `options.signal` when that aborts.
+   */
   async result<Output = unknown>(id: string, options: Waiting = {}): Promise<Output> {
     const known = parseExecutionId(id);
     const signal = signalFrom(options);
@@ -133,12 +172,18 @@ export class Holdfast {
     return this.#results.output<Output>(known, signal);
   }
 
-  /** How it ended, whichever way; waits for that. What it was continued as is another execution. */
+  /**
+   * Waits until an execution has ended and returns its outcome. It does not follow
+   * `ctx.continueAsNew`.
+   */
   async ended(id: string, options: Waiting = {}): Promise<Outcome> {
     return this.#results.ended(parseExecutionId(id), signalFrom(options));
   }
 
-  /** A value as it is stored: an input, a progress, what a history event of the project has as `out`. */
+  /**
+   * Decodes a stored value: an `input`, a `progress`, or the `out` of a history event. `project`
+   * defaults to `default`.
+   */
   async decode(
     payload: string | object,
     options: { readonly project?: string } = {},
@@ -146,38 +191,60 @@ export class Holdfast {
     return this.#config.payloads.decodeGiven(payload, options);
   }
 
-  /** Undefined when it is not known. */
+  /** Returns the record of an execution, or undefined if there is none. */
   async read(id: string): Promise<ExecutionRecord | undefined> {
     return this.store.executions.read(parseExecutionId(id));
   }
 
-  /** Why it is not moving, in words, and what can be done; undefined when it is not known. */
+  /**
+   * Returns why an execution is not progressing and what to do, or undefined if there is no such
+   * execution.
+   *
+   * @example
+   * const explanation = await holdfast.explain(id);
+   * console.log(explanation?.sentence, explanation?.advice);
+   */
   async explain(id: string): Promise<Explanation | undefined> {
     return explainExecution(this.#config, parseExecutionId(id));
   }
 
-  /** `forwarded` when it runs: its owner stops it as soon as it takes notice. */
+  /** Cancels an execution. `forwarded`: it is running, and its worker stops it. */
   async cancel(id: string, acting: Acting = {}): Promise<CommandResult> {
     return this.store.executions.cancel(actOf(this.#config, 'cancel', { id, acting }));
   }
 
+  /**
+   * Pauses an execution: workers do not claim it until `resume`. `forwarded`: it is running, and
+   * its worker parks it.
+   */
   async pause(id: string, acting: Acting = {}): Promise<CommandResult> {
     return this.store.executions.pause(actOf(this.#config, 'pause', { id, acting }));
   }
 
-  /** Also for one that drift has blocked, once the code is right again. */
+  /**
+   * Resumes an execution that was paused, or that drift has blocked once the code is compatible
+   * again.
+   */
   async resume(id: string, acting: Acting = {}): Promise<CommandResult> {
     return this.store.executions.resume(actOf(this.#config, 'resume', { id, acting }));
   }
 
-  /** A message to the execution's code, which gets it by `ctx.receive(name)`; kept until it asks. */
+  /**
+   * Sends a message that the execution's code gets from `ctx.receive(name)`. It is kept until the
+   * code asks.
+   *
+   * @example
+   * await holdfast.signal(id, { name: 'approved', value: { actor: 'ada' } });
+   */
   async signal(id: string, message: Message): Promise<CommandResult> {
     return this.store.executions.signal(await signalOf(this.#config, id, message));
   }
 
   /**
-   * Submits under `key`, and signals the execution that has the key: the new one, or the one that was
-   * there, whatever its input. Refused when that one has ended.
+   * Submits under a key if no execution has it, and sends a signal to the execution with that key.
+   *
+   * Returns the `id` of that execution. An existing one gets the signal whatever its input is;
+   * `signalled` is a refusal if it has ended.
    */
   async submitOrSignal<Input, Output>(
     pipeline: Pipeline<Input, Output> | string | TemplateRef,
@@ -198,7 +265,12 @@ export class Holdfast {
     return { id, signalled: await this.signal(id, { ...signal, ...acting }) };
   }
 
-  /** Newest first. */
+  /**
+   * Returns a page of executions, newest first.
+   *
+   * @example
+   * const { items, cursor } = await holdfast.list({ status: 'failed', limit: 20 });
+   */
   async list(options: ListOptions = {}): Promise<Page<ExecutionRecord>> {
     const query = listQueryOf(options);
     const items = await this.store.executions.list(query);
@@ -207,15 +279,20 @@ export class Holdfast {
     return { items, ...(isLast ? {} : { cursor: last.id }) };
   }
 
-  /** The events of an execution, in order. */
+  /**
+   * Returns the events of an execution in order: 1,000 by default, 10,000 at most, after
+   * `page.after`.
+   */
   async history(id: string, page: HistoryPage = {}): Promise<readonly HistoryEvent[]> {
     return this.store.executions.history(historyQueryOf(id, page));
   }
 
+  /** Returns name, type and size of the files that the execution attached. */
   async attachments(id: string): Promise<readonly AttachmentSummary[]> {
     return this.store.executions.attachments(parseExecutionId(id));
   }
 
+  /** Returns the content of an attached file, or undefined if there is none. */
   async attachment(id: string, name: string): Promise<Uint8Array | undefined> {
     const query = attachmentQueryOf(id, name);
     const { executions } = this.store;
@@ -225,12 +302,18 @@ export class Holdfast {
     return this.#config.payloads.unsealAttachment(stored, attachmentAt(execution, name));
   }
 
-  /** Writes that were refused to workers whose claim was over, counted; the last seen first. */
+  /**
+   * Returns counts of writes that the store refused to workers whose claim had ended, the latest
+   * first.
+   */
   async refusals(options: RefusalListOptions = {}): Promise<Page<RefusedWrite>> {
     return listRefusals(this.#config, options);
   }
 
-  /** Stops its workers. The store stays open: close it where you opened it. */
+  /**
+   * Stops its workers and ends all waiting calls. Closes a store that `openHoldfast` opened from
+   * text; close any other store yourself.
+   */
   close(): Promise<void> {
     this.#closing ??= this.#close();
     return this.#closing;
@@ -268,36 +351,59 @@ export class Holdfast {
 
 // Arguments and results of Holdfast.
 
-/** An execution that was submitted. */
+/**
+ * An execution that was submitted.
+ *
+ * @example
+ * const handle = await holdfast.submit('order', { item: 'book' });
+ * const receipt = await handle.result({ signal: AbortSignal.timeout(10_000) });
+ */
 export interface Handle<Output> {
+  /** The id of the execution. */
   readonly id: ExecutionId;
-  /** It had been submitted before, with the same key and the same intent. */
+  /** True if an earlier submission with the same key and content had created the execution. */
   readonly existing: boolean;
-  /** Its output, when it completes; throws ExecutionFailed when it ends otherwise. */
+  /**
+   * Waits for the output. Throws `ExecutionFailed` if the execution ends otherwise, and the reason
+   * of `signal` when that aborts.
+   */
   result(options?: Waiting): Promise<Output>;
 }
 
+/** The actor and the reason of an operation, for the audit. */
 export interface Acting {
+  /** The project of the execution. Default `default`. Executions of other projects are unknown. */
   readonly project?: string;
+  /** The person or program that acts. By default the record has no actor. */
   readonly by?: string;
+  /** Why. By default the record has no reason. */
   readonly reason?: string;
 }
 
+/** Filters and page of a list of executions. All filters must match. */
 export interface ListOptions {
+  /** The project. Default `default`. */
   readonly project?: string;
+  /** One status, or several of which one must match. */
   readonly status?: Status | readonly Status[];
+  /** The name of the pipeline. */
   readonly pipeline?: string;
+  /** One of the execution's tags. */
   readonly tag?: string;
+  /** A search attribute that equals a value or is in a range. */
   readonly attribute?: AttributeFilter;
-  /** Those that are held for this reason, whatever else holds them. */
+  /** Only executions that are held for this reason, among others. */
   readonly hold?: Hold;
-  /** Goes on after this page. */
+  /** The `cursor` of the previous page. By default the list starts with the newest. */
   readonly cursor?: string;
+  /** Items per page, 1 to 10,000. Default 100. */
   readonly limit?: number;
 }
 
+/** One page of a list. */
 export interface Page<Item> {
+  /** The items of this page. */
   readonly items: readonly Item[];
-  /** For the next page; absent on the last. */
+  /** Pass it to get the next page. Absent on the last page. */
   readonly cursor?: string;
 }

@@ -60,14 +60,15 @@ export function earliestId(at: Instant): ExecutionId {
   return `${timePrefix(at)}-0000-0000-000000000000` as ExecutionId;
 }
 
-/** One item of one await, as the code names it. */
+/** Names one question that an execution asks, before or after it has asked. */
 export interface InteractionPlace {
+  /** The id of the execution. */
   readonly execution: string;
-  /** As in `ctx.await(name)`. */
+  /** The name that the code passes to `ctx.await`. */
   readonly name: string;
-  /** 1 for the first time that the execution awaits this name. */
+  /** How many times the execution has awaited this name, this one included. Default 1. */
   readonly occurrence?: number;
-  /** The index in an itemised await, from 0. */
+  /** The index of the item, from 0. Default 0. */
   readonly item?: number;
 }
 
@@ -77,7 +78,15 @@ export interface ResolvedPlace {
   readonly item: number;
 }
 
-/** The id to answer. You can compute it, and answer, before the execution asks. */
+/**
+ * Returns the id of a question that an execution asks. You can compute and answer it before the
+ * execution asks.
+ *
+ * Throws `InvalidInput` if a part is missing or invalid.
+ *
+ * @example
+ * const id = interactionId({ execution: handle.id, name: 'approve' });
+ */
 export function interactionId(place: InteractionPlace): InteractionId {
   return interactionIdOf(resolvedPlace(place));
 }

@@ -16,9 +16,14 @@ import { resolveRetry } from './retry-options.ts';
 import { requireSchema, type Schema } from './values/schema.ts';
 
 /**
- * When results become durable. `every-step`: each result before the next step starts; at most what was running is
- * run again after a crash. The others save commits: after a crash up to `steps` steps, or the steps of
- * the last `ms` milliseconds, or all since the last `ctx.checkpoint`, are run again.
+ * When results of steps become durable.
+ *
+ * - `step`: each result before the next step starts. After a crash only steps that were running run
+ *   again.
+ * - `steps`: after every `steps` steps (1 to 1,000,000). After a crash, up to that many run again.
+ * - `time`: after every `ms` milliseconds (1 to one day). After a crash, the steps of that time run
+ *   again.
+ * - `manual`: only with `ctx.checkpoint` and waits. After a crash, all steps since then run again.
  */
 export type CheckpointPolicy =
   | { readonly every: 'step' }
@@ -26,29 +31,51 @@ export type CheckpointPolicy =
   | { readonly every: 'time'; readonly ms: number }
   | { readonly every: 'manual' };
 
+/** A pipeline's name, code and settings. */
 export interface PipelineOptions<Input, Output> {
+  /** The name that submissions use. At most 256 bytes. */
   readonly name: string;
+  /** A Standard Schema (zod, valibot, arktype). `submit` and the worker check inputs with it. */
   readonly input?: Schema<Input>;
+  /** A Standard Schema that checks the result of `run`. */
   readonly output?: Schema<Output>;
-  /** The questions that it awaits, where answers are checked or projected. */
+  /** Questions that the code awaits. Required for questions with a schema or a projector. */
   readonly awaits?: readonly AnyQuestion[];
-  /** The remote steps that it calls with `ctx.call`, for its contract. */
+  /**
+   * Remote steps that the code calls with `ctx.call`. They become part of the pipeline's contract.
+   */
   readonly remoteSteps?: readonly AnyRemoteStep[];
-  /** For steps that do not say otherwise. */
+  /** Retries of steps without `retry` of their own. Default `DEFAULT_RETRY`. */
   readonly retry?: RetryOptions;
+  /** When results become durable. Default `{ every: 'step' }`. */
   readonly checkpoint?: CheckpointPolicy;
-  /** Checks a state given to `ctx.checkpoint`; throw to refuse it. */
+  /** Checks each state given to `ctx.checkpoint`. Throw to reject it. */
   readonly validateCheckpoint?: (state: unknown) => void;
   /**
-   * Whether an error that `run` throws is a bug: then the execution is blocked, not failed, and nothing is undone.
-   * By default every `TypeError` and `ReferenceError` is. It is not asked about rejections of `ctx` calls.
+   * Returns true if an error thrown by `run` is a programming error. Then the execution is blocked,
+   * not failed, and nothing is undone. By default every `TypeError` and `ReferenceError` is one.
    */
   readonly isBug?: (error: unknown) => boolean;
+  /**
+   * The code. It runs again from its beginning after a crash or a wait; recorded calls of `ctx`
+   * return their results.
+   */
   run(ctx: Context, input: Input): Promise<Output> | Output;
 }
 
+/**
+ * A pipeline that `pipeline` has made. Pass it to `worker`, `submit` and `ctx.spawn`.
+ *
+ * @example
+ * const greet: Pipeline<string, string> = pipeline({
+ *   name: 'greet',
+ *   run: (_ctx, name: string) => `Hello, ${name}`,
+ * });
+ */
 export interface Pipeline<Input, Output> extends Omit<PipelineOptions<Input, Output>, 'name'> {
+  /** The name that submissions use. */
   readonly name: PipelineName;
+  /** When results become durable. */
   readonly checkpoint: CheckpointPolicy;
 }
 
@@ -72,6 +99,21 @@ const EVERY_STEP: CheckpointPolicy = Object.freeze({ every: 'step' });
 /** The pipelines that this copy of the package created. */
 const made: WeakSet<object> = new WeakSet();
 
+/**
+ * Defines a pipeline: a name and an async function whose calls of `ctx` are durable.
+ *
+ * Throws `InvalidInput` if an option is unknown or invalid.
+ *
+ * @example
+ * const order = pipeline({
+ *   name: 'order',
+ *   run: async (ctx, input: { item: string }) => {
+ *     const id = await ctx.step('charge', (step) => charge(input.item, step.idempotencyKey));
+ *     await ctx.step('ship', () => ship(input.item));
+ *     return id;
+ *   },
+ * });
+ */
 export function pipeline<Input = unknown, Output = unknown>(
   options: PipelineOptions<Input, Output>,
 ): Pipeline<Input, Output> {
@@ -201,15 +243,23 @@ export function pipelinesByName(
 // of it is a child with one step. Any worker that announces the name can claim that child, over any
 // transport and in any language. Retries, fences and takeovers work as for every execution.
 
+/** Name and schemas of a remote step. */
 export interface RemoteStepOptions<Input, Output> {
+  /** The name under which a worker hosts the step. At most 256 bytes. */
   readonly name: string;
+  /** A Standard Schema that checks the input. */
   readonly input?: Schema<Input>;
+  /** A Standard Schema that checks the output. */
   readonly output?: Schema<Output>;
 }
 
+/** A step whose code another worker hosts. `remoteStep` makes it. */
 export interface RemoteStep<Input, Output> {
+  /** The name under which a worker hosts the step. */
   readonly name: PipelineName;
+  /** A Standard Schema that checks the input. */
   readonly input?: Schema<Input>;
+  /** A Standard Schema that checks the output. */
   readonly output?: Schema<Output>;
 }
 
@@ -217,7 +267,14 @@ export type AnyRemoteStep = RemoteStep<unknown, unknown>;
 
 const remoteSteps: WeakSet<object> = new WeakSet();
 
-/** Known to both sides: who calls it with `ctx.call`, and who hosts it with `hostStep`. */
+/**
+ * Declares a step that one worker calls with `ctx.call` and another hosts with `hostStep`.
+ *
+ * Throws `InvalidInput` if the name or a schema is invalid.
+ *
+ * @example
+ * const thumbnail = remoteStep<string, string>({ name: 'thumbnail' });
+ */
 export function remoteStep<Input = unknown, Output = unknown>(
   options: RemoteStepOptions<Input, Output>,
 ): RemoteStep<Input, Output> {
@@ -238,13 +295,23 @@ export function requireRemoteStep(what: string, value: unknown): asserts value i
 
 // The worker's side of a remote step: its code, as a pipeline of one step.
 
+/** Options of a hosted step. */
 export interface HostOptions {
+  /** How failed attempts are retried. Default `DEFAULT_RETRY`. */
   readonly retry?: RetryOptions;
-  /** How long one attempt may take. By default there is no limit. */
+  /** Time limit of one attempt in milliseconds. By default there is none. */
   readonly timeoutMs?: number;
 }
 
-/** The code of a remote step, for the worker that has it: put it among its pipelines. */
+/**
+ * Makes a pipeline from the code of a remote step. Pass it to the worker that has the code.
+ *
+ * Throws `InvalidInput` if `step` was not made by `remoteStep`, or an option is invalid.
+ *
+ * @example
+ * const thumbnail = remoteStep<string, string>({ name: 'thumbnail' });
+ * await holdfast.worker({ pipelines: [hostStep(thumbnail, (file) => resize(file))] });
+ */
 export function hostStep<Input, Output>(
   step: RemoteStep<Input, Output>,
   run: (input: Input, step: StepContext) => Output | Promise<Output>,

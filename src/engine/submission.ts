@@ -43,33 +43,46 @@ import { type Pipeline, pipelineOf } from './pipeline.ts';
 import { inputOf } from './values/place.ts';
 import { validated } from './values/schema.ts';
 
+/** Options of a submission. */
 export interface SubmitOptions {
-  /** Same key and same intent: the same execution. Same key, another input or other options: refused. */
+  /**
+   * Makes the submission idempotent within the project. The same key and content returns the same
+   * execution; the same key with other content is refused. At most 256 bytes.
+   */
   readonly key?: string;
+  /** The project. Default `default`. */
   readonly project?: string;
+  /** The priority class. Default `interactive`. */
   readonly lane?: Lane;
-  /** Not before this long from now. */
+  /** Milliseconds before it may start, up to ten years. Default 0. */
   readonly delayMs?: number;
-  /** The overall deadline, from now. */
+  /**
+   * Milliseconds from now until the execution fails if it has not ended. By default there is no
+   * deadline.
+   */
   readonly deadlineMs?: number;
-  /** At most `limit` executions of this key are open and started at once. */
+  /** At most `limit` started and unfinished executions of the project share this `key`. */
   readonly concurrency?: { readonly key: string; readonly limit: number };
-  /** At most `limit` executions of this key start in any `perMs`. */
+  /**
+   * At most `limit` executions of the project with this `key` start within `perMs` milliseconds.
+   */
   readonly rate?: { readonly key: string; readonly limit: number; readonly perMs: number };
+  /** Up to 64 tags to filter lists by. Default none. */
   readonly tags?: readonly string[];
+  /** Up to 64 search attributes. Default none. */
   readonly attributes?: Attributes;
-  /** The release it is pinned to. Default: the active one, or the canary. */
+  /** The release that it is pinned to. Default: the pipeline's active release, or its canary. */
   readonly release?: string;
-  /** If no live worker could take it: `wait` (default) or `refuse`. */
+  /** If no live worker serves the pipeline and release: `wait` (default) or `refuse`. */
   readonly ifNoWorker?: 'wait' | 'refuse';
   /**
-   * PostgreSQL only: a connection of `pg` to the same database, with a transaction open. The execution is there when
-   * that commits.
+   * PostgreSQL only: a `pg` connection to the same database with an open transaction. The execution
+   * exists when that transaction commits.
    */
   readonly client?: TransactionClient;
-  /** The submitter, shown to people. */
+  /** The submitter, shown to operators. */
   readonly by?: string;
-  /** W3C Trace Context: kept with it, given to each attempt of its steps and to its children. */
+  /** W3C trace context. Steps and children get it. */
   readonly traceparent?: string;
 }
 

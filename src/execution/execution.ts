@@ -23,6 +23,18 @@ import type { SessionId } from '../lease/names.ts';
 import type { Instant } from '../support/clock.ts';
 import type { CallKey, ExecutionId, Payload, PipelineName, ProjectName } from './names.ts';
 
+/**
+ * The status of an execution.
+ *
+ * - `queued`: a worker may claim it.
+ * - `running`: a worker runs it.
+ * - `waiting`: it waits for a time, a child, a signal or an answer.
+ * - `completed`: it returned a result.
+ * - `failed`: it ended with an error, or passed its deadline.
+ * - `cancelled`: it was cancelled.
+ * - `quarantined`: workers were lost too often while they ran it, or its compensation failed.
+ * - `compensated`: it failed or was cancelled, and its steps were undone.
+ */
 export type Status =
   | 'queued'
   | 'running'
@@ -33,6 +45,7 @@ export type Status =
   | 'quarantined'
   | 'compensated';
 
+/** A status that never changes again. */
 export type TerminalStatus = 'completed' | 'failed' | 'cancelled' | 'quarantined' | 'compensated';
 
 export const STATUSES: readonly Status[] = [
@@ -54,104 +67,147 @@ export const TERMINAL: ReadonlySet<Status> = new Set<Status>([
   'compensated',
 ]);
 
+/**
+ * Returns true if an execution with this status has ended.
+ *
+ * @example
+ * const execution = await holdfast.read(id);
+ * if (execution !== undefined && isTerminal(execution.status)) console.log(execution.endedAt);
+ */
 export function isTerminal(status: Status): status is TerminalStatus {
   return TERMINAL.has(status);
 }
 
-/** A priority class. Interactive goes first; batch is never starved. */
+/** A priority class. `interactive` goes first; `batch` is never starved. */
 export type Lane = 'interactive' | 'batch';
 
 export const LANES: readonly Lane[] = ['interactive', 'batch'];
 
-/** Why an execution that is ready is kept from workers. They add up; all must be gone. */
+/**
+ * A reason why workers do not claim an execution that is ready. All holds must be gone.
+ *
+ * - `paused`: an operator paused it.
+ * - `blocked`: the code does not match its history, or has a bug.
+ * - `concurrency-limit`: its concurrency key is at its limit.
+ */
 export type Hold = 'paused' | 'blocked' | 'concurrency-limit';
 
 export const HOLDS: readonly Hold[] = ['paused', 'blocked', 'concurrency-limit'];
 
-/** At most `limit` executions of a key are open and started at once, within a project. */
+/** At most `limit` started and unfinished executions of a project share a key. */
 export interface ConcurrencyKey {
+  /** The key. */
   readonly key: string;
+  /** The limit, 1 to 1,000,000. */
   readonly limit: number;
 }
 
-/** At most `limit` executions of a key start in any `perMs`, within a project. */
+/** At most `limit` executions of a project with this key start within `perMs` milliseconds. */
 export interface RateKey {
+  /** The key. */
   readonly key: string;
+  /** The limit, 1 to 1,000,000. */
   readonly limit: number;
+  /** The period in milliseconds, up to a day. */
   readonly perMs: number;
 }
 
-/** The execution that started this one, and the call in its code that did. */
+/** The execution that started a child, and the call that did. */
 export interface Parent {
+  /** The id of the parent. */
   readonly id: ExecutionId;
+  /** The call in its code. */
   readonly call: CallKey;
 }
 
-/** The part that never changes after submit. */
+/** The part of an execution that never changes after submit. */
 export interface Submission {
+  /** The id of the execution. */
   readonly id: ExecutionId;
+  /** The project. */
   readonly project: ProjectName;
+  /** The name of the pipeline. */
   readonly pipeline: PipelineName;
+  /** The priority class. */
   readonly lane: Lane;
+  /** The input as it is stored. `holdfast.decode` returns its value. */
   readonly input: Payload;
-  /** The first of a chain of re-drives; idempotency keys derive from it. */
+  /** The first execution of a chain of re-drives. Idempotency keys derive from it. */
   readonly lineage: ExecutionId;
-  /** The same key and the same intent yield the same execution. */
+  /** The idempotency key of the submission. */
   readonly key?: string;
-  /** Digest of everything the caller asked for under `key`. */
+  /** The digest of the content that was submitted under `key`. */
   readonly intent?: string;
-  /** The name of the release that the execution is pinned to. Only a repin changes it. */
+  /** The release that the execution is pinned to. Only a repin changes it. */
   readonly release?: string;
+  /** The execution that started this one. */
   readonly parent?: Parent;
-  /** The execution that this one repairs (Y-20). */
+  /** The execution that this one repairs. */
   readonly redriveOf?: ExecutionId;
+  /** The template that it was submitted with: its `id` and `version`. */
   readonly template?: { readonly id: string; readonly version: number };
+  /** The submitter. */
   readonly submittedBy?: string;
-  /**
-   * Set if a schedule fired it: the schedule, and the time that it was fired for. Continuations and
-   * re-drives keep it.
-   */
+  /** The schedule that fired it: its `id`, and the time `at` for which it fired. */
   readonly scheduled?: { readonly id: string; readonly at: Instant };
+  /** The concurrency limit. */
   readonly concurrency?: ConcurrencyKey;
+  /** The rate limit. */
   readonly rate?: RateKey;
-  /** The overall deadline, counted from submit. */
+  /** The deadline in milliseconds after submit. */
   readonly deadlineMs?: number;
+  /** The tags. */
   readonly tags: readonly string[];
+  /** The search attributes. */
   readonly attributes: Attributes;
+  /** The W3C trace context. */
   readonly traceparent?: string;
 }
 
-/** Typed search attributes: indexed, filterable by equality and, for numbers, by range. */
+/**
+ * Search attributes: text, finite numbers or booleans. Lists can filter them by equality and, for
+ * numbers, by range.
+ */
 export type Attributes = Readonly<Record<string, string | number | boolean>>;
 
+/** The stored record of an execution. */
 export interface ExecutionRecord extends Submission {
+  /** The status. */
   readonly status: Status;
+  /** When it was submitted. */
   readonly submittedAt: Instant;
+  /** When it fails if it has not ended. */
   readonly deadlineAt?: Instant;
-  /** X-3. For a waiting execution: when its timer is due, if it has one. */
+  /** When a worker may claim it, holds aside. For a waiting execution: when its timer is due. */
   readonly readyAt?: Instant;
+  /** Reasons why workers do not claim it. */
   readonly holds: readonly Hold[];
-  /** Has keys whose limits it has not passed yet; a claim that finds it ready sees to it. */
+  /** True until it has passed the limits of its concurrency and rate keys. */
   readonly gated: boolean;
-  /** Holds a slot of its concurrency key until it ends. While gated: has its turn of its rate key too. */
+  /** True while it has a slot of its concurrency key. */
   readonly hasSlot: boolean;
-  /** Has registered compensations, as its last owner said when it let go (Y-3). */
+  /** True if steps with a compensation have completed. */
   readonly compensable: boolean;
-  /** Undoes what it did; never goes back (Y-2). */
+  /** True if it is undoing its steps. */
   readonly compensating: boolean;
-  /** Of the last claim; kept when the claim has ended, so that it can be told from a newer one. */
+  /** The fence of the last claim. */
   readonly fence?: Fence;
-  /** Of the claim, while running. */
+  /** The session of the claim, while it runs. */
   readonly session?: SessionId;
+  /** When it was last claimed. */
   readonly claimedAt?: Instant;
-  /** Claims in a row under which nothing was recorded (the poison cap counts these). */
+  /** Claims in a row that were lost without progress. */
   readonly claimsWithoutProgress: number;
-  /** Seq of the last event when the row was last written; exact unless running. */
+  /** The number of its last history event; exact unless it runs. */
   readonly seq: number;
-  /** The number of messages that its inbox has had. */
+  /** How many messages its inbox has received. */
   readonly inboxCount: number;
-  /** While waiting: how many children must end before it wakes. Zero: the next arrival wakes it. */
+  /**
+   * While it waits: how many children must end before it wakes. Zero: the next message wakes it.
+   */
   readonly wakeAfter: number;
+  /** When it ended. */
   readonly endedAt?: Instant;
+  /** The last value of `ctx.progress`, as it is stored. `holdfast.decode` returns the value. */
   readonly progress?: Payload;
 }

@@ -10,6 +10,7 @@ import type { ExecutionId, Payload } from './names.ts';
 /** The prefix of the releases that `holdfast dev` creates. */
 export const DEV_RELEASE = 'dev-';
 
+/** A stable code for the reason why an execution is not progressing. */
 export type ExplainCode =
   | 'ended'
   | 'paused'
@@ -29,15 +30,19 @@ export type ExplainCode =
   | 'waiting-for-time'
   | 'waiting-for-message';
 
+/** Why an execution is not progressing. */
 export interface Explanation {
+  /** The reason, for programs. */
   readonly code: ExplainCode;
-  /** For operators: the thing it waits for, and since or until when. */
+  /** The reason, for operators: the thing it waits for, and since or until when. */
   readonly sentence: string;
   /** The action that helps, if there is one. */
   readonly advice?: string;
-  /** When it continues automatically, if that is known. */
+  /** When it continues without any action, if that is known. */
   readonly until?: Instant;
-  /** A store problem that slows claims or makes the store's clock wrong. */
+  /**
+   * A problem of the store that slows claims or makes its clock wrong: a `sentence` and `advice`.
+   */
   readonly storeProblem?: { readonly sentence: string; readonly advice: string };
 }
 

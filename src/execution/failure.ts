@@ -1,20 +1,29 @@
 // Failures in a form that can be stored, sent and shown.
 
 /**
- * `retryable`: try again. `permanent`: trying again cannot help. `denied`: not let in (no capacity, circuit
- * open); nothing was tried. `unknown`: it may have had its effect.
+ * How a failure is handled.
+ *
+ * - `retryable`: try again.
+ * - `permanent`: trying again cannot help.
+ * - `denied`: the call was not let in, such as by a rate limit or an open circuit. It does not
+ *   count as an attempt.
+ * - `unknown`: the call may have had its effect. It is tried again.
  */
 export type FailureCategory = 'retryable' | 'permanent' | 'denied' | 'unknown';
 
+/** Why a step or an execution failed, as it is stored. */
 export interface Failure {
+  /** How the failure is handled. */
   readonly category: FailureCategory;
-  /** Stable, for programs: the name of the error, or the `code` it carries. */
+  /** The error's `code`, or its name. Stable, for programs. */
   readonly code: string;
+  /** The error's message, at most 4,096 characters. */
   readonly message: string;
+  /** The error's stack, at most 8,192 characters. */
   readonly stack?: string;
-  /** File and line of the user's code that threw, such as `order.ts:16`. */
+  /** File and line of your code that threw, such as `order.ts:16`. */
   readonly location?: string;
-  /** Which call failed, when it was one. */
+  /** The call that failed, if it was one. */
   readonly at?: string;
 }
 
@@ -25,17 +34,21 @@ export function locatedMessage({ message = '', location }: Partial<Failure>): st
 
 // Decides when to try a failed step again. Pure: the caller rolls the dice.
 
+/** When a failed step is retried. Durations are in milliseconds. */
 export interface RetryPolicy {
-  /** Tries in all, the first included. */
+  /** Attempts in all, the first included. Default 5. */
   readonly attempts: number;
-  /** Before the second try; doubled (by `factor`) for every further one, up to `maxMs`. */
+  /** The delay before the second attempt. Default 200. */
   readonly initialMs: number;
+  /** Each delay is the one before, times this, up to `maxMs`. 1 to 100; default 2. */
   readonly factor: number;
+  /** The longest delay. Default 60,000. */
   readonly maxMs: number;
-  /** Each delay is moved by at most this share of itself, so that those who failed together part. */
+  /** Each delay changes at random by at most this fraction of itself, 0 to 1. Default 0.2. */
   readonly jitter: number;
 }
 
+/** The retry policy of steps without one: 5 attempts, with delays from 200 ms up to 60 s. */
 export const DEFAULT_RETRY: RetryPolicy = Object.freeze({
   attempts: 5,
   initialMs: 200,

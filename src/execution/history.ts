@@ -40,6 +40,7 @@ export const EVENT_KINDS = [
   'progressed',
 ] as const;
 
+/** The kind of a history event. */
 export type HistoryEventKind = (typeof EVENT_KINDS)[number];
 
 /** The limit of histories and inboxes, because not every store counts further. */
@@ -48,11 +49,13 @@ export const SEQ_MAX: number = 2 ** 31 - 1;
 /** The most calls that a `parked` event names. The execution may wait for more. */
 export const NAMED_CALLS_MAX = 10;
 
-/** An event as a writer appends it. The store adds seq, time and fence. */
+/** A history event before the store has added number, time and fence. */
 export interface NewEvent {
+  /** The kind of event. */
   readonly kind: HistoryEventKind;
-  /** The name that people see: that of the step, timer, child, signal or attachment. */
+  /** The name of the step, timer, child, signal or attachment. */
   readonly name?: string;
+  /** The details as JSON text. */
   readonly body?: Payload;
 }
 
@@ -62,10 +65,13 @@ export function parseBody<Body extends object>(body: string | undefined): Partia
   return typeof parsed === 'object' && parsed !== null ? (parsed as Partial<Body>) : {};
 }
 
+/** An event in the history of an execution. */
 export interface HistoryEvent extends NewEvent {
+  /** The number of the event, from 1, without gaps. */
   readonly seq: number;
+  /** When it was written, by the store's clock. */
   readonly at: Instant;
-  /** Of the claim that wrote it; absent for what outsiders did while nobody owned it. */
+  /** The fence of the claim that wrote it. Absent if no worker owned the execution. */
   readonly fence?: Fence;
 }
 

@@ -5,19 +5,19 @@ import type { Brand } from '../support/assert.ts';
 import { InvalidInput } from '../support/fault.ts';
 import { boundedText, shown } from '../support/options.ts';
 
-/** A UUID of version 7: later ids sort later. The submitter creates it. */
+/** The id of an execution: a UUID of version 7. Later ones sort later. */
 export type ExecutionId = Brand<string, 'ExecutionId'>;
-/** A tenant. Nothing of one project is seen by another. */
+/** The name of a project. */
 export type ProjectName = Brand<string, 'ProjectName'>;
-/** The name of the code. Workers claim by it. */
+/** The name of a pipeline. */
 export type PipelineName = Brand<string, 'PipelineName'>;
-/** A call in the code: kind, name and occurrence, such as `step:charge#1`. Stable over replays. */
+/** Kind, name and occurrence of a call in a pipeline's code: `step:charge#1`. */
 export type CallKey = Brand<string, 'CallKey'>;
-/** One item of one await of one execution; derived from these three. */
+/** The id of one question that an execution asks. */
 export type InteractionId = Brand<string, 'InteractionId'>;
-/** A UUID of version 7 for one record of the audit. The caller of the operation creates it. */
+/** The id of an audit record. */
 export type AuditId = Brand<string, 'AuditId'>;
-/** A value as stored: JSON text, after codec and claim check. Stores never look inside. */
+/** A value as it is stored: JSON text. `holdfast.decode` returns the value. */
 export type Payload = Brand<string, 'Payload'>;
 
 /** The prefix of the engine's own pipelines. */
@@ -25,6 +25,12 @@ export const OWN_PREFIX = 'holdfast.';
 
 export const DEFAULT_PROJECT: ProjectName = 'default' as ProjectName;
 
+/**
+ * Checks an execution id, a UUID in lower case. Throws `InvalidInput`.
+ *
+ * @example
+ * const id = parseExecutionId('018f4e3a-6d0c-7b1e-9c57-2f1a0c9d8e7b');
+ */
 export function parseExecutionId(value: unknown): ExecutionId {
   if (typeof value !== 'string' || !/^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/.test(value)) {
     throw new InvalidInput(

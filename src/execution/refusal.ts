@@ -7,10 +7,19 @@ import { formatInstant, type Instant } from '../support/clock.ts';
 import type { Status } from './execution.ts';
 import type { ExecutionId, InteractionId, PipelineName } from './names.ts';
 
+/**
+ * Why the store refused a write of a worker. Nothing was written.
+ *
+ * - `execution-unknown`: there is no such execution.
+ * - `superseded`: another worker has a newer claim.
+ * - `not-running`: the execution is not running.
+ * - `claim-ended`: the session of the claim has ended.
+ * - `fence-ahead`: the store never issued this fence.
+ * - `seq-taken`: another event has this number.
+ */
 export type OwnerRefusal =
   | { readonly why: 'execution-unknown'; readonly id: ExecutionId }
   | {
-      /** A newer claim exists, or the execution has left this one. */
       readonly why: 'superseded';
       readonly id: ExecutionId;
       readonly fence: Fence;
@@ -21,7 +30,6 @@ export type OwnerRefusal =
   | { readonly why: 'claim-ended'; readonly id: ExecutionId; readonly fence: Fence }
   | { readonly why: 'fence-ahead'; readonly id: ExecutionId; readonly fence: Fence }
   | {
-      /** Another event stands at this seq: the writer's view of history is wrong. */
       readonly why: 'seq-taken';
       readonly id: ExecutionId;
       readonly seq: number;
@@ -36,47 +44,81 @@ export interface UnreadRefusal {
   readonly inboxCount: number;
 }
 
+/**
+ * Why a submission was refused. Nothing was written.
+ *
+ * - `key-conflict`: execution `id` has this `key` with other content.
+ * - `id-taken`: the `id` exists.
+ * - `release-unknown`, `release-retired`: the release does not exist, or takes no new executions.
+ * - `no-worker-for`: no live worker serves this `pipeline` and `release`; `stuck` ones have it and
+ *   take no work.
+ */
 export type SubmitRefusal =
   | { readonly why: 'key-conflict'; readonly key: string; readonly id: ExecutionId }
   | { readonly why: 'id-taken'; readonly id: ExecutionId }
   | NoSuchRelease
-  /** From the engine, if the caller asked for this check (RE-12). */
   | {
       readonly why: 'no-worker-for';
       readonly pipeline: PipelineName;
       readonly release?: string;
-      /** The number of live workers that have it but take nothing. */
+      /** How many live workers have the release and take no work. */
       readonly stuck: number;
     };
 
-/** For a release that the caller named. */
+/**
+ * Why a named release cannot be used: `release-unknown` or `release-retired`. `name` is that of the
+ * release.
+ */
 export type NoSuchRelease =
   | { readonly why: 'release-unknown'; readonly pipeline: PipelineName; readonly name: string }
   | { readonly why: 'release-retired'; readonly pipeline: PipelineName; readonly name: string };
 
+/**
+ * Why an operation on an execution was refused. Nothing was written.
+ *
+ * - `execution-unknown`: there is no execution `id` in this project.
+ * - `already-ended`: it has ended as `status`.
+ * - `deadline-passed`: its deadline passed at `at`, so no code would receive the signal.
+ */
 export type CommandRefusal =
   | { readonly why: 'execution-unknown'; readonly id: ExecutionId }
   | { readonly why: 'already-ended'; readonly id: ExecutionId; readonly status: Status }
-  /** For signals: nothing begins after the deadline, so no code would read it (X-20). */
   | { readonly why: 'deadline-passed'; readonly id: ExecutionId; readonly at: Instant };
 
 export type ClaimRefusal =
   | { readonly why: 'session-not-live' }
   | { readonly why: 'halted'; readonly presented: Fence };
 
+/**
+ * Why an operation on a template was refused. Nothing was written.
+ *
+ * - `template-conflict`: this `version` of template `id` exists with other content. A version never
+ *   changes.
+ * - `template-unknown`: there is no such template or version.
+ */
 export type TemplateRefusal =
-  /** This version exists with other content; a version never changes. */
   | { readonly why: 'template-conflict'; readonly id: string; readonly version: number }
   | { readonly why: 'template-unknown'; readonly id: string; readonly version?: number };
 
+/** Why an operation on a schedule was refused. Nothing was written. */
 export interface ScheduleRefusal {
+  /** There is no such schedule. */
   readonly why: 'schedule-unknown';
+  /** The id that was given. */
   readonly id: string;
 }
 
+/**
+ * Why an operation on an interaction was refused. Nothing was written.
+ *
+ * - `await-unknown`: there is no interaction `id`.
+ * - `answer-conflict`: it has another answer, given at `at` by the actor `by`.
+ * - `answer-late`: its await has settled as `status`.
+ * - `link-required`: it can only be answered with a signed link.
+ * - `await-settled`: its await has settled as `status`.
+ */
 export type AwaitRefusal =
   | { readonly why: 'await-unknown'; readonly id: InteractionId }
-  /** Another answer won. */
   | {
       readonly why: 'answer-conflict';
       readonly id: InteractionId;
@@ -87,12 +129,20 @@ export type AwaitRefusal =
   | { readonly why: 'link-required'; readonly id: InteractionId }
   | { readonly why: 'await-settled'; readonly id: InteractionId; readonly status: AwaitStatus };
 
-/** For a signed answer link. */
+/** Why an answer link was refused: `link-invalid`, or `link-expired` since `at`. */
 export type LinkRefusal =
   | { readonly why: 'link-invalid' }
   | { readonly why: 'link-expired'; readonly at: Instant };
 
-/** Includes refusals of the engine before it asks the store. */
+/**
+ * Why an answer to interaction `id` was refused. Nothing was written.
+ *
+ * - `question-unknown`: this process does not have the code of `pipeline` that checks the answer.
+ * - `no-worker`: only a worker could check the answer, and none did in time.
+ * - `answer-too-early`: the execution has not asked yet, and the answer cannot be checked before.
+ *
+ * The other reasons are those of `AwaitRefusal` and `LinkRefusal`.
+ */
 export type AnswerRefusal =
   | AwaitRefusal
   | LinkRefusal
@@ -110,10 +160,20 @@ export type AnswerRefusal =
     }
   | { readonly why: 'answer-too-early'; readonly id: InteractionId };
 
+/**
+ * Why a re-drive was refused. Nothing was written.
+ *
+ * - `not-ended`: execution `id` has not ended; its `status` is given.
+ * - `redrive-open`: it has a re-drive `open` that has not ended.
+ */
 export type RedriveRefusal =
   | { readonly why: 'not-ended'; readonly id: ExecutionId; readonly status: Status }
   | { readonly why: 'redrive-open'; readonly id: ExecutionId; readonly open: ExecutionId };
 
+/**
+ * Why an operation on executions was refused. `why` is the stable code; `describeExecutionRefusal`
+ * explains it.
+ */
 export type ExecutionRefusal =
   | AnswerRefusal
   | RedriveRefusal
@@ -125,7 +185,13 @@ export type ExecutionRefusal =
   | TemplateRefusal
   | ScheduleRefusal;
 
-/** Gives the cause, the effect and the next action. */
+/**
+ * Returns a sentence that explains a refusal: the cause, its effect and what to do.
+ *
+ * @example
+ * const result = await holdfast.cancel(id, { reason: 'duplicate' });
+ * if (result.kind === 'refused') console.error(describeExecutionRefusal(result));
+ */
 export function describeExecutionRefusal(refusal: ExecutionRefusal): string {
   switch (refusal.why) {
     case 'execution-unknown':

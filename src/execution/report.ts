@@ -6,19 +6,40 @@ import type { Status } from './execution.ts';
 import { type Failure, locatedMessage } from './failure.ts';
 import type { ExecutionId, PipelineName } from './names.ts';
 
+/** The claim that a report is about. */
 export interface ReportAbout {
+  /** The id of the execution. */
   readonly execution: ExecutionId;
+  /** The name of its pipeline. */
   readonly pipeline: PipelineName;
+  /** The fence of the claim. */
   readonly fence: Fence;
-  /** The trace context of the submission, if it had one. */
+  /** The W3C trace context of the execution. */
   readonly traceparent?: string;
 }
 
+/**
+ * A report to an observer. `kind` is its kind.
+ *
+ * - `claimed`: this process claimed the execution after it waited `waitedMs`; `previous` is how the
+ *   claim before ended.
+ * - `step`: attempt number `attempt` of `step` ended after `tookMs`, with a `failure` or without.
+ *   `mayHaveRun`: an earlier
+ * owner may have run it.
+ * - `parked`, `given-back`, `blocked`: the execution left this process, for the reason `why`.
+ * - `ended`: it ended as `status`, with a `failure` or without.
+ * - `lost`: the claim is over, for the reason `why`; later writes of this process are refused.
+ * - `log`: the code called `ctx.log` with `message` and `data`.
+ * - `stale`: a check found stored data that breaks an invariant.
+ * - `removed`: `removed` ended executions were deleted, `archived` of them archived; `failed` could
+ *   not be.
+ * - `trouble`: something failed (`what`) because of `cause`; the worker continues.
+ * - `denied`: the coordinator refused this worker's access key; `code` and `why` are the reason.
+ */
 export type ExecutionReport =
   | (ReportAbout & {
       readonly kind: 'claimed';
       readonly previous: 'none' | 'parked' | 'given-back' | 'lost';
-      /** From ready to claimed. */
       readonly waitedMs: number;
     })
   | (ReportAbout & {
@@ -27,20 +48,13 @@ export type ExecutionReport =
       readonly attempt: number;
       readonly tookMs: number;
       readonly failure?: Failure;
-      /** The step may have run before, because an earlier owner was lost while it could run. */
       readonly mayHaveRun: boolean;
     })
   | (ReportAbout & { readonly kind: 'parked' | 'given-back' | 'blocked'; readonly why?: string })
   | (ReportAbout & { readonly kind: 'ended'; readonly status: Status; readonly failure?: Failure })
-  /** The claim ended, but not through this engine. The store refuses its further writes. */
   | (ReportAbout & { readonly kind: 'lost'; readonly why: string })
   | (ReportAbout & { readonly kind: 'log'; readonly message: string; readonly data?: unknown })
-  /**
-   * A row breaks an invariant, or an execution is neglected. The reconciler has made the provable
-   * repairs.
-   */
   | ({ readonly kind: 'stale' } & StaleFinding)
-  /** Retention removed ended executions; `archived` of them are in the archive. */
   | {
       readonly kind: 'removed';
       readonly removed: number;
@@ -48,9 +62,6 @@ export type ExecutionReport =
       readonly failed: number;
     }
   | { readonly kind: 'trouble'; readonly what: string; readonly cause: string }
-  /**
-   * The coordinator denies this worker access: its key was revoked, has expired, or lacks the role.
-   */
   | { readonly kind: 'denied'; readonly code: string; readonly why: string };
 
 /** The content of a report, without the claim. */
@@ -76,7 +87,18 @@ export function howLeft(report: Leaving): string {
   return report.kind === 'ended' ? report.status : report.kind;
 }
 
+/**
+ * Receives reports about executions. Pass it to `openHoldfast`.
+ *
+ * @example
+ * const observer: ExecutionObserver = {
+ *   report: (report) => {
+ *     if (report.kind === 'ended') console.log(report.execution, report.status);
+ *   },
+ * };
+ */
 export interface ExecutionObserver {
+  /** Called for each report. Errors that it throws are ignored. */
   report(report: ExecutionReport): void;
 }
 

@@ -14,9 +14,11 @@ import {
 import { secureBytes } from '../../support/random.ts';
 import type { PayloadCodec, PayloadContext } from './payloads.ts';
 
+/** An encryption key with a name. */
 export interface CodecKey {
+  /** The name of the key, at most 64 bytes. It is stored with every value. */
   readonly id: string;
-  /** 32 bytes. */
+  /** The key: 32 bytes. */
   readonly key: Uint8Array;
 }
 
@@ -27,8 +29,17 @@ const TAG_BYTES = 16;
 const TAG = { authTagLength: TAG_BYTES };
 
 /**
- * `keys[0]` encrypts. Keep old keys for as long as anything they encrypted is kept. With `required`, values that were
- * stored in the clear are refused.
+ * Makes a codec that encrypts values with AES-256-GCM. The first key encrypts; all keys decrypt.
+ *
+ * Keep an old key for as long as values that it encrypted are kept. If `required` is true (default
+ * false), values that were stored unencrypted are refused. Throws `InvalidInput` for invalid keys.
+ * Decoding throws a `Fault` with code `codec-key-missing` or `codec-refused`.
+ *
+ * @example
+ * import { randomBytes } from 'node:crypto';
+ *
+ * const codec = aesCodec([{ id: '2026-11', key: randomBytes(32) }], { required: true });
+ * await using encrypted = await openHoldfast({ store: './holdfast.db', codec });
  */
 export function aesCodec(
   keys: readonly CodecKey[],

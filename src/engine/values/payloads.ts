@@ -16,33 +16,49 @@ import { readOptions, shown, thrownText } from '../../support/options.ts';
 import { fromParsed, toText } from '../../support/value.ts';
 import type { ExpectedPlace, ValuePlace } from './place.ts';
 
-/** Turns what is stored into something only its owner can read. Both ways must agree for ever. */
+/**
+ * Encrypts or compresses values before they are stored, and restores them. `aesCodec` makes one.
+ *
+ * @example
+ * import { gunzipSync, gzipSync } from 'node:zlib';
+ *
+ * const gzip: PayloadCodec = {
+ *   encode: (bytes) => ({ by: 'gzip', bytes: gzipSync(bytes) }),
+ *   decode: ({ bytes }) => gunzipSync(bytes),
+ * };
+ */
 export interface PayloadCodec {
-  /** `by` of the result is stored with every value, so that a reader knows which codec and which key it needs. */
+  /**
+   * Encodes a value. The store keeps the result's `by`, so that a reader knows the codec and key.
+   */
   encode(bytes: Uint8Array, context?: PayloadContext): EncodedPayload | Promise<EncodedPayload>;
+  /** Decodes a value that `encode` returned, at any later time. */
   decode(encoded: EncodedPayload, context?: PayloadContext): Uint8Array | Promise<Uint8Array>;
-  /** Values that did not go through a codec are refused. Default false. */
+  /** True: values that were stored without a codec are refused. Default false. */
   readonly required?: boolean;
 }
 
-/** The place that a codec binds a value to, so that it cannot be read anywhere else. */
+/** The place that a codec binds a value to, so that it cannot be read at another place. */
 export interface PayloadContext {
   /** Project, owner and position: `default 01a1e023-… input`. */
   readonly at: string;
 }
 
+/** The result of `encode`. */
 export interface EncodedPayload {
-  /** Names codec and key: `aes-256-gcm:2026-11`. */
+  /** Codec and key, such as `aes-256-gcm:2026-11`. */
   readonly by: string;
+  /** The encoded bytes. */
   readonly bytes: Uint8Array;
-  /** The `at` that the codec bound the value to. Without it, `decode` gets no context. */
+  /** The place that the codec bound the value to. Without it, `decode` gets no context. */
   readonly at?: string;
 }
 
+/** Size limits of values. */
 export interface PayloadLimits {
-  /** Larger values are kept apart from the row. */
+  /** Larger values are stored apart from the row. 256 up to `bytesMax`; default 65,536. */
   readonly inlineBytesMax: number;
-  /** Larger values are refused. */
+  /** Larger values throw `PayloadTooLarge`. 1,024 to 2^30; default 16,777,216. */
   readonly bytesMax: number;
 }
 
@@ -58,6 +74,9 @@ export interface Sealed {
   readonly at?: string;
 }
 
+/**
+ * A value exceeds `payloads.bytesMax`. Nothing was stored. Pass a reference to the data instead.
+ */
 export class PayloadTooLarge extends Fault {
   override readonly name = 'PayloadTooLarge';
 

@@ -3,7 +3,12 @@
 import { InvalidInput } from '../../support/fault.ts';
 import { readList, shown, unreadable } from '../../support/options.ts';
 
+/** A Standard Schema, as zod, valibot and arktype make them. */
 export interface Schema<Output = unknown> {
+  /**
+   * The interface of the standard: its `version`, the `vendor`, and `validate`, which returns the
+   * value or issues.
+   */
   readonly '~standard': {
     readonly version: 1;
     readonly vendor: string;

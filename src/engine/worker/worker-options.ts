@@ -6,32 +6,41 @@ import { InvalidInput } from '../../support/fault.ts';
 import { boundedText, integerOption, readOptions } from '../../support/options.ts';
 import { type AnyPipeline, type Pipelines, pipelinesByName } from '../pipeline.ts';
 
+/** Options of a worker. */
 export interface WorkerOptions {
+  /** The pipelines that it runs, at least one. */
   readonly pipelines: Pipelines;
-  /** The code of how many executions runs at once. Default 100. */
+  /** Executions whose code runs at once, 1 to 100,000. Default 100. */
   readonly concurrency?: number;
-  /** Its name for people. Default: the host and the process id. */
+  /** The name that operators see. Default: host name and process id. */
   readonly owner?: string;
-  /** Without a heartbeat for this long its work is taken over. Default 15 s. */
+  /**
+   * Milliseconds without a heartbeat until other workers take over its executions. Default 15,000.
+   */
   readonly ttlMs?: number;
-  /** How often the worker polls without a wakeup, in milliseconds. Default 1700. */
+  /** Milliseconds between polls if no wakeup arrives, at least 10. Default 1,700. */
   readonly pollMs?: number;
-  /** How long `stop` lets running steps finish before they are left. Default 10 s. */
+  /** Milliseconds that `stop` gives running steps to finish. Default 10,000; at most an hour. */
   readonly stopGraceMs?: number;
-  /** The build that this is: it gets what is pinned to it, and what is pinned to nothing. */
+  /** The release that it runs. It claims executions that are pinned to this release, or to none. */
   readonly release?: WorkerRelease;
   /**
-   * How often it says that it takes work; it is called stuck after two. Default 5 s, and a minute where it has
-   * the store itself and no release.
+   * Milliseconds between reports that it takes work. After two missed reports it counts as stuck.
+   * Default 5,000, or 60,000 if it has the store itself and no release.
    */
   readonly probeMs?: number;
-  /** How often it looks at one of the parts of the store for what cannot be. Default 30 s. */
+  /** Milliseconds between checks of the store's invariants, one part at a time. Default 30,000. */
   readonly reconcileMs?: number;
 }
 
+/** The release that a worker runs. */
 export interface WorkerRelease {
+  /** The name of the release. */
   readonly name: string;
-  /** The digest of the artifact that runs here. The worker is refused if the release has another. */
+  /**
+   * The digest of the artifact that runs here, at most 256 bytes. If the registered release has
+   * another, the worker is refused.
+   */
   readonly digest: string;
 }
 
@@ -62,6 +71,7 @@ const NAMES: readonly (keyof WorkerOptions)[] = [
 /** A coarse bound; the store's policy sets a tighter one. */
 const TTL_MS_MAX = 366 * 86_400_000;
 
+/** Options of a worker without pipelines. */
 export type MaintenanceOptions = Omit<WorkerOptions, 'pipelines' | 'release'>;
 
 export function resolveWorkerOptions(given: WorkerOptions): WorkerSettings {
@@ -113,24 +123,39 @@ function resolveRest(
   };
 }
 
-/** How a worker ended. */
+/**
+ * How a worker ended.
+ *
+ * - `stopped`: by `stop`.
+ * - `crashed`: by `crash`.
+ * - `denied`: the coordinator refused its access key for longer than its ttl; `code` and `why` are
+ *   the reason.
+ */
 export type WorkerEnd =
   | { readonly kind: 'stopped' }
-  /** By `crash`. */
   | { readonly kind: 'crashed' }
-  /** The coordinator did not let it in for longer than its ttl. */
   | { readonly kind: 'denied'; readonly code: string; readonly why: string };
 
+/**
+ * A running worker.
+ *
+ * @example
+ * const worker = await holdfast.worker({ pipelines: [order] });
+ * process.once('SIGTERM', () => void worker.stop());
+ */
 export interface Worker {
   /** The session that carries its claims now. */
   readonly session: SessionId;
-  /** How many executions it has now. */
+  /** How many executions it runs now. */
   readonly running: number;
-  /** How it ended, once it has: stopped, or not let in any more. Never rejects. */
+  /** Resolves when the worker has ended, and never rejects. */
   readonly ended: Promise<WorkerEnd>;
-  /** Yields its executions, ends its session; resolves when nothing of it is left. */
+  /**
+   * Stops claiming, gives running steps `stopGraceMs` to finish, gives its executions back and ends
+   * its session.
+   */
   stop(): Promise<void>;
-  /** For tests: as if the process had died. Nothing is written, nothing is given back. */
+  /** For tests: behaves as if the process had died. Writes nothing and gives nothing back. */
   crash(): void;
   [Symbol.asyncDispose](): Promise<void>;
 }

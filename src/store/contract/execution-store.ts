@@ -48,10 +48,15 @@ import type { Instant } from '../../support/clock.ts';
 import type { CensusStore } from './census-store.ts';
 import type { BlobStore, PayloadStore } from './payload-store.ts';
 
-/** A store that keeps executions too: memory, SQLite and PostgreSQL. */
+/**
+ * An open store that keeps executions besides sessions and leases: memory, SQLite or PostgreSQL.
+ */
 export interface CoordinatorStore extends KernelStore {
+  /** Operations on executions. `Holdfast` calls them for you. */
   readonly executions: ExecutionStore;
+  /** Operations on projects and access keys. */
   readonly access: AccessStore;
+  /** Operations on the seal of the store. */
   readonly seals: SealStore;
 }
 
@@ -374,8 +379,15 @@ export interface Cancel extends Command {
   readonly job?: ExecutionId;
 }
 
+/**
+ * The result of an operation on an execution. `status` is the execution's status now.
+ *
+ * - `done`: it took effect.
+ * - `forwarded`: the execution is running; its worker applies it.
+ * - `no-change`: it already was so.
+ * - `refused`: nothing was written; `why` is the reason.
+ */
 export type CommandResult =
-  /** `forwarded` to the owner, who has not taken notice yet. */
   | { readonly kind: 'done' | 'forwarded' | 'no-change'; readonly status: Status }
   | Refused<CommandRefusal>;
 
@@ -436,10 +448,15 @@ export interface ListExecutions {
   readonly limit: number;
 }
 
+/** Filters executions by a search attribute. */
 export interface AttributeFilter {
+  /** The name of the attribute. */
   readonly name: string;
+  /** The value that it must equal. */
   readonly equals?: string | number | boolean;
+  /** The least number. */
   readonly min?: number;
+  /** The greatest number. */
   readonly max?: number;
 }
 
@@ -460,10 +477,15 @@ export interface ReadAttachment {
   readonly name: string;
 }
 
+/** A file that an execution attached, without its content. */
 export interface AttachmentSummary {
+  /** The name. */
   readonly name: string;
+  /** The media type. */
   readonly type: string;
+  /** The size in bytes. */
   readonly bytes: number;
+  /** When it was attached. */
   readonly at: Instant;
 }
 
