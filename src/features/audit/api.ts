@@ -33,12 +33,19 @@ import {
 } from './model.ts';
 import type { ListAudit, NoteResult, RefusalPlace } from './port.ts';
 
+/** Filters and page of the audit. All filters must match. */
 export interface AuditListOptions {
+  /** The project. Default `default`. */
   readonly project?: string;
+  /** Only records of this target. */
   readonly target?: AuditTarget;
+  /** Only records of this actor. */
   readonly actor?: string;
+  /** Only records of this operation. */
   readonly act?: AuditAct;
+  /** The `cursor` of the previous page. By default the list starts with the newest. */
   readonly cursor?: string;
+  /** Records per page, 1 to 10,000. Default 100. */
   readonly limit?: number;
 }
 
@@ -48,6 +55,12 @@ const LIST_NAMES: readonly (keyof AuditListOptions)[] = [
 const TARGET_ID_BYTES_MAX = 256;
 const NOTE_BYTES_MAX = 4_096;
 
+/**
+ * The record of operations. Reach it as `holdfast.audit`.
+ *
+ * @example
+ * const { items } = await holdfast.audit.list({ actor: 'ada', limit: 20 });
+ */
 export class Audit {
   readonly #config: EngineConfig;
 
@@ -55,14 +68,18 @@ export class Audit {
     this.#config = config;
   }
 
-  /** Newest first. */
+  /** Returns a page of records, newest first. */
   async list(options: AuditListOptions = {}): Promise<Page<AuditRecord>> {
     const query = auditQueryOf(options);
     const items = await this.#config.store.executions.audit(query);
     return cursorPage(items, query, ({ id }) => id);
   }
 
-  /** To an execution in any state; nothing of it changes. The text is the reason. */
+  /**
+   * Adds a note to an execution in any state. `reason` is its text, at most 4,096 bytes.
+   *
+   * Returns `noted`, or a refusal if there is no such execution.
+   */
   async note(id: string, acting: Acting & { readonly reason: string }): Promise<NoteResult> {
     const given = readOptions('audit.note', acting, ACTING);
     boundedText('reason', given.reason, NOTE_BYTES_MAX);
@@ -138,11 +155,15 @@ export function stampOutside(
 
 // Lists the writes that the store refused to workers.
 
+/** Filters and page of refused writes. */
 export interface RefusalListOptions {
+  /** The project. Default `default`. */
   readonly project?: string;
-  /** Only those of this one. */
+  /** Only writes to this execution. */
   readonly execution?: string;
+  /** The `cursor` of the previous page. */
   readonly cursor?: string;
+  /** Entries per page, 1 to 10,000. Default 100. */
   readonly limit?: number;
 }
 

@@ -22,14 +22,17 @@ export const AUDIT_ACTS = [
   ...(['create-key', 'recover-key', 'revoke-key', 'note'] as const),
 ] as const;
 
+/** An operation that the audit records. */
 export type AuditAct = (typeof AUDIT_ACTS)[number];
 
 /** A name of 256 bytes, and the id of its key. */
 export const ACTOR_BYTES_MAX = 320;
 
-/** What was acted on, within its project. */
+/** The target of an operation, within its project. */
 export interface AuditTarget {
+  /** The kind of target. */
   readonly kind: (typeof AUDIT_TARGETS)[number];
+  /** Its id. */
   readonly id: string;
 }
 
@@ -38,21 +41,28 @@ export const AUDIT_TARGETS = [
   ...(['project', 'session', 'lease'] as const),
 ] as const;
 
-/** A few names and values: what acts change. */
+/** Names and values that an operation changed. */
 export type AuditFacts = Readonly<Record<string, unknown>>;
 
+/** The record of one operation, written in the same transaction. */
 export interface AuditRecord {
+  /** The id of the record. */
   readonly id: AuditId;
+  /** When, by the store's clock. */
   readonly at: Instant;
+  /** The project. */
   readonly project: ProjectName;
+  /** The actor. `unknown` if the caller did not pass one. */
   readonly actor: string;
+  /** The operation. */
   readonly act: AuditAct;
+  /** The target. */
   readonly target: AuditTarget;
-  /** Empty when none was given. */
+  /** Why. Empty if the caller did not pass one. */
   readonly reason: string;
-  /** Absent when there was nothing before. */
+  /** The values before. Absent if there were none. */
   readonly before?: AuditFacts;
-  /** Absent when there is nothing any more. */
+  /** The values after. Absent if there are none. */
   readonly after?: AuditFacts;
 }
 
@@ -80,31 +90,45 @@ export interface Audited {
 
 export const OWNER_VERBS = ['record', 'transact', 'finish', 'park', 'giveBack'] as const;
 
+/** A write of a worker to an execution that it owns. */
 export type OwnerVerb = (typeof OWNER_VERBS)[number];
 
 /** The limit per project. The least recently seen line makes room (J-12). */
 export const REFUSED_WRITES_MAX = 10_000;
 
-/** All refused writes of one verb, of one execution, under one fence. */
+/** Refused writes that count together. */
 export interface RefusedWriteKey {
+  /** The execution. */
   readonly execution: ExecutionId;
+  /** The fence that the worker presented. */
   readonly fence: Fence;
+  /** The write. */
   readonly verb: OwnerVerb;
 }
 
 interface RefusedWriteFacts extends RefusedWriteKey {
+  /** The project. */
   readonly project: ProjectName;
-  /** This and the fields below describe the last one. */
+  /** Why the last one was refused. */
   readonly why: OwnerRefusal['why'];
-  /** The fence of the newest claim, if there was a newer one. */
+  /** The fence of the newest claim, if there is a newer one. */
   readonly newest?: Fence;
+  /** The session of the last one. */
   readonly session: SessionId;
+  /** The owner of that session. */
   readonly owner: Owner;
+  /** How many were refused. */
   readonly count: number;
 }
 
+/**
+ * Writes that the store refused to a worker whose claim had ended: the worker continued although
+ * another took over.
+ */
 export interface RefusedWrite extends RefusedWriteFacts {
+  /** When the first one was refused. */
   readonly firstAt: Instant;
+  /** When the last one was refused. */
   readonly lastAt: Instant;
 }
 

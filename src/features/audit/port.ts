@@ -50,6 +50,7 @@ export interface RecordAct {
   readonly audit: AuditStamp;
 }
 
+/** The result of `audit.note`: `noted`, or `refused` because there is no such execution. */
 export type NoteResult =
   | { readonly kind: 'noted' }
   | ({ readonly kind: 'refused' } & Extract<CommandRefusal, { why: 'execution-unknown' }>);

@@ -28,7 +28,10 @@ import { Fault, InvalidInput } from '../../support/fault.ts';
 import type { AnswerRequest } from './decide.ts';
 import { type AnyQuestion, trusted } from './question-api.ts';
 
-/** An interaction by its id, or by where it stands: then it can be answered before it is asked. */
+/**
+ * An interaction: its id, or execution and name. The second can be answered before the execution
+ * asks.
+ */
 export type InteractionTarget = string | InteractionPlace;
 
 export interface Located {

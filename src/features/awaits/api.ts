@@ -41,67 +41,110 @@ import type { Answer, AwaitUnit, Interaction, InteractionStatus } from './model.
 import type { AwaitCommand, AwaitResult, InteractionFound } from './port.ts';
 
 interface InProject {
+  /** The project. Default `default`. */
   readonly project?: string;
 }
 
+/** The actor and the reason of an answer. */
 export interface AnswerOptions extends InProject {
-  /** Who answers, for people to see; the code gets it too. */
+  /** The actor. Operators and the code see it. */
   readonly by?: string;
   /** Why, for the audit. */
   readonly reason?: string;
 }
 
+/**
+ * The result of an answer. `settled` is true if the await continues with it.
+ *
+ * - `answered`: the interaction has this answer.
+ * - `kept`: the execution has not asked yet; the answer is kept until it does.
+ * - `existing`: the same answer was there.
+ * - `refused`: nothing was written; `why` is the reason.
+ */
 export type Answered =
   | {
       /** `kept`: it is not asked yet. `existing`: the same answer was there. */
       readonly kind: 'answered' | 'kept' | 'existing';
-      /** The await goes on with it. */
       readonly settled: boolean;
     }
   | ({ readonly kind: 'refused' } & AnswerRefusal);
 
+/**
+ * The result of `readLink`: `verified` with `id` and `project` of the interaction, or `refused`.
+ */
 type LinkRead =
   | { readonly kind: 'verified'; readonly id: InteractionId; readonly project: ProjectName }
   | ({ readonly kind: 'refused' } & LinkRefusal);
 
+/** Filters and page of a list of interactions. All filters must match. */
 export interface InteractionListOptions extends InProject {
-  /** Only those that can be answered, or only those that cannot. */
+  /** True: only those that can be answered. False: only those that cannot. By default both. */
   readonly open?: boolean;
+  /** Only those of this execution. */
   readonly execution?: string;
+  /** Only those of awaits with this name. */
   readonly name?: string;
+  /** Only those that are assigned to this name. */
   readonly assignee?: string;
+  /** The `cursor` of the previous page. */
   readonly cursor?: string;
+  /** Interactions per page, 1 to 10,000. Default 100. */
   readonly limit?: number;
 }
 
-/** What one who answers sees. */
+/** One question to a person or another system. */
 export interface InteractionInfo {
+  /** The id of the interaction. */
   readonly id: InteractionId;
+  /** The execution that asks. */
   readonly execution: ExecutionId;
+  /** The call in its code. */
   readonly call: CallKey;
+  /** The index of the item, from 0. */
   readonly item: number;
+  /** The project. */
   readonly project: ProjectName;
+  /** The status. */
   readonly status: InteractionStatus;
+  /** The value that the code shows to the answerer. */
   readonly request: unknown;
+  /** The person or group that is to answer. */
   readonly assignee?: string;
+  /** The answer, if there is one. */
   readonly answer?: AnswerInfo;
   /** How many answers came too late. */
   readonly late: number;
-  /** Absent while it is not asked yet. */
+  /** The await that the interaction belongs to. Absent if the execution has not asked yet. */
   readonly unit?: AwaitInfo;
 }
 
+/** One `ctx.await`: name, status, how many answers it needs and has, and its times. */
 export type AwaitInfo = Omit<
   AwaitUnit,
   'execution' | 'call' | 'project' | 'nextAt' | 'reminders' | 'defaultAnswer'
 >;
 
+/** An answer. */
 export interface AnswerInfo {
+  /** The value that the code gets. */
   readonly value: unknown;
+  /** The actor who answered. */
   readonly by?: string;
+  /** When. */
   readonly at: Instant;
 }
 
+/**
+ * Questions that executions ask, and their answers. Reach it as `holdfast.awaits`.
+ *
+ * A target is the id of an interaction, or `{ execution, name }`. An operation on an unknown or
+ * settled one returns a refusal.
+ *
+ * @example
+ * const { items } = await holdfast.awaits.list({ open: true, assignee: 'finance' });
+ * for (const { id, request } of items) console.log(id, request);
+ * await holdfast.awaits.answer({ execution: id, name: 'approve' }, { ok: true }, { reason: 'checked' });
+ */
 export class Awaits {
   readonly #config: EngineConfig;
   readonly #ended: Ended;
@@ -112,8 +155,9 @@ export class Awaits {
   }
 
   /**
-   * The first answer wins; the same again is fine, another one is refused and told who won. Throws
-   * InvalidInput for a value that the question does not take: then it can be answered again.
+   * Answers an interaction. The first answer wins; the same again returns `existing`.
+   *
+   * Throws `InvalidInput` if the value does not fit the question; you can answer again then.
    */
   async answer(
     target: InteractionTarget,
@@ -126,7 +170,9 @@ export class Awaits {
     return this.#answer(located(target), sent, audit);
   }
 
-  /** As whoever has the link: it says which interaction, of which project. */
+  /**
+   * Answers the interaction of a signed link. Returns a refusal if the link is invalid or expired.
+   */
   async answerByLink(
     token: string,
     value: unknown,
@@ -143,7 +189,7 @@ export class Awaits {
     return this.#answer(target, { value, project, by, verified: true }, audit);
   }
 
-  /** Which interaction a link is for; it is not used up by this. */
+  /** Returns the interaction that a signed link is for. Does not use up the link. */
   readLink(token: string): LinkRead {
     const verified = this.#links.verify(token, this.#config.clock.wallMs());
     if (verified.kind === 'refused') return { kind: 'refused', ...verified.refusal };
@@ -151,7 +197,15 @@ export class Awaits {
     return { kind: 'verified', id, project };
   }
 
-  /** A token that answers this interaction, once, without any other right. */
+  /**
+   * Makes a signed link: a token that answers this interaction, once, without an access key.
+   *
+   * `expiresInMs` is its lifetime in milliseconds, up to ten years. Throws `InvalidInput` if
+   * Holdfast was opened without `links`.
+   *
+   * @example
+   * const token = holdfast.awaits.link({ execution: id, name: 'approve' }, { expiresInMs: 86_400_000 });
+   */
   link(target: InteractionTarget, options: InProject & { readonly expiresInMs: number }): string {
     rejectUnknownOptions('awaits.link', options, ['expiresInMs', 'project']);
     const range = { min: 1, max: TEN_YEARS_MS };
@@ -165,7 +219,7 @@ export class Awaits {
     });
   }
 
-  /** Undefined when nobody asks for it and nobody has answered it. */
+  /** Returns an interaction, or undefined if it was neither asked nor answered. */
   async get(
     target: InteractionTarget,
     options: InProject = {},
@@ -174,7 +228,7 @@ export class Awaits {
     return found === undefined ? undefined : this.#info(found);
   }
 
-  /** Newest executions first. */
+  /** Returns a page of interactions, those of the newest executions first. */
   async list(options: InteractionListOptions = {}): Promise<Page<InteractionInfo>> {
     const limit = integerOption('limit', options.limit ?? 100, { min: 1, max: 10_000 });
     const found = await this.#config.store.executions.interactions({
@@ -186,7 +240,7 @@ export class Awaits {
     return cursorPage(items, { limit }, ({ id }) => id);
   }
 
-  /** Another time, counted from now; `none`: for as long as it takes. */
+  /** Sets a new timeout, `timeoutMs` from now; `none` removes it. */
   async extend(
     target: InteractionTarget,
     options: Acting & { readonly timeoutMs: number | 'none' },
@@ -203,7 +257,7 @@ export class Awaits {
     return answer;
   }
 
-  /** To nobody when `assignee` is undefined. */
+  /** Assigns an interaction to a person or group; undefined removes the assignee. */
   async assign(
     target: InteractionTarget,
     assignee: string | undefined,
@@ -215,13 +269,13 @@ export class Awaits {
     });
   }
 
-  /** The code is told that it was cancelled, and goes on. */
+  /** Cancels an await. The code continues with the outcome `cancelled`. */
   async cancel(target: InteractionTarget, acting: Acting = {}): Promise<AwaitResult> {
     const command = this.#acting('cancel-await', target, acting);
     return this.#config.store.executions.cancelAwait(command);
   }
 
-  /** What came too late, oldest first. */
+  /** Returns answers that came too late, oldest first. The store keeps up to 20. */
   async lateAnswers(
     target: InteractionTarget,
     options: InProject = {},

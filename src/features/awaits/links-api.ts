@@ -11,10 +11,11 @@ import { digestOf } from '../../support/digest.ts';
 import { InvalidInput } from '../../support/fault.ts';
 import { readHidden, readHiddenEntries } from '../../support/hidden-options.ts';
 
+/** Keys that sign answer links. */
 export interface LinkOptions {
-  /** Secrets of at least 32 bytes, by their ids. One that is taken away refuses what it has signed. */
+  /** Secrets of at least 32 bytes, by id. Removing a key invalidates the links that it signed. */
   readonly keys: Readonly<Record<string, string | Uint8Array>>;
-  /** The id of the one that signs. */
+  /** The id of the key that signs new links. */
   readonly current: string;
 }
 

@@ -15,9 +15,17 @@ import type {
 } from '../../execution/names.ts';
 import type { Instant } from '../../support/clock.ts';
 
+/** The status of an await: `open`, or how it settled: `answered`, `timed-out` or `cancelled`. */
 export type AwaitStatus = 'open' | 'answered' | 'timed-out' | 'cancelled';
 
-/** `early`: answered before its unit was opened. `closed`: its unit settled without it. */
+/**
+ * The status of one question.
+ *
+ * - `open`: it can be answered.
+ * - `early`: it was answered before the execution asked.
+ * - `answered`: it has its answer.
+ * - `closed`: its await settled without it.
+ */
 export type InteractionStatus = 'open' | 'early' | 'answered' | 'closed';
 
 /** Starts once if the unit is still open then. An escalation is a reminder to another person. */
@@ -54,25 +62,44 @@ interface OpenInteraction {
   readonly assignee?: string;
 }
 
+/** One `ctx.await` of one execution. */
 export interface AwaitUnit {
+  /** The execution. */
   readonly execution: ExecutionId;
+  /** The call in its code. */
   readonly call: CallKey;
+  /** The project. */
   readonly project: ProjectName;
+  /** The name of the pipeline. */
   readonly pipeline: PipelineName;
+  /** The name of the await. */
   readonly name: string;
+  /** How many interactions it has. */
   readonly items: number;
+  /** How many answers it needs. */
   readonly needed: number;
+  /** How many answers it has. */
   readonly answered: number;
+  /** The status. */
   readonly status: AwaitStatus;
+  /** When the execution asked. */
   readonly openedAt: Instant;
+  /** When it settled. */
   readonly settledAt?: Instant;
+  /** When it times out. */
   readonly dueAt?: Instant;
-  /** While open: the next due time of a reminder or the timeout. */
+  /** When the next reminder or the timeout is due. */
   readonly nextAt?: Instant;
-  /** Reminders that have not started yet. */
+  /** Reminders that have not started. */
   readonly reminders: readonly Reminder[];
+  /** True if it takes only answers by a signed link. */
   readonly signed: boolean;
+  /**
+   * True if the question has a schema or a projector, so that a process with the code must check
+   * answers.
+   */
   readonly checked: boolean;
+  /** The default value. */
   readonly defaultAnswer?: Payload;
 }
 
@@ -93,11 +120,15 @@ export interface Interaction {
   readonly late: number;
 }
 
+/** An answer as it is stored. */
 export interface Answer {
+  /** The stored value. */
   readonly value: Payload;
-  /** Of what the answerer sent: equal ones are the same answer. */
+  /** The digest of the value that was sent. Equal ones are the same answer. */
   readonly digest: string;
+  /** The actor who answered. */
   readonly by?: string;
+  /** When. */
   readonly at: Instant;
 }
 

@@ -59,6 +59,7 @@ interface AssignAwait extends AwaitCommand {
   readonly assignee?: string;
 }
 
+/** The result of an operation on an interaction: `done`, or `refused` with the reason `why`. */
 export type AwaitResult = { readonly kind: 'done' } | ({ readonly kind: 'refused' } & AwaitRefusal);
 
 export interface ReadInteraction {

@@ -24,29 +24,46 @@ import {
   thrownText,
 } from '../../support/options.ts';
 
-/** Who answers what, and when, as the process that takes the answer knows it. */
+/** An answer's interaction, actor and time, for `project`. */
 export interface AnswerAbout {
+  /** The id of the interaction. */
   readonly id: InteractionId;
+  /** The actor who answers. */
   readonly by?: string;
+  /** When, by the clock of the process that takes the answer. */
   readonly at: Instant;
 }
 
+/** Name, schema and projector of a question. */
 export interface QuestionOptions<Request, Sent, Value> {
+  /** The name, at most 256 bytes. */
   readonly name: string;
-  /** What an answerer sends must be like. */
+  /** A Standard Schema that checks the value that an answerer sends. */
   readonly schema?: Schema<Sent>;
   /**
-   * Makes what the code gets from what was asked and what was sent: an answerer sends only what is his to
-   * say, and what is trusted comes from the request. Pure; throw to refuse the answer.
+   * Makes the value that the code gets, from the request and the checked answer.
+   *
+   * Use it to take trusted data from the request instead of the answer. It must be pure. Throw to
+   * refuse the answer.
    */
   project?(request: Request, answer: Sent, about: AnswerAbout): Value;
 }
 
+/**
+ * A question that `question` has made. Declare it in the pipeline's `awaits`, and pass it to
+ * `ctx.await`.
+ *
+ * @example
+ * const approve = question<{ amount: number }, { ok: boolean }>({ name: 'approve' });
+ */
 export interface Question<Request = unknown, Value = unknown> {
+  /** The name of the question. */
   readonly name: string;
+  /** Checks the value that an answerer sends. */
   readonly schema?: Schema;
+  /** Makes the value that the code gets. */
   project?(request: Request, answer: never, about: AnswerAbout): Value;
-  /** For the compiler only. */
+  /** For the compiler only: the types of `request` and `value`. */
   readonly '~types'?: { request(request: Request): void; value(): Value };
 }
 
@@ -58,6 +75,19 @@ const NAMES: readonly (keyof QuestionOptions<unknown, unknown, unknown>)[] = [
   'project',
 ];
 
+/**
+ * Defines a question that pipelines await and outsiders answer.
+ *
+ * Throws `InvalidInput` for invalid options.
+ *
+ * @example
+ * const approve = question<{ amount: number }, { ok: boolean }>({ name: 'approve' });
+ * const invoice = pipeline({
+ *   name: 'invoice',
+ *   awaits: [approve],
+ *   run: (ctx, amount: number) => ctx.await(approve, { request: { amount } }),
+ * });
+ */
 export function question<Request = unknown, Sent = unknown, Value = Sent>(
   options: QuestionOptions<Request, Sent, Value>,
 ): Question<Request, Value> {
@@ -109,76 +139,102 @@ export async function trusted(
 
 // The options of `ctx.await`, checked once and completed with defaults, and its outcomes.
 
+/** Options of every await. */
 interface Common<Value> {
-  /** After this time the await settles as `timed-out`, or with the default. */
+  /**
+   * Milliseconds until it settles as `timed-out`, or with `default`. Up to ten years. By default it
+   * has no timeout.
+   */
   readonly timeoutMs?: number;
-  /** The answer when the time has passed; taken without a check. */
+  /** The value that the code gets when the timeout has passed. */
   readonly default?: Value;
-  /** Each starts if the await is still open at its time. */
+  /** Pipelines to start while the await is open, at most 100. Default none. */
   readonly reminders?: readonly AwaitReminder[];
-  /** Like reminders, under a name of their own, for the person who should decide instead. */
+  /** As `reminders`, for another person who decides then. At most 100. Default none. */
   readonly escalations?: readonly AwaitReminder[];
-  /** Accepts only answers by a signed link. */
+  /** True: only answers by a signed link are taken. Default false. */
   readonly signed?: boolean;
 }
 
+/** Options of an await with one answer. */
 export interface AwaitOptions<Value = unknown, Request = unknown> extends Common<Value> {
-  /** What the answerer is shown. */
+  /** The value that the answerer sees. */
   readonly request?: Request;
+  /** The person or group that is to answer. */
   readonly assignee?: string;
 }
 
+/** Options of an await with one answer per item. */
 export interface AwaitItemsOptions<Value = unknown, Request = unknown> extends Common<Value> {
-  /** One request for each; each is answered by itself. */
+  /** One request per item, at most 10,000. */
   readonly items: readonly Request[];
-  /** How many answers are enough. Default `all`. */
+  /** How many answers settle the await: `all` (default), `any` or a number. */
   readonly need?: 'all' | 'any' | number;
-  /** Of all, or by item. */
+  /** The person or group that is to answer all, or one entry per item. */
   readonly assignee?: string | readonly (string | undefined)[];
 }
 
+/** A pipeline that starts while an await is open. */
 export interface AwaitReminder {
-  /** From when it was opened. */
+  /** Milliseconds after the execution asked. */
   readonly afterMs: number;
+  /** The pipeline, or its name. */
   // biome-ignore lint/suspicious/noExplicitAny: pipelines of any input and output
   readonly pipeline: Pipeline<any, any> | string;
+  /** Its input. */
   readonly input?: unknown;
 }
 
-/** How an await of one answer settled. */
+/**
+ * How an await with one answer settled.
+ *
+ * - `answered`: `value` is the answer, given at `at`. `byDefault` is true if it is the default.
+ * - `timed-out`: no answer came in time.
+ * - `cancelled`: an operator cancelled the await.
+ */
 export type AwaitOutcome<Value> =
   | {
       readonly kind: 'answered';
       readonly value: Value;
+      /** The actor who answered. */
       readonly by?: string;
       readonly at: Instant;
-      /** Nobody answered in time. */
+      /** True if no answer came in time and `value` is the default. */
       readonly byDefault?: true;
     }
   | { readonly kind: 'timed-out' }
   | { readonly kind: 'cancelled' };
 
-/** How an await of many answers settled. */
+/**
+ * How an await with one answer per item settled. `answers` has the answers that came.
+ *
+ * - `answered`: enough answers came; `values` has one per item.
+ * - `timed-out`: too few came in time.
+ * - `cancelled`: an operator cancelled the await.
+ */
 export type ItemsOutcome<Value, Each = Value> =
   | {
       readonly kind: 'answered';
-      /** In the order of the items. */
+      /** One value per item, in the order of the items. */
       readonly values: readonly Each[];
       readonly answers: readonly ItemAnswer<Value>[];
-      /** Not enough answered in time: the default stands for each that is missing. */
+      /** True if too few answers came in time; the default stands for each missing one. */
       readonly byDefault?: true;
     }
   | {
       readonly kind: 'timed-out' | 'cancelled';
-      /** Those that came. */
       readonly answers: readonly ItemAnswer<Value>[];
     };
 
-/** What was answered, in the order of the items. */
+/** The answer to one item. */
 export interface ItemAnswer<Value> {
+  /** The index of the item, from 0. */
   readonly item: number;
+  /** The value. */
   readonly value: Value;
+  /** The actor who answered. */
   readonly by?: string;
+  /** When. */
   readonly at: Instant;
 }
 

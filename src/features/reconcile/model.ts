@@ -15,11 +15,13 @@ export const PARTS = [
 export type ReconcilePart = (typeof PARTS)[number];
 
 interface Entry {
+  /** The part of the store that the check reads. */
   readonly part: ReconcilePart;
-  /** The problem, for people. */
+  /** The problem, for operators. */
   readonly sentence: string;
-  /** The repair; absent if the reconciler only reports it. */
+  /** The repair that Holdfast makes. Absent if it only reports the problem. */
   readonly repair?: string;
+  /** The action that an operator can take. */
   readonly advice: string;
 }
 
@@ -124,38 +126,49 @@ const INVARIANT_ENTRIES = {
   },
 } satisfies Readonly<Record<string, Entry>>;
 
+/** The name of an invariant. */
 export type InvariantName = keyof typeof INVARIANT_ENTRIES;
 
 const BY_NAME: Readonly<Record<InvariantName, Entry>> = INVARIANT_ENTRIES;
 
+/** A rule that stored data must keep, and what happens if it does not. */
 export interface Invariant extends Entry {
+  /** The name of the invariant. */
   readonly name: InvariantName;
 }
 
+/** All invariants that workers check and `repair.reconcile` checks on demand. */
 export const INVARIANTS: readonly Invariant[] = (Object.keys(BY_NAME) as InvariantName[]).map(
   (name) => ({ name, ...BY_NAME[name] }),
 );
 
-/** One broken invariant. */
+/** Stored data that breaks an invariant. */
 export interface BrokenInvariant {
+  /** The name of the invariant. */
   readonly invariant: InvariantName;
+  /** The project. */
   readonly project?: ProjectName;
+  /** The execution. */
   readonly execution?: ExecutionId;
+  /** Its pipeline. */
   readonly pipeline?: PipelineName;
-  /** Further detail: a call, a concurrency key, a schedule, a session. */
+  /** More detail: a call, a concurrency key, a schedule or a session. */
   readonly about?: string;
+  /** Since when. */
   readonly since?: Instant;
 }
 
+/** Stored data that breaks an invariant, and whether the check repaired it. */
 export interface Finding extends BrokenInvariant {
-  /** It was, by whoever found it. */
+  /** True if the check repaired it. */
   readonly repaired: boolean;
 }
 
-/** A finding with its sentence and advice. */
+/** A finding with an explanation. */
 export interface StaleFinding extends Finding {
+  /** The problem, for operators. */
   readonly sentence: string;
-  /** What was done, when it was repaired; else what somebody can do. */
+  /** The repair that was made, or what an operator can do. */
   readonly advice: string;
 }
 

@@ -69,28 +69,47 @@ import {
 } from './preflight-api.ts';
 import { type RepinOptions, repin } from './repin-api.ts';
 
+/** Options of a change to a rollout. */
 export interface RolloutOptions extends Acting {
-  /** The version of the rollout that was looked at: refused when it is another one by now. */
+  /**
+   * The version of the rollout that you saw. If it has changed since, the change is refused. By
+   * default it is not checked.
+   */
   readonly expected?: number;
-  /** Although it would break something; needs a reason. */
+  /** True: make the change even if it breaks something. Needs `reason`. Default false. */
   readonly force?: boolean;
 }
 
+/** A release, its state and its executions. */
 export interface ReleaseInfo extends Release {
+  /** The state. */
   readonly state: ReleaseState;
-  /** Open executions that are pinned to it. */
+  /** How many open executions are pinned to it. */
   readonly pinned: number;
 }
 
+/** A worker that announced itself, and its state. */
 export interface WorkerInfo extends WorkerRecord {
+  /** The state. */
   readonly is: WorkerState;
 }
 
 interface OfProject {
+  /** The project. Default `default`. */
   readonly project?: string;
 }
 
 const PAGE = 1_000;
+/**
+ * Builds of pipelines and their rollout. Reach it as `holdfast.releases`.
+ *
+ * Operations return refusals as values.
+ *
+ * @example
+ * await holdfast.releases.register({ pipeline: order, name: 'v2', artifact: 'shop:2', digest: 'sha256:ab12' });
+ * const preflight = await holdfast.releases.preflight('order', 'v2');
+ * if (preflight.kind !== 'refused' && !preflight.breaking) await holdfast.releases.activate('order', 'v2');
+ */
 export class Releases {
   readonly #config: EngineConfig;
   readonly #ended: Ended;
@@ -100,12 +119,14 @@ export class Releases {
     this.#ended = ended;
   }
 
-  /** The same again is fine; anything else under its name is refused. */
+  /**
+   * Registers a build under a name. Registering the same again is safe; other content is refused.
+   */
   async register(options: RegisterOptions): Promise<ReleaseRegistered> {
     return this.#store.registerRelease(registrationOf(options));
   }
 
-  /** Newest first, the last thousand. */
+  /** Returns the releases of a pipeline with their states, newest first, at most 1,000. */
   async list(pipeline: string, options: OfProject = {}): Promise<readonly ReleaseInfo[]> {
     const of = ofPipeline('releases.list', pipeline, options);
     const [found, rollout, pinned, log] = await Promise.all([
@@ -122,12 +143,15 @@ export class Releases {
     });
   }
 
-  /** Where new executions go. */
+  /** Returns the rollout of a pipeline: the releases that new executions go to. */
   async rollout(pipeline: string, options: OfProject = {}): Promise<Rollout> {
     return this.#store.rollout(ofPipeline('releases.rollout', pipeline, options));
   }
 
-  /** Of every pipeline that has releases, by name. */
+  /**
+   * Returns a page of rollouts: one per pipeline that has releases, by name. `cursor` is that of
+   * the previous page; `limit` is 1 to 10,000 (default 100).
+   */
   async rollouts(
     options: OfProject & { readonly cursor?: string; readonly limit?: number } = {},
   ): Promise<Page<PipelineRollout>> {
@@ -142,12 +166,12 @@ export class Releases {
     return cursorPage(items, { limit }, (last) => last.pipeline);
   }
 
-  /** What its contract changes, against what is active or another release. */
+  /** Returns the changes of a release's contract against the active or another release. */
   async compare(pipeline: string, name: string, options: CompareOptions = {}): Promise<Compared> {
     return compare(this.#config, { pipeline, name, options });
   }
 
-  /** Who changed it, when and why; newest first, the last thousand. */
+  /** Returns the changes of a rollout, newest first, at most 1,000. */
   async log(pipeline: string, options: OfProject = {}): Promise<readonly Activation[]> {
     return this.#store.activations({
       ...ofPipeline('releases.log', pipeline, options),
@@ -155,7 +179,10 @@ export class Releases {
     });
   }
 
-  /** New executions go there from now on. */
+  /**
+   * Makes a release the active one: new executions go to it. Refused if its preflight found that it
+   * breaks something, unless forced.
+   */
   async activate(
     pipeline: string,
     name: string,
@@ -164,7 +191,10 @@ export class Releases {
     return this.#change('activate', { pipeline, name: parseReleaseName(name) }, options);
   }
 
-  /** Sends this percentage of new executions to a release, chosen by their keys; 0 removes the canary. */
+  /**
+   * Makes the release `name` the canary: `percent` (0 to 99) of new executions go to it, chosen by
+   * their keys. 0 removes it.
+   */
   async setCanary(
     pipeline: string,
     to: { readonly name: string; readonly percent: number },
@@ -175,22 +205,24 @@ export class Releases {
     return this.#change('set-canary', { pipeline, name: parseReleaseName(name), percent }, options);
   }
 
-  /** The canary becomes the active one. */
+  /** Makes the canary the active release. */
   async promote(pipeline: string, options: RolloutOptions = {}): Promise<RolloutChanged> {
     return this.#change('promote', { pipeline }, options);
   }
 
-  /** Without the canary, or, where there is none, to what was active before. */
+  /** Removes the canary; if there is none, activates the release that was active before. */
   async rollBack(pipeline: string, options: RolloutOptions = {}): Promise<RolloutChanged> {
     return this.#change('roll-back', { pipeline }, options);
   }
 
-  /** New executions are pinned to nothing from now on; rolling back undoes it. */
+  /** Pins new executions to no release. `rollBack` reverts it. */
   async deactivate(pipeline: string, options: RolloutOptions = {}): Promise<RolloutChanged> {
     return this.#change('deactivate', { pipeline }, options);
   }
 
-  /** Refused while anything is pinned to it. */
+  /**
+   * Retires a release. Refused while it is active, the canary, or has open executions pinned to it.
+   */
   async retire(
     pipeline: string,
     name: string,
@@ -199,7 +231,12 @@ export class Releases {
     return this.#change('retire', { pipeline, name: parseReleaseName(name) }, options);
   }
 
-  /** What it would break: asks a worker that has it, which writes nothing. */
+  /**
+   * Replays open executions with the code of a release and returns which of them it would break.
+   *
+   * A worker with that release replays them and writes nothing. Refused with `no-worker` if there
+   * is none.
+   */
   async preflight(
     pipeline: string,
     name: string,
@@ -208,20 +245,25 @@ export class Releases {
     return preflight(this.#config, this.#ended, { pipeline, name, options });
   }
 
-  /** Pins an open execution that is not running to another release, if a worker of it finds that the history fits. */
+  /**
+   * Pins an open execution that no worker runs to another release, if a worker of that release can
+   * replay its history.
+   */
   async repin(id: string, to: string, options: RepinOptions = {}): Promise<ExecutionRepinned> {
     return repin(this.#config, this.#ended, { id, to, options });
   }
 
   /**
-   * For development, where the code that is here is all there is: it becomes a release and is activated, and what
-   * is open is repinned to it where its replay passes. Start a worker with the release that it answers with.
+   * For development: registers and activates the code in this process, and repins open executions
+   * whose replay passes. Start a worker with the returned release. Throws `ReleaseRefused`.
    */
   async adopt(pipelines: Pipelines, options: AdoptOptions): Promise<Adopted> {
     return adopt(this.#config, pipelines, options);
   }
 
-  /** Those that say what they have: with a release, or by a coordinator. */
+  /**
+   * Returns workers that announced themselves: those with a release, and those of a coordinator.
+   */
   async workers(options: OfProject = {}): Promise<readonly WorkerInfo[]> {
     const { project } = readOptions('releases.workers', options, ['project']);
     const of = project === undefined ? undefined : parseProject(project);
@@ -270,13 +312,19 @@ function ofPipeline(
 
 // Checks the registration of a build.
 
+/** A build to register. */
 export interface RegisterOptions {
-  /** The pipeline itself, or its contract as `holdfast contract build` wrote it. */
+  /** The pipeline, or its contract as `holdfast contract build` wrote it. */
   readonly pipeline: unknown;
+  /** The name of the release. */
   readonly name: string;
+  /** The image, package or bundle, at most 256 bytes. */
   readonly artifact: string;
+  /** The digest of the artifact. Workers that show another are refused. */
   readonly digest: string;
+  /** The project. Default `default`. */
   readonly project?: string;
+  /** The actor. */
   readonly by?: string;
 }
 
@@ -305,18 +353,23 @@ function registrationOf(options: RegisterOptions): RegisterRelease {
 // activated. Open executions whose replay passes are repinned to it. The others stay, each with a reason
 // (RE-13).
 
+/** Options of `releases.adopt`. */
 export interface AdoptOptions {
-  /** The text of the code, or anything that changes when it does. */
+  /** The source text, or another text that changes with the code. */
   readonly source: string;
+  /** The project. Default `default`. */
   readonly project?: string;
+  /** The actor. */
   readonly by?: string;
 }
 
+/** The result of `releases.adopt`. */
 export interface Adopted {
-  /** For the worker that runs it. */
+  /** The release for the worker: its `name` and `digest`. */
   readonly release: Pick<Release, 'name' | 'digest'>;
+  /** How many executions were repinned. */
   readonly repinned: number;
-  /** They stay where they were; each says why. */
+  /** Executions that the new code cannot replay. They keep their release. */
   readonly broken: readonly BrokenReplay[];
 }
 

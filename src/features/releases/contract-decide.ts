@@ -7,13 +7,18 @@
 
 import { type Contract, type ContractSchema, canonicalJson, type Json } from './contract-model.ts';
 
+/** One change between two contracts. */
 export interface ContractChange {
-  /** `input`, `output`, `await:approve`, `remote-step:charge`, `retry`, `checkpoint`, `pipeline`. */
+  /**
+   * The part: `input`, `output`, `await:approve`, `remote-step:charge`, `retry`, `checkpoint` or
+   * `pipeline`.
+   */
   readonly part: string;
-  /** Inside of it; empty for all of it. */
+  /** The path within the part. Empty for all of it. */
   readonly path: string;
+  /** True if it may break callers, answerers, readers of outputs or recorded executions. */
   readonly breaking: boolean;
-  /** For people. */
+  /** The change, for people. */
   readonly what: string;
 }
 
@@ -25,6 +30,16 @@ const BREAKS: Readonly<Record<Direction, ReadonlySet<SchemaEffect>>> = {
   out: new Set<SchemaEffect>(['wider', 'changed']),
 };
 
+/**
+ * Returns the changes between two contracts of a pipeline, and which of them are breaking.
+ *
+ * @example
+ * const [newest, before] = await holdfast.releases.list('order');
+ * if (newest !== undefined && before !== undefined) {
+ *   const breaking = diffContracts(before.contract, newest.contract).filter((change) => change.breaking);
+ *   console.log(breaking.map(({ part, what }) => `${part}: ${what}`));
+ * }
+ */
 export function diffContracts(before: Contract, after: Contract): readonly ContractChange[] {
   return [
     ...(before.pipeline === after.pipeline ? [] : [otherPipeline(before, after)]),

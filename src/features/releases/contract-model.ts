@@ -15,6 +15,7 @@ import { isDeeperThan } from '../../support/value.ts';
 /** The version of the form below. Contracts of different formats are not compared. */
 export const CONTRACT_FORMAT = 1;
 
+/** A JSON value. */
 export type Json =
   | null
   | boolean
@@ -24,7 +25,8 @@ export type Json =
   | { readonly [name: string]: Json };
 
 /**
- * JSON Schema; `true` if the code accepts anything; `opaque` if its library does not provide one.
+ * A JSON Schema; `true` if any value is accepted; `opaque` if the schema library cannot describe
+ * it.
  */
 export type ContractSchema = true | { readonly opaque: string } | { readonly [name: string]: Json };
 
@@ -41,19 +43,33 @@ type ContractRemoteStep = {
   readonly output: ContractSchema;
 };
 
+/** The interface of a pipeline: its inputs, outputs, questions, remote steps and policies. */
 export type Contract = {
+  /** The version of this format. */
   readonly format: typeof CONTRACT_FORMAT;
+  /** The name of the pipeline. */
   readonly pipeline: string;
+  /** The schema of the input. */
   readonly input: ContractSchema;
+  /** The schema of the output. */
   readonly output: ContractSchema;
-  /** By name, as the next two. */
+  /** The declared questions, by name. */
   readonly awaits: readonly ContractQuestion[];
+  /** The remote steps that it calls, by name. */
   readonly remoteSteps: readonly ContractRemoteStep[];
+  /** The retry policy. */
   readonly retry: { readonly [name: string]: Json };
+  /** The checkpoint policy. */
   readonly checkpoint: { readonly [name: string]: Json };
 };
 
-/** Hex of the digest of the canonical form. */
+/**
+ * Returns the version of a contract: the SHA-256 digest of its canonical form, in hexadecimal.
+ *
+ * @example
+ * const [release] = await holdfast.releases.list('order');
+ * if (release !== undefined) console.log(contractVersion(release.contract));
+ */
 export function contractVersion(contract: Contract): string {
   return digestOf(Buffer.from(canonicalJson(contract)));
 }

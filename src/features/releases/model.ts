@@ -24,62 +24,82 @@ import { type Instant, laterBy } from '../../support/clock.ts';
 import type { ContractChange } from './contract-decide.ts';
 import type { Contract } from './contract-model.ts';
 
+/** The identity of a release. */
 export interface ReleaseKey {
+  /** The project. */
   readonly project: ProjectName;
+  /** The name of the pipeline. */
   readonly pipeline: PipelineName;
+  /** The name of the release. */
   readonly name: string;
 }
 
+/**
+ * A registered build of a pipeline. It never changes, except for its preflight and its retirement.
+ */
 export interface Release extends ReleaseKey {
-  /** What was built: an image, a package, a bundle. */
+  /** The image, package or bundle. */
   readonly artifact: string;
-  /** Of its bytes; a worker that shows another one is not this release. */
+  /** The digest of the artifact. A worker that shows another is not this release. */
   readonly digest: string;
+  /** The contract of the pipeline. */
   readonly contract: Contract;
+  /** The version of the contract. */
   readonly contractVersion: string;
+  /** When it was registered. */
   readonly createdAt: Instant;
+  /** The actor who registered it. */
   readonly createdBy: string;
-  /** The last one. */
+  /** The result of its last preflight. */
   readonly preflight?: Preflight;
+  /** When it was retired. */
   readonly retiredAt?: Instant;
 }
 
-/** What a release would break, before it is activated. */
+/** The executions and callers that a release would break. */
 export interface Preflight {
+  /** When the preflight ran. */
   readonly at: Instant;
-  /** The release it was compared with, when there was one. */
+  /** The release that its contract was compared with, if there was one. */
   readonly against?: string;
+  /** The changes of its contract. */
   readonly changes: readonly ContractChange[];
-  /** Open executions there were, and how many of them were replayed. */
+  /** How many open executions there were. */
   readonly open: number;
+  /** How many of them were replayed. */
   readonly replayed: number;
-  /** Of those that were replayed. The first ones, where there are many. */
+  /** Executions whose replay failed, at most 100. */
   readonly broken: readonly BrokenReplay[];
+  /** How many replays failed. */
   readonly brokenCount: number;
 }
 
 /** The most broken replays that a release keeps; the rest is only counted. */
 export const BROKEN_MAX = 100;
 
+/** An execution whose history a release cannot replay. */
 export interface BrokenReplay {
+  /** The id of the execution. */
   readonly execution: ExecutionId;
-  /** The release it is pinned to. */
+  /** The release that it is pinned to. */
   readonly release?: string;
-  /** In history, where the code asked for something else. */
+  /** The history event at which the code made another call. */
   readonly seq?: number;
-  /** For people: what history has, and what the code did instead. */
+  /** The difference between history and code, for people. */
   readonly why: string;
 }
 
-/** Where new executions of a pipeline go. */
+/** The releases that new executions of a pipeline go to. */
 export interface Rollout {
+  /** The active release. */
   readonly active?: string;
-  /** What was active before, to go back to; where nothing is active, also what the next one is compared with. */
+  /** The release that was active before, for `rollBack`. */
   readonly previous?: string;
+  /** The release that gets a percentage of new executions. */
   readonly canary?: string;
-  /** The percentage of new executions that go to the canary: 1 to 99. */
+  /** The percentage of new executions that go to the canary, 1 to 99. */
   readonly percent?: number;
-  /** Rises by one with each act; zero before the first. */
+  /** Rises by one with each change. Zero before the first. */
   readonly version: number;
 }
 
@@ -91,21 +111,29 @@ export const ROLLOUT_ACTS = [
 
 export type RolloutAct = (typeof ROLLOUT_ACTS)[number];
 
-/** One entry of the log of a rollout. */
+/** One change of a rollout. */
 export interface Activation {
+  /** The project. */
   readonly project: ProjectName;
+  /** The name of the pipeline. */
   readonly pipeline: PipelineName;
-  /** The version of the rollout that it made. */
+  /** The version of the rollout after the change. */
   readonly version: number;
+  /** When. */
   readonly at: Instant;
+  /** The operation. */
   readonly act: RolloutAct;
-  /** Which release it was about. */
+  /** The release that it was about. */
   readonly name: string;
+  /** The actor who made the change. */
   readonly actor: string;
+  /** Why. */
   readonly reason: string;
-  /** Although it was said to break something. */
+  /** True if the change was forced. */
   readonly forced: boolean;
+  /** The rollout before. */
   readonly before: Omit<Rollout, 'version'>;
+  /** The rollout after. */
   readonly after: Omit<Rollout, 'version'>;
 }
 
@@ -128,7 +156,7 @@ export function pinOf(
   return bucketOf(submitted) < (rollout.percent ?? 0) ? rollout.canary : rollout.active;
 }
 
-/** The state of a release in lists. */
+/** The state of a release. */
 export type ReleaseState = 'registered' | 'canary' | 'active' | 'draining' | 'drained' | 'retired';
 
 export function releaseState(
@@ -149,42 +177,54 @@ export function releaseState(
 // Workers, as they announce themselves. A heartbeat proves that a process lives. Only the claim
 // loop proves that it takes work (RE-11).
 
+/** The release that a worker announces. */
 export interface AnnouncedRelease {
+  /** The name of the release. */
   readonly name: string;
-  /** The digest of the worker's artifact. If it differs, the worker does not run this release. */
+  /** The digest of the artifact that the worker has. */
   readonly digest: string;
-  /** The contract version of each pipeline in the worker's code. */
+  /** The contract version of each pipeline in its code. */
   readonly contracts: Readonly<Record<string, string>>;
 }
 
-/** The claim loop sends one when it starts, and then once per period. */
+/** A worker's report of itself. */
 export interface Announcement {
+  /** The worker's session. */
   readonly session: SessionId;
-  /** The only project that it works for. Default: all projects. */
+  /** The only project that it works for. Absent: all. */
   readonly project?: ProjectName;
+  /** The pipelines that it serves. */
   readonly pipelines: readonly PipelineName[];
+  /** The release that it announces. */
   readonly release?: AnnouncedRelease;
-  /** `starting`: the store has not responded to its first claim yet. */
+  /** `starting` before its first claim, then `ready`, or `draining` while it stops. */
   readonly state: 'starting' | 'ready' | 'draining';
-  /** The period of the announcements. */
+  /** Milliseconds between its reports. */
   readonly everyMs: number;
-  /** The number of executions that it could take now. */
+  /** How many more executions it could take now. */
   readonly room: number;
 }
 
+/** A worker that announced itself. */
 export interface WorkerRecord extends Omit<Announcement, 'release'> {
+  /** The name of its release. Absent if it has none or was refused. */
   readonly release?: string;
+  /** The name that operators see. */
   readonly owner: Owner;
+  /** When it announced itself. */
   readonly announcedAt: Instant;
-  /** When its claim loop last announced itself. */
+  /** When its claim loop last reported. */
   readonly provedAt: Instant;
-  /** Its session has ended, as a stored fact. */
+  /** True if its session has ended. */
   readonly ended: boolean;
-  /** Its session has missed its expiry. */
+  /** True if its session has missed heartbeats. */
   readonly overdue: boolean;
 }
 
-/** `stuck`: the process lives, but its claim loop does not run. */
+/**
+ * The state of a worker. `stuck`: its process lives, but its claim loop does not report. `gone`:
+ * its session is over.
+ */
 export type WorkerState = 'starting' | 'ready' | 'draining' | 'stuck' | 'gone';
 
 /** Detects a stuck worker within two periods (RE-11). */
@@ -196,16 +236,29 @@ export function workerState(worker: WorkerRecord, now: Instant): WorkerState {
 
 // Refusals of operations on releases: every expected no, with the facts that its reader needs.
 
+/**
+ * Why an operation on the release `name` of `pipeline` was refused. Nothing was written.
+ *
+ * - `release-unknown`, `release-retired`: the release does not exist, or was retired.
+ * - `release-differs`: the name is registered with another `part`.
+ * - `release-in-use`: it is active, or the canary.
+ * - `release-pinned`: `pinned` open executions are pinned to it.
+ * - `release-breaks`: it would break something; `breaks` lists it.
+ * - `force-without-reason`: a forced change needs a reason.
+ * - `rollout-changed`: another change came first; `version` is the current one.
+ * - `no-canary`: there is no canary to promote.
+ * - `already-active`: it is the active release.
+ * - `nothing-before`: there is nothing to roll back to.
+ * - `nothing-active`: there is no active release to get the rest.
+ */
 export type ReleaseRefusal =
   | NoSuchRelease
-  /** Something else was registered under this name. */
   | {
       readonly why: 'release-differs';
       readonly pipeline: PipelineName;
       readonly name: string;
       readonly part: 'artifact' | 'digest' | 'contract';
     }
-  /** It is active, or the canary. */
   | { readonly why: 'release-in-use'; readonly pipeline: PipelineName; readonly name: string }
   | {
       readonly why: 'release-pinned';
@@ -217,38 +270,51 @@ export type ReleaseRefusal =
       readonly why: 'release-breaks';
       readonly pipeline: PipelineName;
       readonly name: string;
-      /** For people, one each. */
       readonly breaks: readonly string[];
     }
   | { readonly why: 'force-without-reason' }
   | { readonly why: 'rollout-changed'; readonly pipeline: PipelineName; readonly version: number }
   | { readonly why: 'no-canary'; readonly pipeline: PipelineName }
-  /** The active release cannot be the canary. */
   | { readonly why: 'already-active'; readonly pipeline: PipelineName; readonly name: string }
   | { readonly why: 'nothing-before'; readonly pipeline: PipelineName }
-  /** There is no active release for the rest of the executions. */
   | { readonly why: 'nothing-active'; readonly pipeline: PipelineName };
 
+/**
+ * Why a repin was refused. Nothing was written.
+ *
+ * - `release-unknown`, `release-retired`: the release does not exist, or was retired.
+ * - `execution-unknown`, `already-ended`: the execution `id` does not exist, or has ended as
+ *   `status`.
+ * - `repin-while-running`: a worker runs it.
+ * - `pinned-elsewhere`: it is pinned to another `release` than `from`.
+ * - `repin-breaks`: the release `name` cannot replay its history, for the reason `because`.
+ * - `repin-unchecked`: no worker of the release replayed it in time.
+ * - `execution-went-on`: it has progressed since it was replayed.
+ * - `force-without-reason`: a forced repin needs a reason.
+ */
 export type RepinRefusal =
   | NoSuchRelease
   | { readonly why: 'execution-unknown'; readonly id: ExecutionId }
   | { readonly why: 'already-ended'; readonly id: ExecutionId; readonly status: Status }
   | { readonly why: 'repin-while-running'; readonly id: ExecutionId }
   | { readonly why: 'pinned-elsewhere'; readonly id: ExecutionId; readonly release?: string }
-  /** Its history does not fit the code of that release. */
   | {
       readonly why: 'repin-breaks';
       readonly id: ExecutionId;
       readonly name: string;
       readonly because: string;
     }
-  /** No worker of that release looked in time. */
   | { readonly why: 'repin-unchecked'; readonly id: ExecutionId; readonly name: string }
-  /** Something was recorded since it was looked at. */
   | { readonly why: 'execution-went-on'; readonly id: ExecutionId }
   | { readonly why: 'force-without-reason' };
 
-/** What happened, why, and what to do next. */
+/**
+ * Returns a sentence that explains a refusal: the cause, its effect and what to do.
+ *
+ * @example
+ * const result = await holdfast.releases.activate('order', 'v2');
+ * if (result.kind === 'refused') console.error(describeReleaseRefusal(result));
+ */
 export function describeReleaseRefusal(refusal: ReleaseRefusal | RepinRefusal): string {
   switch (refusal.why) {
     case 'release-unknown':

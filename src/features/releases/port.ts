@@ -48,6 +48,7 @@ type Refused<Why> = { readonly kind: 'refused' } & Why;
 
 export type RegisterRelease = Omit<Release, 'createdAt' | 'preflight' | 'retiredAt'>;
 
+/** The result of `register`: `registered` (`existing` is true if it was there), or `refused`. */
 export type ReleaseRegistered =
   | { readonly kind: 'registered'; readonly existing: boolean }
   | Refused<Extract<ReleaseRefusal, { readonly why: 'release-differs' | 'release-retired' }>>;
@@ -75,6 +76,9 @@ export interface ChangeRollout extends RolloutRequest {
   readonly actor: string;
 }
 
+/**
+ * The result of a change to a rollout: `changed` or `no-change`, with the `rollout`; or `refused`.
+ */
 export type RolloutChanged =
   | { readonly kind: 'changed' | 'no-change'; readonly rollout: Rollout }
   | Refused<ReleaseRefusal>;
@@ -91,7 +95,9 @@ export interface ListRollouts {
   readonly limit: number;
 }
 
+/** The rollout of one pipeline. */
 export interface PipelineRollout extends Rollout {
+  /** The name of the pipeline. */
   readonly pipeline: PipelineName;
 }
 
@@ -112,6 +118,10 @@ export interface RepinExecution extends RepinRequest {
   readonly job?: ExecutionId;
 }
 
+/**
+ * The result of a repin: `repinned` or `no-change`, with the `id` and its `release` now; or
+ * `refused`.
+ */
 export type ExecutionRepinned =
   | { readonly kind: 'repinned' | 'no-change'; readonly id: ExecutionId; readonly release: string }
   | Refused<RepinRefusal>;

@@ -29,17 +29,26 @@ import {
   type ReleaseKey,
 } from './model.ts';
 
+/** Options of a preflight. */
 export interface PreflightOptions {
+  /** The project. Default `default`. */
   readonly project?: string;
   /**
-   * How many open executions are replayed at most, spread over all there are; all unless said. What was found before
-   * of those that are not replayed now stays.
+   * How many open executions to replay, spread over all. Default all. Findings about the others are
+   * kept.
    */
   readonly sample?: number;
-  /** How long workers have for each hundred. Default 30 s. */
+  /** Milliseconds that workers have for each hundred executions, up to an hour. Default 30,000. */
   readonly waitMs?: number;
 }
 
+/**
+ * The result of a preflight.
+ *
+ * - `replayed`: the preflight ran; `breaking` is true if the release breaks something.
+ * - `refused`: the release does not exist, or no worker has it (`no-worker`). `name` is that of the
+ *   release of `pipeline`.
+ */
 export type PreflightResult =
   | ({ readonly kind: 'replayed'; readonly breaking: boolean } & Omit<Preflight, 'at'>)
   | ({ readonly kind: 'refused' } & NoSuchRelease)
@@ -144,16 +153,23 @@ function keptOf(changes: readonly ContractChange[]): readonly ContractChange[] {
   }));
 }
 
+/** Options of `releases.compare`. */
 export interface CompareOptions {
+  /** The project. Default `default`. */
   readonly project?: string;
-  /** The one that is active unless said or, where none is, the last that was. */
+  /** The release to compare with. Default: the active one, or the last that was active. */
   readonly against?: string;
 }
 
+/**
+ * The result of `releases.compare`.
+ *
+ * - `compared`: `changes` against the release `against`; `breaking` is true if one of them is.
+ * - `refused`: one of the releases does not exist.
+ */
 export type Compared =
   | {
       readonly kind: 'compared';
-      /** Absent where there is nothing to compare with. */
       readonly against?: string;
       readonly breaking: boolean;
       readonly changes: readonly ContractChange[];

@@ -42,12 +42,15 @@ import type { RepinRefusal } from './model.ts';
 import type { ExecutionRepinned, RepinExecution } from './port.ts';
 import { brokenReplays, OPEN, replayElsewhere } from './preflight-api.ts';
 
+/** Options of a repin. */
 export interface RepinOptions extends Acting {
-  /** Only from this release; null is none. */
+  /**
+   * Only if it is pinned to this release; null: only if it is pinned to none. By default from any.
+   */
   readonly from?: string | null;
-  /** Without a look at whether its history fits; needs a reason. */
+  /** True: repin it without a replay. Needs `reason`. Default false. */
   readonly force?: boolean;
-  /** How long a worker of that release has to look. Default 30 s. */
+  /** Milliseconds that a worker has to replay it, up to an hour. Default 30,000. */
   readonly waitMs?: number;
 }
 
@@ -110,14 +113,16 @@ function breaking(id: ExecutionId, name: string, because: string): Refusal {
 
 export type AnyJobInput = JobInput | RepinJobInput;
 
+/** Options of a job that repins many executions. */
 export interface BulkRepinOptions extends BulkOptions {
+  /** Executions of `pipeline` in `project` that are pinned to `release`; null is none. */
   readonly filter: {
     readonly project?: string;
     readonly pipeline: string;
     /** What they are pinned to; null is nothing. */
     readonly release: string | null;
   };
-  /** The release that they are repinned to. */
+  /** The release to pin them to. */
   readonly to: string;
 }
 

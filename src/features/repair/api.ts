@@ -41,24 +41,33 @@ import {
 import type { DeadLetterGroup, DeadLetterRecord } from './model.ts';
 import type { JobItem } from './port.ts';
 
+/** Options of a re-drive. */
 export interface RedriveOptions extends Acting {
-  /** `forward` unless said; `compensate` goes on with undoing. */
+  /** `forward` (default): continue the work. `compensate`: continue to undo it. */
   readonly mode?: RedriveMode;
-  /** Name or key of the call to begin with; the one that failed unless said. */
+  /** Name or key of the call to start with. Default: the one that failed. */
   readonly from?: string;
-  /** The release that the new one is pinned to; what is active unless said. */
+  /** The release that the new execution is pinned to. Default: the active one. */
   readonly release?: string;
 }
 
+/** Options of `repair.reconcile`. */
 export interface ReconcileOptions {
-  /** Finds, and changes nothing. */
+  /** True: report only, change nothing. Default false. */
   readonly dryRun?: boolean;
-  /** How many findings at most. Default 10,000. */
+  /** The most findings, 1 to 1,000,000. Default 10,000. */
   readonly limit?: number;
 }
 
 const PAGE_MAX = 10_000;
 
+/**
+ * Dead letters, re-drives and compensations. Reach it as `holdfast.repair`.
+ *
+ * @example
+ * const { items } = await holdfast.repair.deadLetters({ pipeline: 'order', open: true });
+ * for (const { execution } of items) await holdfast.repair.redrive(execution, { reason: 'fixed' });
+ */
 export class Repair {
   readonly #config: EngineConfig;
 
@@ -66,12 +75,15 @@ export class Repair {
     this.#config = config;
   }
 
-  /** Undefined when the execution left none. */
+  /** Returns the dead letter of an execution, or undefined if it has none. */
   async deadLetter(id: string): Promise<DeadLetterRecord | undefined> {
     return this.#executions.deadLetter(parseExecutionId(id));
   }
 
-  /** Newest first. */
+  /**
+   * Returns a page of dead letters, newest first. `cursor` is that of the previous page; `limit` is
+   * 1 to 10,000 (default 100).
+   */
   async deadLetters(
     options: DeadLetterFilter & { readonly cursor?: string; readonly limit?: number } = {},
   ): Promise<Page<DeadLetterRecord>> {
@@ -87,7 +99,10 @@ export class Repair {
     return cursorPage(items, query, ({ execution }) => execution);
   }
 
-  /** By cause, the most frequent first. */
+  /**
+   * Returns dead letters counted by pipeline, code and step, the most frequent first. `open`: only
+   * those that were not re-driven. `project` defaults to `default`.
+   */
   deadLetterGroups(
     options: { readonly project?: string; readonly open?: boolean } = {},
   ): Promise<readonly DeadLetterGroup[]> {
@@ -97,7 +112,12 @@ export class Repair {
     return this.#executions.deadLetterGroups({ project, ...present({ open }) });
   }
 
-  /** A new execution that goes on where this one went wrong; throws ActRefused or RedriveImpossible. */
+  /**
+   * Starts a new execution that continues where a failed one stopped, and returns its `id`.
+   *
+   * Throws `ActRefused` if the store refuses it, and `RedriveImpossible` if its history does not
+   * allow it.
+   */
   async redrive(id: string, options: RedriveOptions = {}): Promise<{ readonly id: ExecutionId }> {
     const names = ['mode', 'from', 'release', 'project', 'by', 'reason'] as const;
     const { mode: asked, from, release, ...acting } = readOptions('redrive', options, names);
@@ -119,7 +139,7 @@ export class Repair {
     return { id: result.id };
   }
 
-  /** A compensation that cannot be done is left out, for a reason; `step` by its name or key. */
+  /** Skips a compensation that keeps failing. `step` is its name or key. `reason` is required. */
   skipCompensation(
     id: string,
     step: string,
@@ -128,14 +148,15 @@ export class Repair {
     return this.#act(id, { act: 'skip', step }, acting);
   }
 
-  /** Now, and not when its next attempt is due. */
+  /** Retries a compensation now instead of at its next attempt. `step` is its name or key. */
   retryCompensation(id: string, step: string, acting: Acting = {}): Promise<CommandResult> {
     return this.#act(id, { act: 'retry', step }, acting);
   }
 
   /**
-   * Looks at all that is stored for what cannot be, now; workers do so all the time. Repairs what is provable,
-   * unless `dryRun`; what is left is for people, each with what is wrong and what can be done.
+   * Checks all stored data against the invariants now, and repairs what it can unless `dryRun`.
+   *
+   * Workers check in the background as well. Returns all findings.
    */
   async reconcile(options: ReconcileOptions = {}): Promise<readonly StaleFinding[]> {
     const names = ['dryRun', 'limit'] as const;
@@ -170,16 +191,23 @@ export class Repair {
 
 // Bulk operations, each a durable job: re-drive dead letters, cancel open executions.
 
+/** Options of a job that re-drives dead letters. */
 export interface BulkRedriveOptions extends BulkOptions, Pick<RedriveOptions, 'mode' | 'release'> {
+  /** Which dead letters. Default: all of the project `default`. */
   readonly filter?: DeadLetterFilter;
 }
 
+/** Options of a job that cancels executions. */
 export interface BulkCancelOptions extends BulkOptions {
+  /** Which executions. */
   readonly filter: CancelFilter;
 }
 
+/** A job that was submitted. Pause, resume and cancel it like any execution. */
 interface StartedJob {
+  /** The id of the job's execution. */
   readonly id: ExecutionId;
+  /** Waits for the job's counts. Throws `ExecutionFailed` if the job does not complete. */
   result(): Promise<JobOutput>;
 }
 
@@ -190,6 +218,13 @@ type SubmitJob = (
   audit: AuditStamp | undefined,
 ) => Promise<StartedJob>;
 
+/**
+ * Operations on many executions, each a durable job. Reach it as `holdfast.bulk`.
+ *
+ * @example
+ * const job = await holdfast.bulk.redrive({ filter: { pipeline: 'order' }, perSecond: 20, reason: 'fixed' });
+ * console.log((await job.result()).outcomes);
+ */
 export class Bulk {
   readonly #config: EngineConfig;
   readonly #submit: SubmitJob;
@@ -199,7 +234,7 @@ export class Bulk {
     this.#submit = submit;
   }
 
-  /** A durable job over dead letters: pause, resume and cancel it like any execution. */
+  /** Starts a job that re-drives dead letters. */
   async redrive(options: BulkRedriveOptions = {}): Promise<StartedJob> {
     rejectUnknownOptions('bulk.redrive', options, ['filter', 'mode', ...JOB_NAMES]);
     const { filter = {} } = options;
@@ -208,7 +243,7 @@ export class Bulk {
     return this.#start({ act: 'redrive', filter, mode: modeOf(options.mode) }, project, options);
   }
 
-  /** A durable job that cancels what is open. */
+  /** Starts a job that cancels open executions. */
   async cancel(options: BulkCancelOptions): Promise<StartedJob> {
     rejectUnknownOptions('bulk.cancel', options, ['filter', ...JOB_NAMES]);
     const { filter } = options;
@@ -217,8 +252,11 @@ export class Bulk {
   }
 
   /**
-   * A durable job that gives another release to what is open and pinned to one, where a worker of the new one finds
-   * that its history fits. It waits while no worker has that release.
+   * Starts a job that repins open executions to another release, if a worker of that release can
+   * replay them.
+   *
+   * The job waits while no worker has the release. Throws `ReleaseRefused` if the release does not
+   * exist or was retired.
    */
   async repin(options: BulkRepinOptions): Promise<StartedJob> {
     const given = readOptions('bulk.repin', options, ['filter', 'to', ...JOB_NAMES]);
@@ -243,7 +281,10 @@ export class Bulk {
     return this.#submit(input, { project, ...placing }, input.dryRun ? undefined : audit);
   }
 
-  /** What became of each item of a job, by target. */
+  /**
+   * Returns the outcome of each item of a job, by execution id, after `after`. `limit` is 1 to
+   * 10,000 (default 1,000).
+   */
   items(
     job: string,
     page: { readonly after?: string; readonly limit?: number } = {},

@@ -26,20 +26,25 @@ import type { ListDeadLetters, Redrive, RedriveResult } from './port.ts';
 
 export const JOB_PIPELINE = 'holdfast.job';
 
-/** The options of every job. */
+/** Options of every bulk job. */
 export interface BulkOptions extends Omit<Acting, 'project'> {
-  /** The highest rate, in items per second. */
+  /** The most items per second. By default there is no limit. */
   readonly perSecond?: number;
-  /** Counts the items and changes nothing. */
+  /** True: count the items and change nothing. Default false. */
   readonly dryRun?: boolean;
-  /** The same key yields the same job. */
+  /** Makes the submission idempotent: the same key returns the same job. */
   readonly key?: string;
 }
 
+/** Selects open executions. All filters must match. */
 export interface CancelFilter {
+  /** The project. Default `default`. */
   readonly project?: string;
+  /** The name of the pipeline. */
   readonly pipeline?: string;
+  /** The status. */
   readonly status?: Status;
+  /** One of the execution's tags. */
   readonly tag?: string;
 }
 
@@ -61,10 +66,11 @@ export type JobInput =
       readonly filter: CancelFilter;
     });
 
+/** The result of a bulk job. */
 export interface JobOutput {
-  /** How many items were seen. */
+  /** How many items the job has seen. */
   readonly seen: number;
-  /** By outcome. */
+  /** How many items had each outcome. */
   readonly outcomes: Readonly<Record<string, number>>;
 }
 
@@ -280,7 +286,7 @@ interface RedriveRequest extends Audited {
   readonly job?: ExecutionId;
 }
 
-/** It has been so decided, by what its history says, that it cannot be driven again like this. */
+/** The execution's history does not allow this re-drive. Nothing was written. */
 export class RedriveImpossible extends Fault {
   override readonly name = 'RedriveImpossible';
 
@@ -413,12 +419,17 @@ export function redriveBody(of: ExecutionId, acting: Payload): Payload {
 
 // Checks a filter of dead letters and turns it into a query.
 
+/** Selects dead letters. All filters must match. */
 export interface DeadLetterFilter {
+  /** The project. Default `default`. */
   readonly project?: string;
+  /** The name of the pipeline. */
   readonly pipeline?: string;
+  /** The code of the failure. */
   readonly code?: string;
+  /** The call that failed. */
   readonly step?: string;
-  /** Only those that were not driven again. */
+  /** True: only those that were not re-driven. False: only those that were. By default both. */
   readonly open?: boolean;
 }
 

@@ -5,34 +5,49 @@ import type { Failure, FailureCategory } from '../../execution/failure.ts';
 import type { ExecutionId, PipelineName, ProjectName } from '../../execution/names.ts';
 import type { Instant } from '../../support/clock.ts';
 
+/** Why an execution ended without doing its work. */
 export interface DeadLetter {
+  /** The category of the failure. */
   readonly category: FailureCategory;
+  /** The code of the failure. */
   readonly code: string;
+  /** The message of the failure. */
   readonly reason: string;
-  /** Which call failed, when it was one. */
+  /** The call that failed, if it was one. */
   readonly step?: string;
-  /** Of that call. */
+  /** How many attempts the call had. */
   readonly attempts: number;
 }
 
+/** The dead letter of an execution. */
 export interface DeadLetterRecord extends DeadLetter {
+  /** The id of the execution. */
   readonly execution: ExecutionId;
+  /** The project. */
   readonly project: ProjectName;
+  /** The name of the pipeline. */
   readonly pipeline: PipelineName;
-  /** That it was pinned to. */
+  /** The release that it was pinned to. */
   readonly release?: string;
+  /** The terminal status. */
   readonly status: TerminalStatus;
+  /** When it ended. */
   readonly at: Instant;
-  /** The last re-drive of it. */
+  /** The id of its last re-drive. */
   readonly redrivenBy?: ExecutionId;
 }
 
+/** Dead letters with the same cause. */
 export interface DeadLetterGroup {
+  /** The name of the pipeline. */
   readonly pipeline: PipelineName;
+  /** The code of the failure. */
   readonly code: string;
+  /** The call that failed. */
   readonly step?: string;
+  /** How many there are. */
   readonly count: number;
-  /** Of its newest. */
+  /** When the newest one ended. */
   readonly at: Instant;
 }
 

@@ -48,12 +48,15 @@ export interface ListDeadLetters {
   readonly limit: number;
 }
 
+/** The outcome of one item of a bulk job. */
 export interface JobItem {
+  /** The execution that the job acted on. */
   readonly target: ExecutionId;
   /** `submitted`, `done`, `forwarded`, `repinned`, `no-change`, or the `why` of a refusal. */
   readonly outcome: string;
-  /** For a re-drive: the new execution. */
+  /** The execution that a re-drive submitted. */
   readonly made?: ExecutionId;
+  /** When. */
   readonly at: Instant;
 }
 

@@ -37,41 +37,55 @@ import {
 } from './model.ts';
 import type { ArchivedPlace, ListArchived } from './port.ts';
 
+/** Filters and page of a list of archived executions. All filters must match. */
 export interface ArchiveListOptions {
+  /** The project. Default `default`. */
   readonly project?: string;
+  /** The name of the pipeline. */
   readonly pipeline?: string;
+  /** The terminal status. */
   readonly status?: TerminalStatus;
+  /** One of the execution's tags. */
   readonly tag?: string;
-  /** Words of the key; all of them. */
+  /** Words that the execution's key must have, all of them. */
   readonly text?: string;
   /** Ended at this time or later. */
   readonly from?: Date;
   /** Ended before this time. */
   readonly to?: Date;
+  /** The `cursor` of the previous page. */
   readonly cursor?: string;
+  /** Executions per page, 1 to 10,000. Default 100. */
   readonly limit?: number;
 }
 
+/** An archived execution with its documents. */
 export interface ArchivedInFull extends ArchivedExecution {
+  /** The documents in the archive. */
   readonly documents: readonly ArchivedDocument[];
 }
 
+/** Options of `archive.run`. */
 export interface ArchiveRunOptions {
+  /** Only this project. By default all. */
   readonly project?: string;
-  /** So many executions are looked at. Default 500. */
+  /** How many executions to look at, 1 to 1,000. Default 500. */
   readonly limit?: number;
+  /** The `cursor` of the previous run. */
   readonly cursor?: string;
 }
 
-/** What became of one page. */
+/** The result of `archive.run`. */
 export interface ArchiveRun {
-  /** Were due, and nothing that is open refers to them. */
+  /** How many executions were past their retention and not referred to by open ones. */
   readonly due: number;
+  /** How many were archived. */
   readonly archived: number;
+  /** How many were removed. */
   readonly removed: number;
-  /** Could not be archived, and stay. */
+  /** How many could not be archived. They stay. */
   readonly failed: number;
-  /** For the next page; absent on the last. */
+  /** Pass it to continue. Absent after the last page. */
   readonly cursor?: string;
 }
 
@@ -82,6 +96,16 @@ const TEXT_BYTES_MAX = 1_024;
 const TERMINALS = [...TERMINAL] as TerminalStatus[];
 const CURSOR = /^(\d{1,15}):([0-9a-f-]{36})$/;
 
+/**
+ * Executions that were archived and removed. Reach it as `holdfast.archive`.
+ *
+ * Methods that read or write the archive throw a `Fault` with code `archive-missing` if Holdfast
+ * was opened without one, and `ArchiveUnavailable` if it cannot be reached.
+ *
+ * @example
+ * const { items } = await holdfast.archive.search('order-17');
+ * for (const { id } of items) console.log(await holdfast.archive.verify(id));
+ */
 export class Archives {
   readonly #config: EngineConfig;
 
@@ -89,20 +113,23 @@ export class Archives {
     this.#config = config;
   }
 
-  /** The last ended first. */
+  /** Returns a page of archived executions, the last ended first. */
   async list(options: ArchiveListOptions = {}): Promise<Page<ArchivedExecution>> {
     const query = queryOf(readOptions('archive.list', options, LIST_NAMES));
     const items = await this.#config.store.executions.listArchived(query);
     return cursorPage(items, query, ({ endedAt, id }) => `${endedAt}:${id}`);
   }
 
-  /** As `list`, of those whose key has all these words. */
+  /** Returns a page of archived executions whose key has all these words. */
   async search(text: string, options: ArchiveListOptions = {}): Promise<Page<ArchivedExecution>> {
     const given = readOptions('archive.search', options, LIST_NAMES);
     return this.list({ ...given, text: boundedText('text', text, TEXT_BYTES_MAX) });
   }
 
-  /** With what documents there are; undefined when it is not archived. */
+  /**
+   * Returns an archived execution and its documents, or undefined if there is none. Throws a
+   * `Fault` with code `archive-damaged` if its documents are missing or changed.
+   */
   async get(id: string): Promise<ArchivedInFull | undefined> {
     const found = await this.#find(id);
     if (found === undefined) return undefined;
@@ -111,7 +138,10 @@ export class Archives {
     return { ...found, documents: manifest.documents };
   }
 
-  /** As it was archived; checked. Undefined when there is none of that name. */
+  /**
+   * Returns the content of an archived document, or undefined if there is none. Throws as `get`
+   * does.
+   */
   async document(id: string, name: string): Promise<Uint8Array | undefined> {
     boundedText('The name of a document', name, TEXT_BYTES_MAX);
     const found = await this.get(id);
@@ -122,13 +152,19 @@ export class Archives {
     return bytes;
   }
 
-  /** Reads every document, and compares it with its digest; undefined when it is not archived. */
+  /**
+   * Compares every document with its digest and returns the damage; undefined if the execution is
+   * not archived.
+   */
   async verify(id: string): Promise<Verified | undefined> {
     const found = await this.#find(id);
     return found === undefined ? undefined : verifyDocuments(this.#archive(), found);
   }
 
-  /** Archives and removes what is due, now: one page. Safe beside whoever does so by itself (F-10). */
+  /**
+   * Archives and removes executions past their retention now, one page. Safe while workers do the
+   * same.
+   */
   async run(options: ArchiveRunOptions = {}): Promise<ArchiveRun> {
     const given = readOptions('archive.run', options, ['project', 'limit', 'cursor']);
     const { limit = 500, cursor } = given;
@@ -203,14 +239,20 @@ function placeOf(cursor: unknown): ArchivedPlace {
 
 // The retention options of a process. Without them it removes nothing.
 
+/** How long ended executions are kept, and where they go. */
 export interface RetentionOptions {
-  /** Where executions go before they are removed; `none`: they are gone for good. */
+  /**
+   * Where executions are written before they are removed. `none`: they are deleted without a copy.
+   */
   readonly archive: Archive | 'none';
-  /** How long the ended are kept where their project says nothing else; for ever where this says nothing. */
+  /**
+   * How long executions are kept after their end, by status, if their project has no setting. By
+   * default for ever.
+   */
   readonly keepMs?: KeepMs;
-  /** What a codec has sealed is archived as it reads it. Default true. */
+  /** True: values are archived decrypted. False: as they are stored. Default true. */
   readonly decode?: boolean;
-  /** How often it looks for what is due. Default 60 s. */
+  /** Milliseconds between checks, at least 10. Default 60,000. */
   readonly everyMs?: number;
 }
 

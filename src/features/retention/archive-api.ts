@@ -207,12 +207,17 @@ async function awaitsOf(
 
 // The documents of an archive, and the check that they are unchanged.
 
+/** A document of an archived execution. */
 export interface ArchivedDocument {
+  /** The file name. */
   readonly name: string;
+  /** The media type. */
   readonly type: string;
+  /** The size in bytes. */
   readonly bytes: number;
+  /** The SHA-256 digest of the content. */
   readonly sha256: string;
-  /** What it was called, where that is no name for a file. */
+  /** The original name, if that cannot be a file name. */
   readonly title?: string;
 }
 
@@ -248,11 +253,18 @@ export async function readDocument(
   return bytes !== undefined && digestOf(bytes) === sha256 ? bytes : undefined;
 }
 
+/** A document that is missing from the archive or was changed. */
 export type Damage = {
+  /** The file name. */
   readonly document: string;
+  /** `missing` or `changed`. */
   readonly why: 'missing' | 'changed';
 };
 
+/**
+ * The result of `archive.verify`: `intact` with the number of `documents`, or `damaged` with the
+ * `damages`.
+ */
 export type Verified =
   | { readonly kind: 'intact'; readonly documents: number }
   | { readonly kind: 'damaged'; readonly damages: readonly Damage[] };

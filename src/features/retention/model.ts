@@ -4,7 +4,7 @@ import { type ExecutionRecord, TERMINAL, type TerminalStatus } from '../../execu
 import type { ExecutionId, PipelineName, ProjectName } from '../../execution/names.ts';
 import type { Instant } from '../../support/clock.ts';
 
-/** By how it ended; `deadLetter` is for those whose dead letter is open, instead of their status (F-3). */
+/** A terminal status, or `deadLetter` for executions whose dead letter was not re-driven. */
 export type KeepName = TerminalStatus | 'deadLetter';
 
 export const KEEP_NAMES: readonly KeepName[] = [
@@ -12,7 +12,7 @@ export const KEEP_NAMES: readonly KeepName[] = [
   'deadLetter',
 ];
 
-/** Milliseconds since the end; null: for ever. Where nothing is said, somebody else says it, or for ever. */
+/** Milliseconds to keep executions after their end, by status; null: for ever. */
 export type KeepMs = Readonly<Partial<Record<KeepName, number | null>>>;
 
 /** The longest possible time: a hundred years. */
@@ -60,22 +60,33 @@ export interface SeenOfEnded {
   readonly redrivenBy?: ExecutionId;
 }
 
-/** What the index of the archive knows of it, once its rows are gone (F-7). */
+/** An archived execution, as the store's index has it. */
 export interface ArchivedExecution {
+  /** The id of the execution. */
   readonly id: ExecutionId;
+  /** The project. */
   readonly project: ProjectName;
+  /** The name of the pipeline. */
   readonly pipeline: PipelineName;
+  /** The terminal status. */
   readonly status: TerminalStatus;
+  /** When it was submitted. */
   readonly submittedAt: Instant;
+  /** When it ended. */
   readonly endedAt: Instant;
+  /** When it was archived. */
   readonly archivedAt: Instant;
+  /** The idempotency key of the submission. */
   readonly key?: string;
+  /** The tags. */
   readonly tags: readonly string[];
+  /** The execution that started it. */
   readonly parent?: ExecutionId;
+  /** The execution that it repaired. */
   readonly redriveOf?: ExecutionId;
-  /** Where its documents are in the archive. */
+  /** The path of its documents in the archive. */
   readonly place: string;
-  /** SHA-256 of the manifest that lists them. */
+  /** The SHA-256 digest of the manifest that lists the documents. */
   readonly digest: string;
 }
 

@@ -23,17 +23,25 @@ import {
 } from './plan-api.ts';
 import type { ScheduleCommand, ScheduleResult } from './port.ts';
 
+/** A schedule and its next times. */
 export interface ScheduleInfo extends Omit<Plan, 'input'> {
+  /** The id. */
   readonly id: string;
+  /** The project. */
   readonly project: ProjectName;
+  /** The input of the pipeline, or the parameters of the template. */
   readonly input: unknown;
+  /** True if it is paused. */
   readonly paused: boolean;
-  /** The next few; none while it is paused. */
+  /** The next five times. Empty while it is paused. */
   readonly nextTimes: readonly Instant[];
-  /** The last time at which something was submitted, and what. */
+  /** The last time for which it submitted an execution. */
   readonly firedAt?: Instant;
+  /** The execution that it submitted last. */
   readonly lastExecution?: ExecutionId;
+  /** When it was created. */
   readonly createdAt: Instant;
+  /** The actor who put it. */
   readonly by?: string;
 }
 
@@ -44,6 +52,12 @@ interface InProject {
 const NEXT_SHOWN = 5;
 const LIST_NAMES = ['project', 'cursor', 'limit'];
 
+/**
+ * Submits executions at set times. Reach it as `holdfast.schedules`. Workers fire them.
+ *
+ * @example
+ * await holdfast.schedules.put({ id: 'nightly', cron: '0 3 * * *', timeZone: 'Europe/Berlin', pipeline: 'report' });
+ */
 export class Schedules {
   readonly #config: EngineConfig;
   readonly #changed: () => void;
@@ -54,8 +68,10 @@ export class Schedules {
   }
 
   /**
-   * Made, or changed to this. The same again changes nothing: put it whenever the process starts. What is
-   * paused stays paused.
+   * Creates or changes a schedule. The same again changes nothing, so you can put it at every
+   * start.
+   *
+   * A paused schedule stays paused. Throws `InvalidInput` for invalid options.
    */
   async put<Input>(options: PutScheduleOptions<Input>): Promise<ScheduleInfo> {
     const { plan, ...planned } = await planOf(this.#config, options);
@@ -72,13 +88,16 @@ export class Schedules {
     throw new InvalidInput(`Schedule "${id}" was removed while it was put.`);
   }
 
-  /** Undefined when there is none. */
+  /** Returns a schedule, or undefined if there is none. */
   async get(id: string, options: InProject = {}): Promise<ScheduleInfo | undefined> {
     const schedule = await this.#config.store.executions.schedule(named(id, options));
     return schedule === undefined ? undefined : this.#info(schedule);
   }
 
-  /** By id. */
+  /**
+   * Returns a page of schedules by id. `cursor` is that of the previous page; `limit` is 1 to
+   * 10,000 (default 100).
+   */
   async list(
     options: InProject & { readonly cursor?: string; readonly limit?: number } = {},
   ): Promise<Page<ScheduleInfo>> {
@@ -93,12 +112,14 @@ export class Schedules {
     return cursorPage(items, { limit, isCut }, ({ id }) => id);
   }
 
-  /** No time comes until it is resumed. */
+  /** Pauses a schedule: it does not fire until it is resumed. */
   async pause(id: string, acting: Acting = {}): Promise<ScheduleResult> {
     return this.#config.store.executions.pauseSchedule(this.#acting('pause-schedule', id, acting));
   }
 
-  /** Goes on with the next time from now; what was due meanwhile is not caught up with. */
+  /**
+   * Resumes a schedule with its next time from now. Times that passed meanwhile are not caught up.
+   */
   async resume(id: string, acting: Acting = {}): Promise<ScheduleResult> {
     const { executions } = this.#config.store;
     const which = this.#acting('resume-schedule', id, acting);
@@ -118,7 +139,10 @@ export class Schedules {
     }
   }
 
-  /** What it has submitted goes on. */
+  /**
+   * Removes a schedule: `done`, or `no-change` if there is none. Executions that it has submitted
+   * continue.
+   */
   async remove(id: string, acting: Acting = {}): Promise<{ readonly kind: 'done' | 'no-change' }> {
     return this.#config.store.executions.removeSchedule(
       this.#acting('remove-schedule', id, acting),

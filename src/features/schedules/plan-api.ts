@@ -29,47 +29,66 @@ import type { AuditStamp } from '../audit/model.ts';
 import { submissionFor, type TemplateRef, templatedBy } from '../templates/api.ts';
 import type { Schedule } from './model.ts';
 
-/** What happens at a time when what the last time submitted is still open. */
+/**
+ * When the execution of the last time is still open: `skip` this time, or `allow` a second
+ * execution.
+ */
 export type Overlap = 'skip' | 'allow';
-/** What becomes of the times at which nobody was there. */
+/**
+ * Times at which no worker ran: submit `none` of them, only the last `one`, or `all`.
+ *
+ * `all` submits at most the last 1,000, and needs `overlap: 'allow'`; otherwise it submits one.
+ */
 export type CatchUp = 'none' | 'one' | 'all';
 
+/** A schedule: when and what to submit. */
 export interface PutScheduleOptions<Input = unknown> {
+  /** The id, at most 200 bytes. */
   readonly id: string;
+  /** The project. Default `default`. */
   readonly project?: string;
-  /** So many milliseconds apart, first after as many. This or `cron`. */
+  /** Milliseconds between times, at least 100. Give this or `cron`. */
   readonly every?: number;
-  /** Minute, hour, day of month, month, day of week. */
+  /** A cron expression: minute, hour, day of month, month, day of week. */
   readonly cron?: string;
-  /** Of `cron`: an IANA name. Default UTC. */
+  /** The IANA time zone of `cron`. Default UTC. */
   readonly timeZone?: string;
-  /** What is submitted: this or `template`. */
+  /** The pipeline to submit, or its name. Give this or `template`. */
   readonly pipeline?: Pipeline<Input, unknown> | string;
+  /** The id of the template to submit. */
   readonly template?: string;
-  /** Of the template; without it, the newest at the time. */
+  /** The version of the template. Default: the newest at each time. */
   readonly version?: number;
   /** The input of the pipeline, or the parameters of the template. */
   readonly input?: Input;
+  /** Options of each submission. */
   readonly options?: Pick<
     SubmitOptions,
     'lane' | 'deadlineMs' | 'concurrency' | 'rate' | 'tags' | 'attributes'
   >;
-  /** Default `skip`. */
+  /** The behaviour if the last execution is still open. Default `skip`. */
   readonly overlap?: Overlap;
-  /** Default `one`. */
+  /** Which missed times are submitted. Default `one`. */
   readonly catchUp?: CatchUp;
-  /** Who puts it there, for people to see. */
+  /** The actor. */
   readonly by?: string;
   /** Why, for the audit. */
   readonly reason?: string;
 }
 
+/** The stored plan of a schedule. */
 export interface Plan {
+  /** When it fires. */
   readonly when: When;
+  /** The pipeline, or the `template` with its `version`. */
   readonly target: { readonly pipeline: string } | TemplateRef;
+  /** The input as it is stored. */
   readonly input: Payload;
+  /** Options of each submission. */
   readonly options: NonNullable<PutScheduleOptions['options']>;
+  /** The behaviour if the last execution is still open. */
   readonly overlap: Overlap;
+  /** Which missed times are submitted. */
   readonly catchUp: CatchUp;
 }
 
@@ -202,6 +221,7 @@ export async function submitsFor(
 // The due times of a schedule: at an interval, or by a cron expression in a time zone. `croner`
 // parses cron (ADR 0013); the first expression loads it.
 
+/** When a schedule fires: `every` so many milliseconds, or by `cron` in a `timeZone`. */
 export type When =
   | { readonly every: number }
   | { readonly cron: string; readonly timeZone: string };

@@ -56,7 +56,10 @@ export interface ResumeSchedule extends ScheduleCommand {
   readonly nextAt: Instant;
 }
 
-/** `stale`: the plan is another one by now; nothing was changed. */
+/**
+ * The result of an operation on a schedule: `done`, `no-change`, `stale` (its plan has changed) or
+ * `refused`.
+ */
 export type ScheduleResult = ScheduleDecision;
 
 export interface DueSchedules {

@@ -30,36 +30,47 @@ import { stampOf } from '../audit/api.ts';
 import { ACTOR_BYTES_MAX } from '../audit/model.ts';
 import type { Template, TemplateOptions, TemplateVersion } from './model.ts';
 
-/** What to submit instead of a pipeline: a template, in a version or in the newest. */
+/** A template as the target of a submission. */
 export interface TemplateRef {
+  /** The id of the template. */
   readonly template: string;
+  /** The version. Default: the newest. */
   readonly version?: number;
 }
 
+/** A version of a template. */
 export interface PutTemplateOptions extends TemplateOptions {
+  /** The id, at most 256 bytes. */
   readonly id: string;
-  /** From 1 on. Other content under a version that exists is refused. */
+  /** The version, from 1. Other content under an existing version is refused. */
   readonly version: number;
+  /** The pipeline, or its `name`. */
   readonly pipeline: string | { readonly name: string };
-  /** Parameters that whoever submits does not give. */
+  /** Default parameters. The input of a submission is merged over them. */
   readonly defaults?: unknown;
+  /** The project. Default `default`. */
   readonly project?: string;
-  /** Who puts it there, for people to see. */
+  /** The actor. */
   readonly by?: string;
   /** Why, for the audit. */
   readonly reason?: string;
 }
 
-/** A template with its default parameters as they were given. */
+/** A version of a template, with its default parameters decoded. */
 export interface TemplateInfo extends Omit<Template, 'defaults' | 'digest'> {
+  /** The default parameters. */
   readonly defaults: unknown;
 }
 
+/** Filter and page of a list of templates. */
 export interface TemplateListOptions {
+  /** The project. Default `default`. */
   readonly project?: string;
-  /** Only the versions of this one. */
+  /** Only versions of this template. */
   readonly id?: string;
+  /** The `cursor` of the previous page. */
   readonly cursor?: string;
+  /** Templates per page, 1 to 10,000. Default 100. */
   readonly limit?: number;
 }
 
@@ -71,6 +82,13 @@ const LIST_NAMES: readonly (keyof TemplateListOptions)[] = ['project', 'id', 'cu
 const ID_BYTES_MAX = 256;
 const VERSION_MAX = 1_000_000_000;
 
+/**
+ * Stored submissions. Reach it as `holdfast.templates`.
+ *
+ * @example
+ * await holdfast.templates.put({ id: 'welcome', version: 1, pipeline: 'send-mail', defaults: { lang: 'en' } });
+ * await holdfast.submit({ template: 'welcome' }, { to: 'ada@example.org' });
+ */
 export class Templates {
   readonly #config: EngineConfig;
 
@@ -78,7 +96,10 @@ export class Templates {
     this.#config = config;
   }
 
-  /** Once for each version: the same again is fine, another content is refused. */
+  /**
+   * Stores a version of a template; `existing` is true if it was there. Throws `TemplateRefused` if
+   * the version has other content.
+   */
   async put(options: PutTemplateOptions): Promise<{ readonly existing: boolean }> {
     const read = readOptions('templates.put', options, NAMES);
     const { id, version, defaults, by, ...given } = read;
@@ -103,7 +124,10 @@ export class Templates {
     return { existing: result.existing };
   }
 
-  /** The version, or the newest; undefined when there is none. */
+  /**
+   * Returns a template, or undefined if there is none. `version` defaults to the newest, `project`
+   * to `default`.
+   */
   async get(
     id: string,
     options: { readonly version?: number; readonly project?: string } = {},
@@ -117,7 +141,7 @@ export class Templates {
     return template === undefined ? undefined : this.#info(template);
   }
 
-  /** By id; the newest version of each first. */
+  /** Returns a page of templates by id, the newest version of each first. */
   async list(options: TemplateListOptions = {}): Promise<Page<TemplateInfo>> {
     const { id, cursor, project, limit = 100 } = readOptions('templates.list', options, LIST_NAMES);
     integerOption('limit', limit, { min: 1, max: 10_000 });

@@ -5,29 +5,40 @@ import type { ConcurrencyKey, Lane, RateKey } from '../../execution/execution.ts
 import type { Payload, PipelineName, ProjectName } from '../../execution/names.ts';
 import type { Instant } from '../../support/clock.ts';
 
-/** One version of a template, as an execution names it. */
+/** One version of a template. */
 export interface TemplateVersion {
+  /** The id of the template. */
   readonly id: string;
+  /** The version. */
   readonly version: number;
 }
 
-/** Defaults for options that the caller leaves out. */
+/** Options of submissions by a template. Options of the submission override them. */
 export interface TemplateOptions {
+  /** The priority class. */
   readonly lane?: Lane;
+  /** The tags. */
   readonly tags?: readonly string[];
+  /** Milliseconds from submit until the execution fails if it has not ended. */
   readonly deadlineMs?: number;
+  /** The concurrency limit. */
   readonly concurrency?: ConcurrencyKey;
+  /** The rate limit. */
   readonly rate?: RateKey;
 }
 
+/** A version of a template as it is stored. It never changes. */
 export interface Template extends TemplateVersion, TemplateOptions {
+  /** The project. */
   readonly project: ProjectName;
+  /** The name of the pipeline. */
   readonly pipeline: PipelineName;
-  /** Parameters that whoever submits does not give. */
+  /** The default parameters as they are stored. */
   readonly defaults: Payload;
-  /** Of all of it, before any codec: whether two are the same is decided by this. */
+  /** The digest of its content. */
   readonly digest: string;
+  /** When it was put. */
   readonly createdAt: Instant;
-  /** Who put it there. */
+  /** The actor who put it. */
   readonly by?: string;
 }
