@@ -26,27 +26,50 @@ import {
   StandingSession,
 } from './standing-session.ts';
 
+/** Options of `elect`. The options of a session apply to the candidate's sessions. */
 export interface ElectOptions extends StandingOptions, Omit<TermOptions, 'clock' | 'timers'> {
-  /** What is led: all candidates of one election use the same name. */
+  /** The name of the election. All candidates use the same. */
   readonly name: string;
-  /** After leading, or after a refusal: how long to let others go first. Default 1000. */
+  /**
+   * Milliseconds to wait after leading or after a refusal, so that others go first. Up to an hour;
+   * default 1,000.
+   */
   readonly retryMs?: number;
+  /** Called when the state changes. */
   readonly onState?: (state: ElectionState) => void;
   /**
-   * Told what the work threw, and any fault of the store that is not an outage. Either way this
-   * candidate stands again, unless that cannot help: then its state is `failed`.
+   * Called with errors that the work throws, and with faults of the store that are not outages.
+   *
+   * The candidate stands again, unless that cannot help: then its state is `failed`.
    */
   readonly onError?: (error: unknown) => void;
 }
 
-/** `failed`: it will never stand again, for a reason that `onError` was told. */
+/**
+ * The state of a candidate.
+ *
+ * - `standby`: it waits for the lead.
+ * - `leading`: it leads.
+ * - `stopped`: `stop` was called.
+ * - `failed`: it does not stand again; `onError` got the reason.
+ */
 export type ElectionState = 'standby' | 'leading' | 'stopped' | 'failed';
 
+/**
+ * A running candidate.
+ *
+ * @example
+ * const election = elect({ store, owner: 'scheduler@host-3', name: 'scheduler' }, async ({ signal }) => {
+ *   while (!signal.aborted) await poll(signal);
+ * });
+ * process.once('SIGTERM', () => void election.stop());
+ */
 export interface Election {
+  /** The state. */
   readonly state: ElectionState;
   /** The lease of the lead, while this candidate leads. */
   readonly lease: HeldLease | undefined;
-  /** Stops the work, waits for it, gives up the lead. Never rejects. */
+  /** Stops the work, waits for it and gives up the lead. Never rejects. */
   stop(): Promise<void>;
 }
 
@@ -57,6 +80,21 @@ const RETRY_MS_DEFAULT = 1_000;
  */
 type Round = 'over' | 'faulty' | 'fatal' | 'still-running';
 
+/**
+ * Elects one leader among processes and runs `work` in it.
+ *
+ * Candidates queue for the lead. When the leader stops or dies, the next one leads within the ttl.
+ * Stop the work when `term.signal` aborts. Throws `InvalidInput` for invalid options; other errors
+ * go to `onError`.
+ *
+ * @example
+ * const election = elect({ store, owner: 'scheduler@host-3', name: 'scheduler' }, async ({ lease, signal }) => {
+ *   while (!signal.aborted) {
+ *     lease.assertHeld(1_000);
+ *     await poll(signal);
+ *   }
+ * });
+ */
 export function elect(options: ElectOptions, work: (term: Term) => Promise<void>): Election {
   rejectUnknownOptions('elect', options, NAMES);
   checkTerm('elect', options, work);

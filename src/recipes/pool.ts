@@ -38,28 +38,59 @@ import {
   StandingSession,
 } from './standing-session.ts';
 
-/** `failed`: it takes no more keys, for a reason that `onError` was told. */
+/**
+ * The state of a pool's member.
+ *
+ * - `running`: it takes keys.
+ * - `stopped`: `stop` was called.
+ * - `failed`: it takes no more keys; `onError` got the reason.
+ */
 export type PoolState = 'running' | 'stopped' | 'failed';
 
+/** The key to work on, its lease and its signal. */
 export interface PoolTerm extends Term {
-  /** As given in `keys`, in Unicode's composed form. */
+  /** The key as given in `keys`, in Unicode form NFC. */
   readonly key: string;
 }
 
+/**
+ * A member of a pool.
+ *
+ * @example
+ * const shards = pool({ store, owner: 'worker@host-3', name: 'shards', keys: ['a', 'b', 'c'] }, async ({ key, signal }) => {
+ *   while (!signal.aborted) await poll(signal, key);
+ * });
+ * console.log(shards.held);
+ * await shards.stop();
+ */
 export interface Pool {
+  /** The state. */
   readonly state: PoolState;
-  /** The keys this member works on now. */
+  /** The keys that this member works on now. */
   readonly held: readonly string[];
-  /** Keys that a permanent error took out of the pool, here or at another member. */
+  /** Keys that were retired because of a permanent error, by any member. */
   readonly dropped: readonly string[];
-  /** Other keys from now on: new ones are taken, missing ones are stopped and given up. */
+  /** Replaces the keys. Missing ones are stopped and given up; new ones are taken. */
   setKeys(keys: readonly string[]): void;
-  /** One look at members and shares now. */
+  /** Compares members and shares now. Rejects if the store cannot be reached. */
   balance(): Promise<void>;
-  /** Stops all work, waits for it, gives everything up. Never rejects. */
+  /** Stops all work, waits for it and gives up all keys. Never rejects. */
   stop(): Promise<void>;
 }
 
+/**
+ * Distributes keys evenly over the processes that join, one holder per key, and runs `work` for
+ * each key.
+ *
+ * A member with too many keys stops the work of some and gives them up. The keys of a dead member
+ * are taken over within the ttl. Throws `InvalidInput` for invalid options; other errors go to
+ * `onError`.
+ *
+ * @example
+ * const shards = pool({ store, owner: 'worker@host-3', name: 'shards', keys: ['a', 'b', 'c'] }, async ({ key, signal }) => {
+ *   while (!signal.aborted) await poll(signal, key);
+ * });
+ */
 export function pool(options: PoolOptions, work: (term: PoolTerm) => Promise<void>): Pool {
   checkPoolOptions(options);
   checkTerm('pool', options, work);
@@ -271,22 +302,26 @@ class Member implements Pool {
 
 // The options for joining a pool, and their validation.
 
+/** Options of `pool`. The options of a session apply to the member's sessions. */
 export interface PoolOptions extends StandingOptions, Omit<TermOptions, 'clock' | 'timers'> {
-  /** All members of one pool use the same name. */
+  /** The name of the pool, at most 256 bytes. All members use the same. */
   readonly name: string;
+  /** The keys to distribute. */
   readonly keys: readonly string[];
-  /**
-   * How often to look at members and shares, at least; a member that is about to expire is looked at
-   * when it does. Default a third of the ttl.
-   */
+  /** Milliseconds between comparisons of members and shares, up to an hour. Default ttl / 3. */
   readonly balanceMs?: number;
-  /** How many keys one member gives up at a time. Default 1. */
+  /** How many keys a member gives up at a time, up to 10,000. Default 1. */
   readonly movesMax?: number;
-  /** Whether an error means that the key can never be worked on. It is then retired, for all members. */
+  /**
+   * Returns true if an error means that the key can never be worked on. The key is then retired for
+   * all members.
+   */
   readonly isPermanent?: (error: unknown) => boolean;
   /**
-   * Told what the work of a key threw, and, without a key, any fault of the store that is not an
-   * outage; the pool goes on, unless that cannot help: then its state is `failed`.
+   * Called with the key and the error of its work, or without a key for faults of the store that
+   * are not outages.
+   *
+   * The pool continues, unless that cannot help: then its state is `failed`.
    */
   readonly onError?: (key: string | undefined, error: unknown) => void;
 }

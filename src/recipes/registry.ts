@@ -21,40 +21,71 @@ const SWEEP_LIMIT = 100;
 const POLL_MS_DEFAULT = 1_000;
 const REGISTER_NAMES = SESSION_OPTION_NAMES.filter((name) => name !== 'store');
 
+/** Options of `registry`. */
 export interface RegistryOptions {
+  /** An open store. */
   readonly store: KernelStore;
+  /** The name of the service that the members belong to. */
   readonly service: string;
+  /** The timers. Default: those of Node. Replace them in tests. */
   readonly timers?: Timers;
+  /** The random source. Default: that of Node. Replace it in tests. */
   readonly random?: Random;
 }
 
+/**
+ * The state of a member.
+ *
+ * - `live`: its session is alive.
+ * - `suspect`: it missed heartbeats and may come back.
+ * - `gone`: its session has ended.
+ */
 export type MemberState = 'live' | 'suspect' | 'gone';
 
+/** A member of a service. */
 export interface Member {
+  /** Its session. */
   readonly session: SessionId;
+  /** The name that operators see. */
   readonly owner: Owner;
+  /** The state. */
   readonly state: MemberState;
+  /** The entries that it registered with. */
   readonly metadata: SessionMetadata;
-  /** How long until it is gone, if nothing is heard of it. */
+  /** Milliseconds until it is gone without another heartbeat. */
   readonly remainingMs: number;
 }
 
+/** A change of a member. */
 export interface MemberChange {
+  /** `joined`, `suspect`, `recovered` or `gone`. */
   readonly kind: 'joined' | 'suspect' | 'recovered' | 'gone';
+  /** The member after the change. */
   readonly member: Member;
 }
 
+/**
+ * The members of a service.
+ *
+ * @example
+ * const members = registry({ store, service: 'billing' });
+ * await using self = await members.register({ owner: 'billing@host-3', metadata: { port: '8080' } });
+ * for (const { owner, state } of await members.list()) console.log(owner, state);
+ */
 export interface Registry {
-  /** This process becomes a member until the session is closed. */
+  /** Makes this process a member until the session is closed. Throws as `openSession` does. */
   register(options: Omit<SessionOptions, 'store'>): Promise<Session>;
   /**
-   * Members by owner. Those that are gone are listed for as long as the store keeps ended sessions.
-   * It only reads: a dead member stays suspect until a watcher, a sweeper or an acquire ends it.
+   * Returns members by owner. If `gone` is true (default false), also those that have ended.
+   *
+   * It only reads: a dead member stays `suspect` until a watcher, a sweeper or an acquire ends it.
    */
   list(options?: { readonly gone?: boolean }): Promise<readonly Member[]>;
   /**
-   * Changes from now on, after one `joined` for each member there is. It ends members whose time is
-   * up. While the store cannot be reached nothing is known to change, so nothing is told.
+   * Yields changes: first `joined` for each member, then every change.
+   *
+   * It ends expired members. It polls every `pollMs` milliseconds (default 1,000) and stops when
+   * `signal` aborts. It waits out outages, except for the first poll.
    */
   watch(options?: {
     readonly signal?: AbortSignal;
@@ -62,6 +93,15 @@ export interface Registry {
   }): AsyncGenerator<MemberChange, void, void>;
 }
 
+/**
+ * Opens the registry of a service: which processes of it are alive.
+ *
+ * Throws `InvalidInput` for invalid options.
+ *
+ * @example
+ * const members = registry({ store, service: 'billing' });
+ * for await (const { kind, member } of members.watch()) console.log(kind, member.owner);
+ */
 export function registry(options: RegistryOptions): Registry {
   rejectUnknownOptions('registry', options, ['store', 'service', 'timers', 'random']);
   const { store } = options;

@@ -9,28 +9,37 @@ import { requireStore } from '../lease/session-options.ts';
 import { integerOption, rejectUnknownOptions } from '../support/options.ts';
 import { type Random, systemRandom } from '../support/random.ts';
 
+/** Options of `revokePrefix`. */
 export interface RevokePrefixOptions {
+  /** An open store. */
   readonly store: KernelStore;
+  /** Keys that start with this. */
   readonly prefix: string;
+  /** The operator, for the record. */
   readonly actor: string;
+  /** Why, for the record. */
   readonly reason: string;
-  /** Ask holders to stop within this long instead of ending their terms now. */
+  /** Ask holders to stop within this many milliseconds. By default their terms end now. */
   readonly drainMs?: number;
-  /** Go on after this key, as the last progress said. */
+  /** Continue after this key: the `after` of the last progress. */
   readonly after?: string;
+  /** Keys per page, 1 to 10,000. Default 100. */
   readonly pageSize?: number;
+  /** The random source. Default: that of Node. Replace it in tests. */
   readonly random?: Random;
 }
 
-/** One page is done. `after` is where to go on if this is the last thing that was heard. */
+/** The result of one page. */
 export interface RevokeProgress {
+  /** The last key of the page. Pass it as `after` to continue later. */
   readonly after: LeaseKey;
-  /** Keys looked at, terms ended, and holders asked to stop, since this was called: with `after` from 0. */
+  /** How many keys were checked since the call. */
   readonly checked: number;
+  /** How many terms were ended since the call. */
   readonly ended: number;
-  /** With `drainMs`: their terms go on until they stop, or until the deadline. */
+  /** How many holders were asked to stop since the call, with `drainMs`. */
   readonly asked: number;
-  /** Of this page: what was neither ended nor asked, and why: somebody else was faster, mostly. */
+  /** Terms of this page that were not changed, each with its `key` and `refusal`. */
   readonly refused: readonly { readonly key: LeaseKey; readonly refusal: Refusal }[];
 }
 
@@ -47,6 +56,17 @@ const OPTION_NAMES: readonly (keyof RevokePrefixOptions)[] = [
 
 const DRAIN_MS_MAX = 31_536_000_000;
 
+/**
+ * Ends or drains all leases under a prefix, page by page, and yields the progress of each page.
+ *
+ * Throws `InvalidInput` for invalid options, and `StoreUnavailable` or `OutcomeUnknown` if the
+ * store does not respond. Continue with `after` then.
+ *
+ * @example
+ * for await (const page of revokePrefix({ store, prefix: 'tenant-7/', actor: 'ada', reason: 'closed' })) {
+ *   console.log(page.ended, page.after);
+ * }
+ */
 export function revokePrefix(
   options: RevokePrefixOptions,
 ): AsyncGenerator<RevokeProgress, void, void> {

@@ -17,24 +17,33 @@ import {
 } from '../support/options.ts';
 import { systemTimers, type Timers, whenAborted } from '../support/timer.ts';
 
-/** What the work gets. */
+/** The lease and the signal that work gets. */
 export interface Term {
+  /** The lease. */
   readonly lease: HeldLease;
-  /** Aborts when the work should stop: authority ended, a drain was requested, or the recipe stops. */
+  /**
+   * Aborts when the work should stop: authority ended, a drain was requested, or the recipe stops.
+   */
   readonly signal: AbortSignal;
 }
 
+/** Options of work under a lease. */
 export interface TermOptions {
-  /** How long work may take to stop once it was told. Default 5000. */
+  /** Milliseconds that work has to stop after its signal aborts, up to a day. Default 5,000. */
   readonly settleMs?: number;
-  /** End the process when work that has lost its authority does not stop within `settleMs`. */
+  /**
+   * True: kill the process if work that lost its authority does not stop within `settleMs`. Default
+   * false.
+   */
   readonly exitOnOverrun?: boolean;
   /**
-   * Told how long work went on after its authority had ended: when it has stopped, and before that,
-   * with `settled` false, when it has not within `settleMs`.
+   * Called when work continued after its authority ended: once with `settled` false if it does not
+   * stop within `settleMs`, and when it has stopped.
    */
   readonly onOverrun?: (overrun: Overrun) => void;
+  /** The clock. Default: the system's. Replace it in tests. */
   readonly clock?: Clock;
+  /** The timers. Default: those of Node. Replace them in tests. */
   readonly timers?: Timers;
 }
 
@@ -50,10 +59,13 @@ export function checkTerm(what: string, options: TermOptions, work: unknown): vo
   optionalFunctions(what, { onOverrun });
 }
 
+/** Work that continued after its authority ended. */
 export interface Overrun {
+  /** The key of the lease. */
   readonly key: string;
+  /** For how many milliseconds. */
   readonly ms: number;
-  /** False when it was still running when waiting for it ended; it is told again when it stops. */
+  /** False if it still runs. You are called again when it stops. */
   readonly settled: boolean;
 }
 

@@ -12,11 +12,9 @@ import { InvalidInput } from '../support/fault.ts';
 import { jittered, systemRandom } from '../support/random.ts';
 import { systemTimers } from '../support/timer.ts';
 
+/** Options of a session that is opened again whenever it is lost. */
 export interface StandingOptions extends SessionOptions {
-  /**
-   * Opens its sessions, such as `openWatchdogSession`; it is given the other options of a session.
-   * Default `openSession`.
-   */
+  /** Opens the sessions, such as `openWatchdogSession`. Default `openSession`. */
   readonly open?: (options: SessionOptions) => Promise<Session>;
 }
 

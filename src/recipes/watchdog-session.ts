@@ -20,24 +20,48 @@ import { integerOption, optionalBooleans, rejectUnknownOptions } from '../suppor
 import { systemTimers } from '../support/timer.ts';
 import { ThreadPulse } from './pulse.ts';
 
+/** Options of `openWatchdogSession`. */
 export interface WatchdogSessionOptions
   extends Omit<SessionOptions, 'clock' | 'timers' | 'random'> {
-  /** The event loop may stand still this long, unannounced. Default half of the ttl. */
+  /** Milliseconds that the event loop may stand still without `busy`. Default ttl / 2. */
   readonly stallMs?: number;
   /**
-   * End the process, from the thread, when its event loop still stands still at the end of the grace,
-   * right before somebody else may enter. Default false: it goes on, and only fences order its writes.
+   * True: the thread kills the process if the event loop still stands still at the end of the
+   * grace. Default false: the process continues, and only fences stop its writes.
    */
   readonly exitOnOverrun?: boolean;
 }
 
+/**
+ * A session whose heartbeats a thread sends, as long as the main thread makes progress.
+ *
+ * @example
+ * await using session = await openWatchdogSession({ store, owner: 'encoder@host-3' });
+ * session.busy(30_000, () => encodeSync());
+ */
 export interface WatchdogSession extends Session {
-  /** Runs work that holds up the event loop, for `ms` at most; heartbeats go on that long. */
+  /**
+   * Runs synchronous work that blocks the event loop for at most `ms` milliseconds. Heartbeats
+   * continue for that long.
+   */
   busy<Result>(ms: number, work: () => Result): Result;
 }
 
 const NAMES = ['stallMs', 'exitOnOverrun'];
 
+/**
+ * Opens a session whose heartbeats a thread sends, so that a busy event loop does not lose its
+ * leases.
+ *
+ * The thread stops when the main thread makes no progress for `stallMs`, so a hung process does
+ * lose them. Throws `InvalidInput` if a thread cannot open the store (use a SQLite file,
+ * PostgreSQL, Redis by URL or etcd), and `StoreUnavailable` or `SessionRefused` as `openSession`
+ * does.
+ *
+ * @example
+ * await using session = await openWatchdogSession({ store, owner: 'encoder@host-3' });
+ * session.busy(30_000, () => encodeSync());
+ */
 export async function openWatchdogSession(
   options: WatchdogSessionOptions,
 ): Promise<WatchdogSession> {

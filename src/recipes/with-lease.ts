@@ -24,27 +24,58 @@ import {
   type TermOptions,
 } from './run-term.ts';
 
+/** Options of `withLease`. */
 export interface WithLeaseOptions<Value> extends AcquireOptions, TermOptions {
+  /** An open session. */
   readonly session: Session;
+  /** The key. */
   readonly key: string;
-  /** How the term is told to the successor. Default: finished, or yielded when it was asked to stop. */
+  /**
+   * The exit of the term, or a function that chooses it from the result. Default `finished`, or
+   * `yielded` if a drain was requested.
+   */
   readonly exit?: DeclaredExit | ((value: Value) => DeclaredExit);
 }
 
+/**
+ * The result of `withLease`. Other kinds are those of `AcquireOutcome`.
+ *
+ * - `done`: the work returned `value` under `fence`, and the lease was released.
+ * - `lost`: authority ended while the work ran, for the `reason` given. `error` is what the work
+ *   threw. `running` resolves
+ * when work that did not stop in time does.
+ * - `still-running`: a drain was requested and the work did not stop in time; the session still
+ *   holds the lease.
+ */
 export type WithLeaseOutcome<Value> =
   | { readonly kind: 'done'; readonly value: Value; readonly fence: Fence }
-  /** Authority ended while it ran. `running` resolves when work that did not stop in time does. */
   | {
       readonly kind: 'lost';
       readonly reason: LeaseNotHeld;
       readonly running?: Promise<void>;
       readonly error?: unknown;
     }
-  /** A drain was requested and the work did not stop in time; the session still carries the lease. */
   | { readonly kind: 'still-running'; readonly fence: Fence; readonly running: Promise<void> }
   | Exclude<AcquireOutcome, { readonly kind: 'acquired' }>;
 
-/** Acquires, works, releases. Throws what the work throws, after the lease was released as failed. */
+/**
+ * Acquires a lease, runs `work` and releases the lease.
+ *
+ * Throws the error that the work throws, after the lease was released as `failed`, and
+ * `InvalidInput` for invalid options. Refusals and outages are return values.
+ *
+ * @example
+ * import { openSession } from 'holdfast';
+ *
+ * await using session = await openSession({ store, owner: 'billing@host-3' });
+ * const outcome = await withLease({ session, key: 'reports/daily', wait: true }, async ({ lease, signal }) => {
+ *   for (let page = 0; !signal.aborted && page < 10; page += 1) {
+ *     lease.assertHeld(1_000);
+ *     await lease.checkpoint(JSON.stringify({ page }));
+ *   }
+ * });
+ * if (outcome.kind !== 'done') console.error(outcome.kind);
+ */
 export async function withLease<Value>(
   options: WithLeaseOptions<Value>,
   work: (term: Term) => Promise<Value>,
