@@ -20,18 +20,25 @@ import { lost, Pending } from './pending.ts';
 
 type Driver = typeof import('@grpc/grpc-js');
 
+/** Options of `grpcTransport`. */
 export interface GrpcTransportOptions {
-  /** Host and port of a coordinator's gRPC, such as 127.0.0.1:7435. */
+  /** Host and port of the coordinator's gRPC listener, such as `127.0.0.1:7435`. */
   readonly address: string;
-  /** With role `work`. */
+  /** An access key with role `work`. Not needed if authentication is off. */
   readonly key?: string;
-  /** For keys of all projects, and where authentication is off. */
+  /** The project, for access keys of all projects and if authentication is off. */
   readonly project?: string;
-  /** Default `stream`; `unary` is one call for each message, without wakeups. */
+  /**
+   * `stream` (default): one stream for all messages. `unary`: one call per message, without
+   * wakeups.
+   */
   readonly mode?: 'stream' | 'unary';
-  /** PEM of who signed the coordinator's certificate, or `system` for those that the machine trusts. Without it, no TLS. */
+  /**
+   * The PEM certificate of the coordinator's CA, or `system` for the machine's. Without it, the
+   * connection is not encrypted.
+   */
   readonly ca?: string;
-  /** Larger messages are refused here. Default 32 MiB, as the coordinator's. */
+  /** The largest message in bytes. Default 33,554,432, as in the coordinator. */
   readonly bytesMax?: number;
 }
 
@@ -43,6 +50,17 @@ const PEM_MAX = 2 ** 20;
 const BYTES_MAX = 32 * 1024 * 1024;
 const REOPEN_MS = 500;
 
+/**
+ * Opens a gRPC transport for a worker. Needs the package `@grpc/grpc-js`.
+ *
+ * Throws `InvalidInput` for invalid options. A broken stream is opened again.
+ *
+ * @example
+ * import { openWorker } from 'holdfast/worker';
+ *
+ * const transport = await grpcTransport({ address: '127.0.0.1:7435' });
+ * const worker = await openWorker({ transport, pipelines: [order] });
+ */
 export async function grpcTransport(given: GrpcTransportOptions): Promise<Transport> {
   const options = checked(given);
   const driver = await loadDriver();

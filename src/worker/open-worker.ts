@@ -34,18 +34,25 @@ export type { Worker } from '../engine/worker/worker-options.ts';
 export type { Transport, TransportRequest } from '../protocol/messages/envelope.ts';
 export { stopRequested } from '../support/stop-requested.ts';
 
+/** Options of `openWorker`. */
 export interface RemoteWorkerOptions
   extends Omit<WorkerOptions, 'reconcileMs'>,
     Pick<HoldfastOptions, 'codec' | 'observer' | 'payloads'> {
-  /** One coordinator, or several on the same store, such as http://127.0.0.1:7433. */
+  /**
+   * The coordinator, such as `http://127.0.0.1:7433`, or several on the same store. Give this or
+   * `transport`.
+   */
   readonly url?: string | readonly string[];
-  /** Carries its messages instead of HTTP; closed when the worker has stopped. */
+  /** A transport other than HTTP. It is closed when the worker has stopped. */
   readonly transport?: Transport;
-  /** With role `work`. */
+  /** An access key with role `work`. Not needed if authentication is off. */
   readonly key?: string;
-  /** For keys of all projects, and where authentication is off. */
+  /** The project, for access keys of all projects and if authentication is off. */
   readonly project?: string;
-  /** How long it waits for a coordinator that does not answer yet; 0: not at all. Default: for ever. */
+  /**
+   * Milliseconds to wait for a coordinator that cannot be reached; 0 does not wait. By default it
+   * waits for ever.
+   */
   readonly connectMs?: number;
 }
 
@@ -64,6 +71,20 @@ const NAMES: readonly (keyof RemoteWorkerOptions)[] = [
   ...(['release', 'probeMs'] as const),
 ];
 
+/**
+ * Starts a worker that runs pipelines for a coordinator.
+ *
+ * It runs the same pipelines as an embedded worker, except for `ctx.transaction`. Throws
+ * `InvalidInput` for invalid options, and a `Fault` with the coordinator's code if it refuses the
+ * worker.
+ *
+ * @example
+ * import { pipeline } from 'holdfast';
+ *
+ * const order = pipeline({ name: 'order', run: (_ctx, item: string) => `ordered ${item}` });
+ * const worker = await openWorker({ url: 'http://127.0.0.1:7433', pipelines: [order] });
+ * void stopRequested().then(() => worker.stop());
+ */
 export async function openWorker(given: RemoteWorkerOptions): Promise<Worker> {
   const read = readOptions('openWorker', given, NAMES);
   checkFirst(read);

@@ -29,21 +29,27 @@ import { httpTransport } from './http-transport.ts';
 import { pushedStore } from './pushed-store.ts';
 import { remoteStore } from './remote-store.ts';
 
+/** Options of `pushHandler`. */
 export interface PushHandlerOptions
   extends Pick<HoldfastOptions, 'codec' | 'observer' | 'payloads'> {
+  /** The pipelines that it runs, at least one. */
   readonly pipelines: Pipelines;
-  /** The keys of the coordinator's `push.signing`, or of this endpoint's. */
+  /** The keys of the coordinator's `push.signing`, or of this endpoint's `signing`. */
   readonly signing: SigningOptions;
-  /** Which build this is, for what is pinned to it. The digest is that of the artifact that is deployed here. */
+  /** The release that is deployed here. */
   readonly release?: WorkerRelease;
-  /** Connects the handler to the coordinator, so that each step is recorded before the next. Without it, the answer has all steps, and they run again if it is lost. */
+  /**
+   * A connection to the coordinator, to record each step at once. Without it all steps are in the
+   * response, and run again if that is lost.
+   */
   readonly coordinator?: CoordinatorConnection;
-  /** The URL of this endpoint, as the coordinator calls it. Calls for another are denied. */
+  /** The URL of this endpoint as the coordinator calls it. Calls for another URL are refused. */
   readonly audience: string;
-  /** Calls for another project are denied. Default: those of any are taken. */
+  /** Calls for another project are refused. By default all projects are accepted. */
   readonly project?: string;
 }
 
+/** Handles calls of a coordinator: takes a `Request` and returns a `Response`. */
 export type PushHandler = (request: Request) => Promise<Response>;
 
 const NAMES: readonly (keyof PushHandlerOptions)[] = [
@@ -53,6 +59,23 @@ const NAMES: readonly (keyof PushHandlerOptions)[] = [
 /** The handler gives the execution back this long before the coordinator stops waiting. */
 const EARLY_MS = 500;
 
+/**
+ * Makes a request handler that runs pipelines when a coordinator calls it, for serverless functions
+ * and web servers.
+ *
+ * Responses are signed. Calls without a valid signature get status 401, repeated ones 409. Throws
+ * `InvalidInput` for invalid options.
+ *
+ * @example
+ * import { pipeline } from 'holdfast';
+ *
+ * const order = pipeline({ name: 'order', run: (_ctx, item: string) => `ordered ${item}` });
+ * export const POST = pushHandler({
+ *   pipelines: [order],
+ *   signing: { keys: { k1: process.env['PUSH_SECRET'] ?? '' }, current: 'k1' },
+ *   audience: 'https://shop.example.org/holdfast',
+ * });
+ */
 export function pushHandler(given: PushHandlerOptions): PushHandler {
   const options = readOptions('pushHandler', given, NAMES);
   const pipelines = pipelinesByName('pushHandler', options.pipelines);
@@ -246,7 +269,10 @@ function denialOf(
 
 // The handler's connection to the coordinator. With it, each write is recorded at once.
 
-/** By HTTP with a key of role `work`, or by a transport, which is yours to close. */
+/**
+ * A connection to the coordinator: HTTP with `url` and an access `key` of role `work`, or a
+ * `transport`, which you close.
+ */
 export type CoordinatorConnection =
   | { readonly url: string; readonly key?: string }
   | { readonly transport: Transport };

@@ -28,17 +28,22 @@ import { systemRandom } from '../support/random.ts';
 import { systemTimers } from '../support/timer.ts';
 import { Pending } from './pending.ts';
 
+/** Options of `sqsTransport`. */
 export interface SqsTransportOptions {
-  /** A client of @aws-sdk/client-sqs, with your region and credentials. Destroy it yourself. */
+  /** An `SQSClient` of `@aws-sdk/client-sqs` with your region and credentials. You destroy it. */
   readonly client: SqsClient;
+  /** The queue of the coordinators. */
   readonly requestQueueUrl: string;
-  /** For this worker alone: replies to other workers are lost. */
+  /** The queue of this worker alone. */
   readonly replyQueueUrl: string;
-  /** A key that the coordinator knows; those that it had before are read too. */
+  /** Keys that the coordinator knows too. */
   readonly signing: SigningOptions;
-  /** How long a write may lie in the queue and still be done. Its fence decides whether it may. Default 1 h. */
+  /**
+   * Milliseconds for which a queued write may still be applied, 1,000 up to 14 days. Default
+   * 3,600,000 (an hour).
+   */
   readonly writesGoodMs?: number;
-  /** Without a reply for so long, it is not known what became of a message. Default 15 s. */
+  /** Milliseconds to wait for a reply, up to an hour. Default 15,000. */
   readonly replyTimeoutMs?: number;
 }
 
@@ -58,6 +63,23 @@ const HELD_MS = 20_000;
 const VISIBLE_MS = 30_000;
 const PAUSE_MS = 1_000;
 
+/**
+ * Opens an SQS transport for a worker. Needs the package `@aws-sdk/client-sqs`.
+ *
+ * Throws `InvalidInput` for invalid options.
+ *
+ * @example
+ * import { SQSClient } from '@aws-sdk/client-sqs';
+ * import { openWorker } from 'holdfast/worker';
+ *
+ * const transport = await sqsTransport({
+ *   client: new SQSClient({}),
+ *   requestQueueUrl: 'https://sqs.eu-central-1.amazonaws.com/123456789012/requests',
+ *   replyQueueUrl: 'https://sqs.eu-central-1.amazonaws.com/123456789012/replies-1',
+ *   signing: { keys: { k1: process.env['SQS_SECRET'] ?? '' }, current: 'k1' },
+ * });
+ * await openWorker({ transport, pipelines: [order] });
+ */
 export async function sqsTransport(given: SqsTransportOptions): Promise<Transport> {
   const options = readOptions('sqsTransport', given, NAMES);
   requireMethods('sqsTransport: client', options.client, ['send']);

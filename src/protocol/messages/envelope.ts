@@ -62,25 +62,40 @@ export function resultIn<Result>(
 
 // The port between a worker and the transport of its messages to a coordinator.
 
+/** A message of a worker to its coordinator. */
 export interface TransportRequest {
+  /** The kind of message. */
   readonly kind: WorkKind;
+  /** The fields of the message. */
   readonly body?: object;
+  /** The binary content. */
   readonly bytes?: Uint8Array;
+  /** Stops waiting for the response when it aborts. */
   readonly signal?: AbortSignal;
+  /** Milliseconds to wait for the response. Default 15,000. */
   readonly timeoutMs?: number;
 }
 
 /**
- * `onWakeup` is absent where workers ask for wakeups (`waitForWakeup`).
- * A transport answers, or throws one of three: StoreUnavailable (known not to have been done), OutcomeUnknown
- * (it may have been), or a Fault with the code of the problem that the coordinator answered with.
+ * Sends a worker's messages to a coordinator and returns the responses. Pass one to `openWorker`.
+ *
+ * `request` throws `StoreUnavailable` if the message was not handled, `OutcomeUnknown` if it may
+ * have been, and a `Fault` with the coordinator's code if it was refused.
+ *
+ * @example
+ * import { grpcTransport } from 'holdfast/worker/grpc';
+ *
+ * const transport: Transport = await grpcTransport({ address: '127.0.0.1:7435' });
+ * await openWorker({ transport, pipelines: [order] });
  */
 export interface Transport extends Partial<Wakeups> {
-  /** As people are told: `REST`, `gRPC`. */
+  /** The name that operators see, such as `REST` or `gRPC`. */
   readonly name: string;
-  /** It delivers some messages twice: what a second one did is nobody's answer. */
+  /** True if it may deliver a message twice. Default false. */
   readonly doubles?: boolean;
+  /** Sends a message and returns the response. */
   request<Result>(message: TransportRequest): Promise<Result>;
+  /** Closes its connections. */
   close(): Promise<void>;
 }
 

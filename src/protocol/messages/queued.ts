@@ -68,11 +68,9 @@ export function joined(parts: readonly Uint8Array[]): unknown {
 // The needed part of SQS, through the AWS SDK: an optional peer dependency, loaded when a queue
 // opens.
 
-/**
- * An `SQSClient` of @aws-sdk/client-sqs. Not typed by that name, so that users without queues do
- * not need its types.
- */
+/** An `SQSClient` of `@aws-sdk/client-sqs`. */
 export interface SqsClient {
+  /** Sends a command. */
   send(command: never, options?: { abortSignal?: AbortSignal }): Promise<unknown>;
 }
 

@@ -10,10 +10,13 @@ import { InvalidInput } from '../../support/fault.ts';
 import { readHidden, readHiddenEntries } from '../../support/hidden-options.ts';
 import { shown } from '../../support/options.ts';
 
+/** Keys that sign messages. */
 export interface SigningOptions {
-  /** Secrets of at least 32 bytes, by id. Removing one invalidates the messages that it signed. */
+  /**
+   * Secrets of at least 32 bytes, by id. Removing a key invalidates the messages that it signed.
+   */
   readonly keys: Readonly<Record<string, string | Uint8Array>>;
-  /** The id of the signing key. */
+  /** The id of the key that signs new messages. */
   readonly current: string;
 }
 

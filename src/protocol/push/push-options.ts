@@ -19,33 +19,46 @@ import { Signer, type SigningOptions } from '../messages/signing.ts';
 import { isReserved } from '../rest/handling.ts';
 import { type Allowed, requireAllowed } from './safe-address.ts';
 
+/** An endpoint that the coordinator calls with executions. */
 export interface PushEndpoint {
+  /** The URL of the endpoint. */
   readonly url: string;
-  /** Which executions it is given. */
+  /** The pipelines whose executions it gets. */
   readonly pipelines: readonly string[];
-  /** Of which project. Default: default. */
+  /** The project. Default `default`. */
   readonly project?: string;
-  /** How many at once. Default 10. */
+  /** Calls at once. Default 10. */
   readonly capacity?: number;
-  /** How long one call may take. Default 60 s. */
+  /** Time limit of one call in milliseconds. Default 60,000. */
   readonly timeoutMs?: number;
-  /** Keys of its own: who has those of another cannot call it. Default: those of all. */
+  /** Keys of this endpoint alone. Default: the keys of all endpoints. */
   readonly signing?: SigningOptions;
 }
 
+/** Push endpoints of a coordinator. */
 export interface PushOptions {
+  /** The endpoints. */
   readonly endpoints: readonly PushEndpoint[];
-  /** What is sent and what comes back is signed with these, unless an endpoint has its own; handlers have them too. */
+  /** Keys that sign calls and responses. The handlers have them too. */
   readonly signing?: SigningOptions;
-  /** What may be called: hosts by name (`*.example.com` for all below), no private addresses and no http unless said. */
+  /**
+   * Hosts that may be called. `hosts` are names, such as `api.example.com` or `*.example.com`.
+   * `privateAddresses` and `http` (HTTP without TLS) default to false.
+   */
   readonly allow: {
     readonly hosts: readonly string[];
     readonly privateAddresses?: boolean;
     readonly http?: boolean;
   };
-  /** An endpoint of which nothing was heard for so long is asked what it has. Default 30 s; it is called stuck after two. */
+  /**
+   * Milliseconds without a response after which an endpoint is asked for its pipelines. After two
+   * such periods it counts as stuck. Default 30,000.
+   */
   readonly probeMs?: number;
-  /** After `failuresMax` failed calls in a row, pause calls for `cooldownMs`. Default 5 and 30 s. */
+  /**
+   * After `failuresMax` failed calls in a row (default 5), the endpoint is not called for
+   * `cooldownMs` milliseconds (default 30,000).
+   */
   readonly circuit?: { readonly failuresMax?: number; readonly cooldownMs?: number };
 }
 

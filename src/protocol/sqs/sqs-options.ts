@@ -13,27 +13,35 @@ import {
 import type { SqsClient } from '../messages/queued.ts';
 import { isSameSecret, Signer } from '../messages/signing.ts';
 
+/** A signing key of workers. */
 export interface SqsKey {
-  /** At least 32 bytes; its workers have it too. */
+  /** The secret, at least 32 bytes. The workers have it too. */
   readonly secret: string | Uint8Array;
-  /** Whose workers sign with it. Default: default. */
+  /** The project of its workers. Default `default`. */
   readonly project?: string;
-  /** Those of `replyQueues` that are its workers'. Default: all. Keys of different projects should not share any. */
+  /**
+   * Which of `replyQueues` its workers use. By default all. Keys of different projects should not
+   * share one.
+   */
   readonly replyQueues?: readonly string[];
 }
 
+/** SQS queues of a coordinator. */
 export interface SqsOptions {
-  /** Of @aws-sdk/client-sqs, with your region and credentials. Yours to destroy. */
+  /** An `SQSClient` of `@aws-sdk/client-sqs` with your region and credentials. You destroy it. */
   readonly client: SqsClient;
-  /** Of all coordinators. */
+  /** The queue of all coordinators. */
   readonly requestQueueUrl: string;
-  /** Where messages go that nobody can handle, for people to look at. */
+  /** The queue for messages that no coordinator can handle. */
   readonly poisonQueueUrl: string;
-  /** Where replies may go: a URL, or all that begin so where it ends with `*`. */
+  /** URLs of reply queues; one that ends in `*` allows all that start with it. */
   readonly replyQueues: readonly string[];
-  /** By their ids. To rotate: add the new one here, then to the workers, then take the old one away. */
+  /**
+   * Signing keys by id. To rotate one: add the new key here, then to the workers, then remove the
+   * old one.
+   */
   readonly keys: Readonly<Record<string, SqsKey>>;
-  /** After so long without word from who handles it, a message is delivered again. Default 30 s. */
+  /** Milliseconds after which a message that was not handled is delivered again. Default 30,000. */
   readonly visibleMs?: number;
 }
 
