@@ -21,24 +21,52 @@ export type { SqsKey, SqsOptions } from '../protocol/sqs/sqs-options.ts';
 export type { HttpLimits, ServerLog, ServerOptions } from './server-options.ts';
 export type { TransportOptions } from './transports.ts';
 
+/**
+ * A running coordinator.
+ *
+ * @example
+ * import { openSqliteStore } from 'holdfast/store/sqlite';
+ *
+ * const server = await openServer({ store: await openSqliteStore({ file: './holdfast.db' }) });
+ * console.log(server.url, server.firstKey);
+ * await server.close();
+ */
 export interface Server {
-  /** Where the API is. */
+  /** The URL of the API. */
   readonly url: string;
-  /** Where projects and keys are managed, if that is somewhere else. */
+  /** The URL of the admin routes, if they have a listener of their own. */
   readonly adminUrl?: string;
-  /** Where workers are heard over gRPC, such as 127.0.0.1:7435. */
+  /** Host and port of the gRPC listener, such as `127.0.0.1:7435`. */
   readonly grpcAddress?: string;
-  /** Shown once: the first start of a store without keys makes this one. */
+  /** The first access key of the store. Only the start that creates it returns it. */
   readonly firstKey?: string;
-  /** For a worker in this process: `openWorker({ transport: server.transport() })`. */
+  /**
+   * Makes a transport for a worker in this process: `openWorker({ transport: server.transport()
+   * })`.
+   */
   transport(options?: TransportOptions): Transport;
-  /** Lets go of what is held open, and stops. The store stays open: whoever opened it closes it. */
+  /** Ends open requests and stops. The store stays open; close it where you opened it. */
   close(): Promise<void>;
   [Symbol.asyncDispose](): Promise<void>;
 }
 
 const NO_LOG: ServerLog = { info: () => undefined, fault: () => undefined };
 
+/**
+ * Starts a coordinator: the HTTP API of a store, for clients and workers.
+ *
+ * Several coordinators may share a store. Throws `InvalidInput` for invalid options, such as `auth:
+ * 'off'` on a host that is not loopback, and the system's error if a port is taken.
+ *
+ * @example
+ * import { openSqliteStore } from 'holdfast/store/sqlite';
+ *
+ * await using server = await openServer({
+ *   store: await openSqliteStore({ file: './holdfast.db' }),
+ *   auth: 'off',
+ * });
+ * console.log(server.url);
+ */
 export async function openServer(given: ServerOptions): Promise<Server> {
   const options = readServerOptions(given);
   const { store, auth = 'keys', log = NO_LOG } = options;
@@ -142,6 +170,7 @@ function listenersOf(options: ServerOptions): readonly Listening[] {
 }
 
 const LOOPBACK = '127.0.0.1';
+/** The port of a coordinator that is opened without one. */
 export const DEFAULT_PORT = 7_433;
 
 function urlOf(app: FastifyInstance, isTls: boolean): string {

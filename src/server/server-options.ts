@@ -22,75 +22,120 @@ import {
 import type { Random } from '../support/random.ts';
 import type { Timers } from '../support/timer.ts';
 
+/** Options of `openServer`. */
 export interface ServerOptions {
+  /** An open store that keeps executions. You close it. */
   readonly store: CoordinatorStore;
-  /** Default 127.0.0.1. */
+  /** The address to listen on. Default 127.0.0.1. */
   readonly host?: string;
-  /** 0: any that is free. Default 7433. */
+  /** The port; 0 takes any free one. Default 7433. */
   readonly port?: number;
-  /** `off` is for one machine: it must listen on loopback then. Default `keys`. */
+  /**
+   * `keys` (default): requests need an access key. `off`: they do not; only on a loopback address.
+   */
   readonly auth?: 'keys' | 'off';
-  /** Where projects and keys are managed: nowhere unless said. */
+  /**
+   * Where projects and access keys are managed: `off` (default), `main` on the same listener, or a
+   * listener of its own with `host` (default 127.0.0.1) and `port`.
+   */
   readonly admin?: 'off' | 'main' | { readonly host?: string; readonly port: number };
-  /** The console, at /console. Default true. */
+  /** True: serve the web console at `/console`. Default true. */
   readonly console?: boolean;
-  /** Where workers are heard over gRPC: nowhere unless said. Host as above, `tls` too. Needs @grpc/grpc-js. */
+  /**
+   * A gRPC listener for workers: `host` (default 127.0.0.1) and `port`. Needs `@grpc/grpc-js`. By
+   * default there is none.
+   */
   readonly grpc?: { readonly host?: string; readonly port: number };
-  /** Queues by which workers are heard: none unless said. Needs @aws-sdk/client-sqs. */
+  /** SQS queues for workers. Needs `@aws-sdk/client-sqs`. By default there are none. */
   readonly sqs?: SqsOptions;
-  /** Endpoints that are called with what there is to do. */
+  /** Push endpoints that the coordinator calls with executions. By default there are none. */
   readonly push?: PushOptions;
-  /** Run schedules, deadlines, awaits and bulk jobs here. Default true; false only serves requests. */
+  /** True: fire schedules, deadlines and awaits, and run bulk jobs. Default true. */
   readonly maintenance?: boolean;
-  /** Keys that sign answer links; without them there are none. */
+  /** Keys that sign answer links. By default links cannot be made. */
   readonly links?: LinkOptions;
-  /** What goes once it has ended, and where; nothing unless said. The same for all coordinators of a store. */
+  /**
+   * How long ended executions are kept and where they are archived. By default they are kept for
+   * ever. Use the same in all coordinators of a store.
+   */
   readonly retention?: Omit<RetentionOptions, 'decode'>;
+  /** Limits of requests and connections. */
   readonly limits?: Partial<HttpLimits>;
-  /** How much each project may have, where its own settings do not differ. The same for all coordinators of a store. */
+  /**
+   * Limits of each project, unless its own settings differ. Use the same in all coordinators of a
+   * store.
+   */
   readonly quotas?: Partial<Quotas>;
-  /** `/metrics` without a key, for a scraper that has none. Default false. */
+  /** True: serve `/metrics` without an access key. Default false. */
   readonly publicMetrics?: boolean;
-  /** Whose X-Forwarded-* is believed: addresses of proxies. `true`: anybody's, which is for a port that only proxies reach. */
+  /**
+   * Addresses of proxies whose `X-Forwarded-*` headers are believed. True believes every sender:
+   * only for a port that only proxies can reach. Default false.
+   */
   readonly trustProxy?: boolean | string;
+  /** Serve HTTPS with this `key` and `cert` in PEM. `minVersion` defaults to TLSv1.2. */
   readonly tls?: {
     readonly key: string;
     readonly cert: string;
-    /** Default TLSv1.2. */
     readonly minVersion?: 'TLSv1.2' | 'TLSv1.3';
   };
-  /** What `holdfast dev` plays. */
+  /** The demo of `holdfast dev`. */
   readonly demo?: Demo;
+  /** Gets messages for operators, never a secret. By default nothing is logged. */
   readonly log?: ServerLog;
-  /** Tells `log.info` of each request that was answered. Default false. */
+  /** True: log each request. Default false. */
   readonly logRequests?: boolean;
-  /** With `logRequests`: also heartbeats, and long polls and claims that found nothing. Default false. */
+  /**
+   * True: with `logRequests`, also log heartbeats, and long polls and claims without a result.
+   * Default false.
+   */
   readonly logIdle?: boolean;
+  /** The clock. Default: the system's. Replace it in tests. */
   readonly clock?: Clock;
+  /** The timers. Default: those of Node. Replace them in tests. */
   readonly timers?: Timers;
+  /** The random source. Default: that of Node. Replace it in tests. */
   readonly random?: Random;
 }
 
+/** Limits of a coordinator's requests and connections. */
 export interface HttpLimits {
+  /** The largest request body in bytes. Default 33,554,432. */
   readonly bodyBytesMax: number;
-  /** Of one key, or of one address without one. */
+  /** Requests per minute of one access key, or of one address without a key. Default 600,000. */
   readonly requestsPerMinute: number;
-  /** Of all keys of one project together. */
+  /** Requests per minute of all access keys of a project. Default 1,200,000. */
   readonly projectRequestsPerMinute: number;
-  /** Of one address, or of one network of IPv6; more are not looked up until the minute is over. */
+  /**
+   * Wrong access keys per minute of one address or IPv6 network. Further ones are not checked until
+   * the minute is over. Default 100.
+   */
   readonly wrongKeysPerMinute: number;
-  /** More are closed as they come. */
+  /** Open connections. Further ones are closed. Default 20,000. */
   readonly connectionsMax: number;
-  /** Of one address, or of one network of IPv6, on all listeners together. Raise it where all clients come through one proxy. */
+  /**
+   * Open connections of one address or IPv6 network. Raise it if all clients come through one
+   * proxy. Default 5,000.
+   */
   readonly connectionsPerAddressMax: number;
-  /** Long polls and streams that are held open at once; one key has a quarter of them. */
+  /**
+   * Long polls and streams that are open at once. One access key gets a quarter of them. Default
+   * 10,000.
+   */
   readonly openMax: number;
-  /** How long a request may take to arrive, and somebody to go on taking an answer. */
+  /**
+   * Milliseconds that a request may take to arrive, or a client may pause while it reads a
+   * response. Default 30,000.
+   */
   readonly requestMs: number;
-  /** Of one execution, as far as workers elsewhere write it. */
+  /** History events of one execution that remote workers may write. Default 100,000. */
   readonly historyEventsMax: number;
+  /** Bytes of history of one execution that remote workers may write. Default 134,217,728. */
   readonly historyBytesMax: number;
-  /** How long a worker has to check an answer that only it can check. */
+  /**
+   * Milliseconds that a worker has to check an answer whose question only workers know. Default
+   * 10,000.
+   */
   readonly relayAnswersMs: number;
 }
 
@@ -125,9 +170,19 @@ export const HTTP_LIMIT_RANGES: Readonly<
   relayAnswersMs: { min: 1, max: 600_000 },
 };
 
-/** What a server tells whoever runs it. Never a secret. */
+/**
+ * Gets the messages of a coordinator. They never contain a secret.
+ *
+ * @example
+ * const log: ServerLog = {
+ *   info: (message, about) => console.log(message, about ?? ''),
+ *   fault: (message, error) => console.error(message, error),
+ * };
+ */
 export interface ServerLog {
+  /** Called with a message and its details. */
   info(message: string, about?: object): void;
+  /** Called with a message and the error. */
   fault(message: string, error: unknown): void;
 }
 

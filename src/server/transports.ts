@@ -15,10 +15,11 @@ import type { Entrance } from './admission.ts';
 import type { AccessRequest, Gate } from './gate.ts';
 import type { ServerLog, ServerOptions } from './server-options.ts';
 
+/** Options of a transport for a worker in this process. */
 export interface TransportOptions {
-  /** With role `work`. Nothing where authentication is off. */
+  /** An access key with role `work`. Not needed if authentication is off. */
   readonly key?: string;
-  /** For keys of all projects, and where authentication is off. */
+  /** The project, for access keys of all projects and if authentication is off. */
   readonly project?: string;
 }
 
