@@ -5,6 +5,12 @@ import { callSafely, type LeaseObserver, type LeaseReport } from '../lease/obser
 import { InvalidInput } from '../support/fault.ts';
 import { shown } from '../support/options.ts';
 
+/**
+ * Combines several observers into one. Throws `InvalidInput` if one has no `report`.
+ *
+ * @example
+ * const both = observers(recordLeases({ file: './leases.log' }), { report: (report) => console.log(report.kind) });
+ */
 export function observers(...all: readonly LeaseObserver[]): LeaseObserver {
   for (const each of all) {
     if (typeof each?.report === 'function') continue;

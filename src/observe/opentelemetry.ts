@@ -24,12 +24,28 @@ import { InvalidInput } from '../support/fault.ts';
 import { rejectUnknownOptions } from '../support/options.ts';
 import { METRICS, type Measure, type MetricName, measureReport } from './metric-names.ts';
 
+/** Options of `openTelemetryObserver`. */
 export interface OpenTelemetryOptions {
+  /** The meter that gets the metrics. */
   readonly meter: Meter;
-  /** Spans carry keys and fences, metrics do not. */
+  /**
+   * The tracer that gets a span for each call to the store. Spans have keys and fences. By default
+   * there are none.
+   */
   readonly tracer?: Tracer;
 }
 
+/**
+ * Makes an observer of leases that feeds OpenTelemetry. Throws `InvalidInput` if `meter` is
+ * missing.
+ *
+ * @example
+ * import { metrics, trace } from '@opentelemetry/api';
+ * import { openSession } from 'holdfast';
+ *
+ * const observer = openTelemetryObserver({ meter: metrics.getMeter('app'), tracer: trace.getTracer('app') });
+ * await using session = await openSession({ store, owner: 'billing@host-3', observer });
+ */
 export function openTelemetryObserver(options: OpenTelemetryOptions): LeaseObserver {
   const { meter, tracer } = checked('openTelemetryObserver', options);
   const names = Object.keys(METRICS) as MetricName[];
@@ -51,7 +67,13 @@ function checked<Options extends OpenTelemetryOptions>(what: string, options: Op
   );
 }
 
-/** `holdfast_lease_operations_total` is `holdfast.lease.operations` here: the unit says the rest. */
+/**
+ * Returns the OpenTelemetry name of a metric: `holdfast_lease_operations_total` is
+ * `holdfast.lease.operations`.
+ *
+ * @example
+ * console.log(instrumentName('holdfast_lease_operations_total'));
+ */
 export function instrumentName(name: MetricName): string {
   const bare = name.replace(/_total$/, '').replace(/_(?:seconds|bytes)$/, '');
   return bare.replace(/^holdfast_lease_/, 'holdfast.lease.');
@@ -106,13 +128,28 @@ function operationSpan(
 // and one per claim, both in the trace of the submit. Reports come after the fact, so a span is
 // created complete, with its original times.
 
+/** Options of `openTelemetryExecutionObserver`. */
 export interface ExecutionTelemetryOptions {
+  /** The meter that gets the metrics. */
   readonly meter: Meter;
-  /** Spans carry ids, names of steps and fences, metrics do not. */
+  /**
+   * The tracer that gets a span for each claim and step. Spans have ids and fences. By default
+   * there are none.
+   */
   readonly tracer?: Tracer;
 }
 
-/** For `openHoldfast({ observer })` and `openWorker({ observer })`. */
+/**
+ * Makes an observer of executions that feeds OpenTelemetry. Throws `InvalidInput` if `meter` is
+ * missing.
+ *
+ * @example
+ * import { metrics } from '@opentelemetry/api';
+ * import { openHoldfast } from 'holdfast';
+ *
+ * const observer = openTelemetryExecutionObserver({ meter: metrics.getMeter('app') });
+ * await using holdfast = await openHoldfast({ store: './holdfast.db', observer });
+ */
 export function openTelemetryExecutionObserver(
   options: ExecutionTelemetryOptions,
 ): ExecutionObserver {

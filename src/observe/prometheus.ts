@@ -23,11 +23,24 @@ const BUCKETS: Partial<Record<MetricName, number[]>> = {
   holdfast_lease_overrun_seconds: SECOND_BUCKETS,
 };
 
+/** Options of the Prometheus observers. */
 export interface PrometheusOptions {
+  /** The registry of `prom-client` that gets the metrics. */
   readonly registry: Registry;
 }
 
-/** Registers the metrics and answers with the observer that feeds them. Once for each registry. */
+/**
+ * Registers metrics of leases and returns the observer that feeds them. Call it once per registry.
+ *
+ * Throws `InvalidInput` if `registry` is missing.
+ *
+ * @example
+ * import { openSession } from 'holdfast';
+ * import { register } from 'prom-client';
+ *
+ * const observer = prometheusObserver({ registry: register });
+ * await using session = await openSession({ store, owner: 'billing@host-3', observer });
+ */
 export function prometheusObserver(options: PrometheusOptions): LeaseObserver {
   const registry = registryOf('prometheusObserver', options);
   const names = Object.keys(METRICS) as MetricName[];
@@ -65,14 +78,17 @@ function registryOf(what: string, options: PrometheusOptions): Registry {
 const EXECUTION_BUCKETS = [0.001, 0.005, 0.025, 0.1, 0.5, 1, 5, 30, 60, 300, 1_800, 3_600];
 
 /**
- * Registers the metrics of executions and returns the observer that feeds them. Call it once for each registry.
- * Pipelines are a label: a worker runs those that its code has.
+ * Registers metrics of executions and returns the observer that feeds them. Call it once per
+ * registry.
  *
- * @throws InvalidInput if `registry` is missing.
+ * Pipelines are a label. Throws `InvalidInput` if `registry` is missing.
  *
  * @example
- * const observer = prometheusExecutionObserver({ registry });
- * const holdfast = await openHoldfast({ store: './holdfast.db', observer });
+ * import { openHoldfast } from 'holdfast';
+ * import { register } from 'prom-client';
+ *
+ * const observer = prometheusExecutionObserver({ registry: register });
+ * await using holdfast = await openHoldfast({ store: './holdfast.db', observer });
  */
 export function prometheusExecutionObserver(options: PrometheusOptions): ExecutionObserver {
   const registry = registryOf('prometheusExecutionObserver', options);

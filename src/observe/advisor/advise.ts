@@ -17,39 +17,71 @@ import { HOURS_PER_1000_DAYS, lossesByPauses, type Prediction, renewing } from '
 import { EVENTS_ENOUGH, estimateRate, exactly, SPREAD_MAX, spreadOf } from './rate.ts';
 import { conflictReasons, reasonsFor } from './words.ts';
 
+/**
+ * Recommended settings of sessions, with the predictions behind them. Durations are in
+ * milliseconds.
+ */
 export interface Recommendation {
+  /** Always `recommendation`. */
   readonly kind: 'recommendation';
-  /** `keep`: what there is is as good, within what is known. The settings are then the current ones. */
+  /**
+   * `change`: use these settings. `keep`: the current ones are as good, and these are the current
+   * ones.
+   */
   readonly verdict: 'change' | 'keep';
+  /** The recommended ttl. */
   readonly ttlMs: number;
+  /** The heartbeat interval that follows. */
   readonly heartbeatMs: number;
+  /** The recommended grace. */
   readonly graceMs: number;
+  /** The recommended guard. */
   readonly guardMs: number;
-  /** Absent when the log has no checkpoint to learn their cost from. */
+  /** The recommended work between checkpoints. Absent if the log has no checkpoint. */
   readonly checkpointMs?: number;
+  /** The prediction for these settings. */
   readonly predicted: Prediction;
+  /** The current `settings`, and the prediction for them as `predicted`. */
   readonly current: { readonly settings: LeaseSettings; readonly predicted: Prediction };
-  /** The limit without which something cheaper could be had; absent when the prices decide. */
+  /** The limit that excludes cheaper settings. Absent if the prices decide. */
   readonly binding?: Constraint;
-  /** `medium`: some rate is known only roughly, but the advice does not depend on it. */
+  /** `high`, or `medium` if a rate is known only roughly. */
   readonly confidence: 'high' | 'medium';
-  /** How much cheaper than the current settings, by the prices. */
+  /** How much cheaper this is than the current settings, as a fraction. */
   readonly gainShare: number;
+  /** The reasons, for people. */
   readonly reasons: readonly string[];
-  /** Everything that was looked at, for drawing. */
+  /** All settings that were considered. */
   readonly candidates: readonly Candidate[];
 }
 
+/**
+ * The result of `advise`.
+ *
+ * - `recommendation`: recommended settings.
+ * - `not-enough-evidence`: the log is too short; `missing` lists what to record.
+ * - `goals-conflict`: no settings keep all limits; `between` names those that conflict, and
+ *   `reasons` explains them.
+ */
 export type Advice =
   | Recommendation
   | { readonly kind: 'not-enough-evidence'; readonly missing: readonly MissingEvidence[] }
-  /** No settings keep every limit; the reasons say which ones stand against each other. */
   | {
       readonly kind: 'goals-conflict';
       readonly between: readonly Constraint[];
       readonly reasons: readonly string[];
     };
 
+/**
+ * Recommends a ttl, a grace and a checkpoint interval from recorded leases and your goals. Throws
+ * `InvalidInput` for invalid goals.
+ *
+ * @example
+ * const entries = [];
+ * for await (const entry of readLeaseLog('./leases.log')) if (entry.kind !== 'malformed') entries.push(entry);
+ * const advice = advise(observationsOf(entries), goalsOf('interactive'));
+ * if (advice.kind === 'recommendation') console.log(advice.ttlMs, advice.reasons);
+ */
 export function advise(observations: Observations, wanted: Goals): Advice {
   const goals = checkedGoals(wanted);
   return adviseOn({ model: modelOf(observations), current: observations.current, goals });
@@ -142,19 +174,23 @@ function confidenceIn({ model, goals }: Choice, chosen: Candidate): 'high' | 'me
 // A described world instead of a recorded one. The rates are taken as given, so the only
 // uncertainty is their correctness.
 
+/** Rates that you assume instead of recording them. Durations are in milliseconds. */
 export interface Assumptions {
-  /** What sessions are opened with now. */
+  /** The current ttl. */
   readonly ttlMs: number;
+  /** The current grace. */
   readonly graceMs: number;
-  /** From sending a heartbeat to its answer: usually, and one in a thousand. */
+  /** The usual time from a heartbeat to its response. */
   readonly roundTripMs: number;
+  /** The time that one heartbeat in a thousand exceeds. */
   readonly roundTripTailMs: number;
-  /** Of a thousand heartbeats so many have no answer. */
+  /** How many of a thousand heartbeats get no response. */
   readonly failuresPer1000: number;
-  /** How often a holder stands still, and for how long on average. */
+  /** How often a holder pauses per day. */
   readonly pausesPerDay: number;
+  /** The mean length of a pause. */
   readonly pauseMs: number;
-  /** How often a holder dies. */
+  /** How often a holder dies per month. */
   readonly crashesPerMonth: number;
 }
 
@@ -164,6 +200,24 @@ const DRIFT_PPM = 500;
 /** The 99.9th percentile of a normal distribution, in standard deviations. */
 const TAIL_DEVIATIONS = 3.09;
 
+/**
+ * Recommends settings from assumed rates and your goals. Throws `InvalidInput` for invalid goals.
+ *
+ * @example
+ * const advice = adviseAssuming(
+ *   {
+ *     ttlMs: 15_000,
+ *     graceMs: 3_000,
+ *     roundTripMs: 2,
+ *     roundTripTailMs: 50,
+ *     failuresPer1000: 1,
+ *     pausesPerDay: 2,
+ *     pauseMs: 500,
+ *     crashesPerMonth: 1,
+ *   },
+ *   goalsOf('batch'),
+ * );
+ */
 export function adviseAssuming(assumed: Assumptions, wanted: Goals): Advice {
   const { ttlMs, graceMs } = assumed;
   const current = {
@@ -226,11 +280,15 @@ class AssumedPauses implements PauseRates {
 // the choice is made again at both ends, and the cost of the current choice there is compared with
 // the best one.
 
+/** Evidence that a log lacks. */
 export interface MissingEvidence {
+  /** The kind of evidence. */
   readonly what: 'settings' | 'renewals' | 'crashes' | 'pauses' | 'checkpoints';
+  /** The evidence in the log, for people. */
   readonly have: string;
+  /** The evidence that is needed, for people. */
   readonly need: string;
-  /** How much longer to record, with as many sessions as now; absent when that does not help. */
+  /** How many more hours to record with as many sessions. Absent if that does not help. */
   readonly recordHours?: number;
 }
 

@@ -6,20 +6,26 @@ import { authorityUnder, defaultGuardMs, type LeaseModel, type LeaseSettings } f
 import { dalyInterval, type Prediction, pauseAt, predict } from './predict.ts';
 import { HOUR_MS } from './rate.ts';
 
-export type Constraint =
-  /** At least three tries of a renewal fit into the authority. */
-  | 'attempts'
-  /** The authority outlasts the pause that meets one heartbeat in ten thousand. */
-  | 'pauses'
-  | 'longest-effect'
-  | 'takeover'
-  | 'false-losses';
+/**
+ * A limit that settings must keep.
+ *
+ * - `attempts`: at least three attempts of a renewal fit into the authority.
+ * - `pauses`: the authority outlasts the pause that one heartbeat in ten thousand meets.
+ * - `longest-effect`: the longest effect fits.
+ * - `takeover`: the takeover time is within its limit.
+ * - `false-losses`: false losses are within their limit.
+ */
+export type Constraint = 'attempts' | 'pauses' | 'longest-effect' | 'takeover' | 'false-losses';
 
+/** Settings that were considered. */
 export interface Candidate {
+  /** The settings. */
   readonly settings: LeaseSettings;
+  /** The prediction for them. */
   readonly predicted: Prediction;
-  /** For each hour that a lease is held, in the currency of the prices. */
+  /** The cost per hour that a lease is held, in the currency of the prices. */
   readonly cost: number;
+  /** The limits that they break. */
   readonly broken: readonly Constraint[];
 }
 

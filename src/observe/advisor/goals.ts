@@ -4,31 +4,42 @@
 import { InvalidInput } from '../../support/fault.ts';
 import { nearestName, rejectUnknownOptions, shown } from '../../support/options.ts';
 
-/** In any one currency; only their ratios matter. */
+/** Costs in any one currency. Only their ratios matter. */
 export interface Prices {
+  /** The cost of one write to the store. */
   readonly storeWrite: number;
-  /** One second in which a key of a dead holder has no other. */
+  /** The cost of one second in which a key has no live holder. */
   readonly downSecond: number;
-  /** A live holder loses its term. */
+  /** The cost of a live holder losing its term. */
   readonly falseLoss: number;
-  /** One second of work that is done again. */
+  /** The cost of one second of work that is done again. */
   readonly reworkSecond: number;
 }
 
+/** Prices and limits. Durations are in milliseconds. */
 export interface Goals {
+  /** The prices. */
   readonly prices: Prices;
+  /** The longest takeover time that 99 of 100 takeovers may need. */
   readonly takeoverP99MsMax: number;
+  /** The most false losses per 1,000 days of holding a lease. */
   readonly falseLossesPer1000LeaseDaysMax: number;
-  /** The longest effect that is begun under `assertHeld`. */
+  /** The longest effect that starts after `assertHeld`. */
   readonly longestEffectMs: number;
+  /** The shortest ttl to consider. */
   readonly ttlMsMin: number;
+  /** The longest ttl to consider. */
   readonly ttlMsMax: number;
-  /** How often waiters look that are not told when a key will be free; this library's are. */
+  /** How often waiters poll that get no hint of when a key is free. Those of Holdfast do. */
   readonly pollMs: number;
-  /** Heartbeats for each ttl that may be chosen. Sessions send three. */
+  /** Heartbeats per ttl to consider. Holdfast sends three. */
   readonly beatsPerTtl: readonly number[];
 }
 
+/**
+ * A preset of goals: `batch` for throughput, `interactive` for fast takeover, `money` for few false
+ * losses.
+ */
 export type Preset = 'batch' | 'interactive' | 'money';
 
 const SHARED = {
@@ -39,6 +50,7 @@ const SHARED = {
   beatsPerTtl: [3],
 } as const;
 
+/** The goals of each preset. */
 export const PRESETS: Readonly<Record<Preset, Goals>> = {
   /** Throughput: being down for a minute is cheap, doing work twice is not. */
   batch: {
@@ -63,6 +75,13 @@ export const PRESETS: Readonly<Record<Preset, Goals>> = {
   },
 };
 
+/**
+ * Returns the goals of a preset with your changes. Throws `InvalidInput` for an unknown preset or
+ * invalid goals.
+ *
+ * @example
+ * const goals = goalsOf('interactive', { takeoverP99MsMax: 10_000 });
+ */
 export function goalsOf(preset: string, changes: Partial<Goals> = {}): Goals {
   const known = Object.keys(PRESETS);
   const goals = Object.hasOwn(PRESETS, preset) ? PRESETS[preset as Preset] : undefined;

@@ -5,25 +5,35 @@ const GROWTH = 1.02;
 const SMALLEST = 0.001;
 const LOG_GROWTH = Math.log(GROWTH);
 
+/**
+ * Durations in buckets that grow by two percent: quantiles are within one percent.
+ *
+ * @example
+ * const { takeoverDelay } = observationsOf([]);
+ * console.log(takeoverDelay.quantile(0.99));
+ */
 export class Histogram {
   readonly #counts: Map<number, number> = new Map();
   #count = 0;
   #sum = 0;
   #max = 0;
 
+  /** How many values were added. */
   get count(): number {
     return this.#count;
   }
 
+  /** The mean of the values; zero if there are none. */
   get mean(): number {
     return this.#count === 0 ? 0 : this.#sum / this.#count;
   }
 
+  /** The greatest value. */
   get max(): number {
     return this.#max;
   }
 
-  /** Less than zero counts as zero. */
+  /** Adds a value. Negative ones count as zero. */
   add(value: number): void {
     const bucket = value <= SMALLEST ? 0 : 1 + Math.ceil(Math.log(value / SMALLEST) / LOG_GROWTH);
     this.#counts.set(bucket, (this.#counts.get(bucket) ?? 0) + 1);
@@ -32,6 +42,7 @@ export class Histogram {
     this.#max = Math.max(this.#max, value);
   }
 
+  /** Adds all values of another histogram. */
   merge(other: Histogram): void {
     for (const [bucket, count] of other.#counts) {
       this.#counts.set(bucket, (this.#counts.get(bucket) ?? 0) + count);
@@ -41,7 +52,7 @@ export class Histogram {
     this.#max = Math.max(this.#max, other.#max);
   }
 
-  /** Zero when nothing was added. */
+  /** Returns the value that this fraction of values does not exceed; zero if there are none. */
   quantile(share: number): number {
     const rank = share * this.#count;
     let seen = 0;

@@ -5,28 +5,57 @@ import type { Observations, RecordedSession } from './observations.ts';
 import { PauseLaw, type PauseRates } from './pause-law.ts';
 import { type Estimate, estimateRate } from './rate.ts';
 
+/**
+ * Rates that predictions use. Durations are in milliseconds.
+ *
+ * @example
+ * const model = modelOf(observationsOf([]));
+ * console.log(model.failedTripMs(15_000));
+ */
 export interface LeaseModel {
+  /** How many renewals were recorded. */
   readonly renewals: number;
-  /** How often one heartbeat fails on its own. */
+  /** The probability that a heartbeat fails. */
   readonly failure: Estimate;
+  /** The median time from a heartbeat to its response. */
   readonly roundTripMs: number;
+  /** The time that one heartbeat in a thousand exceeds. */
   readonly roundTripTailMs: number;
+  /** The variance of that time. */
   readonly roundTripVarianceMs2: number;
-  /** How long a failed try takes, at this ttl: time limits grow with the ttl, refusals do not. */
+  /** Returns how long a failed attempt takes with this ttl. */
   failedTripMs(ttlMs: number): number;
+  /** How often holders pause. */
   readonly pauses: PauseRates;
+  /** How often holders die per hour. */
   readonly crashesPerHour: Estimate;
+  /** How many crashes were recorded. */
   readonly crashes: number;
-  /** From the expiry to the successor's grant. */
+  /** The time from an expiry to the successor's grant. */
   readonly takeoverDelayMs: number;
+  /** The time that a checkpoint takes, if one was recorded. */
   readonly checkpointCostMs: number | undefined;
-  /** Work goes on for this long after authority has ended, at most. */
+  /** How long work continues after its authority ended, at most, if that was recorded. */
   readonly overrunMs: number | undefined;
+  /** How many leases a session holds on average. */
   readonly leasesPerSession: number;
+  /** The assumed difference between clock rates, in parts per million. */
   readonly driftPpm: number;
+  /** How many hours of sessions were recorded. */
   readonly sessionHours: number;
 }
 
+/**
+ * Estimates rates from observations.
+ *
+ * @example
+ * const prediction = predict(modelOf(observationsOf([])), {
+ *   ttlMs: 15_000,
+ *   heartbeatMs: 5_000,
+ *   graceMs: 3_000,
+ *   guardMs: 150,
+ * });
+ */
 export function modelOf(observations: Observations): LeaseModel {
   const { sessions, sessionHours } = observations;
   const latency = merged(sessions, (session) => session.latency);
@@ -101,12 +130,17 @@ function merged(
 
 // The settings, and the values that the library derives from them.
 
-/** What a session lives by. `checkpointMs` is the work between two checkpoints. */
+/** Settings of a session, in milliseconds. */
 export interface LeaseSettings {
+  /** The ttl. */
   readonly ttlMs: number;
+  /** The heartbeat interval. */
   readonly heartbeatMs: number;
+  /** The grace. */
   readonly graceMs: number;
+  /** The guard. */
   readonly guardMs: number;
+  /** The work between two checkpoints. */
   readonly checkpointMs?: number;
 }
 

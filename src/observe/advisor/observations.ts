@@ -9,35 +9,56 @@ import { Histogram } from './histogram.ts';
 import type { LeaseSettings } from './model.ts';
 import { HOUR_MS } from './rate.ts';
 
+/** Facts that were read from lease logs. */
 export interface Observations {
+  /** The sessions. */
   readonly sessions: readonly RecordedSession[];
-  /** Hours in which sessions were seen to live, added up: the exposure of every rate. */
+  /** The hours that sessions lived, added up. */
   readonly sessionHours: number;
+  /** The hours that leases were held, added up. */
   readonly leaseHours: number;
+  /** The settings of the latest session, with its `driftPpm`. */
   readonly current: (LeaseSettings & { readonly driftPpm: number }) | undefined;
+  /**
+   * How sessions ended: `crashed` expired and never returned; `falselyLost` expired while their
+   * process lived; `lapsed` and `rejoined` count lapses; `unattributed` expired without a log of
+   * their process.
+   */
   readonly losses: {
-    /** Sessions that expired and were never heard of again. */
     readonly crashed: number;
-    /** Sessions that expired while their process lived. */
     readonly falselyLost: number;
     readonly lapsed: number;
     readonly rejoined: number;
-    /** Sessions that expired and whose process kept no log. */
     readonly unattributed: number;
   };
-  /** From an expiry to the grant of the key to somebody who was waiting for it. */
+  /** Milliseconds from an expiry to the grant to a waiter. */
   readonly takeoverDelay: Histogram;
+  /** Milliseconds that checkpoints took. */
   readonly checkpointLatency: Histogram;
+  /** The sizes of checkpoints. */
   readonly checkpointBytes: Histogram;
+  /** Milliseconds between checkpoints. */
   readonly sinceCheckpoint: Histogram;
-  /** Work since the last checkpoint when a lease was lost: what had to be done again. */
+  /** Milliseconds of work that was lost since the last checkpoint. */
   readonly rework: Histogram;
+  /** Milliseconds that work continued after its authority ended. */
   readonly overrun: Histogram;
+  /** Milliseconds that acquires took. */
   readonly acquireLatency: Histogram;
+  /** How many writes were refused because of their fence. */
   readonly fenceRejections: number;
+  /** True if the logs have events of the store. */
   readonly hasEvents: boolean;
 }
 
+/**
+ * Reads observations from log entries.
+ *
+ * @example
+ * const entries = [];
+ * for await (const entry of readLeaseLog('./leases.log')) if (entry.kind !== 'malformed') entries.push(entry);
+ * console.log(observationsOf(entries).losses);
+ */
 export function observationsOf(entries: Iterable<LogEntry>): Observations {
   const collector = new ObservationCollector();
   for (const entry of entries) collector.add(entry);
@@ -49,6 +70,14 @@ interface OpenTerm {
   readonly at: number;
 }
 
+/**
+ * Collects observations entry by entry, so that logs need not fit into memory.
+ *
+ * @example
+ * const collector = new ObservationCollector();
+ * for await (const entry of readLeaseLog('./leases.log')) if (entry.kind !== 'malformed') collector.add(entry);
+ * console.log(collector.observations().sessionHours);
+ */
 export class ObservationCollector {
   readonly #tallies: Map<string, SessionTally> = new Map();
   readonly #terms: Map<string, OpenTerm> = new Map();
@@ -66,6 +95,7 @@ export class ObservationCollector {
   #fenceRejections = 0;
   #lastEventAt = 0;
 
+  /** Adds an entry. */
   add(entry: LogEntry): void {
     if (entry.kind === 'report') this.#addReport(entry.report);
     // The ends of the open terms are unknown after a gap.
@@ -125,6 +155,7 @@ export class ObservationCollector {
     }
   }
 
+  /** Returns the observations so far. */
   observations(): Observations {
     const sessions = [...this.#tallies.values()].map((tally) => tally.recorded);
     const sessionMs = sessions.reduce((total, session) => total + session.livedMs, 0);
@@ -202,45 +233,61 @@ function currentSettings(
 // Aggregates the reports of one session. A renewal is a gap: from sending one answered heartbeat to
 // the answer of the next, whatever came in between.
 
+/** One renewal of a session. Durations are in milliseconds. */
 export interface Renewal {
-  /** From the sending of the last good heartbeat to the answer of this one. */
+  /** From the sending of the last successful heartbeat to the response of this one. */
   readonly gapMs: number;
-  /** It found the session gone. */
+  /** True if the session was gone. */
   readonly lost: boolean;
   /** The longest pause in between. */
   readonly pauseMs: number;
-  /** Tries that failed before it, and how long that lasted. */
+  /** How many attempts failed before it. */
   readonly failedTries: number;
+  /** How long they took. */
   readonly failingMs: number;
 }
 
+/** Heartbeats in a row that got no response. */
 export interface FailureRow {
+  /** How many. */
   readonly tries: number;
-  /** Of those, the ones that ran into their time limit. */
+  /** How many of them timed out. */
   readonly unknown: number;
-  /** From the first of them to the try that was answered. */
+  /** Milliseconds from the first to the next successful one. */
   readonly lastedMs: number;
 }
 
+/** A session as the logs have it. */
 export interface RecordedSession {
+  /** The id of the session. */
   readonly id: string;
+  /** Its settings, if they were recorded. */
   readonly settings: SettingsReport | undefined;
+  /** Milliseconds that it was seen to live. */
   readonly livedMs: number;
+  /** When the last report was made. */
   readonly lastAt: number;
+  /** Its renewals. */
   readonly renewals: readonly Renewal[];
+  /** Milliseconds that successful heartbeats took. */
   readonly latency: Histogram;
+  /** Milliseconds that failed heartbeats took. */
   readonly failedLatency: Histogram;
-  /** What was left of the authority when a renewal was answered, had it not been renewed. */
+  /** Milliseconds of authority left when a renewal arrived. */
   readonly slack: Histogram;
-  /** Renewals that came to an answer, good or bad. */
+  /** How many renewals got a response. */
   readonly answered: number;
-  /** Tries in a row that had no answer. */
+  /** Heartbeats in a row that got no response. */
   readonly failures: readonly FailureRow[];
+  /** The lengths of its pauses in milliseconds. */
   readonly pauses: readonly number[];
+  /** How often it lapsed. */
   readonly lapsed: number;
+  /** How often it rejoined. */
   readonly rejoined: number;
+  /** True if it was lost. */
   readonly lost: boolean;
-  /** The last good checkpoint, or the grant. */
+  /** When the last checkpoint was saved, or the lease was granted. */
   readonly savedAt: number | undefined;
 }
 

@@ -17,29 +17,56 @@ const COUNT_ENOUGH = 10;
 /** With few points, the shape is pulled towards this value, a little heavier than exponential. */
 const USUAL_SHAPE = { value: 0.1, weight: 20 } as const;
 
+/**
+ * The distribution of pauses that are longer than those that were recorded often.
+ *
+ * @example
+ * const { tail } = modelOf(observationsOf([])).pauses;
+ * console.log(tail.survival(10_000));
+ */
 export interface Tail {
-  /** `assumed`: somebody says so, and nothing was seen. */
+  /** `pareto`: a fitted tail. `cantelli`: a bound for any distribution. `assumed`: given by you. */
   readonly kind: 'pareto' | 'cantelli' | 'assumed';
+  /** Milliseconds from which the tail applies. */
   readonly threshold: number;
-  /** Share of pauses longer than x, for x at or above the threshold. */
+  /**
+   * Returns the fraction of pauses that are longer than `x` milliseconds, for `x` above the
+   * threshold.
+   */
   survival(x: number): number;
-  /** The most that it may be, as far as a law says; absent where none does. */
+  /** Returns the greatest value that the fraction may have. Absent if no distribution gives one. */
   survivalMost?(x: number): number;
 }
 
-/** How often holders pause, for whoever predicts with it. */
+/**
+ * How often holders pause.
+ *
+ * @example
+ * const { pauses } = modelOf(observationsOf([]));
+ * console.log(pauses.perHour(10_000).mean);
+ */
 export interface PauseRates {
+  /** How many pauses were recorded. */
   readonly count: number;
+  /** The distribution of long pauses. */
   readonly tail: Tail;
-  /** Pauses longer than x, per hour of holding. */
+  /** Returns how many pauses per hour are longer than `x` milliseconds. */
   perHour(x: number): Estimate;
-  /** The pause that is exceeded this often per hour. */
+  /** Returns the length in milliseconds that pauses exceed this often per hour. */
   lengthAt(perHour: number): number;
-  /** The same, if what was not seen is as rare as it may be. */
+  /** Returns the same rates at the lower ends of their intervals. */
   atLeast(): PauseRates;
 }
 
+/**
+ * How often holders pause, estimated from recorded pauses.
+ *
+ * @example
+ * const { pauses } = modelOf(observationsOf([]));
+ * console.log(pauses.lengthAt(0.1));
+ */
 export class PauseLaw implements PauseRates {
+  /** The hours in which the pauses were recorded. */
   readonly observedHours: number;
   readonly #sorted: readonly number[];
   readonly #tail: Tail;
@@ -51,14 +78,17 @@ export class PauseLaw implements PauseRates {
     this.#tail = fitTail(this.#sorted);
   }
 
+  /** How many pauses were recorded. */
   get count(): number {
     return this.#sorted.length;
   }
 
+  /** The distribution of long pauses. */
   get tail(): Tail {
     return this.#tail;
   }
 
+  /** Returns how many pauses per hour are longer than `x` milliseconds. */
   perHour(x: number): Estimate {
     const seen = this.#countAbove(x);
     const counted = estimateRate(seen, this.observedHours);
@@ -76,6 +106,7 @@ export class PauseLaw implements PauseRates {
     };
   }
 
+  /** Returns the same rates at the lower ends of their intervals. */
   atLeast(): PauseRates {
     const { count, tail } = this;
     const perHour = (x: number): Estimate => exactly(this.perHour(x).low);
@@ -93,6 +124,7 @@ export class PauseLaw implements PauseRates {
     return this.#sorted.at(-1) ?? 1;
   }
 
+  /** Returns the length in milliseconds that pauses exceed this often per hour. */
   lengthAt(perHour: number): number {
     return lengthAt((x) => this.perHour(x), perHour, this.#longest);
   }

@@ -6,24 +6,43 @@ import type { Observations, Renewal } from './observations.ts';
 import type { PauseRates } from './pause-law.ts';
 import { type Estimate, HOUR_MS, scaled, sum } from './rate.ts';
 
+/** The predicted effects of settings. */
 export interface Prediction {
+  /** The median takeover time in milliseconds. */
   readonly takeoverP50Ms: number;
+  /** The takeover time that 99 of 100 takeovers do not exceed. */
   readonly takeoverP99Ms: number;
+  /** The mean takeover time. */
   readonly takeoverMeanMs: number;
-  /** A live holder loses its term. */
+  /** How often a live holder loses its term. */
   readonly falseLossesPer1000LeaseDays: Estimate;
-  /** A live holder has to stop and may rejoin. */
+  /** How often a live holder has to stop and may rejoin. */
   readonly falseLapsesPer1000LeaseDays: Estimate;
+  /** How often holders die. */
   readonly crashesPer1000LeaseDays: Estimate;
-  /** Work done again after losses, for each day that a lease is held. */
+  /** Seconds of work that is done again per day of holding a lease. */
   readonly reworkSecondsPerLeaseDay: number;
-  /** Of one session with the leases that sessions usually carry. */
+  /** Writes per second of one session with its leases. */
   readonly storeWritesPerSecond: number;
+  /** How many attempts of a renewal fit into the authority. */
   readonly attemptsThatFit: number;
 }
 
 export const HOURS_PER_1000_DAYS = 24_000;
 
+/**
+ * Predicts takeover times, false losses and load for given settings. `pollMs` is how often waiters
+ * poll (default 0: they get hints).
+ *
+ * @example
+ * const prediction = predict(modelOf(observationsOf([])), {
+ *   ttlMs: 15_000,
+ *   heartbeatMs: 5_000,
+ *   graceMs: 3_000,
+ *   guardMs: 150,
+ * });
+ * console.log(prediction.takeoverP99Ms);
+ */
 export function predict(
   model: LeaseModel,
   settings: LeaseSettings,
@@ -231,7 +250,13 @@ export function betweenMistakes(quality: Quality, heartbeatMs: number): number {
 // The amount of work between two checkpoints: saving costs time, and unsaved work is done again
 // after a loss. Young's rule, Daly's refinement, and both for work in steps.
 
-/** √(2·C/λ), with what a second of saving and of work done twice are worth. */
+/**
+ * Returns Young's checkpoint interval √(2·cost/losses), weighted with what a second of `saving` and
+ * of `rework` are worth.
+ *
+ * @example
+ * const intervalMs = youngInterval(20, 1 / 3_600_000);
+ */
 export function youngInterval(
   costMs: number,
   lossesPerMs: number,
@@ -240,7 +265,13 @@ export function youngInterval(
   return Math.sqrt((2 * costMs * worth.saving) / (lossesPerMs * worth.rework));
 }
 
-/** Daly's higher order, which matters when saving is not short against the time between losses. */
+/**
+ * Returns Daly's checkpoint interval, for checkpoints that are not short against the time between
+ * losses.
+ *
+ * @example
+ * const intervalMs = dalyInterval(20, 1 / 3_600_000);
+ */
 export function dalyInterval(costMs: number, lossesPerMs: number): number {
   const between = 1 / lossesPerMs;
   if (costMs >= 2 * between) return between;
@@ -248,7 +279,14 @@ export function dalyInterval(costMs: number, lossesPerMs: number): number {
   return Math.sqrt(2 * costMs * between) * (1 + Math.sqrt(ratio) / 3 + ratio / 9) - costMs;
 }
 
-/** Share of time that goes into saving, into doing work again and into standing still. */
+/**
+ * Returns the fraction of time that is spent on checkpoints, on rework and standing still.
+ *
+ * `perMs` is how many losses occur per millisecond, `downMs` how long each stops the work.
+ *
+ * @example
+ * const waste = wasteShare(60_000, 20, { perMs: 1 / 3_600_000, downMs: 15_000 });
+ */
 export function wasteShare(
   intervalMs: number,
   costMs: number,
@@ -258,8 +296,11 @@ export function wasteShare(
 }
 
 /**
- * For work in steps: save at the first end of a step at which this much was done. Between two saves
- * there is then about half a step more than asked for.
+ * Returns true if enough work was done since the last checkpoint to save again. Call it at the end
+ * of each step.
+ *
+ * @example
+ * if (shouldCheckpoint(70_000, 60_000)) await lease.checkpoint('page 7');
  */
 export function shouldCheckpoint(sinceLastMs: number, intervalMs: number): boolean {
   return sinceLastMs >= intervalMs;
@@ -268,17 +309,35 @@ export function shouldCheckpoint(sinceLastMs: number, intervalMs: number): boole
 // Replays a recorded log under other settings. Each recorded renewal happens again, with its pause
 // and its failures. The replay decides if the lease would have lapsed or been lost.
 
+/** A recorded log under other settings. */
 export interface Replay {
+  /** How many renewals were replayed. */
   readonly renewals: number;
+  /** How many days of sessions were recorded. */
   readonly sessionDays: number;
+  /** The `lapses` and `losses` that were recorded. */
   readonly recorded: { readonly lapses: number; readonly losses: number };
-  /** With the other settings, in the same time. Not whole where it depends on when a pause had begun. */
+  /**
+   * The `lapses` and `losses` that the other settings would have had. Not whole numbers if they
+   * depend on when a pause began.
+   */
   readonly replayed: { readonly lapses: number; readonly losses: number };
+  /** How many crashes were recorded. */
   readonly crashes: number;
-  /** How much later, or sooner if less than zero, each key of a crashed holder had been taken over. */
+  /**
+   * How many milliseconds later each key of a crashed holder would have been taken over; negative:
+   * sooner.
+   */
   readonly takeoverLaterMs: number;
 }
 
+/**
+ * Replays recorded renewals under other settings and counts the lapses and losses.
+ *
+ * @example
+ * const replayed = replay(observationsOf([]), { ttlMs: 30_000, heartbeatMs: 10_000, graceMs: 6_000, guardMs: 300 });
+ * console.log(describeReplay(replayed));
+ */
 export function replay(observations: Observations, settings: LeaseSettings): Replay {
   const authority = authorityUnder(settings, observations.current?.driftPpm ?? 500);
   const recorded = { lapses: 0, losses: 0 };
@@ -340,7 +399,14 @@ function chanceBeyond({ from, to }: Gap, limit: number): number {
   return to <= limit ? 0 : (to - limit) / (to - from);
 }
 
-/** "2 fewer false losses and 41 s more time to take over", for people. */
+/**
+ * Returns a sentence that explains a replay: more or fewer false losses, and the change of the
+ * takeover time.
+ *
+ * @example
+ * const settings = { ttlMs: 30_000, heartbeatMs: 10_000, graceMs: 6_000, guardMs: 300 };
+ * console.log(describeReplay(replay(observationsOf([]), settings)));
+ */
 export function describeReplay(replay: Replay): string {
   const was = replay.recorded.losses;
   const would = Math.round(replay.replayed.losses);

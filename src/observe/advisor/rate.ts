@@ -5,10 +5,13 @@ import { assert } from '../../support/assert.ts';
 
 export const HOUR_MS = 3_600_000;
 
+/** A rate and the interval that it is in, nine times out of ten. */
 export interface Estimate {
+  /** The expected value. */
   readonly mean: number;
-  /** Nine times out of ten it lies between these. */
+  /** The lower end of the interval. */
   readonly low: number;
+  /** The upper end of the interval. */
   readonly high: number;
 }
 

@@ -21,6 +21,15 @@ interface Axis {
   at(value: number): number;
 }
 
+/**
+ * Draws takeover time against false losses for all candidates, as SVG text.
+ *
+ * @example
+ * import { writeFile } from 'node:fs/promises';
+ *
+ * const advice = advise(observationsOf([]), goalsOf('batch'));
+ * if (advice.kind === 'recommendation') await writeFile('./trade-off.svg', tradeOffSvg(advice));
+ */
 export function tradeOffSvg(advice: Recommendation): string {
   const points = [...advice.candidates].sort((a, b) => a.settings.ttlMs - b.settings.ttlMs);
   const all = [

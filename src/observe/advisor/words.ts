@@ -9,6 +9,7 @@ import type { Estimate } from './rate.ts';
 const DAYS_30_HOURS = 720;
 const DAY_MS = 86_400_000;
 
+/** Each constraint in words, for people. */
 export const CONSTRAINT_WORDS: Readonly<Record<Constraint, string>> = {
   attempts: 'at least three tries of a renewal must fit into the authority',
   pauses: 'the authority must outlast the pause that meets one heartbeat in ten thousand',
@@ -17,12 +18,24 @@ export const CONSTRAINT_WORDS: Readonly<Record<Constraint, string>> = {
   'false-losses': 'false losses must stay within their limit',
 };
 
+/**
+ * Returns a duration as text, in ms, s or min.
+ *
+ * @example
+ * console.log(showMs(90_000));
+ */
 export function showMs(ms: number): string {
   if (ms < 1_000) return `${Math.round(ms)} ms`;
   if (ms < 120_000) return `${Number((ms / 1_000).toPrecision(3))} s`;
   return `${Number((ms / 60_000).toPrecision(3))} min`;
 }
 
+/**
+ * Returns an estimate as text: the mean, and the interval in parentheses.
+ *
+ * @example
+ * console.log(showEstimate({ mean: 2, low: 1.2, high: 3.1 }));
+ */
 export function showEstimate({ mean, low, high }: Estimate): string {
   const show = (value: number): string => {
     if (value === 0) return '0';

@@ -5,16 +5,15 @@ import { open, rename, stat } from 'node:fs/promises';
 import { callSafely } from '../../lease/observer.ts';
 import type { LogEntry } from './entry.ts';
 
+/** Options of a log file. */
 export interface LogFileOptions {
+  /** The path of the file. It is appended to if it exists. */
   readonly file: string;
-  /**
-   * The size in bytes beyond which a new file starts and the old one becomes `<file>.1`. By default
-   * never.
-   */
+  /** Start a new file beyond this size, and keep the old one as `<file>.1`. By default never. */
   readonly bytesMax?: number;
-  /** The number of old files to keep. Default 4. */
+  /** How many old files are kept. Default 4. */
   readonly filesMax?: number;
-  /** Called once, with the error of the write that failed. Nothing is written after it. */
+  /** Called once, with the error of a write. Nothing is written after it. */
   readonly onError?: (error: unknown) => void;
 }
 

@@ -8,8 +8,9 @@ import { createInterface } from 'node:readline';
 import type { LocatedEntry, MalformedLine } from './entry.ts';
 import { type ParsedLine, parseLine } from './entry-shape.ts';
 
+/** Options of `readLeaseLog`. */
 export interface ReadOptions {
-  /** Called now and then with how many bytes of this file were read. */
+  /** Called from time to time with the bytes read so far. */
   readonly onProgress?: (bytes: number) => void;
 }
 
@@ -22,6 +23,17 @@ interface Line {
   readonly isFirst: boolean;
 }
 
+/**
+ * Yields the entries of a lease log. Lines that are not entries are yielded as `malformed`.
+ *
+ * Ignores an incomplete last line of a killed process. Throws the system's error if the file cannot
+ * be read.
+ *
+ * @example
+ * for await (const entry of readLeaseLog('./leases.log')) {
+ *   if (entry.kind === 'event') console.log(entry.event.kind);
+ * }
+ */
 export async function* readLeaseLog(
   file: string,
   options: ReadOptions = {},
@@ -68,7 +80,13 @@ function located(log: string, { number, parsed }: Line): LocatedEntry | Malforme
 
 // Sorts rotated logs in the order in which they were written, each once.
 
-/** By when each was begun. For whoever reads the logs of one session one after the other. */
+/**
+ * Returns log files in the order in which they were begun, each once. Throws the system's error if
+ * one cannot be read.
+ *
+ * @example
+ * const files = await orderLeaseLogs(['./leases.log', './leases.log.1']);
+ */
 export async function orderLeaseLogs(files: readonly string[]): Promise<readonly string[]> {
   const begun = new Map<string, { readonly file: string; readonly at: number }>();
   for (const file of files) {

@@ -25,30 +25,60 @@ import { systemTimers, type Timers } from '../../support/timer.ts';
 import { LOG_VERSION, type LogEntry } from './entry.ts';
 import { LogFile, type LogFileOptions } from './log-file.ts';
 
+/** Options of `recordLeases`. */
 export interface RecorderOptions extends LogFileOptions {
+  /** The clock. Default: the system's. Replace it in tests. */
   readonly clock?: Clock;
+  /** The timers. Default: those of Node. Replace them in tests. */
   readonly timers?: Timers;
 }
 
+/** Options of `recordEvents`. */
 export interface RecordEventsOptions {
-  /** Where to go on. Default 0: the oldest event that the store keeps. */
+  /** The `seq` of the last event that is recorded. Default 0: the oldest that the store keeps. */
   readonly after?: EventSeq;
+  /** Milliseconds between polls. Default 1,000. */
   readonly pollMs?: number;
 }
 
+/**
+ * An observer that writes a lease log.
+ *
+ * @example
+ * import { openSession } from 'holdfast';
+ *
+ * await using recorder = recordLeases({ file: './leases.log' });
+ * recorder.recordEvents(store);
+ * await using session = await openSession({ store, owner: 'billing@host-3', observer: recorder });
+ */
 export interface LeaseRecorder extends LeaseObserver {
-  /** Reports that the disk was too slow for; the log says where. Events wait, and are in the store. */
+  /** How many reports were dropped because the disk was too slow. */
   readonly dropped: number;
-  /** Also keeps the store's events, until the recorder is closed. One process of a fleet is enough. */
+  /**
+   * Also records the events of a store until the recorder is closed. One process of a fleet is
+   * enough.
+   */
   recordEvents(store: KernelStore, options?: RecordEventsOptions): void;
-  /** Reads the store's events up to now, and resolves when all is in the file. */
+  /** Reads the store's events up to now, and resolves when everything is in the file. */
   flush(): Promise<void>;
-  /** The same, for the last time. What is known is in the file also when it rejects for the store. */
+  /**
+   * Flushes and stops. Rejects if the store cannot be reached; the reports are in the file even so.
+   */
   close(): Promise<void>;
   [Symbol.asyncDispose](): Promise<void>;
 }
 
-/** `file` is made when it does not exist and appended to when it does. Throws when it cannot be. */
+/**
+ * Opens a lease log and returns the observer that writes it. One per process and file.
+ *
+ * Throws `InvalidInput` for invalid options or a file that cannot be written.
+ *
+ * @example
+ * import { openSession } from 'holdfast';
+ *
+ * await using recorder = recordLeases({ file: './leases.log', bytesMax: 100_000_000 });
+ * await using session = await openSession({ store, owner: 'billing@host-3', observer: recorder });
+ */
 export function recordLeases(options: RecorderOptions): LeaseRecorder {
   rejectUnknownOptions('recordLeases', options, [
     ...['file', 'bytesMax', 'filesMax', 'onError', 'clock', 'timers'],

@@ -238,46 +238,55 @@ function inWritingOrder<Item>(
 
 // The result of a check: the violated rule, the position, and the observation.
 
+/**
+ * A rule that a log violates.
+ *
+ * - `overlapping-tenure`: two terms of one key were open at once.
+ * - `authority-overlap`: a holder had authority when another was let in.
+ * - `fence-order`: a later grant of a key has a lower fence.
+ * - `fence-reissued`: one fence was granted twice.
+ * - `ended-twice`: a term ended twice.
+ * - `opened-twice`: a session id was opened twice.
+ * - `end-without-grant`: a term ended that was never granted.
+ * - `predecessor-chain`: the successor got another predecessor or exit than the store recorded.
+ * - `checkpoint-order`: a checkpoint was accepted that is not newer than the one before it.
+ * - `checkpoint-lineage`: the successor did not get the saved checkpoint.
+ * - `stale-write-accepted`: a write was accepted after its term had ended.
+ * - `foreign-write-accepted`: a write was accepted under a fence of another session or key.
+ * - `conflicting-event`: two logs have different events with one number.
+ */
 export type ViolatedRule =
-  /** Two terms of one key were open at once. */
   | 'overlapping-tenure'
-  /** A holder believed in its authority when somebody else was let in. */
   | 'authority-overlap'
-  /** A later grant of the key has a lower fence. */
   | 'fence-order'
-  /** One fence was handed out twice. */
   | 'fence-reissued'
   | 'ended-twice'
-  /** One session id was opened twice. */
   | 'opened-twice'
-  /** An end of a term that nobody was granted. */
   | 'end-without-grant'
-  /** The successor was told of another predecessor, or of another exit, than the store recorded. */
   | 'predecessor-chain'
-  /** A checkpoint was accepted that is not newer than the one before it, or than what was handed over. */
   | 'checkpoint-order'
-  /** The successor did not get what its predecessors had saved. */
   | 'checkpoint-lineage'
-  /** A write of a term was accepted after the term had ended or a successor had been let in. */
   | 'stale-write-accepted'
-  /** A write was accepted under a fence that was granted to another session, for another key, or to nobody. */
   | 'foreign-write-accepted'
-  /** A holder was told of a grant that the store has not recorded. */
   | 'grant-not-recorded'
-  /** A session was granted something after its end was recorded. */
   | 'granted-after-end'
-  /** A session was renewed after its end was recorded. */
   | 'renewed-after-end'
-  /** Two recordings of the store disagree about the same event. */
   | 'conflicting-event';
 
+/** A violated rule and where. */
 export interface Violation {
+  /** The rule. */
   readonly rule: ViolatedRule;
+  /** The violation, for people. */
   readonly what: string;
+  /** The entry. */
   readonly place: Place;
-  /** The other entry that this one cannot stand beside. */
+  /** The entry that it conflicts with. */
   readonly against?: Place;
+  /** The key. */
   readonly key?: LeaseKey;
+  /** The fence. */
   readonly fence?: Fence;
+  /** The session. */
   readonly session?: SessionId;
 }

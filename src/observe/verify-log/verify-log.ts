@@ -9,39 +9,64 @@ import { checkLateWrites } from './late-writes.ts';
 import { checkLineage } from './lineage.ts';
 import { checkFenceOrder, checkTenure } from './tenure.ts';
 
+/** Options of `verifyLeaseLogs`. */
 export interface VerifyOptions {
-  /** By how much clocks of holders and store may differ before it counts. Default 1000. */
+  /**
+   * Milliseconds by which clocks of holders and the store may differ, up to a day. Default 1,000.
+   */
   readonly skewMs?: number;
+  /** Called with the file and the bytes read so far. */
   readonly onProgress?: (log: string, bytes: number) => void;
 }
 
+/** How much was checked. */
 export interface Checked {
+  /** How many events of the store. */
   readonly events: number;
+  /** How many operations of holders. */
   readonly operations: number;
+  /** How many keys. */
   readonly keys: number;
+  /** How many terms. */
   readonly terms: number;
-  /** Terms that ended by expiry and were taken over: where things go wrong if they do. */
+  /** How many terms expired and were taken over. */
   readonly takeovers: number;
+  /** How many checkpoints. */
   readonly checkpoints: number;
-  /** What a reader should know about how much was checked. */
+  /** Limits of the check, for people. */
   readonly notes: readonly string[];
 }
 
+/**
+ * The result of a verification. `checked` has the counts.
+ *
+ * - `clean`: no rule is violated.
+ * - `empty`: there was nothing to check.
+ * - `violated`: `violations` lists the violated rules.
+ * - `unreadable`: `lines` are not entries of a lease log. Nothing was checked.
+ */
 export type VerifiedLog =
   | { readonly kind: 'clean'; readonly checked: Checked }
-  /** Not one report and not one event: nothing was checked. */
   | { readonly kind: 'empty'; readonly checked: Checked }
   | {
       readonly kind: 'violated';
       readonly checked: Checked;
       readonly violations: readonly Violation[];
     }
-  /** Lines that are no entries of a lease log: nothing can be said before they are explained. */
   | { readonly kind: 'unreadable'; readonly lines: readonly MalformedLine[] };
 
 const SKEW_MS_DEFAULT = 1_000;
 const MALFORMED_MAX = 20;
 
+/**
+ * Checks recorded leases against the rules: no overlapping terms, rising fences, no stale writes.
+ *
+ * Throws the system's error if a file cannot be read, and `InvalidInput` for invalid options.
+ *
+ * @example
+ * const verified = await verifyLeaseLogs(['./leases.log']);
+ * if (verified.kind === 'violated') console.error(verified.violations);
+ */
 export async function verifyLeaseLogs(
   files: readonly string[],
   options: VerifyOptions = {},
@@ -60,7 +85,15 @@ export async function verifyLeaseLogs(
   return verifyEntries(entries, options);
 }
 
-/** The same for entries that were read already. */
+/**
+ * Checks log entries that you have read against the rules. Throws `InvalidInput` for invalid
+ * options.
+ *
+ * @example
+ * const entries = [];
+ * for await (const entry of readLeaseLog('./leases.log')) if (entry.kind !== 'malformed') entries.push(entry);
+ * console.log(verifyEntries(entries).kind);
+ */
 export function verifyEntries(
   entries: Iterable<LocatedEntry>,
   options: Pick<VerifyOptions, 'skewMs'> = {},
