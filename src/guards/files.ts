@@ -28,16 +28,24 @@ import { markStatements, QUESTION } from './sql.ts';
 
 export { type Fenced, type GuardResult, type Stale, StaleFence } from './mark.ts';
 
+/** Options of `FileGuard`. */
 export interface FileGuardOptions {
-  /** How long to wait for another writer. Default 10 s. */
+  /** Milliseconds to wait for another writer, up to an hour. Default 10,000. */
   readonly waitMs?: number;
+  /** The timers. Default: those of Node. Replace them in tests. */
   readonly timers?: Timers;
 }
 
+/**
+ * The result of a write.
+ *
+ * - `written`: it was done; `result` is what the effect returned.
+ * - `stale`: a later holder has shown a greater fence. Nothing was done.
+ * - `busy`: another writer, perhaps a frozen one, was inside all the time. Nothing was done.
+ */
 export type FileResult<Result> =
   | { readonly kind: 'written'; readonly result: Result }
   | Stale
-  /** Another writer, perhaps a frozen one, has been inside all the time. Nothing was done. */
   | Busy;
 
 const SQL = markStatements('FileGuard', {}, QUESTION);
@@ -56,8 +64,21 @@ interface Stay {
 /** The effects that the calling code is part of. */
 const stays: AsyncLocalStorage<Stay> = new AsyncLocalStorage();
 
+/**
+ * Checks fences at a file, for processes of one host that all use this guard. The mark is in
+ * `<file>.fence`.
+ *
+ * Methods throw `InvalidInput` for invalid arguments, and the system's error if the file cannot be
+ * written.
+ *
+ * @example
+ * const guard = new FileGuard('/var/lib/app/ledger.log');
+ * await guard.admit(lease);
+ * await guard.append(lease, 'paid invoice 7\n');
+ * await guard.close();
+ */
 export class FileGuard {
-  /** Without symbolic links: the file that the given path led to when the guard was made. */
+  /** The file, with symbolic links resolved. */
   readonly path: string;
   readonly #database: DatabaseSync;
   readonly #waitMs: number;
@@ -77,21 +98,23 @@ export class FileGuard {
     this.#database.exec('pragma synchronous = extra');
   }
 
-  /** Shuts out every earlier holder. Right after the grant, before the first read or write. */
+  /**
+   * Shuts out every earlier holder. Call it right after the grant, before the first read or write.
+   */
   async admit(fenced: Fenced): Promise<GuardResult | Busy> {
     const result = await this.within(fenced, () => undefined);
     return result.kind === 'written' ? { kind: 'current' } : result;
   }
 
-  /** Adds to the end of the file, which is made if need be, and flushes it to the disk. */
+  /** Appends to the file, creates it if needed, and flushes it to the disk. */
   async append(fenced: Fenced, bytes: Uint8Array | string): Promise<FileResult<void>> {
     checkBytes(bytes, 'append');
     return await this.within(fenced, () => writeFlushed(this.path, { flags: APPEND, bytes }));
   }
 
   /**
-   * Replaces the whole file: readers see the old content or the new, also after a crash. Its
-   * permissions stay; its owner becomes who writes.
+   * Replaces the file. Readers see the old content or the new, also after a crash. Its permissions
+   * stay.
    */
   async replace(fenced: Fenced, bytes: Uint8Array | string): Promise<FileResult<void>> {
     checkBytes(bytes, 'replace');
@@ -108,8 +131,9 @@ export class FileGuard {
   }
 
   /**
-   * Any effect that this file stands for. No other writer is inside until it settles, so it cannot
-   * use a guard of the same file itself.
+   * Runs any effect that the file stands for. No other writer is inside until it settles.
+   *
+   * The effect cannot use a guard of the same file.
    */
   async within<Result>(
     fenced: Fenced,
@@ -136,7 +160,7 @@ export class FileGuard {
     }
   }
 
-  /** Waits for writes under way. The mark stays. */
+  /** Waits for writes under way and closes the guard. The mark stays. */
   async close(): Promise<void> {
     this.#assertOutside();
     await this.#turn;

@@ -15,29 +15,53 @@ import {
 } from './mark.ts';
 import type { Busy } from './marks.ts';
 
+/** The request header with the key of the lease, percent-encoded. */
 export const RESOURCE_HEADER = 'Holdfast-Resource';
+/** The request header with the fence. */
 export const FENCE_HEADER = 'Holdfast-Fence';
 
 /** A header that was sent twice arrives as one, "a, a". This pattern refuses it. */
 const ENCODED = /^(?:[\w.~!'()*-]|%[\da-f]{2})+$/i;
 
-/** Headers of a fetch Request, or the plain object that Node, Express and Fastify have. */
+/**
+ * The headers of a fetch `Request`, or the plain object of Node, Express and Fastify. `get` returns
+ * one header.
+ */
 export type HeadersLike =
   | { get(name: string): string | null }
   | Readonly<Record<string, string | readonly string[] | undefined>>;
 
+/**
+ * The fence headers of a request.
+ *
+ * - `presented`: `fenced` has the key and the fence.
+ * - `absent`: the request has none.
+ * - `malformed`: they cannot be read; `why` is the reason.
+ */
 export type Presented =
   | { readonly kind: 'presented'; readonly fenced: Fenced }
   | { readonly kind: 'absent' }
   | { readonly kind: 'malformed'; readonly why: string };
 
-/** A held lease as headers. The key is percent-encoded: header values are not Unicode. */
+/**
+ * Returns the headers that present a lease. Throws `InvalidInput` if the key or the fence is
+ * invalid.
+ *
+ * @example
+ * await fetch('https://ledger.example.org/invoices', { method: 'POST', headers: fenceHeaders(lease) });
+ */
 export function fenceHeaders(fenced: Fenced): Record<string, string> {
   const { key, fence } = parseFenced(fenced);
   return { [RESOURCE_HEADER]: encodeURIComponent(key), [FENCE_HEADER]: String(fence) };
 }
 
-/** What a request presents, checked. For handlers that pass the fence on to a database. */
+/**
+ * Reads the fence headers of a request. Use it to pass the fence on to a database.
+ *
+ * @example
+ * const presented = readFenced(new Headers(fenceHeaders(lease)));
+ * if (presented.kind === 'presented') console.log(presented.fenced.key);
+ */
 export function readFenced(headers: HeadersLike): Presented {
   if (!isObject(headers)) {
     refuse(headers, { what: 'The headers of a request', pass: 'readFenced(request.headers)' });
@@ -74,9 +98,20 @@ function isHeaders(headers: HeadersLike): headers is { get(name: string): string
 
 // The holder's side of a guarded HTTP resource.
 
+/** A function that sends requests as `fetch` does. */
 export type Fetch = (input: string | URL | Request, init?: RequestInit) => Promise<Response>;
 
-/** A fetch that presents the lease with every request. `readStale` tells a refusal from others. */
+/**
+ * Returns a `fetch` that presents the lease with every request. `send` defaults to the global
+ * `fetch`.
+ *
+ * `readStale` detects a refusal in a response. Throws `InvalidInput` if the lease is invalid.
+ *
+ * @example
+ * const send = fencedFetch(lease);
+ * const response = await send('https://ledger.example.org/invoices', { method: 'POST' });
+ * if ((await readStale(response)) !== undefined) console.error('Another holder has taken over.');
+ */
 export function fencedFetch(fenced: Fenced, send: Fetch = fetch): Fetch {
   const own = fenceHeaders(fenced);
   const what = 'The second argument, if any, sends requests as fetch does';
@@ -90,8 +125,14 @@ export function fencedFetch(fenced: Fenced, send: Fetch = fetch): Fetch {
 }
 
 /**
- * Shuts out every earlier holder: right after the grant, before the first request that matters. The
- * address is any guarded one that does nothing by itself; it is sent a POST without a body.
+ * Shuts out every earlier holder at a guarded server. Call it right after the grant.
+ *
+ * It sends a POST without a body to `address`, a guarded route that does nothing else. Throws
+ * `StoreUnavailable` if the server responds with another error.
+ *
+ * @example
+ * const admitted = await admitAt('https://ledger.example.org/admit', lease);
+ * if (admitted.kind === 'stale') console.error('Another holder has taken over.');
  */
 export async function admitAt(
   address: string | URL,
@@ -116,7 +157,13 @@ export async function admitAt(
   );
 }
 
-/** The refusal in an answer, if it is one. Reads a copy; the answer itself stays unread. */
+/**
+ * Returns the refusal in a response of a guarded server, or undefined. The response stays unread.
+ *
+ * @example
+ * const stale = await readStale(await fencedFetch(lease)('https://ledger.example.org/invoices'));
+ * if (stale !== undefined) console.error(stale.newest);
+ */
 export async function readStale(response: Response): Promise<Stale | undefined> {
   if (response.status !== 409) return undefined;
   const problem = await problemIn(response.clone());

@@ -6,26 +6,49 @@ import { FENCE_HEADER, type HeadersLike, RESOURCE_HEADER, readFenced } from './h
 import { describeStale, type Fenced, needFunction, needMethod, refuse } from './mark.ts';
 import type { Marks } from './marks.ts';
 
+/** Options of a guarded HTTP server. */
 export interface HttpGuardOptions<Request> {
+  /** Keeps the marks: `memoryMarks()` for one process, `postgresMarks(pool)` for several. */
   readonly marks: Marks;
-  /** False lets requests without the headers pass, unchecked. Default true. */
+  /** False: requests without fence headers pass unchecked. Default true. */
   readonly required?: boolean;
-  /** The resource that a request is about. A request that names another one is refused. */
+  /**
+   * Returns the resource of a request. Requests that name another are refused. By default any is
+   * accepted.
+   */
   readonly resourceOf?: (request: Request) => string;
 }
 
-/** RFC 9457. `code` is stable and meant for programs; `detail` is for people. */
+/** The body of a refusal (RFC 9457). */
 export interface Problem {
+  /** The URI of the problem's type. */
   readonly type: string;
+  /** The problem in short. */
   readonly title: string;
+  /** The HTTP status. */
   readonly status: 400 | 409 | 500 | 503;
+  /** The stable code. */
   readonly code: ProblemCode;
+  /** The explanation, for people. */
   readonly detail: string;
+  /** The key of the lease. */
   readonly resource?: string;
+  /** The fence that was shown. */
   readonly presented?: number;
+  /** The greatest fence that the resource was shown. */
   readonly newest?: number;
 }
 
+/**
+ * Why a request was refused.
+ *
+ * - `fence-missing`: it has no fence headers.
+ * - `fence-malformed`: they cannot be read.
+ * - `wrong-resource`: they name another resource.
+ * - `stale-fence`: a later holder has shown a greater fence.
+ * - `fence-busy`: requests of an earlier holder did not end in time.
+ * - `permit-lost`: the permit was lost while the request was working.
+ */
 export type ProblemCode =
   | 'fence-missing'
   | 'fence-malformed'
@@ -36,18 +59,26 @@ export type ProblemCode =
 
 const PROBLEM_TYPE = 'application/problem+json';
 
+/** The result of `verifyFence`: `passed`, or `refused` with the `problem`. */
 export type Verdict = Passed | { readonly kind: 'refused'; readonly problem: Problem };
 
-/** A request at work. */
+/**
+ * A request that was let in. No later holder is let in until it leaves.
+ *
+ * @example
+ * const verdict = await verifyFence(request, { marks: memoryMarks() });
+ * if (verdict.kind === 'passed') await verdict.leave();
+ */
 export interface Passed {
+  /** Always `passed`. */
   readonly kind: 'passed';
-  /** Empty for a request that was let pass without a fence. */
+  /** The key of the lease. Absent if the request passed without a fence. */
   readonly resource?: string;
-  /** Aborts when later holders are no longer kept out, though this request is at work. */
+  /** Aborts if later holders are no longer kept out while the request is working. */
   readonly lost?: AbortSignal;
   /**
-   * When the effect is done: until then no later holder enters. Calling it twice is harmless.
-   * Rejects with PermitLost when `lost` came first.
+   * Call it when the effect is done. Calling it again has no effect. Rejects with `PermitLost` if
+   * the permit was lost.
    */
   leave(): Promise<void>;
 }
@@ -66,13 +97,28 @@ const UNCHECKED: Verdict = { kind: 'passed', leave: async () => undefined };
 const permits: WeakMap<object, Passed> = new WeakMap();
 
 /**
- * For handlers: the permit of a guarded request. Look at `lost` before an effect that comes late; call
- * `leave` when the request is done with and its response will never be ended.
+ * Returns the permit of a guarded request, or undefined if it is not guarded.
+ *
+ * Check `lost` before a late effect. Call `leave` if the response will never be ended.
+ *
+ * @example
+ * const permit = permitOf(request);
+ * permit?.lost?.throwIfAborted();
  */
 export function permitOf(request: object): Passed | undefined {
   return permits.get(request);
 }
 
+/**
+ * Checks the fence headers of a request and lets it in. Use it for servers without an adapter here.
+ *
+ * Call `leave` when the effect is done. Throws the error of the marks if they cannot be read.
+ *
+ * @example
+ * const verdict = await verifyFence(request, { marks: memoryMarks() });
+ * if (verdict.kind === 'passed') await verdict.leave();
+ * else console.error(verdict.problem.detail);
+ */
 export async function verifyFence<Request extends { readonly headers: HeadersLike }>(
   request: Request,
   options: HttpGuardOptions<Request>,

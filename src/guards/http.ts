@@ -54,7 +54,15 @@ export {
 
 type FetchHandler = (request: Request) => Response | Promise<Response>;
 
-/** `serve(fencedHandler(handler, { marks }))` */
+/**
+ * Guards a handler that takes a `Request` and returns a `Response`.
+ *
+ * Refusals are responses with a problem body. Throws `InvalidInput` for invalid arguments.
+ *
+ * @example
+ * const marks = memoryMarks();
+ * export const POST = fencedHandler(async (request) => new Response(await request.text()), { marks });
+ */
 export function fencedHandler(
   handler: FetchHandler,
   options: HttpGuardOptions<Request>,
@@ -87,13 +95,25 @@ function problemResponse(problem: Problem): Response {
   return new Response(JSON.stringify(problem), { status: problem.status, headers });
 }
 
+/** A request of Node, Express or another server of that kind. */
 export interface IncomingRequest {
+  /** The headers. */
   readonly headers: Readonly<Record<string, string | readonly string[] | undefined>>;
 }
 
 type Next = (error?: unknown) => void;
 
-/** `app.use('/invoices', expressFence({ marks }))`. Also for other servers of Node's own kind. */
+/**
+ * Makes Express middleware that guards the routes after it. Also for other servers of Node's kind.
+ *
+ * A request counts as working until its response has ended. Throws `InvalidInput` for invalid
+ * options.
+ *
+ * @example
+ * import express from 'express';
+ *
+ * express().use('/invoices', expressFence({ marks: memoryMarks() }));
+ */
 export function expressFence<Incoming extends IncomingRequest>(
   options: HttpGuardOptions<Incoming>,
 ): (request: Incoming, response: OutgoingResponse, next: Next) => void {
@@ -108,8 +128,17 @@ export function expressFence<Incoming extends IncomingRequest>(
 }
 
 /**
- * `app.post('/invoices', fencedRoute(handler, { marks }))`: guards one handler whose promise says when
- * it is done. Its response then need not be ended by hand when the client goes away.
+ * Guards one handler of Express. The request counts as working until the handler's promise settles.
+ *
+ * Throws `InvalidInput` for invalid arguments.
+ *
+ * @example
+ * import express from 'express';
+ *
+ * const handler = async (_request: express.Request, response: express.Response) => {
+ *   response.end('paid');
+ * };
+ * express().post('/invoices', fencedRoute(handler, { marks: memoryMarks() }));
  */
 export function fencedRoute<Incoming extends IncomingRequest, Outgoing extends OutgoingResponse>(
   handler: (request: Incoming, response: Outgoing) => Promise<unknown>,
@@ -140,7 +169,19 @@ async function closed(response: OutgoingResponse): Promise<void> {
   });
 }
 
-/** `app.addHook('onRoute', fastifyFence({ marks }))`, before the routes that it is to guard. */
+/**
+ * Makes a Fastify `onRoute` hook that replaces the `handler` of each route that is added after it
+ * by a guarded one.
+ *
+ * Throws `InvalidInput` for invalid options.
+ *
+ * @example
+ * import fastify from 'fastify';
+ *
+ * const app = fastify();
+ * app.addHook('onRoute', fastifyFence({ marks: memoryMarks() }));
+ * app.post('/invoices', async () => 'paid');
+ */
 export function fastifyFence<Incoming extends { readonly headers: HeadersLike }>(
   options: HttpGuardOptions<Incoming>,
 ): (route: { handler: unknown }) => void {
@@ -219,16 +260,25 @@ function isComplete(value: unknown): boolean {
 // Detects when a handler that uses Node's response object is done, and replaces the response if the
 // permit was lost.
 
-/** Of Node's ServerResponse, what a refusal needs, and what tells that a handler is done. */
+/** The response of a server of Node's kind. */
 export interface OutgoingResponse {
+  /** The HTTP status. */
   statusCode: number;
+  /** True once the headers were sent. */
   readonly headersSent: boolean;
+  /** True once the connection is gone. */
   readonly destroyed: boolean;
+  /** Sets a header. */
   setHeader(name: string, value: string): unknown;
+  /** Removes a header. */
   removeHeader(name: string): unknown;
+  /** Sends the response. */
   end(body?: string): unknown;
+  /** Closes the connection. */
   destroy(): unknown;
+  /** Listens for streams that are piped into the response. */
   on(event: 'pipe' | 'unpipe', listener: (source: Readable) => void): unknown;
+  /** Listens for the end of the connection. */
   once(event: 'close', listener: () => void): unknown;
 }
 

@@ -14,27 +14,38 @@ import { parseLeaseKey } from '../lease/names.ts';
 import { Fault, InvalidInput, StoreCorrupt } from '../support/fault.ts';
 import { shown } from '../support/options.ts';
 
-/** A resource, by the key of the lease that guards it, and the fence of a grant. A held lease is one. */
+/** The key of a lease and the fence of a grant. A held lease is one. */
 export interface Fenced {
+  /** The key of the lease, which names the resource. */
   readonly key: string;
+  /** The fence of the grant. */
   readonly fence: Fence;
 }
 
+/** The guard refused a fence: a later holder has shown a greater one. Nothing was written. */
 export interface Stale {
+  /** Always `stale`. */
   readonly kind: 'stale';
+  /** The key of the lease. */
   readonly resource: string;
+  /** The fence that was shown. */
   readonly presented: Fence;
-  /** The highest fence that the resource was shown. */
+  /** The greatest fence that the resource was shown. */
   readonly newest: Fence;
 }
 
+/** The result of a check: `current`, or a refusal. */
 export type GuardResult = { readonly kind: 'current' } | Stale;
 
 export const CURRENT: GuardResult = { kind: 'current' };
 
-/** Somebody else was granted the resource. Thrown to leave, and so to undo, a transaction. */
+/**
+ * A later holder was granted the resource. Thrown to leave a transaction, so that it is rolled
+ * back.
+ */
 export class StaleFence extends Fault {
   override readonly name = 'StaleFence';
+  /** The refusal. */
   readonly stale: Stale;
 
   constructor(stale: Stale) {

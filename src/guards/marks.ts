@@ -19,22 +19,48 @@ import {
 } from './mark.ts';
 import type { RowResult } from './sql.ts';
 
+/**
+ * Keeps the greatest fence of each resource while requests work on it. `memoryMarks` and
+ * `postgresMarks` make one.
+ *
+ * @example
+ * const marks: Marks = memoryMarks();
+ * const entered = await marks.enter(lease);
+ * if (entered.kind === 'entered') await entered.leave();
+ */
 export interface Marks {
-  /** While somebody is inside, no higher fence is. */
+  /**
+   * Lets a request in, unless a greater fence was shown. Waits for requests of an earlier holder.
+   */
   enter(fenced: Fenced): Promise<EnterResult>;
 }
 
+/** The result of `enter`: entered, refused as stale, or busy. */
 export type EnterResult = Entered | Stale | Busy;
 
+/**
+ * A request that was let in. No later holder is let in until it leaves.
+ *
+ * @example
+ * const entered = await memoryMarks().enter(lease);
+ * if (entered.kind === 'entered') await entered.leave();
+ */
 export interface Entered {
+  /** Always `entered`. */
   readonly kind: 'entered';
-  /** Aborts when the permit is lost before it is given back: a later holder may be inside from then on. */
+  /** Aborts if the permit is lost before the request leaves. A later holder may be inside then. */
   readonly lost?: AbortSignal;
-  /** Once, when the effect is done or will not be done. Rejects if the permit was lost before. */
+  /**
+   * Call it once, when the effect is done or will not be done. Rejects with `PermitLost` if the
+   * permit was lost.
+   */
   leave(): Promise<void>;
 }
 
-/** A request lost its permit: later holders were no longer kept out while it was at work. */
+/**
+ * A request lost its permit while it was working. A later holder may have entered; check what was
+ * done.
+ */
 export class PermitLost extends Fault {
   override readonly name = 'PermitLost';
 
@@ -48,31 +74,49 @@ export class PermitLost extends Fault {
   }
 }
 
-/** Requests of an earlier holder were still at work when patience ended. The mark is raised. */
+/**
+ * Requests of an earlier holder did not end in time. Nothing was done; the earlier holder is shut
+ * out all the same.
+ */
 export interface Busy {
+  /** Always `busy`. */
   readonly kind: 'busy';
+  /** The key of the lease. */
   readonly resource: string;
 }
 
+/** Options of `memoryMarks`. */
 export interface MemoryMarksOptions {
-  /** How long a new holder waits for requests of the one before it. Default 10 s. */
+  /**
+   * Milliseconds that a new holder waits for requests of an earlier one, up to an hour. Default
+   * 10,000.
+   */
   readonly waitMs?: number;
   /**
    * Raises a mark that outlives this process, such as the `admit` of another guard. Without it a
    * restart forgets all marks, and a stale fence passes until a newer one is shown.
    */
   readonly keep?: (fenced: Fenced) => Promise<KeepResult> | KeepResult;
+  /** The timers. Default: those of Node. Replace them in tests. */
   readonly timers?: Timers;
 }
 
-/** What the `admit` of any guard answers. */
+/** The result of the `admit` of any guard. */
 export type KeepResult = GuardResult | RowResult | Busy;
 
 const OPTIONS: readonly string[] = ['waitMs', 'keep', 'timers'];
 export const WAIT_MS = 10_000;
 export const WAIT_MS_MAX = 3_600_000;
 
-/** Marks of one process: every request for the resource must come through it. */
+/**
+ * Keeps marks in the memory of one process. Every request for a resource must come through this
+ * process.
+ *
+ * Throws `InvalidInput` for invalid options.
+ *
+ * @example
+ * const marks = memoryMarks({ waitMs: 5_000 });
+ */
 export function memoryMarks(options: MemoryMarksOptions = {}): Marks {
   rejectUnknownOptions('memoryMarks', options, OPTIONS);
   if (options.keep !== undefined) {

@@ -5,26 +5,59 @@ import type { Timers } from '../support/timer.ts';
 import { isObject, needMethod, refuse } from './mark.ts';
 import { type Entered, PermitLost } from './marks.ts';
 
-/** A client or a pool of `pg`, or anything that answers alike. */
+/**
+ * A client or pool of `pg`.
+ *
+ * @example
+ * import { Pool } from 'pg';
+ *
+ * const connection: PostgresConnection = new Pool({ connectionString: 'postgres://localhost/app' });
+ */
 export interface PostgresConnection {
+  /** Runs a statement and returns its `rows` and `rowCount`. */
   query(
     text: string,
     values: unknown[],
   ): Promise<{ readonly rows: readonly unknown[]; readonly rowCount: number | null }>;
 }
 
-/** A connection with a transaction open on it. A pool is none: each query of it stands alone. */
+/**
+ * A client of `pg` with an open transaction. A pool is not one, because each of its queries stands
+ * alone.
+ */
 export interface PostgresTransaction extends PostgresConnection {
+  /** Absent; a pool has it. */
   readonly totalCount?: never;
 }
 
+/**
+ * A pool of `pg`.
+ *
+ * @example
+ * import { Pool } from 'pg';
+ *
+ * const connections: PostgresPool = new Pool({ connectionString: 'postgres://localhost/app' });
+ */
 export interface PostgresPool extends PostgresConnection {
+  /** Takes a client from the pool. */
   connect(): Promise<PostgresPoolClient>;
 }
 
+/**
+ * A client of a pool of `pg`.
+ *
+ * @example
+ * import { Pool } from 'pg';
+ *
+ * const client: PostgresPoolClient = await new Pool().connect();
+ * client.release();
+ */
 export interface PostgresPoolClient extends PostgresConnection {
+  /** Returns the client to the pool, or closes it. */
   release(destroy?: boolean): void;
+  /** Adds a listener for errors. */
   on(event: 'error', listener: (error: Error) => void): unknown;
+  /** Removes a listener. */
   off(event: 'error', listener: (error: Error) => void): unknown;
 }
 

@@ -29,17 +29,24 @@ import {
 } from './postgres-connection.ts';
 import { tableName, withNextStep } from './sql.ts';
 
+/** Options of `postgresMarks`. */
 export interface PostgresMarksOptions {
-  /** Where the marks are kept; not the table of a PostgresGuard. Default `holdfast_place`. */
+  /** The table of the marks; not that of a `PostgresGuard`. Default `holdfast_place`. */
   readonly table?: string;
-  /** How long a new holder waits for requests of the one before it. Default 10 s. */
+  /**
+   * Milliseconds that a new holder waits for requests of an earlier one, up to an hour. Default
+   * 10,000.
+   */
   readonly waitMs?: number;
+  /** The timers. Default: those of Node. Replace them in tests. */
   readonly timers?: Timers;
+  /** The clock. Default: the system's. Replace it in tests. */
   readonly clock?: Clock;
 }
 
+/** Marks in PostgreSQL, for a server of several processes. */
 export interface PostgresMarks extends Marks {
-  /** Run it once, in your migrations. */
+  /** The SQL that creates the table. Run it once, in your migrations. */
   readonly createTable: string;
 }
 
@@ -50,7 +57,19 @@ const TIMEOUTS: ReadonlySet<unknown> = new Set(['55P03', '57014']);
 /** The time limit for work other than waiting: running a statement, or opening a connection. */
 const WORK_MS = 2_000;
 
-/** Takes one connection of the pool for each request that is inside. */
+/**
+ * Keeps marks in PostgreSQL. Takes one connection of the pool for each request that is inside.
+ *
+ * Throws `InvalidInput` for invalid options. `enter` throws `StoreUnavailable` if the table is
+ * missing.
+ *
+ * @example
+ * import { Pool } from 'pg';
+ *
+ * const pool = new Pool({ connectionString: 'postgres://localhost/app' });
+ * const marks = postgresMarks(pool);
+ * await pool.query(marks.createTable);
+ */
 export function postgresMarks(
   pool: PostgresPool,
   options: PostgresMarksOptions = {},

@@ -49,11 +49,30 @@ export type {
 export { type PostgresMarks, type PostgresMarksOptions, postgresMarks } from './postgres-marks.ts';
 export type { RowChange, RowGuardOptions, RowResult, Where } from './sql.ts';
 
+/** Options of `PostgresGuard`. */
 export type PostgresGuardOptions = MarkTableOptions;
 
-/** One mark per resource in a table of its own: for any write in the same database. */
+/**
+ * Checks fences in your PostgreSQL transactions, with one mark per resource in a table of its own.
+ *
+ * Methods throw `InvalidInput` if the connection or the fence is invalid, and `StoreUnavailable` if
+ * the table is missing.
+ *
+ * @example
+ * import { Pool } from 'pg';
+ *
+ * const pool = new Pool({ connectionString: 'postgres://localhost/app' });
+ * const guard = new PostgresGuard();
+ * await guard.admit(pool, lease);
+ * const client = await pool.connect();
+ * await client.query('begin');
+ * await guard.require(client, lease);
+ * await client.query('update invoice set state = $1', ['paid']);
+ * await client.query('commit');
+ * client.release();
+ */
 export class PostgresGuard {
-  /** Run it once, in your migrations. */
+  /** The SQL that creates the table. Run it once, in your migrations. */
   readonly createTable: string;
   readonly #sql: MarkStatements;
 
@@ -63,21 +82,24 @@ export class PostgresGuard {
   }
 
   /**
-   * Shuts out every earlier holder. Call it right after the grant, before the first read or write,
-   * and outside of a transaction: it must be committed to count.
+   * Shuts out every earlier holder. Call it right after the grant, outside a transaction, before
+   * the first read or write.
    */
   async admit(connection: PostgresConnection, fenced: Fenced): Promise<GuardResult> {
     checkConnection(connection, 'guard.admit(pool, lease)');
     return await this.#raise(connection, fenced);
   }
 
-  /** In your transaction, before or after its writes: `current` holds until it ends. */
+  /**
+   * Checks a fence in your transaction, before or after its writes. `current` holds until the
+   * transaction ends.
+   */
   async check(transaction: PostgresTransaction, fenced: Fenced): Promise<GuardResult> {
     assertTransaction(transaction, 'guard.check(client, lease)');
     return await this.#raise(transaction, fenced);
   }
 
-  /** Like `check`, but throws StaleFence, so that the transaction is left and rolled back. */
+  /** Checks a fence in your transaction. Throws `StaleFence` if it is stale. */
   async require(transaction: PostgresTransaction, fenced: Fenced): Promise<void> {
     assertTransaction(transaction, 'guard.require(client, lease)');
     requireCurrent(await this.#raise(transaction, fenced));
@@ -99,7 +121,17 @@ export class PostgresGuard {
   }
 }
 
-/** The mark in a column of the user's own row: no second table, one statement, rows that exist. */
+/**
+ * Checks fences in a column of your own rows: one statement, no second table.
+ *
+ * @example
+ * import { Pool } from 'pg';
+ *
+ * const pool = new Pool({ connectionString: 'postgres://localhost/app' });
+ * const guard = new PostgresRowGuard({ table: 'invoice' });
+ * await guard.admit(pool, lease, { id: 7 });
+ * await guard.update(pool, lease, { set: { state: 'paid' }, where: { id: 7 } });
+ */
 export class PostgresRowGuard {
   readonly #config: RowGuardConfig;
 
@@ -117,7 +149,9 @@ export class PostgresRowGuard {
     return await this.#write(connection, fenced, { set: {}, where });
   }
 
-  /** Safe alone and in a transaction. Rows with a higher mark are left as they are. */
+  /**
+   * Changes rows, alone or in a transaction. Rows that a later holder has marked stay as they are.
+   */
   async update(
     connection: PostgresConnection,
     fenced: Fenced,

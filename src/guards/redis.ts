@@ -19,24 +19,31 @@ import {
 
 export { type Fenced, type GuardResult, type Stale, StaleFence } from './mark.ts';
 
-/** Runs a script: the one thing that a guard needs of a Redis client. */
+/**
+ * Runs a Lua script and returns the reply of EVAL. `nodeRedis` and `ioredis` make one from a
+ * client.
+ */
 export type RedisEval = (
   script: string,
   keys: readonly string[],
   args: readonly string[],
 ) => Promise<unknown>;
 
-/** A command as Redis reads it: name, key, arguments. `['set', 'invoice/7', 'paid']` */
+/**
+ * A Redis command: name, key and arguments, all strings, such as `['set', 'invoice/7', 'paid']`.
+ */
 export type RedisCommand = readonly [name: string, key: string, ...args: string[]];
 
+/** The result of `write`: `written` with the `replies` of the commands in order, or a refusal. */
 export type RedisWritten =
   /** What Redis answered to each command, in order. */
   { readonly kind: 'written'; readonly replies: readonly unknown[] } | Stale;
 
+/** Options of `RedisGuard`. */
 export interface RedisGuardOptions {
   /**
-   * The key that holds a resource's mark. Default `holdfast:fence:<resource>`. In a cluster it must
-   * share a slot with the keys written, so put the same {tag} into both.
+   * Returns the key of a resource's mark. Default `holdfast:fence:<resource>`. In a cluster it must
+   * be in the same slot as the keys that you write: put the same `{tag}` into both.
    */
   readonly markKey?: (resource: string) => string;
 }
@@ -74,6 +81,21 @@ const MARK_PREFIX = 'holdfast:fence:';
 /** Lua's stack for the words of a command has 8,000 entries. */
 const WORDS_MAX = 7_000;
 
+/**
+ * Checks fences in Redis: one script compares the fence and runs your commands.
+ *
+ * Methods throw `InvalidInput` if a command or the fence is invalid, and the client's error if
+ * Redis cannot be reached.
+ *
+ * @example
+ * import { createClient } from 'redis';
+ *
+ * const client = createClient();
+ * await client.connect();
+ * const guard = new RedisGuard(nodeRedis(client));
+ * await guard.admit(lease);
+ * const outcome = await guard.write(lease, [['set', 'invoice/7', 'paid']]);
+ */
 export class RedisGuard {
   readonly #evaluate: RedisEval;
   readonly #markKey: (resource: string) => string;
@@ -98,15 +120,18 @@ export class RedisGuard {
     this.#markPrefix = options.markKey === undefined ? MARK_PREFIX : undefined;
   }
 
-  /** Shuts out every earlier holder. Right after the grant, before the first read or write. */
+  /**
+   * Shuts out every earlier holder. Call it right after the grant, before the first read or write.
+   */
   async admit(fenced: Fenced): Promise<GuardResult> {
     const result = await this.write(fenced, []);
     return result.kind === 'stale' ? result : CURRENT;
   }
 
   /**
-   * Runs the commands, in order and with nothing between them, unless the fence is stale. As in
-   * every script, what ran before a command that fails stays done.
+   * Runs the commands in order, with nothing between them, unless the fence is stale.
+   *
+   * If a command fails, the commands before it stay done.
    */
   async write(fenced: Fenced, commands: readonly RedisCommand[]): Promise<RedisWritten> {
     const { key, fence } = parseFenced(fenced);
@@ -163,7 +188,15 @@ function text(value: unknown): unknown {
   return value instanceof Uint8Array ? Buffer.from(value).toString() : value;
 }
 
-/** For clients of `redis` (node-redis). */
+/**
+ * Makes a `RedisEval` from a client of the package `redis`, of which it calls `eval` with `keys`
+ * and `arguments`. Throws `InvalidInput` if it is not one.
+ *
+ * @example
+ * import { createClient } from 'redis';
+ *
+ * const guard = new RedisGuard(nodeRedis(await createClient().connect()));
+ */
 export function nodeRedis(client: {
   eval(script: string, options: { keys: string[]; arguments: string[] }): Promise<unknown>;
 }): RedisEval {
@@ -175,7 +208,15 @@ export function nodeRedis(client: {
   return (script, keys, args) => client.eval(script, { keys: [...keys], arguments: [...args] });
 }
 
-/** For clients of `ioredis`. */
+/**
+ * Makes a `RedisEval` from a client of the package `ioredis`, of which it calls `eval`. Throws
+ * `InvalidInput` if it is not one.
+ *
+ * @example
+ * declare const client: { eval(script: string, keyCount: number, ...words: string[]): Promise<unknown> };
+ *
+ * const guard = new RedisGuard(ioredis(client));
+ */
 export function ioredis(client: {
   eval(script: string, keyCount: number, ...keysAndArguments: string[]): Promise<unknown>;
 }): RedisEval {

@@ -32,6 +32,7 @@ type Placeholder = (position: number) => string;
 export const DOLLAR: Placeholder = (position) => `$${position}`;
 export const QUESTION: Placeholder = (position) => `?${position}`;
 
+/** Options of a guard with a table of its own. */
 export interface MarkTableOptions {
   /** The table of the marks, as written in SQL. Default `holdfast_fence`. */
   readonly table?: string;
@@ -90,11 +91,11 @@ export function withNextStep(
   );
 }
 
-/** Rows of the user's own that carry their mark in a column. */
+/** Rows of your own that have their mark in a column. */
 export interface RowGuardOptions {
-  /** As written in SQL: `invoice`, `app.invoice`, `"Invoice"`. */
+  /** The table, as written in SQL: `invoice`, `app.invoice`, `"Invoice"`. */
   readonly table: string;
-  /** The column that holds the mark: `bigint not null default 0`. Default `fence`. */
+  /** The column of the mark: `bigint not null default 0`. Default `fence`. */
   readonly column?: string;
 }
 
@@ -110,7 +111,7 @@ export function parseRowOptions(what: string, options: RowGuardOptions): RowGuar
   return { table: tableName(table), column: columnName(column) };
 }
 
-/** Which rows: column = value, for every column given. The primary key, as a rule. */
+/** Selects rows by equality of every given column, usually the primary key. */
 export type Where<Value> = Readonly<Record<string, Value>>;
 
 interface RowStatement<Value> {
@@ -118,8 +119,11 @@ interface RowStatement<Value> {
   readonly values: Value[];
 }
 
+/** A change of rows. */
 export interface RowChange<Value> {
+  /** New values by column. */
   readonly set: Readonly<Record<string, Value>>;
+  /** Which rows. */
   readonly where: Where<Value>;
 }
 
@@ -184,9 +188,15 @@ function conditions<Value>(where: Where<Value>, bind: (value: Value) => string):
   return found.join(' and ');
 }
 
+/**
+ * The result of a write.
+ *
+ * - `written`: `rows` rows were changed.
+ * - `missing`: no row matches, so nothing was written.
+ * - `stale`: a later holder has shown a greater fence. Nothing was written.
+ */
 export type RowResult =
   | { readonly kind: 'written'; readonly rows: number }
-  /** No row matches: there is nothing that could hold a mark. */
   | { readonly kind: 'missing' }
   | Stale;
 

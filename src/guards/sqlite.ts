@@ -37,11 +37,29 @@ import {
 export { type Fenced, type GuardResult, type Stale, StaleFence } from './mark.ts';
 export type { RowChange, RowGuardOptions, RowResult, Where } from './sql.ts';
 
+/** Options of `SqliteGuard`. */
 export type SqliteGuardOptions = MarkTableOptions;
 
-/** One mark per resource in a table of its own: for any write to the same file. */
+/**
+ * Checks fences in your SQLite transactions, with one mark per resource in a table of its own.
+ *
+ * Methods throw `InvalidInput` if the database or the fence is invalid, and `StoreUnavailable` if
+ * the table is missing.
+ *
+ * @example
+ * import { DatabaseSync } from 'node:sqlite';
+ *
+ * const database = new DatabaseSync('./app.db');
+ * const guard = new SqliteGuard();
+ * database.exec(guard.createTable);
+ * guard.admit(database, lease);
+ * database.exec('begin immediate');
+ * guard.require(database, lease);
+ * database.exec("update invoice set state = 'paid'");
+ * database.exec('commit');
+ */
 export class SqliteGuard {
-  /** Run it once, in your migrations. */
+  /** The SQL that creates the table. Run it once, in your migrations. */
   readonly createTable: string;
   readonly #sql: MarkStatements;
 
@@ -51,21 +69,24 @@ export class SqliteGuard {
   }
 
   /**
-   * Shuts out every earlier holder. Call it right after the grant, before the first read or write,
-   * and outside of a transaction: it must be committed to count.
+   * Shuts out every earlier holder. Call it right after the grant, outside a transaction, before
+   * the first read or write.
    */
   admit(database: DatabaseSync, fenced: Fenced): GuardResult {
     checkDatabase(database, 'guard.admit(database, lease)');
     return this.#raise(database, fenced);
   }
 
-  /** In your transaction, before or after its writes: `current` holds until it ends. */
+  /**
+   * Checks a fence in your transaction, before or after its writes. `current` holds until the
+   * transaction ends.
+   */
   check(database: DatabaseSync, fenced: Fenced): GuardResult {
     assertTransaction(database, 'guard.check(database, lease)');
     return this.#raise(database, fenced);
   }
 
-  /** Like `check`, but throws StaleFence, so that the transaction is left and rolled back. */
+  /** Checks a fence in your transaction. Throws `StaleFence` if it is stale. */
   require(database: DatabaseSync, fenced: Fenced): void {
     assertTransaction(database, 'guard.require(database, lease)');
     requireCurrent(this.#raise(database, fenced));
@@ -99,7 +120,17 @@ function assertTransaction(database: DatabaseSync, call: string): void {
   );
 }
 
-/** The mark in a column of the user's own row: no second table, one statement, rows that exist. */
+/**
+ * Checks fences in a column of your own rows: one statement, no second table.
+ *
+ * @example
+ * import { DatabaseSync } from 'node:sqlite';
+ *
+ * const database = new DatabaseSync('./app.db');
+ * const guard = new SqliteRowGuard({ table: 'invoice' });
+ * guard.admit(database, lease, { id: 7 });
+ * guard.update(database, lease, { set: { state: 'paid' }, where: { id: 7 } });
+ */
 export class SqliteRowGuard {
   readonly #config: RowGuardConfig;
 
@@ -113,7 +144,9 @@ export class SqliteRowGuard {
     return this.#write(database, fenced, { set: {}, where });
   }
 
-  /** Safe alone and in a transaction. Rows with a higher mark are left as they are. */
+  /**
+   * Changes rows, alone or in a transaction. Rows that a later holder has marked stay as they are.
+   */
   update(database: DatabaseSync, fenced: Fenced, change: RowChange<SQLInputValue>): RowResult {
     checkDatabase(database, 'guard.update(database, lease, { set, where })');
     checkChange('SqliteRowGuard.update', change);
