@@ -10,13 +10,27 @@ import { type Archive, type ArchiveDocument, ArchiveUnavailable, isArchivePath }
 
 export type { Archive, ArchiveDocument } from './port.ts';
 
+/** Options of `openFolderArchive`. */
 export interface FolderArchiveOptions {
-  /** Made when it is not there. */
+  /** The folder. It is created if it does not exist. */
   readonly folder: string;
 }
 
 const PATH_BYTES_MAX = 4_096;
 
+/**
+ * Opens an archive in a folder, with one file per document. Throws `InvalidInput` for invalid
+ * options.
+ *
+ * @example
+ * import { openHoldfast } from 'holdfast';
+ *
+ * const archive = openFolderArchive({ folder: '/var/lib/holdfast/archive' });
+ * await using holdfast = await openHoldfast({
+ *   store: './holdfast.db',
+ *   retention: { archive, keepMs: { completed: 30 * 86_400_000 } },
+ * });
+ */
 export function openFolderArchive(given: FolderArchiveOptions): Archive {
   const { folder } = readOptions('openFolderArchive', given, ['folder']);
   boundedText('openFolderArchive: folder', folder, PATH_BYTES_MAX);

@@ -2,24 +2,40 @@
 
 import { Fault } from '../support/fault.ts';
 
+/**
+ * A place for documents that are written once and read at any later time. `holdfast/archive/…` has
+ * two.
+ *
+ * @example
+ * import { openFolderArchive } from 'holdfast/archive/folder';
+ *
+ * const archive: Archive = openFolderArchive({ folder: '/var/lib/holdfast/archive' });
+ */
 export interface Archive {
-  /** For people: which folder, which bucket. */
+  /** The folder or bucket, for operators. */
   readonly name: string;
-  /** Durable when it resolves, and whole: nobody reads half of it. The same again is fine. */
+  /**
+   * Writes a document. It is complete and durable when this resolves. Writing the same again is
+   * safe.
+   */
   put(document: ArchiveDocument): Promise<void>;
-  /** Undefined when there is none. */
+  /** Returns a document's content, or undefined if there is none. */
   get(path: string): Promise<Uint8Array | undefined>;
 }
 
+/** A document of an archive. */
 export interface ArchiveDocument {
-  /** Parts of letters, digits, `.`, `_` and `-`, with `/` between them. */
+  /** The path: letters, digits, `.`, `_` and `-`, in parts separated by `/`. */
   readonly path: string;
-  /** Its media type. */
+  /** The media type. */
   readonly type: string;
+  /** The content. */
   readonly bytes: Uint8Array;
 }
 
-/** The archive did not do it, or did not say so. Writing the same again is safe. */
+/**
+ * The archive could not be reached, or did not confirm the write. Writing the same again is safe.
+ */
 export class ArchiveUnavailable extends Fault {
   override readonly name = 'ArchiveUnavailable';
 

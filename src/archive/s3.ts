@@ -15,19 +15,23 @@ import { type Archive, ArchiveUnavailable, isArchivePath } from './port.ts';
 
 export type { Archive, ArchiveDocument } from './port.ts';
 
+/** Options of `openS3Archive`. */
 export interface S3ArchiveOptions {
-  /** Of the storage, without the bucket: https://s3.eu-central-1.amazonaws.com, http://127.0.0.1:9000. */
+  /** The URL of the storage without the bucket, such as `https://s3.eu-central-1.amazonaws.com`. */
   readonly url: string;
+  /** The name of the bucket. */
   readonly bucket: string;
+  /** The id of the credentials. */
   readonly accessKeyId: string;
+  /** The secret of the credentials. */
   readonly secretAccessKey: string;
-  /** With temporary credentials. */
+  /** The token of temporary credentials. */
   readonly sessionToken?: string;
-  /** Default us-east-1. */
+  /** The region. Default `us-east-1`. */
   readonly region?: string;
-  /** In front of every key; ends with a slash of itself. */
+  /** A folder in front of every key. Default none. */
   readonly prefix?: string;
-  /** How long one request may take. Default 30 s. */
+  /** Time limit of one request in milliseconds. Default 30,000. */
   readonly timeoutMs?: number;
 }
 
@@ -48,6 +52,21 @@ interface Bucket {
   readonly timeoutMs: number;
 }
 
+/**
+ * Opens an archive in S3-compatible storage, with one object per document. Needs the package
+ * `aws4fetch`.
+ *
+ * Throws `InvalidInput` for invalid options. Reads and writes throw `ArchiveUnavailable` if the
+ * storage cannot be reached.
+ *
+ * @example
+ * const archive = await openS3Archive({
+ *   url: 'https://s3.eu-central-1.amazonaws.com',
+ *   bucket: 'holdfast-archive',
+ *   accessKeyId: process.env['S3_KEY_ID'] ?? '',
+ *   secretAccessKey: process.env['S3_SECRET'] ?? '',
+ * });
+ */
 export async function openS3Archive(given: S3ArchiveOptions): Promise<Archive> {
   const options = readS3Options(given);
   const { url, bucket, accessKeyId, secretAccessKey, sessionToken, prefix = '' } = options;

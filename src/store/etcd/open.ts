@@ -29,27 +29,43 @@ import { termsOf } from './terms.ts';
 import { Hints } from './watch.ts';
 
 // Contains no type of the driver, so that users of the store's types do not need it installed.
+/** Options of `openEtcdStore`. */
 export interface EtcdStoreOptions {
-  /** `http://host:2379` or `https://…` of each member; at least one. */
+  /** `http://host:2379` or `https://…` of each member, at least one. */
   readonly endpoints: readonly string[];
-  /** All keys start with this. Default `holdfast/`. */
+  /** All keys start with this. Must end in `/`. Default `holdfast/`. */
   readonly prefix?: string;
+  /** Limits that differ from `DEFAULT_POLICY`. `checkpointBytesMax` is at most 1,048,576. */
   readonly policy?: Partial<LeasePolicy>;
-  /** For `https`, in PEM. The system's certificates unless given. */
+  /**
+   * For `https`, in PEM: `ca` (default: the system's), and this client's own `cert` and `key` if
+   * etcd requires them.
+   */
   readonly tls?: {
     readonly ca?: string;
-    /** This client's own, where etcd asks for one. */
     readonly cert?: string;
     readonly key?: string;
   };
-  /** An answer that takes longer counts as unknown. Default 3000. */
+  /** Milliseconds after which a call counts as unknown, 10 to 600,000. Default 3,000. */
   readonly callTimeoutMs?: number;
-  /** The host's clock unless a test brings its own; only its monotonic part is used. */
+  /**
+   * The clock, of which only the monotonic part is used. Default: the system's. Replace it in
+   * tests.
+   */
   readonly clock?: Clock;
-  /** Native leases last no shorter than this. For tests that do etcd's part of the expiry. */
+  /** For tests: the shortest time of etcd's own leases, in seconds. Default 1. */
   readonly leaseSecondsMin?: number;
 }
 
+/**
+ * Opens a lease store in etcd 3.4 or newer. It keeps no executions. Needs the package
+ * `@grpc/grpc-js`.
+ *
+ * Throws `InvalidInput` for invalid options, and `StoreUnavailable` if no member can be reached.
+ *
+ * @example
+ * const store = await openEtcdStore({ endpoints: ['http://127.0.0.1:2379'] });
+ */
 export async function openEtcdStore(options: EtcdStoreOptions): Promise<KernelStore> {
   rejectUnknownOptions('openEtcdStore', options, [
     ...['endpoints', 'prefix', 'policy', 'tls', 'callTimeoutMs', 'clock', 'leaseSecondsMin'],

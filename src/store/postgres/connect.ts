@@ -7,29 +7,35 @@ import { boundedText, integerOption } from '../../support/options.ts';
 import { loadPackage } from '../load-package.ts';
 import { numbersForBigints, type Queries, statement } from './database.ts';
 
+/** Options of `openPostgresStore`. */
 export interface PostgresStoreOptions {
+  /** The URL of the database, such as `postgres://user@host/database`. */
   readonly url: string;
-  /** For LISTEN, when `url` goes through a pooler in transaction mode. Without it, polling only. */
-  readonly directUrl?: string;
-  /** Holdfast's own schema; created when it is not there. */
-  readonly schema?: string;
-  readonly policy?: Partial<LeasePolicy>;
-  readonly connectionsMax?: number;
   /**
-   * `url` goes through one in transaction mode: nothing is asked of a connection at its start.
-   * Default: found out.
+   * A URL that bypasses the pooler, for LISTEN, if `url` leads to one in transaction mode. Without
+   * it, waiters poll.
    */
+  readonly directUrl?: string;
+  /** The schema of the store. It is created if it does not exist. Default `holdfast`. */
+  readonly schema?: string;
+  /** Limits that differ from `DEFAULT_POLICY`. */
+  readonly policy?: Partial<LeasePolicy>;
+  /** The size of the connection pool, 1 to 1,000. Default 10. */
+  readonly connectionsMax?: number;
+  /** True: `url` leads to a pooler in transaction mode. By default this is detected. */
   readonly pooler?: boolean;
   /**
-   * Off for poolers that do not track prepared statements. Default: found out; on without a pooler.
+   * False: do not prepare statements, for poolers that do not support it. By default this is
+   * detected.
    */
   readonly prepare?: boolean;
+  /** Milliseconds to wait for a connection. Default 5,000. */
   readonly connectTimeoutMs?: number;
-  /** A statement that takes longer is cut off by the server, so it is known not done. */
+  /** Milliseconds after which the server cancels a statement. Default 10,000. */
   readonly statementTimeoutMs?: number;
-  /** SQL for store time in whole milliseconds, for tests that move it. Leave it alone otherwise. */
+  /** For tests: SQL that returns the store's time in whole milliseconds. */
   readonly nowSql?: string;
-  /** For tests that end the process: called around every commit of an execution verb (X-24). */
+  /** For tests: called before and after every commit of an operation on executions. */
   readonly onBoundary?: (phase: 'before' | 'after', n: number) => void;
 }
 

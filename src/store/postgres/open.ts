@@ -46,6 +46,16 @@ interface Parts {
   readonly opened: ReturnType<typeof openExecutions>;
 }
 
+/**
+ * Opens a store in PostgreSQL 14 or newer, for any number of processes. Creates its schema. Needs
+ * the package `pg`.
+ *
+ * Throws `InvalidInput` for invalid options, `StoreUnavailable` if the database cannot be reached,
+ * and `StoreSealed` if the store was exported.
+ *
+ * @example
+ * const store = await openPostgresStore({ url: 'postgres://localhost/app' });
+ */
 export async function openPostgresStore(given: PostgresStoreOptions): Promise<CoordinatorStore> {
   rejectUnknownOptions('openPostgresStore', given, OPTION_NAMES);
   const policy = resolvePolicy(given.policy);

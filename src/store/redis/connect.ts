@@ -13,12 +13,25 @@ interface ScriptOptions {
   readonly arguments: (string | Buffer)[];
 }
 
-/** What the store needs of a client of the package `redis`: one client, a cluster or a sentinel. */
+/**
+ * A connected client of the package `redis`: `createClient`, `createCluster` or `createSentinel`.
+ *
+ * @example
+ * import { createClient } from 'redis';
+ *
+ * const client: RedisClient = await createClient().connect();
+ * const store = await openRedisStore({ client });
+ */
 export interface RedisClient {
+  /** Runs a Lua script. */
   eval(script: string, options: ScriptOptions): Promise<unknown>;
+  /** Runs a Lua script by its digest. */
   evalSha(sha: string, options: ScriptOptions): Promise<unknown>;
+  /** Reads a setting of the server. */
   configGet(name: string): Promise<unknown>;
+  /** Returns a client that maps replies to other types. */
   withTypeMapping(mapping: object): unknown;
+  /** Returns a new client with the same settings. */
   duplicate(): unknown;
 }
 
@@ -30,20 +43,26 @@ export interface RedisListener {
   destroy(): unknown;
 }
 
+/** Options of `openRedisStore`. */
 export interface RedisStoreOptions {
-  /** `redis://`, `rediss://` with TLS, or `unix://` for a socket. This, or `client`. */
+  /** `redis://…`, `rediss://…` with TLS, or `unix://…` for a socket. Give this or `client`. */
   readonly url?: string;
-  /** A connected client of the package `redis`: `createClient`, `createCluster`, `createSentinel`. It stays yours. */
+  /** A connected client of the package `redis`. You close it. */
   readonly client?: RedisClient;
-  /** Keys begin with `{namespace}:`, so that all of them are in one hash slot. Default: `holdfast`. */
+  /** Keys start with `{namespace}:`, so that all are in one hash slot. Default `holdfast`. */
   readonly namespace?: string;
+  /** Limits that differ from `DEFAULT_POLICY`. */
   readonly policy?: Partial<LeasePolicy>;
+  /** Milliseconds to wait for a connection. Default 5,000. */
   readonly connectTimeoutMs?: number;
-  /** A connection on which nothing was heard for this long is given up; it is asked now and then. */
+  /** Milliseconds without any reply after which a connection is given up. Default 15,000. */
   readonly silenceMs?: number;
-  /** `any` opens also a server without an append-only file, which forgets everything when it restarts. */
+  /**
+   * `aof` (default): the server must have an append-only file. `any`: also open a server that
+   * forgets everything when it restarts.
+   */
   readonly durability?: 'aof' | 'any';
-  /** Lua that returns store time in whole milliseconds, for tests that move it. Leave it alone otherwise. */
+  /** For tests: Lua that returns the store's time in whole milliseconds. */
   readonly nowLua?: string;
 }
 

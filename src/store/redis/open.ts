@@ -32,6 +32,17 @@ import { termsOf } from './terms.ts';
 
 export type { RedisClient, RedisStoreOptions } from './connect.ts';
 
+/**
+ * Opens a lease store in Redis 6.2 or newer, on one server or a cluster. It keeps no executions.
+ * Needs the package `redis`.
+ *
+ * Throws `InvalidInput` for invalid options, and `StoreUnavailable` if the server cannot be
+ * reached. A server that does not fit throws a `Fault` with code `server-too-old`,
+ * `server-read-only` or `not-durable`.
+ *
+ * @example
+ * const store = await openRedisStore({ url: 'redis://127.0.0.1:6379' });
+ */
 export async function openRedisStore(options: RedisStoreOptions): Promise<KernelStore> {
   rejectUnknownOptions('openRedisStore', options, OPTION_NAMES);
   const policy = resolvePolicy(options.policy);

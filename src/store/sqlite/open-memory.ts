@@ -10,15 +10,26 @@ import { connectMemory } from './connect.ts';
 import { Database } from './database.ts';
 import { portsOf } from './ports.ts';
 
+/** Options of `openMemoryStore`. */
 export interface MemoryStoreOptions {
+  /** Limits that differ from `DEFAULT_POLICY`. */
   readonly policy?: Partial<LeasePolicy>;
-  /** The clock that decides expiry; the host's unless a test brings its own. */
+  /** The clock that decides expiry. Default: the system's. Replace it in tests. */
   readonly clock?: Clock;
 }
 
 /** A commit waits for no disk, so a test that moves its clock needs to wait only for promises. */
 const TIMERS: Timers = { ...systemTimers, soon: atEndOfTurn };
 
+/**
+ * Opens a store in memory, for tests and for coordination within one process. It ends with the
+ * process.
+ *
+ * Throws `InvalidInput` for invalid options.
+ *
+ * @example
+ * const store = openMemoryStore();
+ */
 export function openMemoryStore(options: MemoryStoreOptions = {}): CoordinatorStore {
   rejectUnknownOptions('openMemoryStore', options, ['policy', 'clock']);
   const policy = resolvePolicy(options.policy);

@@ -15,19 +15,29 @@ import type { Durability } from './connection.ts';
 import { Database, type DatabaseConfig } from './database.ts';
 import { portsOf } from './ports.ts';
 
+/** Options of `openSqliteStore`. */
 export interface SqliteStoreOptions {
-  /** On a local disk; its folder must exist. Several processes of one machine may share it. */
+  /**
+   * The path of the file, on a local disk. Its folder must exist. Several processes of one machine
+   * may share it.
+   */
   readonly file: string;
+  /** Limits that differ from `DEFAULT_POLICY`. */
   readonly policy?: Partial<LeasePolicy>;
-  /** The clock that decides expiry; the host's unless a test brings its own. */
+  /** The clock that decides expiry. Default: the host's. Replace it in tests. */
   readonly clock?: Clock;
+  /** The timers. Default: those of Node. Replace them in tests. */
   readonly timers?: Timers;
+  /** The random source. Default: that of Node. Replace it in tests. */
   readonly random?: Random;
-  /** `normal` is faster, and a power cut may take back the last answers. */
+  /**
+   * `full` (default) survives a power cut. `normal` is faster, but a power cut may lose the last
+   * commits.
+   */
   readonly durability?: Durability;
-  /** How long to wait while another process writes; 10 s unless said otherwise. */
+  /** Milliseconds to wait while another process writes, up to 600,000. Default 10,000. */
   readonly busyTimeoutMs?: number;
-  /** For tests that end the process: called around every commit of an execution verb (X-24). */
+  /** For tests: called before and after every commit of an operation on executions. */
   readonly onBoundary?: (phase: 'before' | 'after', n: number) => void;
 }
 
@@ -39,7 +49,16 @@ const DURABILITY: Readonly<Record<Durability, string>> = {
     'process crashes; a machine crash may lose the last commits (WAL, synchronous=NORMAL, as configured)',
 };
 
-/** Makes the file and its tables when they do not exist. */
+/**
+ * Opens a store in a SQLite file, for everything that runs on one machine. Creates the file and its
+ * tables.
+ *
+ * Throws `InvalidInput` for invalid options, `StoreUnavailable` if the file cannot be opened, and
+ * `StoreSealed` if the store was exported.
+ *
+ * @example
+ * const store = await openSqliteStore({ file: './holdfast.db' });
+ */
 export async function openSqliteStore(options: SqliteStoreOptions): Promise<CoordinatorStore> {
   const { file, durability, ...config } = resolve(options);
   const database = new Database(await connect({ file, durability }, config), config);
