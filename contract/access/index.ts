@@ -14,6 +14,7 @@ import { projectCases } from './projects.ts';
 import { revokeKeyCases } from './revoke-key.ts';
 import { usageCases } from './usage.ts';
 
+/** The contract of projects and access keys: all cases. */
 export const accessContract: readonly AccessCase[] = [
   ...projectCases,
   ...createKeyCases,

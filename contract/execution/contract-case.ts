@@ -7,35 +7,54 @@ import type { CoordinatorStore } from '../../src/store/contract/execution-store.
 import type { KernelHarness, Need } from '../lease/contract-case.ts';
 import { checkEverything } from './check.ts';
 
+/** A case of the contract of stores that keep executions. */
 export interface ExecutionCase {
-  /** Ids of the rules, such as `X-1, X-4`. */
+  /** Ids of the rules that it checks. */
   readonly upholds: string;
-  /** One sentence about behaviour. */
+  /** The behaviour, in one sentence. */
   readonly name: string;
-  /** What differs from the default policy. */
+  /** Limits that differ from `DEFAULT_POLICY`. */
   readonly policy?: Partial<LeasePolicy>;
+  /** Capabilities that the store must offer. Default none. */
   readonly needs?: Need | readonly Need[];
+  /** Checks the behaviour. Rejects if the store breaks it. */
   run(harness: ExecutionHarness): Promise<void>;
 }
 
-/** A fresh, empty store whose time stands still unless a case moves it. */
+/** A new, empty store whose time stands still until a case moves it. */
 export interface ExecutionHarness extends KernelHarness {
+  /** The store. */
   readonly store: CoordinatorStore;
+  /** Opens a second client of the same data. */
   another(): Promise<CoordinatorStore>;
+  /** Closes every client and opens the data again. */
   reopen(): Promise<CoordinatorStore>;
 }
 
-/** A harness that its runner must take down. */
+/** A harness that its runner must close. */
 export interface OpenExecutionHarness extends ExecutionHarness {
+  /** Closes the store and deletes its data. */
   close(): Promise<void>;
 }
 
+/** Opens the stores that the cases run on. */
 export interface ExecutionBackend {
+  /** Capabilities of the store. */
   readonly offers: readonly Need[];
+  /** Opens a new, empty store with these limits. */
   open(policy: Partial<LeasePolicy>): Promise<OpenExecutionHarness>;
 }
 
-/** Runs one case on a store of its own; rejects when the store breaks the contract. */
+/**
+ * Runs a case on a store of its own. Rejects if the store breaks the contract.
+ *
+ * @example
+ * import { test } from 'node:test';
+ *
+ * declare const backend: ExecutionBackend;
+ *
+ * for (const each of executionContract) test(each.name, () => runExecutionCase(each, backend));
+ */
 export async function runExecutionCase(
   executionCase: ExecutionCase,
   backend: ExecutionBackend,

@@ -15,6 +15,7 @@ import { schedulingCases } from './scheduling/index.ts';
 import { sealingCases } from './sealing/index.ts';
 import { verbCases } from './verbs/index.ts';
 
+/** The contract of stores that keep executions: all cases. */
 export const executionContract: readonly ExecutionCase[] = [
   ...ownershipCases,
   ...verbCases,

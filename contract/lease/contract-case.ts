@@ -6,52 +6,71 @@ import type { KernelStore } from '../../src/lease/port.ts';
 import type { Instant } from '../../src/support/clock.ts';
 
 /**
- * What not every store can offer. `durable`: it can be closed and opened again. `two-clients`:
- * several clients share its data. `host-clock`: its time is the host's, which people set back.
- * `server`: it is a server of its own, which is restarted, or restored elsewhere, beside its clients.
- * `projects`: it keeps executions, and with them the sessions of several projects.
+ * A capability that not every store has.
+ *
+ * - `durable`: it can be closed and opened again.
+ * - `two-clients`: several clients share its data.
+ * - `host-clock`: its time is the host's, which may be set back.
+ * - `server`: it is a server that restarts apart from its clients.
+ * - `projects`: it keeps executions, and sessions of several projects.
  */
 export type Need = 'durable' | 'two-clients' | 'host-clock' | 'server' | 'projects';
 
+/** A case of the contract of lease stores. */
 export interface ContractCase {
-  /** Ids of the rules, such as `A-3, U-2`. */
+  /** Ids of the rules that it checks. */
   readonly upholds: string;
-  /** One sentence about behaviour. */
+  /** The behaviour, in one sentence. */
   readonly name: string;
-  /** What differs from the default policy. */
+  /** Limits that differ from `DEFAULT_POLICY`. */
   readonly policy?: Partial<LeasePolicy>;
+  /** Capabilities that the store must offer. Default none. */
   readonly needs?: Need | readonly Need[];
+  /** Checks the behaviour. Rejects if the store breaks it. */
   run(harness: KernelHarness): Promise<void>;
 }
 
-/** A fresh, empty store whose time stands still unless a case moves it. */
+/** A new, empty store whose time stands still until a case moves it. */
 export interface KernelHarness {
+  /** The store. */
   readonly store: KernelStore;
-  /** A second client of the same data. */
+  /** Opens a second client of the same data. */
   another(): Promise<KernelStore>;
   /** Closes every client and opens the data again. */
   reopen(): Promise<KernelStore>;
-  /** Moves the store's clock; a store with `host-clock` is also moved back. */
+  /** Moves the store's clock by `ms` milliseconds. A negative value needs `host-clock`. */
   advance(ms: number): Promise<void>;
+  /** Returns the time of the store. */
   now(): Instant;
   /**
-   * The server was started anew while its clients went on; `elsewhere` when it is no longer the same
-   * one: a standby that took over, a copy that was restored. Only where `server` is offered.
+   * Simulates a restart of the server under its clients. `elsewhere`: another server took over.
+   * Needs `server`.
    */
   restarted?(how: 'in-place' | 'elsewhere'): Promise<void>;
 }
 
-/** A harness that its runner must take down. */
+/** A harness that its runner must close. */
 export interface OpenHarness extends KernelHarness {
+  /** Closes the store and deletes its data. */
   close(): Promise<void>;
 }
 
+/** Opens the stores that the cases run on. */
 export interface ContractBackend {
+  /** Capabilities of the store. */
   readonly offers: readonly Need[];
+  /** Opens a new, empty store with these limits. */
   open(policy: Partial<LeasePolicy>): Promise<OpenHarness>;
 }
 
-/** Why this backend cannot run the case; undefined when it can. */
+/**
+ * Returns why a store cannot run a case, or undefined if it can.
+ *
+ * @example
+ * declare const backend: ContractBackend;
+ *
+ * const runnable = leaseContract.filter((each) => skipReason(each, backend) === undefined);
+ */
 export function skipReason(
   contractCase: Pick<ContractCase, 'needs'>,
   backend: ContractBackend,
@@ -63,7 +82,16 @@ export function skipReason(
   return `this store does not offer ${lacking.join(' and ')}`;
 }
 
-/** Runs one case on a store of its own; rejects when the store breaks the contract. */
+/**
+ * Runs a case on a store of its own. Rejects if the store breaks the contract.
+ *
+ * @example
+ * import { test } from 'node:test';
+ *
+ * declare const backend: ContractBackend;
+ *
+ * for (const each of leaseContract) test(each.name, () => runCase(each, backend));
+ */
 export async function runCase(contractCase: ContractCase, backend: ContractBackend): Promise<void> {
   const harness = await backend.open(contractCase.policy ?? {});
   try {

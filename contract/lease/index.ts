@@ -7,6 +7,7 @@ import type { ContractCase } from './contract-case.ts';
 import { sessionCases } from './sessions/index.ts';
 import { termCases } from './terms/index.ts';
 
+/** The contract of lease stores: all cases. */
 export const leaseContract: readonly ContractCase[] = [
   ...sessionCases,
   ...termCases,

@@ -13,32 +13,45 @@ import { checkEverything } from '../execution/check.ts';
 import type { FakeEndpoint } from './fake-endpoint.ts';
 
 /**
- * `envelopes`: messages travel in them. `limit`: what is larger than its size does not go through. `signed`:
- * others can write to the channel. `calls`: workers are called.
+ * A capability of some transports.
+ *
+ * - `envelopes`: messages travel in envelopes.
+ * - `limit`: messages above a size do not pass.
+ * - `signed`: others can write to the channel, so messages are signed.
+ * - `calls`: the coordinator calls the workers.
  */
 export type TransportOffer = 'envelopes' | 'limit' | 'signed' | 'calls';
 
 /**
- * A transport has each of these unless its backend lists it under `lacks`. `asking`: workers claim.
- * `references`: they read large values.
+ * A capability that a transport has unless its backend lists it under `lacks`.
+ *
+ * - `asking`: workers claim.
+ * - `references`: workers can read large values.
  */
 export type TransportHabit = 'asking' | 'references';
 
+/** A capability that a case needs. */
 export type TransportNeed = TransportOffer | TransportHabit;
 
+/** A case of the contract of transports. */
 export interface TransportCase {
-  /** Ids of the rules, such as `M-1, M-3`. */
+  /** Ids of the rules that it checks. */
   readonly upholds: string;
-  /** One sentence about behaviour. */
+  /** The behaviour, in one sentence. */
   readonly name: string;
+  /** The capability that the transport must have. Default none. */
   readonly needs?: TransportNeed;
+  /** Checks the behaviour. Rejects if the transport breaks it. */
   run(harness: TransportHarness): Promise<void>;
 }
 
-/** Whose access key a transport uses: the project's, another project's, or one that does not exist. */
+/**
+ * Whose key a transport uses: that of a `worker` of the project, of a `stranger` of another
+ * project, or an unknown one.
+ */
 export type CallerKind = 'worker' | 'stranger' | 'nobody';
 
-/** What is done to a message that is signed, before it is delivered. */
+/** How a signed message is changed before it is delivered. */
 export type Forgery =
   | 'none'
   | 'unsigned'
@@ -51,35 +64,60 @@ export type Forgery =
   | 'turned-around'
   | 'reply-elsewhere';
 
+/** A coordinator and the means to reach it over one transport. */
 export interface TransportHarness {
-  /** Who is not known is not answered, rather than refused. */
+  /** True if unknown callers get no response instead of a refusal. Default false. */
   readonly isSilent?: boolean;
-  /** What the coordinator keeps. */
+  /** The store of the coordinator. */
   readonly store: CoordinatorStore;
-  /** Where workers are called: all calls come here. `transport` is their way back. */
+  /** The push endpoint, if the coordinator calls the workers. */
   readonly endpoint?: FakeEndpoint;
-  /** Where workers are called: handlers have no coordinator connection, and all that they record is in their answers. */
+  /**
+   * True if push handlers have no coordinator connection, so that their responses have all records.
+   */
   readonly withoutConnection?: boolean;
-  /** A new one; closed with the harness. */
+  /** Opens a transport. It is closed with the harness. */
   transport(as?: CallerKind): Promise<Transport>;
-  /** Delivers the same message twice by the transport's own means, and answers with both replies. */
+  /** Delivers a message twice and returns both responses. */
   twice(message: TransportRequest): Promise<readonly [unknown, unknown]>;
-  /** Delivers this envelope as it is. */
+  /** Delivers an envelope unchanged. */
   deliver(envelope: unknown): Promise<ReplyEnvelope>;
-  /** Delivers it so; undefined when it is not answered, and was put aside. */
+  /** Delivers a forged message. Returns undefined if it gets no response. */
   forge(message: TransportRequest, how: Forgery): Promise<ReplyEnvelope | undefined>;
 }
 
+/**
+ * A harness that its runner must close.
+ *
+ * @example
+ * declare const backend: TransportBackend;
+ *
+ * const harness = await backend.open();
+ * await harness.close();
+ */
 export interface OpenTransportHarness extends TransportHarness {
-  /** The coordinator stops; the store can still be looked into. */
+  /** Stops the coordinator. The store stays open. */
   stop?(): Promise<void>;
+  /** Stops the coordinator and closes the store. */
   close(): Promise<void>;
 }
 
+/**
+ * Opens the coordinators that the cases run on.
+ *
+ * @example
+ * declare const backend: TransportBackend;
+ *
+ * const runnable = transportContract.filter((each) => transportSkipReason(each, backend) === undefined);
+ */
 export interface TransportBackend {
+  /** The name of the transport. */
   readonly name: string;
+  /** Its capabilities. */
   readonly offers: readonly TransportOffer[];
+  /** Common capabilities that it does not have. Default none. */
   readonly lacks?: readonly TransportHabit[];
+  /** Starts a coordinator on a new, empty store. */
   open(): Promise<OpenTransportHarness>;
 }
 
@@ -92,7 +130,14 @@ const WITHOUT: Readonly<Record<TransportNeed, string>> = {
   references: 'has no way to read what is too large for a row',
 };
 
-/** Undefined when the backend can run it. */
+/**
+ * Returns why a transport cannot run a case, or undefined if it can.
+ *
+ * @example
+ * declare const backend: TransportBackend;
+ *
+ * const runnable = transportContract.filter((each) => transportSkipReason(each, backend) === undefined);
+ */
 export function transportSkipReason(
   { needs }: TransportCase,
   { name, offers, lacks = [] }: TransportBackend,
@@ -103,7 +148,16 @@ export function transportSkipReason(
   return isThere ? undefined : `${name} ${WITHOUT[needs]}`;
 }
 
-/** Runs one case on a coordinator of its own; rejects when the transport breaks the contract. */
+/**
+ * Runs a case on a coordinator of its own. Rejects if the transport breaks the contract.
+ *
+ * @example
+ * import { test } from 'node:test';
+ *
+ * declare const backend: TransportBackend;
+ *
+ * for (const each of transportContract) test(each.name, () => runTransportCase(each, backend));
+ */
 export async function runTransportCase(
   transportCase: TransportCase,
   backend: TransportBackend,

@@ -17,38 +17,58 @@ import {
   pushHandler,
 } from '../../src/worker/push-handler.ts';
 
-/** One call that is under way. */
+/**
+ * A call of the coordinator that waits for its response.
+ *
+ * @example
+ * declare const endpoint: FakeEndpoint;
+ *
+ * const call = await endpoint.next();
+ * call.reply(new Response(endpoint.signed(call.about)));
+ */
 export interface OpenCall {
+  /** The execution and its history. */
   readonly drive: Driven;
-  /** As it came. */
+  /** The body of the request. */
   readonly text: string;
-  /** Of its claim. */
+  /** The `id` and `fence` of the claim. */
   readonly about: Pick<PushResult, 'id' | 'fence'>;
+  /** Sends the response. */
   reply(response: Response): void;
 }
 
-/** What happens to the nth call. */
+/** Chooses the fault of the nth call. */
 export type CallPlan = (nth: number) => TransportFault | undefined;
 
-/** A handler that replies to the calls of a fake endpoint. */
+/**
+ * A handler that responds to the calls of a fake endpoint.
+ *
+ * @example
+ * declare const endpoint: FakeEndpoint;
+ * declare const handler: (request: Request) => Promise<Response>;
+ *
+ * const added = endpoint.addHandler(handler);
+ * await added.stop();
+ */
 export interface FakeHandler {
-  /** Of its last call. */
+  /** The session of its last call. */
   readonly session: SessionId;
-  /** It is called no more; resolves when what it was called for is over. */
+  /** Removes the handler and waits for its calls to end. */
   stop(): Promise<void>;
 }
 
-/** The secrets that a fake endpoint signs with. */
+/** The secrets of a fake endpoint. */
 export interface FakeEndpointKeys {
+  /** The keys that it signs with. */
   readonly signing: SigningOptions;
-  /** Known to the coordinator, and not the one it signs with. */
+  /** The id of a key that the coordinator knows but does not sign with. */
   readonly older: string;
 }
 
 const HOUR_MS = 3_600_000;
 const STRANGE = 'x'.repeat(32);
 
-/** An answer as it should not be; each of them is signed as it should be unless said. */
+/** How a response differs from a valid one. */
 export type ForgedReply =
   | 'unsigned'
   | 'tampered'
@@ -72,6 +92,16 @@ export function handlerAnywhere(
   };
 }
 
+/**
+ * A push endpoint for tests. It receives every call of a coordinator; the test responds, or a
+ * handler does.
+ *
+ * @example
+ * const secret = 's'.repeat(32);
+ * const endpoint = new FakeEndpoint({ signing: { keys: { k1: secret, k0: secret }, current: 'k1' }, older: 'k0' });
+ * const call = await endpoint.next();
+ * call.reply(new Response(endpoint.signed(call.about)));
+ */
 export class FakeEndpoint {
   readonly #signer: Signer;
   readonly #keys: FakeEndpointKeys;
@@ -85,7 +115,7 @@ export class FakeEndpoint {
     this.#signer = new Signer('FakeEndpoint', keys.signing);
   }
 
-  /** To be mounted. */
+  /** The request handler to mount at the endpoint's URL. */
   get handler(): PushHandler {
     return async (request) => {
       const text = await request.text();
@@ -102,6 +132,7 @@ export class FakeEndpoint {
     };
   }
 
+  /** The keys that it signs with. */
   get signing(): SigningOptions {
     return this.#keys.signing;
   }
@@ -112,7 +143,7 @@ export class FakeEndpoint {
     return verified.kind === 'verified' ? verified.claims : undefined;
   }
 
-  /** The next call that nobody has taken. */
+  /** Waits for the next call that no handler has taken. */
   async next(): Promise<OpenCall> {
     for (;;) {
       const call = this.#waiting.shift();
@@ -123,7 +154,7 @@ export class FakeEndpoint {
     }
   }
 
-  /** Later calls go to the handler that was added last. */
+  /** Sends later calls to this handler. `plan` chooses the fault of the nth call. */
   addHandler(handler: PushHandler, plan: CallPlan = () => undefined): FakeHandler {
     const faulty = faulted(handler, plan);
     const underWay = new Set<Promise<unknown>>();
@@ -151,6 +182,7 @@ export class FakeEndpoint {
     };
   }
 
+  /** Returns a signed response body, or a forged one. */
   signed(result: Partial<PushResult>, how?: ForgedReply): string {
     const at = systemClock.wallMs() - (how === 'waited-long' ? HOUR_MS : 0);
     const claims = {
@@ -176,7 +208,7 @@ export class FakeEndpoint {
     }
   }
 
-  /** Whoever still calls is turned away. */
+  /** Responds with status 503 to all further calls. */
   close(): void {
     this.#isClosed = true;
     for (const { reply } of this.#waiting.splice(0)) reply(turnedAway());

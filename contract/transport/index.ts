@@ -16,6 +16,7 @@ import { releaseCases } from './releases.ts';
 import { signedCases } from './signed.ts';
 import { workerCases } from './workers.ts';
 
+/** The contract of transports: all cases. */
 export const transportContract: readonly TransportCase[] = [
   ...doubledCases,
   ...lostCases,

@@ -86,7 +86,10 @@ const caller = pipeline({
   run: (ctx, input: readonly number[]) => ctx.call(sum, input),
 });
 
-/** The pipelines of the cases below. On push transports, the coordinator must call for these. */
+/**
+ * The names of the pipelines that the cases run. A coordinator that calls workers must call them
+ * for these.
+ */
 export const transportPipelines: readonly string[] = [
   ...[PIPELINE, 'three', 'slow', 'two-step', 'waits', 'family', 'large', 'fails'],
   ...[caller.name, hosted.name],

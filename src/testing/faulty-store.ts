@@ -11,27 +11,54 @@ import type {
 import { OutcomeUnknown, StoreUnavailable } from '../support/fault.ts';
 
 /**
- * `unavailable`: not done, and says so. `lost-answer`: done, and the caller is told that nobody
- * knows. `hung-before` / `hung-after`: never answers, having done nothing / having done it.
+ * How a store misbehaves.
+ *
+ * - `unavailable`: it does nothing and throws `StoreUnavailable`.
+ * - `lost-answer`: it does the operation and throws `OutcomeUnknown`.
+ * - `hung-before`: it does nothing and never responds.
+ * - `hung-after`: it does the operation and never responds.
  */
 export type StoreFault = 'unavailable' | 'lost-answer' | 'hung-before' | 'hung-after';
 
+/**
+ * A store that misbehaves on request.
+ *
+ * @example
+ * import { openMemoryStore } from 'holdfast/store/memory';
+ *
+ * const faulty = faultyStore(openMemoryStore());
+ * faulty.fail('sessions.heartbeat', 'unavailable', 3);
+ */
 export interface FaultyStore<Store extends KernelStore = KernelStore> {
+  /** The store to pass to the code under test. */
   readonly store: Store;
-  /** The next `times` calls of this verb misbehave. Verbs: `sessions.heartbeat`, `executions.claim`, … */
+  /**
+   * Makes the next `times` calls (default 1) of an operation misbehave. Operations:
+   * `sessions.heartbeat`, `executions.claim`.
+   */
   fail(verb: string, fault: StoreFault, times?: number): void;
-  /** Every call from now on misbehaves this way, until `heal`. */
+  /** Makes every call misbehave until `heal`. */
   failAll(fault: StoreFault): void;
-  /** From now on every call misbehaves as `choose` says, or not at all, until `heal`. */
+  /** Makes calls misbehave as `choose` returns, until `heal`. Undefined: the call behaves. */
   failBy(choose: (verb: string) => StoreFault | undefined): void;
+  /** Ends all misbehaviour. */
   heal(): void;
-  /** How often each verb was called. */
+  /** How often each operation was called. */
   readonly calls: ReadonlyMap<string, number>;
-  /** Lets calls that hang go on; their answers arrive late. */
+  /** Lets hung calls continue; their results arrive late. */
   unhang(): void;
 }
 
-/** A store that keeps executions has them, and its access keys, misbehave too. */
+/**
+ * Wraps a store so that its calls misbehave on request.
+ *
+ * @example
+ * import { openMemoryStore } from 'holdfast/store/memory';
+ *
+ * const faulty = faultyStore(openMemoryStore());
+ * faulty.failAll('unavailable');
+ * faulty.heal();
+ */
 export function faultyStore<Store extends KernelStore>(inner: Store): FaultyStore<Store> {
   const planned = new Map<string, StoreFault[]>();
   const calls = new Map<string, number>();

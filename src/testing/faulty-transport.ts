@@ -5,19 +5,44 @@ import type { Transport, TransportRequest } from '../protocol/messages/envelope.
 import type { WorkKind } from '../protocol/messages/work-messages.ts';
 import { OutcomeUnknown } from '../support/fault.ts';
 
-/** `lost`: it never arrives. `reply-lost`: it is done, and nobody hears. `doubled`: done twice. `held`: later. */
+/**
+ * How a transport misbehaves.
+ *
+ * - `lost`: the message never arrives.
+ * - `reply-lost`: it is handled, and the response is lost.
+ * - `doubled`: it is handled twice.
+ * - `held`: it is held back until `release`.
+ */
 export type TransportFault = 'lost' | 'reply-lost' | 'doubled' | 'held';
 
+/**
+ * A transport that misbehaves on request.
+ *
+ * @example
+ * import { grpcTransport } from 'holdfast/worker/grpc';
+ *
+ * const faulty = faultyTransport(await grpcTransport({ address: '127.0.0.1:7435' }));
+ * faulty.next('claimExecutions', 'lost');
+ */
 export interface FaultyTransport extends Transport {
-  /** What happens to the next message of this kind; several are kept in order. */
+  /** Makes the next message of this kind misbehave. Several faults apply in order. */
   next(kind: WorkKind, fault: TransportFault): void;
-  /** Lets everything that is held back go, newest first. */
+  /** Lets held messages go, the newest first. */
   release(): void;
   /** How many faults have happened. */
   readonly faults: number;
 }
 
-/** `plan` says what happens to the nth message, unless it was said by `next`. */
+/**
+ * Wraps a transport so that messages misbehave. `plan` chooses the fault of the nth message, unless
+ * `next` did.
+ *
+ * @example
+ * import { grpcTransport } from 'holdfast/worker/grpc';
+ *
+ * const inner = await grpcTransport({ address: '127.0.0.1:7435' });
+ * const faulty = faultyTransport(inner, (nth) => (nth % 10 === 0 ? 'reply-lost' : undefined));
+ */
 export function faultyTransport(
   transport: Transport,
   plan: (nth: number, kind: WorkKind) => TransportFault | undefined = () => undefined,

@@ -14,8 +14,18 @@ interface DueTimer {
   readonly callback: () => void;
 }
 
+/**
+ * A clock that stands still until a test moves it.
+ *
+ * @example
+ * import { openMemoryStore } from 'holdfast/store/memory';
+ *
+ * const clock = new ManualClock();
+ * const store = openMemoryStore({ clock });
+ * await clock.advance(15_000);
+ */
 export class ManualClock implements Clock {
-  /** Timers count monotonic time, as those of the host do: they stand still in a suspend. */
+  /** Timers that follow this clock. */
   readonly timers: Timers = {
     after: (ms, callback) => this.#after(ms, callback),
     pause: (ms, signal) => this.#pause(ms, signal),
@@ -32,10 +42,12 @@ export class ManualClock implements Clock {
     this.#wallMs = startMs;
   }
 
+  /** Returns the wall clock in milliseconds since 1970. Starts at 2030 by default. */
   wallMs(): number {
     return this.#wallMs;
   }
 
+  /** Returns the monotonic clock in milliseconds. Starts at 0. */
   monotonicMs(): number {
     return this.#monotonicMs;
   }
@@ -45,7 +57,9 @@ export class ManualClock implements Clock {
     return this.#due.size;
   }
 
-  /** Both clocks go on; due timers fire in order, each at its own time, and promises run between. */
+  /**
+   * Moves both clocks. Due timers fire in order, each at its time, and promises settle in between.
+   */
   async advance(ms: number): Promise<void> {
     const endMs = this.#monotonicMs + ms;
     await this.settle();
@@ -58,17 +72,17 @@ export class ManualClock implements Clock {
     this.#moveTo(endMs);
   }
 
-  /** Somebody set the wall clock, forwards or backwards. */
+  /** Moves only the wall clock, forwards or backwards. */
   jumpWall(ms: number): void {
     this.#wallMs += ms;
   }
 
-  /** The machine slept: wall time passed, monotonic time did not, and no timer fired. */
+  /** Moves only the wall clock, as a suspended machine does. No timer fires. */
   suspend(ms: number): void {
     this.#wallMs += ms;
   }
 
-  /** Lets everything run that waits for promises or `soon` and not for time. */
+  /** Runs everything that waits for promises and not for time. */
   async settle(): Promise<void> {
     do {
       await new Promise<void>((resolve) => systemTimers.soon(resolve));

@@ -11,19 +11,36 @@ import { InvalidInput } from '../support/fault.ts';
 import { integerOption, readOptions, shown } from '../support/options.ts';
 import { ManualClock } from './manual-clock.ts';
 
+/** Options of `openTestHoldfast`. */
 export interface TestHoldfastOptions extends Omit<HoldfastOptions, 'store' | 'clock' | 'timers'> {
+  /** The pipelines under test. */
   readonly pipelines: WorkerOptions['pipelines'];
-  /** Where time starts; 2030 unless said. */
+  /** The time at the start. Default: 2030. */
   readonly start?: Date;
 }
 
+/**
+ * Holdfast in memory with a clock that a test moves.
+ *
+ * @example
+ * import { pipeline } from 'holdfast';
+ *
+ * const order = pipeline({ name: 'order', run: (ctx) => ctx.sleep(30 * 86_400_000) });
+ * await using testing = await openTestHoldfast({ pipelines: [order] });
+ * const handle = await testing.holdfast.submit(order, undefined);
+ * await testing.advance(30 * 86_400_000);
+ * await handle.result();
+ */
 export interface TestHoldfast {
+  /** The engine. */
   readonly holdfast: Holdfast;
+  /** The clock. */
   readonly clock: ManualClock;
-  /** Everything that is due in that time happens, in its order, and everything that follows from it. */
+  /** Moves time by `ms` milliseconds. Everything that is due happens, in order. */
   advance(ms: number): Promise<void>;
-  /** The process dies and another starts: nothing in memory survives, nothing recorded is lost. */
+  /** Simulates a crash and a new process. Memory is lost; the history is kept. */
   restart(): Promise<void>;
+  /** Closes the engine and the store. */
   close(): Promise<void>;
   [Symbol.asyncDispose](): Promise<void>;
 }
@@ -44,6 +61,21 @@ const NAMES: readonly (keyof TestHoldfastOptions)[] = [
   ...(['maxClaimsWithoutProgress', 'random'] as const),
 ];
 
+/**
+ * Opens Holdfast in memory, with a clock that stands still until the test moves it.
+ *
+ * A pipeline that sleeps for 30 days is tested in milliseconds. Throws `InvalidInput` for invalid
+ * options.
+ *
+ * @example
+ * import { pipeline } from 'holdfast';
+ *
+ * const order = pipeline({ name: 'order', run: (ctx) => ctx.sleep(30 * 86_400_000) });
+ * await using testing = await openTestHoldfast({ pipelines: [order] });
+ * const handle = await testing.holdfast.submit(order, undefined);
+ * await testing.advance(30 * 86_400_000);
+ * await handle.result();
+ */
 export async function openTestHoldfast(options: TestHoldfastOptions): Promise<TestHoldfast> {
   const { pipelines, start, ...rest } = readOptions('openTestHoldfast', options, NAMES);
   const clock = new ManualClock(startOf(start));
