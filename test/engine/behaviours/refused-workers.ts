@@ -131,7 +131,7 @@ export const REFUSED_WORKERS: readonly Behaviour[] = [
       const late = await holdfast.releases.deactivate(own.name, { ...by, expected: 0 });
       assert(late.kind === 'refused' && late.why === 'rollout-changed');
       const done = await holdfast.releases.deactivate(own.name, { ...by, expected: 1 });
-      assert.deepEqual(done, { kind: 'changed', line: { version: 2, previous: 'v1' } });
+      assert.deepEqual(done, { kind: 'changed', rollout: { version: 2, previous: 'v1' } });
       const { id } = await holdfast.submit(own, undefined);
       await stage.until(holdfast, id, ({ status }) => status === 'waiting');
       assert.equal((await holdfast.read(id))?.release, undefined);
@@ -139,7 +139,7 @@ export const REFUSED_WORKERS: readonly Behaviour[] = [
       const { act, name, actor, reason } = entry ?? {};
       assert.deepEqual([act, name, actor, reason], ['deactivate', 'v1', 'ann', by.reason]);
       const back = await holdfast.releases.rollBack(own.name);
-      assert.deepEqual(back, { kind: 'changed', line: { version: 3, active: 'v1' } });
+      assert.deepEqual(back, { kind: 'changed', rollout: { version: 3, active: 'v1' } });
     },
   },
 ];
