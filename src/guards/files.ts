@@ -167,7 +167,7 @@ export class FileGuard {
     if (this.#database.isOpen) this.#database.close();
   }
 
-  /** Who waits for the effect that it is part of would wait for ever, and everybody after it. */
+  /** Code inside an effect would wait for itself for ever, and block all later writers. */
   #assertOutside(): void {
     for (let stay = stays.getStore(); stay !== undefined; stay = stay.around) {
       if (stay.path !== this.path || stay.isOver) continue;

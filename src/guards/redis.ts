@@ -36,7 +36,7 @@ export type RedisCommand = readonly [name: string, key: string, ...args: string[
 
 /** The result of `write`: `written` with the `replies` of the commands in order, or a refusal. */
 export type RedisWritten =
-  /** What Redis answered to each command, in order. */
+  /** The reply of Redis to each command, in order. */
   { readonly kind: 'written'; readonly replies: readonly unknown[] } | Stale;
 
 /** Options of `RedisGuard`. */
@@ -99,7 +99,7 @@ const WORDS_MAX = 7_000;
 export class RedisGuard {
   readonly #evaluate: RedisEval;
   readonly #markKey: (resource: string) => string;
-  /** What all marks begin with, as far as it is known. */
+  /** The common prefix of all marks, if it is known. */
   readonly #markPrefix: string | undefined;
 
   constructor(evaluate: RedisEval, options: RedisGuardOptions = {}) {

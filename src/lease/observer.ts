@@ -74,7 +74,7 @@ export interface SavedCheckpoint {
 
 /** The state that a grant returned. */
 export interface GrantReport {
-  /** How the term before ended: its `exit` and `fence`. */
+  /** The end of the previous term: its `exit` and `fence`. */
   readonly predecessor: { readonly exit: Exit; readonly fence?: Fence };
   /** True if the holder asked for the checkpoint before the last. */
   readonly wentBack?: true;
@@ -119,7 +119,7 @@ export interface LossReport {
   readonly kind: 'lapsed' | 'rejoined' | 'lost' | 'troubled';
   /** The session. */
   readonly session: SessionId;
-  /** How many leases it holds. */
+  /** The number of leases that it holds. */
   readonly leases: number;
   /** Why. */
   readonly cause?: string;
@@ -145,7 +145,7 @@ export interface OverrunReport {
 export interface DroppedReport {
   /** Always `dropped`. */
   readonly kind: 'dropped';
-  /** How many were dropped. */
+  /** The number of dropped reports. */
   readonly count: number;
 }
 

@@ -21,7 +21,7 @@ export interface LeasePolicy {
   readonly sessionDepthMax: number;
   /** After an outage of the store, no session expires sooner than this. Default 5,000. */
   readonly recoveryGraceMs: number;
-  /** How long only the named successor may acquire a key after a yield. Default 5,000. */
+  /** The time for which only the named successor may acquire a key after a yield. Default 5,000. */
   readonly reservationMs: number;
   /** A waiter that has not polled for this long loses its turn in the queue. Default 30,000. */
   readonly ticketMs: number;

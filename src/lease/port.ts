@@ -30,7 +30,7 @@ export interface KernelStore {
   readonly policy: LeasePolicy;
   /** Which failures an acknowledged write survives, for people. */
   readonly durability: string;
-  /** How another thread of this process opens the same store. Absent if it cannot. */
+  /** Lets another thread of this process open the same store. Absent if it cannot. */
   readonly address?: StoreAddress;
   /** Operations on sessions. */
   readonly sessions: SessionStore;
@@ -62,7 +62,7 @@ export interface SessionHost
   readonly leases?: LeaseStore;
 }
 
-/** How a thread opens a store: `(await import(module))[open](options)`. */
+/** The call by which a thread opens a store: `(await import(module))[open](options)`. */
 export interface StoreAddress {
   /** The module's URL. */
   readonly module: string;

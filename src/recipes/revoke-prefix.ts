@@ -33,11 +33,11 @@ export interface RevokePrefixOptions {
 export interface RevokeProgress {
   /** The last key of the page. Pass it as `after` to continue later. */
   readonly after: LeaseKey;
-  /** How many keys were checked since the call. */
+  /** The number of keys checked since the call. */
   readonly checked: number;
-  /** How many terms were ended since the call. */
+  /** The number of terms ended since the call. */
   readonly ended: number;
-  /** How many holders were asked to stop since the call, with `drainMs`. */
+  /** The number of holders asked to stop since the call, with `drainMs`. */
   readonly asked: number;
   /** Terms of this page that were not changed, each with its `key` and `refusal`. */
   readonly refused: readonly { readonly key: LeaseKey; readonly refusal: Refusal }[];

@@ -184,13 +184,13 @@ export interface Assumptions {
   readonly roundTripMs: number;
   /** The time that one heartbeat in a thousand exceeds. */
   readonly roundTripTailMs: number;
-  /** How many of a thousand heartbeats get no response. */
+  /** The number of heartbeats without a response, out of a thousand. */
   readonly failuresPer1000: number;
-  /** How often a holder pauses per day. */
+  /** Pauses of a holder per day. */
   readonly pausesPerDay: number;
   /** The mean length of a pause. */
   readonly pauseMs: number;
-  /** How often a holder dies per month. */
+  /** Deaths of a holder per month. */
   readonly crashesPerMonth: number;
 }
 
@@ -288,7 +288,7 @@ export interface MissingEvidence {
   readonly have: string;
   /** The evidence that is needed, for people. */
   readonly need: string;
-  /** How many more hours to record with as many sessions. Absent if that does not help. */
+  /** The further hours to record with as many sessions. Absent if that does not help. */
   readonly recordHours?: number;
 }
 

@@ -30,7 +30,7 @@ export interface Goals {
   readonly ttlMsMin: number;
   /** The longest ttl to consider. */
   readonly ttlMsMax: number;
-  /** How often waiters poll that get no hint of when a key is free. Those of Holdfast do. */
+  /** The poll interval of waiters that get no hint of when a key is free. Those of Holdfast do. */
   readonly pollMs: number;
   /** Heartbeats per ttl to consider. Holdfast sends three. */
   readonly beatsPerTtl: readonly number[];
@@ -59,14 +59,14 @@ export const PRESETS: Readonly<Record<Preset, Goals>> = {
     takeoverP99MsMax: 120_000,
     falseLossesPer1000LeaseDaysMax: 100,
   },
-  /** Somebody is waiting for an answer. */
+  /** A person waits for the result. */
   interactive: {
     ...SHARED,
     prices: { storeWrite: 0.001, downSecond: 5, falseLoss: 20, reworkSecond: 1 },
     takeoverP99MsMax: 15_000,
     falseLossesPer1000LeaseDaysMax: 500,
   },
-  /** Every loss is an effect that somebody has to reconcile. */
+  /** Every loss is an effect that a person must reconcile. */
   money: {
     ...SHARED,
     prices: { storeWrite: 0.001, downSecond: 1, falseLoss: 600, reworkSecond: 10 },

@@ -18,7 +18,7 @@ export class Histogram {
   #sum = 0;
   #max = 0;
 
-  /** How many values were added. */
+  /** The number of added values. */
   get count(): number {
     return this.#count;
   }

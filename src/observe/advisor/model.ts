@@ -13,7 +13,7 @@ import { type Estimate, estimateRate } from './rate.ts';
  * console.log(model.failedTripMs(15_000));
  */
 export interface LeaseModel {
-  /** How many renewals were recorded. */
+  /** The number of recorded renewals. */
   readonly renewals: number;
   /** The probability that a heartbeat fails. */
   readonly failure: Estimate;
@@ -25,11 +25,11 @@ export interface LeaseModel {
   readonly roundTripVarianceMs2: number;
   /** Returns how long a failed attempt takes with this ttl. */
   failedTripMs(ttlMs: number): number;
-  /** How often holders pause. */
+  /** The rates of pauses. */
   readonly pauses: PauseRates;
-  /** How often holders die per hour. */
+  /** Deaths of holders per hour. */
   readonly crashesPerHour: Estimate;
-  /** How many crashes were recorded. */
+  /** The number of recorded crashes. */
   readonly crashes: number;
   /** The time from an expiry to the successor's grant. */
   readonly takeoverDelayMs: number;
@@ -37,11 +37,11 @@ export interface LeaseModel {
   readonly checkpointCostMs: number | undefined;
   /** How long work continues after its authority ended, at most, if that was recorded. */
   readonly overrunMs: number | undefined;
-  /** How many leases a session holds on average. */
+  /** The mean number of leases per session. */
   readonly leasesPerSession: number;
   /** The assumed difference between clock rates, in parts per million. */
   readonly driftPpm: number;
-  /** How many hours of sessions were recorded. */
+  /** The recorded hours of sessions. */
   readonly sessionHours: number;
 }
 

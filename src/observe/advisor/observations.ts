@@ -20,7 +20,7 @@ export interface Observations {
   /** The settings of the latest session, with its `driftPpm`. */
   readonly current: (LeaseSettings & { readonly driftPpm: number }) | undefined;
   /**
-   * How sessions ended: `crashed` expired and never returned; `falselyLost` expired while their
+   * The ends of sessions: `crashed` expired and never returned; `falselyLost` expired while their
    * process lived; `lapsed` and `rejoined` count lapses; `unattributed` expired without a log of
    * their process.
    */
@@ -45,7 +45,7 @@ export interface Observations {
   readonly overrun: Histogram;
   /** Milliseconds that acquires took. */
   readonly acquireLatency: Histogram;
-  /** How many writes were refused because of their fence. */
+  /** The number of writes that were refused because of their fence. */
   readonly fenceRejections: number;
   /** True if the logs have events of the store. */
   readonly hasEvents: boolean;
@@ -241,9 +241,9 @@ export interface Renewal {
   readonly lost: boolean;
   /** The longest pause in between. */
   readonly pauseMs: number;
-  /** How many attempts failed before it. */
+  /** The number of failed attempts before it. */
   readonly failedTries: number;
-  /** How long they took. */
+  /** The time that they took. */
   readonly failingMs: number;
 }
 
@@ -251,7 +251,7 @@ export interface Renewal {
 export interface FailureRow {
   /** How many. */
   readonly tries: number;
-  /** How many of them timed out. */
+  /** The number of them that timed out. */
   readonly unknown: number;
   /** Milliseconds from the first to the next successful one. */
   readonly lastedMs: number;
@@ -275,15 +275,15 @@ export interface RecordedSession {
   readonly failedLatency: Histogram;
   /** Milliseconds of authority left when a renewal arrived. */
   readonly slack: Histogram;
-  /** How many renewals got a response. */
+  /** The number of renewals with a response. */
   readonly answered: number;
   /** Heartbeats in a row that got no response. */
   readonly failures: readonly FailureRow[];
   /** The lengths of its pauses in milliseconds. */
   readonly pauses: readonly number[];
-  /** How often it lapsed. */
+  /** The number of lapses. */
   readonly lapsed: number;
-  /** How often it rejoined. */
+  /** The number of rejoins. */
   readonly rejoined: number;
   /** True if it was lost. */
   readonly lost: boolean;

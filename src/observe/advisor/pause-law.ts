@@ -46,7 +46,7 @@ export interface Tail {
  * console.log(pauses.perHour(10_000).mean);
  */
 export interface PauseRates {
-  /** How many pauses were recorded. */
+  /** The number of recorded pauses. */
   readonly count: number;
   /** The distribution of long pauses. */
   readonly tail: Tail;
@@ -78,7 +78,7 @@ export class PauseLaw implements PauseRates {
     this.#tail = fitTail(this.#sorted);
   }
 
-  /** How many pauses were recorded. */
+  /** The number of recorded pauses. */
   get count(): number {
     return this.#sorted.length;
   }

@@ -14,17 +14,17 @@ export interface Prediction {
   readonly takeoverP99Ms: number;
   /** The mean takeover time. */
   readonly takeoverMeanMs: number;
-  /** How often a live holder loses its term. */
+  /** Losses of a term by a live holder. */
   readonly falseLossesPer1000LeaseDays: Estimate;
-  /** How often a live holder has to stop and may rejoin. */
+  /** Lapses of a live holder, which has to stop and may rejoin. */
   readonly falseLapsesPer1000LeaseDays: Estimate;
-  /** How often holders die. */
+  /** Deaths of holders. */
   readonly crashesPer1000LeaseDays: Estimate;
   /** Seconds of work that is done again per day of holding a lease. */
   readonly reworkSecondsPerLeaseDay: number;
   /** Writes per second of one session with its leases. */
   readonly storeWritesPerSecond: number;
-  /** How many attempts of a renewal fit into the authority. */
+  /** The number of attempts of a renewal that fit into the authority. */
   readonly attemptsThatFit: number;
 }
 
@@ -311,9 +311,9 @@ export function shouldCheckpoint(sinceLastMs: number, intervalMs: number): boole
 
 /** A recorded log under other settings. */
 export interface Replay {
-  /** How many renewals were replayed. */
+  /** The number of replayed renewals. */
   readonly renewals: number;
-  /** How many days of sessions were recorded. */
+  /** The recorded days of sessions. */
   readonly sessionDays: number;
   /** The `lapses` and `losses` that were recorded. */
   readonly recorded: { readonly lapses: number; readonly losses: number };
@@ -322,11 +322,11 @@ export interface Replay {
    * depend on when a pause began.
    */
   readonly replayed: { readonly lapses: number; readonly losses: number };
-  /** How many crashes were recorded. */
+  /** The number of recorded crashes. */
   readonly crashes: number;
   /**
-   * How many milliseconds later each key of a crashed holder would have been taken over; negative:
-   * sooner.
+   * The delay of each takeover from a crashed holder, compared with the log, in milliseconds.
+   * Negative if sooner.
    */
   readonly takeoverLaterMs: number;
 }

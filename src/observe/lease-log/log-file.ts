@@ -11,7 +11,7 @@ export interface LogFileOptions {
   readonly file: string;
   /** Start a new file beyond this size, and keep the old one as `<file>.1`. By default never. */
   readonly bytesMax?: number;
-  /** How many old files are kept. Default 4. */
+  /** The number of old files to keep. Default 4. */
   readonly filesMax?: number;
   /** Called once, with the error of a write. Nothing is written after it. */
   readonly onError?: (error: unknown) => void;

@@ -52,7 +52,7 @@ export interface RecordEventsOptions {
  * await using session = await openSession({ store, owner: 'billing@host-3', observer: recorder });
  */
 export interface LeaseRecorder extends LeaseObserver {
-  /** How many reports were dropped because the disk was too slow. */
+  /** The number of reports that were dropped because the disk was too slow. */
   readonly dropped: number;
   /**
    * Also records the events of a store until the recorder is closed. One process of a fleet is

@@ -19,19 +19,19 @@ export interface VerifyOptions {
   readonly onProgress?: (log: string, bytes: number) => void;
 }
 
-/** How much was checked. */
+/** The extent of a check. */
 export interface Checked {
-  /** How many events of the store. */
+  /** The number of events of the store. */
   readonly events: number;
-  /** How many operations of holders. */
+  /** The number of operations of holders. */
   readonly operations: number;
-  /** How many keys. */
+  /** The number of keys. */
   readonly keys: number;
-  /** How many terms. */
+  /** The number of terms. */
   readonly terms: number;
-  /** How many terms expired and were taken over. */
+  /** The number of terms that expired and were taken over. */
   readonly takeovers: number;
-  /** How many checkpoints. */
+  /** The number of checkpoints. */
   readonly checkpoints: number;
   /** Limits of the check, for people. */
   readonly notes: readonly string[];

@@ -1,5 +1,5 @@
-// Admission. It lets ready gated executions through, holds them until a slot is free, or gives
-// them a later turn. It follows the order of the claim and stops when that claim has enough.
+// Admission. It lets ready gated executions through, holds them until a slot is free, or
+// gives them a later turn. It follows the order of the claim and stops when that claim has enough.
 
 import { decideGate } from '../../../execution/decide/gates.ts';
 import type { ExecutionRecord } from '../../../execution/execution.ts';

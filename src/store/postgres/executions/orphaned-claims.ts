@@ -27,7 +27,7 @@ interface Watch {
   readonly known: Set<number>;
   /** The number of claims under way. */
   sent: number;
-  /** Set when a claim was lost. Until then, every claim looks for orphaned ones. */
+  /** Set when a claim was lost. Until this time, every claim looks for orphaned ones. */
   suspectUntilMs?: number;
   polledAtMs: number;
 }

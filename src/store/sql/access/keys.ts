@@ -98,8 +98,8 @@ function listOf(scope: string): Sql {
 const LIST = listOf('true');
 const LIST_PROJECT = listOf('project = :project');
 
-// A key's end can only move closer (P-8). With `:descendants`, this also ends the keys that it created;
-// `nameWithKey` writes their `created_by` (P-13).
+// A key's end can only move closer (P-8). With `:descendants`, this also ends the keys that it
+// created; `nameWithKey` writes their `created_by` (P-13).
 const END = sql(`
   with recursive family (id) as (
     select k.id
