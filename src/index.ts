@@ -33,10 +33,10 @@ export type {
   UndoContext,
 } from './engine/context.ts';
 export {
-  ActRefused,
   ChildFailed,
   ExecutionCancelled,
   ExecutionFailed,
+  OperationRefused,
   ReleaseRefused,
   StepError,
   type StepErrorOptions,
@@ -44,7 +44,7 @@ export {
   SubmitRefused,
   TemplateRefused,
 } from './engine/failures.ts';
-export type { Acting, Handle, ListOptions, Page } from './engine/holdfast.ts';
+export type { Handle, ListOptions, OperationOptions, Page } from './engine/holdfast.ts';
 export { Holdfast } from './engine/holdfast.ts';
 export { type InteractionPlace, interactionId } from './engine/ids.ts';
 export {
@@ -105,7 +105,7 @@ export {
 export type { ExecutionObserver, ExecutionReport } from './execution/report.ts';
 export type { Audit, AuditListOptions, RefusalListOptions } from './features/audit/api.ts';
 export type {
-  AuditAct,
+  AuditAction,
   AuditFacts,
   AuditRecord,
   AuditTarget,

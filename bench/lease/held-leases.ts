@@ -24,9 +24,9 @@ const CHECKPOINT_BYTES = 200;
 /** More is not faster on any store, and all at once would only measure the queue. */
 const IN_FLIGHT = 64;
 
-/** The same act in a session that carries one lease and in one that carries `HELD`. */
+/** The same operation in a session that carries one lease and in one that carries `HELD`. */
 export interface Growth {
-  readonly act: string;
+  readonly operation: string;
   readonly withOne: readonly Round[];
   readonly withMany: readonly Round[];
 }
@@ -52,7 +52,7 @@ export async function measureHandles(store: KernelStore, pace: Pace): Promise<He
   return { bytesPerHandle, growth };
 }
 
-export const ACTS: Readonly<Record<string, (session: Session) => Act>> = {
+export const OPERATIONS: Readonly<Record<string, (session: Session) => Operation>> = {
   renew: (session) => async () => {
     expected(await session.heartbeat(), 'alive');
   },
@@ -68,14 +68,14 @@ export const ACTS: Readonly<Record<string, (session: Session) => Act>> = {
   },
 };
 
-export type Act = () => Promise<void>;
+export type Operation = () => Promise<void>;
 
 async function measureGrowth(few: Session, many: Session, pace: Pace): Promise<readonly Growth[]> {
   const growth: Growth[] = [];
-  for (const [act, start] of Object.entries(ACTS)) {
+  for (const [operation, start] of Object.entries(OPERATIONS)) {
     const contestants = [few, many].map((session) => ({ inFlight: 1, operation: start(session) }));
     const [withOne = [], withMany = []] = await alternate(contestants, pace);
-    growth.push({ act, withOne, withMany });
+    growth.push({ operation, withOne, withMany });
   }
   return growth;
 }
@@ -99,12 +99,12 @@ export async function measureStored(store: KernelStore): Promise<number> {
   return bytes;
 }
 
-async function inTurns(times: number, act: () => Promise<void>): Promise<void> {
+async function inTurns(times: number, operation: () => Promise<void>): Promise<void> {
   let left = times;
   const work = async (): Promise<void> => {
     while (left > 0) {
       left -= 1;
-      await act();
+      await operation();
     }
   };
   await Promise.all(Array.from({ length: Math.min(times, IN_FLIGHT) }, work));

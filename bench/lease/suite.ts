@@ -17,13 +17,16 @@ import { type Plan, paceOf, type StoreKind, type Suite } from '../suite.ts';
 import { ACQUIRE_CASES } from './acquire.ts';
 import { CHECKPOINT_CASES } from './checkpoint.ts';
 import { type Ground, openGround } from './ground.ts';
-import { ACTS, HELD, measureHandles, measureStored } from './held-leases.ts';
+import { HELD, measureHandles, measureStored, OPERATIONS } from './held-leases.ts';
 import type { LeaseCase } from './lease-case.ts';
 import { RENEW_CASES } from './renew.ts';
 
 const CASES: readonly LeaseCase[] = [...ACQUIRE_CASES, ...RENEW_CASES, ...CHECKPOINT_CASES];
 
-const HOLDING = ['hold a lease', ...Object.keys(ACTS).map((act) => `${act}, ${HELD} leases held`)];
+const HOLDING = [
+  'hold a lease',
+  ...Object.keys(OPERATIONS).map((operation) => `${operation}, ${HELD} leases held`),
+];
 
 const IN_FLIGHT: readonly number[] = [1, 64];
 
@@ -141,9 +144,12 @@ async function* measureHolding(bench: Bench): AsyncGenerator<Result, void, void>
   const handle = resultOf(bench, 'hold a lease · handle', { leases: HELD, how });
   yield handle.bytes(cost.bytesPerHandle);
   const settings = { inFlight: 1, via: 'handle' };
-  for (const { act, withOne, withMany } of cost.growth) {
-    yield resultOf(bench, `${act}, 1 lease held`, { ...settings, leases: 1 }).rate(withOne);
-    const many = resultOf(bench, `${act}, ${HELD} leases held`, { ...settings, leases: HELD });
+  for (const { operation, withOne, withMany } of cost.growth) {
+    yield resultOf(bench, `${operation}, 1 lease held`, { ...settings, leases: 1 }).rate(withOne);
+    const many = resultOf(bench, `${operation}, ${HELD} leases held`, {
+      ...settings,
+      leases: HELD,
+    });
     yield many.rate(withMany);
     yield many.ratio('p50 of one', medianSlowdown(withMany, withOne));
   }

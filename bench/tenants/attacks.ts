@@ -39,8 +39,8 @@ function submit(tenant: Caller): Promise<unknown> {
   return tenant.call('POST', '/v1/executions', '{"pipeline":"hostile"}');
 }
 
-function eachSchedule(act: (id: string) => Promise<unknown>): Promise<unknown> {
-  return Promise.all(Array.from({ length: SCHEDULES }, (_, nth) => act(`s${nth}`)));
+function eachSchedule(operation: (id: string) => Promise<unknown>): Promise<unknown> {
+  return Promise.all(Array.from({ length: SCHEDULES }, (_, nth) => operation(`s${nth}`)));
 }
 
 let sessions: readonly string[] = [];

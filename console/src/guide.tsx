@@ -3,7 +3,7 @@
 import { type ReactNode, useState } from 'react';
 import type { DemoMessage, Scene } from '../../src/protocol/messages/coordinator.ts';
 import { requestTo } from '../../src/protocol/messages/request.ts';
-import { useAct, useCaller, useRead } from './api/reads.ts';
+import { useCaller, useOperation, useRead } from './api/reads.ts';
 import { plural } from './model/words.ts';
 import { ExecutionLink, Time } from './parts/marks.tsx';
 import { ProblemNote } from './parts/notes.tsx';
@@ -35,9 +35,9 @@ function OpenGuide({ onClose }: { readonly onClose: () => void }): ReactNode {
   const { data: demo } = useRead(requestTo('GET /v1/demo'), { everyMs: POLL_MS });
   const asked = useRead(requestTo('GET /v1/awaits', { limit: 1 }), { everyMs: 2 * POLL_MS });
   const isAsked = asked.data === undefined || asked.data.items.length > 0;
-  const act = useAct<DemoMessage>();
-  const isPlaying = demo?.isPlaying === true || act.isPending;
-  const play = (scene: Scene) => act.mutate(requestTo('POST /v1/demo/:scene', { scene }));
+  const operation = useOperation<DemoMessage>();
+  const isPlaying = demo?.isPlaying === true || operation.isPending;
+  const play = (scene: Scene) => operation.mutate(requestTo('POST /v1/demo/:scene', { scene }));
   return (
     <aside className="guide" aria-label="Tour">
       <div className="guide-steps">
@@ -61,7 +61,7 @@ function OpenGuide({ onClose }: { readonly onClose: () => void }): ReactNode {
           Hide
         </button>
       </div>
-      <ProblemNote error={act.error} />
+      <ProblemNote error={operation.error} />
       <Story demo={demo} isAsked={isAsked} />
     </aside>
   );

@@ -6,7 +6,7 @@ import type { CallerMessage } from '../../src/protocol/messages/coordinator.ts';
 import { requestTo } from '../../src/protocol/messages/request.ts';
 import { chooseProject, chosenProject } from './api/call.ts';
 import type { Liveness } from './api/live.ts';
-import { useAct, useMay, useRead } from './api/reads.ts';
+import { useMay, useOperation, useRead } from './api/reads.ts';
 import { isAllowed, type PageSpec } from './page-spec.ts';
 import { PAGES } from './pages.tsx';
 import { Link } from './router.tsx';
@@ -96,7 +96,7 @@ export function Mark(): ReactNode {
 }
 
 function Who({ caller }: { readonly caller: CallerMessage }): ReactNode {
-  const act = useAct();
+  const operation = useOperation();
   const client = useQueryClient();
   return (
     <div className="who">
@@ -111,7 +111,9 @@ function Who({ caller }: { readonly caller: CallerMessage }): ReactNode {
           type="button"
           className="quiet"
           onClick={() =>
-            act.mutate(requestTo('POST /v1/sign-out'), { onSuccess: () => client.resetQueries() })
+            operation.mutate(requestTo('POST /v1/sign-out'), {
+              onSuccess: () => client.resetQueries(),
+            })
           }
         >
           Sign out

@@ -1,15 +1,15 @@
 import assert from 'node:assert/strict';
 import { type AuditId, DEFAULT_PROJECT, type ProjectName } from '../../src/execution/names.ts';
 import type { ProjectSettings } from '../../src/features/access/model.ts';
-import type { AuditAct, AuditRecord, AuditStamp } from '../../src/features/audit/model.ts';
+import type { AuditAction, AuditRecord, AuditStamp } from '../../src/features/audit/model.ts';
 import type { CoordinatorStore } from '../../src/store/contract/execution-store.ts';
 import { systemRandom } from '../../src/support/random.ts';
 import type { AccessCase } from './contract-case.ts';
 import { creating, mustAdd, mustRead, OTHER_PROJECT, PROJECT } from './test-keys.ts';
 
-function stamp(act: AuditAct, about?: AuditStamp['about']): AuditStamp {
+function stamp(action: AuditAction, about?: AuditStamp['about']): AuditStamp {
   const id = systemRandom.uuid() as AuditId;
-  return { id, act, actor: 'ann', reason: 'why', ...(about === undefined ? {} : { about }) };
+  return { id, action, actor: 'ann', reason: 'why', ...(about === undefined ? {} : { about }) };
 }
 
 async function recordsOf(
@@ -35,14 +35,14 @@ export const auditedCases: readonly AccessCase[] = [
       await store.access.putProject({ name: OTHER_PROJECT, settings: {} });
       const found = await recordsOf(store, OTHER_PROJECT);
       const records = found.toSorted((a, b) => Number(!a.before) - Number(!b.before));
-      const recorded = records.map(({ act, target, before, after }) => ({
-        act,
+      const recorded = records.map(({ action, target, before, after }) => ({
+        action,
         target,
         before,
         after,
       }));
       const target = { kind: 'project', id: OTHER_PROJECT };
-      const both = { act: 'put-project', target };
+      const both = { action: 'put-project', target };
       assert.deepEqual(recorded, [
         { ...both, before: kept, after: { title: 'b' } },
         { ...both, before: undefined, after: kept },
@@ -60,14 +60,14 @@ export const auditedCases: readonly AccessCase[] = [
       const { createdAt } = await mustRead(store, made.id);
       assert.deepEqual(await recordsOf(store), [
         {
-          ...{ id: audit.id, at: createdAt, project: PROJECT, actor: 'ann', act: 'create-key' },
+          ...{ id: audit.id, at: createdAt, project: PROJECT, actor: 'ann', action: 'create-key' },
           ...{ target: { kind: 'access-key', id: made.id }, reason: 'why' },
           after: { name: 'ci', roles: ['submit'], expiresInMs: 10, rotates: 'old' },
         },
       ]);
       const ofAll = await mustAdd(store, { audit: stamp('recover-key') });
       const [record] = await recordsOf(store, DEFAULT_PROJECT);
-      assert.deepEqual([record?.act, record?.target.id], ['recover-key', ofAll.id]);
+      assert.deepEqual([record?.action, record?.target.id], ['recover-key', ofAll.id]);
       assert.equal('audit' in (await mustRead(store, ofAll.id)), false);
     },
   },

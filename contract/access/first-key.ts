@@ -25,8 +25,8 @@ export const firstKeyCases: readonly AccessCase[] = [
     async run({ store, advance }) {
       const key = await mustAdd(store, { project: PROJECT, expiresInMs: 10 });
       const refused = async (): Promise<void> => {
-        const act = () => store.access.createKey(creating({ first: true }));
-        assert.deepEqual(await leavesKeysUnchanged(store, act), NOT_FIRST);
+        const operation = () => store.access.createKey(creating({ first: true }));
+        assert.deepEqual(await leavesKeysUnchanged(store, operation), NOT_FIRST);
       };
       await refused();
       await advance(11);

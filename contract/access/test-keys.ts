@@ -53,10 +53,10 @@ export async function allKeys(
 /** Runs the call and asserts that no key changed. */
 export async function leavesKeysUnchanged<Answer>(
   store: CoordinatorStore,
-  act: () => Promise<Answer>,
+  operation: () => Promise<Answer>,
 ): Promise<Answer> {
   const before = await allKeys(store, { all: true });
-  const result = await act();
+  const result = await operation();
   assert.deepEqual(await allKeys(store, { all: true }), before, JSON.stringify(result));
   return result;
 }

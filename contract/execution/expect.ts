@@ -21,18 +21,18 @@ export function expectWhy(result: { readonly kind: string }, why: Why): void {
 export async function expectRefusedUnchanged(
   store: CoordinatorStore,
   why: Why,
-  act: () => Promise<{ readonly kind: string }>,
+  operation: () => Promise<{ readonly kind: string }>,
 ): Promise<void> {
-  expectWhy(await leavesUnchanged(store, act), why);
+  expectWhy(await leavesUnchanged(store, operation), why);
 }
 
-/** Returns the result of `act` after asserting that it changed nothing visible. */
+/** Returns the result of `action` after asserting that it changed nothing visible. */
 export async function leavesUnchanged<Answer>(
   store: CoordinatorStore,
-  act: () => Promise<Answer>,
+  operation: () => Promise<Answer>,
 ): Promise<Answer> {
   const before = await everything(store);
-  const result = await act();
+  const result = await operation();
   assert.deepEqual(
     await everything(store),
     before,

@@ -34,18 +34,18 @@ export function whyOf(result: { readonly kind: string }): string {
 export async function expectUnchanged(
   store: KernelStore,
   why: Refusal['why'],
-  act: () => Promise<{ readonly kind: string }>,
+  operation: () => Promise<{ readonly kind: string }>,
 ): Promise<void> {
-  expectRefusal(await unchangedBy(store, act), why);
+  expectRefusal(await unchangedBy(store, operation), why);
 }
 
-/** Returns the result of `act` after asserting that it changed nothing visible. */
+/** Returns the result of `action` after asserting that it changed nothing visible. */
 export async function unchangedBy<Answer>(
   store: KernelStore,
-  act: () => Promise<Answer>,
+  operation: () => Promise<Answer>,
 ): Promise<Answer> {
   const before = await everything(store);
-  const result = await act();
+  const result = await operation();
   assert.deepEqual(await everything(store), before, 'nothing stored may have changed');
   return result;
 }

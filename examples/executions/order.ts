@@ -24,7 +24,7 @@ export class Shop {
     this.#journal = new Journal(file);
   }
 
-  act(key: string, did: string): string {
+  operation(key: string, did: string): string {
     if (this.#journal.entries().some((effect) => effect.key === key)) this.repeats.push(did);
     else this.#journal.append({ key, did });
     return did;
@@ -37,7 +37,7 @@ export class Shop {
         code: 'card-declined',
       });
     }
-    return this.act(key, `charge ${item}`);
+    return this.operation(key, `charge ${item}`);
   }
 
   get effects(): readonly string[] {
@@ -54,16 +54,20 @@ export function orderPipeline(
     name: 'order',
     async run(ctx, order) {
       const { item } = order;
-      const act = (what: string) => (step: { readonly idempotencyKey: string }) =>
-        shop.act(step.idempotencyKey, `${what} ${item}`);
-      await ctx.step('reserve', act('reserve'), { compensate: (_, undo) => act('release')(undo) });
-      await ctx.step('book courier', act('book'), { compensate: (_, undo) => act('cancel')(undo) });
+      const operation = (what: string) => (step: { readonly idempotencyKey: string }) =>
+        shop.operation(step.idempotencyKey, `${what} ${item}`);
+      await ctx.step('reserve', operation('reserve'), {
+        compensate: (_, undo) => operation('release')(undo),
+      });
+      await ctx.step('book courier', operation('book'), {
+        compensate: (_, undo) => operation('cancel')(undo),
+      });
       await ctx.step('charge', async (step) => {
         const done = shop.charge(step.idempotencyKey, order);
         await afterCharge();
         return done;
       });
-      return ctx.step('ship', act('ship'));
+      return ctx.step('ship', operation('ship'));
     },
   });
 }

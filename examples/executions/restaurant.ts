@@ -42,9 +42,9 @@ export function mealPipeline(shop: Shop, approvalMs: number): Pipeline<Meal, str
     name: 'meal',
     awaits: [APPROVAL],
     async run(ctx, { dish, guest }) {
-      await ctx.step('charge', (step) => shop.act(step.idempotencyKey, `charge ${guest}`), {
+      await ctx.step('charge', (step) => shop.operation(step.idempotencyKey, `charge ${guest}`), {
         compensate: (_, undo) => {
-          shop.act(undo.idempotencyKey, `refund ${guest}`);
+          shop.operation(undo.idempotencyKey, `refund ${guest}`);
         },
       });
       const approval = await ctx.await(APPROVAL, {
@@ -53,7 +53,9 @@ export function mealPipeline(shop: Shop, approvalMs: number): Pipeline<Meal, str
       });
       if (approval.kind !== 'answered') throw declined('restaurant-silent', dish);
       if (!approval.value.accepted) throw declined('restaurant-declined', dish);
-      return ctx.step('dispatch', (step) => shop.act(step.idempotencyKey, `dispatch ${dish}`));
+      return ctx.step('dispatch', (step) =>
+        shop.operation(step.idempotencyKey, `dispatch ${dish}`),
+      );
     },
   });
 }

@@ -24,7 +24,7 @@ import { Narrator } from './narrator.ts';
 
 const STORY_MS_MAX = 60_000;
 
-interface Act {
+interface Operation {
   readonly store: KernelStore;
   readonly a: Actor;
   readonly b: Actor;
@@ -48,11 +48,11 @@ async function play(name: string, checksFences: boolean): Promise<readonly Payme
   const b = new Actor({ name: 'B', storeFile, ledgerFile, checksFences });
   actors.push(a, b);
   await Promise.all([a.next('ready'), b.next('ready')]);
-  const act = { store, a, b, ledger };
-  await begin(act);
-  await freeze(act);
-  await takeOver(act);
-  await thaw(act, checksFences);
+  const operation = { store, a, b, ledger };
+  await begin(operation);
+  await freeze(operation);
+  await takeOver(operation);
+  await thaw(operation, checksFences);
   b.goOn();
   await b.next('paid');
   await b.next('finished');
@@ -65,7 +65,7 @@ async function play(name: string, checksFences: boolean): Promise<readonly Payme
   return payments;
 }
 
-async function begin({ a, b }: Act): Promise<void> {
+async function begin({ a, b }: Operation): Promise<void> {
   a.goOn();
   const { fence, exit } = await a.next('acquired');
   mustBe(exit === 'none', 'nobody held the lease before A');
@@ -77,7 +77,7 @@ async function begin({ a, b }: Act): Promise<void> {
   narrator.line('A', `wrote down the intent to pay invoice ${FATAL_INVOICE} and calculates`);
 }
 
-async function freeze({ a, store }: Act): Promise<void> {
+async function freeze({ a, store }: Operation): Promise<void> {
   a.freeze();
   narrator.line('system', `SIGSTOP: process ${a.pid} of worker A is frozen, its heartbeats stop`);
   narrator.line('B', `waits in the queue for "${KEY}"`);
@@ -90,7 +90,7 @@ async function freeze({ a, store }: Act): Promise<void> {
   narrator.line('store', 'the lease has lapsed: A may not act any more, nobody else may yet');
 }
 
-async function takeOver({ b, store }: Act): Promise<void> {
+async function takeOver({ b, store }: Operation): Promise<void> {
   for await (const event of watchLeases(store, { pollMs: 20 })) {
     if (event.kind === 'session-ended' && event.exit === 'expired') break;
   }
@@ -111,7 +111,7 @@ async function takeOver({ b, store }: Act): Promise<void> {
   narrator.line('B', `looks: invoice ${FATAL_INVOICE} was not paid. Settles it and ${paidNow}`);
 }
 
-async function thaw({ a }: Act, checksFences: boolean): Promise<void> {
+async function thaw({ a }: Operation, checksFences: boolean): Promise<void> {
   a.thaw();
   narrator.line('system', 'SIGCONT: worker A runs again and knows nothing of all this');
   const late = await a.next('late');

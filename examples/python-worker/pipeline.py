@@ -70,7 +70,7 @@ class Run:
         elif kind in ("step-completed", "step-failed"):
             self.settled.append((key, body))
 
-    def step(self, name, act):
+    def step(self, name, work):
         self.calls[name] = self.calls.get(name, 0) + 1
         key = f"step:{name}#{self.calls[name]}"
         if self.settled:
@@ -85,7 +85,7 @@ class Run:
         while True:
             attempt = self.failed.get(key, 0) + 1
             try:
-                value = act(idempotency_key)
+                value = work(idempotency_key)
             except Exception as error:
                 failure = {"category": "retryable", "code": type(error).__name__, "message": str(error)}
                 body = {"key": key, "failure": failure, "attempt": attempt}

@@ -29,11 +29,13 @@ export const meal: Pipeline<Meal, string> = pipeline<Meal, string>({
 
 export function till(shop: Shop): readonly Pipeline<Meal, string>[] {
   return [
-    hostStep(charge, ({ guest }, step) => shop.act(step.idempotencyKey, `charge ${guest}`)),
-    hostStep(refund, ({ guest }, step) => shop.act(step.idempotencyKey, `refund ${guest}`)),
+    hostStep(charge, ({ guest }, step) => shop.operation(step.idempotencyKey, `charge ${guest}`)),
+    hostStep(refund, ({ guest }, step) => shop.operation(step.idempotencyKey, `refund ${guest}`)),
   ];
 }
 
 export function courier(shop: Shop): Pipeline<Meal, string> {
-  return hostStep(dispatch, ({ dish }, step) => shop.act(step.idempotencyKey, `dispatch ${dish}`));
+  return hostStep(dispatch, ({ dish }, step) =>
+    shop.operation(step.idempotencyKey, `dispatch ${dish}`),
+  );
 }

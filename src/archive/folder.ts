@@ -94,9 +94,12 @@ function checked(path: string): string {
   throw new InvalidInput(`${JSON.stringify(path)} is no path of an archive.`);
 }
 
-async function withUnavailable<Result>(root: string, act: () => Promise<Result>): Promise<Result> {
+async function withUnavailable<Result>(
+  root: string,
+  operation: () => Promise<Result>,
+): Promise<Result> {
   try {
-    return await act();
+    return await operation();
   } catch (cause) {
     if (cause instanceof InvalidInput) throw cause;
     throw new ArchiveUnavailable(

@@ -4,7 +4,7 @@
 import type { CommandEntry } from './command.ts';
 
 const executions = () => import('./remote/executions.ts');
-const acts = () => import('./remote/acts.ts');
+const operations = () => import('./remote/operations.ts');
 const lists = () => import('./remote/pages.ts');
 
 function group(
@@ -68,17 +68,17 @@ export const COMMAND_GROUPS: Readonly<Record<string, readonly CommandEntry[]>> =
     cancel: {
       summary: 'Cancel an execution',
       examples: ['holdfast cancel ex_01', 'holdfast cancel ex_01 --reason "ordered twice"'],
-      load: async () => (await acts()).cancelCommand,
+      load: async () => (await operations()).cancelCommand,
     },
     pause: {
       summary: 'Hold an execution until you resume it',
       examples: ['holdfast pause ex_01', 'holdfast pause ex_01 --reason "vendor is down"'],
-      load: async () => (await acts()).pauseCommand,
+      load: async () => (await operations()).pauseCommand,
     },
     resume: {
       summary: 'Resume a paused or blocked execution',
       examples: ['holdfast resume ex_01', 'holdfast resume ex_01 --reason "vendor is back"'],
-      load: async () => (await acts()).resumeCommand,
+      load: async () => (await operations()).resumeCommand,
     },
     signal: {
       summary: 'Send a named message to an execution',
@@ -86,7 +86,7 @@ export const COMMAND_GROUPS: Readonly<Record<string, readonly CommandEntry[]>> =
         `holdfast signal ex_01 paid '{"amount":5}'`,
         'holdfast signal ex_01 document @scan.json',
       ],
-      load: async () => (await acts()).signalCommand,
+      load: async () => (await operations()).signalCommand,
     },
   }),
   'Questions and failures': group({
@@ -103,7 +103,7 @@ export const COMMAND_GROUPS: Readonly<Record<string, readonly CommandEntry[]>> =
     redrive: {
       summary: 'Run a failed execution again, from the step that failed',
       examples: ['holdfast redrive ex_01', 'holdfast redrive ex_01 --from charge --release v2'],
-      load: async () => (await acts()).redriveCommand,
+      load: async () => (await operations()).redriveCommand,
     },
   }),
   Operate: group({

@@ -36,18 +36,22 @@ export const contractCommand: CommandSpec = {
   execute,
 };
 
-const ACTS: Readonly<Record<string, (typed: Typed) => Promise<ExitCode>>> = { build, check, diff };
+const COMMANDS: Readonly<Record<string, (typed: Typed) => Promise<ExitCode>>> = {
+  build,
+  check,
+  diff,
+};
 
 async function execute(typed: Typed): Promise<ExitCode> {
   const [name] = typed.words;
   if (name === undefined) throw new UsageProblem(`What about it? ${contractCommand.usage}`);
-  const act = Object.hasOwn(ACTS, name) ? ACTS[name] : undefined;
-  if (act === undefined) throw unknown('act', name, Object.keys(ACTS));
-  return act(typed);
+  const run = Object.hasOwn(COMMANDS, name) ? COMMANDS[name] : undefined;
+  if (run === undefined) throw unknown('command', name, Object.keys(COMMANDS));
+  return run(typed);
 }
 
 async function build(typed: Typed): Promise<ExitCode> {
-  const [, module] = wordsOf(contractCommand, typed, ['act', 'module']);
+  const [, module] = wordsOf(contractCommand, typed, ['command', 'module']);
   const file = fileOf(typed);
   const contracts = await contractsIn(module);
   await writeFile(file, textOf(contracts));
@@ -61,7 +65,7 @@ async function build(typed: Typed): Promise<ExitCode> {
 
 /** Exits with 1 if file and code differ. */
 async function check(typed: Typed): Promise<ExitCode> {
-  const [, module] = wordsOf(contractCommand, typed, ['act', 'module']);
+  const [, module] = wordsOf(contractCommand, typed, ['command', 'module']);
   const file = fileOf(typed);
   const [kept, built] = await Promise.all([readContracts(file), contractsIn(module)]);
   const isSame = printChanges(typed, [kept, built]) === 0;
@@ -77,7 +81,7 @@ async function check(typed: Typed): Promise<ExitCode> {
 
 /** Exits with 1 if a change breaks a party. */
 async function diff(typed: Typed): Promise<ExitCode> {
-  const [, before, after] = wordsOf(contractCommand, typed, ['act', 'file', 'other file']);
+  const [, before, after] = wordsOf(contractCommand, typed, ['command', 'file', 'other file']);
   const sides = await Promise.all([readContracts(before), readContracts(after)]);
   const changes = printChanges(typed, sides);
   if (changes === 0 && !typed.isSet('json')) print('They say the same.');

@@ -170,8 +170,8 @@ export class SubmitRefused extends ExecutionRefused<SubmitRefusal> {
 }
 
 /** The store refused an operation. Nothing was written. `refusal.why` is the reason. */
-export class ActRefused extends ExecutionRefused<ExecutionRefusal> {
-  override readonly name = 'ActRefused';
+export class OperationRefused extends ExecutionRefused<ExecutionRefusal> {
+  override readonly name = 'OperationRefused';
 }
 
 /** The version exists with other content, or the template does not exist. Nothing was written. */

@@ -27,8 +27,8 @@ import { SubmitRefused } from './failures.ts';
 import type { Pipeline } from './pipeline.ts';
 import { requireWorker } from './possible-workers.ts';
 import {
-  actOf,
   attachmentQueryOf,
+  auditedCommand,
   type HistoryPage,
   historyQueryOf,
   listQueryOf,
@@ -209,24 +209,24 @@ export class Holdfast {
   }
 
   /** Cancels an execution. `forwarded`: it is running, and its worker stops it. */
-  async cancel(id: string, acting: Acting = {}): Promise<CommandResult> {
-    return this.store.executions.cancel(actOf(this.#config, 'cancel', { id, acting }));
+  async cancel(id: string, operation: OperationOptions = {}): Promise<CommandResult> {
+    return this.store.executions.cancel(auditedCommand(this.#config, 'cancel', { id, operation }));
   }
 
   /**
    * Pauses an execution: workers do not claim it until `resume`. `forwarded`: it is running, and
    * its worker parks it.
    */
-  async pause(id: string, acting: Acting = {}): Promise<CommandResult> {
-    return this.store.executions.pause(actOf(this.#config, 'pause', { id, acting }));
+  async pause(id: string, operation: OperationOptions = {}): Promise<CommandResult> {
+    return this.store.executions.pause(auditedCommand(this.#config, 'pause', { id, operation }));
   }
 
   /**
    * Resumes an execution that was paused, or that drift has blocked once the code is compatible
    * again.
    */
-  async resume(id: string, acting: Acting = {}): Promise<CommandResult> {
-    return this.store.executions.resume(actOf(this.#config, 'resume', { id, acting }));
+  async resume(id: string, operation: OperationOptions = {}): Promise<CommandResult> {
+    return this.store.executions.resume(auditedCommand(this.#config, 'resume', { id, operation }));
   }
 
   /**
@@ -252,7 +252,7 @@ export class Holdfast {
     options: SignalledSubmit,
   ): Promise<{ readonly id: ExecutionId; readonly signalled: CommandResult }> {
     // Check the signal first: a submission must not be stored if its signal can never be sent.
-    const { submit, signal, acting } = signalledSubmit(this.#config.payloads, options);
+    const { submit, signal, operation } = signalledSubmit(this.#config.payloads, options);
     const id = await this.submit(pipeline, input, submit).then(
       (handle) => handle.id,
       (error: unknown) => {
@@ -262,7 +262,7 @@ export class Holdfast {
         throw error;
       },
     );
-    return { id, signalled: await this.signal(id, { ...signal, ...acting }) };
+    return { id, signalled: await this.signal(id, { ...signal, ...operation }) };
   }
 
   /**
@@ -371,7 +371,7 @@ export interface Handle<Output> {
 }
 
 /** The actor and the reason of an operation, for the audit. */
-export interface Acting {
+export interface OperationOptions {
   /** The project of the execution. Default `default`. Executions of other projects are unknown. */
   readonly project?: string;
   /** The person or program that acts. By default the record has no actor. */

@@ -3,7 +3,7 @@
 import { HOLDS, type Hold, STATUSES, type Status } from '../execution/execution.ts';
 import { SEQ_MAX } from '../execution/history.ts';
 import { type Payload, parseExecutionId, parsePipelineName } from '../execution/names.ts';
-import { ACTING, checkedActing, stampOf } from '../features/audit/api.ts';
+import { checkedOperation, OPERATION_OPTIONS, stampOf } from '../features/audit/api.ts';
 import { NAME_BYTES_MAX } from '../lease/names.ts';
 import type {
   AttributeFilter,
@@ -16,44 +16,44 @@ import type {
 import { InvalidInput } from '../support/fault.ts';
 import { boundedText, integerOption, readList, readOptions, shown } from '../support/options.ts';
 import type { EngineConfig } from './config.ts';
-import type { Acting, ListOptions } from './holdfast.ts';
+import type { ListOptions, OperationOptions } from './holdfast.ts';
 import { cursorOf, isLabel, projectOf, SUBMIT_NAMES, type SubmitOptions } from './submission.ts';
 import type { Payloads } from './values/payloads.ts';
 import { signalPosition } from './values/place.ts';
 
-export interface Message extends Acting {
+export interface Message extends OperationOptions {
   readonly name: string;
   readonly value?: unknown;
 }
 
-export function commandOf(what: string, id: string, given: Acting): Command {
-  return command(id, readOptions(what, given, ACTING));
+export function commandOf(what: string, id: string, given: OperationOptions): Command {
+  return command(id, readOptions(what, given, OPERATION_OPTIONS));
 }
 
 /** Adds the actor and the reason for the audit (J-1). */
-export function actOf(
+export function auditedCommand(
   config: EngineConfig,
-  act: 'cancel' | 'pause' | 'resume',
-  { id, acting }: { readonly id: string; readonly acting: Acting },
+  action: 'cancel' | 'pause' | 'resume',
+  { id, operation }: { readonly id: string; readonly operation: OperationOptions },
 ): Command {
-  const given = readOptions(act, acting, ACTING);
-  return { ...command(id, given), audit: stampOf(config, act, given) };
+  const given = readOptions(action, operation, OPERATION_OPTIONS);
+  return { ...command(id, given), audit: stampOf(config, action, given) };
 }
 
 export async function signalOf(config: EngineConfig, id: string, given: Message): Promise<Signal> {
   const {
     name: named,
     value,
-    ...acting
-  } = readOptions('signal', given, [...(['name', 'value'] as const), ...ACTING]);
-  const asked = command(id, acting);
+    ...operation
+  } = readOptions('signal', given, [...(['name', 'value'] as const), ...OPERATION_OPTIONS]);
+  const asked = command(id, operation);
   const name = boundedText('The name of a signal', named, NAME_BYTES_MAX);
   const out = await config.payloads
     .of(asked.project)
     .encode(`The value of signal "${name}"`, value, {
       ...{ owner: asked.id, position: signalPosition(name) },
     });
-  const { by } = acting;
+  const { by } = operation;
   const body = `{"out":${out}${by === undefined ? '' : `,"by":${JSON.stringify(by)}`}}` as Payload;
   return { ...asked, name, body };
 }
@@ -73,7 +73,7 @@ export function signalledSubmit(
 ): {
   readonly submit: SubmitOptions;
   readonly signal: Pick<Message, 'name' | 'value'>;
-  readonly acting: Acting;
+  readonly operation: OperationOptions;
 } {
   const names = ['signal', ...SUBMIT_NAMES.filter((name) => name !== 'client')];
   const { signal: sent, ...submit } = readOptions('submitOrSignal', given, names);
@@ -82,15 +82,15 @@ export function signalledSubmit(
   const name = boundedText('The name of a signal', signal.name, NAME_BYTES_MAX);
   payloads.check(`The value of signal "${name}"`, signal.value);
   const { project, by } = submit;
-  const acting = {
+  const operation = {
     ...(project === undefined ? {} : { project }),
     ...(by === undefined ? {} : { by }),
   };
-  return { submit, signal, acting };
+  return { submit, signal, operation };
 }
 
-function command(id: string, { project, ...acting }: Acting): Command {
-  const { by, reason } = checkedActing(acting);
+function command(id: string, { project, ...operation }: OperationOptions): Command {
+  const { by, reason } = checkedOperation(operation);
   return {
     id: parseExecutionId(id),
     project: projectOf(project),

@@ -12,7 +12,7 @@ test('A-8: what an operator asks for is checked before anything is sent', async 
   const got = await session.acquire('k');
   assert.ok(got.kind === 'acquired');
   const { fence } = got.lease;
-  const act = { store, key: 'k', fence, actor: 'olga', reason: 'deploy' };
+  const operation = { store, key: 'k', fence, actor: 'olga', reason: 'deploy' };
   const bad = [
     [{ deadlineMs: Number.NaN }, /deadlineMs must be a whole number/],
     [{ deadlineMs: -1 }, /between 0 and/],
@@ -22,13 +22,19 @@ test('A-8: what an operator asks for is checked before anything is sent', async 
     [{ deadlineMs: 1, deadlinMs: 5 }, /Did you mean "deadlineMs"/],
   ] as const;
   for (const [options, message] of bad) {
-    await assert.rejects(drainLease({ ...act, ...options }), message);
+    await assert.rejects(drainLease({ ...operation, ...options }), message);
   }
   assert.equal((await store.leases.inspect(got.lease.key)).state, 'held');
 
-  assert.equal((await drainLease({ ...act, deadlineMs: 60_000 })).kind, 'draining');
+  assert.equal((await drainLease({ ...operation, deadlineMs: 60_000 })).kind, 'draining');
   const request = '00000000-0000-4000-8000-0000000000aa';
-  assert.deepEqual(await revokeLease({ ...act, request }), { kind: 'revoked', replayed: false });
-  assert.deepEqual(await revokeLease({ ...act, request }), { kind: 'revoked', replayed: true });
+  assert.deepEqual(await revokeLease({ ...operation, request }), {
+    kind: 'revoked',
+    replayed: false,
+  });
+  assert.deepEqual(await revokeLease({ ...operation, request }), {
+    kind: 'revoked',
+    replayed: true,
+  });
   await session.close();
 });

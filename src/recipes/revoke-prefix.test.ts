@@ -5,7 +5,7 @@ import { openMemoryStore } from '../store/sqlite/open-memory.ts';
 import { ManualClock } from '../testing/manual-clock.ts';
 import { type RevokeProgress, revokePrefix } from './revoke-prefix.ts';
 
-const act = { prefix: 'tenant-7/', actor: 'olga', reason: 'contract ended' };
+const operation = { prefix: 'tenant-7/', actor: 'olga', reason: 'contract ended' };
 
 test('H-3: everything under a prefix is revoked page by page, and can be taken up where it stopped', async () => {
   const clock = new ManualClock();
@@ -15,14 +15,15 @@ test('H-3: everything under a prefix is revoked page by page, and can be taken u
   await session.acquire('tenant-8/1');
 
   let progressed: RevokeProgress | undefined;
-  for await (const progress of revokePrefix({ ...act, store, pageSize: 10 })) {
+  for await (const progress of revokePrefix({ ...operation, store, pageSize: 10 })) {
     progressed = progress;
     break;
   }
   assert.equal(progressed?.ended, 10);
   const pages: RevokeProgress[] = [];
   const after = progressed?.after ?? '';
-  for await (const page of revokePrefix({ ...act, store, pageSize: 10, after })) pages.push(page);
+  for await (const page of revokePrefix({ ...operation, store, pageSize: 10, after }))
+    pages.push(page);
   assert.deepEqual(
     pages.map(({ ended }) => ended),
     [10, 15],
@@ -40,7 +41,7 @@ test('H-3: with drainMs holders are asked instead', async () => {
   const store = openMemoryStore({ clock });
   const session = await openSession({ store, owner: 'ann', clock, timers: clock.timers });
   await session.acquire('tenant-7/1');
-  for await (const { ended, asked } of revokePrefix({ ...act, store, drainMs: 60_000 })) {
+  for await (const { ended, asked } of revokePrefix({ ...operation, store, drainMs: 60_000 })) {
     assert.deepEqual({ ended, asked }, { ended: 0, asked: 1 });
   }
   assert.equal((await store.leases.list({ limit: 1 }))[0]?.state, 'draining');

@@ -222,11 +222,11 @@ function limitedWrites(executions: ExecutionStore, quotas: ProjectQuotas): Write
   const turns = new Turns(1);
   /** A worker repeats a refused write until there is room. */
   const limited =
-    <Write extends OwnerWrite, Result>(act: (write: Write) => Promise<Result>) =>
+    <Write extends OwnerWrite, Result>(operation: (write: Write) => Promise<Result>) =>
     (write: Write): Promise<Result> =>
       additionsOf(executions, write).reduce<() => Promise<Result>>(
         (next, addition) => () => quotas.within(addition, next),
-        () => act(write),
+        () => operation(write),
       )();
   return {
     async putBlob(blob) {

@@ -4,7 +4,7 @@ import { setImmediate as turn } from 'node:timers/promises';
 import { FairShares, Turns } from './turns.ts';
 
 /** Operations by name; each ends when the test ends it. */
-class Acts {
+class Operations {
   readonly began: string[] = [];
   readonly #turns: Turns;
   readonly #ends: Map<string, (fails: boolean) => void> = new Map();
@@ -29,31 +29,35 @@ class Acts {
 }
 
 test('what a project asks for is done one after the other, and another project does not wait for it', async () => {
-  const acts = new Acts(1);
-  const [first, second] = [acts.ask('a', 'a1'), acts.ask('a', 'a2'), acts.ask('a', 'a3')];
-  const other = acts.ask('b', 'b1');
-  assert.deepEqual(acts.began, ['a1', 'b1']);
-  await acts.end('b1');
+  const operations = new Operations(1);
+  const [first, second] = [
+    operations.ask('a', 'a1'),
+    operations.ask('a', 'a2'),
+    operations.ask('a', 'a3'),
+  ];
+  const other = operations.ask('b', 'b1');
+  assert.deepEqual(operations.began, ['a1', 'b1']);
+  await operations.end('b1');
   assert.equal(await other, 'b1');
   const failed = assert.rejects(first, /a1 failed/);
-  await acts.end('a1', true);
+  await operations.end('a1', true);
   await failed;
-  assert.deepEqual(acts.began, ['a1', 'b1', 'a2']);
-  await acts.end('a2');
+  assert.deepEqual(operations.began, ['a1', 'b1', 'a2']);
+  await operations.end('a2');
   assert.equal(await second, 'a2');
-  await acts.end('a3');
-  void acts.ask('a', 'a4');
-  assert.deepEqual(acts.began, ['a1', 'b1', 'a2', 'a3', 'a4']);
+  await operations.end('a3');
+  void operations.ask('a', 'a4');
+  assert.deepEqual(operations.began, ['a1', 'b1', 'a2', 'a3', 'a4']);
 });
 
 test('as many of a project as there are places are under way at once, whatever it asks for', async () => {
-  const acts = new Acts(4);
-  const all = Array.from({ length: 1_000 }, (_, nth) => acts.ask('hostile', `h${nth}`));
-  void acts.ask('healthy', 'own');
-  assert.deepEqual(acts.began, ['h0', 'h1', 'h2', 'h3', 'own']);
+  const operations = new Operations(4);
+  const all = Array.from({ length: 1_000 }, (_, nth) => operations.ask('hostile', `h${nth}`));
+  void operations.ask('healthy', 'own');
+  assert.deepEqual(operations.began, ['h0', 'h1', 'h2', 'h3', 'own']);
   for (const nth of all.keys()) {
-    await acts.end(`h${nth}`);
-    assert.equal(acts.began.length, Math.min(1_001, nth + 6));
+    await operations.end(`h${nth}`);
+    assert.equal(operations.began.length, Math.min(1_001, nth + 6));
   }
   assert.equal((await Promise.all(all)).length, 1_000);
 });

@@ -18,14 +18,14 @@ export class Turns {
     this.#width = width;
   }
 
-  async take<Value>(name: string, act: () => Promise<Value>): Promise<Value> {
+  async take<Value>(name: string, operation: () => Promise<Value>): Promise<Value> {
     const queue = this.#queues.get(name) ?? { underWay: 0, waiting: [] };
     this.#queues.set(name, queue);
     if (queue.underWay < this.#width) queue.underWay += 1;
     // An operation that ends passes its turn to the first that waits.
     else await new Promise<void>((resolve) => queue.waiting.push(resolve));
     try {
-      return await act();
+      return await operation();
     } finally {
       const next = queue.waiting.shift();
       if (next === undefined) queue.underWay -= 1;

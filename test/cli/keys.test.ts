@@ -146,7 +146,7 @@ test('a lost key: keys recover creates one in the store, which a running coordin
     const id = ran.out.slice(3, 19);
     const { roles, createdBy, project } = await client.keys.read(id);
     assert.deepEqual([roles.length, project], [4, null]);
-    const { items } = await client.records.audit({ act: 'recover-key' });
+    const { items } = await client.records.audit({ action: 'recover-key' });
     assert.deepEqual(
       items.map(({ actor, reason, target }) => [actor, reason, target.id]),
       [[createdBy, 'moved', id]],

@@ -64,9 +64,9 @@ test('holdfast releases: tables fit a screen, and programs get all of it', async
   const shown = await ask('list order', { items });
   assert.match(shown.out, /image +sha256:7d417d417d41… +ab12ab12ab12…\n$/);
   assert.equal(JSON.parse((await ask('list order --json', { items })).out).digest, DIGEST);
-  const log = { items: [{ version: 2, act: 'set-canary', name: 'v2', after: { percent: 5 } }] };
+  const log = { items: [{ version: 2, action: 'set-canary', name: 'v2', after: { percent: 5 } }] };
   assert.match((await ask('log order', log)).out, /2 +set-canary +v2/);
-  assert.match((await ask('log order --json', log)).out, /"act":"set-canary"/);
+  assert.match((await ask('log order --json', log)).out, /"action":"set-canary"/);
 });
 
 test('holdfast releases: nothing there is said in a sentence', async () => {

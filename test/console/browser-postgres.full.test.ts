@@ -1,13 +1,13 @@
 import { after } from 'node:test';
 import { openPostgresStore } from '../../src/store/postgres/open.ts';
 import { postgresForTests } from '../services/postgres.ts';
-import { ACT_CASES } from './browser/acts.ts';
+import { OPERATION_CASES } from './browser/operations.ts';
 import { PAGE_CASES } from './browser/pages.ts';
 import { registerBrowser } from './browser/register.ts';
 
 const database = postgresForTests();
 
-registerBrowser('postgres', [...PAGE_CASES, ...ACT_CASES], async () => {
+registerBrowser('postgres', [...PAGE_CASES, ...OPERATION_CASES], async () => {
   const { url } = await database;
   return openPostgresStore({ url, schema: 'console' });
 });

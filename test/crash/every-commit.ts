@@ -239,8 +239,8 @@ async function finalState(backend: CrashBackend, place: string): Promise<Final> 
     const letters = (await holdfast.repair.deadLetters()).items;
     const pending = await holdfast.awaits.list({ open: true });
     assert.deepEqual(pending.items, [], 'W-9: nothing is left pending');
-    const acts = await holdfast.audit.list();
-    const records = acts.items.map(({ actor, act }) => `${actor} ${act}`);
+    const operations = await holdfast.audit.list();
+    const records = operations.items.map(({ actor, action }) => `${actor} ${action}`);
     await holdfast.close();
     return {
       records,

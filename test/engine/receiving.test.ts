@@ -17,9 +17,9 @@ async function hourly(
   const { holdfast } = stage;
   const handle = await holdfast.submit(listener, undefined);
   const send = (value: unknown) => holdfast.signal(handle.id, { name: 'm', value });
-  for (const act of during) {
+  for (const operation of during) {
     await stage.advance(1);
-    await act(send);
+    await operation(send);
     if (restarts) await stage.restart();
     await stage.advance(HOUR_MS - 1);
   }

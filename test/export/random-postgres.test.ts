@@ -27,7 +27,7 @@ import { postgresForTests } from '../services/postgres.ts';
 import { runSeed } from '../services/tier.ts';
 import { allRows, expectEqual, exportAndImport, exported } from './exported.ts';
 
-const ACTS = [
+const OPERATIONS = [
   'submit',
   'keyed',
   'labelled',
@@ -42,7 +42,7 @@ const OTHERS = ['cancel', 'pause', 'lease', 'checkpoint', 'blob', 'wait'] as con
 
 const program = fc.array(
   fc.record({
-    act: fc.constantFrom(...ACTS, ...OTHERS),
+    operation: fc.constantFrom(...OPERATIONS, ...OTHERS),
     n: fc.integer({ min: 0, max: 7 }),
     // What JSON, SQL and line ends could trip over; NUL is no text to PostgreSQL.
     text: fc
@@ -54,43 +54,43 @@ const program = fc.array(
   { minLength: 10, maxLength: 60 },
 );
 
-type Act = (typeof program extends fc.Arbitrary<infer Acts extends readonly unknown[]>
-  ? Acts
+type Operation = (typeof program extends fc.Arbitrary<infer Operations extends readonly unknown[]>
+  ? Operations
   : never)[number];
 
 /** What is refused is fine: the store decides what is in it. */
-async function play(store: CoordinatorStore, acts: readonly Act[]): Promise<void> {
+async function play(store: CoordinatorStore, operations: readonly Operation[]): Promise<void> {
   const brief = { ttlMs: 200, graceMs: 0 };
   let owners = 0;
   let ann = await worker(store, `ann ${owners}`, brief);
   const ids: string[] = [];
-  for (const { act, n, text, number } of acts) {
+  for (const { operation, n, text, number } of operations) {
     const { executions, leases } = store;
     const id = ids[n % Math.max(1, ids.length)] as never;
-    if (act === 'submit' || act === 'keyed' || act === 'labelled') {
+    if (operation === 'submit' || operation === 'keyed' || operation === 'labelled') {
       const attributes = { text, number, isOdd: n % 2 === 1 };
-      const extra = act === 'labelled' ? { tags: [`t${text}`.trim()], attributes } : {};
+      const extra = operation === 'labelled' ? { tags: [`t${text}`.trim()], attributes } : {};
       const request = submitting({
         input: JSON.stringify({ text, number }) as never,
-        ...(act === 'keyed' ? { key: `k${n}` as never } : {}),
+        ...(operation === 'keyed' ? { key: `k${n}` as never } : {}),
         ...extra,
       });
       await executions.submit(request);
       ids.push(request.id);
-    } else if (act === 'crash') {
+    } else if (operation === 'crash') {
       await endSessionOf(store, ann);
       owners += 1;
       ann = await worker(store, `ann ${owners}`, brief);
-    } else if (act === 'lease') {
+    } else if (operation === 'lease') {
       await leases.acquire(acquiring(ann, { key: keyOf(`lease/${n}`) }));
-    } else if (act === 'wait') {
+    } else if (operation === 'wait') {
       await leases.acquire(acquiring(ann, { key: keyOf(`lease/${n}`), wait: true } as never));
-    } else if (act === 'checkpoint') {
+    } else if (operation === 'checkpoint') {
       const { tenure } = await mustAcquire(store, ann, {
         key: keyOf(`saved/${ids.length}/${n}/${text.length}/${number}`),
       });
       await leases.checkpoint(saving(tenure, 1, text));
-    } else if (act === 'blob') {
+    } else if (operation === 'blob') {
       await executions.putBlob({
         project: PROJECT,
         digest: String(n).repeat(64),
@@ -98,10 +98,10 @@ async function play(store: CoordinatorStore, acts: readonly Act[]): Promise<void
       });
     } else if (id === undefined) {
       // Nothing to do it to.
-    } else if (act === 'signal') await executions.signal(signalling(id, `s${n}`));
-    else if (act === 'cancel') await executions.cancel(commanding(id));
-    else if (act === 'pause') await executions.pause(commanding(id));
-    else await own(store, ann, { act, n, text });
+    } else if (operation === 'signal') await executions.signal(signalling(id, `s${n}`));
+    else if (operation === 'cancel') await executions.cancel(commanding(id));
+    else if (operation === 'pause') await executions.pause(commanding(id));
+    else await own(store, ann, { operation, n, text });
   }
 }
 
@@ -109,15 +109,16 @@ async function play(store: CoordinatorStore, acts: readonly Act[]): Promise<void
 async function own(
   store: CoordinatorStore,
   ann: Awaited<ReturnType<typeof worker>>,
-  { act, n, text }: Pick<Act, 'act' | 'n' | 'text'>,
+  { operation, n, text }: Pick<Operation, 'operation' | 'n' | 'text'>,
 ): Promise<void> {
   const { executions } = store;
   for (const claimed of await claimAll(store, ann)) {
     const held = heldOf(claimed, ann);
-    if (act === 'record')
+    if (operation === 'record')
       await executions.record(writing(held, step(`r${n}`, { text, saga: n % 2 === 0 })));
-    else if (act === 'finish') await executions.finish(finishing(held));
-    else if (act === 'fail') await executions.finish(finishing(held, { status: 'cancelled' }));
+    else if (operation === 'finish') await executions.finish(finishing(held));
+    else if (operation === 'fail')
+      await executions.finish(finishing(held, { status: 'cancelled' }));
     else await executions.park(parking(held, { wakeInMs: n * 1_000, inboxSeen: 99 }));
   }
 }
@@ -127,14 +128,14 @@ test('EX-5, EX-8: whatever is in a store arrives, both ways', async () => {
   let runs = 0;
   try {
     await fc.assert(
-      fc.asyncProperty(program, (acts) =>
+      fc.asyncProperty(program, (operations) =>
         inFolder(async (folder) => {
           runs += 1;
           const first = { store: join(folder, 'first.db') };
           const server = { store: url, postgres: { schema: `random_${runs}` } };
           const last = { store: join(folder, 'last.db') };
           const store = await openStore(first.store);
-          await play(store, acts).finally(() => store.close());
+          await play(store, operations).finally(() => store.close());
           await exportAndImport(first, server, join(folder, 'a.ndjson'));
           await exportAndImport(server, last, join(folder, 'b.ndjson'));
           const before = await allRows(first);

@@ -16,16 +16,16 @@ export interface RolloutActorArgs {
 export interface RolloutActorDone {
   readonly changed: number;
   readonly submitted: readonly string[];
-  /** Why acts were refused, each once. */
+  /** Why operations were refused, each once. */
   readonly refusals: readonly string[];
 }
 
 export const ROLLOUT = 'raced rollout';
 
 const args = JSON.parse(process.argv[2] ?? 'null') as RolloutActorArgs | null;
-if (args !== null) await act(args);
+if (args !== null) await operation(args);
 
-async function act({ store: place, actor, seed, rounds }: RolloutActorArgs): Promise<void> {
+async function operation({ store: place, actor, seed, rounds }: RolloutActorArgs): Promise<void> {
   const store = await openAddressed(place);
   const holdfast = new Holdfast({ store });
   const { releases } = holdfast;
@@ -40,14 +40,14 @@ async function act({ store: place, actor, seed, rounds }: RolloutActorArgs): Pro
     const name = `${actor}-${round}`;
     await releases.register({ pipeline: code, name, artifact: 'image', digest: name });
     const old = (await releases.list(ROLLOUT)).filter(({ state }) => state !== 'retired');
-    const acts = [
+    const operations = [
       () => releases.activate(ROLLOUT, name, { by: actor }),
       () => releases.setCanary(ROLLOUT, { name, percent: 50 }, { by: actor }),
       () => releases.promote(ROLLOUT, { by: actor }),
       () => releases.rollBack(ROLLOUT, { by: actor }),
       () => releases.retire(ROLLOUT, pick(old)?.name ?? name, { by: actor }),
     ];
-    const asked = [pick(acts), pick(acts)].map((each) => each?.());
+    const asked = [pick(operations), pick(operations)].map((each) => each?.());
     const submits = [1, 2, 3].map(() => holdfast.submit(ROLLOUT, round));
     for (const answer of await Promise.all(asked)) {
       if (answer?.kind === 'changed') changed += 1;

@@ -19,7 +19,7 @@ const ACTORS = ['ann', 'bob', 'cleo', 'dan'];
 const ROUNDS = 40;
 
 export function registerRolloutRace(kind: string, placeIn: PlaceIn): void {
-  test(`${kind}: RE-4, RE-5, RE-6: acts of ${ACTORS.length} processes on one rollout come one after the other, and none is lost`, async (t) => {
+  test(`${kind}: RE-4, RE-5, RE-6: operations of ${ACTORS.length} processes on one rollout come one after the other, and none is lost`, async (t) => {
     const folder = await mkdtemp(join(tmpdir(), 'hf-rollout-'));
     const place = await placeIn(folder);
     const store = await openAddressed(place);
@@ -40,11 +40,11 @@ export function registerRolloutRace(kind: string, placeIn: PlaceIn): void {
       await checkPins(holdfast, log, submitted);
       const refusals = new Set(done.flatMap((each) => each.refusals));
       t.diagnostic(
-        `${changed} acts, ${submitted.length} submits; refused: ${[...refusals].join()}`,
+        `${changed} operations, ${submitted.length} submits; refused: ${[...refusals].join()}`,
       );
       // A race that nobody loses shows nothing.
       assert.ok(refusals.has('release-pinned'), [...refusals].join());
-      assert.ok(log.some(({ act }) => act === 'retire'));
+      assert.ok(log.some(({ action }) => action === 'retire'));
     } finally {
       await holdfast.close();
       await store.close();
@@ -60,9 +60,9 @@ function checkLog(log: readonly Activation[], changed: number): void {
     Array.from({ length: changed }, (_, nth) => nth + 1),
   );
   const retired = new Set<string>();
-  for (const [nth, { act, name, before, after }] of log.entries()) {
+  for (const [nth, { action, name, before, after }] of log.entries()) {
     assert.deepEqual(before, log[nth - 1]?.after ?? {});
-    if (act === 'retire') retired.add(name);
+    if (action === 'retire') retired.add(name);
     for (const used of [after.active, after.canary, after.previous]) {
       assert.ok(used === undefined || !retired.has(used), `${used} was retired before`);
     }
@@ -76,7 +76,7 @@ async function checkPins(
   submitted: readonly string[],
 ): Promise<void> {
   const used = new Set(log.flatMap(({ after }) => [after.active, after.canary]));
-  const retired = new Set(log.filter(({ act }) => act === 'retire').map(({ name }) => name));
+  const retired = new Set(log.filter(({ action }) => action === 'retire').map(({ name }) => name));
   for (const id of submitted) {
     const found = await holdfast.read(id);
     assert.equal(found?.status, 'queued');

@@ -200,7 +200,7 @@ const pass = step(
   fc.record({ verb: verb('pass'), ms: fc.constantFrom(1, 100, 900, 3_000, 25_000) }),
 );
 
-const act: Arb<Step> = fc.oneof(
+const operation: Arb<Step> = fc.oneof(
   { weight: 4, arbitrary: open },
   { weight: 4, arbitrary: step(fc.record({ verb: verb('live'), seat })) },
   { weight: 6, arbitrary: heartbeat },
@@ -222,7 +222,7 @@ const act: Arb<Step> = fc.oneof(
 const time: Arb<Step> = fc.oneof({ weight: 4, arbitrary: advance }, { weight: 1, arbitrary: pass });
 
 const alone: Arb<Batch> = fc
-  .oneof({ weight: 7, arbitrary: act }, { weight: 1, arbitrary: time })
+  .oneof({ weight: 7, arbitrary: operation }, { weight: 1, arbitrary: time })
   .map((each) => [each]);
 
 /** A few steps that make sense together, so that programs get somewhere. */
@@ -268,25 +268,25 @@ const handover: Arb<Fragment> = fc
 
 /** Sessions above sessions; the lowest of them takes the key. */
 const family: Arb<Fragment> = fc
-  .record({ depth: fc.integer({ min: 1, max: 3 }), ttlMs, graceMs, acquire, act })
+  .record({ depth: fc.integer({ min: 1, max: 3 }), ttlMs, graceMs, acquire, operation })
   .map((drawn) => {
     const children = [1, 2, 3].slice(0, drawn.depth).map((each): Batch => {
       const { ttlMs: ttl, graceMs: grace } = drawn;
       const child = { seat: each, parent: each - 1, ttlMs: ttl * each, graceMs: grace };
       return [{ verb: 'open', fresh: 'always', ...child }];
     });
-    return [...children, [{ ...drawn.acquire, seat: drawn.depth } as Step], [drawn.act]];
+    return [...children, [{ ...drawn.acquire, seat: drawn.depth } as Step], [drawn.operation]];
   });
 
 /** To one edge of a moment, and what happens there. */
 const atTheEdge: Arb<Fragment> = fc
-  .tuple(advance, act, rarely(acquire))
+  .tuple(advance, operation, rarely(acquire))
   .map(([when, what, next]) => [[when], [what], ...(next === undefined ? [] : [[next]])]);
 
 // A fence that is ahead of its time when it is refused may be in the past when the alarm is due: then
 // there is none, and no order of the two explains that. Nothing is wrong with it.
 const together: Arb<Batch> = fc
-  .array(act, { minLength: 2, maxLength: 3 })
+  .array(operation, { minLength: 2, maxLength: 3 })
   .filter((batch) => !(batch.some(isForged) && batch.some((each) => each.verb === 'raiseEpoch')));
 
 function isForged(each: Step): boolean {

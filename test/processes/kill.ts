@@ -67,9 +67,13 @@ async function prepare(stage: Stage): Promise<Scene> {
   };
 }
 
-async function dying(victim: Child<PortClientApi>, verb: Verb, act: () => unknown): Promise<void> {
+async function dying(
+  victim: Child<PortClientApi>,
+  verb: Verb,
+  operation: () => unknown,
+): Promise<void> {
   await victim.call('dieAfter', verb);
-  act();
+  operation();
   assert.deepEqual(await victim.exit, { code: null, signal: 'SIGKILL' });
 }
 

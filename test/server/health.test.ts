@@ -153,7 +153,7 @@ test('where projects, keys and releases are managed can be somewhere else, or no
   assert.equal(await status(`${apart.server.adminUrl}/v1/executions`), 404);
   const rollout = `${off.url}/v1/pipelines/order/rollout`;
   assert.equal(await status(rollout), 401);
-  const body = JSON.stringify({ act: 'activate', name: 'v1' });
+  const body = JSON.stringify({ action: 'activate', name: 'v1' });
   const headers = { authorization, 'content-type': 'application/json' };
   const refused = await fetch(rollout, { method: 'POST', headers, body });
   assert.match(await refused.text(), /admin-off.*--admin main/s);

@@ -59,7 +59,7 @@ test('what a preflight keeps of two contracts is no larger than people can read'
     ...CONTRACT,
     input: { properties: { ['x'.repeat(50_000)]: { properties: many(schema) } } },
   });
-  const activate = { act: 'activate', name: 'v1' };
+  const activate = { action: 'activate', name: 'v1' };
   for (const [path, body] of [
     [RELEASES, build('v1', under({}))],
     ['/v1/pipelines/order/rollout', activate],
@@ -71,7 +71,7 @@ test('what a preflight keeps of two contracts is no larger than people can read'
   const { status, json } = await admin.call('POST', `${RELEASES}/v2/preflight`, { waitMs: 1_000 });
   assert.deepEqual([status, json.breaking, json.changes.length], [200, true, 1_000]);
   assert.ok(JSON.stringify(json).length < 4_000_000, `${JSON.stringify(json).length} characters`);
-  const next = { act: 'activate', name: 'v2' };
+  const next = { action: 'activate', name: 'v2' };
   const refused = await admin.call('POST', '/v1/pipelines/order/rollout', next);
   assert.equal(refused.status, 409);
   assert.ok(JSON.stringify(refused.json).length < 400_000, 'nor is why it is not activated');
@@ -83,11 +83,11 @@ test('what breaks is not activated by way of a rollout without an active release
   const less = { ...CONTRACT, input: { type: 'object', required: ['zz'] } };
   await admin.call('POST', RELEASES, build('v1', { ...CONTRACT, input: { type: 'object' } }));
   await admin.call('POST', RELEASES, build('v2', less));
-  const act = (what: object): Promise<Raw> =>
+  const operation = (what: object): Promise<Raw> =>
     admin.call('POST', '/v1/pipelines/order/rollout', what);
-  assert.equal((await act({ act: 'activate', name: 'v1' })).status, 200);
-  assert.equal((await act({ act: 'deactivate' })).status, 200);
-  const refused = await act({ act: 'activate', name: 'v2' });
+  assert.equal((await operation({ action: 'activate', name: 'v1' })).status, 200);
+  assert.equal((await operation({ action: 'deactivate' })).status, 200);
+  const refused = await operation({ action: 'activate', name: 'v2' });
   assert.deepEqual([refused.status, refused.json.code], [409, 'release-breaks']);
   const { json } = await admin.call('POST', `${RELEASES}/v2/preflight`, { waitMs: 1_000 });
   assert.deepEqual([json.against, json.breaking], ['v1', true], JSON.stringify(json));
@@ -192,7 +192,7 @@ test('a worker announces the releases of its own project alone, and only with it
   await using coordinator = await TestCoordinator.onMemory();
   const theirs = await adminOf(coordinator, 'theirs');
   assert.equal((await theirs.call('POST', RELEASES, build('v1'))).status, 200);
-  const activate = { act: 'activate', name: 'v1' };
+  const activate = { action: 'activate', name: 'v1' };
   assert.equal((await theirs.call('POST', '/v1/pipelines/order/rollout', activate)).status, 200);
   const { json } = await theirs.call('POST', '/v1/executions', { pipeline: 'order', input: 1 });
   const ours = await RawWorker.open(coordinator, 'ours');

@@ -1,5 +1,5 @@
 // A store whose owners go through a coordinator, over HTTP, as workers elsewhere do; everything else goes to
-// the store itself. What holds for pipelines embedded must hold for them this way too. Acts of operators are the
+// the store itself. What holds for pipelines embedded must hold for them this way too. Operations of operators are the
 // coordinator's: nobody gets them from it.
 
 import { openServer } from '../../src/server/serve.ts';

@@ -16,7 +16,7 @@ const asksSigned = pipeline({
   run: (ctx) => ctx.await('approval', { signed: true }),
 });
 
-/** What is not an act, and what has who did it instead. */
+/** What is not an operation, and what has who did it instead. */
 const ELSEWHERE: Readonly<Record<string, string>> = {
   submitExecution: 'history: submittedBy',
   signalExecution: 'history: by',
@@ -33,7 +33,7 @@ const changing = ROUTES.filter(
   ({ method, path }) => method !== 'GET' && !path.startsWith('/v1/work/'),
 ).map(({ name }) => name);
 
-/** Acts of the engine whose callers are named as everywhere; the contract of stores has that they are recorded. */
+/** Operations of the engine whose callers are named as everywhere; the contract of stores has that they are recorded. */
 const OF_THE_ENGINE: Readonly<Record<string, string>> = {
   skipCompensation: 'skip-compensation',
   retryCompensation: 'retry-compensation',
@@ -64,13 +64,13 @@ class Stage {
   }
 }
 
-type Act = (stage: Stage) => Promise<unknown>;
+type Operation = (stage: Stage) => Promise<unknown>;
 
 const KEY = { name: 'x', roles: ['submit' as const], project: 'default' };
 const NONE = { filter: { pipeline: 'none' } };
 
 /** In this order, each by its route and what is then on record. */
-const ACTS: readonly (readonly [route: string, act: string, run: Act])[] = [
+const OPERATIONS: readonly (readonly [route: string, operation: string, run: Operation])[] = [
   ['pauseExecution', 'pause', async (s) => s.client.executions.pause(await s.queued())],
   [
     'resumeExecution',
@@ -147,11 +147,11 @@ const ACTS: readonly (readonly [route: string, act: string, run: Act])[] = [
 
 async function held(
   { coordinator, client }: Stage,
-  act: (term: { readonly fence: number; readonly reason: string }) => Promise<unknown>,
+  operation: (term: { readonly fence: number; readonly reason: string }) => Promise<unknown>,
 ): Promise<void> {
   await using session = await openSession({ store: coordinator.store, owner: 'o' });
   assert.equal((await session.acquire('k')).kind, 'acquired');
-  await act({ fence: (await client.leases.read('k')).fence ?? 0, reason: 'stuck' });
+  await operation({ fence: (await client.leases.read('k')).fence ?? 0, reason: 'stuck' });
 }
 
 function idOf(key: string): string {
@@ -164,15 +164,15 @@ test('every route that changes something is on record, with the key that called'
   await coordinator.worker([asks]);
   const key = await coordinator.key(ROLES);
   const stage = new Stage(coordinator, key);
-  for (const [route, act, run] of ACTS) {
+  for (const [route, action, run] of OPERATIONS) {
     const before = (await stage.client.records.audit({ limit: 1 })).items[0]?.id ?? '';
     await run(stage);
     const { items } = await stage.client.records.audit({ limit: 10 });
-    const found = items.find((each) => each.id > before && each.act === act);
+    const found = items.find((each) => each.id > before && each.action === action);
     assert.equal(found?.actor, `submit+work+operate+admin of all (${idOf(key)})`, route);
   }
   const covered = [
-    ...ACTS.map(([route]) => route),
+    ...OPERATIONS.map(([route]) => route),
     ...Object.keys(ELSEWHERE),
     ...Object.keys(OF_THE_ENGINE),
     'answerByLink',
@@ -221,7 +221,7 @@ test('an answer by link is on record with the link, which names the key that mad
   assert.equal(answered.status, 200);
   const { items } = await stage.client.records.audit({ target: 'interaction', targetId: id });
   const [answer, made] = items;
-  assert.deepEqual([answer?.act, made?.act], ['answer', 'make-link']);
+  assert.deepEqual([answer?.action, made?.action], ['answer', 'make-link']);
   assert.equal(made?.actor, `submit+operate of default (${idOf(key)})`);
   const link = made?.after?.['link'];
   assert.match(String(link), /^[0-9a-f]{16}$/);

@@ -62,7 +62,7 @@ test('RE-9: code with another contract, and a release that is retired, are said 
   ] as const) {
     const admin = await adminOf(coordinator, project);
     await admin.releases.register('order', bodyOf('v1'));
-    if (project === 'b') await admin.releases.change('order', { act: 'retire', name: 'v1' });
+    if (project === 'b') await admin.releases.change('order', { action: 'retire', name: 'v1' });
     await coordinator.worker([code], { ...released('v1'), project });
     const { why, differs, detail } = await refused(admin);
     if (project === 'b') {

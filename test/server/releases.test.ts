@@ -45,7 +45,7 @@ test('a deploy through a coordinator: registered, preflighted, refused, rolled o
     assert.deepEqual(await releases.register('order', bodyOf('v1')), { existing: true });
     const other = { ...bodyOf('v1'), digest: 'sha256:other' };
     await assert.rejects(releases.register('order', other), isRefused('release-differs'));
-    await releases.change('order', { act: 'activate', name: 'v1', reason: 'first' });
+    await releases.change('order', { action: 'activate', name: 'v1', reason: 'first' });
     await coordinator.worker([order('charge')], released('v1'));
     const { id } = await executions.submit({ pipeline: 'order' });
     await until(async () => ((await executions.read(id)).status === 'waiting' ? true : undefined));
@@ -62,21 +62,21 @@ test('a deploy through a coordinator: registered, preflighted, refused, rolled o
     await assert.rejects(releases.compare('order', 'v9'), isRefused('release-unknown'));
     const rollouts = [{ pipeline: 'order', version: 1, active: 'v1' }];
     assert.deepEqual(await releases.rollouts(), { items: rollouts });
-    const act = { act: 'activate', name: 'v2' } as const;
-    await assert.rejects(releases.change('order', act), isRefused('release-breaks'));
+    const operation = { action: 'activate', name: 'v2' } as const;
+    await assert.rejects(releases.change('order', operation), isRefused('release-breaks'));
     await coordinator.worker([order('charge')], released('v3'));
     assert.equal((await releases.preflight('order', 'v3')).breaking, false);
-    await releases.change('order', { act: 'set-canary', name: 'v3', percent: 50 });
+    await releases.change('order', { action: 'set-canary', name: 'v3', percent: 50 });
     await assert.rejects(
-      releases.change('order', { act: 'set-canary', name: 'v1', percent: 3 }),
+      releases.change('order', { action: 'set-canary', name: 'v1', percent: 3 }),
       isRefused('already-active'),
     );
-    await releases.change('order', { act: 'promote', expected: 2 });
+    await releases.change('order', { action: 'promote', expected: 2 });
     await assert.rejects(
-      releases.change('order', { act: 'roll-back', expected: 2 }),
+      releases.change('order', { action: 'roll-back', expected: 2 }),
       isRefused('rollout-changed'),
     );
-    const retire = { act: 'retire', name: 'v1' } as const;
+    const retire = { action: 'retire', name: 'v1' } as const;
     await assert.rejects(releases.change('order', retire), isRefused('release-pinned'));
     await releases.repin(id, { to: 'v3', from: 'v1', reason: 'hotfix' });
     await executions.signal(id, 'go', 1);
@@ -90,7 +90,7 @@ test('a deploy through a coordinator: registered, preflighted, refused, rolled o
     await releases.change('order', retire);
     const log = await releases.log('order');
     assert.deepEqual(
-      log.items.map((each) => each.act),
+      log.items.map((each) => each.action),
       ['retire', 'promote', 'set-canary', 'activate'],
     );
     assert.match(log.items[0]?.actor ?? '', /admin/);
@@ -112,7 +112,7 @@ test('a worker whose artifact is not the registered one gets nothing; a submit c
   try {
     const admin = await coordinator.client(['admin', 'submit', 'operate'], 'default');
     await admin.releases.register('order', bodyOf('v1'));
-    await admin.releases.change('order', { act: 'activate', name: 'v1' });
+    await admin.releases.change('order', { action: 'activate', name: 'v1' });
     await coordinator.worker([order('charge')], {
       release: { name: 'v1', digest: 'sha256:forged' },
       probeMs: 50,
@@ -134,8 +134,8 @@ test('a worker whose artifact is not the registered one gets nothing; a submit c
     );
     assert.equal((await admin.executions.submit(refuse)).existing, false);
     const workOnly = await coordinator.client(['work', 'submit', 'operate'], 'default');
-    const act = { act: 'activate', name: 'v1' } as const;
-    await assert.rejects(workOnly.releases.change('order', act), isRefused('role-missing'));
+    const operation = { action: 'activate', name: 'v1' } as const;
+    await assert.rejects(workOnly.releases.change('order', operation), isRefused('role-missing'));
   } finally {
     await coordinator[Symbol.asyncDispose]();
   }
@@ -153,7 +153,7 @@ test('RE-11: a worker whose heartbeat goes on and whose claims hang is found, by
   try {
     const admin = await coordinator.client(['admin', 'submit', 'operate'], 'default');
     await admin.releases.register('order', bodyOf('v1'));
-    await admin.releases.change('order', { act: 'activate', name: 'v1' });
+    await admin.releases.change('order', { action: 'activate', name: 'v1' });
     const options = { transport, ...released('v1'), ttlMs: 1_000, pollMs: 50 };
     worker = await openWorker({ ...options, pipelines: [order('charge')] });
     const workerIn = async (state: string) => {

@@ -37,7 +37,7 @@ async function opened(coordinator: TestCoordinator, inputs: readonly unknown[]):
       const body = { name, artifact: 'image', digest: `sha256:${name}`, contract };
       await admin.releases.register('order', body);
     }
-    await admin.releases.change('order', { act: 'activate', name: 'v1' });
+    await admin.releases.change('order', { action: 'activate', name: 'v1' });
     await coordinator.worker([order(false)], { ...released('v1'), project });
     const ids: string[] = [];
     for (const input of inputs) {
@@ -67,7 +67,7 @@ test('RE-8: an admin repins all executions of a release in its project, and in n
   const body = { from: 'v1', to: 'v2', reason: 'v1 is slow' };
   const dry = await admin.releases.repinAll('order', { ...body, dryRun: true });
   const counted = await endedJob(admin, dry.id);
-  assert.deepEqual([counted.act, counted.dryRun, counted.seen], ['repin', true, 3]);
+  assert.deepEqual([counted.action, counted.dryRun, counted.seen], ['repin', true, 3]);
   assert.deepEqual(counted.outcomes, { 'would-repin': 2, 'repin-breaks': 1 });
   const { id } = await admin.releases.repinAll('order', { ...body, key: 'tuesday' });
   assert.deepEqual(await admin.releases.repinAll('order', { ...body, key: 'tuesday' }), { id });
@@ -94,7 +94,7 @@ test('RE-8: only an admin repins; a missing release is refused before a job star
   const to = (name: string) => admin.releases.repinAll('order', { ...body, to: name });
   await assert.rejects(to('v9'), refusedWith('release-unknown', 404));
   await assert.rejects(to('v1'), refusedWith('invalid-input', 400));
-  await admin.releases.change('order', { act: 'retire', name: 'v2' });
+  await admin.releases.change('order', { action: 'retire', name: 'v2' });
   await assert.rejects(to('v2'), refusedWith('release-retired', 409));
   assert.deepEqual((await admin.jobs.list()).items, []);
 });
@@ -136,8 +136,8 @@ test('holdfast releases repin --all: counts, repins, and lists what was not repi
   assert.match(repinned.out, new RegExp(`Not repinned:\\n${ids[1]} +repin-breaks\\n$`));
   const back = await ask('order v1 --all --from v2 --json');
   assert.equal(back.code, 0, back.problems);
-  const { outcomes, act, status } = JSON.parse(back.out);
-  assert.deepEqual([outcomes, act, status], [{ repinned: 1 }, 'repin', 'completed']);
+  const { outcomes, action, status } = JSON.parse(back.out);
+  assert.deepEqual([outcomes, action, status], [{ repinned: 1 }, 'repin', 'completed']);
   const none = await ask('order v1 --all --unpinned');
   assert.deepEqual([none.code, none.out], [0, 'Nothing open is pinned there.\n']);
 });

@@ -168,9 +168,9 @@ const SENTENCES: Readonly<Record<string, () => unknown>> = {
       for (const role of ['submit', 'operate', 'admin'] as const) mayAll(role, ['listReleases']);
       mayNone('work', ['listReleases', 'listRollouts', 'compareRelease']);
     },
-  'changes no release, rollout or pin: these are acts of role `admin`.': () =>
+  'changes no release, rollout or pin: these are operations of role `admin`.': () =>
     mayNone('work', RELEASES),
-  'Acts need role `admin`, whether its routes are on or off': () => {
+  'Operations need role `admin`, whether its routes are on or off': () => {
     for (const role of ['submit', 'operate', 'work'] as const) mayNone(role, RELEASES);
   },
   '`/metrics` (needs `prom-client`; role operate': () => mayAll('operate', ['readMetrics']),

@@ -73,7 +73,7 @@ class Deploy {
   }
 
   async activate(name: string): Promise<void> {
-    await this.client.releases.change('order', { act: 'activate', name });
+    await this.client.releases.change('order', { action: 'activate', name });
   }
 
   async submit(count: number): Promise<readonly string[]> {
@@ -185,7 +185,7 @@ export function registerRollingDeploy(kind: string, placeIn: PlaceIn): void {
       assert.deepEqual([await deploy.pinned('v1'), await deploy.pinned('v2')], [0, 0]);
       const { items } = await deploy.client.deadLetters.list();
       assert.deepEqual(items, []);
-      await deploy.client.releases.change('order', { act: 'retire', name: 'v1' });
+      await deploy.client.releases.change('order', { action: 'retire', name: 'v1' });
       t.diagnostic(`${old.length + fresh.length} executions ended, each on its release`);
     } finally {
       await deploy.close();

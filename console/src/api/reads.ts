@@ -108,18 +108,22 @@ export function useMay(): May {
   };
 }
 
-export type Act<Answer = unknown> = ApiRequest<Answer> & Pick<CallOptions, 'key'>;
+export type Operation<Answer = unknown> = ApiRequest<Answer> & Pick<CallOptions, 'key'>;
 
 const CONFLICT = 409;
 
 /** Something is done; all that is shown is read again afterwards, also where it was too old to act on. */
-export function useAct<Answer = unknown>(): UseMutationResult<Answer, Refused, Act<Answer>> {
+export function useOperation<Answer = unknown>(): UseMutationResult<
+  Answer,
+  Refused,
+  Operation<Answer>
+> {
   const client = useQueryClient();
   // Not waited for: who asked may be gone from the page when all is read again, and must be told before.
   const readAgain = (): void => {
     void client.invalidateQueries({ predicate: isLive });
   };
-  return useMutation<Answer, Refused, Act<Answer>>({
+  return useMutation<Answer, Refused, Operation<Answer>>({
     mutationFn: ({ key, ...request }) => call(request, key === undefined ? {} : { key }),
     onSuccess: readAgain,
     onError: ({ status }) => {

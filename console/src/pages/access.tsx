@@ -7,9 +7,9 @@ import type {
   ProjectMessage,
 } from '../../../src/features/access/messages.ts';
 import { requestTo } from '../../../src/protocol/messages/request.ts';
-import { itemsOf, type Pages, useAct, useMay, usePages, useRead } from '../api/reads.ts';
+import { itemsOf, type Pages, useMay, useOperation, usePages, useRead } from '../api/reads.ts';
 import { plural } from '../model/words.ts';
-import { ActButton, Dialog } from '../parts/dialog.tsx';
+import { Dialog, OperationButton } from '../parts/dialog.tsx';
 import { Copy, Time } from '../parts/marks.tsx';
 import { Empty, More, PageHead, ProblemNote, Shown } from '../parts/notes.tsx';
 import { type Column, Table } from '../parts/table.tsx';
@@ -87,10 +87,10 @@ const KEYS: readonly Column<KeyMessage>[] = [
     cell: ({ expiresAt }) => (expiresAt === undefined ? '' : <Time at={expiresAt} />),
   },
   {
-    title: 'Acts',
+    title: 'Actions',
     width: '4rem',
     cell: ({ id, name }) => (
-      <ActButton
+      <OperationButton
         label="End…"
         className="quiet"
         ask={{
@@ -98,7 +98,7 @@ const KEYS: readonly Column<KeyMessage>[] = [
           sentence: 'Within five seconds it opens nothing any more.',
           verb: 'End the key',
           isDanger: true,
-          act: () => requestTo('POST /v1/keys/:id/revoke', { id }),
+          operation: () => requestTo('POST /v1/keys/:id/revoke', { id }),
         }}
       />
     ),
@@ -130,7 +130,7 @@ function Keys({ pages }: { readonly pages: Pages<KeyMessage> }): ReactNode {
 
 function PutProject(): ReactNode {
   const [isOpen, setOpen] = useState(false);
-  const act = useAct();
+  const operation = useOperation();
   const [name, setName] = useState('');
   const id = useId();
   return (
@@ -143,7 +143,7 @@ function PutProject(): ReactNode {
           <form
             onSubmit={(event) => {
               event.preventDefault();
-              act.mutate(requestTo('PUT /v1/projects/:name', { name: name.trim() }), {
+              operation.mutate(requestTo('PUT /v1/projects/:name', { name: name.trim() }), {
                 onSuccess: () => setOpen(false),
               });
             }}
@@ -155,8 +155,8 @@ function PutProject(): ReactNode {
               value={name}
               onChange={(event) => setName(event.target.value)}
             />
-            <ProblemNote error={act.error} />
-            <div className="dialog-acts">
+            <ProblemNote error={operation.error} />
+            <div className="dialog-actions">
               <button type="button" className="quiet" onClick={() => setOpen(false)}>
                 Leave it
               </button>
@@ -190,20 +190,21 @@ function KeyDialog({
   readonly projects: readonly ProjectMessage[];
   readonly onClose: () => void;
 }): ReactNode {
-  const act = useAct<CreatedKey>();
+  const operation = useOperation<CreatedKey>();
   const { isOfAll } = useMay();
   const [name, setName] = useState('');
   const [project, setProject] = useState(projects[0]?.name ?? '');
   const [roles, setRoles] = useState<Roles>(['submit']);
   const [nameId, projectId] = [useId(), useId()];
-  if (act.data !== undefined) return <CreatedDialog created={act.data} onClose={onClose} />;
+  if (operation.data !== undefined)
+    return <CreatedDialog created={operation.data} onClose={onClose} />;
   return (
     <Dialog title="A new key" onClose={onClose}>
       <form
         onSubmit={(event) => {
           event.preventDefault();
           const body = { name, roles, project: project === '' ? null : project };
-          act.mutate(requestTo('POST /v1/keys', body));
+          operation.mutate(requestTo('POST /v1/keys', body));
         }}
       >
         <label htmlFor={nameId}>Name</label>
@@ -222,12 +223,16 @@ function KeyDialog({
           {isOfAll ? <option value="">all projects</option> : null}
         </select>
         <RoleChoice roles={roles} onChoose={setRoles} />
-        <ProblemNote error={act.error} />
-        <div className="dialog-acts">
+        <ProblemNote error={operation.error} />
+        <div className="dialog-actions">
           <button type="button" className="quiet" onClick={onClose}>
             Leave it
           </button>
-          <button type="submit" className="primary" disabled={roles.length === 0 || act.isPending}>
+          <button
+            type="submit"
+            className="primary"
+            disabled={roles.length === 0 || operation.isPending}
+          >
             Make the key
           </button>
         </div>
@@ -274,7 +279,7 @@ function CreatedDialog({
   return (
     <Dialog title="Keep it now: it is shown this once" onClose={onClose}>
       <pre className="created-key">{created.key}</pre>
-      <div className="dialog-acts">
+      <div className="dialog-actions">
         <Copy text={created.key} what="key" />
         <button type="button" className="primary" onClick={onClose}>
           I have it

@@ -2,7 +2,7 @@
 
 import { type ReactNode, useState } from 'react';
 import { requestTo } from '../../../src/protocol/messages/request.ts';
-import { useAct, useRead } from '../api/reads.ts';
+import { useOperation, useRead } from '../api/reads.ts';
 import { Mark } from '../nav.tsx';
 import { AnswerForm } from '../parts/answer-form.tsx';
 import { JsonView } from '../parts/json.tsx';
@@ -15,7 +15,7 @@ const OVER = 'This is not asked any more: it was cancelled, or its time is over.
 
 export function AnswerPage({ link }: { readonly link: string }): ReactNode {
   const read = useRead(requestTo('GET /v1/answers/:link', { link }));
-  const act = useAct();
+  const operation = useOperation();
   const [isDone, setDone] = useState(false);
   const { data: asked } = read;
   const isOpen = asked?.status === 'open' || asked?.status === 'early';
@@ -44,10 +44,10 @@ export function AnswerPage({ link }: { readonly link: string }): ReactNode {
               ) : (
                 <AnswerForm
                   schema={asked.answerSchema}
-                  isPending={act.isPending}
-                  error={act.error}
+                  isPending={operation.isPending}
+                  error={operation.error}
                   onAnswer={(value) =>
-                    act.mutate(requestTo('POST /v1/answers/:link', { link, value }), {
+                    operation.mutate(requestTo('POST /v1/answers/:link', { link, value }), {
                       onSuccess: () => setDone(true),
                     })
                   }

@@ -3,7 +3,7 @@
 import { type ReactNode, useState } from 'react';
 import type { ArchiveRunMessage } from '../../../src/features/retention/messages.ts';
 import { requestTo } from '../../../src/protocol/messages/request.ts';
-import { useAct } from '../api/reads.ts';
+import { useOperation } from '../api/reads.ts';
 import { countText, plural } from '../model/words.ts';
 import { Dialog } from '../parts/dialog.tsx';
 import { ProblemNote } from '../parts/notes.tsx';
@@ -34,7 +34,7 @@ function plus(one: Done, other: Done): Done {
 }
 
 function RunDialog({ onClose }: { readonly onClose: () => void }): ReactNode {
-  const act = useAct<ArchiveRunMessage>();
+  const operation = useOperation<ArchiveRunMessage>();
   const [done, setDone] = useState<Done>();
   const [isOver, setOver] = useState(false);
   const run = async (): Promise<void> => {
@@ -42,7 +42,7 @@ function RunDialog({ onClose }: { readonly onClose: () => void }): ReactNode {
     let cursor: string | undefined;
     do {
       const request = requestTo('POST /v1/archive/run', { cursor });
-      const { cursor: next, ...page } = await act.mutateAsync(request);
+      const { cursor: next, ...page } = await operation.mutateAsync(request);
       sum = plus(sum, page);
       setDone(sum);
       cursor = next;
@@ -63,14 +63,14 @@ function RunDialog({ onClose }: { readonly onClose: () => void }): ReactNode {
           its rows are removed. A worker does the same by itself.
         </p>
         {done === undefined ? null : <Progress done={done} isOver={isOver} />}
-        <ProblemNote error={act.error} />
-        <div className="dialog-acts">
+        <ProblemNote error={operation.error} />
+        <div className="dialog-actions">
           <button type="button" className="quiet" onClick={onClose}>
             {isOver ? 'Close' : 'Leave it'}
           </button>
           {isOver ? null : (
-            <button type="submit" className="primary" disabled={act.isPending}>
-              {act.isPending ? 'Under way …' : 'Archive'}
+            <button type="submit" className="primary" disabled={operation.isPending}>
+              {operation.isPending ? 'Under way …' : 'Archive'}
             </button>
           )}
         </div>

@@ -46,8 +46,8 @@ export function Documents({ archived }: { readonly archived: ArchivedInFullMessa
     setProblem(undefined);
     saved(id, document).catch(setProblem);
   };
-  const acts: Column<Document> = {
-    title: 'Acts',
+  const operations: Column<Document> = {
+    title: 'Actions',
     width: '6rem',
     cell: (document) => (
       <button
@@ -65,7 +65,7 @@ export function Documents({ archived }: { readonly archived: ArchivedInFullMessa
       <ProblemNote error={problem} />
       <Table
         label="Documents"
-        columns={[...COLUMNS, acts]}
+        columns={[...COLUMNS, operations]}
         items={documents}
         keyOf={({ name }) => name}
       />

@@ -7,7 +7,7 @@ import type {
   VerifiedMessage,
 } from '../../../src/features/retention/messages.ts';
 import { requestTo } from '../../../src/protocol/messages/request.ts';
-import { useAct, useCaller, useRead } from '../api/reads.ts';
+import { useCaller, useOperation, useRead } from '../api/reads.ts';
 import { durationText, plural } from '../model/words.ts';
 import { type Fact, FactList } from '../parts/facts.tsx';
 import { Status, Time } from '../parts/marks.tsx';
@@ -75,16 +75,16 @@ function Other({ id }: { readonly id: string }): ReactNode {
 }
 
 function Verify({ id }: { readonly id: string }): ReactNode {
-  const act = useAct<VerifiedMessage>();
-  const { data } = act;
+  const operation = useOperation<VerifiedMessage>();
+  const { data } = operation;
   return (
     <>
       <button
         type="button"
-        disabled={act.isPending}
-        onClick={() => act.mutate(requestTo('GET /v1/archive/:id/verification', { id }))}
+        disabled={operation.isPending}
+        onClick={() => operation.mutate(requestTo('GET /v1/archive/:id/verification', { id }))}
       >
-        {act.isPending ? 'Reading all of it …' : 'Verify'}
+        {operation.isPending ? 'Reading all of it …' : 'Verify'}
       </button>
       {data === undefined ? null : (
         <p className={data.kind === 'intact' ? 'good' : 'bad'} role="status">
@@ -93,7 +93,7 @@ function Verify({ id }: { readonly id: string }): ReactNode {
             : `Damaged: ${data.damages.map(({ document, why }) => `${document} is ${why}`).join(', ')}. Restore it from a copy of the archive.`}
         </p>
       )}
-      <ProblemNote error={act.error} />
+      <ProblemNote error={operation.error} />
     </>
   );
 }

@@ -14,7 +14,7 @@ import { goWith, Link, usePlace } from '../router.tsx';
 const COLUMNS: readonly Column<AuditMessage>[] = [
   { title: 'When', width: '7.5rem', cell: ({ at }) => <Time at={at} /> },
   { title: 'Who', width: 'minmax(7rem, 1fr)', cell: ({ actor }) => actor },
-  { title: 'Did', width: 'minmax(7rem, 0.8fr)', cell: ({ act }) => <strong>{act}</strong> },
+  { title: 'Did', width: 'minmax(7rem, 0.8fr)', cell: ({ action }) => <strong>{action}</strong> },
   { title: 'To', width: 'minmax(10rem, 1.2fr)', cell: ({ target }) => <Target {...target} /> },
   {
     title: 'Why',
@@ -58,7 +58,7 @@ export function AuditPage(): ReactNode {
     <>
       <PageHead
         title="Audit log"
-        about="Acts of people, newest first; nothing is ever changed here"
+        about="Operations of people, newest first; nothing is ever changed here"
       >
         <NameFilter label="Who" name={actor} onFilter={(name) => goWith(place, { actor: name })} />
       </PageHead>

@@ -80,10 +80,10 @@ function Groups({
             <span className="about">
               last <Time at={at} />
             </span>
-            <span className="acts">
+            <span className="actions">
               {mayOperate ? (
                 <BulkButton
-                  act="redrive"
+                  action="redrive"
                   {...(step?.startsWith('undo:') ? { mode: 'compensate' } : {})}
                   label="Re-drive all…"
                   filter={{ pipeline, code, ...(step === undefined ? {} : { step }), open: true }}
@@ -189,8 +189,8 @@ const JOB_COLUMNS: readonly Column<JobMessage>[] = [
   {
     title: 'Job',
     width: 'minmax(9rem, 1fr)',
-    cell: ({ id, act, dryRun }) => (
-      <Link to={`/jobs/${id}`}>{dryRun ? `count for ${act}` : act}</Link>
+    cell: ({ id, action, dryRun }) => (
+      <Link to={`/jobs/${id}`}>{dryRun ? `count for ${action}` : action}</Link>
     ),
   },
   {

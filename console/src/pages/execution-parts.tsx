@@ -102,12 +102,12 @@ export function Records({ id }: { readonly id: string }): ReactNode {
   const refused = useRead(requestTo('GET /v1/refused-writes', { execution: id }), {
     everyMs: 3_000,
   });
-  const acts = audit.data?.items ?? [];
+  const operations = audit.data?.items ?? [];
   const writes = refused.data?.items ?? [];
   return (
     <Shown
       of={audit}
-      isEmpty={audit.data !== undefined && acts.length + writes.length === 0}
+      isEmpty={audit.data !== undefined && operations.length + writes.length === 0}
       empty={<Empty title="No operator actions and no refused writes" />}
     >
       <ul className="relatives">
@@ -126,10 +126,10 @@ export function Records({ id }: { readonly id: string }): ReactNode {
             </span>
           </li>
         ))}
-        {acts.map((act) => (
-          <li key={act.id}>
-            <Time at={act.at} /> <strong>{sentenceCase(act.act)}</strong> by {actorText(act.actor)}{' '}
-            <span className="about">{act.reason}</span>
+        {operations.map((operation) => (
+          <li key={operation.id}>
+            <Time at={operation.at} /> <strong>{sentenceCase(operation.action)}</strong> by{' '}
+            {actorText(operation.actor)} <span className="about">{operation.reason}</span>
           </li>
         ))}
       </ul>

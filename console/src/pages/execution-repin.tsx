@@ -3,7 +3,7 @@
 import { type ReactNode, useId, useState } from 'react';
 import type { ExecutionInFull } from '../../../src/protocol/messages/execution.ts';
 import { requestTo } from '../../../src/protocol/messages/request.ts';
-import { useAct, useRead } from '../api/reads.ts';
+import { useOperation, useRead } from '../api/reads.ts';
 import { Dialog, reasoned } from '../parts/dialog.tsx';
 import { ProblemNote, Shown } from '../parts/notes.tsx';
 
@@ -28,7 +28,7 @@ function RepinDialog({
   onClose,
 }: RepinProps & { readonly onClose: () => void }): ReactNode {
   const { id, pipeline, release } = execution;
-  const act = useAct();
+  const operation = useOperation();
   // The repin is refused if another one changed the release since the dialog opened.
   const [from] = useState(release ?? null);
   const [to, setTo] = useState('');
@@ -44,7 +44,9 @@ function RepinDialog({
         onSubmit={(event) => {
           event.preventDefault();
           const repin = { id, to, from, ...reasoned(reason) };
-          act.mutate(requestTo('POST /v1/executions/:id/repin', repin), { onSuccess: onClose });
+          operation.mutate(requestTo('POST /v1/executions/:id/repin', repin), {
+            onSuccess: onClose,
+          });
         }}
       >
         <p>
@@ -73,12 +75,12 @@ function RepinDialog({
           maxLength={1_024}
           onChange={(event) => setReason(event.target.value)}
         />
-        <ProblemNote error={act.error} />
-        <div className="dialog-acts">
+        <ProblemNote error={operation.error} />
+        <div className="dialog-actions">
           <button type="button" className="quiet" onClick={onClose}>
             Cancel
           </button>
-          <button type="submit" className="primary" disabled={act.isPending}>
+          <button type="submit" className="primary" disabled={operation.isPending}>
             Repin execution
           </button>
         </div>

@@ -16,8 +16,8 @@ import { ExecutionLink, Fence, LinkedText, Status, Time } from '../parts/marks.t
 import { Empty, PageHead, ProblemNote, Shown, StoreProblemNote } from '../parts/notes.tsx';
 import { Tabs } from '../parts/tabs.tsx';
 import { Link } from '../router.tsx';
-import { ExecutionActs, useRedriven } from './execution-acts.tsx';
 import { HistoryTable, isLog } from './execution-history.tsx';
+import { ExecutionOperations, useRedriven } from './execution-operations.tsx';
 import { Records, Related, Values } from './execution-parts.tsx';
 import { TimelineView } from './execution-timeline.tsx';
 
@@ -62,7 +62,7 @@ export function ExecutionPage({ id }: { readonly id: string }): ReactNode {
           title={execution.pipeline}
           about={<Status status={execution.status} holds={execution.holds} />}
         >
-          <ExecutionActs execution={execution} />
+          <ExecutionOperations execution={execution} />
         </PageHead>
       )}
       <Shown of={read}>

@@ -106,7 +106,7 @@ function BulkOfList({ place }: { readonly place: Place }): ReactNode {
   const filter = { ...(pipeline && { pipeline }), ...(tag && { tag }) };
   // Dead letters include both statuses, and have no tags.
   if (statuses.length === 2 && statuses.every((each) => WRONG.has(each)) && tag === null) {
-    return <BulkButton act="redrive" filter={{ ...filter, open: true }} label="Re-drive all…" />;
+    return <BulkButton action="redrive" filter={{ ...filter, open: true }} label="Re-drive all…" />;
   }
   if (statuses.some((each) => WRONG.has(each))) {
     return <Link to="/dead-letters">Re-drive by cause…</Link>;
@@ -115,7 +115,7 @@ function BulkOfList({ place }: { readonly place: Place }): ReactNode {
   if (others.length > 0) return null;
   if (status === undefined ? Object.keys(filter).length === 0 : !OPEN.has(status)) return null;
   const fits = { ...filter, ...(status === undefined ? {} : { status }) };
-  return <BulkButton act="cancel" filter={fits} label="Cancel matching…" />;
+  return <BulkButton action="cancel" filter={fits} label="Cancel matching…" />;
 }
 
 const WRONG: ReadonlySet<string> = new Set(['failed', 'quarantined']);

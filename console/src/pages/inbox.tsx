@@ -178,7 +178,7 @@ function Elsewhere({ id, onNext }: ElsewhereProps): ReactNode {
           )}
         </p>
       </Shown>
-      <div className="acts">
+      <div className="actions">
         <button type="button" onClick={() => onNext()}>
           Next question
         </button>

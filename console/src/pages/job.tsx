@@ -6,7 +6,7 @@ import { requestTo } from '../../../src/protocol/messages/request.ts';
 import { itemsOf, usePages, useRead } from '../api/reads.ts';
 import { ENDED } from '../model/statuses.ts';
 import { countText, durationText, plural } from '../model/words.ts';
-import { ActButton, reasoned } from '../parts/dialog.tsx';
+import { OperationButton, reasoned } from '../parts/dialog.tsx';
 import { ExecutionLink, Status, Time } from '../parts/marks.tsx';
 import { Empty, PageHead, Shown } from '../parts/notes.tsx';
 import { type Column, LongTable } from '../parts/table.tsx';
@@ -42,10 +42,10 @@ export function JobPage({ id }: { readonly id: string }): ReactNode {
             <Link to="/dead-letters">Dead letters</Link> / job
           </p>
           <PageHead
-            title={job.dryRun ? `Count for ${job.act}` : `${job.act} of many`}
+            title={job.dryRun ? `Count for ${job.action}` : `${job.action} of many`}
             about={<Status status={job.status} holds={job.paused ? ['paused'] : []} />}
           >
-            {ENDED.has(job.status) ? null : <JobActs job={job} />}
+            {ENDED.has(job.status) ? null : <JobOperations job={job} />}
           </PageHead>
           <Progress job={job} />
           <Shown
@@ -92,13 +92,13 @@ function Progress({ job }: { readonly job: JobMessage }): ReactNode {
   );
 }
 
-function JobActs({ job }: { readonly job: JobMessage }): ReactNode {
+function JobOperations({ job }: { readonly job: JobMessage }): ReactNode {
   const verb = job.paused ? 'resume' : 'pause';
-  const act = (name: 'pause' | 'resume' | 'stop') => (reason: string) =>
+  const operation = (name: 'pause' | 'resume' | 'stop') => (reason: string) =>
     requestTo(`POST /v1/jobs/:id/${name}`, { id: job.id, ...reasoned(reason) });
   return (
     <>
-      <ActButton
+      <OperationButton
         label={job.paused ? 'Resume…' : 'Pause…'}
         ask={{
           title: job.paused ? 'Let the job go on' : 'Hold the job',
@@ -106,10 +106,10 @@ function JobActs({ job }: { readonly job: JobMessage }): ReactNode {
             ? 'It goes on where it was.'
             : 'It stays where it is until it is resumed.',
           verb: job.paused ? 'Resume' : 'Pause',
-          act: act(verb),
+          operation: operation(verb),
         }}
       />
-      <ActButton
+      <OperationButton
         label="Stop…"
         className="danger"
         ask={{
@@ -117,7 +117,7 @@ function JobActs({ job }: { readonly job: JobMessage }): ReactNode {
           sentence: 'It ends. What it has done stays done.',
           verb: 'Stop',
           isDanger: true,
-          act: act('stop'),
+          operation: operation('stop'),
         }}
       />
     </>

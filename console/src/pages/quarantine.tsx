@@ -4,9 +4,9 @@ import { type ReactNode, useId, useState } from 'react';
 import type { ExecutionMessage } from '../../../src/protocol/messages/execution.ts';
 import { requestTo } from '../../../src/protocol/messages/request.ts';
 import { useHistory } from '../api/history.ts';
-import { itemsOf, type Pages, useAct, useMay, usePages } from '../api/reads.ts';
+import { itemsOf, type Pages, useMay, useOperation, usePages } from '../api/reads.ts';
 import { plural } from '../model/words.ts';
-import { ActButton, Dialog, reasoned } from '../parts/dialog.tsx';
+import { Dialog, OperationButton, reasoned } from '../parts/dialog.tsx';
 import { ExecutionLink, Time } from '../parts/marks.tsx';
 import { Empty, PageHead, ProblemNote, Shown } from '../parts/notes.tsx';
 import { go } from '../router.tsx';
@@ -62,19 +62,19 @@ export function QuarantinePage(): ReactNode {
           title="Quarantined"
           about="Undoing failed for good. Look at what is left, put right what stood in the way, and undo the rest."
           items={parked}
-          acts={(id) => <QuarantinedActs id={id} />}
+          operations={(id) => <QuarantinedOperations id={id} />}
         />
         <Group
           title="Blocked"
           about="The code no longer asks for what history has. Deploy code that fits, and resume."
           items={held}
-          acts={(id) => <ResumeButton id={id} />}
+          operations={(id) => <ResumeButton id={id} />}
         />
         <Group
           title="Undoing, and waiting"
           about="A compensation failed and is tried again later. Try it now, or leave it out for a reason."
           items={slow}
-          acts={(id) => <UndoActs id={id} />}
+          operations={(id) => <UndoOperations id={id} />}
         />
         <Unread
           pages={unread}
@@ -124,12 +124,12 @@ function Group({
   title,
   about,
   items,
-  acts,
+  operations,
 }: {
   readonly title: string;
   readonly about: string;
   readonly items: readonly Stuck[];
-  readonly acts: (id: string) => ReactNode;
+  readonly operations: (id: string) => ReactNode;
 }): ReactNode {
   const { operate } = useMay();
   if (items.length === 0) return null;
@@ -146,7 +146,7 @@ function Group({
             <span>{pipeline}</span>
             <Time at={at} />
             <span className="about">{reason}</span>
-            <span className="acts">{operate ? acts(id) : null}</span>
+            <span className="actions">{operate ? operations(id) : null}</span>
           </li>
         ))}
       </ul>
@@ -156,28 +156,29 @@ function Group({
 
 function ResumeButton({ id }: { readonly id: string }): ReactNode {
   return (
-    <ActButton
+    <OperationButton
       label="Resume…"
       ask={{
         title: 'Resume it',
         sentence:
           'It is claimed again, with the code that is deployed now. If that does not fit either, it is back here.',
         verb: 'Resume',
-        act: (reason) => requestTo('POST /v1/executions/:id/resume', { id, ...reasoned(reason) }),
+        operation: (reason) =>
+          requestTo('POST /v1/executions/:id/resume', { id, ...reasoned(reason) }),
       }}
     />
   );
 }
 
-function QuarantinedActs({ id }: { readonly id: string }): ReactNode {
+function QuarantinedOperations({ id }: { readonly id: string }): ReactNode {
   return (
-    <ActButton
+    <OperationButton
       label="Undo the rest…"
       ask={{
         title: 'Undo the rest',
         sentence: 'A new execution undoes what this one could not.',
         verb: 'Undo',
-        act: (reason) =>
+        operation: (reason) =>
           requestTo('POST /v1/executions/:id/redrive', {
             ...{ id, mode: 'compensate', ...reasoned(reason) },
           }),
@@ -187,7 +188,7 @@ function QuarantinedActs({ id }: { readonly id: string }): ReactNode {
   );
 }
 
-function UndoActs({ id }: { readonly id: string }): ReactNode {
+function UndoOperations({ id }: { readonly id: string }): ReactNode {
   const [verb, setVerb] = useState<'retry' | 'skip'>();
   return (
     <>
@@ -223,7 +224,7 @@ function UndoDialog({
   readonly verb: 'retry' | 'skip';
   readonly onClose: () => void;
 }): ReactNode {
-  const act = useAct();
+  const operation = useOperation();
   const failed = useFailedUndoing(id);
   const [typed, setStep] = useState<string>();
   const step = typed ?? failed.at(-1) ?? '';
@@ -243,7 +244,7 @@ function UndoDialog({
               : requestTo('POST /v1/executions/:id/retry-compensation', {
                   ...{ id, step, ...reasoned(reason) },
                 });
-          act.mutate(request, { onSuccess: onClose });
+          operation.mutate(request, { onSuccess: onClose });
         }}
       >
         <label htmlFor={stepId}>Name of the step</label>
@@ -266,12 +267,12 @@ function UndoDialog({
           value={reason}
           onChange={(event) => setReason(event.target.value)}
         />
-        <ProblemNote error={act.error} />
-        <div className="dialog-acts">
+        <ProblemNote error={operation.error} />
+        <div className="dialog-actions">
           <button type="button" className="quiet" onClick={onClose}>
             Leave it
           </button>
-          <button type="submit" className="primary" disabled={act.isPending}>
+          <button type="submit" className="primary" disabled={operation.isPending}>
             {verb === 'retry' ? 'Try it' : 'Leave it out'}
           </button>
         </div>

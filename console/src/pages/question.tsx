@@ -3,9 +3,9 @@
 import { type ReactNode, useEffect, useId, useRef, useState } from 'react';
 import type { InteractionMessage } from '../../../src/features/awaits/messages.ts';
 import { requestTo } from '../../../src/protocol/messages/request.ts';
-import { useAct, useCaller, useRead } from '../api/reads.ts';
+import { useCaller, useOperation, useRead } from '../api/reads.ts';
 import { AnswerForm } from '../parts/answer-form.tsx';
-import { ActButton } from '../parts/dialog.tsx';
+import { OperationButton } from '../parts/dialog.tsx';
 import { JsonView } from '../parts/json.tsx';
 import { Copy, ExecutionLink, Time } from '../parts/marks.tsx';
 import { ProblemNote } from '../parts/notes.tsx';
@@ -49,14 +49,14 @@ export function Question({ asked, onEnd, isTarget = false }: TargetProps): React
         <JsonView value={asked.request} label="What is asked" />
       )}
       <Answering asked={asked} onEnd={onEnd} />
-      <QuestionActs asked={asked} onEnd={onEnd} />
+      <QuestionOperations asked={asked} onEnd={onEnd} />
     </section>
   );
 }
 
 function Answering({ asked, onEnd }: QuestionProps): ReactNode {
   const { data: caller } = useCaller();
-  const act = useAct();
+  const operation = useOperation();
   const isChecked = asked.unit?.checked === true;
   const read = useRead(requestTo('GET /v1/awaits/:id', { id: asked.id }), { isEnabled: isChecked });
   if (asked.unit?.signed === true) {
@@ -71,10 +71,10 @@ function Answering({ asked, onEnd }: QuestionProps): ReactNode {
   return (
     <AnswerForm
       schema={read.data?.answerSchema}
-      isPending={act.isPending}
-      error={act.error}
+      isPending={operation.isPending}
+      error={operation.error}
       onAnswer={(value) =>
-        act.mutate(requestTo('POST /v1/awaits/:id/answer', { id: asked.id, value }), {
+        operation.mutate(requestTo('POST /v1/awaits/:id/answer', { id: asked.id, value }), {
           onSuccess: () => onEnd('answered'),
         })
       }
@@ -84,24 +84,24 @@ function Answering({ asked, onEnd }: QuestionProps): ReactNode {
 
 const DAY = 86_400_000;
 
-function QuestionActs({ asked, onEnd }: QuestionProps): ReactNode {
+function QuestionOperations({ asked, onEnd }: QuestionProps): ReactNode {
   const { data: caller } = useCaller();
   if (!caller?.roles.includes('operate')) return null;
   const { id } = asked;
   return (
-    <div className="question-acts">
+    <div className="question-actions">
       <Assign id={id} assignee={asked.assignee ?? ''} />
-      <div className="acts">
+      <div className="actions">
         <ExtendButton id={id} label="One more day" ms={DAY} />
         <ExtendButton id={id} label="For as long as it takes" ms={null} />
-        <ActButton
+        <OperationButton
           label="Cancel the question…"
           ask={{
             title: 'Cancel the question',
             sentence: 'Nobody will answer it: the code is told so, and goes on.',
             verb: 'Cancel the question',
             isDanger: true,
-            act: () => requestTo('POST /v1/awaits/:id/cancel', { id }),
+            operation: () => requestTo('POST /v1/awaits/:id/cancel', { id }),
             after: () => onEnd('cancelled'),
           }}
         />
@@ -120,17 +120,19 @@ function ExtendButton({
   readonly label: string;
   readonly ms: number | null;
 }): ReactNode {
-  const act = useAct();
+  const operation = useOperation();
   return (
     <>
       <button
         type="button"
-        disabled={act.isPending}
-        onClick={() => act.mutate(requestTo('POST /v1/awaits/:id/extend', { id, timeoutMs: ms }))}
+        disabled={operation.isPending}
+        onClick={() =>
+          operation.mutate(requestTo('POST /v1/awaits/:id/extend', { id, timeoutMs: ms }))
+        }
       >
         {label}
       </button>
-      <ProblemNote error={act.error} />
+      <ProblemNote error={operation.error} />
     </>
   );
 }
@@ -142,7 +144,7 @@ function Assign({
   readonly id: string;
   readonly assignee: string;
 }): ReactNode {
-  const act = useAct();
+  const operation = useOperation();
   const [name, setName] = useState(assignee);
   const id = useId();
   return (
@@ -151,7 +153,7 @@ function Assign({
       onSubmit={(event) => {
         event.preventDefault();
         const given = name.trim() === '' ? null : name.trim();
-        act.mutate(requestTo('POST /v1/awaits/:id/assign', { id: asked, assignee: given }));
+        operation.mutate(requestTo('POST /v1/awaits/:id/assign', { id: asked, assignee: given }));
       }}
     >
       <label htmlFor={id}>Assignee</label>
@@ -161,23 +163,24 @@ function Assign({
         placeholder="nobody"
         onChange={(event) => setName(event.target.value)}
       />
-      <button type="submit" disabled={act.isPending}>
+      <button type="submit" disabled={operation.isPending}>
         Assign
       </button>
-      <ProblemNote error={act.error} />
+      <ProblemNote error={operation.error} />
     </form>
   );
 }
 
 function MakeLink({ id }: { readonly id: string }): ReactNode {
-  const act = useAct<{ readonly page: string }>();
-  const href = act.data === undefined ? undefined : `${window.location.origin}${act.data.page}`;
+  const operation = useOperation<{ readonly page: string }>();
+  const href =
+    operation.data === undefined ? undefined : `${window.location.origin}${operation.data.page}`;
   return (
     <>
       <button
         type="button"
         onClick={() =>
-          act.mutate(requestTo('POST /v1/awaits/:id/link', { id, expiresInMs: 7 * DAY }))
+          operation.mutate(requestTo('POST /v1/awaits/:id/link', { id, expiresInMs: 7 * DAY }))
         }
       >
         Make a link
@@ -187,7 +190,7 @@ function MakeLink({ id }: { readonly id: string }): ReactNode {
           <a href={href}>{href}</a> <Copy text={href} what="link" />
         </p>
       )}
-      <ProblemNote error={act.error} />
+      <ProblemNote error={operation.error} />
     </>
   );
 }

@@ -15,7 +15,7 @@ import { type Column, Table } from '../parts/table.tsx';
 import { goWith, Link, usePlace } from '../router.tsx';
 import { ReleaseDetails, useChanges } from './release-details.tsx';
 import { RolloutBar, rolloutSentence } from './releases.tsx';
-import { ReleaseActs, RolloutActs } from './rollout-acts.tsx';
+import { ReleaseOperations, RolloutOperations } from './rollout-operations.tsx';
 
 const POLL_MS = 2_000;
 
@@ -38,7 +38,7 @@ export function RolloutPage({ pipeline }: { readonly pipeline: string }): ReactN
         about={rollout.data === undefined ? ' ' : rolloutSentence(rollout.data)}
       >
         {rollout.data === undefined ? null : (
-          <RolloutActs pipeline={pipeline} rollout={rollout.data} />
+          <RolloutOperations pipeline={pipeline} rollout={rollout.data} />
         )}
       </PageHead>
       <Shown
@@ -95,7 +95,7 @@ function Builds({ pipeline, rollout, releases }: BuildsProps): ReactNode {
             <header className="section-head">
               <h2>{chosen.name}</h2>
               <Status status={chosen.state} />
-              <ReleaseActs pipeline={pipeline} rollout={rollout} release={chosen} />
+              <ReleaseOperations pipeline={pipeline} rollout={rollout} release={chosen} />
             </header>
             <ReleaseDetails key={chosen.name} pipeline={pipeline} release={chosen} />
             <WhenRead pipeline={pipeline} name={chosen.name} onRead={setComplete} />
@@ -169,9 +169,9 @@ const LOG: readonly Column<ActivationMessage>[] = [
   {
     title: 'Did',
     width: 'minmax(9rem, 1fr)',
-    cell: ({ act, name, forced }) => (
+    cell: ({ action, name, forced }) => (
       <>
-        <strong>{act}</strong> <span className="mono">{name}</span>
+        <strong>{action}</strong> <span className="mono">{name}</span>
         {forced ? <span className="bad"> by force</span> : null}
       </>
     ),

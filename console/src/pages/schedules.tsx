@@ -5,7 +5,7 @@ import type { ScheduleMessage } from '../../../src/features/schedules/messages.t
 import { requestTo } from '../../../src/protocol/messages/request.ts';
 import { itemsOf, useMay, usePages } from '../api/reads.ts';
 import { durationText, plural } from '../model/words.ts';
-import { ActButton } from '../parts/dialog.tsx';
+import { OperationButton } from '../parts/dialog.tsx';
 import { ExecutionLink, Status, Time, Until } from '../parts/marks.tsx';
 import { Empty, More, PageHead, Shown } from '../parts/notes.tsx';
 
@@ -70,7 +70,7 @@ function ScheduleCard({ schedule }: { readonly schedule: ScheduleMessage }): Rea
         · overlap {overlap} · catch up {catchUp}
       </span>
       {lastExecution === undefined ? null : <ExecutionLink id={lastExecution} />}
-      <span className="acts">
+      <span className="actions">
         {mayOperate ? <PauseSchedule id={id} isPaused={paused} /> : null}
       </span>
     </li>
@@ -86,7 +86,7 @@ function PauseSchedule({
 }): ReactNode {
   const verb = isPaused ? 'resume' : 'pause';
   return (
-    <ActButton
+    <OperationButton
       label={isPaused ? 'Resume…' : 'Pause…'}
       ask={{
         title: `${isPaused ? 'Resume' : 'Pause'} ${id}`,
@@ -94,7 +94,7 @@ function PauseSchedule({
           ? 'It fires again at its times.'
           : 'It does not fire until it is resumed.',
         verb: isPaused ? 'Resume' : 'Pause',
-        act: () => requestTo(`POST /v1/schedules/:id/${verb}`, { id }),
+        operation: () => requestTo(`POST /v1/schedules/:id/${verb}`, { id }),
       }}
     />
   );

@@ -2,7 +2,7 @@ import { useQueryClient } from '@tanstack/react-query';
 import { type ReactNode, useId, useState } from 'react';
 import { requestTo } from '../../../src/protocol/messages/request.ts';
 import { chooseProject, Refused } from '../api/call.ts';
-import { useAct } from '../api/reads.ts';
+import { useOperation } from '../api/reads.ts';
 import { Mark } from '../nav.tsx';
 import { ProblemNote } from '../parts/notes.tsx';
 
@@ -12,7 +12,7 @@ const UNKNOWN =
 export function SignIn({ problem }: { readonly problem?: Error | null }): ReactNode {
   const [key, setKey] = useState('');
   const id = useId();
-  const act = useAct();
+  const operation = useOperation();
   const client = useQueryClient();
   return (
     <main className="alone">
@@ -21,7 +21,7 @@ export function SignIn({ problem }: { readonly problem?: Error | null }): ReactN
         onSubmit={(event) => {
           event.preventDefault();
           chooseProject(undefined);
-          act.mutate(
+          operation.mutate(
             { ...requestTo('POST /v1/sign-in'), key: key.trim() },
             { onSuccess: () => client.resetQueries() },
           );
@@ -44,12 +44,12 @@ export function SignIn({ problem }: { readonly problem?: Error | null }): ReactN
           The coordinator prints a key on first start; admins can create more. Stored in an HttpOnly
           cookie until you sign out or close the browser.
         </p>
-        {act.error?.code === 'key-required' ? (
-          <ProblemNote error={new Refused({ ...act.error, detail: UNKNOWN })} />
+        {operation.error?.code === 'key-required' ? (
+          <ProblemNote error={new Refused({ ...operation.error, detail: UNKNOWN })} />
         ) : (
-          <ProblemNote error={act.error ?? problem} />
+          <ProblemNote error={operation.error ?? problem} />
         )}
-        <button type="submit" className="primary" disabled={act.isPending}>
+        <button type="submit" className="primary" disabled={operation.isPending}>
           Sign in
         </button>
       </form>

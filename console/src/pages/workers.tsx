@@ -10,7 +10,7 @@ import type {
 } from '../../../src/protocol/messages/sessions.ts';
 import { itemsOf, useMay, usePages, useRead } from '../api/reads.ts';
 import { durationText, plural } from '../model/words.ts';
-import { ActButton } from '../parts/dialog.tsx';
+import { OperationButton } from '../parts/dialog.tsx';
 import { ExecutionLink, Fence, Status, Time, useNow } from '../parts/marks.tsx';
 import { AdminElsewhere, Empty, More, PageHead, Shown } from '../parts/notes.tsx';
 import { type Column, LongTable, Table } from '../parts/table.tsx';
@@ -122,7 +122,7 @@ function SessionCard({
 
 function EndButton({ id, owner }: { readonly id: string; readonly owner: string }): ReactNode {
   return (
-    <ActButton
+    <OperationButton
       label="End it…"
       className="quiet"
       ask={{
@@ -131,7 +131,7 @@ function EndButton({ id, owner }: { readonly id: string; readonly owner: string 
         verb: 'End the session',
         isDanger: true,
         needsReason: true,
-        act: (reason) => requestTo('POST /v1/sessions/:id/end', { id, reason }),
+        operation: (reason) => requestTo('POST /v1/sessions/:id/end', { id, reason }),
       }}
     />
   );
@@ -205,7 +205,7 @@ function Leases(): ReactNode {
   });
   const items = itemsOf(pages);
   if (!isOfAll) return null;
-  const columns = admin ? [...LEASES, ACTS] : LEASES;
+  const columns = admin ? [...LEASES, ACTIONS] : LEASES;
   return (
     <section aria-label="Leases">
       <header className="section-head">
@@ -256,16 +256,20 @@ const LEASES: readonly Column<ListedLeaseMessage>[] = [
   { title: 'Since', width: '7.5rem', cell: ({ since }) => <Time at={since} /> },
 ];
 
-const ACTS: Column<ListedLeaseMessage> = {
-  title: 'Acts',
+const ACTIONS: Column<ListedLeaseMessage> = {
+  title: 'Actions',
   width: '12rem',
   cell: ({ key, fence, state }) =>
-    state === 'held' || state === 'draining' ? <LeaseActs leaseKey={key} fence={fence} /> : '',
+    state === 'held' || state === 'draining' ? (
+      <LeaseOperations leaseKey={key} fence={fence} />
+    ) : (
+      ''
+    ),
 };
 
 const DRAIN_MS = 60_000;
 
-function LeaseActs({
+function LeaseOperations({
   leaseKey,
   fence,
 }: {
@@ -274,8 +278,8 @@ function LeaseActs({
 }): ReactNode {
   const term = { key: leaseKey, fence };
   return (
-    <span className="acts">
-      <ActButton
+    <span className="actions">
+      <OperationButton
         label="Drain…"
         className="quiet"
         ask={{
@@ -283,11 +287,11 @@ function LeaseActs({
           sentence: 'Its holder is asked to stop within a minute. Then it is free for others.',
           verb: 'Drain',
           needsReason: true,
-          act: (reason) =>
+          operation: (reason) =>
             requestTo('POST /v1/leases/:key/drain', { ...term, reason, deadlineMs: DRAIN_MS }),
         }}
       />
-      <ActButton
+      <OperationButton
         label="Revoke…"
         className="quiet"
         ask={{
@@ -297,7 +301,7 @@ function LeaseActs({
           verb: 'Revoke',
           isDanger: true,
           needsReason: true,
-          act: (reason) => requestTo('POST /v1/leases/:key/revoke', { ...term, reason }),
+          operation: (reason) => requestTo('POST /v1/leases/:key/revoke', { ...term, reason }),
         }}
       />
     </span>

@@ -2,14 +2,14 @@
 
 import { type ReactNode, useId, useState } from 'react';
 import { requestTo } from '../../../src/protocol/messages/request.ts';
-import { useAct, useRead } from '../api/reads.ts';
+import { useOperation, useRead } from '../api/reads.ts';
 import { plural } from '../model/words.ts';
 import { go } from '../router.tsx';
 import { Dialog, reasoned } from './dialog.tsx';
 import { ProblemNote } from './notes.tsx';
 
 interface Bulk {
-  readonly act: 'redrive' | 'cancel';
+  readonly action: 'redrive' | 'cancel';
   /** A re-drive that only finishes the compensation. */
   readonly mode?: 'compensate';
   readonly filter: Readonly<Record<string, string | boolean>>;
@@ -36,20 +36,20 @@ export function BulkButton({ label, ...bulk }: Bulk & { readonly label: string }
 }
 
 function BulkDialog({
-  act,
+  action,
   filter,
   mode,
   onClose,
 }: Bulk & { readonly onClose: () => void }): ReactNode {
-  const { verb, what, dismiss } = WORDS[act];
+  const { verb, what, dismiss } = WORDS[action];
   const [reason, setReason] = useState('');
   const [perSecond, setPerSecond] = useState('');
   const [preview, setPreview] = useState<string>();
-  const count = useAct<{ readonly id: string }>();
-  const start = useAct<{ readonly id: string }>();
+  const count = useOperation<{ readonly id: string }>();
+  const start = useOperation<{ readonly id: string }>();
   const [reasonId, paceId] = [useId(), useId()];
   const counted = useCount(preview);
-  const path = `POST /v1/jobs/${act}` as const;
+  const path = `POST /v1/jobs/${action}` as const;
   const pace = perSecond === '' ? {} : { perSecond: Number(perSecond) };
   return (
     <Dialog title={`${verb} ${what}s`} onClose={onClose}>
@@ -60,8 +60,8 @@ function BulkDialog({
           start.mutate(requestTo(path, body), { onSuccess: ({ id }) => go(`/jobs/${id}`) });
         }}
       >
-        <p>{sentenceOf({ act, filter, ...(mode && { mode }) })}</p>
-        <Preview act={act} counted={counted} />
+        <p>{sentenceOf({ action, filter, ...(mode && { mode }) })}</p>
+        <Preview action={action} counted={counted} />
         <label htmlFor={reasonId}>
           Reason <span className="about">(recorded in the audit log)</span>
         </label>
@@ -78,7 +78,7 @@ function BulkDialog({
           onChange={(event) => setPerSecond(event.target.value)}
         />
         <ProblemNote error={count.error ?? start.error} />
-        <div className="dialog-acts">
+        <div className="dialog-actions">
           <button type="button" className="quiet" onClick={onClose}>
             {dismiss}
           </button>
@@ -102,12 +102,12 @@ function BulkDialog({
   );
 }
 
-function sentenceOf({ act, filter, mode }: Bulk): string {
+function sentenceOf({ action, filter, mode }: Bulk): string {
   const parts = Object.entries(filter)
     .filter(([name]) => name !== 'open')
     .map(([name, value]) => `${name} = ${value}`);
   const which = parts.length === 0 ? 'in this project' : `matching ${parts.join(', ')}`;
-  if (act === 'cancel') {
+  if (action === 'cancel') {
     return `Cancels all open executions ${which}. Completed steps that define a compensation are compensated.`;
   }
   const how = mode === 'compensate' ? 'finishes its compensation' : 'resumes at the failed step';
@@ -128,18 +128,18 @@ function useCount(
 }
 
 interface PreviewProps {
-  readonly act: Bulk['act'];
+  readonly action: Bulk['action'];
   readonly counted: ReturnType<typeof useCount>;
 }
 
-function Preview({ act, counted }: PreviewProps): ReactNode {
+function Preview({ action, counted }: PreviewProps): ReactNode {
   if (counted === undefined) return <p className="preview">Not counted yet</p>;
   const { seen, status } = counted;
   return (
     <p className="preview" role="status">
       {status === 'completed'
-        ? `Matches ${plural(seen, WORDS[act].matches)} right now.`
-        : `Counting… ${plural(seen, WORDS[act].matches)} so far`}
+        ? `Matches ${plural(seen, WORDS[action].matches)} right now.`
+        : `Counting… ${plural(seen, WORDS[action].matches)} so far`}
     </p>
   );
 }

@@ -2,7 +2,7 @@
 // text stays after an error.
 
 import { type ReactNode, useEffect, useId, useRef, useState } from 'react';
-import { type Act, useAct } from '../api/reads.ts';
+import { type Operation, useOperation } from '../api/reads.ts';
 import { ProblemNote } from './notes.tsx';
 
 export function Dialog({
@@ -36,18 +36,18 @@ export interface Ask {
   readonly dismiss?: string;
   /** The reason is required; by default it is optional. */
   readonly needsReason?: boolean;
-  readonly act: (reason: string) => Act;
+  readonly operation: (reason: string) => Operation;
   readonly after?: (answer: unknown) => void;
 }
 
-export function ActDialog({
+export function OperationDialog({
   ask,
   onClose,
 }: {
   readonly ask: Ask;
   readonly onClose: () => void;
 }): ReactNode {
-  const act = useAct();
+  const operation = useOperation();
   const [reason, setReason] = useState('');
   const id = useId();
   return (
@@ -55,7 +55,7 @@ export function ActDialog({
       <form
         onSubmit={(event) => {
           event.preventDefault();
-          act.mutate(ask.act(reason), {
+          operation.mutate(ask.operation(reason), {
             onSuccess: (answer) => {
               ask.after?.(answer);
               onClose();
@@ -74,17 +74,17 @@ export function ActDialog({
           maxLength={1_024}
           onChange={(event) => setReason(event.target.value)}
         />
-        <ProblemNote error={act.error} />
-        <div className="dialog-acts">
+        <ProblemNote error={operation.error} />
+        <div className="dialog-actions">
           <button type="button" className="quiet" onClick={onClose}>
             {ask.dismiss ?? 'Cancel'}
           </button>
           <button
             type="submit"
             className={ask.isDanger ? 'danger' : 'primary'}
-            disabled={act.isPending}
+            disabled={operation.isPending}
           >
-            {act.isPending ? 'Working…' : ask.verb}
+            {operation.isPending ? 'Working…' : ask.verb}
           </button>
         </div>
       </form>
@@ -93,7 +93,7 @@ export function ActDialog({
 }
 
 /** A button that opens the dialog. */
-export function ActButton({
+export function OperationButton({
   ask,
   label,
   className = '',
@@ -108,7 +108,7 @@ export function ActButton({
       <button type="button" className={className} onClick={() => setOpen(true)}>
         {label}
       </button>
-      {isOpen ? <ActDialog ask={ask} onClose={() => setOpen(false)} /> : null}
+      {isOpen ? <OperationDialog ask={ask} onClose={() => setOpen(false)} /> : null}
     </>
   );
 }

@@ -17,7 +17,7 @@ export function JsonView({
 }): ReactNode {
   return (
     <div className="json">
-      <div className="json-acts">
+      <div className="json-actions">
         <Copy text={() => JSON.stringify(value, undefined, 2) ?? 'null'} what="JSON" />
       </div>
       <section className="json-tree" aria-label={label}>

@@ -20,7 +20,7 @@ export function PageHead({
         <h1>{title}</h1>
         {about === undefined ? null : <p className="about">{about}</p>}
       </div>
-      <div className="page-acts">{children}</div>
+      <div className="page-actions">{children}</div>
     </header>
   );
 }

@@ -2,16 +2,16 @@
 
 import assert from 'node:assert/strict';
 import type { AuditId, ProjectName } from '../../../src/execution/names.ts';
-import type { AuditAct, AuditRecord, AuditStamp } from '../../../src/features/audit/model.ts';
+import type { AuditAction, AuditRecord, AuditStamp } from '../../../src/features/audit/model.ts';
 import type { CoordinatorStore } from '../../../src/store/contract/execution-store.ts';
 import { nextId, PROJECTS } from '../worker.ts';
 
 /** Small, so that lists have several pages. */
 const PAGE = 3;
 
-export function stamp(act: AuditAct, options: Partial<AuditStamp> = {}): AuditStamp {
+export function stamp(action: AuditAction, options: Partial<AuditStamp> = {}): AuditStamp {
   const id = nextId() as string as AuditId;
-  return { id, act, actor: 'olga', reason: 'asked for by the customer', ...options };
+  return { id, action, actor: 'olga', reason: 'asked for by the customer', ...options };
 }
 
 export async function auditIn(
@@ -38,22 +38,22 @@ export async function allAudit(store: CoordinatorStore): Promise<readonly AuditR
 export async function expectAudited(
   store: CoordinatorStore,
   expected: Omit<AuditRecord, 'at'> & { readonly at?: AuditRecord['at'] },
-  act: () => Promise<unknown>,
+  operation: () => Promise<unknown>,
 ): Promise<void> {
   const before = await allAudit(store);
-  await act();
+  await operation();
   const [record, ...rest] = await allAudit(store);
-  assert.deepEqual(record, { at: record?.at, ...expected }, `J-1: ${expected.act}`);
-  assert.deepEqual(rest, before, `J-2: one record of ${expected.act}`);
+  assert.deepEqual(record, { at: record?.at, ...expected }, `J-1: ${expected.action}`);
+  assert.deepEqual(rest, before, `J-2: one record of ${expected.action}`);
 }
 
 /** Runs an operation, asserts that it added no record, and returns its result. */
 export async function expectUnaudited<Answer>(
   store: CoordinatorStore,
-  act: () => Promise<Answer>,
+  operation: () => Promise<Answer>,
 ): Promise<Answer> {
   const before = await allAudit(store);
-  const result = await act();
+  const result = await operation();
   assert.deepEqual(await allAudit(store), before, `J-2: ${JSON.stringify(result)}`);
   return result;
 }

@@ -65,11 +65,11 @@ export const auditedExecutionCases: readonly ExecutionCase[] = [
     async run({ store }) {
       const { id } = await running(store, await worker(store));
       const before = { status: 'running', holds: [] };
-      for (const act of ['pause', 'resume', 'cancel'] as const) {
-        const audit = stamp(act);
-        const record = ofExecution(id, audit, { before, after: { ...before, asked: act } });
+      for (const operation of ['pause', 'resume', 'cancel'] as const) {
+        const audit = stamp(operation);
+        const record = ofExecution(id, audit, { before, after: { ...before, asked: operation } });
         await expectAudited(store, record, async () =>
-          expectKind(await store.executions[act](commanding(id, { audit })), 'forwarded'),
+          expectKind(await store.executions[operation](commanding(id, { audit })), 'forwarded'),
         );
       }
       const again = commanding(id, { audit: stamp('cancel') });
@@ -104,15 +104,15 @@ export const auditedExecutionCases: readonly ExecutionCase[] = [
       const pause = commanding(id, { audit: stamp('pause') });
       expectKind(await expectUnaudited(store, () => executions.pause(pause)), 'no-change');
       await executions.cancel(commanding(id));
-      for (const act of ['cancel', 'pause', 'resume'] as const) {
-        const late = commanding(id, { audit: stamp(act) });
-        expectWhy(await expectUnaudited(store, () => executions[act](late)), 'already-ended');
+      for (const operation of ['cancel', 'pause', 'resume'] as const) {
+        const late = commanding(id, { audit: stamp(operation) });
+        expectWhy(await expectUnaudited(store, () => executions[operation](late)), 'already-ended');
       }
     },
   },
   {
     upholds: 'J-4, J-13',
-    name: 'a signal that is an act is recorded with the step it is about; others are not',
+    name: 'a signal that is an operation is recorded with the step it is about; others are not',
     async run({ store }) {
       const { id } = await running(store, await worker(store));
       await expectUnaudited(store, () => store.executions.signal(signalling(id)));
@@ -203,7 +203,7 @@ export const auditedExecutionCases: readonly ExecutionCase[] = [
   },
   {
     upholds: 'J-3',
-    name: 'an act that is repeated with its id leaves the first record as it is',
+    name: 'an operation that is repeated with its id leaves the first record as it is',
     async run({ store, advance }) {
       const { id } = await running(store, await worker(store));
       const audit = stamp('retry-compensation');

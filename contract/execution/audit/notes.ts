@@ -34,8 +34,8 @@ function noting(id: ExecutionId, options: Partial<Note> = {}): Note {
 }
 
 /** A stamp that no SQL store can store. */
-function unstorable(act: AuditStamp['act']): AuditStamp {
-  return { ...stamp(act), id: 'no id' as AuditId, actor: {} as string };
+function unstorable(action: AuditStamp['action']): AuditStamp {
+  return { ...stamp(action), id: 'no id' as AuditId, actor: {} as string };
 }
 
 /** One operation of each kind of transaction. */
@@ -77,18 +77,18 @@ async function acted(store: CoordinatorStore): Promise<Record<'a' | 'b' | 'other
   return { a, b, other };
 }
 
-const recordedActs: readonly ExecutionCase[] = [
+const recordedActions: readonly ExecutionCase[] = [
   {
     upholds: 'J-3, J-9',
-    name: 'an act outside the transaction is recorded with what was asked, once',
+    name: 'an operation outside the transaction is recorded with what was asked, once',
     async run({ store, now }) {
       const audit = stamp('end-session', { about: { asked: 'end' } });
       const target = { kind: 'session', id: 'a session' } as const;
       const record = recordOf(audit, PROJECT, target);
       const at = now();
       await expectAudited(store, { ...record, at, after: { asked: 'end' } }, async () => {
-        await store.executions.recordAct({ project: PROJECT, target, audit });
-        await store.executions.recordAct({ project: PROJECT, target, audit });
+        await store.executions.recordOperation({ project: PROJECT, target, audit });
+        await store.executions.recordOperation({ project: PROJECT, target, audit });
         return { kind: 'recorded' };
       });
     },
@@ -96,7 +96,7 @@ const recordedActs: readonly ExecutionCase[] = [
 ];
 
 export const auditNoteCases: readonly ExecutionCase[] = [
-  ...recordedActs,
+  ...recordedActions,
   {
     upholds: 'J-5, X-2',
     name: 'a note is added to an execution in any state, and nothing of it changes',
@@ -134,14 +134,14 @@ export const auditNoteCases: readonly ExecutionCase[] = [
   },
   {
     upholds: 'J-6',
-    name: 'records are listed newest first, page by page, by target, actor and act, within a project',
+    name: 'records are listed newest first, page by page, by target, actor and action, within a project',
     async run({ store }) {
       const { a, b } = await acted(store);
       const all = await auditIn(store, PROJECT);
       assert.deepEqual(
-        all.map(({ actor, act }) => `${actor} ${act}`),
+        all.map(({ actor, action }) => `${actor} ${action}`),
         ['bob', 'ann'].flatMap((actor) =>
-          ['pause', 'note', 'resume', 'pause'].map((act) => `${actor} ${act}`),
+          ['pause', 'note', 'resume', 'pause'].map((operation) => `${actor} ${operation}`),
         ),
       );
       const byHand = async (
@@ -159,10 +159,10 @@ export const auditNoteCases: readonly ExecutionCase[] = [
       const target = { kind: 'execution', id: a } as const;
       await byHand({ target }, (each) => each.target.id === a);
       await byHand({ actor: 'bob' }, (each) => each.actor === 'bob');
-      await byHand({ act: 'pause' }, (each) => each.act === 'pause');
+      await byHand({ action: 'pause' }, (each) => each.action === 'pause');
       await byHand(
-        { target: { ...target, id: b }, actor: 'bob', act: 'note' },
-        (each) => each.target.id === b && each.act === 'note',
+        { target: { ...target, id: b }, actor: 'bob', action: 'note' },
+        (each) => each.target.id === b && each.action === 'note',
       );
       const schedule = { kind: 'schedule', id: a } as const;
       const none = { project: PROJECT, target: schedule, limit: 10 };
@@ -172,11 +172,11 @@ export const auditNoteCases: readonly ExecutionCase[] = [
   },
   {
     upholds: 'J-1',
-    name: 'an act whose record cannot be stored is not done',
+    name: 'an operation whose record cannot be stored is not done',
     needs: 'durable',
     async run({ store }) {
-      for (const act of await unrecordable(store)) {
-        await leavesUnchanged(store, () => assert.rejects(act()));
+      for (const operation of await unrecordable(store)) {
+        await leavesUnchanged(store, () => assert.rejects(operation()));
       }
       assert.deepEqual(await allAudit(store), []);
       const schedules = await store.executions.schedules({ project: PROJECT, limit: 1 });

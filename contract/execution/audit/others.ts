@@ -137,9 +137,9 @@ export const auditedOtherCases: readonly ExecutionCase[] = [
       await expectAudited(store, removed, () =>
         executions.removeSchedule({ ...SCHEDULE, audit: remove }),
       );
-      for (const act of ['pauseSchedule', 'removeSchedule'] as const) {
+      for (const operation of ['pauseSchedule', 'removeSchedule'] as const) {
         const gone = { ...SCHEDULE, audit: stamp('remove-schedule') };
-        await expectUnaudited<unknown>(store, () => executions[act](gone));
+        await expectUnaudited<unknown>(store, () => executions[operation](gone));
       }
     },
   },

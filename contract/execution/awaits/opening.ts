@@ -37,7 +37,7 @@ import {
 interface OpeningVerb {
   readonly verb: string;
   readonly status: string;
-  act(store: CoordinatorStore, held: Held): Promise<{ readonly kind: string }>;
+  operation(store: CoordinatorStore, held: Held): Promise<{ readonly kind: string }>;
 }
 
 /** Every write that can open awaits. */
@@ -45,13 +45,13 @@ const REPEATABLE: readonly OpeningVerb[] = [
   {
     verb: 'record',
     status: 'running',
-    act: ({ executions }, held) =>
+    operation: ({ executions }, held) =>
       executions.record({ ...writing(held, OPENED), awaits: [opening(held.id, { items: 2 })] }),
   },
   {
     verb: 'park',
     status: 'waiting',
-    act: ({ executions }, held) =>
+    operation: ({ executions }, held) =>
       executions.park({
         ...parking(held, { events: [OPENED, { kind: 'parked' }] }),
         awaits: [opening(held.id, { items: 2 })],
@@ -60,7 +60,7 @@ const REPEATABLE: readonly OpeningVerb[] = [
   {
     verb: 'giveBack',
     status: 'queued',
-    act: ({ executions }, held) =>
+    operation: ({ executions }, held) =>
       executions.giveBack({
         ...writing(held, OPENED, { kind: 'given-back' }),
         awaits: [opening(held.id, { items: 2 })],
@@ -73,7 +73,7 @@ const OPENING_VERBS: readonly OpeningVerb[] = [
   {
     verb: 'transact',
     status: 'running',
-    act: ({ executions }, held) =>
+    operation: ({ executions }, held) =>
       executions.transact({
         ...transacting(held, () => undefined, OPENED),
         awaits: [opening(held.id, { items: 2 })],
@@ -122,12 +122,12 @@ export const openingCases: readonly ExecutionCase[] = [
     },
   },
   ...OPENING_VERBS.map(
-    ({ verb, status, act }): ExecutionCase => ({
+    ({ verb, status, operation }): ExecutionCase => ({
       upholds: 'W-1',
       name: `${verb} opens the unit that comes with it`,
       async run({ store }) {
         const held = await running(store, await worker(store));
-        assert.ok((await act(store, held)).kind !== 'refused');
+        assert.ok((await operation(store, held)).kind !== 'refused');
         assert.deepEqual(await statesOf(store, held.id), ['open', 'open', 'open']);
         const { status: now, inboxCount } = await mustRead(store, held.id);
         assert.deepEqual([now, inboxCount], [status, 0]);
@@ -137,32 +137,32 @@ export const openingCases: readonly ExecutionCase[] = [
     }),
   ),
   ...OPENING_VERBS.map(
-    ({ verb, act }): ExecutionCase => ({
+    ({ verb, operation }): ExecutionCase => ({
       upholds: 'W-1, X-1',
       name: `a ${verb} that is refused opens nothing`,
       async run({ store }) {
         const held = await running(store, await worker(store));
         const ahead = later(held, 3);
-        await expectRefusedUnchanged(store, 'seq-taken', () => act(store, ahead));
+        await expectRefusedUnchanged(store, 'seq-taken', () => operation(store, ahead));
         await mustFinish(store, held);
-        await expectRefusedUnchanged(store, 'not-running', () => act(store, later(held)));
+        await expectRefusedUnchanged(store, 'not-running', () => operation(store, later(held)));
       },
     }),
   ),
   ...REPEATABLE.map(
-    ({ verb, act }): ExecutionCase => ({
+    ({ verb, operation }): ExecutionCase => ({
       upholds: 'W-1, X-4',
       name: `a ${verb} that is repeated opens nothing again, whatever has become of the unit`,
       async run({ store, advance }) {
         const held = await running(store, await worker(store));
-        await act(store, held);
+        await operation(store, held);
         await advance(10);
-        await leavesUnchanged(store, () => act(store, held));
+        await leavesUnchanged(store, () => operation(store, held));
         expectKind(await store.executions.answer(answering(interactionId(held.id))), 'answered');
-        await leavesUnchanged(store, () => act(store, held));
+        await leavesUnchanged(store, () => operation(store, held));
         const last = answering(interactionId(held.id, 1));
         expectKind(await store.executions.answer(last), 'answered');
-        await leavesUnchanged(store, () => act(store, held));
+        await leavesUnchanged(store, () => operation(store, held));
       },
     }),
   ),

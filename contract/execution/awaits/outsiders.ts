@@ -30,14 +30,14 @@ import {
   statesOf,
 } from './awaiting.ts';
 
-type Act = (
+type Operation = (
   store: CoordinatorStore,
   id: InteractionId,
   project?: ProjectName,
 ) => Promise<AwaitResult>;
 
 /** Every command on a unit. */
-export const AWAIT_VERBS: Readonly<Record<string, Act>> = {
+export const AWAIT_VERBS: Readonly<Record<string, Operation>> = {
   extendAwait: ({ executions }, id, project = PROJECT) =>
     executions.extendAwait({ project, id, dueInMs: 77_000 }),
   assignAwait: ({ executions }, id, project = PROJECT) =>
@@ -50,7 +50,7 @@ const DONE = { kind: 'done' };
 
 export const outsiderCases: readonly ExecutionCase[] = [
   ...verbs.map(
-    ([verb, act]): ExecutionCase => ({
+    ([verb, operation]): ExecutionCase => ({
       upholds: 'W-8, X-21',
       name: `${verb} finds nothing where there is no unit, or one of another project`,
       async run({ store }) {
@@ -59,10 +59,10 @@ export const outsiderCases: readonly ExecutionCase[] = [
         await store.executions.answer(answeringEarly(early));
         const id = interactionId(held.id);
         for (const attempt of [
-          () => act(store, interactionId(nextId())),
-          () => act(store, interactionId(held.id, 1)),
-          () => act(store, interactionId(early)),
-          () => act(store, id, OTHER_PROJECT),
+          () => operation(store, interactionId(nextId())),
+          () => operation(store, interactionId(held.id, 1)),
+          () => operation(store, interactionId(early)),
+          () => operation(store, id, OTHER_PROJECT),
         ]) {
           await expectRefusedUnchanged(store, 'await-unknown', attempt);
         }
@@ -70,7 +70,7 @@ export const outsiderCases: readonly ExecutionCase[] = [
     }),
   ),
   ...verbs.map(
-    ([verb, act]): ExecutionCase => ({
+    ([verb, operation]): ExecutionCase => ({
       upholds: 'W-8',
       name: `${verb} is refused once the unit has settled, however it did`,
       async run({ store, advance }) {
@@ -89,7 +89,7 @@ export const outsiderCases: readonly ExecutionCase[] = [
         await store.executions.expireAwaits({ limit: 9 });
         for (const [status, of] of [...Object.entries(held), ['cancelled', ended] as const]) {
           for (const each of [interactionId(of.id, 0), interactionId(of.id, 1)]) {
-            const answer = await leavesUnchanged(store, () => act(store, each));
+            const answer = await leavesUnchanged(store, () => operation(store, each));
             const why = 'await-settled';
             assert.deepEqual(answer, { kind: 'refused', why, id: each, status });
           }
@@ -98,7 +98,7 @@ export const outsiderCases: readonly ExecutionCase[] = [
     }),
   ),
   ...verbs.map(
-    ([verb, act]): ExecutionCase => ({
+    ([verb, operation]): ExecutionCase => ({
       upholds: 'W-8, W-6',
       name: `${verb} does not bring back what has passed its time and was not swept yet`,
       async run({ store, advance }) {
@@ -112,7 +112,7 @@ export const outsiderCases: readonly ExecutionCase[] = [
           [fallback, 'answered'],
         ] as const) {
           const id = interactionId(of.id);
-          const answer = await leavesUnchanged(store, () => act(store, id));
+          const answer = await leavesUnchanged(store, () => operation(store, id));
           assert.deepEqual(answer, { kind: 'refused', why: 'await-settled', id, status });
         }
         assert.equal((await store.executions.expireAwaits({ limit: 9 })).settled, 2);

@@ -140,8 +140,8 @@ function lossCase({ what, why, happen }: Loss): ExecutionCase {
       const ann = await worker(store, 'ann', { parent: parent.id, ttlMs: 60_000, graceMs: 10_000 });
       const held = await running(store, ann);
       const shown = await happen(harness, { ann, parent, held });
-      for (const { act } of OWNER_VERBS) {
-        await expectRefusedUnchanged(store, why, () => act(store, shown));
+      for (const { operation } of OWNER_VERBS) {
+        await expectRefusedUnchanged(store, why, () => operation(store, shown));
       }
     },
   };
@@ -163,7 +163,7 @@ const lifeCases: readonly ExecutionCase[] = (
       const { claimed: _, ...held } = await mustClaim(store, ann, id);
       await advance(ms);
       assert.equal((await store.sessions.inspect(ann.id))?.state, state);
-      expectKind(await verb.act(store, held), verb.done);
+      expectKind(await verb.operation(store, held), verb.done);
       const { status } = await mustRead(store, id);
       const leftOver = await worker(store, `${name} 2`);
       // End the execution, so that it does not affect the next case.
@@ -205,9 +205,9 @@ export const fenceCases: readonly ExecutionCase[] = [
       const ann = await worker(store);
       const one = await running(store, ann);
       const other = await running(store, ann);
-      for (const { act } of OWNER_VERBS) {
+      for (const { operation } of OWNER_VERBS) {
         await expectRefusedUnchanged(store, 'superseded', () =>
-          act(store, { ...one, fence: other.fence }),
+          operation(store, { ...one, fence: other.fence }),
         );
       }
       assert.notEqual(one.fence, other.fence);

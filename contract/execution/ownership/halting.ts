@@ -9,7 +9,7 @@ import { OWNER_VERBS } from './owner-verbs.ts';
 
 export const haltingCases: readonly ExecutionCase[] = [
   ...OWNER_VERBS.map(
-    ({ verb, act }): ExecutionCase => ({
+    ({ verb, operation }): ExecutionCase => ({
       upholds: 'X-6, T-4',
       name: `${verb} under a fence that was never issued is refused and halts claims until the epoch is raised`,
       async run({ store }) {
@@ -17,7 +17,7 @@ export const haltingCases: readonly ExecutionCase[] = [
         const held = await running(store, ann);
         const forged = toFence(held.fence + 1_000);
         await expectRefusedUnchanged(store, 'fence-ahead', () =>
-          act(store, { ...held, fence: forged }),
+          operation(store, { ...held, fence: forged }),
         );
         const waiting = await mustSubmit(store);
         const refused = expectKind(await store.executions.claim(claiming(ann)), 'refused');
@@ -36,9 +36,9 @@ export const haltingCases: readonly ExecutionCase[] = [
     async run({ store }) {
       const ann = await worker(store);
       const held = await running(store, ann);
-      for (const { act } of OWNER_VERBS) {
+      for (const { operation } of OWNER_VERBS) {
         const forged = { ...held, id: nextId(), fence: toFence(held.fence + 5) };
-        expectWhy(await act(store, forged), 'fence-ahead');
+        expectWhy(await operation(store, forged), 'fence-ahead');
       }
       expectWhy(await store.executions.claim(claiming(ann)), 'halted');
     },
@@ -52,7 +52,7 @@ export const haltingCases: readonly ExecutionCase[] = [
       const forged = toFence(held.fence + 1_000);
       const verb = OWNER_VERBS[0];
       assert(verb !== undefined);
-      expectWhy(await verb.act(store, { ...held, fence: forged }), 'fence-ahead');
+      expectWhy(await verb.operation(store, { ...held, fence: forged }), 'fence-ahead');
       await store.raiseEpoch({ actor: 'olga', reason: 'looked into it' });
       const next = await running(store, ann);
       assert.ok(next.fence > forged);

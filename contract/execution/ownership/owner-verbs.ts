@@ -6,7 +6,7 @@ import { finishing, type Held, parking, step, transacting, writing } from '../wo
 export interface OwnerVerb {
   readonly verb: string;
   readonly done: string;
-  act(store: CoordinatorStore, held: Held): Promise<{ readonly kind: string }>;
+  operation(store: CoordinatorStore, held: Held): Promise<{ readonly kind: string }>;
 }
 
 /** All verbs with replay. `transact` has none (X-23). */
@@ -14,22 +14,22 @@ export const REPEATABLE: readonly OwnerVerb[] = [
   {
     verb: 'record',
     done: 'recorded',
-    act: (store, held) => store.executions.record(writing(held, step('ship'), step('bill'))),
+    operation: (store, held) => store.executions.record(writing(held, step('ship'), step('bill'))),
   },
   {
     verb: 'finish',
     done: 'finished',
-    act: (store, held) => store.executions.finish(finishing(held)),
+    operation: (store, held) => store.executions.finish(finishing(held)),
   },
   {
     verb: 'park',
     done: 'parked',
-    act: (store, held) => store.executions.park(parking(held, { inboxSeen: 100 })),
+    operation: (store, held) => store.executions.park(parking(held, { inboxSeen: 100 })),
   },
   {
     verb: 'giveBack',
     done: 'given-back',
-    act: (store, held) => store.executions.giveBack(writing(held, { kind: 'given-back' })),
+    operation: (store, held) => store.executions.giveBack(writing(held, { kind: 'given-back' })),
   },
 ];
 
@@ -38,7 +38,7 @@ export const OWNER_VERBS: readonly OwnerVerb[] = [
   {
     verb: 'transact',
     done: 'recorded',
-    act: (store, held) => {
+    operation: (store, held) => {
       const work = (): never => {
         throw new Error('the work of a refused transact must not run');
       };

@@ -27,41 +27,41 @@ import { REPEATABLE } from './owner-verbs.ts';
 
 export const replayCases: readonly ExecutionCase[] = [
   ...REPEATABLE.map(
-    ({ verb, done, act }): ExecutionCase => ({
+    ({ verb, done, operation }): ExecutionCase => ({
       upholds: 'X-4',
       name: `the same ${verb} again is answered like the first and changes nothing`,
       async run({ store, advance }) {
         const held = await running(store, await worker(store));
-        const first = expectKind(await act(store, held), done);
+        const first = expectKind(await operation(store, held), done);
         await advance(1_000);
-        assert.deepEqual(await leavesUnchanged(store, () => act(store, held)), first);
+        assert.deepEqual(await leavesUnchanged(store, () => operation(store, held)), first);
       },
     }),
   ),
   ...REPEATABLE.map(
-    ({ verb, done, act }): ExecutionCase => ({
+    ({ verb, done, operation }): ExecutionCase => ({
       upholds: 'X-4, X-1',
       name: `the same ${verb} again is a replay also when its session has ended since`,
       async run({ store }) {
         const ann = await worker(store);
         const held = await running(store, ann);
-        expectKind(await act(store, held), done);
+        expectKind(await operation(store, held), done);
         await endSessionOf(store, ann);
-        expectKind(await leavesUnchanged(store, () => act(store, held)), done);
+        expectKind(await leavesUnchanged(store, () => operation(store, held)), done);
       },
     }),
   ),
   ...REPEATABLE.filter(({ verb }) => verb === 'giveBack' || verb === 'record').map(
-    ({ verb, done, act }): ExecutionCase => ({
+    ({ verb, done, operation }): ExecutionCase => ({
       upholds: 'X-4, X-1',
       name: `the same ${verb} again is a replay also when somebody else owns the execution by now`,
       async run({ store }) {
         const ann = await worker(store);
         const held = await running(store, ann);
-        expectKind(await act(store, held), done);
+        expectKind(await operation(store, held), done);
         await endSessionOf(store, ann);
         await mustClaim(store, await worker(store, 'bob'), held.id);
-        expectKind(await leavesUnchanged(store, () => act(store, held)), done);
+        expectKind(await leavesUnchanged(store, () => operation(store, held)), done);
         assert.equal(await statusOf(store, held.id), 'running');
       },
     }),
@@ -123,14 +123,16 @@ export const replayCases: readonly ExecutionCase[] = [
     },
   },
   ...REPEATABLE.map(
-    ({ verb, act }): ExecutionCase => ({
+    ({ verb, operation }): ExecutionCase => ({
       upholds: 'X-4',
       name: `${verb} at a seq that leaves a gap, or at one of before its claim, is refused`,
       async run({ store }) {
         const held = await running(store, await worker(store));
         await mustRecord(store, held, step('pay'));
         for (const seq of [held.seq + 2, held.seq + 50, held.seq, 2, 1]) {
-          await expectRefusedUnchanged(store, 'seq-taken', () => act(store, { ...held, seq }));
+          await expectRefusedUnchanged(store, 'seq-taken', () =>
+            operation(store, { ...held, seq }),
+          );
         }
       },
     }),
@@ -156,12 +158,12 @@ export const replayCases: readonly ExecutionCase[] = [
       const held = await running(store, await worker(store));
       await mustRecord(store, held, step('pay'));
       const { events } = writing(held, step('pay'));
-      for (const act of [
+      for (const operation of [
         () => store.executions.finish(finishing(held, { events })),
         () => store.executions.park(parking(held, { events })),
         () => store.executions.giveBack({ ...writing(held), events }),
       ]) {
-        await expectRefusedUnchanged(store, 'seq-taken', act);
+        await expectRefusedUnchanged(store, 'seq-taken', operation);
       }
       assert.equal(await statusOf(store, held.id), 'running');
     },

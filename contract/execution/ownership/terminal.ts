@@ -36,13 +36,13 @@ const statuses: readonly TerminalStatus[] = [
 
 async function commandsAreRefused(store: CoordinatorStore, held: Pick<Held, 'id'>): Promise<void> {
   const { executions } = store;
-  for (const act of [
+  for (const operation of [
     () => executions.cancel(commanding(held.id)),
     () => executions.pause(commanding(held.id)),
     () => executions.resume(commanding(held.id)),
     () => executions.signal(signalling(held.id)),
   ]) {
-    await expectRefusedUnchanged(store, 'already-ended', act);
+    await expectRefusedUnchanged(store, 'already-ended', operation);
   }
 }
 
@@ -57,8 +57,8 @@ export const terminalCases: readonly ExecutionCase[] = [
         await mustFinish(store, held, { status });
         const ended = await mustRead(store, held.id);
         assert.equal(ended.status, status);
-        for (const { act } of OWNER_VERBS) {
-          await expectRefusedUnchanged(store, 'not-running', () => act(store, later(held)));
+        for (const { operation } of OWNER_VERBS) {
+          await expectRefusedUnchanged(store, 'not-running', () => operation(store, later(held)));
         }
         await commandsAreRefused(store, held);
         await advance(2_000);

@@ -28,13 +28,13 @@ export const projectCases: readonly ExecutionCase[] = [
       await executions.cancel(commanding(gone));
       const project = { project: OTHER_PROJECT };
       for (const id of [busy.id, waiting.id, queued, gone, nextId()]) {
-        for (const act of [
+        for (const operation of [
           () => executions.cancel(commanding(id, project)),
           () => executions.pause(commanding(id, project)),
           () => executions.resume(commanding(id, project)),
           () => executions.signal({ ...signalling(id), ...project }),
         ]) {
-          await expectRefusedUnchanged(store, 'execution-unknown', act);
+          await expectRefusedUnchanged(store, 'execution-unknown', operation);
         }
       }
     },

@@ -6,7 +6,7 @@ import {
   type Contract,
   contractVersion,
 } from '../../../src/features/releases/contract-model.ts';
-import type { Announcement, RolloutAct } from '../../../src/features/releases/model.ts';
+import type { Announcement, RolloutAction } from '../../../src/features/releases/model.ts';
 import type { ChangeRollout, RegisterRelease } from '../../../src/features/releases/port.ts';
 import type { SessionId } from '../../../src/lease/names.ts';
 import type { CoordinatorStore } from '../../../src/store/contract/execution-store.ts';
@@ -55,16 +55,19 @@ export async function mustRegister(
   expectKind(result, 'registered');
 }
 
-export function changing(act: RolloutAct, options: Partial<ChangeRollout> = {}): ChangeRollout {
-  return { project: PROJECT, pipeline: PIPELINE, act, actor: 'olga', reason: '', ...options };
+export function changing(
+  action: RolloutAction,
+  options: Partial<ChangeRollout> = {},
+): ChangeRollout {
+  return { project: PROJECT, pipeline: PIPELINE, action, actor: 'olga', reason: '', ...options };
 }
 
 export async function mustChange(
   store: CoordinatorStore,
-  act: RolloutAct,
+  action: RolloutAction,
   options: Partial<ChangeRollout> = {},
 ): Promise<void> {
-  expectKind(await store.executions.changeRollout(changing(act, options)), 'changed');
+  expectKind(await store.executions.changeRollout(changing(action, options)), 'changed');
 }
 
 /** Registers and activates a release. */

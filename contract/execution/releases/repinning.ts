@@ -56,7 +56,7 @@ export const repinningCases: readonly ExecutionCase[] = [
       assert.deepEqual(await kindsOf(store, id), ['submitted', 'moved']);
       const [record] = await executions.audit({ project: PROJECT, limit: 9 });
       assert.deepEqual(
-        [record?.act, record?.before?.['release'], record?.after?.['release']],
+        [record?.action, record?.before?.['release'], record?.after?.['release']],
         ['repin', 'v1', 'v2'],
       );
       const [old, fresh] = [await workerOf(store, 'v1'), await workerOf(store, 'v2')];

@@ -17,7 +17,7 @@ const OF = { project: PROJECT, pipeline: PIPELINE };
 export const rolloutCases: readonly ExecutionCase[] = [
   {
     upholds: 'RE-4',
-    name: 'a rollout goes from activation to canary, promotion and back; its log has each act with actor and reason',
+    name: 'a rollout goes from activation to canary, promotion and back; its log has each operation with actor and reason',
     async run({ store, now }) {
       const { executions } = store;
       assert.deepEqual(await executions.rollout(OF), { version: 0 });
@@ -31,7 +31,7 @@ export const rolloutCases: readonly ExecutionCase[] = [
       assert.deepEqual(rollout, { version: 5, active: 'v1' });
       const log = await executions.activations({ ...OF, limit: 9 });
       assert.deepEqual(
-        log.map(({ version, act, name, actor }) => [version, act, name, actor]),
+        log.map(({ version, action, name, actor }) => [version, action, name, actor]),
         [
           [5, 'roll-back', 'v1', 'otto'],
           [4, 'promote', 'v2', 'olga'],
@@ -80,7 +80,7 @@ export const rolloutCases: readonly ExecutionCase[] = [
   },
   {
     upholds: 'RE-4, RE-14',
-    name: 'what would change nothing is no act; what cannot be says why and changes nothing',
+    name: 'what would change nothing is no operation; what cannot be says why and changes nothing',
     async run({ store }) {
       const { executions } = store;
       await mustRegister(store, 'v2');
@@ -106,7 +106,7 @@ export const rolloutCases: readonly ExecutionCase[] = [
       );
       const log = await executions.activations({ ...OF, limit: 9 });
       assert.deepEqual(
-        log.map(({ act }) => act),
+        log.map(({ action }) => action),
         ['retire', 'activate'],
       );
     },
@@ -135,8 +135,10 @@ export const rolloutCases: readonly ExecutionCase[] = [
       const broken = [{ execution: nextId(), why: 'History has step:a#1.' }];
       const preflight = { changes: [], open: 9, replayed: 9, broken, brokenCount: 1 };
       await executions.notePreflight({ ...OF, name: 'v3', preflight });
-      for (const act of ['activate', 'set-canary'] as const) {
-        const result = await executions.changeRollout(changing(act, { name: 'v3', percent: 5 }));
+      for (const operation of ['activate', 'set-canary'] as const) {
+        const result = await executions.changeRollout(
+          changing(operation, { name: 'v3', percent: 5 }),
+        );
         assert.match(JSON.stringify(refusedBy(result, 'release-breaks')), /1 of 9 .*step:a#1/);
       }
     },
@@ -186,7 +188,7 @@ export const rolloutCases: readonly ExecutionCase[] = [
   {
     upholds: 'RE-4, RE-14',
     needs: 'two-clients',
-    name: 'of acts on the same rollout that saw the same of it exactly one is done',
+    name: 'of operations on the same rollout that saw the same of it exactly one is done',
     async run({ store, another }) {
       const other = await another();
       const names = ['a', 'b', 'c', 'd', 'e', 'f'];

@@ -102,7 +102,7 @@ export const redriveCases: readonly ExecutionCase[] = [
       const old = await ended(store, ann);
       const other = await ended(store, ann, { project: OTHER_PROJECT });
       const taken = await mustSubmit(store);
-      const act = store.executions;
+      const operation = store.executions;
       for (const [why, request] of [
         ['execution-unknown', redriving(nextId())],
         ['execution-unknown', redriving(other)],
@@ -110,7 +110,7 @@ export const redriveCases: readonly ExecutionCase[] = [
         ['id-taken', redriving(old, { submit: submitting({ id: taken, redriveOf: old }) })],
         ['id-taken', redriving(old, { submit: submitting({ id: old, redriveOf: old }) })],
       ] as const) {
-        await expectRefusedUnchanged(store, why, () => act.redrive(request));
+        await expectRefusedUnchanged(store, why, () => operation.redrive(request));
       }
     },
   },

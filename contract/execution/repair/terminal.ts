@@ -71,11 +71,11 @@ async function ownersAreRefused(store: CoordinatorStore, held: Held): Promise<vo
     children: [childOf(held.id, 'child:ship#1')],
     attachments: [{ name: 'receipt', type: 'text/plain', bytes }],
   };
-  const acts = [
+  const operations = [
     ...OWNER_VERBS.map(
-      ({ act }) =>
+      ({ operation }) =>
         () =>
-          act(store, held),
+          operation(store, held),
     ),
     () => executions.record(carried),
     () => executions.park({ ...carried, wakeAfter: 0, inboxSeen: 9, compensable: true }),
@@ -83,13 +83,13 @@ async function ownersAreRefused(store: CoordinatorStore, held: Held): Promise<vo
     () => executions.finish(finishing(held, { status: 'failed', deadLetter: letter() })),
     () => executions.finish(finishing(held, { successor: submitting() })),
   ];
-  for (const act of acts) await expectRefusedUnchanged(store, 'not-running', act);
+  for (const operation of operations) await expectRefusedUnchanged(store, 'not-running', operation);
 }
 
 async function outsidersAreRefused(store: CoordinatorStore, { id }: Held): Promise<void> {
   const { executions } = store;
   const open = interactionId(id, 1);
-  for (const [why, act] of [
+  for (const [why, operation] of [
     ['already-ended', () => executions.cancel(commanding(id))],
     ['already-ended', () => executions.pause(commanding(id))],
     ['already-ended', () => executions.resume(commanding(id))],
@@ -97,9 +97,11 @@ async function outsidersAreRefused(store: CoordinatorStore, { id }: Held): Promi
     ['answer-conflict', () => executions.answer(answering(interactionId(id), 'no'))],
     ['await-unknown', () => executions.answer(answeringEarly(id, 'yes', { call: OTHER_CALL }))],
     ['await-unknown', () => executions.answer(answeringEarly(id, 'yes', { item: 7 }))],
-    ...Object.values(AWAIT_VERBS).map((act) => ['await-settled', () => act(store, open)] as const),
+    ...Object.values(AWAIT_VERBS).map(
+      (operation) => ['await-settled', () => operation(store, open)] as const,
+    ),
   ] as const) {
-    await expectRefusedUnchanged(store, why, act);
+    await expectRefusedUnchanged(store, why, operation);
   }
   const same = await leavesUnchanged(store, () =>
     executions.answer(answering(interactionId(id), 'yes')),

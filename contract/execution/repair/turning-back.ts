@@ -248,12 +248,14 @@ export const turningBackCases: readonly ExecutionCase[] = [
       for (let round = 0; round < 6; round += 1) {
         const held = await parkedCompensable(store, ann, { deadlineMs: 100 });
         await advance(100);
-        const acts = [
+        const operations = [
           () => store.executions.cancel(commanding(held.id)),
           () => other.executions.maintain({ limit: 9 }),
           () => other.executions.cancel(commanding(held.id)),
         ];
-        await Promise.all((round % 2 === 0 ? acts : acts.toReversed()).map((act) => act()));
+        await Promise.all(
+          (round % 2 === 0 ? operations : operations.toReversed()).map((operation) => operation()),
+        );
         const events = await store.executions.history({ id: held.id, after: 3, limit: 9 });
         assert.deepEqual(
           events.map(({ kind }) => kind),

@@ -23,8 +23,8 @@ export async function mustUnseal(store: CoordinatorStore): Promise<number> {
 }
 
 /** Refused as sealed: the message names who exported the store, and where to (EX-1). */
-export async function expectSealed(act: () => Promise<unknown>): Promise<void> {
-  await assert.rejects(act, (fault: unknown) => {
+export async function expectSealed(operation: () => Promise<unknown>): Promise<void> {
+  await assert.rejects(operation, (fault: unknown) => {
     assert.ok(fault instanceof StoreSealed, String(fault));
     assert.match(fault.message, /sealed: it was exported to olga's file by olga at /);
     return true;

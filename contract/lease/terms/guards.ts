@@ -22,17 +22,17 @@ import {
   saving,
 } from '../opened-session.ts';
 
-type Act = (store: KernelStore, tenure: Tenure) => Promise<{ readonly kind: string }>;
+type Operation = (store: KernelStore, tenure: Tenure) => Promise<{ readonly kind: string }>;
 
-const writes: readonly Act[] = [
+const writes: readonly Operation[] = [
   (store, tenure) => store.leases.checkpoint(saving(tenure, 9)),
   (store, tenure) => store.leases.beginIntent(beginning(tenure, 'ship')),
   (store, tenure) => store.leases.settleIntent(beginning(tenure, 'pay')),
   (store, tenure) => store.leases.release({ ...tenure, exit: 'finished' }),
 ];
-const drain: Act = (store, tenure) =>
+const drain: Operation = (store, tenure) =>
   store.leases.requestDrain(draining(tenure, { request: requestOf('late drain') }));
-const revoke: Act = (store, tenure) =>
+const revoke: Operation = (store, tenure) =>
   store.leases.revoke(revoking(tenure, { request: requestOf('late revoke') }));
 
 const long = { ttlMs: 60_000, graceMs: 10_000 };
@@ -41,7 +41,7 @@ interface End {
   readonly upholds: string;
   readonly what: string;
   readonly why: Refusal['why'];
-  readonly refuses: readonly Act[];
+  readonly refuses: readonly Operation[];
   /** Ann holds the key. Her parent lives as long as she does, unless this case changes it. */
   happen(
     harness: KernelHarness,
@@ -130,7 +130,8 @@ function endCase({ upholds, what, why, refuses, happen }: End): ContractCase {
       const { tenure } = await mustAcquire(store, ann, tenureMsMax);
       expectKind(await store.leases.beginIntent(beginning(tenure, 'pay')), 'begun');
       await happen(harness, { ann, parent, tenure });
-      for (const act of refuses) await expectUnchanged(store, why, () => act(store, tenure));
+      for (const operation of refuses)
+        await expectUnchanged(store, why, () => operation(store, tenure));
     },
   };
 }

@@ -21,9 +21,10 @@ interface Step {
 }
 
 /** A signal to an execution that is undoing: an operator's decision about one compensation. */
-export const UNDO_ACT = 'holdfast.undo';
+export const UNDO_SIGNAL = 'holdfast.undo';
 
-export interface UndoAct {
+/** Stored as the value of a signal, so its field names stay. */
+export interface UndoCommand {
   readonly act: 'skip' | 'retry';
   /** Name or key of the step. */
   readonly step: string;
@@ -41,10 +42,10 @@ export class Compensator {
   readonly #exit: ClaimExit;
   readonly #run: Run;
   readonly #pending: Map<CallKey, Pending> = new Map();
-  readonly #skips: UndoAct[] = [];
+  readonly #skips: UndoCommand[] = [];
   /** Retries that operators requested during this claim. */
-  readonly #retries: UndoAct[] = [];
-  #acts = 0;
+  readonly #retries: UndoCommand[] = [];
+  #commands = 0;
 
   constructor(exit: ClaimExit) {
     this.#exit = exit;
@@ -81,7 +82,7 @@ export class Compensator {
   /** Undefined when the compensation succeeded or was skipped. */
   async #undo({ end, offered }: Step): Promise<Failure | undefined> {
     const key = undoKeyOf(end.body.key);
-    if (this.#skips.some((act) => concerns(act, { end, offered }))) return undefined;
+    if (this.#skips.some((command) => concerns(command, { end, offered }))) return undefined;
     const before = this.#run.ledger.undoState.undone.find(({ body }) => body.key === key);
     if (before !== undefined)
       return before.kind === 'step-failed' ? givenUp(before, offered) : undefined;
@@ -104,7 +105,7 @@ export class Compensator {
     const call = new StepCall<unknown>(this.#run, plan, promised);
     this.#pending.set(key, { step: { end, offered }, call, promised });
     this.#run.admit(call);
-    if (this.#retries.some((act) => concerns(act, { end, offered }))) call.retryNow();
+    if (this.#retries.some((command) => concerns(command, { end, offered }))) call.retryNow();
     try {
       await promised.promise;
       return undefined;
@@ -120,33 +121,36 @@ export class Compensator {
   async #recall(): Promise<void> {
     for (const { kind, body } of this.#run.ledger.undoState.undone) {
       if (kind !== 'signal-received') continue;
-      this.#acts += 1;
-      const place = { position: signalPosition(UNDO_ACT), isOpen: true };
-      const act = (await this.#run.payloads.decodeEnvelope(body.out ?? {}, place)) as UndoAct;
-      if (act.act === 'skip') this.#skips.push(act);
+      this.#commands += 1;
+      const place = { position: signalPosition(UNDO_SIGNAL), isOpen: true };
+      const command = (await this.#run.payloads.decodeEnvelope(
+        body.out ?? {},
+        place,
+      )) as UndoCommand;
+      if (command.act === 'skip') this.#skips.push(command);
     }
   }
 
   #listen(): void {
-    this.#acts += 1;
-    const promised = Promise.withResolvers<UndoAct>();
-    const key = `signal:${UNDO_ACT}#${this.#acts}` as CallKey;
-    const plan = { key, name: UNDO_ACT, span: undefined };
-    this.#run.admit(new ReceiveCall<UndoAct>(this.#run, plan, promised));
+    this.#commands += 1;
+    const promised = Promise.withResolvers<UndoCommand>();
+    const key = `signal:${UNDO_SIGNAL}#${this.#commands}` as CallKey;
+    const plan = { key, name: UNDO_SIGNAL, span: undefined };
+    this.#run.admit(new ReceiveCall<UndoCommand>(this.#run, plan, promised));
     promised.promise
-      .then((act) => {
+      .then((command) => {
         this.#listen();
-        this.#apply(act);
+        this.#apply(command);
       })
       .catch((error: unknown) => this.#run.troubled(error));
   }
 
   /** A skipped compensation counts as done. History has the actor and the reason (Y-5). */
-  #apply(act: UndoAct): void {
-    (act.act === 'skip' ? this.#skips : this.#retries).push(act);
+  #apply(command: UndoCommand): void {
+    (command.act === 'skip' ? this.#skips : this.#retries).push(command);
     for (const [key, { step, call, promised }] of this.#pending) {
-      if (!concerns(act, step)) continue;
-      if (act.act === 'retry') {
+      if (!concerns(command, step)) continue;
+      if (command.act === 'retry') {
         call.retryNow();
         continue;
       }
@@ -165,8 +169,8 @@ export class Compensator {
   }
 }
 
-function concerns(act: UndoAct, { end, offered }: Step): boolean {
-  return act.step === offered.name || act.step === end.body.key;
+function concerns(command: UndoCommand, { end, offered }: Step): boolean {
+  return command.step === offered.name || command.step === end.body.key;
 }
 
 function missing(key: CallKey): Failure {

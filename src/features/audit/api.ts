@@ -1,7 +1,7 @@
 // Reads the audit and adds notes: the actor, the operation, its target, the reason and the change.
 
 import type { EngineConfig } from '../../engine/config.ts';
-import type { Acting, Page } from '../../engine/holdfast.ts';
+import type { OperationOptions, Page } from '../../engine/holdfast.ts';
 import { ExecutionIds } from '../../engine/ids.ts';
 import { cursorOf, projectOf } from '../../engine/submission.ts';
 import { type AuditId, type ExecutionId, parseExecutionId } from '../../execution/names.ts';
@@ -20,9 +20,9 @@ import { cursorPage } from '../../support/page-size.ts';
 import { systemRandom } from '../../support/random.ts';
 import {
   ACTOR_BYTES_MAX,
-  AUDIT_ACTS,
+  AUDIT_ACTIONS,
   AUDIT_TARGETS,
-  type AuditAct,
+  type AuditAction,
   type AuditFacts,
   type AuditRecord,
   type AuditStamp,
@@ -42,7 +42,7 @@ export interface AuditListOptions {
   /** Only records of this actor. */
   readonly actor?: string;
   /** Only records of this operation. */
-  readonly act?: AuditAct;
+  readonly action?: AuditAction;
   /** The `cursor` of the previous page. By default the list starts with the newest. */
   readonly cursor?: string;
   /** Records per page, 1 to 10,000. Default 100. */
@@ -50,7 +50,7 @@ export interface AuditListOptions {
 }
 
 const LIST_NAMES: readonly (keyof AuditListOptions)[] = [
-  ...(['project', 'target', 'actor', 'act', 'cursor', 'limit'] as const),
+  ...(['project', 'target', 'actor', 'action', 'cursor', 'limit'] as const),
 ];
 const TARGET_ID_BYTES_MAX = 256;
 const NOTE_BYTES_MAX = 4_096;
@@ -80,8 +80,8 @@ export class Audit {
    *
    * Returns `noted`, or a refusal if there is no such execution.
    */
-  async note(id: string, acting: Acting & { readonly reason: string }): Promise<NoteResult> {
-    const given = readOptions('audit.note', acting, ACTING);
+  async note(id: string, operation: OperationOptions & { readonly reason: string }): Promise<NoteResult> {
+    const given = readOptions('audit.note', operation, OPERATION_OPTIONS);
     boundedText('reason', given.reason, NOTE_BYTES_MAX);
     return this.#config.store.executions.note({
       id: parseExecutionId(id),
@@ -93,13 +93,13 @@ export class Audit {
 
 function auditQueryOf(options: AuditListOptions): ListAudit {
   const given = readOptions('audit.list', options, LIST_NAMES);
-  const { project, target, actor, act, cursor, limit = 100 } = given;
+  const { project, target, actor, action, cursor, limit = 100 } = given;
   return {
     project: projectOf(project),
     limit: integerOption('limit', limit, { min: 1, max: 10_000 }),
     ...(target === undefined ? {} : { target: targetOf(target) }),
     ...(actor === undefined ? {} : { actor: boundedText('actor', actor, ACTOR_BYTES_MAX) }),
-    ...(act === undefined ? {} : { act: requireOneOf('act', act, AUDIT_ACTS) }),
+    ...(action === undefined ? {} : { action: requireOneOf('action', action, AUDIT_ACTIONS) }),
     ...(cursor === undefined ? {} : { before: cursorOf(cursor) as string as AuditId }),
   };
 }
@@ -119,25 +119,25 @@ const UNKNOWN_ACTOR = 'unknown';
 
 const REASON_BYTES_MAX = 4_096;
 
-export const ACTING: readonly (keyof Acting)[] = ['project', 'by', 'reason'];
+export const OPERATION_OPTIONS: readonly (keyof OperationOptions)[] = ['project', 'by', 'reason'];
 
 export function stampOf(
   config: Pick<EngineConfig, 'ids'>,
-  act: AuditAct,
-  acting: Pick<Acting, 'by' | 'reason'> & { readonly about?: AuditFacts },
+  action: AuditAction,
+  operation: Pick<OperationOptions, 'by' | 'reason'> & { readonly about?: AuditFacts },
 ): AuditStamp {
-  const { about } = acting;
-  const { by: actor, reason } = checkedActing(acting);
+  const { about } = operation;
+  const { by: actor, reason } = checkedOperation(operation);
   const id = config.ids.next() as string as AuditId;
-  return { id, act, actor, reason, ...present({ about }) };
+  return { id, action, actor, reason, ...present({ about }) };
 }
 
 /** Checks the actor and the reason, and fills in defaults. */
-export function checkedActing(acting: Pick<Acting, 'by' | 'reason'>): {
+export function checkedOperation(operation: Pick<OperationOptions, 'by' | 'reason'>): {
   readonly by: string;
   readonly reason: string;
 } {
-  const { by = UNKNOWN_ACTOR, reason = '' } = acting;
+  const { by = UNKNOWN_ACTOR, reason = '' } = operation;
   boundedText('by', by, ACTOR_BYTES_MAX);
   if (reason !== '') boundedText('reason', reason, REASON_BYTES_MAX);
   return { by, reason };
@@ -147,10 +147,10 @@ const ids: ExecutionIds = new ExecutionIds(systemClock, systemRandom);
 
 /** For operations outside the engine: on access keys, which belong to the deployment. */
 export function stampOutside(
-  act: AuditAct,
-  acting: Pick<Acting, 'by' | 'reason'> & { readonly about?: AuditFacts },
+  action: AuditAction,
+  operation: Pick<OperationOptions, 'by' | 'reason'> & { readonly about?: AuditFacts },
 ): AuditStamp {
-  return stampOf({ ids }, act, acting);
+  return stampOf({ ids }, action, operation);
 }
 
 // Lists the writes that the store refused to workers.

@@ -12,7 +12,7 @@ export interface AuditFilter extends PageQuery {
   /** Only records of this actor. */
   readonly actor?: string;
   /** Only records of this operation. */
-  readonly act?: AuditMessage['act'];
+  readonly action?: AuditMessage['action'];
 }
 
 /** Operations of `client.records`. */

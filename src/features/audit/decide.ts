@@ -16,7 +16,7 @@ import type { RedriveDecision } from '../repair/decide.ts';
 import type { Schedule } from '../schedules/model.ts';
 import type { Template } from '../templates/model.ts';
 import type {
-  AuditAct,
+  AuditAction,
   Audited,
   AuditFacts,
   AuditRecord,
@@ -40,9 +40,9 @@ export function auditOf(
   if (audit === undefined || changed === undefined) return undefined;
   const { project, target, before, after } = changed;
   if (JSON.stringify(before) === JSON.stringify(after)) return undefined;
-  const { id, act, actor, reason, about } = audit;
+  const { id, action, actor, reason, about } = audit;
   return {
-    ...{ id, at, project, actor, act, target, reason },
+    ...{ id, at, project, actor, action, target, reason },
     ...(before === undefined ? {} : { before }),
     ...(after === undefined ? {} : { after: { ...after, ...about } }),
   };
@@ -54,13 +54,16 @@ export function noteRecord(
   { project, id }: Pick<ExecutionRecord, 'project' | 'id'>,
   at: Instant,
 ): AuditRecord {
-  const act: AuditAct = 'note';
+  const action: AuditAction = 'note';
   const { actor, reason } = audit;
-  return { id: audit.id, at, project, actor, act, target: { kind: 'execution', id }, reason };
+  return { id: audit.id, at, project, actor, action, target: { kind: 'execution', id }, reason };
 }
 
 /** `after` has the requested change (J-9). */
-export function changedByAct({ project, target }: Pick<Changed, 'project' | 'target'>): Changed {
+export function changedByOperation({
+  project,
+  target,
+}: Pick<Changed, 'project' | 'target'>): Changed {
   return { project, target, after: {} };
 }
 

@@ -15,17 +15,17 @@ import {
   paging,
   REASON_MAX,
 } from '../../protocol/messages/words.ts';
-import { ACTOR_BYTES_MAX, AUDIT_ACTS, AUDIT_TARGETS, OWNER_VERBS } from './model.ts';
+import { ACTOR_BYTES_MAX, AUDIT_ACTIONS, AUDIT_TARGETS, OWNER_VERBS } from './model.ts';
 
 const target = Type.Enum([...AUDIT_TARGETS], { description: 'Kind of the resource.' });
-const action = Type.Enum([...AUDIT_ACTS], { description: 'The action.' });
+const action = Type.Enum([...AUDIT_ACTIONS], { description: 'The action.' });
 
 const auditRecord = closed(
   {
     id: Type.String({ description: 'Id of the record.' }),
     at: documented(instant, 'When it was written.'),
     actor: Type.String({ description: 'Name and id of the key that was used.' }),
-    act: action,
+    action: action,
     target: closed(
       {
         kind: target,
@@ -48,7 +48,7 @@ const auditRecord = closed(
         id: '01890a5d-b1c2-7e4f-8a90-5d1f2b3c4d5e',
         at: '2026-11-17T09:30:00.000Z',
         actor: 'ann (a2b3c4d5e6f7a2b3)',
-        act: 'cancel',
+        action: 'cancel',
         target: { kind: 'execution', id: '01890a5d-ac96-774b-bcce-b302099a8057' },
         reason: 'Customer cancelled the order.',
         before: { status: 'queued' },
@@ -80,7 +80,7 @@ const auditQuery = closed(
         examples: ['ann (a2b3c4d5e6f7a2b3)'],
       }),
     ),
-    act: Type.Optional(documented(action, 'Only records of this action.')),
+    action: Type.Optional(documented(action, 'Only records of this action.')),
     ...paging(name),
   },
   { description: '`target` and `targetId` go together.' },

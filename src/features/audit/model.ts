@@ -11,7 +11,7 @@ import type { Instant } from '../../support/clock.ts';
  * All recorded operations. A job is an execution, so pausing, resuming or cancelling one appears as
  * such.
  */
-export const AUDIT_ACTS = [
+export const AUDIT_ACTIONS = [
   ...(['cancel', 'pause', 'resume', 'repin', 'redrive'] as const),
   ...(['skip-compensation', 'retry-compensation'] as const),
   ...(['answer', 'extend-await', 'assign-await', 'cancel-await'] as const),
@@ -23,7 +23,7 @@ export const AUDIT_ACTS = [
 ] as const;
 
 /** An operation that the audit records. */
-export type AuditAct = (typeof AUDIT_ACTS)[number];
+export type AuditAction = (typeof AUDIT_ACTIONS)[number];
 
 /** A name of 256 bytes, and the id of its key. */
 export const ACTOR_BYTES_MAX = 320;
@@ -55,7 +55,7 @@ export interface AuditRecord {
   /** The actor. `unknown` if the caller did not pass one. */
   readonly actor: string;
   /** The operation. */
-  readonly act: AuditAct;
+  readonly action: AuditAction;
   /** The target. */
   readonly target: AuditTarget;
   /** Why. Empty if the caller did not pass one. */
@@ -73,7 +73,7 @@ export interface AuditRecord {
 export interface AuditStamp {
   /** Repeating an operation with the same id writes nothing twice (J-3). */
   readonly id: AuditId;
-  readonly act: AuditAct;
+  readonly action: AuditAction;
   readonly actor: string;
   readonly reason: string;
   /** Further facts, such as the step or the filter. The record has them in `after`. */

@@ -4,7 +4,7 @@
 import type { AuditId, ExecutionId, ProjectName } from '../../execution/names.ts';
 import type { CommandRefusal } from '../../execution/refusal.ts';
 import type {
-  AuditAct,
+  AuditAction,
   AuditRecord,
   AuditStamp,
   AuditTarget,
@@ -19,7 +19,7 @@ export interface AuditStore {
   /** Adds a note to an execution in any state, without changing it (J-5). */
   note(request: Note): Promise<NoteResult>;
   /** Records an operation outside the store's transaction before it happens (J-9). */
-  recordAct(request: RecordAct): Promise<void>;
+  recordOperation(request: RecordOperation): Promise<void>;
   /** Adds to the counts, and deletes lines beyond the limit (J-11, J-12). */
   noteRefusals(batch: readonly RefusedWrites[]): Promise<void>;
   /** Sorted by the last occurrence, newest first. */
@@ -30,7 +30,7 @@ export interface ListAudit {
   readonly project: ProjectName;
   readonly target?: AuditTarget;
   readonly actor?: string;
-  readonly act?: AuditAct;
+  readonly action?: AuditAction;
   /** Continues below this id. */
   readonly before?: AuditId;
   readonly limit: number;
@@ -43,7 +43,7 @@ export interface Note {
   readonly audit: AuditStamp;
 }
 
-export interface RecordAct {
+export interface RecordOperation {
   readonly project: ProjectName;
   readonly target: AuditTarget;
   /** `about` has the requested change. */

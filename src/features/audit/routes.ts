@@ -3,10 +3,10 @@
 import { writtenTimes } from '../../protocol/rest/handling.ts';
 import { refusalReply } from '../../protocol/rest/problems.ts';
 import {
-  actingFor,
   actorOf,
   type Caller,
   type Coordinator,
+  operationFor,
   ProblemReply,
   type Route,
   routesOf,
@@ -14,7 +14,7 @@ import {
 import { formatInstant } from '../../support/clock.ts';
 import { stampOutside } from './api.ts';
 import { type AuditMessage, type RefusedWriteMessage, recordOperations } from './messages.ts';
-import type { AuditAct, AuditFacts, AuditRecord, AuditTarget, RefusedWrite } from './model.ts';
+import type { AuditAction, AuditFacts, AuditRecord, AuditTarget, RefusedWrite } from './model.ts';
 
 export const recordRoutes: readonly Route[] = routesOf(recordOperations, {
   async listAudit({ holdfast }, { query, caller }) {
@@ -29,8 +29,8 @@ export const recordRoutes: readonly Route[] = routesOf(recordOperations, {
   },
 
   async noteExecution({ holdfast }, { params, body, caller }) {
-    const acting = { ...actingFor(caller), reason: body.text };
-    const result = await holdfast.audit.note(params.id, acting);
+    const operation = { ...operationFor(caller), reason: body.text };
+    const result = await holdfast.audit.note(params.id, operation);
     if (result.kind === 'refused') throw refusalReply(result);
     return { status: 204 };
   },
@@ -43,22 +43,22 @@ export const recordRoutes: readonly Route[] = routesOf(recordOperations, {
 });
 
 /** For operations outside the store's transaction: records them before they happen (J-9). */
-export async function recordAct(
+export async function recordOperation(
   { store }: Coordinator,
   caller: Caller,
   {
-    act,
+    action,
     target,
-    ...acting
+    ...operation
   }: {
-    readonly act: AuditAct;
+    readonly action: AuditAction;
     readonly target: AuditTarget;
     readonly reason?: string;
     readonly about: AuditFacts;
   },
 ): Promise<void> {
-  const audit = stampOutside(act, { by: actorOf(caller), ...acting });
-  await store.executions.recordAct({ project: caller.project, target, audit });
+  const audit = stampOutside(action, { by: actorOf(caller), ...operation });
+  await store.executions.recordOperation({ project: caller.project, target, audit });
 }
 
 function auditMessage({ project: _, at, ...record }: AuditRecord): AuditMessage {

@@ -4,7 +4,7 @@ import type { AuditId, ExecutionId, ProjectName } from '../../execution/names.ts
 import { toFence } from '../../lease/fence.ts';
 import type { Owner, SessionId } from '../../lease/names.ts';
 import { toInstant } from '../../support/clock.ts';
-import type { AuditAct, AuditFacts, AuditRecord, AuditTarget, RefusedWrite } from './model.ts';
+import type { AuditAction, AuditFacts, AuditRecord, AuditTarget, RefusedWrite } from './model.ts';
 
 export interface AuditRow {
   readonly id: string;
@@ -20,26 +20,26 @@ export interface AuditRow {
   readonly became: string | null;
 }
 
-/** Audit records never change, so rows keep the words that these acts had first. */
-const STORED_ACTS: Readonly<Partial<Record<AuditAct, string>>> = {
+/** Audit records never change, so rows keep the words that these actions had first. */
+const STORED_ACTIONS: Readonly<Partial<Record<AuditAction, string>>> = {
   repin: 'move',
   'bulk-repin': 'bulk-move',
   'create-key': 'make-key',
   'revoke-key': 'end-key',
 };
 
-const ACTS_BY_STORED: ReadonlyMap<string, AuditAct> = new Map(
-  Object.entries(STORED_ACTS).map(([act, stored]) => [stored, act as AuditAct]),
+const ACTIONS_BY_STORED: ReadonlyMap<string, AuditAction> = new Map(
+  Object.entries(STORED_ACTIONS).map(([action, stored]) => [stored, action as AuditAction]),
 );
 
-export function storedAct(act: AuditAct): string {
-  return STORED_ACTS[act] ?? act;
+export function storedAction(action: AuditAction): string {
+  return STORED_ACTIONS[action] ?? action;
 }
 
 export function fromAudit(record: AuditRecord): AuditRow {
-  const { id, at, project, actor, act, target, reason, before, after } = record;
+  const { id, at, project, actor, action, target, reason, before, after } = record;
   return {
-    ...{ id, at, project, actor, act: storedAct(act), reason },
+    ...{ id, at, project, actor, act: storedAction(action), reason },
     target_kind: target.kind,
     target_id: target.id,
     was: before === undefined ? null : JSON.stringify(before),
@@ -54,7 +54,7 @@ export function toAudit(row: AuditRow): AuditRecord {
     at: toInstant(row.at),
     project: row.project as ProjectName,
     actor: row.actor,
-    act: ACTS_BY_STORED.get(row.act) ?? (row.act as AuditAct),
+    action: ACTIONS_BY_STORED.get(row.act) ?? (row.act as AuditAction),
     target: { kind: row.target_kind as AuditTarget['kind'], id: row.target_id },
     reason: row.reason,
     ...(was === null ? {} : { before: JSON.parse(was) as AuditFacts }),

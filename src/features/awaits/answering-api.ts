@@ -2,7 +2,7 @@
 // that happens before the store is asked, so an invalid answer changes nothing.
 
 import type { EngineConfig, WorkerConfig } from '../../engine/config.ts';
-import { ActRefused, StepFailed } from '../../engine/failures.ts';
+import { OperationRefused, StepFailed } from '../../engine/failures.ts';
 import {
   type InteractionPlace,
   interactionIdOf,
@@ -229,7 +229,7 @@ function relayPipeline(name: string, check: Check): AnyPipeline {
 
 async function fitValue(check: Check, asked: AnswerCheck): Promise<unknown> {
   const checked = await check(asked);
-  if (checked.kind === 'refused') throw new ActRefused(checked);
+  if (checked.kind === 'refused') throw new OperationRefused(checked);
   return checked.value;
 }
 

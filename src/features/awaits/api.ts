@@ -1,7 +1,7 @@
 // Awaits for those who answer and manage them. The code that asks uses `ctx.await`.
 
 import type { EngineConfig } from '../../engine/config.ts';
-import type { Acting, Page } from '../../engine/holdfast.ts';
+import type { OperationOptions, Page } from '../../engine/holdfast.ts';
 import { parseInteractionId } from '../../engine/ids.ts';
 import type { Ended } from '../../engine/run-on-worker.ts';
 import { projectOf } from '../../engine/submission.ts';
@@ -27,8 +27,8 @@ import {
   TEN_YEARS_MS,
 } from '../../support/options.ts';
 import { cursorPage } from '../../support/page-size.ts';
-import { ACTING, stampOf } from '../audit/api.ts';
-import type { AuditAct, AuditStamp } from '../audit/model.ts';
+import { OPERATION_OPTIONS, stampOf } from '../audit/api.ts';
+import type { AuditAction, AuditStamp } from '../audit/model.ts';
 import {
   answerRequest,
   type InteractionTarget,
@@ -164,9 +164,9 @@ export class Awaits {
     value: unknown,
     options: AnswerOptions = {},
   ): Promise<Answered> {
-    const { project, ...acting } = readOptions('awaits.answer', options, ACTING);
-    const audit = stampOf(this.#config, 'answer', acting);
-    const sent = { value, project: projectOf(project), by: acting.by, verified: false };
+    const { project, ...operation } = readOptions('awaits.answer', options, OPERATION_OPTIONS);
+    const audit = stampOf(this.#config, 'answer', operation);
+    const sent = { value, project: projectOf(project), by: operation.by, verified: false };
     return this.#answer(located(target), sent, audit);
   }
 
@@ -243,13 +243,13 @@ export class Awaits {
   /** Sets a new timeout, `timeoutMs` from now; `none` removes it. */
   async extend(
     target: InteractionTarget,
-    options: Acting & { readonly timeoutMs: number | 'none' },
+    options: OperationOptions & { readonly timeoutMs: number | 'none' },
   ): Promise<AwaitResult> {
-    const { timeoutMs, ...acting } = readOptions('awaits.extend', options, [
+    const { timeoutMs, ...operation } = readOptions('awaits.extend', options, [
       'timeoutMs',
-      ...ACTING,
+      ...OPERATION_OPTIONS,
     ]);
-    const which = this.#acting('extend-await', target, acting);
+    const which = this.#operation('extend-await', target, operation);
     if (timeoutMs === 'none') return this.#config.store.executions.extendAwait(which);
     const dueInMs = integerOption('timeoutMs', timeoutMs, { min: 1, max: TEN_YEARS_MS });
     const answer = await this.#config.store.executions.extendAwait({ ...which, dueInMs });
@@ -261,17 +261,17 @@ export class Awaits {
   async assign(
     target: InteractionTarget,
     assignee: string | undefined,
-    acting: Acting = {},
+    operation: OperationOptions = {},
   ): Promise<AwaitResult> {
     return this.#config.store.executions.assignAwait({
-      ...this.#acting('assign-await', target, acting),
+      ...this.#operation('assign-await', target, operation),
       ...(assignee === undefined ? {} : { assignee: boundedText('assignee', assignee, 256) }),
     });
   }
 
   /** Cancels an await. The code continues with the outcome `cancelled`. */
-  async cancel(target: InteractionTarget, acting: Acting = {}): Promise<AwaitResult> {
-    const command = this.#acting('cancel-await', target, acting);
+  async cancel(target: InteractionTarget, operation: OperationOptions = {}): Promise<AwaitResult> {
+    const command = this.#operation('cancel-await', target, operation);
     return this.#config.store.executions.cancelAwait(command);
   }
 
@@ -286,10 +286,14 @@ export class Awaits {
     return Promise.all(late.map((each) => answerInfo(payloads, each)));
   }
 
-  #acting(act: AuditAct, target: InteractionTarget, acting: Acting): AwaitCommand {
-    const { project, ...given } = readOptions('awaits', acting, ACTING);
+  #operation(
+    action: AuditAction,
+    target: InteractionTarget,
+    operation: OperationOptions,
+  ): AwaitCommand {
+    const { project, ...given } = readOptions('awaits', operation, OPERATION_OPTIONS);
     const which = { project: projectOf(project), id: located(target).id };
-    return { ...which, audit: stampOf(this.#config, act, given) };
+    return { ...which, audit: stampOf(this.#config, action, given) };
   }
 
   async #answer(target: Located, sent: Sent, audit: AuditStamp): Promise<Answered> {

@@ -127,16 +127,16 @@ function orders<Thing>(things: readonly Thing[]): readonly (readonly Thing[])[] 
 }
 
 test('W-3, W-6, W-8: in every order of opening, answers, timeout and cancel it settles once', () => {
-  const acts: readonly ((rows: Rows, now: Instant) => void)[] = [
+  const operations: readonly ((rows: Rows, now: Instant) => void)[] = [
     (rows, now) => rows.open(opening(2, { timeoutMs: 2 }), now),
     (rows, now) => rows.answer(answering(0), now),
     (rows, now) => rows.answer(answering(1), now),
     (rows, now) => rows.expire(now),
     (rows, now) => rows.cancel(now),
   ];
-  for (const order of orders(acts)) {
+  for (const order of orders(operations)) {
     const rows = new Rows();
-    for (const [nth, act] of order.entries()) act(rows, toInstant(nth + 1));
+    for (const [nth, operation] of order.entries()) operation(rows, toInstant(nth + 1));
     rows.expire(toInstant(100));
     assert.equal(rows.messages.length, 1, rows.states());
     assert.notEqual(rows.unit?.status, 'open');

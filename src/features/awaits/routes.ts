@@ -8,9 +8,9 @@ import { type Reader, readable } from '../../protocol/rest/executions.ts';
 import { withEtag, writtenTimes } from '../../protocol/rest/handling.ts';
 import { notFound, refusalReply } from '../../protocol/rest/problems.ts';
 import {
-  actingFor,
   type Caller,
   type Coordinator,
+  operationFor,
   ProblemReply,
   type Reply,
   type Route,
@@ -19,7 +19,7 @@ import {
 import { formatInstant } from '../../support/clock.ts';
 import { boundedText } from '../../support/options.ts';
 import { openedWithin } from '../../support/page-size.ts';
-import { recordAct } from '../audit/routes.ts';
+import { recordOperation } from '../audit/routes.ts';
 import type { Answered } from './api.ts';
 import { linkId } from './links-api.ts';
 import { awaitOperations, type InteractionMessage, type link as linkSchema } from './messages.ts';
@@ -57,28 +57,28 @@ export const awaitRoutes: readonly Route[] = routesOf(awaitOperations, {
   },
 
   async answerAwait({ holdfast }, { params, body, caller }) {
-    return replyOf(await holdfast.awaits.answer(params.id, body.value, actingFor(caller)));
+    return replyOf(await holdfast.awaits.answer(params.id, body.value, operationFor(caller)));
   },
 
   async answerPlace({ holdfast }, { params, body, caller }) {
     const { value, ...place } = body;
     const target = { execution: params.id, name: params.name, ...place };
-    return replyOf(await holdfast.awaits.answer(target, value, actingFor(caller)));
+    return replyOf(await holdfast.awaits.answer(target, value, operationFor(caller)));
   },
 
   async extendAwait({ holdfast }, { params, body, caller }) {
     const timeoutMs = body.timeoutMs ?? 'none';
-    const acting = actingFor(caller);
-    return doneReply(await holdfast.awaits.extend(params.id, { ...acting, timeoutMs }));
+    const operation = operationFor(caller);
+    return doneReply(await holdfast.awaits.extend(params.id, { ...operation, timeoutMs }));
   },
 
   async assignAwait({ holdfast }, { params, body, caller }) {
     const assignee = body.assignee ?? undefined;
-    return doneReply(await holdfast.awaits.assign(params.id, assignee, actingFor(caller)));
+    return doneReply(await holdfast.awaits.assign(params.id, assignee, operationFor(caller)));
   },
 
   async cancelAwait({ holdfast }, { params, caller }) {
-    return doneReply(await holdfast.awaits.cancel(params.id, actingFor(caller)));
+    return doneReply(await holdfast.awaits.cancel(params.id, operationFor(caller)));
   },
 
   async linkAwait(coordinator, { params, body, caller }) {
@@ -90,8 +90,8 @@ export const awaitRoutes: readonly Route[] = routesOf(awaitOperations, {
     if (found === undefined) throw notFound(`await with interaction ${params.id}`);
     const { expiresInMs } = body;
     const token = holdfast.awaits.link(params.id, { project, expiresInMs });
-    await recordAct(coordinator, caller, {
-      ...{ act: 'make-link', target: { kind: 'interaction', id } },
+    await recordOperation(coordinator, caller, {
+      ...{ action: 'make-link', target: { kind: 'interaction', id } },
       about: { link: linkId(token), expiresInMs },
     });
     return { status: 200, body: linkMessage(token) };

@@ -3,7 +3,7 @@
 
 import type { EngineConfig } from '../../engine/config.ts';
 import { ReleaseRefused } from '../../engine/failures.ts';
-import type { Acting, Page } from '../../engine/holdfast.ts';
+import type { OperationOptions, Page } from '../../engine/holdfast.ts';
 import {
   type AnyPipeline,
   asPipeline,
@@ -34,7 +34,7 @@ import {
   readOptions,
 } from '../../support/options.ts';
 import { cursorPage } from '../../support/page-size.ts';
-import { ACTING, checkedActing, stampOf } from '../audit/api.ts';
+import { checkedOperation, OPERATION_OPTIONS, stampOf } from '../audit/api.ts';
 import { contractOf } from './contract-api.ts';
 import { contractVersion, parseContract } from './contract-model.ts';
 import {
@@ -44,7 +44,7 @@ import {
   type Release,
   type ReleaseState,
   type Rollout,
-  type RolloutAct,
+  type RolloutAction,
   releaseState,
   type WorkerRecord,
   type WorkerState,
@@ -70,7 +70,7 @@ import {
 import { type RepinOptions, repin } from './repin-api.ts';
 
 /** Options of a change to a rollout. */
-export interface RolloutOptions extends Acting {
+export interface RolloutOptions extends OperationOptions {
   /**
    * The version of the rollout that you saw. If it has changed since, the change is refused. By
    * default it is not checked.
@@ -276,14 +276,14 @@ export class Releases {
   }
 
   async #change(
-    act: RolloutAct,
+    action: RolloutAction,
     of: { readonly pipeline: string; readonly name?: string; readonly percent?: number },
     options: RolloutOptions,
   ): Promise<RolloutChanged> {
-    const names = [...ACTING, 'expected', 'force'];
-    const given = readOptions(`releases.${act}`, options, names);
-    optionalBooleans(`releases.${act}`, { force: given.force });
-    const { by: actor, reason } = checkedActing(given);
+    const names = [...OPERATION_OPTIONS, 'expected', 'force'];
+    const given = readOptions(`releases.${action}`, options, names);
+    optionalBooleans(`releases.${action}`, { force: given.force });
+    const { by: actor, reason } = checkedOperation(given);
     const { expected, force } = given;
     if (expected !== undefined) {
       integerOption('expected', expected, { min: 0, max: Number.MAX_SAFE_INTEGER });
@@ -292,7 +292,7 @@ export class Releases {
       ...of,
       pipeline: parsePipelineName(of.pipeline),
       project: projectOf(given.project),
-      ...{ act, actor, reason, ...present({ expected, force }) },
+      ...{ action, actor, reason, ...present({ expected, force }) },
     });
   }
 
@@ -345,7 +345,7 @@ function registrationOf(options: RegisterOptions): RegisterRelease {
     digest: boundedText('digest', given.digest, NAME_BYTES_MAX),
     contract,
     contractVersion: contractVersion(contract),
-    createdBy: checkedActing(given).by,
+    createdBy: checkedOperation(given).by,
   };
 }
 
@@ -386,7 +386,7 @@ async function adopt(
 ): Promise<Adopted> {
   const given = readOptions('releases.adopt', options, ['source', 'project', 'by']);
   const source = boundedText('source', given.source, SOURCE_BYTES_MAX);
-  const { by } = checkedActing(given);
+  const { by } = checkedOperation(given);
   const project = projectOf(given.project);
   const all = [...pipelinesByName('releases.adopt', pipelines).values()];
   const versions = all.map((each) => contractVersion(contractOf(each)));
@@ -446,7 +446,7 @@ async function register(config: EngineConfig, adopting: Adopting): Promise<void>
 async function activate(config: EngineConfig, adopting: Adopting): Promise<void> {
   const { code, project, by, release } = adopting;
   const result = await config.store.executions.changeRollout({
-    ...{ project, pipeline: code.name, act: 'activate', name: release.name },
+    ...{ project, pipeline: code.name, action: 'activate', name: release.name },
     ...{ actor: by, reason: REASON, force: true },
   });
   if (result.kind === 'refused') throw new ReleaseRefused(result);
@@ -458,9 +458,9 @@ async function repinOne(
   id: ExecutionId,
 ): Promise<string> {
   const { project, by, release } = adopting;
-  const acting = { project, by, reason: REASON };
-  const { body } = commandOf('releases.adopt', id, acting);
-  const audit = stampOf(config, 'repin', acting);
+  const operation = { project, by, reason: REASON };
+  const { body } = commandOf('releases.adopt', id, operation);
+  const audit = stampOf(config, 'repin', operation);
   const asked = { id, project, to: release.name, body, audit };
   return (await config.store.executions.repinExecution(asked)).kind;
 }

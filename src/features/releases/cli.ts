@@ -22,7 +22,7 @@ import type { ComparedMessage } from './messages.ts';
 import { ONLY_ALL, repinAll } from './repin-all-cli.ts';
 
 /** The arguments and the action of a subcommand. */
-interface Act {
+interface Action {
   /** The words after the subcommand, in order. */
   readonly words: readonly ('pipeline' | 'release' | 'execution')[];
   readonly flags: readonly string[];
@@ -33,15 +33,15 @@ interface Act {
 
 /** The typed words; those that the subcommand takes are present. */
 interface Named {
-  readonly act: string;
+  readonly action: string;
   readonly first: string;
   readonly release: string;
 }
 
-const ACTING = ['expected', 'reason'];
-const FORCING = [...ACTING, 'force'];
+const OPERATION_FLAGS = ['expected', 'reason'];
+const FORCING = [...OPERATION_FLAGS, 'force'];
 
-const ACTS: Readonly<Record<string, Act>> = {
+const ACTIONS: Readonly<Record<string, Action>> = {
   rollouts: {
     words: [],
     flags: [],
@@ -70,7 +70,7 @@ const ACTS: Readonly<Record<string, Act>> = {
     perform: (client, typed, { first }) =>
       listed(typed, client.releases.log(first), {
         columns: [
-          ...['version', 'at', 'act', 'name', 'after.active', 'after.canary', 'after.percent'],
+          ...['version', 'at', 'action', 'name', 'after.active', 'after.canary', 'after.percent'],
           ...['actor', 'forced', 'reason'],
         ],
         none: `Nobody has changed where new executions of pipeline "${first}" go.`,
@@ -90,9 +90,9 @@ const ACTS: Readonly<Record<string, Act>> = {
     perform: changes,
   },
   promote: { words: ['pipeline'], flags: FORCING, perform: changes },
-  'roll-back': { words: ['pipeline'], flags: ACTING, perform: changes },
-  deactivate: { words: ['pipeline'], flags: ACTING, perform: changes },
-  retire: { words: ['pipeline', 'release'], flags: ACTING, perform: changes },
+  'roll-back': { words: ['pipeline'], flags: OPERATION_FLAGS, perform: changes },
+  deactivate: { words: ['pipeline'], flags: OPERATION_FLAGS, perform: changes },
+  retire: { words: ['pipeline', 'release'], flags: OPERATION_FLAGS, perform: changes },
   repin: {
     words: ['execution', 'release'],
     flags: ['from', 'force', 'reason', 'all', ...ONLY_ALL],
@@ -133,11 +133,11 @@ const OWN_FLAGS: Readonly<Record<string, Flag>> = {
     value: 'n',
     help: 'Version of the rollout that you looked at; refuse if it has changed (default any)',
   },
-  force: { help: 'Act although a check fails; needs --reason' },
+  force: { help: 'Continue although a check fails; needs --reason' },
   reason: { value: 'text', help: 'Reason, kept in the log (default none)' },
 };
 
-function usageOf(name: string, { words, flags, usage }: Act): string {
+function usageOf(name: string, { words, flags, usage }: Action): string {
   if (usage !== undefined) return usage;
   const taken = flags.map((flag) => {
     return OWN_FLAGS[flag]?.value === undefined ? `[--${flag}]` : `[--${flag} …]`;
@@ -146,38 +146,38 @@ function usageOf(name: string, { words, flags, usage }: Act): string {
 }
 
 export const releasesCommand: CommandSpec = {
-  usage: Object.entries(ACTS)
-    .map(([name, act]) => usageOf(name, act))
+  usage: Object.entries(ACTIONS)
+    .map(([name, action]) => usageOf(name, action))
     .join('\n'),
-  choices: Object.keys(ACTS),
+  choices: Object.keys(ACTIONS),
   flags: { ...OWN_FLAGS, ...CONNECTION_FLAGS },
   execute,
 };
 
 async function execute(typed: Typed): Promise<ExitCode> {
   const [name] = typed.words;
-  const names = Object.keys(ACTS);
+  const names = Object.keys(ACTIONS);
   if (name === undefined) {
     throw new UsageProblem(`What about them? holdfast releases ${names.join('|')}`);
   }
-  const act = Object.hasOwn(ACTS, name) ? ACTS[name] : undefined;
-  if (act === undefined) throw unknown('act', name, names);
-  const usage = usageOf(name, act);
-  const [, first = '', release = ''] = wordsOf({ usage }, typed, ['act', ...act.words]);
-  if (act.words.includes('release')) parseReleaseName(release);
-  refuseFlags(name, act, typed);
-  return act.perform(await clientFor(typed), typed, { act: name, first, release });
+  const action = Object.hasOwn(ACTIONS, name) ? ACTIONS[name] : undefined;
+  if (action === undefined) throw unknown('action', name, names);
+  const usage = usageOf(name, action);
+  const [, first = '', release = ''] = wordsOf({ usage }, typed, ['action', ...action.words]);
+  if (action.words.includes('release')) parseReleaseName(release);
+  refuseFlags(name, action, typed);
+  return action.perform(await clientFor(typed), typed, { action: name, first, release });
 }
 
 /** Refuses flags of another subcommand, which would have no effect. */
-function refuseFlags(name: string, act: Act, typed: Typed): void {
+function refuseFlags(name: string, action: Action, typed: Typed): void {
   for (const flag of Object.keys(OWN_FLAGS)) {
     const isTyped = typed.isSet(flag) || typed.text(flag) !== undefined;
-    if (!isTyped || act.flags.includes(flag)) continue;
-    const owners = Object.keys(ACTS).filter((each) => ACTS[each]?.flags.includes(flag));
+    if (!isTyped || action.flags.includes(flag)) continue;
+    const owners = Object.keys(ACTIONS).filter((each) => ACTIONS[each]?.flags.includes(flag));
     const names = owners.map((each) => `"${each}"`).join(', ');
     throw new UsageProblem(
-      `--${flag} belongs to ${names}, not to "${name}": ${usageOf(name, act)}`,
+      `--${flag} belongs to ${names}, not to "${name}": ${usageOf(name, action)}`,
     );
   }
 }
@@ -199,12 +199,12 @@ const PERCENT_MAX = 99;
 
 /** Shortens digests to a recognisable length, and shows operations as they are typed. */
 function forPeople(item: object): Row {
-  const { digest, contractVersion: version, act, ...rest } = item as Row;
+  const { digest, contractVersion: version, action, ...rest } = item as Row;
   return {
     ...rest,
     ...(typeof digest === 'string' ? { digest: shortened(digest) } : {}),
     ...(typeof version === 'string' ? { contractVersion: shortened(version) } : {}),
-    ...(act === undefined ? {} : { act }),
+    ...(action === undefined ? {} : { action }),
   };
 }
 
@@ -218,7 +218,7 @@ async function rollout(client: HoldfastClient, typed: Typed, { first }: Named): 
   if (found.version > 0 || typed.isSet('json')) return printResult(typed, found);
   const hint = await projectHint(typed);
   printProblem(
-    `Pipeline "${first}" has no rollout: its new executions are pinned to nothing, and any worker that has it takes them. The first act makes one: holdfast releases activate ${first} <release>.${hint === undefined ? '' : ` ${hint}`}`,
+    `Pipeline "${first}" has no rollout: its new executions are pinned to nothing, and any worker that has it takes them. The first operation makes one: holdfast releases activate ${first} <release>.${hint === undefined ? '' : ` ${hint}`}`,
   );
   return 0;
 }
@@ -300,11 +300,11 @@ async function preflight(
 }
 
 async function changes(client: HoldfastClient, typed: Typed, named: Named): Promise<ExitCode> {
-  const { act, first: pipeline, release: name } = named;
-  const percent = act === 'set-canary' ? percentOf(typed, named) : undefined;
+  const { action, first: pipeline, release: name } = named;
+  const percent = action === 'set-canary' ? percentOf(typed, named) : undefined;
   const expected = integerText('expected', typed.text('expected'));
   const result = await client.releases.change(pipeline, {
-    act: act as 'activate',
+    action: action as 'activate',
     ...(name === '' ? {} : { name }),
     ...(percent === undefined ? {} : { percent }),
     ...(expected === undefined ? {} : { expected }),

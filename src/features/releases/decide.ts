@@ -16,7 +16,7 @@ import {
   type ReleaseRefusal,
   type RepinRefusal,
   type Rollout,
-  type RolloutAct,
+  type RolloutAction,
 } from './model.ts';
 
 interface RolloutView {
@@ -32,7 +32,7 @@ interface RolloutView {
 
 export interface RolloutRequest {
   readonly pipeline: PipelineName;
-  readonly act: RolloutAct;
+  readonly action: RolloutAction;
   /** For `activate`, `set-canary` and `retire`. */
   readonly name?: string;
   /** For `set-canary`: 0 removes the canary. */
@@ -51,11 +51,12 @@ type RolloutDecision =
 /** The release that an operation is about, given the current rollout. */
 export function nameMeant(
   rollout: Rollout,
-  { act, name }: Pick<RolloutRequest, 'act' | 'name'>,
+  { action, name }: Pick<RolloutRequest, 'action' | 'name'>,
 ): string | undefined {
-  if (act === 'promote') return rollout.canary;
-  if (act === 'deactivate') return rollout.active;
-  if (act === 'roll-back') return rollout.canary === undefined ? rollout.previous : rollout.active;
+  if (action === 'promote') return rollout.canary;
+  if (action === 'deactivate') return rollout.active;
+  if (action === 'roll-back')
+    return rollout.canary === undefined ? rollout.previous : rollout.active;
   return name;
 }
 
@@ -66,19 +67,19 @@ export function nameBefore({ active, previous }: Omit<Rollout, 'version'>): stri
 
 export function decideRollout(view: RolloutView, request: RolloutRequest): RolloutDecision {
   const { rollout } = view;
-  const { pipeline, act, expected, force = false } = request;
+  const { pipeline, action, expected, force = false } = request;
   if (expected !== undefined && expected !== rollout.version) {
     return refuse({ why: 'rollout-changed', pipeline, version: rollout.version });
   }
   if (force && request.reason === '') return refuse({ why: 'force-without-reason' });
-  if (act === 'retire') return decideRetire(view, request);
-  const wanted = WANTED[act](rollout, request);
+  if (action === 'retire') return decideRetire(view, request);
+  const wanted = WANTED[action](rollout, request);
   if ('why' in wanted) return refuse(wanted);
   if (isSame(rollout, wanted)) return { kind: 'no-change', rollout };
   const unfit = refuseRelease(view, request);
   if (unfit !== undefined) return refuse(unfit);
   // Going back breaks no party that was not broken before.
-  const isBack = act === 'roll-back' || act === 'deactivate' || request.percent === 0;
+  const isBack = action === 'roll-back' || action === 'deactivate' || request.percent === 0;
   const breaks = isBack ? [] : breaksOf(view);
   if (breaks.length > 0 && !force) {
     const name = nameMeant(rollout, request) ?? '';
@@ -92,7 +93,7 @@ type Wanted = Omit<Rollout, 'version'>;
 
 const WANTED: Readonly<
   Record<
-    Exclude<RolloutAct, 'retire'>,
+    Exclude<RolloutAction, 'retire'>,
     (rollout: Rollout, request: RolloutRequest) => Wanted | ReleaseRefusal
   >
 > = {
@@ -142,7 +143,7 @@ function refuseRelease(
 ): ReleaseRefusal | undefined {
   const name = nameMeant(rollout, request) ?? '';
   const { pipeline } = request;
-  if (request.percent === 0 || request.act === 'deactivate') return undefined;
+  if (request.percent === 0 || request.action === 'deactivate') return undefined;
   return noSuchRelease(release, { pipeline, name });
 }
 

@@ -18,7 +18,7 @@ import {
   seq,
 } from '../../protocol/messages/words.ts';
 import { bulkRepinBody, MADE } from '../repair/messages.ts';
-import { ROLLOUT_ACTS } from './model.ts';
+import { ROLLOUT_ACTIONS } from './model.ts';
 
 const digest = Type.String({
   minLength: 1,
@@ -237,14 +237,14 @@ const compared = closed(
 
 export type ComparedMessage = Static<typeof compared>;
 
-const rolloutAct = Type.Enum([...ROLLOUT_ACTS], {
+const rolloutAction = Type.Enum([...ROLLOUT_ACTIONS], {
   description:
     '`set-canary` makes a release the canary, `promote` activates the canary, `deactivate` stops pinning new executions.',
 });
 
 const rolloutBody = closed(
   {
-    act: rolloutAct,
+    action: rolloutAction,
     name: Type.Optional(
       documented(releaseName, 'Release to activate, to make the canary, or to retire.'),
     ),
@@ -264,7 +264,7 @@ const rolloutBody = closed(
   {
     title: 'RolloutBody',
     description: 'Pass `name` for `activate`, `set-canary` and `retire`.',
-    examples: [{ act: 'set-canary', name: 'v2', percent: 10, expected: 2 }],
+    examples: [{ action: 'set-canary', name: 'v2', percent: 10, expected: 2 }],
   },
 );
 
@@ -286,7 +286,7 @@ const activationList = closed({
       {
         version: documented(count, 'Version of the rollout that it made.'),
         at: documented(instant, 'When it was changed.'),
-        act: rolloutAct,
+        action: rolloutAction,
         name: Type.String({ description: 'Release that it was about.' }),
         actor: Type.String({ description: 'The actor.' }),
         reason: Type.String({ description: 'Reason that the caller gave. Empty if none.' }),
@@ -300,7 +300,7 @@ const activationList = closed({
           {
             version: 3,
             at: '2026-11-17T09:10:00.000Z',
-            act: 'set-canary',
+            action: 'set-canary',
             name: 'v2',
             actor: 'ann (a2b3c4d5e6f7a2b3)',
             reason: '',

@@ -105,11 +105,11 @@ export interface Rollout {
 
 export const NO_ROLLOUT: Rollout = Object.freeze({ version: 0 });
 
-export const ROLLOUT_ACTS = [
+export const ROLLOUT_ACTIONS = [
   ...(['activate', 'set-canary', 'promote', 'roll-back', 'deactivate', 'retire'] as const),
 ] as const;
 
-export type RolloutAct = (typeof ROLLOUT_ACTS)[number];
+export type RolloutAction = (typeof ROLLOUT_ACTIONS)[number];
 
 /** One change of a rollout. */
 export interface Activation {
@@ -122,7 +122,7 @@ export interface Activation {
   /** When. */
   readonly at: Instant;
   /** The operation. */
-  readonly act: RolloutAct;
+  readonly action: RolloutAction;
   /** The release that it was about. */
   readonly name: string;
   /** The actor who made the change. */

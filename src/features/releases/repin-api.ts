@@ -4,7 +4,7 @@
 import type { EngineConfig } from '../../engine/config.ts';
 import type { Context } from '../../engine/context.ts';
 import { ReleaseRefused } from '../../engine/failures.ts';
-import type { Acting } from '../../engine/holdfast.ts';
+import type { OperationOptions } from '../../engine/holdfast.ts';
 import { type AnyPipeline, pipeline } from '../../engine/pipeline.ts';
 import { commandOf } from '../../engine/requests.ts';
 import type { Ended } from '../../engine/run-on-worker.ts';
@@ -29,7 +29,7 @@ import {
   readOptions,
 } from '../../support/options.ts';
 import { inLanes } from '../../support/turns.ts';
-import { ACTING, checkedActing, stampOf } from '../audit/api.ts';
+import { checkedOperation, OPERATION_OPTIONS, stampOf } from '../audit/api.ts';
 import {
   type BulkOptions,
   type JobInput,
@@ -43,7 +43,7 @@ import type { ExecutionRepinned, RepinExecution } from './port.ts';
 import { brokenReplays, OPEN, replayElsewhere } from './preflight-api.ts';
 
 /** Options of a repin. */
-export interface RepinOptions extends Acting {
+export interface RepinOptions extends OperationOptions {
   /**
    * Only if it is pinned to this release; null: only if it is pinned to none. By default from any.
    */
@@ -61,20 +61,20 @@ export async function repin(
   ended: Ended,
   asked: { readonly id: string; readonly to: string; readonly options: RepinOptions },
 ): Promise<ExecutionRepinned> {
-  const names = [...ACTING, 'from', 'force', 'waitMs'];
+  const names = [...OPERATION_OPTIONS, 'from', 'force', 'waitMs'];
   const given = readOptions('releases.repin', asked.options, names);
-  const { from, force = false, waitMs = 30_000, ...acting } = given;
+  const { from, force = false, waitMs = 30_000, ...operation } = given;
   optionalBooleans('releases.repin', { force: given.force });
   integerOption('waitMs', waitMs, { min: 1, max: 3_600_000 });
   const to = parseReleaseName(asked.to);
-  const { project, body } = commandOf('releases.repin', asked.id, acting);
+  const { project, body } = commandOf('releases.repin', asked.id, operation);
   const request: RepinExecution = {
     ...{ id: parseExecutionId(asked.id), project, body, to },
     ...(from === undefined ? {} : { from: from === null ? null : parseReleaseName(from, 'from') }),
-    audit: stampOf(config, 'repin', acting),
+    audit: stampOf(config, 'repin', operation),
   };
   if (force) {
-    return checkedActing(acting).reason === ''
+    return checkedOperation(operation).reason === ''
       ? { kind: 'refused', why: 'force-without-reason' }
       : config.store.executions.repinExecution(request);
   }

@@ -7,8 +7,8 @@ import type { SessionId } from '../../lease/names.ts';
 import type { RefusedWorkerMessage } from '../../protocol/messages/sessions.ts';
 import { requireOpenName } from '../../protocol/rest/handling.ts';
 import {
-  actingFor,
   type Coordinator,
+  operationFor,
   ProblemReply,
   type Route,
   routesOf,
@@ -40,7 +40,7 @@ export const releaseRoutes: readonly Route[] = routesOf(releaseOperations, {
     if (contract['pipeline'] !== params.pipeline) {
       throw new ProblemReply(400, 'invalid-input', 'The contract is that of another pipeline.');
     }
-    const about = { pipeline: contract, ...build, ...actingFor(caller) };
+    const about = { pipeline: contract, ...build, ...operationFor(caller) };
     const result = await holdfast.releases.register(about);
     if (result.kind === 'refused') throw releaseRefused(result);
     return { status: 200, body: { existing: result.existing } };
@@ -99,7 +99,7 @@ export const releaseRoutes: readonly Route[] = routesOf(releaseOperations, {
       coordinator,
       { ...body, pipeline: params.pipeline },
       {
-        ...actingFor(caller),
+        ...operationFor(caller),
         ...(body.reason === undefined ? {} : { reason: body.reason }),
         ...(body.expected === undefined ? {} : { expected: body.expected }),
         ...(body.force === undefined ? {} : { force: body.force }),
@@ -127,8 +127,8 @@ export const releaseRoutes: readonly Route[] = routesOf(releaseOperations, {
 
   async repinExecution({ holdfast }, { params, body, caller }) {
     const { to, ...options } = body;
-    const acting = { ...options, ...actingFor(caller) };
-    const result = await holdfast.releases.repin(params.id, to, acting);
+    const operation = { ...options, ...operationFor(caller) };
+    const result = await holdfast.releases.repin(params.id, to, operation);
     if (result.kind === 'refused') throw releaseRefused(result);
     return { status: 200, body: result };
   },
@@ -152,16 +152,16 @@ function preflightMessage(found: Preflight): NonNullable<ReleaseMessage['preflig
 
 function change(
   { holdfast }: Coordinator,
-  { pipeline, act, name, percent = 0 }: RolloutBody & { readonly pipeline: string },
+  { pipeline, action, name, percent = 0 }: RolloutBody & { readonly pipeline: string },
   options: RolloutOptions,
 ): Promise<RolloutChanged> {
   const { releases } = holdfast;
-  if (act === 'promote') return releases.promote(pipeline, options);
-  if (act === 'roll-back') return releases.rollBack(pipeline, options);
-  if (act === 'deactivate') return releases.deactivate(pipeline, options);
+  if (action === 'promote') return releases.promote(pipeline, options);
+  if (action === 'roll-back') return releases.rollBack(pipeline, options);
+  if (action === 'deactivate') return releases.deactivate(pipeline, options);
   if (name === undefined) throw new ProblemReply(400, 'invalid-input', 'Say which: name.');
-  if (act === 'activate') return releases.activate(pipeline, name, options);
-  if (act === 'retire') return releases.retire(pipeline, name, options);
+  if (action === 'activate') return releases.activate(pipeline, name, options);
+  if (action === 'retire') return releases.retire(pipeline, name, options);
   return releases.setCanary(pipeline, { name, percent }, options);
 }
 

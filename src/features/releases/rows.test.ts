@@ -13,13 +13,13 @@ test('RE-4: a canary is stored as `candidate`, in its row and in the log, and re
     {
       project: 'default' as ProjectName,
       pipeline: 'order' as PipelineName,
-      ...{ act: 'set-canary', name: 'v2', percent: 10, actor: 'ann', reason: '' },
+      ...{ action: 'set-canary', name: 'v2', percent: 10, actor: 'ann', reason: '' },
     },
     { before: { version: 1, active: 'v1' }, after: CANARY, name: 'v2', forced: false },
   );
   assert.equal(entry.act, 'percentage');
   assert.deepEqual(JSON.parse(entry.became), { active: 'v1', candidate: 'v2', percent: 10 });
-  const { act, before, after } = toActivation({ ...entry, at: 1 });
+  const { action, before, after } = toActivation({ ...entry, at: 1 });
   const { version: _, ...canary } = CANARY;
-  assert.deepEqual([act, before, after], ['set-canary', { active: 'v1' }, canary]);
+  assert.deepEqual([action, before, after], ['set-canary', { active: 'v1' }, canary]);
 });

@@ -11,7 +11,7 @@ import {
   type Preflight,
   type Release,
   type Rollout,
-  type RolloutAct,
+  type RolloutAction,
   type WorkerRecord,
 } from './model.ts';
 import type { ChangeRollout, PipelineRollout, RegisterRelease } from './port.ts';
@@ -142,7 +142,7 @@ export function toActivation(row: ActivationRow): Activation {
     pipeline: row.pipeline as PipelineName,
     version: row.version,
     at: toInstant(row.at),
-    act: row.act === STORED_SET_CANARY ? 'set-canary' : (row.act as RolloutAct),
+    action: row.act === STORED_SET_CANARY ? 'set-canary' : (row.act as RolloutAction),
     name: row.name,
     actor: row.actor,
     reason: row.reason,
@@ -154,7 +154,7 @@ export function toActivation(row: ActivationRow): Activation {
 
 /** The log entry of an operation (RE-4). */
 export function activationOf(
-  { project, pipeline, act, actor, reason }: ChangeRollout,
+  { project, pipeline, action, actor, reason }: ChangeRollout,
   made: {
     readonly before: Rollout;
     readonly after: Rollout;
@@ -167,7 +167,7 @@ export function activationOf(
   const { name, forced } = made;
   return {
     ...{ project, pipeline, version, name, actor, reason, forced },
-    act: act === 'set-canary' ? STORED_SET_CANARY : act,
+    act: action === 'set-canary' ? STORED_SET_CANARY : action,
     was: fromLogged(before),
     became: fromLogged(after),
   };

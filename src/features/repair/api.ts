@@ -2,10 +2,10 @@
 // compensations, and cancels many.
 
 import type { EngineConfig } from '../../engine/config.ts';
-import { ActRefused } from '../../engine/failures.ts';
-import type { Acting, Page } from '../../engine/holdfast.ts';
+import { OperationRefused } from '../../engine/failures.ts';
+import type { OperationOptions, Page } from '../../engine/holdfast.ts';
 import { commandOf, listQueryOf, signalOf } from '../../engine/requests.ts';
-import { UNDO_ACT, type UndoAct } from '../../engine/run/compensator.ts';
+import { UNDO_SIGNAL, type UndoCommand } from '../../engine/run/compensator.ts';
 import { projectOf, type SubmitOptions } from '../../engine/submission.ts';
 import { type ExecutionId, type ProjectName, parseExecutionId } from '../../execution/names.ts';
 import { parseReleaseName } from '../../execution/route.ts';
@@ -19,7 +19,7 @@ import {
   rejectUnknownOptions,
 } from '../../support/options.ts';
 import { cursorPage } from '../../support/page-size.ts';
-import { ACTING, checkedActing, stampOf } from '../audit/api.ts';
+import { checkedOperation, OPERATION_OPTIONS, stampOf } from '../audit/api.ts';
 import type { AuditStamp } from '../audit/model.ts';
 import { reconcileAll } from '../reconcile/duty.ts';
 import type { StaleFinding } from '../reconcile/model.ts';
@@ -42,7 +42,7 @@ import type { DeadLetterGroup, DeadLetterRecord } from './model.ts';
 import type { JobItem } from './port.ts';
 
 /** Options of a re-drive. */
-export interface RedriveOptions extends Acting {
+export interface RedriveOptions extends OperationOptions {
   /** `forward` (default): continue the work. `compensate`: continue to undo it. */
   readonly mode?: RedriveMode;
   /** Name or key of the call to start with. Default: the one that failed. */
@@ -120,8 +120,8 @@ export class Repair {
    */
   async redrive(id: string, options: RedriveOptions = {}): Promise<{ readonly id: ExecutionId }> {
     const names = ['mode', 'from', 'release', 'project', 'by', 'reason'] as const;
-    const { mode: asked, from, release, ...acting } = readOptions('redrive', options, names);
-    const command = commandOf('redrive', id, acting);
+    const { mode: asked, from, release, ...operation } = readOptions('redrive', options, names);
+    const command = commandOf('redrive', id, operation);
     const mode = modeOf(asked);
     const start = {
       ...(from === undefined ? {} : { from: boundedText('from', from, 512) }),
@@ -131,11 +131,11 @@ export class Repair {
       id: command.id,
       project: command.project,
       mode,
-      acting: redriveBody(command.id, command.body),
+      operation: redriveBody(command.id, command.body),
       ...start,
-      audit: stampOf(this.#config, 'redrive', { ...acting, about: { mode, ...start } }),
+      audit: stampOf(this.#config, 'redrive', { ...operation, about: { mode, ...start } }),
     });
-    if (result.kind === 'refused') throw new ActRefused(result);
+    if (result.kind === 'refused') throw new OperationRefused(result);
     return { id: result.id };
   }
 
@@ -143,14 +143,14 @@ export class Repair {
   skipCompensation(
     id: string,
     step: string,
-    acting: Acting & { readonly reason: string },
+    operation: OperationOptions & { readonly reason: string },
   ): Promise<CommandResult> {
-    return this.#act(id, { act: 'skip', step }, acting);
+    return this.#undo(id, { act: 'skip', step }, operation);
   }
 
   /** Retries a compensation now instead of at its next attempt. `step` is its name or key. */
-  retryCompensation(id: string, step: string, acting: Acting = {}): Promise<CommandResult> {
-    return this.#act(id, { act: 'retry', step }, acting);
+  retryCompensation(id: string, step: string, operation: OperationOptions = {}): Promise<CommandResult> {
+    return this.#undo(id, { act: 'retry', step }, operation);
   }
 
   /**
@@ -168,18 +168,18 @@ export class Repair {
     });
   }
 
-  async #act(
+  async #undo(
     id: string,
-    { act, step }: Pick<UndoAct, 'act' | 'step'>,
-    acting: Acting,
+    { act, step }: Pick<UndoCommand, 'act' | 'step'>,
+    operation: OperationOptions,
   ): Promise<CommandResult> {
-    const given = readOptions(`${act}Compensation`, acting, ACTING);
+    const given = readOptions(`${act}Compensation`, operation, OPERATION_OPTIONS);
     const { by, reason = '', project } = given;
     if (act === 'skip') boundedText('The reason to skip', reason, 1_024);
     boundedText('The step', step, 512);
-    const value: UndoAct = { act, step, reason, ...present({ by }) };
+    const value: UndoCommand = { act, step, reason, ...present({ by }) };
     const audit = stampOf(this.#config, `${act}-compensation`, { ...given, about: { step } });
-    const message = { name: UNDO_ACT, value, ...(by && { by }), ...(project && { project }) };
+    const message = { name: UNDO_SIGNAL, value, ...(by && { by }), ...(project && { project }) };
     const signal = await signalOf(this.#config, id, message);
     return this.#executions.signal({ ...signal, audit });
   }
@@ -261,7 +261,7 @@ export class Bulk {
   async repin(options: BulkRepinOptions): Promise<StartedJob> {
     const given = readOptions('bulk.repin', options, ['filter', 'to', ...JOB_NAMES]);
     paceOf(given);
-    checkedActing(given);
+    checkedOperation(given);
     const { project, ...target } = await repinTarget(this.#config, given);
     return this.#start({ act: 'move', ...target }, project, given);
   }
@@ -273,8 +273,8 @@ export class Bulk {
   ): Promise<StartedJob> {
     const { key, by, reason } = options;
     const paced = { ...about, ...paceOf(options) };
-    const acting = { ...present({ by, reason }), about: paced };
-    const audit = stampOf(this.#config, act === 'move' ? 'bulk-repin' : `bulk-${act}`, acting);
+    const operation = { ...present({ by, reason }), about: paced };
+    const audit = stampOf(this.#config, act === 'move' ? 'bulk-repin' : `bulk-${act}`, operation);
     const input = { act, ...paced, by: audit.actor, reason: audit.reason } as AnyJobInput;
     const placing: SubmitOptions = { lane: 'batch', tags: [JOB_PIPELINE], ...present({ key, by }) };
     // A dry run changes nothing, so it has no audit record.

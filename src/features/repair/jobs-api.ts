@@ -4,8 +4,8 @@
 
 import type { EngineConfig } from '../../engine/config.ts';
 import type { Context } from '../../engine/context.ts';
-import { ActRefused } from '../../engine/failures.ts';
-import type { Acting } from '../../engine/holdfast.ts';
+import { OperationRefused } from '../../engine/failures.ts';
+import type { OperationOptions } from '../../engine/holdfast.ts';
 import { type AnyPipeline, pipeline } from '../../engine/pipeline.ts';
 import { projectOf } from '../../engine/submission.ts';
 import type { ExecutionRecord, Status } from '../../execution/execution.ts';
@@ -27,7 +27,7 @@ import type { ListDeadLetters, Redrive, RedriveResult } from './port.ts';
 export const JOB_PIPELINE = 'holdfast.job';
 
 /** Options of every bulk job. */
-export interface BulkOptions extends Omit<Acting, 'project'> {
+export interface BulkOptions extends Omit<OperationOptions, 'project'> {
   /** The most items per second. By default there is no limit. */
   readonly perSecond?: number;
   /** True: count the items and change nothing. Default false. */
@@ -210,7 +210,7 @@ async function cancelAll(
   const { job, input } = request;
   if (input.dryRun) return targets.map(() => 'would-cancel');
   const project = projectOf(input.filter.project);
-  const body = actingOf(request);
+  const body = bodyOf(request);
   return inLanes(targets, LANES, async (id) => {
     const result = await config.store.executions.cancel({ id, project, body, job });
     return result.kind === 'refused' ? result.why : result.kind;
@@ -244,23 +244,23 @@ async function redriveItem(
   const { job, input } = request;
   if (input.act !== 'redrive') return 'no-change';
   const { executions } = config.store;
-  const acting = redriveBody(target, actingOf(request));
+  const operation = redriveBody(target, bodyOf(request));
   const project = projectOf(input.filter.project);
   try {
-    const item = { id: target, project, mode: input.mode, acting, job };
+    const item = { id: target, project, mode: input.mode, operation, job };
     const planned = redriveOf(config, item, ended);
     if (input.dryRun) return 'would-submit';
     const result = await executions.redrive(planned);
     return result.kind === 'refused' ? result.why : result.kind;
   } catch (error) {
-    if (!(error instanceof ActRefused) && !(error instanceof RedriveImpossible)) throw error;
+    if (!(error instanceof OperationRefused) && !(error instanceof RedriveImpossible)) throw error;
     const outcome = error.code;
     if (!input.dryRun) await executions.noteJobItem({ job, target, outcome });
     return outcome;
   }
 }
 
-function actingOf({ job, input: { by, reason } }: PageRequest): Payload {
+function bodyOf({ job, input: { by, reason } }: PageRequest): Payload {
   return JSON.stringify({ by, reason, job }) as Payload;
 }
 
@@ -282,7 +282,7 @@ interface RedriveRequest extends Audited {
   /** The release of the new execution. Default: the active one. */
   readonly release?: string;
   /** The actor and the reason, for the new execution's `submitted` event. */
-  readonly acting: Payload;
+  readonly operation: Payload;
   readonly job?: ExecutionId;
 }
 
@@ -316,9 +316,9 @@ function redriveOf(
   request: RedriveRequest,
   ended: Ended | undefined,
 ): Redrive {
-  const { id, project, mode, from, acting, job, audit, release } = request;
+  const { id, project, mode, from, operation, job, audit, release } = request;
   if (ended === undefined || ended.old.project !== project) {
-    throw new ActRefused({ why: 'execution-unknown', id });
+    throw new OperationRefused({ why: 'execution-unknown', id });
   }
   const { old, history } = ended;
   if (history === 'too-large') {
@@ -330,7 +330,7 @@ function redriveOf(
   return {
     of: id,
     project,
-    submit: { ...submitAgain(old, config.ids.next(), acting), ...present({ release }) },
+    submit: { ...submitAgain(old, config.ids.next(), operation), ...present({ release }) },
     events: plan.events,
     compensating: mode === 'compensate',
     compensable: plan.compensable,
@@ -339,13 +339,13 @@ function redriveOf(
 }
 
 /** The old submission without its key and its parent, which the old execution keeps. */
-function submitAgain(old: ExecutionRecord, id: ExecutionId, acting: Payload): Redrive['submit'] {
+function submitAgain(old: ExecutionRecord, id: ExecutionId, operation: Payload): Redrive['submit'] {
   const { project, pipeline, lane, input, lineage, tags, attributes } = old;
   const { deadlineMs, concurrency, rate, template, submittedBy, scheduled, traceparent } = old;
   return {
     ...{ id, project, pipeline, lane, input, lineage, tags, attributes },
     redriveOf: old.id,
-    body: acting,
+    body: operation,
     ...present({ deadlineMs, concurrency, rate, template, submittedBy, scheduled, traceparent }),
   };
 }
@@ -413,8 +413,8 @@ async function fullHistory(config: EngineConfig, id: ExecutionId): Promise<Ended
 }
 
 /** The body of a re-drive's `submitted` event. */
-export function redriveBody(of: ExecutionId, acting: Payload): Payload {
-  return JSON.stringify({ redriveOf: of, ...(JSON.parse(acting) as object) }) as Payload;
+export function redriveBody(of: ExecutionId, operation: Payload): Payload {
+  return JSON.stringify({ redriveOf: of, ...(JSON.parse(operation) as object) }) as Payload;
 }
 
 // Checks a filter of dead letters and turns it into a query.

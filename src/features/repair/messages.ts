@@ -1,7 +1,7 @@
 // Dead letters, re-drives, and jobs that act on many executions.
 
 import { type Static, Type } from 'typebox';
-import { actBody, commandResult, idParams } from '../../protocol/messages/execution.ts';
+import { commandResult, idParams, operationBody } from '../../protocol/messages/execution.ts';
 import { CODEC_MISSING, type Operations, READERS } from '../../protocol/messages/operation.ts';
 import {
   closed,
@@ -204,7 +204,7 @@ const outcomes = Type.Record(Type.String(), count, {
 export const job = closed(
   {
     id: executionId,
-    act: Type.Enum(['redrive', 'cancel', 'repin'], { description: 'The action on each item.' }),
+    action: Type.Enum(['redrive', 'cancel', 'repin'], { description: 'The action on each item.' }),
     status,
     paused: Type.Boolean({ description: 'True while an operator holds it.' }),
     dryRun: Type.Boolean({ description: 'True if it only counts.' }),
@@ -220,7 +220,7 @@ export const job = closed(
     examples: [
       {
         id: '01890a5d-d4e5-7f60-8172-93a4b5c6d7e8',
-        act: 'redrive',
+        action: 'redrive',
         status: 'completed',
         paused: false,
         dryRun: false,
@@ -374,20 +374,20 @@ export const MADE = {
   },
 } as const;
 
-interface JobAct<Verb extends string> {
+interface JobOperation<Verb extends string> {
   readonly verb: Verb;
   readonly summary: string;
   readonly description: string;
 }
 
-function jobAct<Verb extends string>({ verb, ...rest }: JobAct<Verb>) {
+function jobOperation<Verb extends string>({ verb, ...rest }: JobOperation<Verb>) {
   return {
     at: `POST /v1/jobs/:id/${verb}`,
     tag: 'Jobs',
     ...rest,
     allows: ['operate'],
     params: idParams,
-    body: actBody,
+    body: operationBody,
     responses: {
       200: {
         what: 'The job changed, its worker gets the message, or nothing had to change.',
@@ -452,19 +452,19 @@ export const jobOperations = {
     query: jobQuery,
     responses: { 200: { what: 'One page of items.', schema: jobItemPage }, ...NO_JOB },
   },
-  pauseJob: jobAct({
+  pauseJob: jobOperation({
     verb: 'pause',
     summary: 'Pause a job',
     description:
       'Stops the job after its current page until you resume it. Writes an audit record. Repeating it changes nothing.',
   }),
-  resumeJob: jobAct({
+  resumeJob: jobOperation({
     verb: 'resume',
     summary: 'Resume a job',
     description:
       'Continues a paused job where it stopped. Writes an audit record. Repeating it changes nothing.',
   }),
-  stopJob: jobAct({
+  stopJob: jobOperation({
     verb: 'stop',
     summary: 'Stop a job',
     description:

@@ -6,11 +6,11 @@ import { commandReply } from '../../protocol/rest/executions.ts';
 import { executionFor, withEtag, writtenTimes } from '../../protocol/rest/handling.ts';
 import { notFound } from '../../protocol/rest/problems.ts';
 import {
-  actingFor,
   actorOf,
   type Caller,
   type Coordinator,
   type Handler,
+  operationFor,
   type Reply,
   type Route,
   type RouteCall,
@@ -52,21 +52,21 @@ export const repairRoutes: readonly Route[] = routesOf(repairOperations, {
   },
 
   async redriveExecution({ holdfast }, { params, body, caller }) {
-    const acting = actingFor(caller);
-    const { id } = await holdfast.repair.redrive(params.id, { ...body, ...acting });
+    const operation = operationFor(caller);
+    const { id } = await holdfast.repair.redrive(params.id, { ...body, ...operation });
     return { status: 202, body: { id }, headers: { location: `/v1/executions/${id}` } };
   },
 
   async skipCompensation({ holdfast }, { params, body, caller }) {
     const { step, reason } = body;
-    const acting = { ...actingFor(caller), reason };
-    return commandReply(await holdfast.repair.skipCompensation(params.id, step, acting));
+    const operation = { ...operationFor(caller), reason };
+    return commandReply(await holdfast.repair.skipCompensation(params.id, step, operation));
   },
 
   async retryCompensation({ holdfast }, { params, body, caller }) {
     const { step, ...given } = body;
-    const acting = { ...actingFor(caller), ...given };
-    return commandReply(await holdfast.repair.retryCompensation(params.id, step, acting));
+    const operation = { ...operationFor(caller), ...given };
+    return commandReply(await holdfast.repair.retryCompensation(params.id, step, operation));
   },
 });
 
@@ -131,20 +131,20 @@ export const bulkRoutes: readonly Route[] = routesOf(jobOperations, {
     };
   },
 
-  pauseJob: act('pause'),
-  resumeJob: act('resume'),
-  stopJob: act('stop'),
+  pauseJob: operation('pause'),
+  resumeJob: operation('resume'),
+  stopJob: operation('stop'),
 });
 
-const ACTS = { pause: 'pause', resume: 'resume', stop: 'cancel' } as const;
+const VERBS = { pause: 'pause', resume: 'resume', stop: 'cancel' } as const;
 
-function act(
-  verb: keyof typeof ACTS,
+function operation(
+  verb: keyof typeof VERBS,
 ): Handler<(typeof jobOperations)['pauseJob' | 'resumeJob' | 'stopJob']> {
   return async (coordinator, { params, body, caller }) => {
     const { id, project } = await jobFor(coordinator, caller, params.id);
-    const acting = { project, by: actorOf(caller), ...body };
-    return commandReply(await coordinator.holdfast[ACTS[verb]](id, acting));
+    const operation = { project, by: actorOf(caller), ...body };
+    return commandReply(await coordinator.holdfast[VERBS[verb]](id, operation));
   };
 }
 
@@ -223,7 +223,7 @@ async function jobMessage(
   return {
     ...{
       id,
-      act: asked === 'move' ? 'repin' : asked,
+      action: asked === 'move' ? 'repin' : asked,
       status,
       paused: holds.includes('paused'),
       dryRun,

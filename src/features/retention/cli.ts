@@ -20,9 +20,9 @@ import type { ArchivedMessage } from './messages.ts';
 const COLUMNS = ['id', 'pipeline', 'status', 'endedAt', 'archivedAt', 'key', 'tags'];
 const FILTERS = ['pipeline', 'status', 'tag', 'from', 'to'] as const;
 
-type Act = (client: HoldfastClient, typed: Typed, rest: readonly string[]) => Promise<ExitCode>;
+type Run = (client: HoldfastClient, typed: Typed, rest: readonly string[]) => Promise<ExitCode>;
 
-const ACTS: Readonly<Record<string, Act>> = {
+const COMMANDS: Readonly<Record<string, Run>> = {
   list: (client, typed, rest) => list(client, typed, none(rest)),
   search: (client, typed, rest) => list(client, typed, { text: some(rest, 'words').join(' ') }),
   get,
@@ -33,7 +33,7 @@ const ACTS: Readonly<Record<string, Act>> = {
 export const archiveCommand: CommandSpec = {
   usage:
     'holdfast archive list | search <words of the key> | get <id> [--document report.md] | verify <id> | verify --all | run',
-  choices: Object.keys(ACTS),
+  choices: Object.keys(COMMANDS),
   flags: {
     pipeline: { value: 'name', help: 'list, search: Only this pipeline (default all)' },
     status: {
@@ -57,9 +57,9 @@ export const archiveCommand: CommandSpec = {
 async function execute(typed: Typed): Promise<ExitCode> {
   const [name, ...rest] = typed.words;
   if (name === undefined) throw new UsageProblem(`Do what? ${archiveCommand.usage}`);
-  const act = Object.hasOwn(ACTS, name) ? ACTS[name] : undefined;
-  if (act === undefined) throw unknown('command of archive', name, Object.keys(ACTS));
-  return act(await clientFor(typed), typed, rest);
+  const run = Object.hasOwn(COMMANDS, name) ? COMMANDS[name] : undefined;
+  if (run === undefined) throw unknown('command of archive', name, Object.keys(COMMANDS));
+  return run(await clientFor(typed), typed, rest);
 }
 
 function none(rest: readonly string[]): { readonly text?: string } {

@@ -371,7 +371,7 @@ function childRows({ children }: Gathered): Rows {
 }
 
 function auditRows({ audit }: Gathered): Rows {
-  return audit.map(({ at, actor, act, reason }) => [formatInstant(at), actor, act, reason]);
+  return audit.map(({ at, actor, action, reason }) => [formatInstant(at), actor, action, reason]);
 }
 
 function listOf(title: string, head: readonly string[], rows: Rows): readonly string[] {

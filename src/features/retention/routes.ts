@@ -10,7 +10,7 @@ import {
   routesOf,
 } from '../../protocol/rest/route.ts';
 import { dateFrom } from '../../support/clock.ts';
-import { recordAct } from '../audit/routes.ts';
+import { recordOperation } from '../audit/routes.ts';
 import type { ArchivedInFull } from './api.ts';
 import { type ArchivedMessage, archiveOperations } from './messages.ts';
 import type { ArchivedExecution } from './model.ts';
@@ -48,8 +48,8 @@ export const archiveRoutes: readonly Route[] = routesOf(archiveOperations, {
 
   async runArchive(coordinator, { body, caller }) {
     const { holdfast } = coordinator;
-    await recordAct(coordinator, caller, {
-      ...{ act: 'run-archive', target: { kind: 'project', id: caller.project } },
+    await recordOperation(coordinator, caller, {
+      ...{ action: 'run-archive', target: { kind: 'project', id: caller.project } },
       about: { asked: 'run', ...body },
     });
     const done = await holdfast.archive.run({ ...body, project: caller.project });

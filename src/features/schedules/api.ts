@@ -1,7 +1,7 @@
 // Schedules for callers. The store keeps them, and workers fire them (duty.ts).
 
 import type { EngineConfig } from '../../engine/config.ts';
-import type { Acting, Page } from '../../engine/holdfast.ts';
+import type { OperationOptions, Page } from '../../engine/holdfast.ts';
 import { projectOf } from '../../engine/submission.ts';
 import { expected, inputOf, scheduleOwner } from '../../engine/values/place.ts';
 import type { ExecutionId, ProjectName } from '../../execution/names.ts';
@@ -10,7 +10,7 @@ import { Fault, InvalidInput } from '../../support/fault.ts';
 import { boundedText, integerOption, readOptions } from '../../support/options.ts';
 import { cursorPage, openedWithin } from '../../support/page-size.ts';
 import { describeAccessRefusal } from '../access/model.ts';
-import { ACTING, stampOf } from '../audit/api.ts';
+import { OPERATION_OPTIONS, stampOf } from '../audit/api.ts';
 import type { Schedule } from './model.ts';
 import {
   checkedScheduleId,
@@ -113,16 +113,16 @@ export class Schedules {
   }
 
   /** Pauses a schedule: it does not fire until it is resumed. */
-  async pause(id: string, acting: Acting = {}): Promise<ScheduleResult> {
-    return this.#config.store.executions.pauseSchedule(this.#acting('pause-schedule', id, acting));
+  async pause(id: string, operation: OperationOptions = {}): Promise<ScheduleResult> {
+    return this.#config.store.executions.pauseSchedule(this.#operation('pause-schedule', id, operation));
   }
 
   /**
    * Resumes a schedule with its next time from now. Times that passed meanwhile are not caught up.
    */
-  async resume(id: string, acting: Acting = {}): Promise<ScheduleResult> {
+  async resume(id: string, operation: OperationOptions = {}): Promise<ScheduleResult> {
     const { executions } = this.#config.store;
-    const which = this.#acting('resume-schedule', id, acting);
+    const which = this.#operation('resume-schedule', id, operation);
     for (;;) {
       const schedule = await executions.schedule(which);
       if (schedule === undefined) return { kind: 'refused', why: 'schedule-unknown', id };
@@ -143,20 +143,20 @@ export class Schedules {
    * Removes a schedule: `done`, or `no-change` if there is none. Executions that it has submitted
    * continue.
    */
-  async remove(id: string, acting: Acting = {}): Promise<{ readonly kind: 'done' | 'no-change' }> {
+  async remove(id: string, operation: OperationOptions = {}): Promise<{ readonly kind: 'done' | 'no-change' }> {
     return this.#config.store.executions.removeSchedule(
-      this.#acting('remove-schedule', id, acting),
+      this.#operation('remove-schedule', id, operation),
     );
   }
 
-  #acting(
-    act: 'pause-schedule' | 'resume-schedule' | 'remove-schedule',
+  #operation(
+    action: 'pause-schedule' | 'resume-schedule' | 'remove-schedule',
     id: string,
-    acting: Acting,
+    operation: OperationOptions,
   ): ScheduleCommand {
-    const { project, ...given } = readOptions('schedules', acting, ACTING);
+    const { project, ...given } = readOptions('schedules', operation, OPERATION_OPTIONS);
     const which = { project: projectOf(project), id: checkedScheduleId(id) };
-    return { ...which, audit: stampOf(this.#config, act, given) };
+    return { ...which, audit: stampOf(this.#config, action, given) };
   }
 
   async #nextOf(when: When): Promise<Instant> {

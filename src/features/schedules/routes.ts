@@ -2,7 +2,7 @@
 
 import { requireOpenName, withEtag } from '../../protocol/rest/handling.ts';
 import { refusalReply } from '../../protocol/rest/problems.ts';
-import { actingFor, type Reply, type Route, routesOf } from '../../protocol/rest/route.ts';
+import { operationFor, type Reply, type Route, routesOf } from '../../protocol/rest/route.ts';
 import { formatInstant } from '../../support/clock.ts';
 import { viewOf } from '../../support/value.ts';
 import type { ScheduleInfo } from './api.ts';
@@ -12,7 +12,7 @@ import type { ScheduleResult } from './port.ts';
 export const scheduleRoutes: readonly Route[] = routesOf(scheduleOperations, {
   async putSchedule({ holdfast }, { params, body, caller }) {
     if (body.pipeline !== undefined) requireOpenName('A pipeline', body.pipeline);
-    const where = { id: params.id, ...actingFor(caller) };
+    const where = { id: params.id, ...operationFor(caller) };
     return {
       status: 200,
       body: scheduleMessage(await holdfast.schedules.put({ ...body, ...where })),
@@ -34,15 +34,15 @@ export const scheduleRoutes: readonly Route[] = routesOf(scheduleOperations, {
   },
 
   async pauseSchedule({ holdfast }, { params, caller }) {
-    return changedReply(await holdfast.schedules.pause(params.id, actingFor(caller)));
+    return changedReply(await holdfast.schedules.pause(params.id, operationFor(caller)));
   },
 
   async resumeSchedule({ holdfast }, { params, caller }) {
-    return changedReply(await holdfast.schedules.resume(params.id, actingFor(caller)));
+    return changedReply(await holdfast.schedules.resume(params.id, operationFor(caller)));
   },
 
   async removeSchedule({ holdfast }, { params, caller }) {
-    return changedReply(await holdfast.schedules.remove(params.id, actingFor(caller)));
+    return changedReply(await holdfast.schedules.remove(params.id, operationFor(caller)));
   },
 });
 

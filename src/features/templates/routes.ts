@@ -2,7 +2,7 @@
 
 import { requireOpenName, withEtag } from '../../protocol/rest/handling.ts';
 import { refusalReply } from '../../protocol/rest/problems.ts';
-import { actingFor, type Route, routesOf } from '../../protocol/rest/route.ts';
+import { operationFor, type Route, routesOf } from '../../protocol/rest/route.ts';
 import { formatInstant } from '../../support/clock.ts';
 import { viewOf } from '../../support/value.ts';
 import type { TemplateInfo } from './api.ts';
@@ -11,7 +11,7 @@ import { type TemplateMessage, templateOperations } from './messages.ts';
 export const templateRoutes: readonly Route[] = routesOf(templateOperations, {
   async putTemplate({ holdfast }, { params, body, caller }) {
     requireOpenName('A pipeline', body.pipeline);
-    const where = { ...params, ...actingFor(caller) };
+    const where = { ...params, ...operationFor(caller) };
     return { status: 200, body: await holdfast.templates.put({ ...body, ...where }) };
   },
 

@@ -385,7 +385,7 @@ export const storeProblem = closed(
 
 export type StoreProblemMessage = Static<typeof storeProblem>;
 
-export const actBody = closed(
+export const operationBody = closed(
   { reason: Type.Optional(reason) },
   { examples: [{ reason: 'Customer cancelled the order.' }] },
 );
@@ -703,37 +703,37 @@ const RESPONSES = {
   },
 } as const;
 
-interface Act<Verb extends string, Who> {
+interface Command<Verb extends string, Who> {
   readonly verb: Verb;
   readonly allows: Who;
   readonly summary: string;
   readonly description: string;
 }
 
-function act<Verb extends string, Who>({ verb, ...rest }: Act<Verb, Who>) {
+function command<Verb extends string, Who>({ verb, ...rest }: Command<Verb, Who>) {
   return {
     at: `POST /v1/executions/:id/${verb}`,
     tag: 'Control',
-    ...{ ...rest, params: idParams, body: actBody, responses: RESPONSES },
+    ...{ ...rest, params: idParams, body: operationBody, responses: RESPONSES },
   } as const;
 }
 
 export const commandOperations = {
-  cancelExecution: act({
+  cancelExecution: command({
     verb: 'cancel',
     allows: READERS,
     summary: 'Cancel an execution',
     description:
       'Cancels a queued or waiting execution at once. A running one gets a message and ends when its worker reads it. Writes a history event and an audit record. Repeating it changes nothing.',
   }),
-  pauseExecution: act({
+  pauseExecution: command({
     verb: 'pause',
     allows: OPERATORS,
     summary: 'Pause an execution',
     description:
       'Keeps the execution from workers until you resume it. A running one gets a message, and its worker gives it back. Writes a history event and an audit record. Repeating it changes nothing.',
   }),
-  resumeExecution: act({
+  resumeExecution: command({
     verb: 'resume',
     allows: OPERATORS,
     summary: 'Resume a paused or blocked execution',

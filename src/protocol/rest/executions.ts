@@ -32,10 +32,10 @@ import {
 } from './handling.ts';
 import { notFound, refusalReply } from './problems.ts';
 import {
-  actingFor,
   type Caller,
   type Coordinator,
   type Handler,
+  operationFor,
   ProblemReply,
   type Reply,
   type Route,
@@ -182,7 +182,7 @@ function submissionOf(
     input,
     options: {
       ...options,
-      ...actingFor(caller),
+      ...operationFor(caller),
       ...present({ key, traceparent }),
     },
   };
@@ -250,7 +250,7 @@ export function commandReply(result: CommandResult): Reply {
 }
 
 /** Operators' jobs are executions too. A key with only the submit role must not stop them. */
-async function requireNoAct(
+async function requireNoOperation(
   { store }: Coordinator,
   { project, roles }: Caller,
   id: string,
@@ -261,29 +261,29 @@ async function requireNoAct(
   throw new ProblemReply(
     403,
     'role-missing',
-    `Execution ${id} is an act of an operator, or of the engine itself: this needs a key with role operate.`,
+    `Execution ${id} is a job of an operator, or of the engine itself. Use a key with role operate.`,
   );
 }
 
-function act(
+function operation(
   verb: 'cancel' | 'pause' | 'resume',
 ): Handler<(typeof commandOperations)['cancelExecution' | 'pauseExecution' | 'resumeExecution']> {
   return async (coordinator, { params, body, caller }) => {
-    await requireNoAct(coordinator, caller, params.id);
-    const acting = { ...actingFor(caller), ...body };
-    return commandReply(await coordinator.holdfast[verb](params.id, acting));
+    await requireNoOperation(coordinator, caller, params.id);
+    const operation = { ...operationFor(caller), ...body };
+    return commandReply(await coordinator.holdfast[verb](params.id, operation));
   };
 }
 
 export const commandRoutes: readonly Route[] = routesOf(commandOperations, {
-  cancelExecution: act('cancel'),
-  pauseExecution: act('pause'),
-  resumeExecution: act('resume'),
+  cancelExecution: operation('cancel'),
+  pauseExecution: operation('pause'),
+  resumeExecution: operation('resume'),
 
   async signalExecution(coordinator, { params, body, caller }) {
     requireOpenName('A signal', body.name);
-    await requireNoAct(coordinator, caller, params.id);
-    const message = { ...body, ...actingFor(caller) };
+    await requireNoOperation(coordinator, caller, params.id);
+    const message = { ...body, ...operationFor(caller) };
     return commandReply(await coordinator.holdfast.signal(params.id, message));
   },
 });

@@ -1,6 +1,6 @@
 // Routes for leases. Leases belong to no project, so they need a key for all projects.
 
-import { recordAct } from '../../features/audit/routes.ts';
+import { recordOperation } from '../../features/audit/routes.ts';
 import { parseFence } from '../../lease/fence.ts';
 import type { LeaseRecord } from '../../lease/lease.ts';
 import { type LeaseKey, parseLeaseKey } from '../../lease/names.ts';
@@ -43,12 +43,12 @@ export const leaseRoutes: readonly Route[] = routesOf(leaseOperations, {
     requireOfAll(caller);
     const key = parseLeaseKey(params.key);
     await requireIssued(coordinator, key, body.fence);
-    await recordAct(coordinator, caller, {
-      ...{ act: 'drain-lease', target: { kind: 'lease', id: key }, reason: body.reason },
+    await recordOperation(coordinator, caller, {
+      ...{ action: 'drain-lease', target: { kind: 'lease', id: key }, reason: body.reason },
       about: { asked: 'drain', fence: body.fence, deadlineMs: body.deadlineMs },
     });
-    const acting = { store: coordinator.store, key, actor: actorOf(caller) };
-    const result = await drainLease({ ...body, ...acting });
+    const operation = { store: coordinator.store, key, actor: actorOf(caller) };
+    const result = await drainLease({ ...body, ...operation });
     if (result.kind === 'refused') throw refusedByKernel(result);
     const deadlineInMs = Math.max(0, Math.trunc(result.deadlineInMs));
     return { status: 200, body: { kind: result.kind, deadlineInMs } };
@@ -58,8 +58,8 @@ export const leaseRoutes: readonly Route[] = routesOf(leaseOperations, {
     requireOfAll(caller);
     const key = parseLeaseKey(params.key);
     await requireIssued(coordinator, key, body.fence);
-    await recordAct(coordinator, caller, {
-      ...{ act: 'revoke-lease', target: { kind: 'lease', id: key }, reason: body.reason },
+    await recordOperation(coordinator, caller, {
+      ...{ action: 'revoke-lease', target: { kind: 'lease', id: key }, reason: body.reason },
       about: { asked: 'revoke', fence: body.fence },
     });
     const result = await revokeLease({

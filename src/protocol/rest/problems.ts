@@ -1,7 +1,7 @@
 // Turns refusals and faults into problems: the same code and sentence as for embedded callers, with
 // a status.
 
-import { ActRefused, SubmitRefused, TemplateRefused } from '../../engine/failures.ts';
+import { OperationRefused, SubmitRefused, TemplateRefused } from '../../engine/failures.ts';
 import type { ExecutionRefusal } from '../../execution/refusal.ts';
 import { describeExecutionRefusal } from '../../execution/refusal.ts';
 import { describeRefusal, type Refusal } from '../../lease/refusal.ts';
@@ -120,7 +120,7 @@ export function problemFrom(error: unknown): ProblemMessage & { readonly isFault
   }
   if (
     error instanceof SubmitRefused ||
-    error instanceof ActRefused ||
+    error instanceof OperationRefused ||
     error instanceof TemplateRefused
   ) {
     return problemFrom(refusalReply(error.refusal));

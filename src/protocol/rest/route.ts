@@ -97,7 +97,10 @@ export function actorOf({ name, key }: Pick<Caller, 'name' | 'key'>): string {
   return key === undefined ? name : nameWithKey(name, key);
 }
 
-export function actingFor(caller: Caller): { readonly project: ProjectName; readonly by: string } {
+export function operationFor(caller: Caller): {
+  readonly project: ProjectName;
+  readonly by: string;
+} {
   return { project: caller.project, by: actorOf(caller) };
 }
 

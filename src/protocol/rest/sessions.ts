@@ -7,7 +7,7 @@ import {
 } from '../../engine/worker/worker-session.ts';
 import { LANES } from '../../execution/execution.ts';
 import type { ProjectName } from '../../execution/names.ts';
-import { recordAct } from '../../features/audit/routes.ts';
+import { recordOperation } from '../../features/audit/routes.ts';
 import type { WorkerInfo } from '../../features/releases/api.ts';
 import { refusedAmong } from '../../features/releases/routes.ts';
 import { parseSessionId, parseText, type SessionId } from '../../lease/names.ts';
@@ -74,8 +74,8 @@ export const sessionRoutes: readonly Route[] = routesOf(sessionOperations, {
     const { session } = await sessionFor(coordinator, caller, params.id);
     const reason = parseText('reason', body.reason);
     const by = { kind: 'operator', actor: actorOf(caller), reason } as const;
-    await recordAct(coordinator, caller, {
-      ...{ act: 'end-session', target: { kind: 'session', id: session.id }, reason },
+    await recordOperation(coordinator, caller, {
+      ...{ action: 'end-session', target: { kind: 'session', id: session.id }, reason },
       about: { asked: 'end', owner: session.owner },
     });
     const result = await coordinator.store.sessions.end({ id: session.id, by });

@@ -310,7 +310,7 @@ async function rotatedFrom(
   id: string,
 ): Promise<string | undefined> {
   const target = { kind: 'access-key', id } as const;
-  const [made] = await executions.audit({ project, target, act: 'create-key', limit: 1 });
+  const [made] = await executions.audit({ project, target, action: 'create-key', limit: 1 });
   const rotates = made?.after?.['rotates'];
   return typeof rotates === 'string' ? rotates : undefined;
 }

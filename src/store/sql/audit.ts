@@ -1,15 +1,20 @@
 // The audit log: which actor did what (J-1 … J-9).
 
-import { auditOf, type Changed, changedByAct, noteRecord } from '../../features/audit/decide.ts';
+import {
+  auditOf,
+  type Changed,
+  changedByOperation,
+  noteRecord,
+} from '../../features/audit/decide.ts';
 import type { Audited, AuditRecord } from '../../features/audit/model.ts';
 import type {
   AuditStore,
   ListAudit,
   Note,
   NoteResult,
-  RecordAct,
+  RecordOperation,
 } from '../../features/audit/port.ts';
-import { type AuditRow, fromAudit, storedAct, toAudit } from '../../features/audit/rows.ts';
+import { type AuditRow, fromAudit, storedAction, toAudit } from '../../features/audit/rows.ts';
 import type { Instant } from '../../support/clock.ts';
 import { ifGiven, newestFirst } from './newest-first.ts';
 import { all, type Gateway, one, type Script, type Sql, sql, wrote } from './script.ts';
@@ -51,16 +56,16 @@ const project = ':project';
 const BY_PROJECT = listBy('audit_list', { project });
 const BY_TARGET = listBy('audit_target', { target_id: ':target', target_kind: ':kind', project });
 const BY_ACTOR = listBy('audit_actor', { actor: ':actor', project });
-const BY_ACT = listBy('audit_act', { act: ':act', project });
+const BY_ACTION = listBy('audit_act', { act: ':act', project });
 
 export function auditsOf({
   read,
   repeat,
-}: Gateway): Pick<AuditStore, 'audit' | 'note' | 'recordAct'> {
+}: Gateway): Pick<AuditStore, 'audit' | 'note' | 'recordOperation'> {
   return {
     audit: (query) => read(() => listAudit(query)),
     note: (request) => repeat(() => note(request)),
-    recordAct: (request) => repeat(() => recordAct(request)),
+    recordOperation: (request) => repeat(() => recordOperation(request)),
   };
 }
 
@@ -75,8 +80,8 @@ export function* writeAudit(
 }
 
 /** Records an operation that shares no transaction with the audit (J-9). */
-function* recordAct(request: RecordAct): Script<void> {
-  const record = auditOf(request, changedByAct(request), 0 as Instant);
+function* recordOperation(request: RecordOperation): Script<void> {
+  const record = auditOf(request, changedByOperation(request), 0 as Instant);
   if (record !== undefined) yield* all(WRITE, { ...fromAudit(record), at: null });
 }
 
@@ -89,13 +94,18 @@ function* note({ id, project, audit }: Note): Script<NoteResult> {
 }
 
 function* listAudit(query: ListAudit): Script<readonly AuditRecord[]> {
-  const { target, act } = query;
-  const values = { ...query, kind: target?.kind, target: target?.id, act: act && storedAct(act) };
+  const { target, action } = query;
+  const values = {
+    ...query,
+    kind: target?.kind,
+    target: target?.id,
+    act: action && storedAction(action),
+  };
   return (yield* all<AuditRow>(indexFor(query), values)).map(toAudit);
 }
 
-function indexFor({ target, actor, act }: ListAudit): Sql {
+function indexFor({ target, actor, action }: ListAudit): Sql {
   if (target !== undefined) return BY_TARGET;
   if (actor !== undefined) return BY_ACTOR;
-  return act === undefined ? BY_PROJECT : BY_ACT;
+  return action === undefined ? BY_PROJECT : BY_ACTION;
 }

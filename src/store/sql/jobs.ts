@@ -93,14 +93,14 @@ export interface OfJob {
  */
 export function* onceOfJob<Result extends ItemResult>(
   { job, target }: { readonly job: ExecutionId | undefined; readonly target: ExecutionId },
-  act: () => Script<Result>,
+  operation: () => Script<Result>,
 ): Script<Result> {
-  if (job === undefined) return yield* act();
+  if (job === undefined) return yield* operation();
   const item = { job, target };
   const kept = yield* keptResults<Result>([item]);
   const known = kept.get(itemName(item));
   if (known !== undefined) return known;
-  const result = yield* act();
+  const result = yield* operation();
   yield* keepResults([{ item, result }]);
   return result;
 }

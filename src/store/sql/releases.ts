@@ -303,8 +303,8 @@ function isChanged({ kind }: RolloutChanged): boolean {
 
 /** Locks the release before its rollout, in the same order as submits. */
 export function* changeRollout(request: ChangeRollout): Script<RolloutChanged> {
-  const { project, pipeline, act } = request;
-  if (act === 'retire') yield* all(LOCK, request);
+  const { project, pipeline, action } = request;
+  if (action === 'retire') yield* all(LOCK, request);
   yield* all(BEGIN, request);
   const rollout = yield* readRollout(LOCK_ROLLOUT, request);
   const name = nameMeant(rollout, request) ?? '';
@@ -314,7 +314,7 @@ export function* changeRollout(request: ChangeRollout): Script<RolloutChanged> {
   const decision = decideRollout({ rollout, release, before, pinned: 0 }, request);
   if (decision.kind === 'refuse') return { kind: 'refused', ...decision.refusal };
   if (decision.kind === 'no-change') return decision;
-  if (act === 'retire' && !(yield* wrote(RETIRE, { project, pipeline, name }))) {
+  if (action === 'retire' && !(yield* wrote(RETIRE, { project, pipeline, name }))) {
     return yield* stillPinned(request, name);
   }
   const { rollout: after, forced } = decision;

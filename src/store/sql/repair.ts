@@ -51,10 +51,10 @@ export function reconcileOf(
   const repair = (violation: BrokenInvariant): Promise<boolean> => {
     // A sweep takes many transactions, so it cannot run as one script.
     if (violation.invariant === 'overdue-not-swept') return sweepFor(violation.about as SessionId);
-    const act = repairs[violation.invariant];
-    if (act === undefined) return Promise.resolve(false);
+    const operation = repairs[violation.invariant];
+    if (operation === undefined) return Promise.resolve(false);
     const isRepaired = (result: boolean): boolean => result;
-    return gateway.repeat(() => act(violation), { keeps: isRepaired, notifies: isRepaired });
+    return gateway.repeat(() => operation(violation), { keeps: isRepaired, notifies: isRepaired });
   };
   return { reconcile: (request) => reconcile(gateway, repair, request) };
 }
@@ -152,7 +152,7 @@ interface Broken {
 }
 
 /** Repairs a waiting execution only while it is still broken in the same way. */
-function whileBroken(act: (broken: Broken) => Script<boolean>): Repair {
+function whileBroken(operation: (broken: Broken) => Script<boolean>): Repair {
   return function* ({ invariant, execution: id, about = '' }) {
     const row = id === undefined ? undefined : yield* lockExecution(id);
     if (row === undefined || id === undefined) return false;
@@ -162,7 +162,7 @@ function whileBroken(act: (broken: Broken) => Script<boolean>): Repair {
       (each) => each.invariant === invariant && (each.about ?? '') === about,
     );
     if (!isAsFound) return false;
-    return yield* act({ facts, execution: toExecution(row), about, now: row.now });
+    return yield* operation({ facts, execution: toExecution(row), about, now: row.now });
   };
 }
 

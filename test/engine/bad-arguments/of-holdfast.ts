@@ -73,7 +73,7 @@ const WORKING: Fits = {
   reconcileMs: optional(NONE),
   probeMs: optional(NONE),
 };
-export const ACTING: Fits = {
+export const OPERATION: Fits = {
   project: optional(TEXT),
   by: optional(TEXT),
   reason: optional(['text', 'empty text']),
@@ -129,7 +129,7 @@ export const OPTIONS: readonly Options<Given>[] = [
   },
   ...(['cancel', 'pause', 'resume'] as const).map((of) => ({
     of,
-    names: ACTING,
+    names: OPERATION,
     call: ({ holdfast, handle }: Given, options: unknown) =>
       holdfast[of](handle.id, options as object),
   })),
@@ -137,7 +137,7 @@ export const OPTIONS: readonly Options<Given>[] = [
     of: 'signal',
     with: { name: 's' },
     fits: NONE,
-    names: { ...ACTING, name: TEXT, value: VALUE },
+    names: { ...OPERATION, name: TEXT, value: VALUE },
     call: ({ holdfast, handle }, options) => holdfast.signal(handle.id, options as never),
   },
   {
@@ -181,7 +181,7 @@ export const OPTIONS: readonly Options<Given>[] = [
       version: NUMBER,
       pipeline: TEXT,
       defaults: VALUE,
-      ...ACTING,
+      ...OPERATION,
     },
     call: ({ holdfast }, options) => holdfast.templates.put(options as never),
   },
@@ -238,7 +238,7 @@ export const OPTIONS: readonly Options<Given>[] = [
   },
   ...(['get', 'pause', 'resume', 'remove'] as const).map((of) => ({
     of: `schedules.${of}`,
-    names: of === 'get' ? IN_PROJECT : ACTING,
+    names: of === 'get' ? IN_PROJECT : OPERATION,
     call: ({ holdfast }: Given, options: unknown) => holdfast.schedules[of]('s', options as object),
   })),
 ];

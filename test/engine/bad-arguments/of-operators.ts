@@ -1,7 +1,7 @@
 // What people look after executions with: awaits, the audit, refused writes, releases, the archive.
 
 import { type Argument, argumentsOf, type Fits, type Options } from './argument.ts';
-import { ACTING, type Given, IN_PROJECT } from './of-holdfast.ts';
+import { type Given, IN_PROJECT, OPERATION } from './of-holdfast.ts';
 import { ARGUMENTS_OF_RELEASES, OPTIONS_OF_RELEASES } from './of-releases.ts';
 import { NONE, NUMBER, optional, TEXT, WRONG_NAMES } from './wrong-values.ts';
 
@@ -13,13 +13,13 @@ export const OPTIONS_OF_OPERATORS: readonly Options<Given>[] = [
   },
   ...(['answer', 'assign'] as const).map((of) => ({
     of: `awaits.${of}`,
-    names: ACTING,
+    names: OPERATION,
     call: ({ holdfast, handle }: Given, options: unknown) =>
       holdfast.awaits[of]({ execution: handle.id, name: 'q' }, 'x', options as object),
   })),
   {
     of: 'awaits.cancel',
-    names: ACTING,
+    names: OPERATION,
     call: ({ holdfast, handle }, options) =>
       holdfast.awaits.cancel({ execution: handle.id, name: 'q' }, options as object),
   },
@@ -27,7 +27,7 @@ export const OPTIONS_OF_OPERATORS: readonly Options<Given>[] = [
     of: 'awaits.extend',
     with: { timeoutMs: 1_000 },
     fits: NONE,
-    names: { ...ACTING, timeoutMs: NUMBER },
+    names: { ...OPERATION, timeoutMs: NUMBER },
     call: ({ holdfast, handle }, options) =>
       holdfast.awaits.extend({ execution: handle.id, name: 'q' }, options as never),
   },
@@ -42,7 +42,7 @@ export const OPTIONS_OF_OPERATORS: readonly Options<Given>[] = [
       ...IN_PROJECT,
       target: optional(NONE),
       actor: optional(TEXT),
-      act: optional(NONE),
+      action: optional(NONE),
       cursor: optional(NONE),
       limit: optional(NUMBER),
     },
@@ -59,7 +59,7 @@ export const OPTIONS_OF_OPERATORS: readonly Options<Given>[] = [
     of: 'audit.note',
     with: { reason: 'seen' },
     fits: NONE,
-    names: { ...ACTING, reason: TEXT },
+    names: { ...OPERATION, reason: TEXT },
     call: ({ holdfast, handle }, options) => holdfast.audit.note(handle.id, options as never),
   },
   {

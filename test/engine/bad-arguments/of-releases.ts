@@ -2,12 +2,12 @@
 
 import type { Releases } from '../../../src/features/releases/api.ts';
 import type { Argument, Fits, Options } from './argument.ts';
-import { ACTING, type Given, IN_PROJECT } from './of-holdfast.ts';
+import { type Given, IN_PROJECT, OPERATION } from './of-holdfast.ts';
 import { fine } from './on-holdfast.ts';
 import { NONE, NUMBER, optional, TEXT } from './wrong-values.ts';
 
 const ROLLOUT: Fits = {
-  ...ACTING,
+  ...OPERATION,
   expected: optional([...NUMBER, 'a number']),
   force: optional(['true']),
 };
@@ -81,7 +81,7 @@ export const OPTIONS_OF_RELEASES: readonly Options<Given>[] = [
   {
     of: 'releases.repin',
     names: {
-      ...ACTING,
+      ...OPERATION,
       from: optional(['text', 'null']),
       force: optional(['true']),
       waitMs: optional(['a number']),

@@ -24,14 +24,14 @@ const failing = pipeline({
 });
 
 /** Oldest first. */
-async function acts(holdfast: Holdfast, target?: string): Promise<readonly AuditRecord[]> {
+async function operations(holdfast: Holdfast, target?: string): Promise<readonly AuditRecord[]> {
   const { items } = await holdfast.audit.list({ limit: 1_000 });
   const wanted = items.filter(({ target: { id } }) => target === undefined || id === target);
   return wanted.toReversed();
 }
 
-function shown({ actor, act, reason, before, after }: AuditRecord): unknown {
-  return [`${actor} ${act} ${reason}`.trim(), before, after];
+function shown({ actor, action, reason, before, after }: AuditRecord): unknown {
+  return [`${actor} ${action} ${reason}`.trim(), before, after];
 }
 
 async function parkedOne(stage: Stage, holdfast: Holdfast): Promise<string> {
@@ -84,18 +84,18 @@ export const AUDITING: readonly Behaviour[] = [
       assert.deepEqual(noted, { kind: 'noted' });
       const free = { status: 'waiting', holds: [] };
       const paused = { status: 'waiting', holds: ['paused'] };
-      assert.deepEqual((await acts(holdfast)).map(shown), [
+      assert.deepEqual((await operations(holdfast)).map(shown), [
         ['olga pause asked for', free, paused],
         ['unknown resume', paused, free],
         ['olga cancel asked for', free, { status: 'cancelled', holds: [] }],
         ['pete note the customer called', undefined, undefined],
       ]);
       const first = await holdfast.audit.list({ actor: 'olga', limit: 1 });
-      assert.equal(first.items[0]?.act, 'cancel');
+      assert.equal(first.items[0]?.action, 'cancel');
       const next = { actor: 'olga', limit: 1, cursor: first.cursor as string };
-      assert.equal((await holdfast.audit.list(next)).items[0]?.act, 'pause');
+      assert.equal((await holdfast.audit.list(next)).items[0]?.action, 'pause');
       const target = { kind: 'execution', id } as const;
-      assert.equal((await holdfast.audit.list({ target, act: 'note' })).items.length, 1);
+      assert.equal((await holdfast.audit.list({ target, action: 'note' })).items.length, 1);
     },
   },
   {
@@ -121,13 +121,13 @@ export const AUDITING: readonly Behaviour[] = [
       assert.deepEqual(await Promise.all([first.result(), second.result()]), [
         ...['answered', 'answered'],
       ]);
-      const records = await acts(holdfast);
+      const records = await operations(holdfast);
       assert.deepEqual(
-        records.slice(0, 3).map(({ actor, act, reason }) => `${actor} ${act} ${reason}`),
+        records.slice(0, 3).map(({ actor, action, reason }) => `${actor} ${action} ${reason}`),
         ['olga extend-await asked for', 'olga assign-await asked for', 'ann answer on the phone'],
       );
       const [extended, assigned, answered, linked] = records;
-      assert.deepEqual([records.length, linked?.act], [4, 'answer']);
+      assert.deepEqual([records.length, linked?.action], [4, 'answer']);
       assert.equal(linked?.actor, `link ${linked?.after?.['link']}`);
       assert.deepEqual(
         [typeof extended?.before?.['dueAt'], extended?.after?.['dueAt']],
@@ -155,7 +155,7 @@ export const AUDITING: readonly Behaviour[] = [
       assert.ok((await holdfast.bulk.items(job.id)).length > 0);
       const status = { status: 'failed' };
       const started = { status: 'queued', filter, mode: 'forward', dryRun: false };
-      assert.deepEqual((await acts(holdfast)).map(shown), [
+      assert.deepEqual((await operations(holdfast)).map(shown), [
         ['olga redrive asked for', status, { ...status, redrivenBy: made.id, mode: 'forward' }],
         ['olga bulk-redrive asked for', undefined, started],
       ]);
@@ -175,9 +175,11 @@ export const AUDITING: readonly Behaviour[] = [
       await holdfast.schedules.resume('nightly', OLGA);
       await holdfast.schedules.remove('nightly', { by: 'pete' });
       await holdfast.schedules.remove('nightly');
-      const records = await acts(holdfast);
+      const records = await operations(holdfast);
       assert.deepEqual(
-        records.map(({ actor, act, target }) => `${actor} ${act} ${target.kind} ${target.id}`),
+        records.map(
+          ({ actor, action, target }) => `${actor} ${action} ${target.kind} ${target.id}`,
+        ),
         [
           'olga put-template template import',
           'olga put-schedule schedule nightly',
@@ -200,9 +202,9 @@ export const AUDITING: readonly Behaviour[] = [
       await holdfast.repair.retryCompensation(id, 'charge');
       await stage.until(holdfast, id, ({ status }) => status === 'waiting');
       await holdfast.repair.skipCompensation(id, 'charge', OLGA);
-      const records = await acts(holdfast, id);
+      const records = await operations(holdfast, id);
       assert.deepEqual(
-        records.map(({ actor, act, reason, after }) => [actor, act, reason, after?.['step']]),
+        records.map(({ actor, action, reason, after }) => [actor, action, reason, after?.['step']]),
         [
           ['unknown', 'retry-compensation', '', 'charge'],
           ['olga', 'skip-compensation', 'asked for', 'charge'],

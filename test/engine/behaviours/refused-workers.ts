@@ -136,8 +136,8 @@ export const REFUSED_WORKERS: readonly Behaviour[] = [
       await stage.until(holdfast, id, ({ status }) => status === 'waiting');
       assert.equal((await holdfast.read(id))?.release, undefined);
       const [entry] = await holdfast.releases.log(own.name);
-      const { act, name, actor, reason } = entry ?? {};
-      assert.deepEqual([act, name, actor, reason], ['deactivate', 'v1', 'ann', by.reason]);
+      const { action, name, actor, reason } = entry ?? {};
+      assert.deepEqual([action, name, actor, reason], ['deactivate', 'v1', 'ann', by.reason]);
       const back = await holdfast.releases.rollBack(own.name);
       assert.deepEqual(back, { kind: 'changed', rollout: { version: 3, active: 'v1' } });
     },

@@ -86,7 +86,7 @@ export const RELEASING: readonly Behaviour[] = [
       assert.equal((await holdfast.releases.retire(v1.name, 'v1')).kind, 'changed');
       const log = await holdfast.releases.log(v1.name);
       assert.deepEqual(
-        log.map(({ act, actor }) => [act, actor]),
+        log.map(({ action, actor }) => [action, actor]),
         [
           ['retire', 'unknown'],
           ['activate', 'olga'],
@@ -185,12 +185,12 @@ export const RELEASING: readonly Behaviour[] = [
       const handle = await parked(stage, holdfast, v1);
       await register(holdfast, v2, 'v2');
       await workerOf(stage, v2, 'v2');
-      const acting = { from: 'v1', by: 'olga', reason: 'hotfix' };
-      const repinned = await holdfast.releases.repin(handle.id, 'v2', acting);
+      const operation = { from: 'v1', by: 'olga', reason: 'hotfix' };
+      const repinned = await holdfast.releases.repin(handle.id, 'v2', operation);
       assert.equal(repinned.kind, 'repinned', JSON.stringify(repinned));
       await holdfast.signal(handle.id, { name: 'go' });
       assert.equal(await handle.result(), 'new');
-      const { items } = await holdfast.audit.list({ act: 'repin' });
+      const { items } = await holdfast.audit.list({ action: 'repin' });
       assert.deepEqual([items[0]?.actor, items[0]?.reason], ['olga', 'hotfix']);
     },
   },

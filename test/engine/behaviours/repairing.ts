@@ -156,7 +156,7 @@ export const REPAIRING: readonly Behaviour[] = [
       await stage.worker(holdfast, [failing]);
       const handle = await holdfast.submit(failing, undefined);
       await assert.rejects(holdfast.repair.redrive(handle.id), {
-        name: 'ActRefused',
+        name: 'OperationRefused',
         code: 'not-ended',
       });
       await holdfast.signal(handle.id, { name: 'go', value: { n: 1 } });

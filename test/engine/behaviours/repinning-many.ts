@@ -112,7 +112,7 @@ export const REPINNING_MANY: readonly Behaviour[] = [
       await (await holdfast.bulk.repin({ filter, to: 'v2', dryRun: true })).result();
       const job = await holdfast.bulk.repin({ filter, to: 'v2', by: 'olga', reason: 'asked for' });
       await job.result();
-      const { items } = await holdfast.audit.list({ act: 'bulk-repin' });
+      const { items } = await holdfast.audit.list({ action: 'bulk-repin' });
       const own = items.filter(({ target }) => target.id === job.id);
       assert.deepEqual(
         own.map(({ actor, reason, after }) => [actor, reason, after?.['to']]),

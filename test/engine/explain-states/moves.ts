@@ -22,7 +22,7 @@ import type { NewEvent } from '../../../src/execution/history.ts';
 import type { GiveBack, Park } from '../../../src/store/contract/execution-store.ts';
 import { claim, read, type Scene } from './scene.ts';
 
-type Act = (scene: Scene) => Promise<unknown>;
+type Operation = (scene: Scene) => Promise<unknown>;
 
 const LONG_MS = 5_000;
 const KEY = { key: 'one', limit: 1 } as const;
@@ -32,7 +32,7 @@ function parkedFor(...calls: readonly string[]): NewEvent {
   return { kind: 'parked', body: payload({ for: calls }) };
 }
 
-export const STARTS: Readonly<Record<string, Act>> = {
+export const STARTS: Readonly<Record<string, Operation>> = {
   plain: ({ store, id }) => mustSubmit(store, { id, deadlineMs: 3 * LONG_MS }),
   delayed: ({ store, id }) => mustSubmit(store, { id, delayMs: LONG_MS }),
   'over the concurrency limit': async (scene) => {
@@ -61,7 +61,7 @@ export const STARTS: Readonly<Record<string, Act>> = {
 /** By whoever has it; `seq` goes on when it is taken. */
 function owning(
   write: (scene: Scene, held: NonNullable<Scene['held']>) => Promise<{ readonly kind: string }>,
-): Act {
+): Operation {
   return async (scene) => {
     if (scene.held === undefined) return;
     const answer = await write(scene, scene.held);
@@ -71,7 +71,7 @@ function owning(
   };
 }
 
-function parking(event: NewEvent, options: Partial<Park> = {}): Act {
+function parking(event: NewEvent, options: Partial<Park> = {}): Operation {
   return owning(async (scene, held) => {
     const inboxSeen = (await read(scene)).inboxCount;
     const request = { ...writing(held, event), wakeAfter: 0, inboxSeen, ...options };
@@ -79,13 +79,13 @@ function parking(event: NewEvent, options: Partial<Park> = {}): Act {
   });
 }
 
-function givingBack(event: NewEvent, options: Partial<GiveBack> = {}): Act {
+function givingBack(event: NewEvent, options: Partial<GiveBack> = {}): Operation {
   return owning((scene, held) =>
     scene.store.executions.giveBack({ ...writing(held, event), ...options }),
   );
 }
 
-const OWN: Readonly<Record<string, Act>> = {
+const OWN: Readonly<Record<string, Operation>> = {
   'opens an await and parks': owning(async ({ store }, held) => {
     const event = parkedFor(CALL);
     const awaits = [opening(held.id, { timeoutMs: LONG_MS })];
@@ -109,7 +109,7 @@ const OWN: Readonly<Record<string, Act>> = {
   ends: owning(({ store }, held) => store.executions.finish(finishing(held))),
 };
 
-const OTHERS: Readonly<Record<string, Act>> = {
+const OTHERS: Readonly<Record<string, Operation>> = {
   'is claimed': claim,
   'is paused': ({ store, id }) => store.executions.pause(commanding(id)),
   'is resumed': ({ store, id }) => store.executions.resume(commanding(id)),
@@ -133,4 +133,4 @@ const OTHERS: Readonly<Record<string, Act>> = {
   },
 };
 
-export const MOVES: Readonly<Record<string, Act>> = { ...OWN, ...OTHERS };
+export const MOVES: Readonly<Record<string, Operation>> = { ...OWN, ...OTHERS };

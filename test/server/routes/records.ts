@@ -10,7 +10,7 @@ const asks = pipeline({
   },
 });
 
-const acts: Case = {
+const operations: Case = {
   name: 'what people do is on record with who they are; notes are added, by operators only',
   async run(coordinator) {
     await coordinator.worker([asks]);
@@ -21,10 +21,10 @@ const acts: Case = {
     await client.executions.cancel(id, 'not wanted any more');
     await client.records.note(id, 'seen');
     const { items } = await client.records.audit();
-    const recorded = items.map(({ act, reason }) => `${act} ${reason}`.trim());
+    const recorded = items.map(({ action, reason }) => `${action} ${reason}`.trim());
     assert.deepEqual(recorded, ['note seen', 'cancel not wanted any more', 'assign-await']);
     assert.equal(new Set(items.map(({ actor }) => actor)).size, 1);
-    const of = await client.records.audit({ target: 'execution', targetId: id, act: 'cancel' });
+    const of = await client.records.audit({ target: 'execution', targetId: id, action: 'cancel' });
     assert.equal(of.items.length, 1);
     await assert.rejects(client.records.audit({ target: 'execution' }), /go together/);
     assert.deepEqual(await client.records.refusedWrites(), { items: [] });
@@ -33,4 +33,4 @@ const acts: Case = {
   },
 };
 
-export const recordCases: readonly Case[] = [acts];
+export const recordCases: readonly Case[] = [operations];

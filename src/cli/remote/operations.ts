@@ -29,7 +29,7 @@ function printOutcome(typed: Typed, { kind, status }: Done): ExitCode {
   return 0;
 }
 
-function act(verb: 'cancel' | 'pause' | 'resume'): CommandSpec {
+function operation(verb: 'cancel' | 'pause' | 'resume'): CommandSpec {
   const spec: CommandSpec = {
     usage: `holdfast ${verb} <id> [--reason "…"]`,
     flags: {
@@ -45,9 +45,9 @@ function act(verb: 'cancel' | 'pause' | 'resume'): CommandSpec {
   return spec;
 }
 
-export const cancelCommand: CommandSpec = act('cancel');
-export const pauseCommand: CommandSpec = act('pause');
-export const resumeCommand: CommandSpec = act('resume');
+export const cancelCommand: CommandSpec = operation('cancel');
+export const pauseCommand: CommandSpec = operation('pause');
+export const resumeCommand: CommandSpec = operation('resume');
 
 export const signalCommand: CommandSpec = {
   usage: 'holdfast signal <id> <name> [<value> | @file | -]',

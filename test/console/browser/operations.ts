@@ -3,12 +3,12 @@
 import assert from 'node:assert/strict';
 import { HoldfastClient } from '../../../src/client/client.ts';
 import { ROLES } from '../../../src/features/access/model.ts';
-import { ARCHIVE_CASES } from './archive-acts.ts';
-import { HOSTILE_CASES } from './hostile-acts.ts';
-import { LARGE_CASES } from './large-acts.ts';
-import { READER_CASES } from './reader-acts.ts';
+import { ARCHIVE_CASES } from './archive-operations.ts';
+import { HOSTILE_CASES } from './hostile-operations.ts';
+import { LARGE_CASES } from './large-operations.ts';
+import { READER_CASES } from './reader-operations.ts';
 import type { BrowserCase } from './register.ts';
-import { RELEASE_CASES } from './release-acts.ts';
+import { RELEASE_CASES } from './release-operations.ts';
 import { acceptPayments } from './world.ts';
 
 const answers: BrowserCase = {
@@ -239,7 +239,7 @@ const refused: BrowserCase = {
     assert.equal(
       await driver.button('Add note…').count(),
       0,
-      'a key that only submits has no such act',
+      'a key that only submits has no such operation',
     );
     await driver.open('/audit', 'Audit log');
     await page.getByText(/Requires role operate/).waitFor();
@@ -279,7 +279,7 @@ const advises: BrowserCase = {
   },
 };
 
-export const ACT_CASES: readonly BrowserCase[] = [
+export const OPERATION_CASES: readonly BrowserCase[] = [
   ...[keyboard, filters, ...READER_CASES, live, advises, answers, byLink, redrives],
   ...[...RELEASE_CASES, ...ARCHIVE_CASES, ...HOSTILE_CASES, ...LARGE_CASES, empty, refused],
 ];

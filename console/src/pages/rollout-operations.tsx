@@ -1,4 +1,4 @@
-// What people do with releases. Each act is on the rollout as it was seen: who acted meanwhile is not overruled.
+// What people do with releases. Each operation is on the rollout as it was seen: who acted meanwhile is not overruled.
 
 import { type ReactNode, useId, useState } from 'react';
 import type {
@@ -8,7 +8,7 @@ import type {
   RolloutMessage,
 } from '../../../src/features/releases/messages.ts';
 import { requestTo } from '../../../src/protocol/messages/request.ts';
-import { useAct, useMay } from '../api/reads.ts';
+import { useMay, useOperation } from '../api/reads.ts';
 import { Dialog, reasoned } from '../parts/dialog.tsx';
 import { AdminElsewhere, ProblemNote } from '../parts/notes.tsx';
 
@@ -16,7 +16,7 @@ interface RolloutAsk {
   readonly label: string;
   readonly title: string;
   readonly sentence: string;
-  readonly act: RolloutBody['act'];
+  readonly action: RolloutBody['action'];
   readonly name?: string;
   /** Of new executions, to begin with. */
   readonly percent?: number;
@@ -30,7 +30,7 @@ interface OfRollout {
   readonly rollout: RolloutMessage;
 }
 
-export function RolloutActs({ pipeline, rollout }: OfRollout): ReactNode {
+export function RolloutOperations({ pipeline, rollout }: OfRollout): ReactNode {
   const { admin, adminElsewhere } = useMay();
   if (adminElsewhere) return <AdminElsewhere />;
   if (!admin) return null;
@@ -42,7 +42,12 @@ export function RolloutActs({ pipeline, rollout }: OfRollout): ReactNode {
           pipeline={pipeline}
           rollout={rollout}
           ask={{
-            ...{ label: 'Roll back…', title: 'Roll back', act: 'roll-back', className: 'danger' },
+            ...{
+              label: 'Roll back…',
+              title: 'Roll back',
+              action: 'roll-back',
+              className: 'danger',
+            },
             sentence:
               canary === undefined
                 ? `New executions go to ${previous} again, as before. What is open stays where it is.`
@@ -55,7 +60,7 @@ export function RolloutActs({ pipeline, rollout }: OfRollout): ReactNode {
           pipeline={pipeline}
           rollout={rollout}
           ask={{
-            ...{ label: 'Promote…', title: `Promote ${canary}`, act: 'promote' },
+            ...{ label: 'Promote…', title: `Promote ${canary}`, action: 'promote' },
             ...{ mayBreak: true, className: 'primary' },
             sentence: `All new executions go to ${canary}. What is open on ${active} ends there.`,
           }}
@@ -65,7 +70,7 @@ export function RolloutActs({ pipeline, rollout }: OfRollout): ReactNode {
   );
 }
 
-export function ReleaseActs({
+export function ReleaseOperations({
   pipeline,
   rollout,
   release,
@@ -76,7 +81,7 @@ export function ReleaseActs({
   const of = { pipeline, rollout };
   const isActive = state === 'active';
   return (
-    <span className="acts">
+    <span className="actions">
       <PreflightButton pipeline={pipeline} name={name} />
       {isActive || rollout.active === undefined ? null : <CanaryButton {...of} name={name} />}
       {isActive ? null : <ActivateButton {...of} name={name} />}
@@ -90,7 +95,7 @@ type OfRelease = OfRollout & { readonly name: string };
 function CanaryButton({ name, ...of }: OfRelease): ReactNode {
   const { active, canary, percent = 10 } = of.rollout;
   const ask: RolloutAsk = {
-    ...{ label: 'Set canary…', title: `Set ${name} as canary`, act: 'set-canary', name },
+    ...{ label: 'Set canary…', title: `Set ${name} as canary`, action: 'set-canary', name },
     ...{ percent: canary === name ? percent : 10, mayBreak: true },
     sentence: `This percentage of new executions goes to ${name}, chosen by key; the rest to ${active}. 0 removes the canary.`,
   };
@@ -100,7 +105,7 @@ function CanaryButton({ name, ...of }: OfRelease): ReactNode {
 function ActivateButton({ name, ...of }: OfRelease): ReactNode {
   const { active } = of.rollout;
   const ask: RolloutAsk = {
-    ...{ label: 'Activate…', title: `Activate ${name}`, act: 'activate', name },
+    ...{ label: 'Activate…', title: `Activate ${name}`, action: 'activate', name },
     ...{ mayBreak: true, className: 'primary' },
     sentence:
       active === undefined
@@ -115,7 +120,7 @@ function DeactivateButton({ name, ...of }: OfRelease): ReactNode {
     ...{
       label: 'Deactivate…',
       title: `Deactivate ${name}`,
-      act: 'deactivate',
+      action: 'deactivate',
       className: 'danger',
     },
     sentence: `New executions are pinned to nothing: every worker that has the pipeline takes them. What is open on ${name} ends there.`,
@@ -125,7 +130,7 @@ function DeactivateButton({ name, ...of }: OfRelease): ReactNode {
 
 function RetireButton({ name, ...of }: OfRelease): ReactNode {
   const ask: RolloutAsk = {
-    ...{ label: 'Retire…', title: `Retire ${name}`, act: 'retire', name, className: 'danger' },
+    ...{ label: 'Retire…', title: `Retire ${name}`, action: 'retire', name, className: 'danger' },
     sentence: 'For good: nothing is pinned to it ever again, and its name is not free.',
   };
   return <RolloutButton {...of} ask={ask} />;
@@ -146,7 +151,7 @@ function RolloutButton({ ask, ...of }: OfRollout & { readonly ask: RolloutAsk })
 type RolloutDialogProps = OfRollout & { readonly ask: RolloutAsk; readonly onClose: () => void };
 
 function RolloutDialog({ pipeline, rollout, ask, onClose }: RolloutDialogProps): ReactNode {
-  const act = useAct();
+  const operation = useOperation();
   // As it was when somebody decided: what is read meanwhile is not what they saw.
   const [expected] = useState(rollout.version);
   const [reason, setReason] = useState('');
@@ -154,7 +159,7 @@ function RolloutDialog({ pipeline, rollout, ask, onClose }: RolloutDialogProps):
   const [isForced, setForced] = useState(false);
   const reasonId = useId();
   const body: RolloutBody = {
-    ...{ act: ask.act, expected },
+    ...{ action: ask.action, expected },
     ...(ask.name === undefined ? {} : { name: ask.name }),
     ...(ask.percent === undefined ? {} : { percent: Number(percent) }),
     ...(isForced ? { force: true } : {}),
@@ -166,7 +171,7 @@ function RolloutDialog({ pipeline, rollout, ask, onClose }: RolloutDialogProps):
       <form
         onSubmit={(event) => {
           event.preventDefault();
-          act.mutate(request, { onSuccess: onClose });
+          operation.mutate(request, { onSuccess: onClose });
         }}
       >
         <p>{ask.sentence}</p>
@@ -187,17 +192,17 @@ function RolloutDialog({ pipeline, rollout, ask, onClose }: RolloutDialogProps):
             although it would break something
           </label>
         ) : null}
-        <ProblemNote error={act.error} />
-        <div className="dialog-acts">
+        <ProblemNote error={operation.error} />
+        <div className="dialog-actions">
           <button type="button" className="quiet" onClick={onClose}>
             Leave it
           </button>
           <button
             type="submit"
             className={isForced || ask.className === 'danger' ? 'danger' : 'primary'}
-            disabled={act.isPending}
+            disabled={operation.isPending}
           >
-            {act.isPending ? 'Under way …' : ask.title}
+            {operation.isPending ? 'Under way …' : ask.title}
           </button>
         </div>
       </form>
@@ -257,7 +262,7 @@ interface PreflightDialogProps {
 }
 
 function PreflightDialog({ pipeline, name, onClose }: PreflightDialogProps): ReactNode {
-  const act = useAct<PreflightMessage>();
+  const operation = useOperation<PreflightMessage>();
   const [sample, setSample] = useState('');
   const id = useId();
   const at = 'POST /v1/pipelines/:pipeline/releases/:name/preflight';
@@ -267,7 +272,7 @@ function PreflightDialog({ pipeline, name, onClose }: PreflightDialogProps): Rea
         onSubmit={(event) => {
           event.preventDefault();
           const body = sample === '' ? {} : { sample: Number(sample) };
-          act.mutate(requestTo(at, { pipeline, name, ...body }), { onSuccess: onClose });
+          operation.mutate(requestTo(at, { pipeline, name, ...body }), { onSuccess: onClose });
         }}
       >
         <p>
@@ -285,13 +290,13 @@ function PreflightDialog({ pipeline, name, onClose }: PreflightDialogProps): Rea
           value={sample}
           onChange={(event) => setSample(event.target.value)}
         />
-        <ProblemNote error={act.error} />
-        <div className="dialog-acts">
+        <ProblemNote error={operation.error} />
+        <div className="dialog-actions">
           <button type="button" className="quiet" onClick={onClose}>
             Leave it
           </button>
-          <button type="submit" className="primary" disabled={act.isPending}>
-            {act.isPending ? 'Replaying …' : 'Replay them'}
+          <button type="submit" className="primary" disabled={operation.isPending}>
+            {operation.isPending ? 'Replaying …' : 'Replay them'}
           </button>
         </div>
       </form>

@@ -17,8 +17,8 @@ async function choose(driver: ConsoleDriver, name: string): Promise<void> {
   await driver.page.getByRole('heading', { level: 2, name, exact: true }).waitFor();
 }
 
-/** The dialog of an act, filled in and sent. */
-async function act(
+/** The dialog of an operation, filled in and sent. */
+async function operation(
   driver: ConsoleDriver,
   { label, title, reason }: { readonly label: string; readonly title: string; reason: string },
 ): Promise<void> {
@@ -44,11 +44,11 @@ const refusesWhatBreaks: BrowserCase = {
     const [id = ''] = world.parcels;
     const broken = page.getByRole('listitem').filter({ has: page.locator(`a[title="${id}"]`) });
     await broken.getByText(/step:pack#1.*step:wrap#1/).waitFor();
-    await act(driver, { label: 'Activate…', title: 'Activate v3', reason: 'the new box' });
+    await operation(driver, { label: 'Activate…', title: 'Activate v3', reason: 'the new box' });
     await page.getByRole('alert').getByText('release-breaks').waitFor();
     await page.getByText(/was not activated: it would break something/).waitFor();
     assert.equal(await page.getByLabel(/^Reason/).inputValue(), 'the new box');
-    await driver.checkAccess('an act that was refused');
+    await driver.checkAccess('an operation that was refused');
     await driver.shoot('release-refused');
     await page.keyboard.press('Escape');
     await isGone(driver);
@@ -91,7 +91,7 @@ const deploys: BrowserCase = {
     await isGone(driver);
     // Somebody else acts while this one thinks.
     await driver.button('Promote…').click();
-    await client.releases.change('parcel', { act: 'set-canary', name: 'v2', percent: 30 });
+    await client.releases.change('parcel', { action: 'set-canary', name: 'v2', percent: 30 });
     await page.getByLabel(/^Reason/).fill('all is well');
     await driver.button('Promote v2').click();
     await page.getByRole('alert').getByText('rollout-changed').waitFor();
@@ -101,7 +101,7 @@ const deploys: BrowserCase = {
       .getByText(/^30% of new executions go to v2/)
       .first()
       .waitFor();
-    await act(driver, { label: 'Promote…', title: 'Promote v2', reason: 'all is well' });
+    await operation(driver, { label: 'Promote…', title: 'Promote v2', reason: 'all is well' });
     await isGone(driver);
     await page.getByText('New executions go to v2.').first().waitFor();
     await page.getByText('all is well').waitFor();
@@ -109,21 +109,21 @@ const deploys: BrowserCase = {
     await page.getByText('2 executions to go').waitFor();
     await driver.checkAccess('a release that drains');
     await driver.shoot('release-draining');
-    await act(driver, { label: 'Retire…', title: 'Retire v1', reason: 'too soon' });
+    await operation(driver, { label: 'Retire…', title: 'Retire v1', reason: 'too soon' });
     await page.getByRole('alert').getByText('release-pinned').waitFor();
     await page.keyboard.press('Escape');
     await isGone(driver);
-    await act(driver, { label: 'Roll back…', title: 'Roll back', reason: 'second thoughts' });
+    await operation(driver, { label: 'Roll back…', title: 'Roll back', reason: 'second thoughts' });
     await isGone(driver);
     await page.getByText('New executions go to v1.').first().waitFor();
-    await act(driver, {
+    await operation(driver, {
       label: 'Deactivate…',
       title: 'Deactivate v1',
       reason: 'back to any worker',
     });
     await isGone(driver);
     await page.getByText('New executions are pinned to nothing.').first().waitFor();
-    await client.releases.change('parcel', { act: 'activate', name: 'v2' });
+    await client.releases.change('parcel', { action: 'activate', name: 'v2' });
     await empty(driver, client, world.parcels);
   },
 };
@@ -149,7 +149,7 @@ async function empty(
   await client.executions.result(second);
   await driver.open('/releases/parcel?release=v1', 'parcel');
   await build(driver, 'v1').getByText('drained').waitFor();
-  await act(driver, { label: 'Retire…', title: 'Retire v1', reason: 'it is empty' });
+  await operation(driver, { label: 'Retire…', title: 'Retire v1', reason: 'it is empty' });
   await build(driver, 'v1').getByText('retired').waitFor();
   await isGone(driver);
   const { items } = await client.releases.log('parcel');

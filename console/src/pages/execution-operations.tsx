@@ -3,15 +3,19 @@
 import { type ReactNode, useId, useState } from 'react';
 import type { ExecutionInFull } from '../../../src/protocol/messages/execution.ts';
 import { requestTo } from '../../../src/protocol/messages/request.ts';
-import { useAct, useMay, useRead } from '../api/reads.ts';
+import { useMay, useOperation, useRead } from '../api/reads.ts';
 import { ENDED } from '../model/statuses.ts';
-import { ActButton, Dialog, reasoned } from '../parts/dialog.tsx';
+import { Dialog, OperationButton, reasoned } from '../parts/dialog.tsx';
 import { ExecutionLink } from '../parts/marks.tsx';
 import { ProblemNote } from '../parts/notes.tsx';
 import { go } from '../router.tsx';
 import { RepinButton } from './execution-repin.tsx';
 
-export function ExecutionActs({ execution }: { readonly execution: ExecutionInFull }): ReactNode {
+export function ExecutionOperations({
+  execution,
+}: {
+  readonly execution: ExecutionInFull;
+}): ReactNode {
   const may = useMay();
   const mayOperate = may.operate;
   const mayCancel = mayOperate || may.submit;
@@ -37,7 +41,7 @@ function HoldButton({ execution }: { readonly execution: ExecutionInFull }): Rea
   const isHeld = holds.includes('paused') || holds.includes('blocked');
   const verb = isHeld ? 'resume' : 'pause';
   return (
-    <ActButton
+    <OperationButton
       label={isHeld ? 'Resume…' : 'Pause…'}
       ask={{
         title: isHeld ? 'Resume execution' : 'Pause execution',
@@ -45,7 +49,8 @@ function HoldButton({ execution }: { readonly execution: ExecutionInFull }): Rea
           ? 'Workers can claim the execution again; it continues where it stopped.'
           : 'No worker will claim the execution until it is resumed. A worker running it now is asked to stop.',
         verb: isHeld ? 'Resume execution' : 'Pause execution',
-        act: (reason) => requestTo(`POST /v1/executions/:id/${verb}`, { id, ...reasoned(reason) }),
+        operation: (reason) =>
+          requestTo(`POST /v1/executions/:id/${verb}`, { id, ...reasoned(reason) }),
       }}
     />
   );
@@ -53,7 +58,7 @@ function HoldButton({ execution }: { readonly execution: ExecutionInFull }): Rea
 
 function CancelButton({ id }: { readonly id: string }): ReactNode {
   return (
-    <ActButton
+    <OperationButton
       label="Cancel…"
       className="danger"
       ask={{
@@ -63,7 +68,8 @@ function CancelButton({ id }: { readonly id: string }): ReactNode {
         verb: 'Cancel execution',
         dismiss: 'Keep running',
         isDanger: true,
-        act: (reason) => requestTo('POST /v1/executions/:id/cancel', { id, ...reasoned(reason) }),
+        operation: (reason) =>
+          requestTo('POST /v1/executions/:id/cancel', { id, ...reasoned(reason) }),
       }}
     />
   );
@@ -86,7 +92,7 @@ function RedriveButton({ execution }: { readonly execution: ExecutionInFull }): 
   const isUndoing = status === 'quarantined';
   const mode = isUndoing ? ({ mode: 'compensate' } as const) : {};
   return (
-    <ActButton
+    <OperationButton
       label={`${isUndoing ? 'Retry compensation' : 'Re-drive'}${redrivenBy === undefined ? '' : ' again'}…`}
       className={redrivenBy === undefined ? 'primary' : ''}
       ask={{
@@ -105,7 +111,7 @@ function RedriveButton({ execution }: { readonly execution: ExecutionInFull }): 
           </>
         ),
         verb: isUndoing ? 'Retry compensation' : 'Re-drive execution',
-        act: (reason) =>
+        operation: (reason) =>
           requestTo('POST /v1/executions/:id/redrive', { id, ...mode, ...reasoned(reason) }),
         after: (answer) => go(`/executions/${(answer as { readonly id: string }).id}`),
       }}
@@ -115,14 +121,14 @@ function RedriveButton({ execution }: { readonly execution: ExecutionInFull }): 
 
 function NoteButton({ id }: { readonly id: string }): ReactNode {
   return (
-    <ActButton
+    <OperationButton
       label="Add note…"
       ask={{
         title: 'Add note',
         sentence: 'Saved in the audit log. The execution is not affected.',
         verb: 'Save note',
         needsReason: true,
-        act: (text) => requestTo('POST /v1/executions/:id/notes', { id, text }),
+        operation: (text) => requestTo('POST /v1/executions/:id/notes', { id, text }),
       }}
     />
   );
@@ -147,7 +153,7 @@ function SignalDialog({
   readonly id: string;
   readonly onClose: () => void;
 }): ReactNode {
-  const act = useAct();
+  const operation = useOperation();
   const [name, setName] = useState('');
   const [text, setText] = useState('');
   const [problem, setProblem] = useState<Error>();
@@ -157,7 +163,7 @@ function SignalDialog({
       const value = text.trim() === '' ? {} : { value: JSON.parse(text) as unknown };
       setProblem(undefined);
       const request = requestTo('POST /v1/executions/:id/signals', { id, name, ...value });
-      act.mutate(request, { onSuccess: onClose });
+      operation.mutate(request, { onSuccess: onClose });
     } catch (error) {
       setProblem(error instanceof Error ? error : new Error(String(error)));
     }
@@ -189,12 +195,12 @@ function SignalDialog({
           value={text}
           onChange={(event) => setText(event.target.value)}
         />
-        <ProblemNote error={problem ?? act.error} />
-        <div className="dialog-acts">
+        <ProblemNote error={problem ?? operation.error} />
+        <div className="dialog-actions">
           <button type="button" className="quiet" onClick={onClose}>
             Cancel
           </button>
-          <button type="submit" className="primary" disabled={act.isPending}>
+          <button type="submit" className="primary" disabled={operation.isPending}>
             Send signal
           </button>
         </div>
