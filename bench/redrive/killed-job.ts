@@ -31,7 +31,7 @@ export async function redriveAll(place: Place, { letters, progress }: Asked): Pr
   await makeLetters(holdfast, letters);
   // What a process needs to start is not part of the job.
   let worker = await startWorker(place);
-  const job = await holdfast.bulk.redrive({ filter: { pipeline: LETTERS }, by: 'bench' });
+  const job = await holdfast.bulk.redrive({ filter: { pipeline: LETTERS }, actor: 'bench' });
   const deaths: number[] = [];
   for (const share of KILLED_AT) {
     progress(`until ${Math.round(share * letters)} of ${letters}`);

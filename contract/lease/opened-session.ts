@@ -152,7 +152,7 @@ export function draining(
   options: Partial<RequestDrain> = {},
 ): RequestDrain {
   const { key, fence } = tenure;
-  const by = { request: requestOf('drain'), by: 'olga', reason: 'rebalance' };
+  const by = { request: requestOf('drain'), actor: 'olga', reason: 'rebalance' };
   return { key, fence, ...by, deadlineMs: 0, ...options };
 }
 

@@ -50,7 +50,7 @@ async function approved(holdfast: Holdfast): Promise<void> {
   );
   story.print('restaurant', `answers "maybe", which is refused: ${wrong.includes('accepted')}`);
   story.mustBe(wrong.includes('accepted'), 'an answer that does not fit is refused with its path');
-  await holdfast.awaits.answer(id, { accepted: true, minutes: 20 }, { by: 'chef' });
+  await holdfast.awaits.answer(id, { accepted: true, minutes: 20 }, { actor: 'chef' });
   story.print('restaurant', `approves; the order: ${await ending(handle)}`);
 }
 

@@ -16,7 +16,7 @@ import { thrownText } from '../support/options.ts';
 import { UsageProblem } from './command.ts';
 import type { Beside } from './run-server.ts';
 
-const BY = 'dev';
+const ACTOR = 'dev';
 /** Running steps may finish for this long before the new code takes over. */
 const STOP_GRACE_MS = 2_000;
 /** Files that may be an import that the last load did not find. */
@@ -133,8 +133,8 @@ class Running implements Beside {
     if (source === this.#source) return;
     await this.#worker?.stop();
     const { releases } = this.#holdfast;
-    const { release, repinned, broken } = await releases.adopt(pipelines, { source, by: BY });
-    const options = { owner: BY, release, stopGraceMs: STOP_GRACE_MS };
+    const { release, repinned, broken } = await releases.adopt(pipelines, { source, actor: ACTOR });
+    const options = { owner: ACTOR, release, stopGraceMs: STOP_GRACE_MS };
     this.#worker = await this.#holdfast.worker({ pipelines, ...options });
     this.#source = source;
     const names = pipelines.map(({ name }) => name).join(', ');

@@ -28,8 +28,16 @@ function textOf(entry: Record<string, unknown>): string {
 }
 
 /** One line each, because requests are many and alike. */
-function requestText({ time, method, route, status, ms, by, id }: Record<string, unknown>): string {
-  const parts = [time, method, route, id, status, `${ms} ms`, by];
+function requestText({
+  time,
+  method,
+  route,
+  status,
+  ms,
+  actor,
+  id,
+}: Record<string, unknown>): string {
+  const parts = [time, method, route, id, status, `${ms} ms`, actor];
   return plain(parts.filter((part) => part !== undefined).join(' '));
 }
 

@@ -374,8 +374,8 @@ export interface Handle<Output> {
 export interface OperationOptions {
   /** The project of the execution. Default `default`. Executions of other projects are unknown. */
   readonly project?: string;
-  /** The person or program that acts. By default the record has no actor. */
-  readonly by?: string;
+  /** The person or program that acts. Default `anonymous`. */
+  readonly actor?: string;
   /** Why. By default the record has no reason. */
   readonly reason?: string;
 }

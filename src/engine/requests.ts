@@ -53,8 +53,10 @@ export async function signalOf(config: EngineConfig, id: string, given: Message)
     .encode(`The value of signal "${name}"`, value, {
       ...{ owner: asked.id, position: signalPosition(name) },
     });
-  const { by } = operation;
-  const body = `{"out":${out}${by === undefined ? '' : `,"by":${JSON.stringify(by)}`}}` as Payload;
+  const { actor } = operation;
+  // History is append-only, so its bodies keep the field `by`.
+  const who = actor === undefined ? '' : `,"by":${JSON.stringify(actor)}`;
+  const body = `{"out":${out}${who}}` as Payload;
   return { ...asked, name, body };
 }
 
@@ -81,20 +83,20 @@ export function signalledSubmit(
   const signal = readOptions('submitOrSignal: signal', sent, ['name', 'value']);
   const name = boundedText('The name of a signal', signal.name, NAME_BYTES_MAX);
   payloads.check(`The value of signal "${name}"`, signal.value);
-  const { project, by } = submit;
+  const { project, actor } = submit;
   const operation = {
     ...(project === undefined ? {} : { project }),
-    ...(by === undefined ? {} : { by }),
+    ...(actor === undefined ? {} : { actor }),
   };
   return { submit, signal, operation };
 }
 
 function command(id: string, { project, ...operation }: OperationOptions): Command {
-  const { by, reason } = checkedOperation(operation);
+  const { actor, reason } = checkedOperation(operation);
   return {
     id: parseExecutionId(id),
     project: projectOf(project),
-    body: JSON.stringify({ by, reason }) as Payload,
+    body: JSON.stringify({ by: actor, reason }) as Payload,
   };
 }
 

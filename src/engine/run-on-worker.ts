@@ -28,7 +28,7 @@ export async function runOnWorker(
   },
 ): Promise<{ readonly id: ExecutionId; readonly outcome: Outcome | undefined }> {
   const { project, input, tag, waitMs } = asked;
-  const options = { project, deadlineMs: waitMs + DEADLINE_EXTRA_MS, tags: [tag], by: tag };
+  const options = { project, deadlineMs: waitMs + DEADLINE_EXTRA_MS, tags: [tag], actor: tag };
   const submission = await submissionOf(config, asked.pipeline, { input, options });
   const { id } = submission;
   await config.store.executions.submit(submission);

@@ -81,7 +81,7 @@ export interface SubmitOptions {
    */
   readonly client?: TransactionClient;
   /** The submitter, shown to operators. */
-  readonly by?: string;
+  readonly actor?: string;
   /** W3C trace context. Steps and children get it. */
   readonly traceparent?: string;
 }
@@ -90,7 +90,7 @@ const NO_OPTIONS: SubmitOptions = Object.freeze({});
 
 export type Placing = Omit<
   SubmitOptions,
-  'key' | 'project' | 'by' | 'traceparent' | 'release' | 'ifNoWorker' | 'client'
+  'key' | 'project' | 'actor' | 'traceparent' | 'release' | 'ifNoWorker' | 'client'
 >;
 
 const PLACING_NAMES: readonly (keyof Placing)[] = [
@@ -110,7 +110,7 @@ export const SUBMIT_NAMES: readonly (keyof SubmitOptions)[] = [
   'release',
   'ifNoWorker',
   'client',
-  'by',
+  'actor',
   'traceparent',
 ];
 
@@ -183,7 +183,7 @@ export async function submissionOf<Input>(
   if (options.concurrency !== undefined) submit.concurrency = options.concurrency;
   if (options.rate !== undefined) submit.rate = options.rate;
   if (options.release !== undefined) submit.release = options.release;
-  if (options.by !== undefined) submit.submittedBy = options.by;
+  if (options.actor !== undefined) submit.submittedBy = options.actor;
   if (options.traceparent !== undefined) submit.traceparent = options.traceparent;
   return submit;
 }
@@ -212,7 +212,7 @@ function intentOf(
     readonly template: TemplateVersion | undefined;
   },
 ): string {
-  const { key: _key, by: _by, client: _client, ...others } = options;
+  const { key: _key, actor: _actor, client: _client, ...others } = options;
   const { traceparent: _traceparent, ifNoWorker: _if, ...intent } = others;
   const { name, input, template } = args;
   return canonicalDigest([name, input, intent, ...(template === undefined ? [] : [template])]);
@@ -264,14 +264,14 @@ export function cursorOf(cursor: unknown): ExecutionId {
 export function checkedOptions(given: SubmitOptions | undefined): SubmitOptions {
   if (given === undefined) return NO_OPTIONS;
   const options = readOptions('submit', given, SUBMIT_NAMES);
-  const { key, by, project, traceparent, release, ifNoWorker, client, ...placing } = options;
+  const { key, actor, project, traceparent, release, ifNoWorker, client, ...placing } = options;
   if (client !== undefined) requireMethods('submit: client', client, ['query']);
   if (release !== undefined) parseReleaseName(release);
   if (ifNoWorker !== undefined && ifNoWorker !== 'wait' && ifNoWorker !== 'refuse') {
     throw new InvalidInput(`ifNoWorker is "wait" or "refuse"; got ${shown(ifNoWorker)}.`);
   }
   if (key !== undefined) boundedText('key', key, NAME_BYTES_MAX);
-  if (by !== undefined) boundedText('by', by, ACTOR_BYTES_MAX);
+  if (actor !== undefined) boundedText('actor', actor, ACTOR_BYTES_MAX);
   if (project !== undefined) parseProject(project);
   if (traceparent !== undefined) boundedText('traceparent', traceparent, NAME_BYTES_MAX);
   return { ...options, ...checkedPlacing('submit', placing) };

@@ -122,7 +122,8 @@ export type AwaitRefusal =
   | {
       readonly why: 'answer-conflict';
       readonly id: InteractionId;
-      readonly by?: string;
+      /** The actor of the answer that won. */
+      readonly actor?: string;
       readonly at: Instant;
     }
   | { readonly why: 'answer-late'; readonly id: InteractionId; readonly status: AwaitStatus }
@@ -235,7 +236,7 @@ export function describeExecutionRefusal(refusal: ExecutionRefusal): string {
     case 'await-unknown':
       return `There is no open await with interaction ${refusal.id} in this project. Check the id and the project; its execution may have ended.`;
     case 'answer-conflict':
-      return `Interaction ${refusal.id} was answered otherwise${refusal.by === undefined ? '' : ` by ${refusal.by}`} at ${formatInstant(refusal.at)}. That answer stands; nothing was changed.`;
+      return `Interaction ${refusal.id} was answered otherwise${refusal.actor === undefined ? '' : ` by ${refusal.actor}`} at ${formatInstant(refusal.at)}. That answer stands; nothing was changed.`;
     case 'answer-late':
       return `Interaction ${refusal.id} is ${refusal.status} already. The answer was kept as a late one and changes nothing.`;
     case 'link-required':

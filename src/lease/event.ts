@@ -110,7 +110,7 @@ export function endedEvent(lease: Term, end: TermEnd, at: Instant): NewLeaseEven
 }
 
 export function drainEvent(lease: Term, drain: Drain): NewLeaseEvent {
-  const { by: actor, reason: cause, requestedAt: at, deadlineAt } = drain;
+  const { actor, reason: cause, requestedAt: at, deadlineAt } = drain;
   return { kind: 'drain-requested', at, ...termOf(lease), actor, cause, deadlineAt };
 }
 

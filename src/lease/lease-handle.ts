@@ -98,7 +98,7 @@ export class LeaseHandle implements HeldLease {
   /** The operator of the drain, if there was one. */
   #stopWasRequested(): EndedBy | undefined {
     if (this.#drain === undefined) return undefined;
-    return { exit: 'revoked', actor: this.#drain.by, cause: this.#drain.reason };
+    return { exit: 'revoked', actor: this.#drain.actor, cause: this.#drain.reason };
   }
 
   assertHeld(marginMs: number): void {

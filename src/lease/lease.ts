@@ -118,7 +118,7 @@ export interface Drain {
   /** The id of the request. */
   readonly request: RequestId;
   /** The operator who asked. */
-  readonly by: string;
+  readonly actor: string;
   /** Why. */
   readonly reason: string;
   /** When. */

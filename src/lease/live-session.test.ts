@@ -203,7 +203,7 @@ test('V-1: a holder learns of a drain with its next heartbeat and keeps authorit
     key: KEY,
     fence: lease.fence,
     request: parseRequestId('00000000-0000-4000-8000-000000000001'),
-    by: 'olga',
+    actor: 'olga',
     reason: 'rebalance',
     deadlineMs: 20_000,
   });
@@ -243,7 +243,7 @@ test('V-1: authority is not extended while it is unknown what a notice was about
     key: KEY,
     fence: lease.fence,
     request: parseRequestId('00000000-0000-4000-8000-000000000003'),
-    by: 'olga',
+    actor: 'olga',
     reason: 'rebalance',
     deadlineMs: 0,
   });

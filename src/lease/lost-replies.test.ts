@@ -48,7 +48,7 @@ function acquiring(world: World, acquire: LeaseStore['acquire']): KernelStore {
 async function drain(world: World, deadlineMs: number): Promise<void> {
   const { record } = await world.base.leases.inspect(KEY);
   assert.ok(record !== undefined);
-  const by = { by: 'olga', reason: 'move', request: REQUEST };
+  const by = { actor: 'olga', reason: 'move', request: REQUEST };
   await world.base.leases.requestDrain({ key: KEY, fence: record.fence, deadlineMs, ...by });
 }
 

@@ -61,7 +61,7 @@ export async function drainLease(options: DrainOptions): Promise<DrainResult> {
   const range = { min: 0, max: DEADLINE_MS_MAX };
   return options.store.leases.requestDrain({
     ...term,
-    by: actor,
+    actor,
     deadlineMs: integerOption('deadlineMs', options.deadlineMs, range),
     ...(options.successor === undefined ? {} : { successor: parseOwner(options.successor) }),
   });

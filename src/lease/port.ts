@@ -339,7 +339,7 @@ export interface RequestDrain {
   readonly key: LeaseKey;
   readonly fence: Fence;
   readonly request: RequestId;
-  readonly by: string;
+  readonly actor: string;
   readonly reason: string;
   /** Never before the time that the holder was already promised (V-1). */
   readonly deadlineMs: number;

@@ -129,7 +129,7 @@ async function endTerm(
           key,
           fence,
           request,
-          by: actor,
+          actor,
           reason,
           deadlineMs: drainMs,
         });

@@ -202,7 +202,7 @@ test('O-4: drain listeners and observers that throw or reject reach nobody', asy
   got.lease.onDrain(() => Promise.reject(new Error('the callback threw')) as never);
   got.lease.onDrain(() => called.push('the third listener'));
   const { key, fence } = got.lease;
-  const drain = { by: 'olga', reason: 'deploy', deadlineMs: 60_000 };
+  const drain = { actor: 'olga', reason: 'deploy', deadlineMs: 60_000 };
   const request = '00000000-0000-4000-8000-000000000001' as never;
   await world.options.store.leases.requestDrain({ key, fence, request, ...drain });
   await world.clock.advance(TTL_MS);

@@ -79,7 +79,7 @@ test('L-7: the lease is released only after the work has stopped', async () => {
     key: KEY,
     fence: record.fence,
     request: parseRequestId('00000000-0000-4000-8000-000000000009'),
-    by: 'olga',
+    actor: 'olga',
     reason: 'deploy',
     deadlineMs: 30_000,
   });

@@ -4,6 +4,7 @@
 import { DEFAULT_PROJECT, type ProjectName, parseProject } from '../execution/names.ts';
 import { type AccessKey, opens, ROLES, type Role, readKey } from '../features/access/model.ts';
 import type { AccessStore } from '../features/access/port.ts';
+import { ANONYMOUS } from '../features/audit/model.ts';
 import { KEY_COOKIE, requireOwnPage } from '../protocol/rest/coordinator.ts';
 import { type Caller, ProblemReply, type Route } from '../protocol/rest/route.ts';
 import { type Clock, toInstant } from '../support/clock.ts';
@@ -31,7 +32,7 @@ export function openGate(): Gate {
   return {
     async admit(_route, { project }) {
       return {
-        name: 'anybody',
+        name: ANONYMOUS,
         project: projectNamed(project),
         isOfAll: true,
         roles: new Set<Role>(ROLES),
@@ -143,7 +144,7 @@ const HOW_TO_SEND =
   'Send one that is known, not ended and not expired, as "Authorization: Bearer hf_…": the command line takes it from HOLDFAST_KEY, openWorker and HoldfastClient as `key`.';
 
 const PUBLIC_CALLER: Caller = {
-  name: 'nobody',
+  name: ANONYMOUS,
   project: DEFAULT_PROJECT,
   isOfAll: false,
   roles: new Set(),

@@ -296,7 +296,7 @@ class RequestLog {
       ...(typeof id === 'string' && UUID.test(id) ? { id } : {}),
       status: reply.statusCode,
       ms: Math.round(reply.elapsedTime),
-      ...(caller && { by: caller.name, ...keyIn(caller), project: caller.project }),
+      ...(caller && { actor: caller.name, ...keyIn(caller), project: caller.project }),
       from: request.ip,
     });
   }

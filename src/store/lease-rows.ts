@@ -204,7 +204,7 @@ function toDrain(row: LeaseRow): Drain | undefined {
   if (row.drain_request_id === null || row.drain_deadline_at === null) return undefined;
   return {
     request: row.drain_request_id as RequestId,
-    by: row.drain_by ?? '',
+    actor: row.drain_by ?? '',
     reason: row.drain_reason ?? '',
     requestedAt: (row.drain_requested_at ?? 0) as Instant,
     deadlineAt: row.drain_deadline_at as Instant,

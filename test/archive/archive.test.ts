@@ -58,7 +58,7 @@ async function ordered(holdfast: Holdfast, fails = false): Promise<string> {
   const options = { key: 'Order-17 Bern', tags: ['vip'], attributes: { size: 3 } };
   const { id } = await holdfast.submit(order, { item: 'chair', ...(fails && { fails }) }, options);
   if (!fails) {
-    await holdfast.awaits.answer({ execution: id, name: 'note' }, 'thanks', { by: 'olga' });
+    await holdfast.awaits.answer({ execution: id, name: 'note' }, 'thanks', { actor: 'olga' });
   }
   await holdfast.ended(id);
   await worker.stop();
@@ -103,7 +103,7 @@ test('F-6, F-9: what is removed can be read, found and checked afterwards, and s
   assert.ok((large?.bytes ?? 0) > 100_000, 'a large value is a document of its own');
   const invoice = found.documents.find(({ title }) => title === 'invoice <1>.txt');
   assert.equal(await text(holdfast, id, invoice?.name ?? ''), 'chair: 17');
-  assert.match(await text(holdfast, id, 'awaits.json'), /"by": "olga"/);
+  assert.match(await text(holdfast, id, 'awaits.json'), /"actor": "olga"/);
   assert.match(await text(holdfast, id, 'report.md'), /^# order: completed/);
   for (const query of ['order', 'ORDER bern', '17']) {
     const { items } = await holdfast.archive.search(query);

@@ -159,7 +159,12 @@ test('each request is a line of the log, by its route, with who asked and withou
       .split('\n')
       .filter((line) => line.includes('"message":"request"'))
       .map((line) => JSON.parse(line) as Record<string, unknown>);
-    const logged = requests.map(({ method, route, status, by }) => [method, route, status, by]);
+    const logged = requests.map(({ method, route, status, actor }) => [
+      method,
+      route,
+      status,
+      actor,
+    ]);
     assert.deepEqual(logged, [
       ['POST', '/v1/executions', 202, 'first key'],
       ['GET', '/v1/executions/:id', 200, 'first key'],

@@ -46,7 +46,7 @@ export function letterPipeline(effects: string): Pipeline<number, unknown> {
 /** As whoever has to approve would do it, as often as it takes. */
 export async function refuse(holdfast: Holdfast, execution: string): Promise<void> {
   await holdfast.awaits
-    .answer({ execution, name: 'approval' }, false, { by: 'boss' })
+    .answer({ execution, name: 'approval' }, false, { actor: 'boss' })
     .catch((error: { readonly code?: string }) => {
       // It has ended already: an earlier life had the answer.
       if (error.code !== 'await-unknown') throw error;

@@ -157,7 +157,7 @@ async function ended(holdfast: Holdfast): Promise<void> {
     attributes: { region: 'eu', amount: 12.5, whole: 7, isNew: true, isOld: false },
   };
   await (await holdfast.submit(plain, { n: 1 }, { ...labelled, key: 'plain/1' })).result();
-  await (await holdfast.submit(large, 'x'.repeat(5_000), { by: 'ann' })).result();
+  await (await holdfast.submit(large, 'x'.repeat(5_000), { actor: 'ann' })).result();
   await assert.rejects(async () => (await holdfast.submit(saga, null)).result());
   const { id } = await holdfast.submit(
     plain,
@@ -165,15 +165,15 @@ async function ended(holdfast: Holdfast): Promise<void> {
     { rate: { key: 'r', limit: 2, perMs: 60_000 } },
   );
   await holdfast.result(id);
-  await holdfast.audit.note(id, { by: 'olga', reason: 'looked at it' });
+  await holdfast.audit.note(id, { actor: 'olga', reason: 'looked at it' });
   const cancelled = await holdfast.submit(plain, { n: 3 }, { delayMs: 600_000 });
-  await holdfast.cancel(cancelled.id, { by: 'olga', reason: 'not needed' });
+  await holdfast.cancel(cancelled.id, { actor: 'olga', reason: 'not needed' });
   await holdfast.templates.put({
     id: 'twice',
     version: 1,
     pipeline: plain,
     defaults: { n: 4 },
-    by: 'ann',
+    actor: 'ann',
   });
   await (await holdfast.submit({ template: 'twice' }, {})).result();
   await holdfast.schedules.put({ id: 'often', every: 3_600_000, pipeline: plain, input: { n: 9 } });
@@ -188,8 +188,8 @@ async function ended(holdfast: Holdfast): Promise<void> {
 
 async function pinned(holdfast: Holdfast): Promise<string> {
   const { releases } = holdfast;
-  await releases.register({ pipeline: RELEASED, ...RELEASE, artifact: 'image', by: 'olga' });
-  await releases.activate('released', RELEASE.name, { by: 'olga', reason: 'first' });
+  await releases.register({ pipeline: RELEASED, ...RELEASE, artifact: 'image', actor: 'olga' });
+  await releases.activate('released', RELEASE.name, { actor: 'olga', reason: 'first' });
   return (await holdfast.submit(RELEASED, 1)).id;
 }
 
@@ -199,9 +199,9 @@ async function waiting(holdfast: Holdfast, worker: Worker): Promise<Omit<Rich, '
     (await holdfast.submit(...given)).id;
   const failed = await submit(failing, null);
   await assert.rejects(() => holdfast.result(failed));
-  const redriven = await holdfast.repair.redrive(failed, { by: 'olga', reason: 'again' });
+  const redriven = await holdfast.repair.redrive(failed, { actor: 'olga', reason: 'again' });
   await assert.rejects(() => holdfast.result(redriven.id));
-  await (await holdfast.bulk.redrive({ filter: { open: true }, by: 'olga' })).result();
+  await (await holdfast.bulk.redrive({ filter: { open: true }, actor: 'olga' })).result();
   const parked = {
     sleeping: await submit(sleeping, SLEEP_MS),
     album: await submit(album, SLEEP_MS),
@@ -214,12 +214,12 @@ async function waiting(holdfast: Holdfast, worker: Worker): Promise<Omit<Rich, '
   const late = await submit(PIPELINES.impatient, null);
   await holdfast.result(late);
   const place = { execution: late, name: 'approval' };
-  await holdfast.awaits.answer(place, { ok: false }, { by: 'too late' });
+  await holdfast.awaits.answer(place, { ok: false }, { actor: 'too late' });
   await worker.stop();
   const limit = { concurrency: { key: 'one', limit: 1 } };
   const paused = await submit(plain, { n: 6 }, limit);
   const behind = await submit(plain, { n: 7 }, limit);
-  await holdfast.pause(paused, { by: 'olga', reason: 'wait' });
+  await holdfast.pause(paused, { actor: 'olga', reason: 'wait' });
   const delayed = await submit(
     plain,
     { n: 8 },

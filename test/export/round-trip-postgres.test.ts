@@ -102,7 +102,11 @@ async function waitingGoesOn(holdfast: Holdfast, rich: Rich): Promise<void> {
   bank.isUp = true;
   await holdfast.worker({ pipelines: ALL, pollMs: 50 });
   for (const id of [rich.acquiring, rich.answeredEarly]) {
-    await holdfast.awaits.answer({ execution: id, name: 'approval' }, { ok: true }, { by: 'ben' });
+    await holdfast.awaits.answer(
+      { execution: id, name: 'approval' },
+      { ok: true },
+      { actor: 'ben' },
+    );
     assert.equal(((await holdfast.result(id)) as { kind: string }).kind, 'answered');
   }
   assert.equal(await holdfast.result(rich.sleeping), 'awake');

@@ -30,7 +30,7 @@ export function registerKilledRedrive(kind: string, placeIn: PlaceIn): void {
     const holdfast = new Holdfast({ store });
     try {
       await makeLetters(holdfast, COUNT);
-      const job = await holdfast.bulk.redrive({ filter: { pipeline: LETTERS }, by: 'test' });
+      const job = await holdfast.bulk.redrive({ filter: { pipeline: LETTERS }, actor: 'test' });
       for (const dieAt of DEATHS) {
         const args = { store: place, job: job.id, ttlMs: TTL_MS, dieAt };
         assert.equal(await runWorker(args), 'SIGKILL');

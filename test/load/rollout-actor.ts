@@ -41,11 +41,11 @@ async function operation({ store: place, actor, seed, rounds }: RolloutActorArgs
     await releases.register({ pipeline: code, name, artifact: 'image', digest: name });
     const old = (await releases.list(ROLLOUT)).filter(({ state }) => state !== 'retired');
     const operations = [
-      () => releases.activate(ROLLOUT, name, { by: actor }),
-      () => releases.setCanary(ROLLOUT, { name, percent: 50 }, { by: actor }),
-      () => releases.promote(ROLLOUT, { by: actor }),
-      () => releases.rollBack(ROLLOUT, { by: actor }),
-      () => releases.retire(ROLLOUT, pick(old)?.name ?? name, { by: actor }),
+      () => releases.activate(ROLLOUT, name, { actor }),
+      () => releases.setCanary(ROLLOUT, { name, percent: 50 }, { actor }),
+      () => releases.promote(ROLLOUT, { actor }),
+      () => releases.rollBack(ROLLOUT, { actor }),
+      () => releases.retire(ROLLOUT, pick(old)?.name ?? name, { actor }),
     ];
     const asked = [pick(operations), pick(operations)].map((each) => each?.());
     const submits = [1, 2, 3].map(() => holdfast.submit(ROLLOUT, round));

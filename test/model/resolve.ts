@@ -124,7 +124,7 @@ function operatorCommand(
     return { verb: 'revoke', request: { key, fence, request, actor: 'olga', reason: 'stuck' } };
   }
   const { deadlineMs, successor } = step;
-  const by = { by: 'olga', reason: 'rebalance', deadlineMs };
+  const by = { actor: 'olga', reason: 'rebalance', deadlineMs };
   return {
     verb: 'requestDrain',
     request: {

@@ -164,7 +164,7 @@ export const BROKEN: readonly Broken[] = [
       const { store } = world;
       const ann = await worker(store);
       const { id } = await parkedOn(store, ann, { items: 2, needed: 2 });
-      await store.executions.answer(answering(interactionId(id, 1), 'no', { by: 'chef' }));
+      await store.executions.answer(answering(interactionId(id, 1), 'no', { actor: 'chef' }));
       await store.executions.answer(answering(interactionId(id, 0)));
       const before = await allMessages(store, id);
       await unhear(world, id);

@@ -181,7 +181,7 @@ test('every route that changes something is on record, with the key that called'
 });
 
 test('two keys of one name are two actors, in audit, history and log (J-8)', async () => {
-  const lines: { readonly by?: string; readonly key?: string }[] = [];
+  const lines: { readonly actor?: string; readonly key?: string }[] = [];
   const log = {
     info: (_: string, about?: object) => void lines.push(about ?? {}),
     fault: (_: string, error: unknown) => console.error(error),
@@ -193,12 +193,12 @@ test('two keys of one name are two actors, in audit, history and log (J-8)', asy
     const { id } = await client.executions.submit({ pipeline: 'p' });
     await client.executions.signal(id, 'hello');
     await client.executions.cancel(id);
-    const by = `submit+work+operate+admin of default (${idOf(key)})`;
+    const actor = `submit+work+operate+admin of default (${idOf(key)})`;
     const { submittedBy } = await client.executions.read(id);
     const [record] = (await client.records.audit({ limit: 1 })).items;
-    assert.deepEqual([submittedBy, record?.actor], [by, by]);
+    assert.deepEqual([submittedBy, record?.actor], [actor, actor]);
   }
-  const seen = lines.flatMap(({ by, key }) => (key === undefined ? [] : [`${by} ${key}`]));
+  const seen = lines.flatMap(({ actor, key }) => (key === undefined ? [] : [`${actor} ${key}`]));
   assert.deepEqual(
     [...new Set(seen)],
     keys.map((key) => `submit+work+operate+admin of default ${idOf(key)}`),
@@ -226,7 +226,7 @@ test('an answer by link is on record with the link, which names the key that mad
   const link = made?.after?.['link'];
   assert.match(String(link), /^[0-9a-f]{16}$/);
   assert.deepEqual([answer?.actor, answer?.after?.['link']], [`link ${link}`, link]);
-  assert.equal((await stage.client.awaits.read(id)).answer?.by, `link ${link}`);
+  assert.equal((await stage.client.awaits.read(id)).answer?.actor, `link ${link}`);
   assert.ok(!path.includes(String(link)), 'its id opens nothing');
 });
 

@@ -71,9 +71,9 @@ test('RE-8: an admin repins all executions of a release in its project, and in n
   assert.deepEqual(counted.outcomes, { 'would-repin': 2, 'repin-breaks': 1 });
   const { id } = await admin.releases.repinAll('order', { ...body, key: 'tuesday' });
   assert.deepEqual(await admin.releases.repinAll('order', { ...body, key: 'tuesday' }), { id });
-  const { outcomes, by, reason } = await endedJob(admin, id);
+  const { outcomes, actor, reason } = await endedJob(admin, id);
   assert.deepEqual([outcomes, reason], [{ repinned: 2, 'repin-breaks': 1 }, 'v1 is slow']);
-  assert.match(by, /admin/);
+  assert.match(actor, /admin/);
   const items = new Map(
     (await admin.jobs.items(id)).items.map(({ target, outcome }) => [target, outcome]),
   );

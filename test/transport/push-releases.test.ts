@@ -83,10 +83,10 @@ async function waiting(holdfast: Holdfast, id: Parameters<Holdfast['read']>[0]):
 
 test('RE-9, M-15: executions end at the endpoint that has the release they are pinned to', () =>
   onEndpoints([handlerOf('v1'), handlerOf('v2')], async (holdfast, store) => {
-    await holdfast.releases.activate('order', 'v1', { by: 'ann' });
+    await holdfast.releases.activate('order', 'v1', { actor: 'ann' });
     const before = await holdfast.submit(order('any'), undefined);
     await waiting(holdfast, before.id);
-    await holdfast.releases.activate('order', 'v2', { by: 'ann' });
+    await holdfast.releases.activate('order', 'v2', { actor: 'ann' });
     const after = await holdfast.submit(order('any'), undefined);
     for (const { id } of [before, after]) await holdfast.signal(id, { name: 'go', value: 1 });
     assert.deepEqual([await before.result(), await after.result()], ['v1', 'v2']);
@@ -102,7 +102,7 @@ test('RE-9: an endpoint whose artifact is not the registered one is given nothin
   await onEndpoints([handlerOf('v1', { release: forged })], async (holdfast, store, url) => {
     const free = await holdfast.submit(order('any'), undefined);
     await waiting(holdfast, free.id);
-    await holdfast.releases.activate('order', 'v1', { by: 'ann' });
+    await holdfast.releases.activate('order', 'v1', { actor: 'ann' });
     const pinned = await holdfast.submit(order('any'), undefined);
     const next = await holdfast.submit(order('any'), undefined, { release: 'v2' });
     await holdfast.signal(free.id, { name: 'go', value: 1 });
@@ -129,7 +129,7 @@ test('M-16, RE-9: what is pinned to another build than is deployed now is given 
   );
   const first = deployed;
   await onEndpoints([url], async (holdfast, store) => {
-    await holdfast.releases.activate('order', 'v1', { by: 'ann' });
+    await holdfast.releases.activate('order', 'v1', { actor: 'ann' });
     const { id } = await holdfast.submit(order('any'), undefined);
     await until(async () => {
       const states = await statesOf(store);
@@ -151,7 +151,7 @@ test('RE-10: an endpoint with a way back replays what a release would break', as
   await onEndpoint({ handler: lazily, pipelines: ['order'] }, async ({ holdfast, store, url }) => {
     way = { url, key: await createKey(store, 'default') };
     await register(holdfast, 'v1', 'v2');
-    await holdfast.releases.activate('order', 'v1', { by: 'ann' });
+    await holdfast.releases.activate('order', 'v1', { actor: 'ann' });
     const worker = await holdfast.worker({
       pipelines: [order('charge')],
       release: { name: 'v1', digest: digestOf('v1') },

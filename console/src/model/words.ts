@@ -57,9 +57,9 @@ export function statusText(status: string): string {
   return status === 'alive' ? 'Healthy' : sentenceCase(status);
 }
 
-/** With authentication off, the coordinator names every caller `anybody`. */
+/** Earlier builds recorded `anybody` or `unknown` for callers without a name. */
 export function actorText(actor: string): string {
-  return actor === 'anybody' ? 'anonymous' : actor;
+  return actor === 'anybody' || actor === 'unknown' ? 'anonymous' : actor;
 }
 
 /** The value at a part of a sorted list. */

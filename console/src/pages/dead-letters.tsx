@@ -8,7 +8,7 @@ import type {
 } from '../../../src/features/repair/messages.ts';
 import { requestTo } from '../../../src/protocol/messages/request.ts';
 import { itemsOf, useMay, usePages, useRead } from '../api/reads.ts';
-import { countText, plural } from '../model/words.ts';
+import { actorText, countText, plural } from '../model/words.ts';
 import { BulkButton } from '../parts/bulk.tsx';
 import { ExecutionLink, Status, Time } from '../parts/marks.tsx';
 import { Empty, PageHead, Shown } from '../parts/notes.tsx';
@@ -199,7 +199,7 @@ const JOB_COLUMNS: readonly Column<JobMessage>[] = [
     cell: ({ status, paused }) => <Status status={status} holds={paused ? ['paused'] : []} />,
   },
   { title: 'Items', width: '6rem', isNumber: true, cell: ({ seen }) => countText(seen) },
-  { title: 'By', width: 'minmax(7rem, 1fr)', cell: ({ by }) => by },
+  { title: 'Actor', width: 'minmax(7rem, 1fr)', cell: ({ actor }) => actorText(actor) },
   {
     title: 'Reason',
     width: 'minmax(8rem, 2fr)',

@@ -167,7 +167,7 @@ function Elsewhere({ id, onNext }: ElsewhereProps): ReactNode {
         <h2>It is not open any more</h2>
         <p>
           {asked?.status === 'answered'
-            ? `${asked.answer?.by ?? 'Somebody'} answered it`
+            ? `${asked.answer?.actor ?? 'Somebody'} answered it`
             : 'It ended'}
           {asked === undefined ? null : (
             <>

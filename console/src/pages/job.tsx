@@ -78,7 +78,7 @@ function Progress({ job }: { readonly job: JobMessage }): ReactNode {
     <section className="card progress" aria-label="Progress">
       <p role="status">
         <strong>{plural(job.seen, 'item')}</strong> in {durationText(tookMs)},{' '}
-        {countText(Math.round((job.seen * 1_000) / tookMs))} in a second. Asked for by {job.by}
+        {countText(Math.round((job.seen * 1_000) / tookMs))} in a second. Asked for by {job.actor}
         {job.reason === '' ? '' : `: ${job.reason}`}.
       </p>
       <ul className="outcomes">

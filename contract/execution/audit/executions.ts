@@ -47,7 +47,7 @@ export const auditedExecutionCases: readonly ExecutionCase[] = [
       await expectAudited(store, { ...paused, at: now() }, () =>
         store.executions.pause(commanding(id, { audit: pause })),
       );
-      const resume = stamp('resume', { actor: 'unknown', reason: '' });
+      const resume = stamp('resume', { actor: 'anonymous', reason: '' });
       const resumed = ofExecution(id, resume, { before: PAUSED, after: FREE });
       await expectAudited(store, resumed, () =>
         store.executions.resume(commanding(id, { audit: resume })),

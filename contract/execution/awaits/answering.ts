@@ -45,7 +45,7 @@ async function expectLate(
   const id = interactionId(execution, item);
   const before = await restOf(store, execution);
   const { interaction } = await mustFind(store, id);
-  const answer = await store.executions.answer(answering(id, 'too late', { by: 'otto' }));
+  const answer = await store.executions.answer(answering(id, 'too late', { actor: 'otto' }));
   assert.deepEqual(answer, { kind: 'refused', why: 'answer-late', id, status });
   const after = await mustFind(store, id);
   assert.deepEqual(after.interaction, { ...interaction, late: interaction.late + 1 });
@@ -60,12 +60,12 @@ export const answeringCases: readonly ExecutionCase[] = [
     async run({ store, advance }) {
       const ann = await worker(store);
       const held = await parkedOn(store, ann, { items: 2 });
-      const request = answering(interactionId(held.id), 'yes', { by: 'olga' });
+      const request = answering(interactionId(held.id), 'yes', { actor: 'olga' });
       await store.executions.answer(request);
       const again = async (): Promise<void> => {
         await advance(5);
         // Equal digests are equal answers, from any sender and in any format.
-        const other = { ...request, by: 'otto', value: payload(' yes') };
+        const other = { ...request, actor: 'otto', value: payload(' yes') };
         for (const same of [request, other]) {
           const answer = await leavesUnchanged(store, () => store.executions.answer(same));
           assert.deepEqual(answer, { kind: 'existing', settled: false });
@@ -85,14 +85,20 @@ export const answeringCases: readonly ExecutionCase[] = [
       const ann = await worker(store);
       const held = await parkedOn(store, ann, { items: 2 });
       const id = interactionId(held.id);
-      await store.executions.answer(answering(id, 'yes', { by: 'olga' }));
+      await store.executions.answer(answering(id, 'yes', { actor: 'olga' }));
       const at = now();
       const conflict = async (): Promise<void> => {
         await advance(5);
         const answer = await leavesUnchanged(store, () =>
-          store.executions.answer(answering(id, 'no', { by: 'otto' })),
+          store.executions.answer(answering(id, 'no', { actor: 'otto' })),
         );
-        assert.deepEqual(answer, { kind: 'refused', why: 'answer-conflict', id, by: 'olga', at });
+        assert.deepEqual(answer, {
+          kind: 'refused',
+          why: 'answer-conflict',
+          id,
+          actor: 'olga',
+          at,
+        });
       };
       await conflict();
       await store.executions.answer(answering(interactionId(held.id, 1)));
@@ -229,12 +235,12 @@ export const answeringCases: readonly ExecutionCase[] = [
       await store.executions.cancelAwait({ project: PROJECT, id });
       const first = now();
       for (let nth = 0; nth < LATE_ANSWERS_MAX + 3; nth += 1) {
-        await store.executions.answer(answering(id, nth, { by: `answerer ${nth}` }));
+        await store.executions.answer(answering(id, nth, { actor: `answerer ${nth}` }));
         await advance(1);
       }
       const late = await store.executions.lateAnswers({ project: PROJECT, id });
       const text = payload(0);
-      assert.deepEqual(late[0], { value: text, digest: text, by: 'answerer 0', at: first });
+      assert.deepEqual(late[0], { value: text, digest: text, actor: 'answerer 0', at: first });
       const kept = Array.from({ length: LATE_ANSWERS_MAX }, (_, nth) => nth);
       assert.deepEqual(await lateValues(store, id), kept);
       assert.equal((await mustFind(store, id)).interaction.late, LATE_ANSWERS_MAX + 3);

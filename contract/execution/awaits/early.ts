@@ -46,7 +46,7 @@ export const earlyCases: readonly ExecutionCase[] = [
       const queued = await mustSubmit(store);
       for (const id of [waiting.id, busy.id, queued]) {
         const before = await mustRead(store, id);
-        const answer = await store.executions.answer(answeringEarly(id, 'yes', { by: 'olga' }));
+        const answer = await store.executions.answer(answeringEarly(id, 'yes', { actor: 'olga' }));
         assert.deepEqual(answer, { kind: 'kept', settled: false });
         assert.deepEqual(await mustRead(store, id), before, 'nobody is told');
         const { interaction, unit } = await mustFind(store, interactionId(id));
@@ -54,7 +54,7 @@ export const earlyCases: readonly ExecutionCase[] = [
         assert.deepEqual(interaction, {
           ...{ id: interactionId(id), execution: id, call: CALL, project: 'default', item: 0 },
           ...{ status: 'early', late: 0 },
-          answer: { value: text, digest: text, by: 'olga', at: now() },
+          answer: { value: text, digest: text, actor: 'olga', at: now() },
         });
         assert.equal(unit, undefined);
       }
@@ -65,7 +65,7 @@ export const earlyCases: readonly ExecutionCase[] = [
     name: 'of two early answers the first is kept; an equal one is the same, another a conflict',
     async run({ store, advance, now }) {
       const id = await mustSubmit(store);
-      await store.executions.answer(answeringEarly(id, 'yes', { by: 'olga' }));
+      await store.executions.answer(answeringEarly(id, 'yes', { actor: 'olga' }));
       const at = now();
       await advance(10);
       for (const request of [answeringEarly(id), answering(interactionId(id))]) {
@@ -73,10 +73,10 @@ export const earlyCases: readonly ExecutionCase[] = [
         assert.deepEqual(same, { kind: 'existing', settled: false });
       }
       const other = await leavesUnchanged(store, () =>
-        store.executions.answer(answeringEarly(id, 'no', { by: 'otto' })),
+        store.executions.answer(answeringEarly(id, 'no', { actor: 'otto' })),
       );
       const why = 'answer-conflict';
-      assert.deepEqual(other, { kind: 'refused', why, id: interactionId(id), by: 'olga', at });
+      assert.deepEqual(other, { kind: 'refused', why, id: interactionId(id), actor: 'olga', at });
     },
   },
   {

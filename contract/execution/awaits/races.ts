@@ -68,14 +68,14 @@ export const awaitRaceCases: readonly ExecutionCase[] = [
         const id = interactionId(execution);
         const answers = await Promise.all(
           Array.from({ length: 6 }, (_, nth) =>
-            (stores[nth % 2] ?? store).executions.answer(answering(id, nth, { by: `${nth}` })),
+            (stores[nth % 2] ?? store).executions.answer(answering(id, nth, { actor: `${nth}` })),
           ),
         );
         const winner = answers.findIndex(({ kind }) => kind === 'answered');
         const { interaction } = await mustFind(store, id);
-        assert.equal(interaction.answer?.by, `${winner}`);
+        assert.equal(interaction.answer?.actor, `${winner}`);
         const conflict = { kind: 'refused', why: 'answer-conflict', id };
-        const lost = { ...conflict, by: `${winner}`, at: interaction.answer?.at };
+        const lost = { ...conflict, actor: `${winner}`, at: interaction.answer?.at };
         assert.deepEqual(
           answers.filter((_, nth) => nth !== winner),
           Array(5).fill(lost),

@@ -41,11 +41,11 @@ export const settlingCases: readonly ExecutionCase[] = [
     async run({ store, advance, now }) {
       const held = await parkedOn(store, await worker(store));
       await advance(10);
-      const request = answering(interactionId(held.id), { ok: true }, { by: 'olga' });
+      const request = answering(interactionId(held.id), { ok: true }, { actor: 'olga' });
       assert.deepEqual(await store.executions.answer(request), SETTLED);
       const { interaction, unit } = await mustFind(store, interactionId(held.id));
       assert.deepEqual(interaction.answer, {
-        ...{ value: request.value, digest: request.digest, by: 'olga', at: now() },
+        ...{ value: request.value, digest: request.digest, actor: 'olga', at: now() },
       });
       assert.deepEqual([unit?.status, unit?.answered, unit?.settledAt], ['answered', 1, now()]);
       const [message] = await allMessages(store, held.id);
@@ -206,7 +206,9 @@ export const settlingCases: readonly ExecutionCase[] = [
     async run({ store }) {
       const held = await parkedOn(store, await worker(store));
       const value = { text: 'ünïcode \u{1f510} "quoted"\n', nested: [null, 0, -1.5, { a: [] }] };
-      await store.executions.answer(answering(interactionId(held.id), value, { by: '"o\'tto"' }));
+      await store.executions.answer(
+        answering(interactionId(held.id), value, { actor: '"o\'tto"' }),
+      );
       const { interaction } = await mustFind(store, interactionId(held.id));
       assert.equal(interaction.answer?.value, payload(value));
       const [settlement] = await settlementsOf(store, held.id);

@@ -29,7 +29,7 @@ export const scheduleCases: readonly ExecutionCase[] = [
     async run({ store, advance, now }) {
       const { executions } = store;
       const createdAt = now();
-      const first = putting(laterBy(createdAt, 1_000), { by: 'ann' });
+      const first = putting(laterBy(createdAt, 1_000), { actor: 'ann' });
       assert.deepEqual(await executions.putSchedule(first), { kind: 'put', changed: true });
       const stored = { ...first, paused: false, createdAt };
       assert.deepEqual(await executions.schedule(NIGHTLY), stored);

@@ -28,7 +28,7 @@ export const templateCases: readonly ExecutionCase[] = [
         deadlineMs: 5_000,
         concurrency: { key: 'k', limit: 2 },
         rate: { key: 'r', limit: 3, perMs: 1_000 },
-        by: 'ann',
+        actor: 'ann',
       });
       const bare = template({ id: 'bare' });
       for (const each of [full, bare]) {
@@ -48,7 +48,7 @@ export const templateCases: readonly ExecutionCase[] = [
       await store.executions.putTemplate(template());
       await advance(5);
       // A codec never encodes the same defaults to the same bytes, so the digest decides.
-      const again = template({ defaults: payload({ enc: 'x' }), by: 'bob' });
+      const again = template({ defaults: payload({ enc: 'x' }), actor: 'bob' });
       assert.deepEqual(await store.executions.putTemplate(again), { kind: 'put', existing: true });
       const other = await store.executions.putTemplate(template({ digest: 'two' }));
       expectWhy(other, 'template-conflict');

@@ -145,7 +145,7 @@ export const inspectCases: readonly ContractCase[] = [
       assert.deepEqual(
         carried
           .sort((a, b) => a.fence - b.fence)
-          .map(({ key, fence, deadlineInMs, drain }) => [key, fence, deadlineInMs, drain?.by]),
+          .map(({ key, fence, deadlineInMs, drain }) => [key, fence, deadlineInMs, drain?.actor]),
         [
           [plain.key, plain.fence, undefined, undefined],
           [capped.key, capped.fence, 4_000, undefined],

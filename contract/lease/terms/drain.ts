@@ -36,7 +36,7 @@ export const drainCases: readonly ContractCase[] = [
         deadlineInMs: 30_000,
         drain: {
           request: request.request,
-          by: 'olga',
+          actor: 'olga',
           reason: 'rebalance',
           requestedAt: now(),
           deadlineAt: now() + 30_000,

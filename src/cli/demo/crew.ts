@@ -175,7 +175,7 @@ export class Crew {
         const cook = this.#cooks.find((each) => each.child === child);
         if (cook !== undefined && message.execution === this.#toFreeze) this.#freeze(cook);
       } else if (message.kind === 'did') {
-        this.#log.info('demo', { execution: message.execution, by: name, did: message.what });
+        this.#log.info('demo', { execution: message.execution, worker: name, did: message.what });
       } else {
         const set = message.what === 'settle' ? this.#unpaid : this.#unrefunded;
         const answer = !set.delete(message.guest);

@@ -79,10 +79,10 @@ async function recovered(
   reason = 'the keys of all projects were lost',
 ): Promise<{ readonly id: string; readonly key: string }> {
   const { id, secret, digest } = newKey();
-  const by = `${userInfo().username}@${hostname()}`;
+  const actor = `${userInfo().username}@${hostname()}`;
   const result = await store.access.createKey({
-    ...{ id, digest, name: 'recovered key', roles: ROLES, createdBy: by },
-    audit: stampOutside('recover-key', { by, reason }),
+    ...{ id, digest, name: 'recovered key', roles: ROLES, createdBy: actor },
+    audit: stampOutside('recover-key', { actor, reason }),
   });
   if (result.kind === 'refused') throw new Fault(result.why, describeAccessRefusal(result));
   return { id, key: writeKey({ id, secret }) };

@@ -40,7 +40,7 @@ export const accessRoutes: readonly Route[] = routesOf(accessOperations, {
     const { existing } = await store.access.putProject({
       name: parseProject(params.name),
       settings,
-      audit: stampOutside('put-project', { by: actorOf(caller) }),
+      audit: stampOutside('put-project', { actor: actorOf(caller) }),
     });
     return { status: 200, body: { existing } };
   },
@@ -74,7 +74,7 @@ export const accessRoutes: readonly Route[] = routesOf(accessOperations, {
     if (!caller.isOfAll && project !== caller.project) throw ofAnotherProject(caller);
     const made = await created(coordinator, {
       ...{ name: boundedText('name', name, 256), roles, createdBy: actorOf(caller) },
-      audit: stampOutside('create-key', { by: actorOf(caller) }),
+      audit: stampOutside('create-key', { actor: actorOf(caller) }),
       ...(project === undefined ? {} : { project }),
       ...(expiresInMs === undefined ? {} : { expiresInMs }),
       ...creatorOf(caller),
@@ -113,7 +113,7 @@ export const accessRoutes: readonly Route[] = routesOf(accessOperations, {
     // Create the new key first: a caller that is cut off in between then has two keys, not none.
     const made = await created(coordinator, {
       ...{ name, roles, createdBy: actorOf(caller) },
-      audit: stampOutside('create-key', { by: actorOf(caller), about: { rotates: old.id } }),
+      audit: stampOutside('create-key', { actor: actorOf(caller), about: { rotates: old.id } }),
       ...(project === undefined ? {} : { project }),
       ...(expiresAt === undefined ? {} : { expiresInMs: expiresAt - createdAt }),
       ...{ ...creatorOf(caller), rotates: old.id },
@@ -153,7 +153,7 @@ async function revokedBy(
 ): Promise<RevokedKey> {
   const result = await store.access.revokeKey({
     ...{ ...end, ...scopeOf(caller) },
-    audit: stampOutside('revoke-key', { by: actorOf(caller) }),
+    audit: stampOutside('revoke-key', { actor: actorOf(caller) }),
   });
   if (result.kind === 'refused') {
     throw new ProblemReply(404, result.why, describeAccessRefusal(result));

@@ -20,6 +20,7 @@ import { cursorPage } from '../../support/page-size.ts';
 import { systemRandom } from '../../support/random.ts';
 import {
   ACTOR_BYTES_MAX,
+  ANONYMOUS,
   AUDIT_ACTIONS,
   AUDIT_TARGETS,
   type AuditAction,
@@ -80,7 +81,10 @@ export class Audit {
    *
    * Returns `noted`, or a refusal if there is no such execution.
    */
-  async note(id: string, operation: OperationOptions & { readonly reason: string }): Promise<NoteResult> {
+  async note(
+    id: string,
+    operation: OperationOptions & { readonly reason: string },
+  ): Promise<NoteResult> {
     const given = readOptions('audit.note', operation, OPERATION_OPTIONS);
     boundedText('reason', given.reason, NOTE_BYTES_MAX);
     return this.#config.store.executions.note({
@@ -114,33 +118,34 @@ function targetOf(given: AuditTarget): AuditTarget {
 
 // The audit stamp of a request. The store writes it in the same transaction as the operation (J-1).
 
-/** The actor if the caller names none. */
-const UNKNOWN_ACTOR = 'unknown';
-
 const REASON_BYTES_MAX = 4_096;
 
-export const OPERATION_OPTIONS: readonly (keyof OperationOptions)[] = ['project', 'by', 'reason'];
+export const OPERATION_OPTIONS: readonly (keyof OperationOptions)[] = [
+  'project',
+  'actor',
+  'reason',
+];
 
 export function stampOf(
   config: Pick<EngineConfig, 'ids'>,
   action: AuditAction,
-  operation: Pick<OperationOptions, 'by' | 'reason'> & { readonly about?: AuditFacts },
+  operation: Pick<OperationOptions, 'actor' | 'reason'> & { readonly about?: AuditFacts },
 ): AuditStamp {
   const { about } = operation;
-  const { by: actor, reason } = checkedOperation(operation);
+  const { actor, reason } = checkedOperation(operation);
   const id = config.ids.next() as string as AuditId;
   return { id, action, actor, reason, ...present({ about }) };
 }
 
 /** Checks the actor and the reason, and fills in defaults. */
-export function checkedOperation(operation: Pick<OperationOptions, 'by' | 'reason'>): {
-  readonly by: string;
+export function checkedOperation(operation: Pick<OperationOptions, 'actor' | 'reason'>): {
+  readonly actor: string;
   readonly reason: string;
 } {
-  const { by = UNKNOWN_ACTOR, reason = '' } = operation;
-  boundedText('by', by, ACTOR_BYTES_MAX);
+  const { actor = ANONYMOUS, reason = '' } = operation;
+  boundedText('actor', actor, ACTOR_BYTES_MAX);
   if (reason !== '') boundedText('reason', reason, REASON_BYTES_MAX);
-  return { by, reason };
+  return { actor, reason };
 }
 
 const ids: ExecutionIds = new ExecutionIds(systemClock, systemRandom);
@@ -148,7 +153,7 @@ const ids: ExecutionIds = new ExecutionIds(systemClock, systemRandom);
 /** For operations outside the engine: on access keys, which belong to the deployment. */
 export function stampOutside(
   action: AuditAction,
-  operation: Pick<OperationOptions, 'by' | 'reason'> & { readonly about?: AuditFacts },
+  operation: Pick<OperationOptions, 'actor' | 'reason'> & { readonly about?: AuditFacts },
 ): AuditStamp {
   return stampOf({ ids }, action, operation);
 }

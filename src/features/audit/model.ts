@@ -28,6 +28,9 @@ export type AuditAction = (typeof AUDIT_ACTIONS)[number];
 /** A name of 256 bytes, and the id of its key. */
 export const ACTOR_BYTES_MAX = 320;
 
+/** The actor of an operation whose caller names none. */
+export const ANONYMOUS = 'anonymous';
+
 /** The target of an operation, within its project. */
 export interface AuditTarget {
   /** The kind of target. */

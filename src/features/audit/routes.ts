@@ -57,7 +57,7 @@ export async function recordOperation(
     readonly about: AuditFacts;
   },
 ): Promise<void> {
-  const audit = stampOutside(action, { by: actorOf(caller), ...operation });
+  const audit = stampOutside(action, { actor: actorOf(caller), ...operation });
   await store.executions.recordOperation({ project: caller.project, target, audit });
 }
 

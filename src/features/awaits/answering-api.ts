@@ -42,7 +42,7 @@ export interface Located {
 export interface Sent {
   readonly project: ProjectName;
   readonly value: unknown;
-  readonly by: string | undefined;
+  readonly actor: string | undefined;
   /** The answer came by a link with a valid signature. */
   readonly verified: boolean;
 }
@@ -65,7 +65,11 @@ export async function checkedAnswer(config: WorkerConfig, asked: AnswerCheck): P
   if (found.kind === 'refused') return found;
   const { question, request } = found;
   if (question === undefined) return { kind: 'fit', value };
-  const about = { id, at: toInstant(config.clock.wallMs()), ...(by === undefined ? {} : { by }) };
+  const about = {
+    id,
+    at: toInstant(config.clock.wallMs()),
+    ...(by === undefined ? {} : { actor: by }),
+  };
   return { kind: 'fit', value: await trusted(question, value, { about, request }) };
 }
 
@@ -75,9 +79,9 @@ export async function answerRequest(
   { target, ended }: { readonly target: Located; readonly ended: Ended },
   sent: Sent,
 ): Promise<({ readonly kind: 'fit' } & AnswerRequest) | Refused> {
-  const { project, by, verified } = sent;
+  const { project, actor, verified } = sent;
   config.payloads.check('The answer', sent.value);
-  const who = by === undefined ? {} : { by };
+  const who = actor === undefined ? {} : { by: actor };
   const asked: AnswerCheck = { ...target, project, value: sent.value, ...who };
   const stored = await storedAnswer(config, ended, asked);
   if (stored.kind === 'refused') return stored;
@@ -86,7 +90,7 @@ export async function answerRequest(
     ...{ ...target, project, verified, value: stored.value },
     // Digest the sent value, because a projection may add parts that the answerer did not choose.
     digest: canonicalDigest(sent.value),
-    ...who,
+    ...(actor === undefined ? {} : { actor }),
   };
 }
 
@@ -180,6 +184,7 @@ interface AnswerCheck {
   readonly place?: ResolvedPlace;
   readonly project: ProjectName;
   readonly value: unknown;
+  /** The actor. It is stored in the input of the execution that checks, so its name stays. */
   readonly by?: string;
 }
 

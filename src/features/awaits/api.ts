@@ -48,7 +48,7 @@ interface InProject {
 /** The actor and the reason of an answer. */
 export interface AnswerOptions extends InProject {
   /** The actor. Operators and the code see it. */
-  readonly by?: string;
+  readonly actor?: string;
   /** Why, for the audit. */
   readonly reason?: string;
 }
@@ -129,7 +129,7 @@ export interface AnswerInfo {
   /** The value that the code gets. */
   readonly value: unknown;
   /** The actor who answered. */
-  readonly by?: string;
+  readonly actor?: string;
   /** When. */
   readonly at: Instant;
 }
@@ -166,7 +166,7 @@ export class Awaits {
   ): Promise<Answered> {
     const { project, ...operation } = readOptions('awaits.answer', options, OPERATION_OPTIONS);
     const audit = stampOf(this.#config, 'answer', operation);
-    const sent = { value, project: projectOf(project), by: operation.by, verified: false };
+    const sent = { value, project: projectOf(project), actor: operation.actor, verified: false };
     return this.#answer(located(target), sent, audit);
   }
 
@@ -176,17 +176,20 @@ export class Awaits {
   async answerByLink(
     token: string,
     value: unknown,
-    options: Pick<AnswerOptions, 'by'> = {},
+    options: Pick<AnswerOptions, 'actor'> = {},
   ): Promise<Answered> {
-    rejectUnknownOptions('awaits.answerByLink', options, ['by']);
+    rejectUnknownOptions('awaits.answerByLink', options, ['actor']);
     const verified = this.#links.verify(token, this.#config.clock.wallMs());
     if (verified.kind === 'refused') return { kind: 'refused', ...verified.refusal };
     const { interaction: id, place, project } = verified.claims;
     const target = { id, ...present({ place }) };
     const link = linkId(token);
-    const { by } = options;
-    const audit = stampOf(this.#config, 'answer', { by: by ?? `link ${link}`, about: { link } });
-    return this.#answer(target, { value, project, by, verified: true }, audit);
+    const { actor } = options;
+    const audit = stampOf(this.#config, 'answer', {
+      actor: actor ?? `link ${link}`,
+      about: { link },
+    });
+    return this.#answer(target, { value, project, actor, verified: true }, audit);
   }
 
   /** Returns the interaction that a signed link is for. Does not use up the link. */
@@ -326,9 +329,9 @@ export class Awaits {
 
 async function answerInfo(
   payloads: ProjectPayloads,
-  { value, by, at }: Answer,
+  { value, actor, at }: Answer,
 ): Promise<AnswerInfo> {
-  return { value: await payloads.decode(value), ...present({ by }), at };
+  return { value: await payloads.decode(value), ...present({ actor }), at };
 }
 
 function unitInfo(unit: AwaitUnit): AwaitInfo {

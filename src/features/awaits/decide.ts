@@ -137,7 +137,7 @@ export interface AnswerRequest {
   };
   readonly value: Payload;
   readonly digest: string;
-  readonly by?: string;
+  readonly actor?: string;
   /** The answer came by a link with a valid signature (W-7). */
   readonly verified: boolean;
 }
@@ -170,7 +170,7 @@ export function decideAnswer(
   const answer: Answer = {
     value: request.value,
     digest: request.digest,
-    ...(request.by === undefined ? {} : { by: request.by }),
+    ...(request.actor === undefined ? {} : { actor: request.actor }),
     at: now,
   };
   if (interaction === undefined || interaction.project !== request.project) {
@@ -385,7 +385,7 @@ function conflict(id: InteractionId, winner: Answer): AwaitRefusal {
     why: 'answer-conflict',
     id,
     at: winner.at,
-    ...(winner.by === undefined ? {} : { by: winner.by }),
+    ...(winner.actor === undefined ? {} : { actor: winner.actor }),
   };
 }
 
@@ -413,7 +413,7 @@ export function settlementOf(
     .filter(({ answer, status }) => answer !== undefined && status === 'answered')
     .toSorted((a, b) => a.item - b.item)
     .map(({ item, answer }) => {
-      const by = answer?.by === undefined ? '' : `,"by":${JSON.stringify(answer.by)}`;
+      const by = answer?.actor === undefined ? '' : `,"by":${JSON.stringify(answer.actor)}`;
       return `{"item":${item},"at":${answer?.at},"out":${answer?.value}${by}}`;
     });
   const fallback = how.byDefault ? `,"default":${unit.defaultAnswer}` : '';

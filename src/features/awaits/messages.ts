@@ -46,7 +46,7 @@ const answer = closed(
   {
     value: Type.Optional(answerValue),
     sealed: Type.Optional(sealed),
-    by: Type.Optional(Type.String({ description: 'The answerer: a key or a link.' })),
+    actor: Type.Optional(Type.String({ description: 'The answerer: a key or a link.' })),
     at: documented(instant, 'When the answer was stored.'),
   },
   { description: 'The answer that won.' },

@@ -127,7 +127,7 @@ export interface Answer {
   /** The digest of the value that was sent. Equal ones are the same answer. */
   readonly digest: string;
   /** The actor who answered. */
-  readonly by?: string;
+  readonly actor?: string;
   /** When. */
   readonly at: Instant;
 }

@@ -29,7 +29,7 @@ export interface AnswerAbout {
   /** The id of the interaction. */
   readonly id: InteractionId;
   /** The actor who answers. */
-  readonly by?: string;
+  readonly actor?: string;
   /** When, by the clock of the process that takes the answer. */
   readonly at: Instant;
 }
@@ -197,7 +197,7 @@ export type AwaitOutcome<Value> =
       readonly kind: 'answered';
       readonly value: Value;
       /** The actor who answered. */
-      readonly by?: string;
+      readonly actor?: string;
       readonly at: Instant;
       /** True if no answer came in time and `value` is the default. */
       readonly byDefault?: true;
@@ -233,7 +233,7 @@ export interface ItemAnswer<Value> {
   /** The value. */
   readonly value: Value;
   /** The actor who answered. */
-  readonly by?: string;
+  readonly actor?: string;
   /** When. */
   readonly at: Instant;
 }

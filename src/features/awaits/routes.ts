@@ -123,9 +123,9 @@ export const awaitRoutes: readonly Route[] = routesOf(awaitOperations, {
     requireLinks(coordinator);
     const link = linkId(params.link);
     requireSeldom(coordinator, link);
-    const by = `link ${link}`;
+    const actor = `link ${link}`;
     const { awaits } = coordinator.holdfast;
-    return replyOf(await awaits.answerByLink(params.link, body.value, { by }));
+    return replyOf(await awaits.answerByLink(params.link, body.value, { actor }));
   },
 });
 
@@ -169,11 +169,11 @@ async function interactionMessage(
 
 async function answerMessage(
   reader: Reader,
-  { value, by, at }: Answer,
+  { value, actor, at }: Answer,
 ): Promise<NonNullable<InteractionMessage['answer']>> {
   return {
     ...(await readable(reader, { value })),
-    ...(by === undefined ? {} : { by }),
+    ...(actor === undefined ? {} : { actor }),
     at: formatInstant(at),
   };
 }

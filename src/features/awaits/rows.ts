@@ -139,7 +139,7 @@ export function fromInteraction(interaction: Interaction): InteractionRow {
     assignee: interaction.assignee ?? null,
     answer: answer?.value ?? null,
     digest: answer?.digest ?? null,
-    answered_by: answer?.by ?? null,
+    answered_by: answer?.actor ?? null,
     answered_at: answer?.at ?? null,
     verified: interaction.verified === true ? 1 : 0,
     late: interaction.late,
@@ -154,7 +154,7 @@ export function toAnswer(row: AnswerRow): Answer | undefined {
   return {
     value: row.answer as Payload,
     digest: row.digest,
-    ...(row.answered_by === null ? {} : { by: row.answered_by }),
+    ...(row.answered_by === null ? {} : { actor: row.answered_by }),
     at: toInstant(row.answered_at),
   };
 }

@@ -283,7 +283,7 @@ export class Releases {
     const names = [...OPERATION_OPTIONS, 'expected', 'force'];
     const given = readOptions(`releases.${action}`, options, names);
     optionalBooleans(`releases.${action}`, { force: given.force });
-    const { by: actor, reason } = checkedOperation(given);
+    const { actor, reason } = checkedOperation(given);
     const { expected, force } = given;
     if (expected !== undefined) {
       integerOption('expected', expected, { min: 0, max: Number.MAX_SAFE_INTEGER });
@@ -325,11 +325,11 @@ export interface RegisterOptions {
   /** The project. Default `default`. */
   readonly project?: string;
   /** The actor. */
-  readonly by?: string;
+  readonly actor?: string;
 }
 
 const REGISTER: readonly (keyof RegisterOptions)[] = [
-  ...(['pipeline', 'name', 'artifact', 'digest', 'project', 'by'] as const),
+  ...(['pipeline', 'name', 'artifact', 'digest', 'project', 'actor'] as const),
 ];
 
 function registrationOf(options: RegisterOptions): RegisterRelease {
@@ -345,7 +345,7 @@ function registrationOf(options: RegisterOptions): RegisterRelease {
     digest: boundedText('digest', given.digest, NAME_BYTES_MAX),
     contract,
     contractVersion: contractVersion(contract),
-    createdBy: checkedOperation(given).by,
+    createdBy: checkedOperation(given).actor,
   };
 }
 
@@ -360,7 +360,7 @@ export interface AdoptOptions {
   /** The project. Default `default`. */
   readonly project?: string;
   /** The actor. */
-  readonly by?: string;
+  readonly actor?: string;
 }
 
 /** The result of `releases.adopt`. */
@@ -384,9 +384,9 @@ async function adopt(
   pipelines: unknown,
   options: AdoptOptions,
 ): Promise<Adopted> {
-  const given = readOptions('releases.adopt', options, ['source', 'project', 'by']);
+  const given = readOptions('releases.adopt', options, ['source', 'project', 'actor']);
   const source = boundedText('source', given.source, SOURCE_BYTES_MAX);
-  const { by } = checkedOperation(given);
+  const { actor } = checkedOperation(given);
   const project = projectOf(given.project);
   const all = [...pipelinesByName('releases.adopt', pipelines).values()];
   const versions = all.map((each) => contractVersion(contractOf(each)));
@@ -395,7 +395,7 @@ async function adopt(
   const broken: BrokenReplay[] = [];
   let repinned = 0;
   for (const code of all) {
-    const done = await adoptOne(config, { code, project, by, release });
+    const done = await adoptOne(config, { code, project, actor, release });
     broken.push(...done.broken);
     repinned += done.repinned;
   }
@@ -405,7 +405,7 @@ async function adopt(
 interface Adopting {
   readonly code: AnyPipeline;
   readonly project: ProjectName;
-  readonly by: string;
+  readonly actor: string;
   readonly release: Pick<Release, 'name' | 'digest'>;
 }
 
@@ -433,10 +433,10 @@ async function adoptOne(
 }
 
 async function register(config: EngineConfig, adopting: Adopting): Promise<void> {
-  const { code, project, by, release } = adopting;
+  const { code, project, actor, release } = adopting;
   const contract = contractOf(code);
   const result = await config.store.executions.registerRelease({
-    ...{ project, pipeline: code.name, ...release, artifact: 'dev', contract, createdBy: by },
+    ...{ project, pipeline: code.name, ...release, artifact: 'dev', contract, createdBy: actor },
     contractVersion: contractVersion(contract),
   });
   if (result.kind === 'refused') throw new ReleaseRefused(result);
@@ -444,10 +444,10 @@ async function register(config: EngineConfig, adopting: Adopting): Promise<void>
 
 /** Forced: there is no other code to run, and the result lists each execution that it breaks. */
 async function activate(config: EngineConfig, adopting: Adopting): Promise<void> {
-  const { code, project, by, release } = adopting;
+  const { code, project, actor, release } = adopting;
   const result = await config.store.executions.changeRollout({
     ...{ project, pipeline: code.name, action: 'activate', name: release.name },
-    ...{ actor: by, reason: REASON, force: true },
+    ...{ actor, reason: REASON, force: true },
   });
   if (result.kind === 'refused') throw new ReleaseRefused(result);
 }
@@ -457,8 +457,8 @@ async function repinOne(
   adopting: Adopting,
   id: ExecutionId,
 ): Promise<string> {
-  const { project, by, release } = adopting;
-  const operation = { project, by, reason: REASON };
+  const { project, actor, release } = adopting;
+  const operation = { project, actor, reason: REASON };
   const { body } = commandOf('releases.adopt', id, operation);
   const audit = stampOf(config, 'repin', operation);
   const asked = { id, project, to: release.name, body, audit };

@@ -135,10 +135,12 @@ export const releaseRoutes: readonly Route[] = routesOf(releaseOperations, {
 
   async repinMany({ holdfast }, { params, body, caller, header }) {
     const { from: release, ...rest } = body;
-    const { name: by, project } = caller;
+    const { name: actor, project } = caller;
     const filter = { project, pipeline: params.pipeline, release };
     try {
-      return madeReply(await holdfast.bulk.repin({ ...rest, ...keyOf(body, header), filter, by }));
+      return madeReply(
+        await holdfast.bulk.repin({ ...rest, ...keyOf(body, header), filter, actor }),
+      );
     } catch (error) {
       throw error instanceof ReleaseRefused ? releaseRefused(error.refusal) : error;
     }

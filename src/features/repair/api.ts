@@ -119,7 +119,7 @@ export class Repair {
    * allow it.
    */
   async redrive(id: string, options: RedriveOptions = {}): Promise<{ readonly id: ExecutionId }> {
-    const names = ['mode', 'from', 'release', 'project', 'by', 'reason'] as const;
+    const names = ['mode', 'from', 'release', 'project', 'actor', 'reason'] as const;
     const { mode: asked, from, release, ...operation } = readOptions('redrive', options, names);
     const command = commandOf('redrive', id, operation);
     const mode = modeOf(asked);
@@ -149,7 +149,11 @@ export class Repair {
   }
 
   /** Retries a compensation now instead of at its next attempt. `step` is its name or key. */
-  retryCompensation(id: string, step: string, operation: OperationOptions = {}): Promise<CommandResult> {
+  retryCompensation(
+    id: string,
+    step: string,
+    operation: OperationOptions = {},
+  ): Promise<CommandResult> {
     return this.#undo(id, { act: 'retry', step }, operation);
   }
 
@@ -174,12 +178,17 @@ export class Repair {
     operation: OperationOptions,
   ): Promise<CommandResult> {
     const given = readOptions(`${act}Compensation`, operation, OPERATION_OPTIONS);
-    const { by, reason = '', project } = given;
+    const { actor, reason = '', project } = given;
     if (act === 'skip') boundedText('The reason to skip', reason, 1_024);
     boundedText('The step', step, 512);
-    const value: UndoCommand = { act, step, reason, ...present({ by }) };
+    const value: UndoCommand = { act, step, reason, ...present({ by: actor }) };
     const audit = stampOf(this.#config, `${act}-compensation`, { ...given, about: { step } });
-    const message = { name: UNDO_SIGNAL, value, ...(by && { by }), ...(project && { project }) };
+    const message = {
+      name: UNDO_SIGNAL,
+      value,
+      ...(actor && { actor }),
+      ...(project && { project }),
+    };
     const signal = await signalOf(this.#config, id, message);
     return this.#executions.signal({ ...signal, audit });
   }
@@ -271,12 +280,16 @@ export class Bulk {
     project: ProjectName,
     options: BulkOptions,
   ): Promise<StartedJob> {
-    const { key, by, reason } = options;
+    const { key, actor, reason } = options;
     const paced = { ...about, ...paceOf(options) };
-    const operation = { ...present({ by, reason }), about: paced };
+    const operation = { ...present({ actor, reason }), about: paced };
     const audit = stampOf(this.#config, act === 'move' ? 'bulk-repin' : `bulk-${act}`, operation);
     const input = { act, ...paced, by: audit.actor, reason: audit.reason } as AnyJobInput;
-    const placing: SubmitOptions = { lane: 'batch', tags: [JOB_PIPELINE], ...present({ key, by }) };
+    const placing: SubmitOptions = {
+      lane: 'batch',
+      tags: [JOB_PIPELINE],
+      ...present({ key, actor }),
+    };
     // A dry run changes nothing, so it has no audit record.
     return this.#submit(input, { project, ...placing }, input.dryRun ? undefined : audit);
   }
@@ -298,7 +311,7 @@ export class Bulk {
   }
 }
 
-const JOB_NAMES = ['perSecond', 'dryRun', 'by', 'reason', 'key'] as const;
+const JOB_NAMES = ['perSecond', 'dryRun', 'actor', 'reason', 'key'] as const;
 
 /** The operation of a job, and its targets. */
 type Target<Input> = Input extends AnyJobInput ? Omit<Input, keyof Paced> : never;

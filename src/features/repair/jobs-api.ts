@@ -48,6 +48,7 @@ export interface CancelFilter {
   readonly tag?: string;
 }
 
+/** Part of a stored job input, so its field names stay: `by` is the actor, `act` the action. */
 export interface Paced {
   readonly perSecond?: number;
   readonly dryRun: boolean;

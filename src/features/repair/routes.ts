@@ -84,14 +84,24 @@ export const bulkRoutes: readonly Route[] = routesOf(jobOperations, {
   async redriveMany({ holdfast }, { body, caller, header }) {
     const filter = { ...body.filter, project: caller.project };
     return madeReply(
-      await holdfast.bulk.redrive({ ...body, ...keyOf(body, header), filter, by: actorOf(caller) }),
+      await holdfast.bulk.redrive({
+        ...body,
+        ...keyOf(body, header),
+        filter,
+        actor: actorOf(caller),
+      }),
     );
   },
 
   async cancelMany({ holdfast }, { body, caller, header }) {
     const filter = { ...body.filter, project: caller.project };
     return madeReply(
-      await holdfast.bulk.cancel({ ...body, ...keyOf(body, header), filter, by: actorOf(caller) }),
+      await holdfast.bulk.cancel({
+        ...body,
+        ...keyOf(body, header),
+        filter,
+        actor: actorOf(caller),
+      }),
     );
   },
 
@@ -143,7 +153,7 @@ function operation(
 ): Handler<(typeof jobOperations)['pauseJob' | 'resumeJob' | 'stopJob']> {
   return async (coordinator, { params, body, caller }) => {
     const { id, project } = await jobFor(coordinator, caller, params.id);
-    const operation = { project, by: actorOf(caller), ...body };
+    const operation = { project, actor: actorOf(caller), ...body };
     return commandReply(await coordinator.holdfast[VERBS[verb]](id, operation));
   };
 }
@@ -213,7 +223,7 @@ async function jobMessage(
 ): Promise<JobMessage> {
   const { id, status, holds, input, progress, project } = record;
   const decoded = await holdfast.decode(input, { project });
-  const { act: asked, dryRun, by, reason } = decoded as AnyJobInput;
+  const { act, dryRun, by: actor, reason } = decoded as AnyJobInput;
   const [end] = await store.executions.outcomes([id]);
   const { out } = JSON.parse(end?.event.body ?? '{}') as { readonly out?: object };
   const counted = status === 'completed' ? out : progress;
@@ -223,11 +233,11 @@ async function jobMessage(
   return {
     ...{
       id,
-      action: asked === 'move' ? 'repin' : asked,
+      action: act === 'move' ? 'repin' : act,
       status,
       paused: holds.includes('paused'),
       dryRun,
-      by,
+      actor,
       reason,
     },
     ...writtenTimes(record, 'submittedAt', 'endedAt'),

@@ -362,7 +362,7 @@ function attachmentRows({ attachments }: Gathered): Rows {
 
 function awaitRows({ awaits }: Gathered): Rows {
   return awaits.map(({ interaction, unit }) => {
-    return [unit?.name ?? interaction.call, interaction.status, interaction.answer?.by ?? ''];
+    return [unit?.name ?? interaction.call, interaction.status, interaction.answer?.actor ?? ''];
   });
 }
 

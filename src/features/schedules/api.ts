@@ -42,7 +42,7 @@ export interface ScheduleInfo extends Omit<Plan, 'input'> {
   /** When it was created. */
   readonly createdAt: Instant;
   /** The actor who put it. */
-  readonly by?: string;
+  readonly actor?: string;
 }
 
 interface InProject {
@@ -114,7 +114,9 @@ export class Schedules {
 
   /** Pauses a schedule: it does not fire until it is resumed. */
   async pause(id: string, operation: OperationOptions = {}): Promise<ScheduleResult> {
-    return this.#config.store.executions.pauseSchedule(this.#operation('pause-schedule', id, operation));
+    return this.#config.store.executions.pauseSchedule(
+      this.#operation('pause-schedule', id, operation),
+    );
   }
 
   /**
@@ -143,7 +145,10 @@ export class Schedules {
    * Removes a schedule: `done`, or `no-change` if there is none. Executions that it has submitted
    * continue.
    */
-  async remove(id: string, operation: OperationOptions = {}): Promise<{ readonly kind: 'done' | 'no-change' }> {
+  async remove(
+    id: string,
+    operation: OperationOptions = {},
+  ): Promise<{ readonly kind: 'done' | 'no-change' }> {
     return this.#config.store.executions.removeSchedule(
       this.#operation('remove-schedule', id, operation),
     );

@@ -114,7 +114,7 @@ const schedule = closed(
     firedAt: Type.Optional(documented(instant, 'When it submitted an execution last.')),
     lastExecution: Type.Optional(documented(executionId, 'The execution of the last fire.')),
     createdAt: documented(instant, 'When it was created.'),
-    by: Type.Optional(Type.String({ description: 'The actor that wrote it last.' })),
+    actor: Type.Optional(Type.String({ description: 'The actor that wrote it last.' })),
   },
   {
     title: 'Schedule',
@@ -132,7 +132,7 @@ const schedule = closed(
         firedAt: '2026-11-17T08:00:00.000Z',
         lastExecution: '01890a5d-ac96-774b-bcce-b302099a8057',
         createdAt: '2026-11-01T10:00:00.000Z',
-        by: 'ann (a2b3c4d5e6f7a2b3)',
+        actor: 'ann (a2b3c4d5e6f7a2b3)',
       },
     ],
   },

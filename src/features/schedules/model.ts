@@ -21,7 +21,7 @@ export interface Schedule {
   readonly lastExecution?: ExecutionId;
   readonly createdAt: Instant;
   /** The actor that put it. */
-  readonly by?: string;
+  readonly actor?: string;
 }
 
 // Decides pause and resume of a schedule. Pure.

@@ -71,7 +71,7 @@ export interface PutScheduleOptions<Input = unknown> {
   /** Which missed times are submitted. Default `one`. */
   readonly catchUp?: CatchUp;
   /** The actor. */
-  readonly by?: string;
+  readonly actor?: string;
   /** Why, for the audit. */
   readonly reason?: string;
 }
@@ -94,7 +94,7 @@ export interface Plan {
 
 const NAMES: readonly (keyof PutScheduleOptions)[] = [
   ...(['id', 'project', 'every', 'cron', 'timeZone', 'pipeline', 'template', 'version'] as const),
-  ...(['input', 'options', 'overlap', 'catchUp', 'by', 'reason'] as const),
+  ...(['input', 'options', 'overlap', 'catchUp', 'actor', 'reason'] as const),
 ];
 const OPTION_NAMES = ['lane', 'deadlineMs', 'concurrency', 'rate', 'tags', 'attributes'];
 const EVERY_MS_MIN = 100;
@@ -109,7 +109,7 @@ export function checkedScheduleId(id: unknown): string {
 interface Planned {
   readonly id: string;
   readonly project: ProjectName;
-  readonly by?: string;
+  readonly actor?: string;
   readonly plan: Plan;
   readonly digest: string;
   readonly audit: AuditStamp;
@@ -120,7 +120,7 @@ export async function planOf<Input>(
   given: PutScheduleOptions<Input>,
 ): Promise<Planned> {
   const options = readOptions('schedules.put', given, NAMES);
-  const { options: chosen = {}, overlap = 'skip', catchUp = 'one', by, reason, input } = options;
+  const { options: chosen = {}, overlap = 'skip', catchUp = 'one', actor, reason, input } = options;
   const id = checkedScheduleId(options.id);
   const project = projectOf(options.project);
   const placed = readOptions('schedules.put: options', chosen, OPTION_NAMES);
@@ -130,7 +130,7 @@ export async function planOf<Input>(
   const when = whenOf(options);
   const target = await targetOf(config, project, options);
   const audit = stampOf(config, 'put-schedule', {
-    ...present({ by, reason }),
+    ...present({ actor, reason }),
     about: { when, ...target },
   });
   await checkInput(options);
@@ -140,7 +140,7 @@ export async function planOf<Input>(
     .encode(`The input of schedule "${id}"`, input, inputOf(scheduleOwner(id)));
   const plan = { ...rest, input: encoded };
   const digest = canonicalDigest([rest, input]);
-  return { id, project, plan, digest, audit, ...present({ by }) };
+  return { id, project, plan, digest, audit, ...present({ actor }) };
 }
 
 function whenOf(options: Pick<PutScheduleOptions, 'every' | 'cron' | 'timeZone'>): When {
@@ -202,7 +202,7 @@ export async function submitsFor(
       .of(project)
       .decode(plan.input, expected(inputOf(scheduleOwner(id)))),
     owner: scheduleOwner(id),
-    options: { ...present(plan.options), project, key: 'schedule', by: `schedule ${id}` },
+    options: { ...present(plan.options), project, key: 'schedule', actor: `schedule ${id}` },
   });
   return times.map((at) => {
     const execution = config.ids.next();

@@ -34,7 +34,7 @@ export interface PutSchedule extends ScheduleCommand {
   readonly plan: string;
   readonly digest: string;
   readonly nextAt: Instant;
-  readonly by?: string;
+  readonly actor?: string;
   /** The limit of schedules, unless the project's own settings differ (P-14). */
   readonly quota?: number;
 }

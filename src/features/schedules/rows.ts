@@ -28,7 +28,7 @@ export function toSchedule(row: ScheduleRow): Schedule {
     ...(row.fired_at === null ? {} : { firedAt: toInstant(row.fired_at) }),
     ...(row.last_execution === null ? {} : { lastExecution: row.last_execution as ExecutionId }),
     createdAt: toInstant(row.at),
-    ...(row.put_by === null ? {} : { by: row.put_by }),
+    ...(row.put_by === null ? {} : { actor: row.put_by }),
   };
 }
 

@@ -51,7 +51,7 @@ export interface PutTemplateOptions extends TemplateOptions {
   /** The project. Default `default`. */
   readonly project?: string;
   /** The actor. */
-  readonly by?: string;
+  readonly actor?: string;
   /** Why, for the audit. */
   readonly reason?: string;
 }
@@ -75,7 +75,7 @@ export interface TemplateListOptions {
 }
 
 const NAMES: readonly (keyof PutTemplateOptions)[] = [
-  ...(['id', 'version', 'pipeline', 'defaults', 'project', 'by', 'reason'] as const),
+  ...(['id', 'version', 'pipeline', 'defaults', 'project', 'actor', 'reason'] as const),
   ...(['lane', 'tags', 'deadlineMs', 'concurrency', 'rate'] as const),
 ];
 const LIST_NAMES: readonly (keyof TemplateListOptions)[] = ['project', 'id', 'cursor', 'limit'];
@@ -102,7 +102,7 @@ export class Templates {
    */
   async put(options: PutTemplateOptions): Promise<{ readonly existing: boolean }> {
     const read = readOptions('templates.put', options, NAMES);
-    const { id, version, defaults, by, ...given } = read;
+    const { id, version, defaults, actor, ...given } = read;
     const ref = { id: checkedId(id), version: checkedVersion(version) };
     const placing = checkedPlacing('templates.put', optionsOf(given));
     const pipeline = nameOf(given.pipeline);
@@ -112,7 +112,7 @@ export class Templates {
       project,
       ...ref,
       pipeline,
-      ...(by === undefined ? {} : { by: boundedText('by', by, ACTOR_BYTES_MAX) }),
+      ...(actor === undefined ? {} : { actor: boundedText('actor', actor, ACTOR_BYTES_MAX) }),
       defaults: await payloads
         .of(project)
         .encode(`The defaults of "${ref.id}"`, defaults, templatePlace(ref)),

@@ -69,7 +69,7 @@ const template = closed(
     pipeline: Type.String({ description: 'Pipeline to run.' }),
     defaults: Type.Optional(defaults),
     createdAt: documented(instant, 'When this version was written.'),
-    by: Type.Optional(Type.String({ description: 'The actor that wrote this version.' })),
+    actor: Type.Optional(Type.String({ description: 'The actor that wrote this version.' })),
     ...PLACING,
   },
   {
@@ -77,7 +77,7 @@ const template = closed(
     examples: [
       {
         ...{ id: 'invoice', version: 1, ...CONTENT_EXAMPLE },
-        ...{ createdAt: '2026-11-17T09:30:00.000Z', by: 'ann (a2b3c4d5e6f7a2b3)' },
+        ...{ createdAt: '2026-11-17T09:30:00.000Z', actor: 'ann (a2b3c4d5e6f7a2b3)' },
       },
     ],
   },

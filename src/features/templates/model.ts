@@ -40,5 +40,5 @@ export interface Template extends TemplateVersion, TemplateOptions {
   /** When it was put. */
   readonly createdAt: Instant;
   /** The actor who put it. */
-  readonly by?: string;
+  readonly actor?: string;
 }

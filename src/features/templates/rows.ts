@@ -16,17 +16,19 @@ export interface TemplateRow {
   readonly about: string | null;
 }
 
-type About = TemplateOptions & Pick<Template, 'by'>;
+/** Stored as JSON, which keeps the name `by` for the actor. */
+type About = TemplateOptions & { readonly by?: string };
 
 export function fromTemplate(template: PutTemplate): Omit<TemplateRow, 'at'> {
   const { project, id, version, pipeline, digest, defaults, audit: _, ...rest } = template;
-  const about: About = rest;
+  const { actor, ...options } = rest;
+  const about: About = { ...options, ...(actor === undefined ? {} : { by: actor }) };
   const text = JSON.stringify(about);
   return { project, id, version, pipeline, digest, defaults, about: text === '{}' ? null : text };
 }
 
 export function toTemplate(row: TemplateRow): Template {
-  const about: About = row.about === null ? {} : (JSON.parse(row.about) as About);
+  const { by, ...about }: About = row.about === null ? {} : (JSON.parse(row.about) as About);
   return {
     project: row.project as ProjectName,
     id: row.id,
@@ -36,6 +38,7 @@ export function toTemplate(row: TemplateRow): Template {
     defaults: row.defaults as Payload,
     createdAt: toInstant(row.at),
     ...about,
+    ...(by === undefined ? {} : { actor: by }),
   };
 }
 

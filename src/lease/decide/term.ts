@@ -197,7 +197,7 @@ export function decideDrain(
   const promised = view.holder.at(-1)?.expiresAt ?? now;
   const drain: Drain = {
     request: request.request,
-    by: request.by,
+    actor: request.actor,
     reason: request.reason,
     requestedAt: now,
     deadlineAt: laterBy(now, Math.max(request.deadlineMs, promised - now)),

@@ -243,7 +243,7 @@ export const lease = closed(
     drain: Type.Optional(
       closed(
         {
-          by: Type.String({ description: 'The actor.' }),
+          actor: Type.String({ description: 'The actor.' }),
           reason: Type.String({ description: 'The reason.' }),
           deadlineAt: documented(instant, 'When the holder must have stopped.'),
           successor: Type.Optional(

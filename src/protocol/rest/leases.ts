@@ -94,7 +94,7 @@ function termMessage(record: LeaseRecord): Partial<LeaseMessage> {
     ...writtenTimes(record, 'grantedAt', 'hardDeadlineAt'),
     ...(asked && {
       drain: {
-        ...{ by: asked.by, reason: asked.reason },
+        ...{ actor: asked.actor, reason: asked.reason },
         ...writtenTimes(asked, 'deadlineAt'),
         ...present({ successor: asked.successor }),
       },

@@ -99,9 +99,9 @@ export function actorOf({ name, key }: Pick<Caller, 'name' | 'key'>): string {
 
 export function operationFor(caller: Caller): {
   readonly project: ProjectName;
-  readonly by: string;
+  readonly actor: string;
 } {
-  return { project: caller.project, by: actorOf(caller) };
+  return { project: caller.project, actor: actorOf(caller) };
 }
 
 export interface Route extends Operation {

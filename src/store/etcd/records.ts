@@ -4,7 +4,7 @@
 import type { LeaseEvent, NewLeaseEvent } from '../../lease/event.ts';
 import { readExit } from '../../lease/exit.ts';
 import { type Fence, toFence } from '../../lease/fence.ts';
-import type { Checkpoint, LeaseRecord, Predecessor, TermEnd } from '../../lease/lease.ts';
+import type { Checkpoint, Drain, LeaseRecord, Predecessor, TermEnd } from '../../lease/lease.ts';
 import type { LeaseKey, SessionId } from '../../lease/names.ts';
 import type { SessionRecord } from '../../lease/session.ts';
 import type { Instant } from '../../support/clock.ts';
@@ -63,8 +63,13 @@ export interface TermFacts
 
 type LeaseFacts = Pick<
   LeaseRecord,
-  'rev' | 'drain' | 'end' | 'lossesSinceCheckpoint' | 'intents' | 'reservation'
-> & { readonly checkpoint?: CheckpointFacts; readonly checkpointBefore?: CheckpointFacts };
+  'rev' | 'end' | 'lossesSinceCheckpoint' | 'intents' | 'reservation'
+> & {
+  /** Stored with `by` for the actor. */
+  readonly drain?: Omit<Drain, 'actor'> & { readonly by: string };
+  readonly checkpoint?: CheckpointFacts;
+  readonly checkpointBefore?: CheckpointFacts;
+};
 
 type CheckpointFacts = Omit<StoredCheckpoint, 'bytes'>;
 
@@ -100,13 +105,14 @@ export function toLease(
     throw new StoreCorrupt(`Of the lease "${key}" only one of two keys is stored.`);
   }
   const { epoch, predecessor, ...granted } = fromJson<TermFacts>(term);
-  const { checkpoint, checkpointBefore, end, ...rest } = fromJson<LeaseFacts>(lease);
+  const { checkpoint, checkpointBefore, drain, end, ...rest } = fromJson<LeaseFacts>(lease);
   return {
     key,
     fence: fenceOf(epoch, term.modRevision),
     ...granted,
     predecessor: { ...predecessor, exit: readExit(predecessor.exit) } satisfies Predecessor,
     ...rest,
+    ...(drain === undefined ? {} : { drain: toDrain(drain) }),
     ...(end === undefined ? {} : { end: { ...end, exit: readExit(end.exit) } satisfies TermEnd }),
     ...(checkpoint === undefined ? {} : { checkpoint: withoutBytes(checkpoint) }),
     ...(checkpointBefore === undefined ? {} : { checkpointBefore: withoutBytes(checkpointBefore) }),
@@ -120,11 +126,20 @@ export function fromTerm(lease: LeaseRecord, epoch: Epoch): string {
 }
 
 export function fromLease(lease: LeaseRecord): string {
-  const { rev, drain, end, lossesSinceCheckpoint, intents, reservation } = lease;
+  const { rev, end, lossesSinceCheckpoint, intents, reservation } = lease;
+  const drain = lease.drain && fromDrain(lease.drain);
   const checkpoint = factsOf(lease.checkpoint);
   const checkpointBefore = factsOf(lease.checkpointBefore);
   const facts = { rev, drain, end, lossesSinceCheckpoint, intents, reservation };
   return JSON.stringify({ ...facts, checkpoint, checkpointBefore });
+}
+
+function toDrain({ by, ...rest }: NonNullable<LeaseFacts['drain']>): Drain {
+  return { ...rest, actor: by };
+}
+
+function fromDrain({ actor, ...rest }: Drain): NonNullable<LeaseFacts['drain']> {
+  return { ...rest, by: actor };
 }
 
 /**

@@ -36,7 +36,8 @@ interface StoredLease {
   readonly rev: number;
   readonly grantedAt: Instant;
   readonly hardDeadlineAt?: Instant;
-  readonly drain?: Drain;
+  /** Stored with `by` for the actor. */
+  readonly drain?: Omit<Drain, 'actor'> & { readonly by: string };
   readonly ended?: Ended;
   readonly predecessor: Omit<LeaseRecord['predecessor'], 'exit' | 'fence'> & {
     readonly exit: string;
@@ -75,11 +76,13 @@ export function toChain(texts: readonly Buffer[]): SessionChain {
 export function toLease(reply: LeaseReply): LeaseRecord | undefined {
   if (reply.record === null) return undefined;
   const stored = parse<StoredLease>(reply.record, 'lease');
-  const { ended, predecessor, checkpoint, before, losses, intents, reservation, ...rest } = stored;
+  const { ended, drain, predecessor, checkpoint, before, ...more } = stored;
+  const { losses, intents, reservation, ...rest } = more;
   const { exit, fence, ...known } = predecessor;
   return {
     ...rest,
     fence: toFence(Number(stored.fence)),
+    ...(drain === undefined ? {} : { drain: toDrain(drain) }),
     ...(ended === undefined ? {} : { end: { ...ended, exit: readExit(ended.exit) } }),
     predecessor: {
       ...known,
@@ -94,6 +97,10 @@ export function toLease(reply: LeaseReply): LeaseRecord | undefined {
       ? {}
       : { reservation: { for: reservation.owner, until: reservation.endsAt } }),
   };
+}
+
+function toDrain({ by, ...rest }: NonNullable<StoredLease['drain']>): Drain {
+  return { ...rest, actor: by };
 }
 
 function toCheckpoint(stored: StoredCheckpoint, bytes: Buffer | null | undefined): Checkpoint {

@@ -245,8 +245,8 @@ export function termsOf(database: Database, policy: LeasePolicy): TermVerbs {
     },
 
     async requestDrain(request) {
-      const { by, reason, deadlineMs, successor } = request;
-      const values = [request.request, by, reason, deadlineMs, optional(successor)];
+      const { actor, reason, deadlineMs, successor } = request;
+      const values = [request.request, actor, reason, deadlineMs, optional(successor)];
       const decision = await terms.change({ script: DRAIN, decide: decideDrain }, request, values);
       if (decision.kind === 'refuse') return { kind: 'refused', ...decision.refusal };
       return decision.kind === 'apply'

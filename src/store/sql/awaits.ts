@@ -132,7 +132,7 @@ const COUNT_LATE = sql('update hf.interaction set late = late + 1 where id = :id
 
 const KEEP_LATE = sql(`
   insert into hf.late_answer (interaction_id, n, answer, digest, answered_by, answered_at)
-  select i.id, i.late, :value::text, :digest::text, :by::text, :at::bigint
+  select i.id, i.late, :value::text, :digest::text, :actor::text, :at::bigint
     from hf.interaction as i
    where i.id = :id
      and i.late <= ${LATE_ANSWERS_MAX} -- guard: room`);

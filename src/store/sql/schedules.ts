@@ -45,7 +45,7 @@ const INSERT = withLimit(
   'schedules',
   (limit) => `
   insert into hf.schedule (project, id, at, paused, next_at, digest, plan, put_by)
-  select :project::text, :id::text, hf_now(), false, :nextAt::bigint, :digest::text, :plan::text, :by::text
+  select :project::text, :id::text, hf_now(), false, :nextAt::bigint, :digest::text, :plan::text, :actor::text
    where (:quota::bigint is null or ${USED} < ${limit}) -- guard: quota
       on conflict (project, id) do nothing
   returning ${COLUMNS}, hf_now() as now`,
@@ -59,7 +59,7 @@ const REPLACE = sql(`
      set next_at = case when not paused then :nextAt::bigint end,
          digest  = :digest,
          plan    = :plan,
-         put_by  = :by
+         put_by  = :actor
    where project = :project
      and id = :id
      and digest <> :digest -- guard: content

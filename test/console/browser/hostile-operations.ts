@@ -33,7 +33,7 @@ const harmless: BrowserCase = {
         const about = { tags: [MARKUP], attributes: { note: MARKUP } };
         const failed = await holdfast.submit(each, true, { ...about, key: `${each.name}/1` });
         await failed.result().catch(() => undefined);
-        await holdfast.audit.note(failed.id, { reason: REASON, by: MARKUP });
+        await holdfast.audit.note(failed.id, { reason: REASON, actor: MARKUP });
         const asking = await holdfast.submit(each, false, about);
         await until(async () => (await holdfast.awaits.list({ execution: asking.id })).items[0]);
         ids.push(failed.id, asking.id);

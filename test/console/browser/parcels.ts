@@ -47,12 +47,12 @@ export async function plantParcels(store: CoordinatorStore): Promise<Parcels> {
   const holdfast = new Holdfast({ store });
   for (const [name, code] of Object.entries(BUILDS)) {
     const digest = `sha256:${name}`;
-    const about = { artifact: 'registry.example/parcels', digest, by: 'ci' };
+    const about = { artifact: 'registry.example/parcels', digest, actor: 'ci' };
     await holdfast.releases.register({ pipeline: code, name, ...about });
     const worker = { owner: `parcels-${name}@host-4`, probeMs: 100 };
     await holdfast.worker({ pipelines: [code], release: { name, digest }, ...worker });
   }
-  await holdfast.releases.activate('parcel', 'v1', { by: 'ann', reason: 'the first' });
+  await holdfast.releases.activate('parcel', 'v1', { actor: 'ann', reason: 'the first' });
   const parcels = await Promise.all(
     ['north', 'south'].map(async (to) => {
       const { id } = await holdfast.submit('parcel', { to });

@@ -75,7 +75,7 @@ const WORKING: Fits = {
 };
 export const OPERATION: Fits = {
   project: optional(TEXT),
-  by: optional(TEXT),
+  actor: optional(TEXT),
   reason: optional(['text', 'empty text']),
 };
 export const IN_PROJECT: Fits = { project: optional(TEXT) };
@@ -217,7 +217,7 @@ export const OPTIONS: readonly Options<Given>[] = [
       options: optional(['an object']),
       overlap: optional(NONE),
       catchUp: optional(NONE),
-      by: optional(TEXT),
+      actor: optional(TEXT),
       reason: optional(['text', 'empty text']),
     },
     call: ({ holdfast }, options) => holdfast.schedules.put(options as never),

@@ -93,7 +93,7 @@ export function optional(fits: readonly WrongName[]): readonly WrongName[] {
 /** What submits take beside where they stand. */
 export const SUBMITTING: Readonly<Record<string, readonly WrongName[]>> = {
   project: optional(TEXT),
-  by: optional(TEXT),
+  actor: optional(TEXT),
   traceparent: optional(TEXT),
   release: optional(TEXT),
   ifNoWorker: optional(NONE),

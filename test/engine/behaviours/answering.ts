@@ -33,9 +33,9 @@ interface Offer {
 const offer = question({
   name: 'offer',
   schema: Amount,
-  project(request: Offer, { amount }, { by, id }) {
+  project(request: Offer, { amount }, { actor, id }) {
     if (amount > request.limit) throw new Error(`${amount} is above ${request.limit}`);
-    return { customer: request.customer, amount, by, id };
+    return { customer: request.customer, amount, actor, id };
   },
 });
 
@@ -56,7 +56,7 @@ async function signing(
     name: 'signed',
     async run(ctx) {
       const outcome = await ctx.await<string>('signed', { signed: true });
-      return outcome.kind === 'answered' ? [outcome.value, outcome.by ?? null] : outcome.kind;
+      return outcome.kind === 'answered' ? [outcome.value, outcome.actor ?? null] : outcome.kind;
     },
   });
   const holdfast = stage.holdfast({ links: { keys: SECRETS, current: 'new' } });
@@ -93,10 +93,10 @@ export const ANSWERING: readonly Behaviour[] = [
       assert.equal((await holdfast.awaits.get(target))?.status, 'open');
       // What is not his to say is not taken from him.
       const sent = { amount: 9, customer: 'mallory' };
-      assert.equal((await holdfast.awaits.answer(target, sent, { by: 'bob' })).kind, 'answered');
+      assert.equal((await holdfast.awaits.answer(target, sent, { actor: 'bob' })).kind, 'answered');
       assert.equal((await holdfast.awaits.answer(target, sent)).kind, 'existing');
       assert.equal(whyOf(await holdfast.awaits.answer(target, { amount: 9 })), 'answer-conflict');
-      assert.deepEqual(await result(), { customer: 'ann', amount: 9, by: 'bob', id: target });
+      assert.deepEqual(await result(), { customer: 'ann', amount: 9, actor: 'bob', id: target });
     },
   },
   {
@@ -215,7 +215,7 @@ export const ANSWERING: readonly Behaviour[] = [
       assert.equal(whyOf(await holdfast.awaits.answer(target, 'x')), 'link-required');
       const token = holdfast.awaits.link(interactionId(target), { expiresInMs: 60_000 });
       assert.match(token, /^[\w-]+\.[\w-]+$/);
-      const by = { by: 'ann' };
+      const by = { actor: 'ann' };
       assert.equal((await holdfast.awaits.answerByLink(token, 'yes', by)).kind, 'answered');
       assert.equal((await holdfast.awaits.answerByLink(token, 'yes')).kind, 'existing');
       assert.equal(whyOf(await holdfast.awaits.answerByLink(token, 'no')), 'answer-conflict');

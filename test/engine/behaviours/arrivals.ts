@@ -234,7 +234,7 @@ export const ARRIVALS: readonly Behaviour[] = [
         },
       });
       const holdfast = atTheEnd(stage, async (own, id) => {
-        assert.equal((await own.cancel(id, { by: 'olga' })).kind, 'forwarded');
+        assert.equal((await own.cancel(id, { actor: 'olga' })).kind, 'forwarded');
       });
       await stage.worker(holdfast, [looping]);
       const { result } = await holdfast.submit(looping, { round: 0 });

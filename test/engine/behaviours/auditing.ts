@@ -7,7 +7,7 @@ import type { Worker } from '../../../src/engine/worker/worker-options.ts';
 import type { AuditRecord, RefusedWrite } from '../../../src/features/audit/model.ts';
 import { type Behaviour, door, pause, type Stage } from '../stage.ts';
 
-const OLGA = { by: 'olga', reason: 'asked for' } as const;
+const OLGA = { actor: 'olga', reason: 'asked for' } as const;
 const LINKS = {
   keys: { k: 'a secret that is long enough, of thirty-two bytes or more' },
   current: 'k',
@@ -80,13 +80,13 @@ export const AUDITING: readonly Behaviour[] = [
       await holdfast.resume(id);
       await holdfast.cancel(id, OLGA);
       await holdfast.cancel(id, OLGA);
-      const noted = await holdfast.audit.note(id, { by: 'pete', reason: 'the customer called' });
+      const noted = await holdfast.audit.note(id, { actor: 'pete', reason: 'the customer called' });
       assert.deepEqual(noted, { kind: 'noted' });
       const free = { status: 'waiting', holds: [] };
       const paused = { status: 'waiting', holds: ['paused'] };
       assert.deepEqual((await operations(holdfast)).map(shown), [
         ['olga pause asked for', free, paused],
-        ['unknown resume', paused, free],
+        ['anonymous resume', paused, free],
         ['olga cancel asked for', free, { status: 'cancelled', holds: [] }],
         ['pete note the customer called', undefined, undefined],
       ]);
@@ -113,8 +113,8 @@ export const AUDITING: readonly Behaviour[] = [
       const place = { execution: first.id, name: 'approval' };
       await holdfast.awaits.extend(place, { timeoutMs: 'none', ...OLGA });
       await holdfast.awaits.assign(place, 'ann', OLGA);
-      await holdfast.awaits.answer(place, 'yes', { by: 'ann', reason: 'on the phone' });
-      await holdfast.awaits.answer(place, 'yes', { by: 'ann' });
+      await holdfast.awaits.answer(place, 'yes', { actor: 'ann', reason: 'on the phone' });
+      await holdfast.awaits.answer(place, 'yes', { actor: 'ann' });
       const other = { execution: second.id, name: 'approval' };
       const link = holdfast.awaits.link(other, { expiresInMs: 60_000 });
       assert.equal((await holdfast.awaits.answerByLink(link, 'yes')).kind, 'answered');
@@ -173,7 +173,7 @@ export const AUDITING: readonly Behaviour[] = [
         await holdfast.schedules.pause('nightly', OLGA);
       }
       await holdfast.schedules.resume('nightly', OLGA);
-      await holdfast.schedules.remove('nightly', { by: 'pete' });
+      await holdfast.schedules.remove('nightly', { actor: 'pete' });
       await holdfast.schedules.remove('nightly');
       const records = await operations(holdfast);
       assert.deepEqual(
@@ -206,7 +206,7 @@ export const AUDITING: readonly Behaviour[] = [
       assert.deepEqual(
         records.map(({ actor, action, reason, after }) => [actor, action, reason, after?.['step']]),
         [
-          ['unknown', 'retry-compensation', '', 'charge'],
+          ['anonymous', 'retry-compensation', '', 'charge'],
           ['olga', 'skip-compensation', 'asked for', 'charge'],
         ],
       );

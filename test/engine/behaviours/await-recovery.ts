@@ -148,7 +148,7 @@ export const AWAIT_RECOVERY: readonly Behaviour[] = [
     async run(stage) {
       const { holdfast, id, result } = await asking(stage, (ctx) => ctx.await('gone'));
       const target = { execution: id, name: 'gone' };
-      assert.equal((await holdfast.cancel(id, { by: 'olga', reason: 'no' })).kind, 'done');
+      assert.equal((await holdfast.cancel(id, { actor: 'olga', reason: 'no' })).kind, 'done');
       await assert.rejects(result(), { name: 'ExecutionFailed', status: 'cancelled' });
       const info = await holdfast.awaits.get(target);
       assert.deepEqual([info?.status, info?.unit?.status], ['closed', 'cancelled']);
@@ -193,7 +193,7 @@ export const AWAIT_RECOVERY: readonly Behaviour[] = [
         return ctx.await('approval', { timeoutMs: 60_000 });
       });
       const target = { execution: id, name: 'approval' };
-      assert.equal((await holdfast.cancel(id, { by: 'olga' })).kind, 'done');
+      assert.equal((await holdfast.cancel(id, { actor: 'olga' })).kind, 'done');
       await assert.rejects(result(), { name: 'ExecutionFailed', status: 'compensated' });
       assert.deepEqual(undone, ['charged']);
       const info = await holdfast.awaits.get(target);

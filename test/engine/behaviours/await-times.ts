@@ -16,13 +16,13 @@ export const AWAIT_TIMES: readonly Behaviour[] = [
       );
       assert.deepEqual(await result(), { kind: 'timed-out' });
       const target = interactionId({ execution: id, name: 'slow' });
-      const late = await holdfast.awaits.answer(target, 'sorry', { by: 'ann' });
+      const late = await holdfast.awaits.answer(target, 'sorry', { actor: 'ann' });
       assert.deepEqual(late, {
         ...{ kind: 'refused', why: 'answer-late', id: target, status: 'timed-out' },
       });
       const kept = await holdfast.awaits.lateAnswers(target);
       assert.deepEqual(
-        kept.map(({ value, by }) => [value, by]),
+        kept.map(({ value, actor }) => [value, actor]),
         [['sorry', 'ann']],
       );
       assert.equal((await holdfast.awaits.get(target))?.late, 1);
@@ -41,7 +41,7 @@ export const AWAIT_TIMES: readonly Behaviour[] = [
       await holdfast.awaits.answer({ execution: id, name: 'many', item: 1 }, 'some');
       const { one, many } = await result();
       assert.ok(one.kind === 'answered' && many.kind === 'answered');
-      assert.deepEqual([one.value, one.byDefault, one.by], [{ ok: false }, true, undefined]);
+      assert.deepEqual([one.value, one.byDefault, one.actor], [{ ok: false }, true, undefined]);
       assert.deepEqual([many.values, many.byDefault], [['none', 'some'], true]);
       assert.deepEqual(
         many.answers.map(({ item }) => item),

@@ -62,12 +62,12 @@ export const AWAITING: readonly Behaviour[] = [
       );
       const target = items[0]?.id ?? '';
       assert.equal(target, interactionId({ execution: id, name: 'approval' }));
-      const answered = await holdfast.awaits.answer(target, { ok: true }, { by: 'olga' });
+      const answered = await holdfast.awaits.answer(target, { ok: true }, { actor: 'olga' });
       assert.deepEqual(answered, { kind: 'answered', settled: true });
       const outcome = await result();
       assert.equal(outcome.kind, 'answered');
       if (outcome.kind !== 'answered') return;
-      assert.deepEqual([outcome.value, outcome.by], [{ ok: true }, 'olga']);
+      assert.deepEqual([outcome.value, outcome.actor], [{ ok: true }, 'olga']);
       const info = await holdfast.awaits.get(target);
       assert.equal(info?.answer?.at, outcome.at);
       assert.deepEqual(await kindsOf(holdfast, id), [
@@ -89,7 +89,7 @@ export const AWAITING: readonly Behaviour[] = [
       );
       for (const item of [2, 0, 1]) {
         const target = { execution: id, name: 'vote', item };
-        const answered = await holdfast.awaits.answer(target, `${item}!`, { by: `by ${item}` });
+        const answered = await holdfast.awaits.answer(target, `${item}!`, { actor: `by ${item}` });
         assert.deepEqual(answered, { kind: 'answered', settled: item === 1 });
       }
       const outcome = await result();
@@ -97,7 +97,7 @@ export const AWAITING: readonly Behaviour[] = [
       const values: readonly string[] = outcome.values;
       assert.deepEqual(values, ['0!', '1!', '2!']);
       assert.deepEqual(
-        outcome.answers.map(({ item, by }) => [item, by]),
+        outcome.answers.map(({ item, actor }) => [item, actor]),
         [
           [0, 'by 0'],
           [1, 'by 1'],
@@ -189,14 +189,14 @@ export const AWAITING: readonly Behaviour[] = [
       const target = { execution: id, name: 'one' };
       const many = await Promise.all(
         [1, 2, 3, 4].map((value) =>
-          holdfast.awaits.answer(target, { value, same: true }, { by: `${value}` }),
+          holdfast.awaits.answer(target, { value, same: true }, { actor: `${value}` }),
         ),
       );
       assert.equal(many.filter(({ kind }) => kind === 'answered').length, 1);
       const winner = many.findIndex(({ kind }) => kind === 'answered') + 1;
       for (const refused of many.filter(({ kind }) => kind !== 'answered')) {
         assert.ok(refused.kind === 'refused' && refused.why === 'answer-conflict');
-        assert.equal(refused.by, `${winner}`);
+        assert.equal(refused.actor, `${winner}`);
       }
       // As a sender would repeat it: whatever the order of its properties.
       const again = await holdfast.awaits.answer(target, { same: true, value: winner });

@@ -15,7 +15,10 @@ export const CANCELLING: readonly Behaviour[] = [
       await stage.worker(holdfast, [waiting]);
       const parked = await holdfast.submit(waiting, undefined);
       await stage.until(holdfast, parked.id, ({ status }) => status === 'waiting');
-      assert.equal((await holdfast.cancel(parked.id, { by: 'olga', reason: 'typo' })).kind, 'done');
+      assert.equal(
+        (await holdfast.cancel(parked.id, { actor: 'olga', reason: 'typo' })).kind,
+        'done',
+      );
       await assert.rejects(parked.result(), { name: 'ExecutionFailed', status: 'cancelled' });
       const again = await holdfast.cancel(parked.id);
       assert.equal(again.kind, 'refused');

@@ -87,7 +87,7 @@ const SCENARIOS: Readonly<Record<ExplainCode, Scenario>> = {
   },
   paused: async (_, holdfast) => {
     const { id } = await holdfast.submit(receiving, undefined);
-    await holdfast.pause(id, { by: 'olga', reason: 'the kitchen burns' });
+    await holdfast.pause(id, { actor: 'olga', reason: 'the kitchen burns' });
     return {
       ...{ id, expected: /^Paused by olga at 2\S+Z: the kitchen burns$/ },
       advises: /^Resume it/,
@@ -302,14 +302,14 @@ export const EXPLAINING: readonly Behaviour[] = [
       await stage.worker(holdfast, [busy]);
       const { id } = await holdfast.submit(busy, undefined);
       await stage.until(holdfast, id, ({ status }) => status === 'running');
-      await holdfast.pause(id, { by: 'olga', reason: 'the kitchen burns' });
+      await holdfast.pause(id, { actor: 'olga', reason: 'the kitchen burns' });
       open();
       await stage.until(holdfast, id, ({ holds }) => holds.includes('paused'));
       const first = await holdfast.explain(id);
       assert.match(first?.sentence ?? '', /^Paused by olga at 2\S+Z: the kitchen burns$/);
-      await holdfast.resume(id, { by: 'ben' });
+      await holdfast.resume(id, { actor: 'ben' });
       await stage.until(holdfast, id, ({ status }) => status === 'waiting');
-      await holdfast.pause(id, { by: 'ann' });
+      await holdfast.pause(id, { actor: 'ann' });
       const second = await holdfast.explain(id);
       assert.match(second?.sentence ?? '', /^Paused by ann at 2\S+Z\.$/);
     },

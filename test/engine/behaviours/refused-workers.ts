@@ -127,7 +127,7 @@ export const REFUSED_WORKERS: readonly Behaviour[] = [
       assert.equal((await holdfast.releases.deactivate(own.name)).kind, 'no-change');
       await register(holdfast, own, 'v1');
       await holdfast.releases.activate(own.name, 'v1');
-      const by = { by: 'ann', reason: 'one build is enough' };
+      const by = { actor: 'ann', reason: 'one build is enough' };
       const late = await holdfast.releases.deactivate(own.name, { ...by, expected: 0 });
       assert(late.kind === 'refused' && late.why === 'rollout-changed');
       const done = await holdfast.releases.deactivate(own.name, { ...by, expected: 1 });

@@ -27,7 +27,7 @@ async function register(holdfast: Holdfast, code: Code, name: string): Promise<v
 
 async function activate(holdfast: Holdfast, code: Code, name: string): Promise<void> {
   await register(holdfast, code, name);
-  const answer = await holdfast.releases.activate(code.name, name, { by: 'olga' });
+  const answer = await holdfast.releases.activate(code.name, name, { actor: 'olga' });
   assert.equal(answer.kind, 'changed', JSON.stringify(answer));
 }
 
@@ -88,7 +88,7 @@ export const RELEASING: readonly Behaviour[] = [
       assert.deepEqual(
         log.map(({ action, actor }) => [action, actor]),
         [
-          ['retire', 'unknown'],
+          ['retire', 'anonymous'],
           ['activate', 'olga'],
           ['activate', 'olga'],
         ],
@@ -133,7 +133,7 @@ export const RELEASING: readonly Behaviour[] = [
       assert(fine.kind === 'replayed');
       assert.deepEqual([fine.breaking, fine.open, fine.replayed], [false, 2, 1]);
       assert.equal((await holdfast.releases.activate(v1.name, 'v3')).kind, 'changed');
-      const forced = { force: true, reason: 'they will be cancelled', by: 'olga' };
+      const forced = { force: true, reason: 'they will be cancelled', actor: 'olga' };
       assert.equal((await holdfast.releases.activate(v1.name, 'v2', forced)).kind, 'changed');
       const [entry] = await holdfast.releases.log(v1.name);
       assert.deepEqual([entry?.forced, entry?.reason], [true, 'they will be cancelled']);
@@ -185,7 +185,7 @@ export const RELEASING: readonly Behaviour[] = [
       const handle = await parked(stage, holdfast, v1);
       await register(holdfast, v2, 'v2');
       await workerOf(stage, v2, 'v2');
-      const operation = { from: 'v1', by: 'olga', reason: 'hotfix' };
+      const operation = { from: 'v1', actor: 'olga', reason: 'hotfix' };
       const repinned = await holdfast.releases.repin(handle.id, 'v2', operation);
       assert.equal(repinned.kind, 'repinned', JSON.stringify(repinned));
       await holdfast.signal(handle.id, { name: 'go' });
@@ -215,7 +215,7 @@ export const RELEASING: readonly Behaviour[] = [
       const unsaid = await holdfast.releases.repin(id, 'v2', { force: true });
       assert(unsaid.kind === 'refused');
       assert.equal(unsaid.why, 'force-without-reason');
-      const forced = { force: true, reason: 'to see it blocked', by: 'olga' };
+      const forced = { force: true, reason: 'to see it blocked', actor: 'olga' };
       assert.equal((await holdfast.releases.repin(id, 'v2', forced)).kind, 'repinned');
       assert.equal((await holdfast.read(id))?.release, 'v2');
     },
@@ -304,13 +304,13 @@ export const RELEASING: readonly Behaviour[] = [
       const holdfast = stage.holdfast();
       const [first, second] = builds(waiting('old'), waiting('new', 'renamed'));
       assert(first !== undefined && second !== undefined);
-      const old = await holdfast.releases.adopt([first], { source: 'one', by: 'dev' });
+      const old = await holdfast.releases.adopt([first], { source: 'one', actor: 'dev' });
       assert.deepEqual([old.repinned, old.broken], [0, []]);
       const worker = await stage.worker(holdfast, [first], { release: old.release, probeMs: 20 });
       const parkedOne = await parked(stage, holdfast, first);
       await worker.stop();
       const fresh = await holdfast.submit(first, undefined);
-      const next = await holdfast.releases.adopt([second], { source: 'two', by: 'dev' });
+      const next = await holdfast.releases.adopt([second], { source: 'two', actor: 'dev' });
       assert.equal(next.repinned, 1);
       assert.deepEqual(
         next.broken.map(({ execution }) => execution),
@@ -327,7 +327,7 @@ export const RELEASING: readonly Behaviour[] = [
       await holdfast.signal(fresh.id, { name: 'go' });
       assert.equal(await fresh.result(), 'new');
       // The old code again: what was left behind goes on.
-      const back = await holdfast.releases.adopt([first], { source: 'one', by: 'dev' });
+      const back = await holdfast.releases.adopt([first], { source: 'one', actor: 'dev' });
       assert.equal(back.release.name, old.release.name);
       await stage.worker(holdfast, [first], { release: back.release });
       await holdfast.signal(parkedOne.id, { name: 'go' });

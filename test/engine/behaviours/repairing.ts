@@ -103,7 +103,10 @@ export const REPAIRING: readonly Behaviour[] = [
       await assert.rejects(handle.result(), { status: 'failed' });
       const before = [...log];
       isBroken = false;
-      const again = await holdfast.repair.redrive(handle.id, { by: 'olga', reason: 'is up again' });
+      const again = await holdfast.repair.redrive(handle.id, {
+        actor: 'olga',
+        reason: 'is up again',
+      });
       assert.equal(await holdfast.result(again.id), 9);
       assert.deepEqual(log.slice(before.length), [before[1]]);
       const record = await holdfast.read(again.id);
@@ -185,9 +188,9 @@ export const REPAIRING: readonly Behaviour[] = [
       const filter = { pipeline: 'adder', open: true };
       const dry = await holdfast.bulk.redrive({ filter, dryRun: true });
       assert.deepEqual(await dry.result(), { seen: 250, outcomes: { 'would-submit': 250 } });
-      const job = await holdfast.bulk.redrive({ filter, by: 'olga', key: 'tuesday' });
+      const job = await holdfast.bulk.redrive({ filter, actor: 'olga', key: 'tuesday' });
       assert.deepEqual(await job.result(), { seen: 250, outcomes: { submitted: 250 } });
-      const same = await holdfast.bulk.redrive({ filter, by: 'olga', key: 'tuesday' });
+      const same = await holdfast.bulk.redrive({ filter, actor: 'olga', key: 'tuesday' });
       assert.equal(same.id, job.id);
       const items = await holdfast.bulk.items(job.id);
       const targets = handles.map(({ id }) => id).sort();
@@ -213,7 +216,7 @@ export const REPAIRING: readonly Behaviour[] = [
       );
       const other = await holdfast.submit('another', undefined);
       await stage.worker(holdfast, [waiting]);
-      const job = await holdfast.bulk.cancel({ filter: { pipeline: 'waiting' }, by: 'olga' });
+      const job = await holdfast.bulk.cancel({ filter: { pipeline: 'waiting' }, actor: 'olga' });
       const { seen } = await job.result();
       assert.equal(seen, 30);
       for (const handle of handles) {

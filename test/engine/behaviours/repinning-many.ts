@@ -44,7 +44,7 @@ async function opened(stage: Stage, inputs: readonly unknown[]) {
   const holdfast = stage.holdfast();
   const { v1, v2 } = builds();
   await register(holdfast, v1, 'v1');
-  await holdfast.releases.activate(v1.name, 'v1', { by: 'olga' });
+  await holdfast.releases.activate(v1.name, 'v1', { actor: 'olga' });
   await workerOf(stage, v1, 'v1');
   const handles = await Promise.all(inputs.map((input) => holdfast.submit(v1, input)));
   for (const { id } of handles) {
@@ -81,7 +81,7 @@ export const REPINNING_MANY: readonly Behaviour[] = [
       assert.deepEqual(await dry.result(), counted);
       assert.deepEqual(new Set(await releasesOf(holdfast, ids)), new Set(['v1']));
       assert.deepEqual(await holdfast.bulk.items(dry.id), []);
-      const asked = { filter, to: 'v2', by: 'olga', reason: 'v1 is slow', key: 'tuesday' };
+      const asked = { filter, to: 'v2', actor: 'olga', reason: 'v1 is slow', key: 'tuesday' };
       const job = await holdfast.bulk.repin(asked);
       const outcomes = { repinned: 126, 'repin-breaks': 4 };
       assert.deepEqual(await job.result(), { seen: 130, outcomes });
@@ -110,7 +110,12 @@ export const REPINNING_MANY: readonly Behaviour[] = [
       const { holdfast, v2, filter } = await opened(stage, [1, 2]);
       await workerOf(stage, v2, 'v2');
       await (await holdfast.bulk.repin({ filter, to: 'v2', dryRun: true })).result();
-      const job = await holdfast.bulk.repin({ filter, to: 'v2', by: 'olga', reason: 'asked for' });
+      const job = await holdfast.bulk.repin({
+        filter,
+        to: 'v2',
+        actor: 'olga',
+        reason: 'asked for',
+      });
       await job.result();
       const { items } = await holdfast.audit.list({ action: 'bulk-repin' });
       const own = items.filter(({ target }) => target.id === job.id);
@@ -125,7 +130,7 @@ export const REPINNING_MANY: readonly Behaviour[] = [
     name: 'RE-8, RE-18: while nobody has the release the job waits, holds no worker, and says for whom; then it goes on',
     async run(stage) {
       const { holdfast, v1, v2, ids, filter } = await opened(stage, [1, 2, 3]);
-      const job = await holdfast.bulk.repin({ filter, to: 'v2', by: 'olga' });
+      const job = await holdfast.bulk.repin({ filter, to: 'v2', actor: 'olga' });
       await stage.until(holdfast, job.id, ({ status }) => status === 'waiting');
       const explained = await holdfast.explain(job.id);
       assert.match(JSON.stringify(explained), /holdfast\.replay\/v2\//);
@@ -142,13 +147,13 @@ export const REPINNING_MANY: readonly Behaviour[] = [
       const [idle, onward, over, elsewhere] = ids;
       assert(idle && onward && over && elsewhere);
       await register(holdfast, v1, 'v3');
-      const job = await holdfast.bulk.repin({ filter, to: 'v2', by: 'olga' });
+      const job = await holdfast.bulk.repin({ filter, to: 'v2', actor: 'olga' });
       await stage.until(holdfast, job.id, ({ status }) => status === 'waiting');
       const before = (await holdfast.read(onward))?.seq ?? 0;
       await holdfast.signal(onward, { name: 'go' });
       await bothSignals(holdfast, over);
       assert.equal(await holdfast.result(over), 'old');
-      const asked = { force: true, reason: 'it must', by: 'ann' };
+      const asked = { force: true, reason: 'it must', actor: 'ann' };
       assert.equal((await holdfast.releases.repin(elsewhere, 'v3', asked)).kind, 'repinned');
       await stage.until(
         holdfast,
@@ -164,7 +169,7 @@ export const REPINNING_MANY: readonly Behaviour[] = [
         [elsewhere, 'pinned-elsewhere'],
       ];
       assert.deepEqual(await outcomesOf(holdfast, job.id), new Map(expected));
-      const again = await holdfast.bulk.repin({ filter, to: 'v2', by: 'olga' });
+      const again = await holdfast.bulk.repin({ filter, to: 'v2', actor: 'olga' });
       assert.deepEqual(await again.result(), { seen: 1, outcomes: { repinned: 1 } });
       assert.deepEqual(await releasesOf(holdfast, ids), ['v2', 'v2', 'v1', 'v3']);
     },

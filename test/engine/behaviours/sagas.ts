@@ -165,7 +165,7 @@ export const SAGAS: readonly Behaviour[] = [
       assert.equal(letter?.step, 'undo:step:c#1');
       assert.equal(letter?.attempts, 2);
       isBroken = false;
-      const again = await holdfast.repair.redrive(handle.id, { mode: 'compensate', by: 'olga' });
+      const again = await holdfast.repair.redrive(handle.id, { mode: 'compensate', actor: 'olga' });
       await assert.rejects(holdfast.result(again.id), { status: 'compensated' });
       assert.deepEqual(log, ['undo c', 'undo b', 'undo a']);
       assert.equal((await holdfast.repair.deadLetter(handle.id))?.redrivenBy, again.id);
@@ -199,7 +199,10 @@ export const SAGAS: readonly Behaviour[] = [
         id,
         ({ status, compensating }) => compensating && status === 'waiting',
       );
-      await holdfast.repair.skipCompensation(id, 'b', { reason: 'refunded by hand', by: 'olga' });
+      await holdfast.repair.skipCompensation(id, 'b', {
+        reason: 'refunded by hand',
+        actor: 'olga',
+      });
       await stage.untilHistory(holdfast, id, (events) =>
         events.some(({ kind, name }) => kind === 'step-failed' && name === 'a'),
       );

@@ -24,7 +24,7 @@ const TEMPLATES: readonly Behaviour[] = [
       assert.deepEqual(await holdfast.templates.put(put), { existing: true });
       const ref = { template: 'invoice' };
       const given = { customer: 7, days: 10, currency: undefined };
-      const handle = await holdfast.submit(ref, given, { tags: ['urgent'], by: 'ann' });
+      const handle = await holdfast.submit(ref, given, { tags: ['urgent'], actor: 'ann' });
       assert.deepEqual(await handle.result(), { currency: 'CHF', days: 10, customer: 7 });
       const record = await holdfast.read(handle.id);
       assert.deepEqual(
@@ -40,7 +40,7 @@ const TEMPLATES: readonly Behaviour[] = [
     name: 'X-30: a version never changes; get and list show what there is',
     async run(stage) {
       const holdfast = stage.holdfast();
-      await holdfast.templates.put({ ...INVOICE, by: 'ann' });
+      await holdfast.templates.put({ ...INVOICE, actor: 'ann' });
       await assert.rejects(holdfast.templates.put({ ...INVOICE, defaults: {} }), {
         name: 'TemplateRefused',
         code: 'template-conflict',
@@ -50,7 +50,7 @@ const TEMPLATES: readonly Behaviour[] = [
       const newest = await holdfast.templates.get('invoice');
       assert.deepEqual([newest?.version, newest?.defaults], [2, { currency: 'EUR' }]);
       const first = await holdfast.templates.get('invoice', { version: 1 });
-      assert.deepEqual([first?.by, first?.defaults], ['ann', INVOICE.defaults]);
+      assert.deepEqual([first?.actor, first?.defaults], ['ann', INVOICE.defaults]);
       assert.equal(await holdfast.templates.get('invoice', { project: 'p2' }), undefined);
       const seen: string[] = [];
       let cursor: string | undefined;
@@ -213,10 +213,10 @@ const SCHEDULES: readonly Behaviour[] = [
     async run(stage) {
       const holdfast = stage.holdfast();
       const cron = { cron: '0 9 * * 1-5', timeZone: 'Europe/Zurich' };
-      const put = { id: 'daily', ...cron, pipeline: 'report', input: 7, by: 'ann' } as const;
+      const put = { id: 'daily', ...cron, pipeline: 'report', input: 7, actor: 'ann' } as const;
       const info = await holdfast.schedules.put(put);
       assert.deepEqual(
-        [info.when, info.target, info.input, info.overlap, info.catchUp, info.by, info.paused],
+        [info.when, info.target, info.input, info.overlap, info.catchUp, info.actor, info.paused],
         [cron, { pipeline: 'report' }, 7, 'skip', 'one', 'ann', false],
       );
       assert.equal(info.nextTimes.length, 5);

@@ -121,7 +121,7 @@ export const UNDOING: readonly Behaviour[] = [
         const worker = await stage.worker(holdfast, [stuck]);
         const handle = await holdfast.submit(stuck, undefined);
         await late.begun.passed;
-        const skip = { reason: 'done by hand', by: 'olga' };
+        const skip = { reason: 'done by hand', actor: 'olga' };
         await holdfast.repair.skipCompensation(handle.id, 'second', skip);
         await last.begun.passed;
         late.gate.open();

@@ -104,7 +104,7 @@ export const WAITING: readonly Behaviour[] = [
       await stage.worker(holdfast, [pausing]);
       const handle = await holdfast.submit(pausing, undefined);
       await stage.until(holdfast, handle.id, ({ status }) => status === 'waiting');
-      await holdfast.pause(handle.id, { by: 'olga', reason: 'audit' });
+      await holdfast.pause(handle.id, { actor: 'olga', reason: 'audit' });
       await holdfast.signal(handle.id, { name: 'go' });
       const held = await stage.until(holdfast, handle.id, ({ status }) => status === 'queued');
       assert.deepEqual(held.holds, ['paused']);

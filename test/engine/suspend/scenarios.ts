@@ -66,7 +66,7 @@ function asking(options: AwaitOptions = {}): Pipeline<undefined, unknown> {
 }
 
 function answer(world: World, id: string, value: string): Promise<Answered> {
-  return world.outside.awaits.answer({ execution: id, name: 'it' }, value, { by: value });
+  return world.outside.awaits.answer({ execution: id, name: 'it' }, value, { actor: value });
 }
 
 function resultIn(output: unknown): unknown {
@@ -128,7 +128,7 @@ export const SCENARIOS: readonly Scenario[] = [
       assert.deepEqual(winners, [resultIn(output)]);
       const loser = results.find((each) => !isTaken(each)) as Answered;
       assert.ok(loser.kind === 'refused' && loser.why === 'answer-conflict');
-      assert.equal(loser.by, winners[0]);
+      assert.equal(loser.actor, winners[0]);
     },
   },
   {

@@ -23,7 +23,7 @@ export function requestDrain(state: ModelState, request: RequestDrain): DrainRes
       rev: lease.rev,
       session: lease.session,
       owner: lease.owner,
-      actor: drain.by,
+      actor: drain.actor,
       cause: drain.reason,
       deadlineAt: drain.deadlineAt,
     });

@@ -79,7 +79,7 @@ const answered: Case = {
     assert.deepEqual((output as { value: unknown }).value, { ok: true });
     const { answer } = await client.awaits.read(id);
     assert.deepEqual(answer?.value, { ok: true });
-    assert.match(answer?.by ?? '', /^submit\+operate of default \([a-z2-7]{16}\)$/);
+    assert.match(answer?.actor ?? '', /^submit\+operate of default \([a-z2-7]{16}\)$/);
   },
 };
 

@@ -123,7 +123,10 @@ const leases: Case = {
     await assert.rejects(scoped.leases.drain('jobs/a b', { ...term, deadlineMs: 1 }), denied);
     const drained = await all.leases.drain('jobs/a b', { ...term, deadlineMs: 60_000 });
     assert.equal(drained.kind, 'draining');
-    assert.match((await all.leases.read('jobs/a b')).drain?.by ?? '', /^operate\+admin of all \(/);
+    assert.match(
+      (await all.leases.read('jobs/a b')).drain?.actor ?? '',
+      /^operate\+admin of all \(/,
+    );
     // A fence that was never issued would halt the store.
     await assert.rejects(
       all.leases.revoke('jobs/a b', { ...term, fence: fence + 2 ** 40 }),

@@ -19,8 +19,8 @@ const templates: Case = {
     await client.templates.put('orders/eu', 2, { pipeline: 'echo', defaults: { a: 3 } });
     const newest = await client.templates.read('orders/eu');
     assert.deepEqual([newest.version, newest.defaults], [2, { a: 3 }]);
-    const { tags, by } = await client.templates.read('orders/eu', 1);
-    assert.deepEqual([tags, nameIn(by)], [['made'], 'operate+submit of default']);
+    const { tags, actor } = await client.templates.read('orders/eu', 1);
+    assert.deepEqual([tags, nameIn(actor)], [['made'], 'operate+submit of default']);
     const first = await client.templates.list({ limit: 1 });
     const rest = await client.templates.list({ limit: 1, cursor: first.cursor ?? '' });
     assert.deepEqual([first.items[0]?.version, rest.items[0]?.version], [2, 1]);
@@ -50,7 +50,7 @@ const schedules: Case = {
       input: { n: 1 },
     });
     assert.deepEqual([nightly.nextTimes.length, nightly.input], [5, { n: 1 }]);
-    assert.equal(nameIn(nightly.by), 'operate+submit of default');
+    assert.equal(nameIn(nightly.actor), 'operate+submit of default');
     assert.equal((await client.schedules.pause('nightly')).kind, 'done');
     assert.equal((await client.schedules.pause('nightly')).kind, 'no-change');
     assert.deepEqual((await client.schedules.read('nightly')).nextTimes, []);

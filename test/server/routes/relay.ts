@@ -28,7 +28,7 @@ const discount = question({
   schema: percent,
   project(request: { readonly price: number }, answer: { readonly percent: number }, about) {
     if (answer.percent > 50) throw new Error('that is too much');
-    return { pays: (request.price * (100 - answer.percent)) / 100, by: about.by };
+    return { pays: (request.price * (100 - answer.percent)) / 100, by: about.actor };
   },
 });
 

@@ -131,7 +131,7 @@ const jobs: Case = {
     await client.executions.result(id);
     const job = await client.jobs.read(id);
     assert.deepEqual(
-      [job.action, nameIn(job.by), job.reason],
+      [job.action, nameIn(job.actor), job.reason],
       ['redrive', 'operate+submit of default', 'fixed'],
     );
     assert.deepEqual([job.status, job.seen, job.outcomes], ['completed', 5, { submitted: 5 }]);

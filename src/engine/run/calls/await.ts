@@ -40,6 +40,7 @@ interface SettledBody extends Omit<CallBody, 'status'> {
     readonly item: number;
     readonly at: Instant;
     readonly out: object;
+    /** The actor. History keeps this name. */
     readonly by?: string;
   }[];
   readonly default?: object;
@@ -281,7 +282,7 @@ async function answersOf(
     answers.map(async ({ item, at, out, by }) => ({
       item,
       value: await payloads.decodeEnvelope(out),
-      ...(by === undefined ? {} : { by }),
+      ...(by === undefined ? {} : { actor: by }),
       at,
     })),
   );

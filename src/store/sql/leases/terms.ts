@@ -378,7 +378,7 @@ const DRAIN = both(
   update hf.lease as l
      set rev                = l.rev + 1,
          drain_request_id   = :request,
-         drain_by           = :by,
+         drain_by           = :actor,
          drain_reason       = :reason,
          drain_requested_at = hf_now(),
          drain_deadline_at  = (select ${d.greatest('hf_now() + :deadlineMs::bigint', 's.expires_at')} from hf.session as s where s.id = l.session_id),
