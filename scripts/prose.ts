@@ -25,8 +25,8 @@ const COLUMNS: readonly (readonly [heading: string, keyof ProseFigures])[] = [
   ['> 25 %', 'longPercent'],
   ['passives /100', 'passivesPer100'],
   ['headless %', 'headlessPercent'],
-  ['nobody /1k', 'nobodyPer1000'],
-  ['say /1k', 'sayPer1000'],
+  ['nobody /1k', 'indefinitePer1000'],
+  ['say /1k', 'speechPer1000'],
   ['you /1k', 'youPer1000'],
 ];
 
@@ -114,10 +114,10 @@ function printFlaws(wanted: readonly string[]): void {
 function weight({
   passivesPer100,
   headlessPercent,
-  nobodyPer1000,
+  indefinitePer1000,
   longPercent,
 }: ProseFigures): number {
-  return passivesPer100 / 28 + headlessPercent + nobodyPer1000 + longPercent / 9;
+  return passivesPer100 / 28 + headlessPercent + indefinitePer1000 + longPercent / 9;
 }
 
 function sentencesIn({ path, text }: ProjectFile): readonly string[] {

@@ -47,9 +47,9 @@ export interface TransportCase {
 
 /**
  * Whose key a transport uses: that of a `worker` of the project, of a `stranger` of another
- * project, or an unknown one.
+ * project, or `anonymous`, an unknown key.
  */
-export type CallerKind = 'worker' | 'stranger' | 'nobody';
+export type CallerKind = 'worker' | 'stranger' | 'anonymous';
 
 /** How a signed message is changed before it is delivered. */
 export type Forgery =

@@ -59,7 +59,7 @@ function refusedWithoutKey(kind: WorkKind): TransportCase {
     async run(harness) {
       const { ann, id } = await owner(harness);
       const before = await harness.store.executions.read(id);
-      const transport = await harness.transport('nobody');
+      const transport = await harness.transport('anonymous');
       const body = bodyOf(kind, ann, id);
       const bytes = kind === 'putBlob' ? { bytes: BYTES } : {};
       const codes = harness.isSilent === true ? SILENCE : ['key-required'];

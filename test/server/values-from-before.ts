@@ -97,8 +97,8 @@ const CASES: Readonly<Record<string, Case>> = {
       await putAsBefore(value, LONG_AGO_MS);
       await submitRef(store, 'ours', value.ref);
       const stranger = await RawWorker.open(coordinator, 'theirs');
-      const looksAlike = { pipeline: 'x', input: { out: JSON.parse(value.ref) } };
-      await stranger.call('POST', '/v1/executions', looksAlike);
+      const similar = { pipeline: 'x', input: { out: JSON.parse(value.ref) } };
+      await stranger.call('POST', '/v1/executions', similar);
       const own = await stranger.claim('x');
       assert.equal(await statusOf(stranger, value.digest), 404);
       const body = `{"key":"step:s#1","out":${value.ref}}`;

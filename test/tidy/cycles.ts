@@ -3,18 +3,18 @@ import type { ProjectFile } from './project-files.ts';
 
 /** Files that import each other in a ring at run time. Type-only imports are erased and do not count. */
 export function importCycles(files: readonly ProjectFile[]): readonly string[] {
-  return ringsIn(new Map(files.map((file) => [file.path, runtimeImports(file)])));
+  return cyclesIn(new Map(files.map((file) => [file.path, runtimeImports(file)])));
 }
 
 /** Each ring once, as the path that closes it. */
-export function ringsIn(graph: ReadonlyMap<string, readonly string[]>): readonly string[] {
+export function cyclesIn(graph: ReadonlyMap<string, readonly string[]>): readonly string[] {
   const finished = new Set<string>();
-  const rings: string[] = [];
+  const cycles: string[] = [];
 
   const visit = (node: string, trail: readonly string[]): void => {
     const seenAt = trail.indexOf(node);
     if (seenAt !== -1) {
-      rings.push([...trail.slice(seenAt), node].join(' → '));
+      cycles.push([...trail.slice(seenAt), node].join(' → '));
       return;
     }
     if (finished.has(node)) {
@@ -29,7 +29,7 @@ export function ringsIn(graph: ReadonlyMap<string, readonly string[]>): readonly
   for (const node of graph.keys()) {
     visit(node, []);
   }
-  return rings;
+  return cycles;
 }
 
 function runtimeImports(file: ProjectFile): readonly string[] {

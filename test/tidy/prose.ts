@@ -9,8 +9,8 @@ export interface ProseFigures {
   readonly passivesPer100: number;
   /** Sentences that open with What, Who, Whoever, Of or That, in percent. */
   readonly headlessPercent: number;
-  readonly nobodyPer1000: number;
-  readonly sayPer1000: number;
+  readonly indefinitePer1000: number;
+  readonly speechPer1000: number;
   readonly youPer1000: number;
 }
 
@@ -23,8 +23,8 @@ const PASSIVE = new RegExp(
   'gi',
 );
 const HEADLESS = /^(?:What|Who|Whoever|Whatever|Of|That)\s(?!is\s+why\b)[^?]*$/;
-const NOBODY = /\b(?:nobody|somebody|whoever|whomever|no one|someone)\b/gi;
-const SAY = /\b(?:say|says|said|saying|tell|tells|told|telling)\b/gi;
+const INDEFINITE = /\b(?:nobody|somebody|whoever|whomever|no one|someone)\b/gi;
+const SPEECH = /\b(?:say|says|said|saying|tell|tells|told|telling)\b/gi;
 const YOU = /\b(?:you|your|yours|we|our|us)\b/gi;
 
 /** The prose of a Markdown page: paragraphs and list items, without code, tables, headings and links' addresses. */
@@ -78,8 +78,8 @@ export function measureProse(sentences: readonly string[]): ProseFigures {
     longPercent: share(sentences.filter((each) => wordsIn(each) > LONG_WORDS).length),
     passivesPer100: share(countOf(PASSIVE, text)),
     headlessPercent: share(sentences.filter((each) => HEADLESS.test(each)).length),
-    nobodyPer1000: per(countOf(NOBODY, text), words, 1_000),
-    sayPer1000: per(countOf(SAY, text), words, 1_000),
+    indefinitePer1000: per(countOf(INDEFINITE, text), words, 1_000),
+    speechPer1000: per(countOf(SPEECH, text), words, 1_000),
     youPer1000: per(countOf(YOU, text), words, 1_000),
   };
 }
@@ -90,8 +90,8 @@ export function proseFlaws(sentence: string): readonly string[] {
     ['long', wordsIn(sentence) > LONG_WORDS],
     ['passive', countOf(PASSIVE, sentence) > 0],
     ['headless', HEADLESS.test(sentence)],
-    ['nobody', countOf(NOBODY, sentence) > 0],
-    ['say', countOf(SAY, sentence) > 0],
+    ['nobody', countOf(INDEFINITE, sentence) > 0],
+    ['say', countOf(SPEECH, sentence) > 0],
   ];
   return flaws.flatMap(([name, isThere]) => (isThere ? [name] : []));
 }

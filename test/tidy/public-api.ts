@@ -108,14 +108,14 @@ function exportsOf(project: Project, entry: string, path: string): readonly Publ
   });
 }
 
-interface Surroundings {
+interface MemberContext {
   readonly project: Project;
   readonly name: string;
   /** The JSDoc of everything around it. */
   readonly docs: string;
 }
 
-function membersOf(node: Node, around: Surroundings): readonly PublicMember[] {
+function membersOf(node: Node, around: MemberContext): readonly PublicMember[] {
   const members: PublicMember[] = [];
   node.forEachChild((child) => {
     if (isBlock(child) || isInitializer(child, node) || isAside(child)) return;
@@ -138,7 +138,7 @@ function membersOf(node: Node, around: Surroundings): readonly PublicMember[] {
 }
 
 /** The methods of an object that a function makes, where its type is not written down. */
-function inferredMembers(node: Node, { project, name }: Surroundings): readonly PublicMember[] {
+function inferredMembers(node: Node, { project, name }: MemberContext): readonly PublicMember[] {
   const made =
     isPropertyDeclaration(node) && node.type === undefined ? node.initializer : undefined;
   if (made === undefined || !isCallExpression(made)) return [];
@@ -169,7 +169,7 @@ function withOverloads(members: readonly PublicMember[]): readonly PublicMember[
 }
 
 /** A part of an inline type may be explained by the JSDoc around it, which then names it: `kind` by its value. */
-function isNamed(member: Node, name: string, { docs }: Surroundings): boolean {
+function isNamed(member: Node, name: string, { docs }: MemberContext): boolean {
   const words = [name];
   member.forEachChild((type) => {
     if (isLiteralTypeNode(type) && isStringLiteral(type.literal)) words.push(type.literal.text);

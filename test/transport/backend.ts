@@ -38,7 +38,7 @@ export interface Kind extends Pick<TransportBackend, 'name' | 'offers' | 'lacks'
   close?(): Promise<void>;
 }
 
-const NOBODY = `hf_${'a'.repeat(16)}_${'b'.repeat(43)}`;
+const UNKNOWN_KEY = `hf_${'a'.repeat(16)}_${'b'.repeat(43)}`;
 
 export async function createKey(
   store: CoordinatorStore,
@@ -64,7 +64,7 @@ export function backendOf(kind: Kind): TransportBackend {
       const keys: Readonly<Record<CallerKind, string>> = {
         worker: await createKey(store, 'default'),
         stranger: await createKey(store, 'other'),
-        nobody: NOBODY,
+        anonymous: UNKNOWN_KEY,
       };
       const server = await openServer({
         store,

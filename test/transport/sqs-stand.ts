@@ -82,12 +82,12 @@ export class SqsStand {
     const signing = {
       worker: { keys: KEYS, current: 'new' },
       stranger: { keys: STRANGE, current: 'strange' },
-      nobody: { keys: { new: secret('x') }, current: 'new' },
+      anonymous: { keys: { new: secret('x') }, current: 'new' },
     };
     return sqsTransport({
       ...{ client: this.client, requestQueueUrl, signing: signing[as] },
       replyQueueUrl,
-      ...(as === 'nobody' ? { replyTimeoutMs: 100 } : {}),
+      ...(as === 'anonymous' ? { replyTimeoutMs: 100 } : {}),
     });
   }
 

@@ -92,7 +92,7 @@ const neverMore: BrowserCase = {
   },
 };
 
-const looksFurther: BrowserCase = {
+const searchesFurther: BrowserCase = {
   name: 'nothing is said to be fine that was not looked at: who is quarantined may be behind many others',
   async run({ driver }) {
     const { page } = driver;
@@ -346,7 +346,7 @@ export const READER_CASES: readonly BrowserCase[] = [
   ...[
     keepsQuestion,
     neverMore,
-    looksFurther,
+    searchesFurther,
     comesBack,
     asAllowed,
     backNavigation,

@@ -21,7 +21,7 @@ const quick = pipeline({
 const archive = openFolderArchive({ folder });
 const keepMs = { completed: 0 };
 
-const looksUp: Case = {
+const findsArchived: Case = {
   name: 'what was archived is gone from executions, which says where it is, and is found, read and checked',
   given: { retention: { archive, keepMs } },
   async run(coordinator) {
@@ -103,4 +103,4 @@ const without: Case = {
   },
 };
 
-export const archiveCases: readonly Case[] = [looksUp, ofProjects, without];
+export const archiveCases: readonly Case[] = [findsArchived, ofProjects, without];
