@@ -112,7 +112,7 @@ export interface ScheduleRefusal {
  * Why an operation on an interaction was refused. Nothing was written.
  *
  * - `await-unknown`: there is no interaction `id`.
- * - `answer-conflict`: it has another answer, given at `at` by the actor `by`.
+ * - `answer-conflict`: it has another answer, given at `at` by `actor`.
  * - `answer-late`: its await has settled as `status`.
  * - `link-required`: it can only be answered with a signed link.
  * - `await-settled`: its await has settled as `status`.

@@ -55,7 +55,7 @@ export interface AuditRecord {
   readonly at: Instant;
   /** The project. */
   readonly project: ProjectName;
-  /** The actor. `unknown` if the caller did not pass one. */
+  /** The actor. `anonymous` if the caller did not pass one. */
   readonly actor: string;
   /** The operation. */
   readonly action: AuditAction;
