@@ -387,7 +387,7 @@ export type StoreProblemMessage = Static<typeof storeProblem>;
 
 export const operationBody = closed(
   { reason: Type.Optional(reason) },
-  { examples: [{ reason: 'Customer cancelled the order.' }] },
+  { examples: [{ reason: 'The customer asked for it.' }] },
 );
 
 export const commandResult = closed(
@@ -398,7 +398,7 @@ export const commandResult = closed(
     }),
     status,
   },
-  { title: 'CommandResult', examples: [{ kind: 'done', status: 'cancelled' }] },
+  { title: 'CommandResult', examples: [{ kind: 'forwarded', status: 'running' }] },
 );
 
 export const idParams = closed({ id: executionId });
@@ -430,7 +430,8 @@ const explanation = closed(
     examples: [
       {
         code: 'waiting-for-answer',
-        sentence: 'Waits for an answer to "approval", until 2026-11-18T09:30:00.000Z.',
+        sentence:
+          'Waiting for an answer to "approval" from finance, until 2026-11-18T09:30:00.000Z.',
         advice: 'Answer it: holdfast answer.',
         until: '2026-11-18T09:30:00.000Z',
       },
@@ -611,7 +612,13 @@ export const executionOperations = {
     query: closed({ waitMs: Type.Optional(waitMs) }),
     responses: {
       200: { what: 'The execution has ended.', schema: result },
-      202: { what: 'The execution is still open. Ask again.', schema: result },
+      202: {
+        what: 'The execution is still open. Ask again.',
+        schema: documented(result, 'Only `id` and `status`.', {
+          id: '01890a5d-ac96-774b-bcce-b302099a8057',
+          status: 'running',
+        }),
+      },
       ...NO_EXECUTION,
       409: {
         what: 'The chain of continuations leads back to itself.',
