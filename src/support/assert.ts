@@ -1,3 +1,5 @@
+import type { Code } from './codes/catalogue.ts';
+
 /** Assertions stay on in production. The message starts with the invariant that would be broken. */
 export function assert(condition: boolean, message: string): asserts condition {
   if (!condition) throw new AssertionFault(message);
@@ -10,7 +12,7 @@ export function unreachable(value: never): never {
 
 export class AssertionFault extends Error {
   override readonly name = 'AssertionFault';
-  readonly code = 'assertion-failed';
+  readonly code: Code = 'assertion-failed';
 }
 
 /** A value of type `Base` that only one place can create. Mixing two brands does not compile. */

@@ -1,12 +1,14 @@
 // Faults: unexpected failures. An expected no is a refusal, never a fault.
 
+import type { Code } from './codes/catalogue.ts';
+
 /** The base class of all errors of Holdfast. Expected refusals are return values, not faults. */
 export class Fault extends Error {
   override readonly name: string = 'Fault';
   /** A stable code for programs. The message is for people. */
   readonly code: string;
 
-  constructor(code: string, message: string, options?: ErrorOptions) {
+  constructor(code: Code, message: string, options?: ErrorOptions) {
     super(message, options);
     this.code = code;
   }

@@ -16,7 +16,7 @@ export function readHidden<Options extends object>(
     const nearest = nearestName(name, known);
     const hint = nearest === undefined ? '' : ` Did you mean "${nearest}"?`;
     throw new InvalidInput(
-      `${what} must be an object such as ${shape}; it has a name that is none of these, and is not shown.${hint}`,
+      `${what} must be an object such as ${shape}; it has another name, which is hidden.${hint}`,
     );
   }
   return readOptions(what, options, known);
@@ -30,7 +30,7 @@ export function readHiddenEntries(
 ): readonly (readonly [string, unknown])[] {
   if (isReadable(what, value)) return readEntries(what, value);
   throw new InvalidInput(
-    `${what} must be an object such as ${shape}; got ${kindWithoutValue(value)}, which is not shown.`,
+    `${what} must be an object such as ${shape}; got ${kindWithoutValue(value)}, which is hidden.`,
   );
 }
 

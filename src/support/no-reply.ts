@@ -29,11 +29,11 @@ export function untrustedText(failure: unknown): string | undefined {
 }
 
 const UNTRUSTED =
-  'Its certificate is not trusted here, or is of another name. For one of your own authority, start this process with NODE_EXTRA_CA_CERTS=/path/of/ca.pem.';
+  'Its certificate is not trusted, or has another name. For a certificate authority of your own, start this process with NODE_EXTRA_CA_CERTS=/path/to/ca.pem.';
 
 export function noReplyText(url: string, path: string, failure: unknown): string {
   const code = codeOf(failure);
   const why = code === '' ? '' : ` (${code})`;
-  const what = untrustedText(failure) ?? 'Is it running, and is this its address?';
-  return `The coordinator at ${url} did not answer ${path}${why}. ${what}`;
+  const what = untrustedText(failure) ?? 'Check that it runs and that the address is right.';
+  return `The coordinator at ${url} did not respond to ${path}${why}. ${what}`;
 }

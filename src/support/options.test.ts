@@ -63,7 +63,7 @@ test('what has no options is refused instead of read as none', () => {
   for (const wrong of [[], new Map(), Promise.resolve({}), new Date(0), () => 1, 'a', null]) {
     assert.throws(
       () => readOptions('openStore', wrong as object, known),
-      /^InvalidInput: openStore: options are an object, such as \{ file: … \}/,
+      /^InvalidInput: openStore: options must be an object, such as \{ file: … \}/,
     );
   }
 });

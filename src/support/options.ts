@@ -65,7 +65,7 @@ function namesOf(what: string, options: unknown, known: readonly string[]): read
     throw unreadable(`${what}: options`, cause);
   }
   throw new InvalidInput(
-    `${what}: options are an object, such as { ${known[0] ?? ''}: … }; got ${shown(options)}.`,
+    `${what}: options must be an object, such as { ${known[0] ?? ''}: … }; got ${shown(options)}.`,
   );
 }
 
@@ -93,7 +93,7 @@ export function thrownText(thrown: unknown): string {
   try {
     return thrown instanceof Error ? String(thrown.message) : `${shown(thrown)} was thrown`;
   } catch {
-    return 'something was thrown that cannot be described';
+    return 'a value was thrown that cannot be described';
   }
 }
 
@@ -168,7 +168,7 @@ export function requireUrl(what: string, value: unknown): void {
   if (isUrl) return;
   const kind = typeof value === 'string' ? 'other text' : shown(value);
   throw new InvalidInput(
-    `${what}: url must be one of http or https, such as http://127.0.0.1:7433; got ${kind}.`,
+    `${what}: url must be an http or https URL, such as http://127.0.0.1:7433; got ${kind}.`,
   );
 }
 
@@ -179,7 +179,7 @@ export function headerText(what: string, value: unknown, bytesMax: number): stri
   const text = boundedText(what, value, bytesMax);
   if (PRINTABLE.test(text)) return text;
   throw new InvalidInput(
-    `${what} has a space or a letter that cannot be in one, such as “…” where the rest was left out. Copy it whole, as it was shown.`,
+    `${what} has a space or another character that is not allowed in it, such as “…”. Copy the whole value.`,
   );
 }
 

@@ -112,5 +112,5 @@ test('a value that throws when it is read is refused', () => {
     message: 'It cannot be stored: reading it threw: no total.',
   });
   const hidden = Object.defineProperty({}, 'toJSON', { value: () => undefined });
-  assert.throws(() => toText('It', hidden), /its toJSON gives nothing/);
+  assert.throws(() => toText('It', hidden), /its toJSON returns nothing/);
 });

@@ -52,7 +52,7 @@ export function toText(what: string, value: unknown, live?: { value: unknown }):
     );
   }
   if (json === undefined) {
-    throw new InvalidInput(`${what} cannot be stored: its toJSON gives nothing.`);
+    throw new InvalidInput(`${what} cannot be stored: its toJSON returns nothing.`);
   }
   const text = { json, tagged: isTagged };
   if (isLossy && live !== undefined) live.value = fromParsed(JSON.parse(json), text.tagged);
@@ -167,7 +167,7 @@ function tagOf(value: object): string | undefined {
 function unknownTag(what: string): Fault {
   return new Fault(
     'codec-refused',
-    `A value cannot be read: it has a type that this build does not know (${what}). Upgrade this process to the build that wrote it.`,
+    `A value cannot be decoded: it has a type that this version does not know (${what}). Upgrade this process to the version that wrote it.`,
   );
 }
 

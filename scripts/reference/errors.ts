@@ -1,0 +1,106 @@
+// The error reference, from the catalogue of codes.
+
+import { EXPLAIN_CODES } from '../../src/execution/explain.ts';
+import { INVARIANTS } from '../../src/features/reconcile/model.ts';
+import { CODE_GROUPS } from '../../src/support/codes/catalogue.ts';
+import type { CodeEntries, CodeEntry } from '../../src/support/codes/entry.ts';
+
+const WIDTH = 100;
+
+const INTRODUCTION = `# Error reference
+
+<!-- Generated from src/support/codes by \`npm run reference\`. Do not edit. -->
+
+Every error, refusal, warning and failure of Holdfast has a stable code. Match on the code in programs; messages can
+change.
+
+| Where | How it shows the code |
+|---|---|
+| TypeScript | \`error.code\`; a refusal that is returned has \`why\` |
+| HTTP API | \`code\` of the \`application/problem+json\` body, with the status in parentheses below |
+| Command line | in brackets at the end of the message; \`code\` of the last line with \`--json\` |
+| Log of a coordinator | \`code\` of the entry |
+| Warnings of a worker | in brackets at the end of the line |
+| Dead letters | \`failure.code\`: a code from this page, or the code or name of an error that your code threw |
+
+Each entry names the condition, the effect on state and the fix.
+
+## Exit codes
+
+The command line exits with one of these codes.
+
+| Exit code | Meaning |
+|---|---|
+| 0 | Success |
+| 1 | The coordinator or store refused, found nothing or found problems, or the execution did not complete |
+| 2 | Wrong usage, a fault, or a coordinator, store or file that cannot be read |
+`;
+
+const EXPLANATIONS = `## Explanations
+
+\`holdfast explain <id>\` returns one of these codes. They describe a state and are not errors.
+`;
+
+const FINDINGS = `## Findings of the invariant check
+
+A worker compares stored rows with these rules. It reports each row that breaks one to its observer, and repairs the row
+if the right value is provable.
+`;
+
+export function errorsPage(): string {
+  const groups = Object.entries(CODE_GROUPS).map(([title, entries]) => groupText(title, entries));
+  const explanations = Object.entries(EXPLAIN_CODES).map(([code, what]) => `\`${code}\` | ${what}`);
+  const findings = INVARIANTS.map(
+    ({ name, sentence, repair = 'Reported only.', advice }) =>
+      `\`${name}\` | ${sentence} | ${repair} | ${advice}`,
+  );
+  const parts = [
+    wrapped(INTRODUCTION),
+    ...groups,
+    EXPLANATIONS,
+    tableOf('Code | State of the execution', explanations),
+    wrapped(FINDINGS),
+    tableOf('Code | Finding | Repair | If it remains', findings),
+  ];
+  return `${parts.map((part) => part.trimEnd()).join('\n\n')}\n`;
+}
+
+function groupText(title: string, entries: CodeEntries): string {
+  const texts = Object.entries(entries).map(([code, entry]) => entryText(code, entry));
+  return [`## ${title}`, ...texts].join('\n\n');
+}
+
+function entryText(code: string, { status, when, state, fix }: CodeEntry): string {
+  const heading = `### \`${code}\`${status === undefined ? '' : ` (${status})`}`;
+  return `${heading}\n\n${wrappedLine(`${when} ${state} ${fix}`)}`;
+}
+
+function tableOf(head: string, rows: readonly string[]): string {
+  const rule = `|${head.replace(/[^|]+/g, '---')}|`;
+  const [first, ...others] = [head, ...rows].map((row) => `| ${row} |`);
+  return [first, rule, ...others].join('\n');
+}
+
+/** Paragraphs at the width of the house; tables, headings and comments as they are. */
+function wrapped(text: string): string {
+  return text
+    .split('\n\n')
+    .map((block) => (/^(?:#|\||<)/.test(block) ? block : wrappedLine(block.replaceAll('\n', ' '))))
+    .join('\n\n');
+}
+
+/** A word, or words that hold a code span together. */
+const UNBROKEN = /(?:`[^`]*`|[^\s`])+/g;
+
+function wrappedLine(text: string): string {
+  const lines: string[] = [];
+  let line = '';
+  for (const [word] of text.matchAll(UNBROKEN)) {
+    if (line !== '' && line.length + 1 + word.length > WIDTH) {
+      lines.push(line);
+      line = '';
+    }
+    line = line === '' ? word : `${line} ${word}`;
+  }
+  return [...lines, line].join('\n');
+}

@@ -1,0 +1,238 @@
+// Codes of requests to a coordinator, of access keys and projects, and of guarded resources.
+
+import type { CodeEntries } from './entry.ts';
+
+const NOT_WRITTEN = 'Nothing was written.';
+
+export const REQUEST_CODES = {
+  'invalid-input': {
+    title: 'The input is not valid',
+    status: 400,
+    when: 'An argument, option, setting, parameter or body has a value that can never work. The message names it and the expected value.',
+    state: NOT_WRITTEN,
+    fix: 'Correct the value that the message names.',
+  },
+  'payload-too-large': {
+    title: 'The payload is too large',
+    status: 413,
+    when: 'A value, a request body or a history is larger than the limit. The message names the limit.',
+    state: NOT_WRITTEN,
+    fix: 'Store large data elsewhere and pass a reference, continue a long execution with `ctx.continueAsNew`, or raise the limit.',
+  },
+  'type-unknown': {
+    title: 'The content type is not supported',
+    status: 415,
+    when: 'The request body has a content type that the route does not accept.',
+    state: NOT_WRITTEN,
+    fix: 'Send `content-type: application/json`.',
+  },
+  'not-found': {
+    title: 'Not found',
+    status: 404,
+    when: 'The project does not have what the address names, such as a document or a dead letter.',
+    state: NOT_WRITTEN,
+    fix: 'Check the id and the project (`--project`, header `holdfast-project`).',
+  },
+  'route-unknown': {
+    title: 'There is no such route',
+    status: 404,
+    when: 'The coordinator has no operation at this method and path.',
+    state: NOT_WRITTEN,
+    fix: 'Check the URL, and that client and coordinator have the same version.',
+  },
+  'over-rate': {
+    title: 'Too many requests',
+    status: 429,
+    when: 'A key, a project, an address or an answer link sent more requests per minute than `limits` allows.',
+    state: NOT_WRITTEN,
+    fix: 'Wait for the seconds in the `retry-after` header, or raise the limit of the coordinator.',
+  },
+  'too-many-open': {
+    title: 'Too many requests are open',
+    status: 429,
+    when: 'The coordinator, or the share of this key or project, holds as many long polls and streams as it allows.',
+    state: NOT_WRITTEN,
+    fix: 'Try again later or without `waitMs`, close streams, or raise `limits.openMax`.',
+  },
+  'over-quota': {
+    title: 'The project is over its quota',
+    status: 429,
+    when: 'The project has as many executions, schedules, sessions, keys or bytes as its quota allows.',
+    state: NOT_WRITTEN,
+    fix: 'Remove some, or raise the quota: `holdfast projects put <project> --quota executions=<number>`.',
+  },
+  'caller-gone': {
+    title: 'The caller closed the connection',
+    status: 400,
+    when: 'The caller closed its connection before the coordinator handled the request. Only logs show this code.',
+    state: NOT_WRITTEN,
+    fix: 'No action is needed. If it repeats, raise the timeout of the client.',
+  },
+  'not-ready': {
+    title: 'The coordinator is not ready',
+    status: 503,
+    when: 'The store did not respond within one second, or the coordinator is shutting down.',
+    state: NOT_WRITTEN,
+    fix: 'Send requests to another coordinator. If it stays unready, check the store with `holdfast doctor`.',
+  },
+  'metrics-off': {
+    title: 'Metrics are off',
+    status: 404,
+    when: 'The package `prom-client` is not installed beside the coordinator.',
+    state: NOT_WRITTEN,
+    fix: 'Install it: `npm install prom-client`.',
+  },
+  'console-missing': {
+    title: 'The console is not built',
+    status: 404,
+    when: 'The files of the console are missing. This happens only in a checkout.',
+    state: NOT_WRITTEN,
+    fix: 'Build it: `npm run console`.',
+  },
+  'demo-off': {
+    title: 'There is no demo here',
+    status: 404,
+    when: 'A request for the demo reached a coordinator that `holdfast dev` did not start.',
+    state: NOT_WRITTEN,
+    fix: 'Start `holdfast dev` without a module.',
+  },
+  'demo-busy': {
+    title: 'A scene of the demo is playing',
+    status: 409,
+    when: 'You started a scene of the demo while another one plays.',
+    state: NOT_WRITTEN,
+    fix: 'Wait until the scene ends.',
+  },
+  fault: {
+    title: 'An unexpected error occurred',
+    status: 500,
+    when: 'The coordinator or a command met an error that it did not expect. A coordinator logs the details and hides them from callers.',
+    state: 'The request may or may not have had its effect.',
+    fix: 'Read the log of the coordinator at that time. Repeat only operations that have an idempotency key.',
+  },
+} as const satisfies CodeEntries;
+
+export const ACCESS_CODES = {
+  'key-required': {
+    title: 'An access key is required',
+    status: 401,
+    when: 'The request has no access key, or one that is unknown, incomplete, revoked or expired.',
+    state: NOT_WRITTEN,
+    fix: 'Send `Authorization: Bearer hf_…`. The command line reads `HOLDFAST_KEY`; `openWorker` and `HoldfastClient` take `key`.',
+  },
+  'role-missing': {
+    title: 'The key lacks a role',
+    status: 403,
+    when: 'The access key does not have the role that the operation needs. The message names both.',
+    state: NOT_WRITTEN,
+    fix: 'Use a key with that role: `holdfast keys create <name> --roles …`.',
+  },
+  'project-denied': {
+    title: 'The key is for another project',
+    status: 403,
+    when: 'A key of one project reached for another project, or for a resource that is not project-scoped.',
+    state: NOT_WRITTEN,
+    fix: 'Use a key of that project, or a key for all projects.',
+  },
+  'project-unknown': {
+    title: 'There is no such project',
+    status: 404,
+    when: 'The coordinator has no project with this name. Without a name, it looks for the project `default`.',
+    state: NOT_WRITTEN,
+    fix: 'Name the project (`--project`, `HOLDFAST_PROJECT`), or create it: `holdfast projects put <name>`.',
+  },
+  'foreign-host': {
+    title: 'Only requests to localhost are allowed',
+    status: 403,
+    when: 'Authentication is off, and the request came under another host name or from a foreign web page.',
+    state: NOT_WRITTEN,
+    fix: 'Use `http://127.0.0.1:<port>`, or start the coordinator with `--auth keys`.',
+  },
+  'foreign-page': {
+    title: 'The request came from a foreign page',
+    status: 403,
+    when: 'A browser sent the cookie of the console from a page that is not the console.',
+    state: NOT_WRITTEN,
+    fix: 'Send the key as `Authorization: Bearer hf_…` instead.',
+  },
+  'admin-off': {
+    title: 'Admin routes are disabled',
+    status: 404,
+    when: 'The operation manages projects, keys or releases, and the coordinator has no admin listener (the default).',
+    state: NOT_WRITTEN,
+    fix: 'Start the coordinator with `--admin main`, or `--admin 127.0.0.1:7434` for a separate listener.',
+  },
+  'admin-elsewhere': {
+    title: 'Admin routes are on another listener',
+    status: 404,
+    when: 'The coordinator serves admin operations on a listener of their own.',
+    state: NOT_WRITTEN,
+    fix: 'Use that address: the coordinator logs it at its start as `adminUrl`. Pass it as `--url`.',
+  },
+  'key-taken': {
+    title: 'The key id is in use',
+    status: 409,
+    when: 'An access key with this id exists with other content.',
+    state: NOT_WRITTEN,
+    fix: 'Create a new key.',
+  },
+  'key-ended': {
+    title: 'The access key has ended',
+    status: 409,
+    when: 'The access key that creates or rotates was revoked or has expired meanwhile.',
+    state: NOT_WRITTEN,
+    fix: 'Create the key with another key of role `admin`.',
+  },
+  'not-first': {
+    title: 'The store has keys already',
+    status: 409,
+    when: 'Two coordinators started on a new store, and the other one created the first key.',
+    state: NOT_WRITTEN,
+    fix: 'Use the first key, which the other coordinator printed.',
+  },
+} as const satisfies CodeEntries;
+
+export const GUARD_CODES = {
+  'fence-missing': {
+    title: 'The request carries no fence',
+    status: 400,
+    when: 'A request to a guarded HTTP handler has no fence headers.',
+    state: 'The handler did not run.',
+    fix: 'Send requests with `fencedFetch(lease)`, or set the headers `fenceHeaders(lease)` returns.',
+  },
+  'fence-malformed': {
+    title: 'The fence headers are not valid',
+    status: 400,
+    when: 'A fence header cannot be parsed, or one of the two is missing.',
+    state: 'The handler did not run.',
+    fix: 'Set the headers that `fenceHeaders(lease)` returns.',
+  },
+  'wrong-resource': {
+    title: 'The fence is for another resource',
+    status: 400,
+    when: 'The request is about one resource and carries the fence of another.',
+    state: 'The handler did not run.',
+    fix: 'Send the fence of the lease on this resource.',
+  },
+  'stale-fence': {
+    title: 'A newer holder owns the resource',
+    status: 409,
+    when: 'The guard has seen a newer fence for this resource: another holder took over.',
+    state: NOT_WRITTEN,
+    fix: 'Stop this work. Acquire the lease again to continue it.',
+  },
+  'fence-busy': {
+    title: 'Requests of an earlier holder are under way',
+    status: 503,
+    when: 'The newer fence has shut out the earlier holder, but its requests have not ended.',
+    state: 'The handler did not run. The earlier holder cannot start new requests.',
+    fix: 'Try again.',
+  },
+  'permit-lost': {
+    title: 'A later holder may have entered',
+    status: 500,
+    when: 'The connection that kept later holders out broke while a request was under way.',
+    state: 'The effect of the request may have happened, beside effects of a later holder.',
+    fix: 'Find out what was done before you continue.',
+  },
+} as const satisfies CodeEntries;
