@@ -136,7 +136,7 @@ test('A-8: bad keys and options are refused before anything is sent', async () =
   const slip = { timoutMs: 5 } as object;
   await assert.rejects(() => ann.acquire(KEY, slip), /Did you mean "timeoutMs"/);
   await assert.rejects(() => ann.acquire(KEY, { tenureMsMax: -1 }), /between 0 and/);
-  await assert.rejects(() => ann.acquire(KEY, { timeoutMs: 5 }), /give wait: true too/);
+  await assert.rejects(() => ann.acquire(KEY, { timeoutMs: 5 }), /it needs wait: true/);
   assert.equal(world.faulty.calls.get('leases.acquire') ?? 0, before);
 });
 

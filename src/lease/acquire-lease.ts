@@ -273,13 +273,13 @@ function checkOptions(wanted: Wanted): LeaseKey {
   rejectUnknownOptions('acquire', options, ACQUIRE_OPTION_NAMES);
   if (options.timeoutMs !== undefined && options.wait !== true) {
     throw new InvalidInput(
-      'timeoutMs bounds a wait: give wait: true too. Without it acquire answers at once.',
+      'timeoutMs limits a wait, so it needs wait: true. Without wait, acquire returns at once.',
     );
   }
   for (const name of ['wait', 'reopen', 'fromCheckpointBefore'] as const) {
     if (options[name] !== undefined && typeof options[name] !== 'boolean') {
       throw new InvalidInput(
-        `${name} must be true or false; got ${shown(options[name])}. To bound a wait, give timeoutMs too.`,
+        `${name} must be true or false; got ${shown(options[name])}. To limit a wait, pass timeoutMs too.`,
       );
     }
   }

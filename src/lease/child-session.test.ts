@@ -72,7 +72,7 @@ test('H-2: a parent that is closed has withdrawn everything below it before its 
   }
   const closing = parent.close('yielded');
   assertStopped(leases, 'lost');
-  assert.match(String(leases[0]?.signal.reason), /session above it/);
+  assert.match(String(leases[0]?.signal.reason), /parent session is over/);
   assert.deepEqual(sent, [undefined, undefined]);
   assert.equal(child.signal.aborted, true);
   assert.equal(child.remainingMs(), 0);

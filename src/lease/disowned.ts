@@ -129,7 +129,7 @@ export class Disowned {
     const open = record?.attempt === request.attempt && record.end === undefined;
     if (open && record.fence !== decision) {
       const { key, session } = request;
-      const cause = 'the answer to its acquire was lost and the caller had given up';
+      const cause = 'the response to its acquire was lost, and the caller had given up';
       this.addTerm({ key, fence: record.fence, session, exit: 'abandoned', cause });
     }
     const mayWait = decision === 'given-up' && request.wait === true && waiting > 0;

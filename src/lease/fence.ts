@@ -47,7 +47,7 @@ export function parseFence(value: unknown): Fence {
   const number = typeof value === 'string' && /^\d{1,16}$/.test(value) ? Number(value) : value;
   if (typeof number !== 'number' || !Number.isSafeInteger(number) || number < COUNTERS_PER_EPOCH) {
     throw new InvalidInput(
-      `A fence is the whole number that an acquire answered with; got ${shown(value)}.`,
+      `A fence must be the whole number that acquire returned; got ${shown(value)}.`,
     );
   }
   return number as Fence;

@@ -265,7 +265,7 @@ class LiveSession implements Session {
 
   #loseWithParent(detail: string): void {
     this.#wasEndedAbove = !this.#over.signal.aborted;
-    this.#loseFor(`The session above it is over. ${detail}`);
+    this.#loseFor(`Its parent session is over. ${detail}`);
   }
 
   #loseFor(cause: string): void {

@@ -12,7 +12,7 @@ const PARTS_OF_TTL = 3;
 const PARTS_OF_TTL_WHY = 20;
 /** If a whole prefix was revoked at once, the client does not query every key. */
 const EXPLAINED_MAX = 16;
-const UNEXPLAINED = 'It was ended by somebody else.';
+const UNEXPLAINED = 'Another session or an operator ended it.';
 
 /**
  * Withdraws missing leases, sets the deadlines of draining ones, and gives back terms that no

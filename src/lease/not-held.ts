@@ -51,11 +51,11 @@ function describeEnd({ exit, cause, actor }: EndedBy): string {
 
 const TEXTS: Readonly<Record<WithdrawnBy, string>> = {
   lapsed:
-    'the lease lapsed: its session was not renewed in time. Stop. If nobody has taken over, rejoin() goes on in the same term; release() lets others have it.',
-  lost: 'the lease was lost. Stop; acquire again to go on.',
-  released: 'the lease was released. Acquire again to go on.',
+    'the lease lapsed: its session was not renewed in time. Stop. Call rejoin() to continue the same term if no session has taken over, or release() to free the key.',
+  lost: 'the lease was lost. Stop. Acquire it again to continue.',
+  released: 'the lease was released. Acquire it again to continue.',
   deadline:
-    "the lease's own deadline has passed (drain or greatest tenure). Stop; acquire again to go on.",
+    'the deadline of the lease has passed (drain or greatest tenure). Stop. Acquire it again to continue.',
   'too-little-left':
-    'too little authority is left for an effect of this length. Wait for the next renewal, or make the effect shorter.',
+    'too little authority is left for an effect of this length. Wait for the next renewal, or pass a smaller margin.',
 };

@@ -191,7 +191,7 @@ function wordsOf(error: unknown): string {
   try {
     return error instanceof Error ? `${error.name}: ${error.message}` : String(error);
   } catch {
-    return 'something was thrown that cannot be shown';
+    return 'a value was thrown that cannot be shown';
   }
 }
 

@@ -16,7 +16,7 @@ test('A-8: what an operator asks for is checked before anything is sent', async 
   const bad = [
     [{ deadlineMs: Number.NaN }, /deadlineMs must be a whole number/],
     [{ deadlineMs: -1 }, /between 0 and/],
-    [{ deadlineMs: 1, fence: 1.5 }, /A fence is the whole number/],
+    [{ deadlineMs: 1, fence: 1.5 }, /A fence must be the whole number/],
     [{ deadlineMs: 1, key: '' }, /must not be empty/],
     [{ deadlineMs: 1, reason: '' }, /reason must not be empty/],
     [{ deadlineMs: 1, deadlinMs: 5 }, /Did you mean "deadlineMs"/],

@@ -170,21 +170,21 @@ export function describeRefusal(refusal: Refusal): string {
 function describeSession(refusal: SessionRefusal): string {
   switch (refusal.why) {
     case 'session-duplicate':
-      return `Session ${refusal.session} exists already with other settings. Open one with a new id.`;
+      return `Session ${refusal.session} exists with other settings. No session was opened. Open one with a new id.`;
     case 'session-unknown':
-      return `Session ${refusal.session} is not known to this store. Open a session first; if it was open, this is another store or an older copy of it.`;
+      return `Session ${refusal.session} is not known to this store. Nothing was written. Open a session first. If it was open before, this is another store or an older copy of it.`;
     case 'session-not-yours':
-      return `Session ${refusal.session} belongs to "${refusal.owner}". Use your own session.`;
+      return `Session ${refusal.session} belongs to "${refusal.owner}". Nothing was written. Use the session that this process opened.`;
     case 'session-lapsed':
-      return `Session ${refusal.session} has lapsed: no heartbeat arrived in time. It may still rejoin; send a heartbeat and continue only after it is answered.`;
+      return `Session ${refusal.session} has lapsed: no heartbeat arrived in time. Nothing was written. Send a heartbeat, and continue after the store accepts it.`;
     case 'session-expired':
-      return `Session ${refusal.session} has expired: no heartbeat arrived within its ttl. Stop its work, open a new session and acquire again.`;
+      return `Session ${refusal.session} has expired: no heartbeat arrived within its ttl. Nothing was written. Stop its work, open a new session and acquire again.`;
     case 'session-ended':
-      return `Session ${refusal.session} has ended (${refusal.exit}). Stop its work, open a new session and acquire again.`;
+      return `Session ${refusal.session} has ended (${refusal.exit}). Nothing was written. Stop its work, open a new session and acquire again.`;
     case 'session-too-deep':
-      return `Sessions may be nested ${refusal.depthMax} deep at most. Open this one under an ancestor nearer the root.`;
+      return `This store nests sessions at most ${refusal.depthMax} deep (policy.sessionDepthMax). No session was opened. Open this one under an ancestor nearer the root.`;
     case 'would-shorten':
-      return `This heartbeat would shorten session ${refusal.session}, which has ${refusal.remainingMs} ms left; a heartbeat only extends. Send it with a longer ttl, or later.`;
+      return `This heartbeat would shorten session ${refusal.session}, which has ${refusal.remainingMs} ms left. Heartbeats only extend, so nothing was changed. Send it with a longer ttl, or later.`;
     default:
       return unreachable(refusal);
   }
@@ -193,21 +193,21 @@ function describeSession(refusal: SessionRefusal): string {
 function describeEntry(refusal: EntryRefusal): string {
   switch (refusal.why) {
     case 'held':
-      return `"${refusal.key}" is ${refusal.holder.state} by ${who(refusal.holder)}. It can be taken in at most ${refusal.holder.freeInMs} ms unless renewed. Wait for it, or ask the holder to drain.`;
+      return `"${refusal.key}" is ${refusal.holder.state} by ${who(refusal.holder)}. Without a renewal it is free in at most ${refusal.holder.freeInMs} ms. Acquire with wait: true, or ask the holder to drain.`;
     case 'retired':
-      return `"${refusal.key}" was retired under fence ${formatFence(refusal.fence)}: its work is done for good. Acquire it with reopen if it must be done again.`;
+      return `"${refusal.key}" was retired under fence ${formatFence(refusal.fence)}: its work is done for good. Acquire it with reopen: true if it must be done again.`;
     case 'reserved':
-      return `"${refusal.key}" is reserved for "${refusal.for}" for ${refusal.freeInMs} ms more. Try again then.`;
+      return `"${refusal.key}" is reserved for "${refusal.for}" for ${refusal.freeInMs} ms more. Try again then, or acquire with wait: true.`;
     case 'attempt-used':
-      return `This attempt was granted "${refusal.key}" under fence ${formatFence(refusal.fence)}, and that term has ended. Acquire again with a new attempt.`;
+      return `This attempt was granted "${refusal.key}" under fence ${formatFence(refusal.fence)}, and that term has ended. Acquire with a new attempt.`;
     case 'damped':
-      return `This owner lost "${refusal.key}" by expiry too often and is kept from it for ${refusal.freeInMs} ms; others may take it. Look for pauses or a ttl that is too short.`;
+      return `This owner let "${refusal.key}" expire too often, so it cannot acquire it for ${refusal.freeInMs} ms. Other owners can. Look for long pauses of this process, or raise its ttl.`;
     case 'behind-others':
-      return `${refusal.ahead} others wait for "${refusal.key}" before you. Acquire with wait to join the queue.`;
+      return `${refusal.ahead} others wait for "${refusal.key}" before you. Acquire with wait: true to join the queue.`;
     case 'reclaim-paused':
-      return `"${refusal.key}" was held by ${who(refusal.holder)}, which has not been heard of; after an outage, or when too many sessions stop at once, nobody is expired before a fair chance to renew (${refusal.holder.freeInMs} ms more at most). Check the network and the store; the pause ends by itself.`;
+      return `"${refusal.key}" is held by ${who(refusal.holder)}, which is silent. The store was away, or many sessions stopped at once, so each gets a fair chance to renew (at most ${refusal.holder.freeInMs} ms more). Check the network and the store. The pause ends by itself.`;
     case 'halted':
-      return `Grants are halted: fence ${formatFence(refusal.presented)} was presented, which this store never issued, so it may be an older copy of itself. Find out which, then raise the epoch to go on.`;
+      return `Grants are halted: a process presented fence ${formatFence(refusal.presented)}, which this store never issued, so it may be an older copy of itself. Find out which copy is right, then raise the epoch: holdfast raise-epoch.`;
     default:
       return unreachable(refusal);
   }
@@ -216,17 +216,17 @@ function describeEntry(refusal: EntryRefusal): string {
 function describeTerm(refusal: TermRefusal): string {
   switch (refusal.why) {
     case 'key-unknown':
-      return `"${refusal.key}" was never acquired in this store. Check the key and which store this is.`;
+      return `"${refusal.key}" was never acquired in this store. Nothing was written. Check the key and which store this is.`;
     case 'superseded':
-      return `Fence ${formatFence(refusal.fence)} of "${refusal.key}" is stale: "${refusal.holder}" holds ${formatFence(refusal.newest)}. Stop; the successor goes on from the last checkpoint.`;
+      return `Fence ${formatFence(refusal.fence)} of "${refusal.key}" is stale: "${refusal.holder}" holds ${formatFence(refusal.newest)}. Nothing was written. Stop: the successor continues from the last checkpoint.`;
     case 'fence-ahead':
-      return `Fence ${formatFence(refusal.fence)} of "${refusal.key}" was never issued by this store. Grants are halted until the epoch is raised.`;
+      return `Fence ${formatFence(refusal.fence)} of "${refusal.key}" was never issued by this store, so it may be an older copy of itself. Nothing was written, and grants are halted. Find out which copy is right, then raise the epoch: holdfast raise-epoch.`;
     case 'not-yours':
-      return `"${refusal.key}" is held by another session, of "${refusal.owner}". Use the session that acquired it.`;
+      return `"${refusal.key}" is held by another session, of "${refusal.owner}". Nothing was written. Use the session that acquired it.`;
     case 'lapsed':
-      return `"${refusal.key}" has lapsed under fence ${formatFence(refusal.fence)}: authority ended, nobody has taken over. Rejoin by a heartbeat before you write.`;
+      return `"${refusal.key}" has lapsed under fence ${formatFence(refusal.fence)}: its authority ended, and no session has taken over. Nothing was written. Rejoin before you write: rejoin().`;
     case 'expired':
-      return `"${refusal.key}" has expired under fence ${formatFence(refusal.fence)}. Nothing was changed. Stop and acquire again; what was not checkpointed is the successor's to redo.`;
+      return `"${refusal.key}" has expired under fence ${formatFence(refusal.fence)}. Nothing was changed. Stop and acquire again. The successor redoes the work since the last checkpoint.`;
     case 'ended':
       return `"${refusal.key}" ended under fence ${formatFence(refusal.fence)} (${refusal.exit}${refusal.cause === undefined ? '' : `: ${refusal.cause}`}). Nothing was changed. Acquire again to continue.`;
     default:
@@ -237,17 +237,17 @@ function describeTerm(refusal: TermRefusal): string {
 function describeWrite(refusal: WriteRefusal): string {
   switch (refusal.why) {
     case 'seq-superseded':
-      return `A later checkpoint of "${refusal.key}" (seq ${refusal.storedSeq}) is stored already; this one was dropped.`;
+      return `A later checkpoint of "${refusal.key}" (seq ${refusal.storedSeq}) is stored, so this one was dropped. Continue: the stored one is newer.`;
     case 'seq-conflict':
-      return `Checkpoint seq ${refusal.seq} of "${refusal.key}" is stored with other content. Use the next seq.`;
+      return `Checkpoint seq ${refusal.seq} of "${refusal.key}" is stored with other content. Nothing was written. Use the next seq.`;
     case 'checkpoint-too-large':
-      return `The checkpoint has ${refusal.bytes} bytes; this store keeps ${refusal.bytesMax} at most. Store the data elsewhere and checkpoint a reference.`;
+      return `The checkpoint has ${refusal.bytes} bytes; this store keeps at most ${refusal.bytesMax} (policy.checkpointBytesMax). Nothing was written. Store the data elsewhere and checkpoint a reference.`;
     case 'intent-open':
-      return `Effect "${refusal.effect}" was begun under fence ${formatFence(refusal.fence)} and may have happened. Find out and settle it before you begin it again.`;
+      return `Effect "${refusal.effect}" was begun under fence ${formatFence(refusal.fence)} and may have happened. Nothing was written. Find out whether it did, and settle it before you begin it again.`;
     case 'intents-full':
-      return `"${refusal.key}" has ${refusal.intentsMax} open intents, the most this store keeps. Settle some first.`;
+      return `"${refusal.key}" has ${refusal.intentsMax} open intents, the most this store keeps (policy.intentsMax). Nothing was written. Settle some first.`;
     case 'already-draining':
-      return `"${refusal.key}" is draining already, with ${refusal.deadlineInMs} ms left. Wait, or revoke it.`;
+      return `"${refusal.key}" is draining, with ${refusal.deadlineInMs} ms left. Nothing was changed. Wait, or revoke it.`;
     default:
       return unreachable(refusal);
   }

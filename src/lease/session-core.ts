@@ -115,7 +115,7 @@ export class SessionCore {
     if (leases === undefined) {
       throw new Fault(
         'no-leases',
-        'This session belongs to a worker of a coordinator and cannot acquire leases. Open a session of your own on a store.',
+        'This session belongs to a remote worker, which cannot acquire leases. Nothing was granted. Open a session of your own on a store: openSession({ store, owner }).',
       );
     }
     return leases;

@@ -89,8 +89,8 @@ export function requireStore(what: string, store: unknown): asserts store is Ker
   if (policy !== undefined && sessions !== undefined) return;
   throw new InvalidInput(
     store instanceof Promise
-      ? `${what}: store is a promise. Await the opening of the store before you pass it.`
-      : `${what}: store is missing. Open one first, such as await openSqliteStore({ file }), and pass it.`,
+      ? `${what}: store is a promise. Await it before you pass it.`
+      : `${what}: store is required. Pass an open one, such as await openSqliteStore({ file }).`,
   );
 }
 
@@ -161,7 +161,7 @@ function checkedMetadata(metadata: SessionMetadata): SessionMetadata {
   const entries = Object.entries(metadata);
   if (entries.length > METADATA_ENTRIES_MAX) {
     throw new InvalidInput(
-      `metadata may have ${METADATA_ENTRIES_MAX} entries at most; got ${entries.length}.`,
+      `metadata must have at most ${METADATA_ENTRIES_MAX} entries; got ${entries.length}.`,
     );
   }
   for (const [name, value] of entries) {

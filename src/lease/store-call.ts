@@ -24,7 +24,7 @@ export async function callStore<Result>(
   const timeout = new Promise<StoreOutage>((resolve) => {
     cancel = timers.after(timeoutMs, () => {
       const fault = new OutcomeUnknown(
-        `The store did not answer within ${Math.round(timeoutMs)} ms; it may still do what it was asked.`,
+        `The store did not respond within ${Math.round(timeoutMs)} ms. The change may or may not have been made.`,
       );
       resolve({ kind: 'unknown', fault });
     });

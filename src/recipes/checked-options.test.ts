@@ -48,7 +48,7 @@ test('A-8: withLease refuses what cannot be meant', async () => {
   const session = await openSession({ store, owner: 'ann', clock, timers });
   const good = { session, key: 'k' };
   const cases: readonly [unknown, unknown, RegExp][] = [
-    [undefined, work, /withLease: options are an object/],
+    [undefined, work, /withLease: options must be an object/],
     [{ key: 'k' }, work, /withLease: session/],
     [{ store, key: 'k' }, work, /withLease: there is no option "store"/],
     [{ session }, work, /key/],
@@ -58,7 +58,7 @@ test('A-8: withLease refuses what cannot be meant', async () => {
     [{ ...good, exitOnOverrun: 'yes' }, work, /withLease: exitOnOverrun must be true or false/],
     [{ ...good, onOverrun: true }, work, /withLease: onOverrun must be a function/],
     [{ ...good, exit: 'done' }, work, /exit must be one of/],
-    [{ ...good, timeoutMs: 10 }, work, /give wait: true too/],
+    [{ ...good, timeoutMs: 10 }, work, /it needs wait: true/],
   ];
   for (const [options, given, message] of cases) {
     const called = withLease<void>(untyped(options), untyped(given));
@@ -71,9 +71,9 @@ test('A-8: elect refuses what cannot be meant', () => {
   const { faulty, store } = makeWorld();
   const good = { store, owner: 'ann', name: 'leader' };
   const cases: readonly [unknown, unknown, RegExp][] = [
-    [undefined, work, /elect: options are an object/],
+    [undefined, work, /elect: options must be an object/],
     [{ session: {}, name: 'leader' }, work, /elect: there is no option "session"/],
-    [{ owner: 'ann', name: 'leader' }, work, /elect: store is missing/],
+    [{ owner: 'ann', name: 'leader' }, work, /elect: store is required/],
     [good, undefined, /elect: the work must be a function/],
     [{ ...good, name: '' }, work, /key|name/],
     [{ ...good, retryMs: -5 }, work, /retryMs/],
@@ -94,7 +94,7 @@ test('A-8: pool refuses what cannot be meant', async () => {
   const good = { store, owner: 'ann', name: 'queues', keys: ['a'], clock, timers: clock.timers };
   const { keys: _, ...noKeys } = good;
   const cases: readonly [unknown, unknown, RegExp][] = [
-    [undefined, work, /pool: options are an object/],
+    [undefined, work, /pool: options must be an object/],
     [{ ...good, bad: 1 }, work, /pool: there is no option "bad"/],
     [noKeys, work, /pool: keys must be a list of strings; got undefined/],
     [{ ...good, keys: 'abc' }, work, /pool: keys must be a list of strings; got "abc"/],
@@ -104,7 +104,7 @@ test('A-8: pool refuses what cannot be meant', async () => {
     [{ ...good, balanceMs: 0 }, work, /balanceMs/],
     [{ ...good, movesMax: 0 }, work, /movesMax/],
     [{ ...good, isPermanent: true }, work, /pool: isPermanent must be a function/],
-    [{ ...good, store: undefined }, work, /pool: store is missing/],
+    [{ ...good, store: undefined }, work, /pool: store is required/],
   ];
   for (const [options, given, message] of cases) {
     assert.throws(() => pool(untyped(options), untyped(given)), refused(message));
@@ -119,8 +119,8 @@ test('A-8: pool refuses what cannot be meant', async () => {
 
 test('A-8: registry refuses what cannot be meant', async () => {
   const { store } = makeWorld();
-  assert.throws(() => registry(untyped(undefined)), refused(/registry: options are an object/));
-  assert.throws(() => registry(untyped({ service: 's' })), refused(/registry: store is missing/));
+  assert.throws(() => registry(untyped(undefined)), refused(/registry: options must be an object/));
+  assert.throws(() => registry(untyped({ service: 's' })), refused(/registry: store is required/));
   assert.throws(() => registry(untyped({ store })), refused(/service must be a string/));
   assert.throws(() => registry(untyped({ store, servce: 's' })), refused(/"service"/));
   const nodes = registry({ store, service: 'nodes' });
@@ -130,7 +130,7 @@ test('A-8: registry refuses what cannot be meant', async () => {
   );
   assert.throws(() => nodes.watch(untyped({ pol: 1 })), refused(/watch: there is no option "pol"/));
   assert.throws(() => nodes.watch({ pollMs: 0 }), refused(/pollMs/));
-  assert.throws(() => nodes.register(untyped(undefined)), refused(/register: options are/));
+  assert.throws(() => nodes.register(untyped(undefined)), refused(/register: options must be/));
   assert.throws(() => nodes.register(untyped({ store })), refused(/register: there is no option/));
 });
 
@@ -138,8 +138,8 @@ test('A-8: revokePrefix refuses what cannot be meant, when it is called', () => 
   const { faulty, store } = makeWorld();
   const good = { store, prefix: 'a/', actor: 'olga', reason: 'drill' };
   const cases: readonly [unknown, RegExp][] = [
-    [undefined, /revokePrefix: options are an object/],
-    [{ ...good, store: undefined }, /revokePrefix: store is missing/],
+    [undefined, /revokePrefix: options must be an object/],
+    [{ ...good, store: undefined }, /revokePrefix: store is required/],
     [{ ...good, actor: undefined }, /actor must be a string/],
     [{ ...good, reason: undefined }, /reason must be a string/],
     [{ ...good, drainMs: -1 }, /drainMs/],

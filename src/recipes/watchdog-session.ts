@@ -72,7 +72,7 @@ export async function openWatchdogSession(
   const { address } = config.store;
   if (address === undefined) {
     throw new InvalidInput(
-      `A watchdog session needs a store that a thread can open too; the ${config.store.kind} store as it was opened here cannot. Use a SQLite file or PostgreSQL, without a clock of your own.`,
+      `A watchdog session opens the store in a second thread, which this ${config.store.kind} store does not allow. No session was opened. Use a SQLite file or PostgreSQL, without a clock of your own.`,
     );
   }
   const stallMs = integerOption('stallMs', asked ?? Math.floor(config.ttlMs / 2), {
@@ -119,9 +119,12 @@ async function untilFirstReply(session: Session, thread: HeartbeatThread): Promi
     await thread.firstReply;
   } catch (cause) {
     await session.close('abandoned');
-    throw new StoreUnavailable('The thread of the watchdog session cannot reach the store.', {
-      cause,
-    });
+    throw new StoreUnavailable(
+      'The thread of the watchdog session cannot reach the store. No session was opened. Check the store.',
+      {
+        cause,
+      },
+    );
   } finally {
     done.abort();
     await beating;

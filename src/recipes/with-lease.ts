@@ -130,7 +130,7 @@ const NAMES: readonly (keyof WithLeaseOptions<unknown>)[] = [
 function requireSession(session: Partial<Session> | undefined): void {
   if (typeof session?.acquire === 'function') return;
   throw new InvalidInput(
-    'withLease: session is missing. Open one first, such as await openSession({ store, owner }), and pass it.',
+    'withLease: session is required. Pass an open one, such as await openSession({ store, owner }).',
   );
 }
 

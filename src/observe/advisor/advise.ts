@@ -319,7 +319,7 @@ function missingAtAll(model: LeaseModel, hasSettings: boolean): readonly Missing
     missing.push({
       what: 'renewals',
       have: `${model.renewals} renewals, in no time`,
-      need: 'reports whose times go on: was the clock set back?',
+      need: 'reports with advancing times; check whether the clock was set back',
     });
   }
   return missing;

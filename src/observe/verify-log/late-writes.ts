@@ -95,7 +95,7 @@ function foreignWrite(write: Write, facts: Facts, skewMs: number): readonly Viol
   if (isOurs || (granted === undefined && write.at + skewMs >= facts.completeUntil)) return [];
   const whose =
     granted === undefined
-      ? 'nobody was granted it'
+      ? 'no holder was granted it'
       : `it was granted for "${granted.key}" to the session ${granted.session}`;
   return [
     {
@@ -163,7 +163,7 @@ function authorityOverlap(
     {
       rule: 'authority-overlap',
       what:
-        `${granted.owner} believed to hold "${key}" (fence ${formatFence(fence)}) until ` +
+        `${granted.owner} held, by its own clocks, "${key}" (fence ${formatFence(fence)}) until ` +
         `${Math.round(overMs)} ms after it had gone to ${successor.owner}`,
       place: first.place,
       against: successor.place,

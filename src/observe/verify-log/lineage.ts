@@ -131,7 +131,7 @@ function predecessorProblems(grant: ReportedGrant, facts: Facts): readonly Viola
   return [
     {
       rule: 'predecessor-chain',
-      what: `the holder of fence ${formatFence(fence)} was told that ${show(predecessor)} came before it; the store recorded ${show(recorded)}`,
+      what: `the holder of fence ${formatFence(fence)} learned that ${show(predecessor)} came before it, but the store recorded ${show(recorded)}`,
       place: grant.place,
       ...(before === undefined ? {} : { against: before.granted.place }),
       key,

@@ -65,7 +65,7 @@ function endProblems(
     return [{ rule: 'ended-twice', what, place, against: first.place, key, fence }];
   }
   if (!seen.granted.has(fence) && !seen.mayBeOlder) {
-    const what = `the term ${formatFence(fence)} of "${key}" ended, but nobody was granted it`;
+    const what = `the term ${formatFence(fence)} of "${key}" ended, but no holder was granted it`;
     return [{ rule: 'end-without-grant', what, place, key, fence }];
   }
   return [];
@@ -163,7 +163,7 @@ function grantProblems(
   }
   const before = reported.granted.predecessor.fence;
   if (before !== undefined && before >= fence) {
-    const what = `"${key}" was granted with fence ${formatFence(fence)} after ${formatFence(before)}, as its holder was told`;
+    const what = `"${key}" was granted with fence ${formatFence(fence)} after ${formatFence(before)}, according to its holder`;
     return [{ rule: 'fence-order', what, place, key, fence }];
   }
   if (known !== undefined || reported.at + seen.skewMs >= seen.facts.completeUntil) return [];
