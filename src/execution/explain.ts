@@ -10,25 +10,28 @@ import type { ExecutionId, Payload } from './names.ts';
 /** The prefix of the releases that `holdfast dev` creates. */
 export const DEV_RELEASE = 'dev-';
 
-/** A stable code for the reason why an execution is not progressing. */
-export type ExplainCode =
-  | 'ended'
-  | 'paused'
-  | 'blocked'
-  | 'concurrency-limit'
-  | 'rate-limited'
-  | 'delayed'
-  | 'ready'
-  | 'no-worker'
-  | 'workers-stuck'
-  | 'running'
-  | 'owner-overdue'
-  | 'owner-gone'
-  | 'waiting-for-answer'
-  | 'waiting-for-children'
-  | 'waiting-for-signal'
-  | 'waiting-for-time'
-  | 'waiting-for-message';
+/** Each code of an explanation, and the state of the execution that it names. */
+export const EXPLAIN_CODES = {
+  ended: 'It has ended.',
+  paused: 'An operator paused it.',
+  blocked: 'The deployed code does not match its history, or a value cannot be read.',
+  'concurrency-limit': 'It waits for a slot of its concurrency key.',
+  'rate-limited': 'It waits for its rate limit.',
+  delayed: 'It starts later, as it was submitted with a delay.',
+  ready: 'It is ready and waits for a worker.',
+  'no-worker': 'It is ready, and no live worker serves its pipeline and release.',
+  'workers-stuck': 'It is ready, and its workers live but claim nothing.',
+  running: 'A worker runs it.',
+  'owner-overdue': 'Its worker missed heartbeats.',
+  'owner-gone': 'Its worker is gone; another one takes over.',
+  'waiting-for-answer': 'It waits for an answer to a question.',
+  'waiting-for-children': 'It waits for child executions to end.',
+  'waiting-for-signal': 'It waits for a signal.',
+  'waiting-for-time': 'It sleeps, or waits for the next attempt of a step.',
+  'waiting-for-message': 'It waits for a message that no pending call can send.',
+} as const;
+
+export type ExplainCode = keyof typeof EXPLAIN_CODES;
 
 /** Why an execution is not progressing. */
 export interface Explanation {

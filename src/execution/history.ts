@@ -107,7 +107,7 @@ export class Continuations {
     if (to === this.#mark) {
       throw new Fault(
         'continued-in-circle',
-        `Execution ${this.#first} has no result: what it was continued as comes round to ${to} again. A worker that is not Holdfast's own wrote that. Look at the history of both, and submit the work again.`,
+        `Execution ${this.#first} has no result: its continuations lead back to ${to}. Only a worker that is not Holdfast's own writes that. Read the history of both, and submit the work again.`,
       );
     }
     this.#left -= 1;

@@ -34,7 +34,7 @@ export const DEFAULT_PROJECT: ProjectName = 'default' as ProjectName;
 export function parseExecutionId(value: unknown): ExecutionId {
   if (typeof value !== 'string' || !/^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/.test(value)) {
     throw new InvalidInput(
-      `An execution id is the UUID that submit answered with; got ${shown(value)}.`,
+      `An execution id must be the UUID that submit returned; got ${shown(value)}.`,
     );
   }
   return value as ExecutionId;

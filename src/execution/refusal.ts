@@ -196,67 +196,67 @@ export type ExecutionRefusal =
 export function describeExecutionRefusal(refusal: ExecutionRefusal): string {
   switch (refusal.why) {
     case 'execution-unknown':
-      return `Execution ${refusal.id} is not known to this store. Check the id and which store this is.`;
+      return `Execution ${refusal.id} is not known to this store. Nothing was written. Check the id, the project and which store this is.`;
     case 'superseded':
-      return `Fence ${formatFence(refusal.fence)} of execution ${refusal.id} is stale: it was claimed again under ${formatFence(refusal.newest)} and is ${refusal.status}. Stop; nothing was written.`;
+      return `Fence ${formatFence(refusal.fence)} of execution ${refusal.id} is stale: another claim has ${formatFence(refusal.newest)}, and the execution is ${refusal.status}. Nothing was written. Stop.`;
     case 'not-running':
-      return `Execution ${refusal.id} is ${refusal.status}; only a running one can be written to. Nothing was written.`;
+      return `Execution ${refusal.id} is ${refusal.status}, and a worker can only write to a running one. Nothing was written. Stop.`;
     case 'claim-ended':
-      return `The session that carried fence ${formatFence(refusal.fence)} of execution ${refusal.id} has ended. Stop; nothing was written, another worker goes on from what is recorded.`;
+      return `The session that carried fence ${formatFence(refusal.fence)} of execution ${refusal.id} has ended. Nothing was written. Stop: another worker continues from the recorded steps.`;
     case 'fence-ahead':
-      return `Fence ${formatFence(refusal.fence)} of execution ${refusal.id} was never issued by this store. Grants are halted until the epoch is raised.`;
+      return `Fence ${formatFence(refusal.fence)} of execution ${refusal.id} was never issued by this store, so it may be an older copy of itself. Nothing was written, and claims are halted. Find out which copy is right, then raise the epoch: holdfast raise-epoch.`;
     case 'seq-taken':
-      return `Event ${refusal.seq} of execution ${refusal.id} is stored already with other content. Read its history again before writing.`;
+      return `Event ${refusal.seq} of execution ${refusal.id} is stored with other content. Nothing was written. Read the history again before you write.`;
     case 'unread-messages':
-      return `Execution ${refusal.id} has messages that its owner has not read. Read its inbox, then decide again.`;
+      return `Execution ${refusal.id} has messages that its worker has not read. Nothing was written. Read the inbox, then decide again.`;
     case 'key-conflict':
-      return `Key ${JSON.stringify(refusal.key)} was used for execution ${refusal.id} with another input or other options. Use the same ones to get that execution, or another key.`;
+      return `Key ${JSON.stringify(refusal.key)} was used for execution ${refusal.id} with another input or other options. Nothing was submitted. Submit the same ones to get that execution, or use another key.`;
     case 'id-taken':
-      return `Execution ${refusal.id} exists already and is another one. Submit with a new id.`;
+      return `Another execution has the id ${refusal.id}. Nothing was submitted. Submit with a new id.`;
     case 'release-unknown':
-      return `There is no release "${refusal.name}" of pipeline "${refusal.pipeline}" in this project. Register it first, or check name, pipeline and project.`;
+      return `There is no release "${refusal.name}" of pipeline "${refusal.pipeline}" in this project. Nothing was written. Register it (holdfast releases register), or check name, pipeline and project.`;
     case 'no-worker-for':
-      return `Nothing was submitted: no worker that lives ${refusal.stuck > 0 ? `and takes work (${refusal.stuck} do not) ` : ''}has pipeline "${refusal.pipeline}"${refusal.release === undefined ? '' : ` in release "${refusal.release}"`}. Start one, or submit with ifNoWorker: "wait".`;
+      return `No live worker runs pipeline "${refusal.pipeline}"${refusal.release === undefined ? '' : ` in release "${refusal.release}"`}${refusal.stuck > 0 ? ` (${refusal.stuck} with it are stuck)` : ''}. Nothing was submitted. Start one, or submit with ifNoWorker: "wait".`;
     case 'release-retired':
-      return `Release "${refusal.name}" of pipeline "${refusal.pipeline}" is retired. Register the build again under another name.`;
+      return `Release "${refusal.name}" of pipeline "${refusal.pipeline}" is retired. Nothing was written. Register the build under another name.`;
     case 'already-ended':
-      return `Execution ${refusal.id} is ${refusal.status} and never changes again.`;
+      return `Execution ${refusal.id} has ended (${refusal.status}) and cannot change. Nothing was written. To run it again, re-drive it: holdfast redrive ${refusal.id}.`;
     case 'deadline-passed':
-      return `The deadline of execution ${refusal.id} passed at ${formatInstant(refusal.at)}, so it does nothing more. Nothing was written. Re-drive it when it has failed.`;
+      return `The deadline of execution ${refusal.id} passed at ${formatInstant(refusal.at)}, so it reads no more signals. Nothing was written. Re-drive it when it has failed.`;
     case 'session-not-live':
-      return 'The session of this worker is not alive in the store. Open a new session and claim with it.';
+      return 'The session of this worker is not alive in the store. Nothing was claimed. Open a new session and claim with it.';
     case 'halted':
-      return `Claims are halted: fence ${formatFence(refusal.presented)} was presented, which this store never issued, so it may be an older copy of itself. Find out which, then raise the epoch to go on.`;
+      return `Claims are halted: a process presented fence ${formatFence(refusal.presented)}, which this store never issued, so it may be an older copy of itself. Find out which copy is right, then raise the epoch: holdfast raise-epoch.`;
     case 'template-conflict':
-      return `Version ${refusal.version} of template ${JSON.stringify(refusal.id)} exists with other content, and a version never changes. Put the new content under the next version.`;
+      return `Version ${refusal.version} of template ${JSON.stringify(refusal.id)} exists with other content, and a version never changes. Nothing was written. Put the new content under the next version.`;
     case 'template-unknown':
-      return `There is no ${refusal.version === undefined ? '' : `version ${refusal.version} of `}template ${JSON.stringify(refusal.id)} in this project. Put it first, or check id, version and project.`;
+      return `There is no ${refusal.version === undefined ? '' : `version ${refusal.version} of `}template ${JSON.stringify(refusal.id)} in this project. Nothing was written. Put it first, or check id, version and project.`;
     case 'schedule-unknown':
-      return `There is no schedule ${JSON.stringify(refusal.id)} in this project. Check id and project.`;
+      return `There is no schedule ${JSON.stringify(refusal.id)} in this project. Nothing was written. Check id and project.`;
     case 'await-unknown':
-      return `There is no open await with interaction ${refusal.id} in this project. Check the id and the project; its execution may have ended.`;
+      return `There is no open question with interaction ${refusal.id} in this project. Nothing was written. Check the id and the project. Its execution may have ended.`;
     case 'answer-conflict':
-      return `Interaction ${refusal.id} was answered otherwise${refusal.actor === undefined ? '' : ` by ${refusal.actor}`} at ${formatInstant(refusal.at)}. That answer stands; nothing was changed.`;
+      return `Interaction ${refusal.id} got another answer${refusal.actor === undefined ? '' : ` by ${refusal.actor}`} at ${formatInstant(refusal.at)}. That answer stands. Nothing was changed.`;
     case 'answer-late':
-      return `Interaction ${refusal.id} is ${refusal.status} already. The answer was kept as a late one and changes nothing.`;
+      return `Interaction ${refusal.id} is already ${refusal.status}. The answer was kept as a late one and changes nothing.`;
     case 'link-required':
-      return `Interaction ${refusal.id} takes answers by signed link only. Use the link that was sent for it.`;
+      return `Interaction ${refusal.id} takes answers by signed link only. Nothing was changed. Answer with the link that was sent for it.`;
     case 'await-settled':
-      return `The await of interaction ${refusal.id} is ${refusal.status} and does not change any more.`;
+      return `The question of interaction ${refusal.id} is ${refusal.status} and cannot change. Nothing was written.`;
     case 'link-invalid':
-      return 'The link is not one that was made here, or the key that signed it was taken away. Ask for a new one.';
+      return 'This coordinator did not sign the link, or the signing key was removed. Nothing was changed. Ask for a new link.';
     case 'link-expired':
-      return `The link was good until ${formatInstant(refusal.at)}. Ask for a new one.`;
+      return `The link expired at ${formatInstant(refusal.at)}. Nothing was changed. Ask for a new link.`;
     case 'question-unknown':
-      return `Answers to interaction ${refusal.id} are checked by code of pipeline "${refusal.pipeline}" that this process does not have. Answer in a process that runs it, or open Holdfast with pipelines: [it].`;
+      return `Code of pipeline "${refusal.pipeline}" checks answers to interaction ${refusal.id}, and this process does not have it. Nothing was changed. Answer in a process that runs the pipeline, or pass it: openHoldfast({ pipelines }).`;
     case 'no-worker':
-      return `Answers to interaction ${refusal.id} are checked by a worker that has pipeline "${refusal.pipeline}", and none did so in time. Start one, or look why those that run do not get to it, then answer again; nothing was changed.`;
+      return `A worker with pipeline "${refusal.pipeline}" must check answers to interaction ${refusal.id}, and none did in time. Nothing was changed. Check holdfast workers, start one, and answer again.`;
     case 'answer-too-early':
-      return `Interaction ${refusal.id} is not asked yet, and what is made of its answer needs the request. Answer again when it is open.`;
+      return `Interaction ${refusal.id} is not open yet, and its answer can only be checked with the request. Nothing was changed. Answer again when it is open.`;
     case 'not-ended':
-      return `Execution ${refusal.id} is ${refusal.status}; only one that has ended is driven again. Wait for its end, or cancel it first.`;
+      return `Execution ${refusal.id} is ${refusal.status}, and only an ended one can be re-driven. Nothing was written. Wait for its end, or cancel it first: holdfast cancel ${refusal.id}.`;
     case 'redrive-open':
-      return `Execution ${refusal.id} is being driven again by ${refusal.open}. Wait for its end, or cancel it first.`;
+      return `Execution ${refusal.open} already re-drives ${refusal.id}. Nothing was written. Wait for its end, or cancel it first: holdfast cancel ${refusal.open}.`;
     default:
       return unreachable(refusal);
   }

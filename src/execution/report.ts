@@ -2,6 +2,7 @@
 
 import type { StaleFinding } from '../features/reconcile/model.ts';
 import type { Fence } from '../lease/fence.ts';
+import type { Code } from '../support/codes/catalogue.ts';
 import type { Status } from './execution.ts';
 import { type Failure, locatedMessage } from './failure.ts';
 import type { ExecutionId, PipelineName } from './names.ts';
@@ -61,7 +62,13 @@ export type ExecutionReport =
       readonly archived: number;
       readonly failed: number;
     }
-  | { readonly kind: 'trouble'; readonly what: string; readonly cause: string }
+  | {
+      readonly kind: 'trouble';
+      /** Stable; listed in the error reference. */
+      readonly code: Code;
+      readonly what: string;
+      readonly cause: string;
+    }
   | { readonly kind: 'denied'; readonly code: string; readonly why: string };
 
 /** The content of a report, without the claim. */
@@ -130,10 +137,10 @@ export function problemLine(report: ExecutionReport): string | undefined {
     case 'blocked':
       return lineAbout(report, `blocked: ${report.why ?? ''}`);
     case 'trouble':
-      return oneLine(`${report.what}: ${report.cause}`);
+      return oneLine(`${report.what}: ${report.cause} [${report.code}]`);
     case 'denied':
       return oneLine(
-        `The coordinator does not let this worker in (${report.code}): its key has ended or expired, or does not allow it. Other workers take over its executions; it ends when this lasts longer than its ttl. ${report.why}`,
+        `The coordinator rejects the access key of this worker: ${report.why} Other workers take over its executions. The worker ends if this lasts longer than its ttl. [${report.code}]`,
       );
     default:
       return undefined;

@@ -60,6 +60,6 @@ export function parseReleaseName(value: unknown, what = 'The name of a release')
   const name = boundedText(what, value, RELEASE_BYTES_MAX);
   if (/^[\w.+:-]+$/.test(name)) return name;
   throw new InvalidInput(
-    `${what} has letters, digits and . _ + : - only; got ${JSON.stringify(name)}.`,
+    `${what} must have only letters, digits and . _ + : -; got ${JSON.stringify(name)}.`,
   );
 }

@@ -26,7 +26,7 @@ export async function mustUnseal(store: CoordinatorStore): Promise<number> {
 export async function expectSealed(operation: () => Promise<unknown>): Promise<void> {
   await assert.rejects(operation, (fault: unknown) => {
     assert.ok(fault instanceof StoreSealed, String(fault));
-    assert.match(fault.message, /sealed: it was exported to olga's file by olga at /);
+    assert.match(fault.message, /sealed: olga exported it to olga's file at /);
     return true;
   });
 }

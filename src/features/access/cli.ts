@@ -55,7 +55,7 @@ async function execute(typed: Typed): Promise<ExitCode> {
   if (!exists) {
     throw new Fault(
       'store-unknown',
-      `There is no store at ${place}, so there is nothing to recover. Say which one the coordinator uses: --store, or HOLDFAST_STORE.`,
+      `There is no store at ${place}. No key was created. Pass the store that the coordinator uses: --store, or HOLDFAST_STORE.`,
     );
   }
   const store = await openStore(config.store, config.postgres);
@@ -64,7 +64,7 @@ async function execute(typed: Typed): Promise<ExitCode> {
     if (typed.isSet('json')) printLine(created);
     else {
       printProblem(
-        `key ${created.id} was created in ${place}: it may do everything in all projects. It is shown only now; revoke it when you have created the keys that you need (holdfast keys revoke ${created.id}):`,
+        `Created key ${created.id} in ${place}. It allows everything in all projects and is shown only once. Create the keys that you need, then revoke it: holdfast keys revoke ${created.id}`,
       );
       print(created.key);
     }
@@ -148,7 +148,7 @@ const create: Verb = {
       ...{ name, roles: [...roles], project },
       ...(expiresInMs === undefined ? {} : { expiresInMs }),
     });
-    return shownOnce(typed, created, `key ${created.id} was created`);
+    return shownOnce(typed, created, `Created key ${created.id}`);
   },
 };
 
@@ -158,7 +158,7 @@ const rotate: Verb = {
     const [id] = wordsOf(rotate, typed, ['key']);
     const endsInMs = durationText('ends-in', typed.text('ends-in'));
     const created = await (await clientFor(typed)).keys.rotate(id, endsInMs);
-    const what = `key ${created.id} was created; ${id} opens until ${created.oldEndsAt}`;
+    const what = `Created key ${created.id}; ${id} works until ${created.oldEndsAt}`;
     return shownOnce(typed, created, what);
   },
 };
@@ -174,11 +174,10 @@ const revoke: Verb = {
       typed.isSet('descendants') ? { descendants: true } : {},
     );
     if (typed.isSet('json')) printLine({ id, ...revoked });
-    else if (revoked.changed) print(`key ${id} opens nothing from ${revoked.revokedAt} on`);
-    else print(`nothing to change: key ${id} ends at ${revoked.revokedAt}`);
+    else if (revoked.changed) print(`Revoked key ${id}, from ${revoked.revokedAt} on`);
+    else print(`Nothing changed: key ${id} ends at ${revoked.revokedAt}`);
     if (!typed.isSet('json')) {
-      for (const each of revoked.descendants ?? [])
-        print(`key ${each}, which it created, ends too`);
+      for (const each of revoked.descendants ?? []) print(`Revoked key ${each}, which it created`);
     }
     return 0;
   },
@@ -186,7 +185,7 @@ const revoke: Verb = {
 
 function rolesOf(text: string | undefined): readonly Role[] {
   const names = listText(text) ?? [];
-  if (names.length === 0) throw new UsageProblem(`Which roles? ${create.usage}`);
+  if (names.length === 0) throw new UsageProblem(`--roles is required. Usage: ${create.usage}`);
   return names.map((name) => {
     if (isRole(name)) return name;
     throw unknown('role', name, ROLES);
@@ -197,11 +196,11 @@ function scopeOf(typed: Typed): string | null {
   const project = projectFor(typed);
   const isOfAll = typed.isSet('all-projects');
   if (isOfAll && typed.text('project') !== undefined) {
-    throw new UsageProblem('--project or --all-projects: a key is of one project or of all.');
+    throw new UsageProblem('Pass either --project or --all-projects.');
   }
   if (isOfAll) return null;
   if (project !== undefined) return project;
-  throw new UsageProblem(`Of which project? ${create.usage}`);
+  throw new UsageProblem(`--project or --all-projects is required. Usage: ${create.usage}`);
 }
 
 function shownOnce(
@@ -213,7 +212,7 @@ function shownOnce(
     printLine(created);
     return 0;
   }
-  printProblem(`${what}. It is shown only now:`);
+  printProblem(`${what}. It is shown only once:`);
   print(created.key);
   return 0;
 }
@@ -282,7 +281,7 @@ async function putProject(typed: Typed): Promise<ExitCode> {
   const settings = changed(await settingsOf(client, name), given);
   const { existing } = await client.projects.put(name, settings);
   if (typed.isSet('json')) printLine({ name, existing, ...settings });
-  else print(existing ? `project ${name} has these settings now` : `project ${name} was created`);
+  else print(existing ? `Changed project ${name}` : `Created project ${name}`);
   return 0;
 }
 
@@ -332,7 +331,7 @@ function merged<Value>(
 function quotaFor(text: string): GivenQuota {
   const [name = '', limit, more] = text.split('=');
   if (limit === undefined || more !== undefined || !/^(\d{1,15}|default)$/.test(limit)) {
-    throw new UsageProblem(`--quota takes pairs such as executions=5000; got "${text}".`);
+    throw new UsageProblem(`--quota must be pairs such as executions=5000; got "${text}".`);
   }
   if (!(QUOTA_NAMES as readonly string[]).includes(name)) {
     throw unknown('quota', name, [...QUOTA_NAMES]);
@@ -343,7 +342,7 @@ function quotaFor(text: string): GivenQuota {
 function keptFor(text: string): Kept {
   const [status = '', time, more] = text.split('=');
   if (time === undefined || more !== undefined) {
-    throw new UsageProblem(`--keep takes pairs such as completed=30d; got "${text}".`);
+    throw new UsageProblem(`--keep must be pairs such as completed=30d; got "${text}".`);
   }
   if (!(KEEP_NAMES as readonly string[]).includes(status)) {
     throw unknown('end of an execution', status, [...KEEP_NAMES]);

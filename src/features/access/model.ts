@@ -149,7 +149,7 @@ export const DEFAULT_QUOTAS: Quotas = Object.fromEntries(
 /** Gives the cause, the effect and the next action. */
 export function describeOverQuota(project: string, name: QuotaName, limit: number): string {
   const { of, less } = QUOTAS[name];
-  return `Project ${JSON.stringify(project)} may have ${limit} ${of}, and this would be more. Nothing was written. ${less}, or let an operator raise the quota: holdfast projects put ${project} --quota ${name}=<number>, or quotas.${name} for all projects.`;
+  return `Project ${JSON.stringify(project)} may have at most ${limit} ${of}. Nothing was written. ${less}, or raise the quota: holdfast projects put ${project} --quota ${name}=<number>, or quotas.${name} for all projects.`;
 }
 
 // Refusals of operations on keys: every expected no, with the facts that its reader needs.
@@ -181,17 +181,17 @@ type AccessRefusal = CreateKeyRefusal | RevokeKeyRefusal;
 export function describeAccessRefusal(refusal: AccessRefusal): string {
   switch (refusal.why) {
     case 'project-unknown':
-      return `There is no project ${JSON.stringify(refusal.project)}. Put it first, or check its name.`;
+      return `There is no project ${JSON.stringify(refusal.project)}. Nothing was written. Create it (holdfast projects put), or check its name.`;
     case 'key-taken':
-      return `Key ${refusal.id} exists already and is another one. Make a new one.`;
+      return `Another access key has the id ${refusal.id}. Nothing was written. Create a new key.`;
     case 'not-first':
-      return 'There are keys already, so this one would not be the first. Use one of those to create it.';
+      return 'The store has access keys, so this is not the first one. Nothing was written. Create it with one of those keys.';
     case 'key-ended':
-      return `Key ${refusal.id} has ended. Nothing was written. Make a new key with another one.`;
+      return `Key ${refusal.id} has ended. Nothing was written. Create the new key with another key.`;
     case 'over-quota':
       return describeOverQuota(refusal.project, refusal.quota, refusal.limit);
     case 'key-unknown':
-      return `There is no key ${refusal.id} that you could end. Check the id and the project.`;
+      return `There is no access key ${refusal.id} in your scope. Nothing was written. Check the id and the project.`;
     default:
       return unreachable(refusal);
   }

@@ -132,7 +132,6 @@ function projectMessage({ name, createdAt, settings }: Project): ProjectMessage 
   return { name, createdAt: formatInstant(createdAt), ...settings };
 }
 
-const STATUSES: Readonly<Record<string, number>> = { 'project-unknown': 404, 'over-quota': 429 };
 const ROTATION_MS = 3_600_000;
 
 async function created(
@@ -142,8 +141,7 @@ async function created(
   const { id, secret, digest } = newKey();
   const result = await store.access.createKey({ id, digest, ...asked });
   if (result.kind === 'created') return { id, key: writeKey({ id, secret }) };
-  const status = STATUSES[result.why] ?? 409;
-  throw new ProblemReply(status, result.why, describeAccessRefusal(result));
+  throw new ProblemReply(result.why, describeAccessRefusal(result));
 }
 
 async function revokedBy(
@@ -156,7 +154,7 @@ async function revokedBy(
     audit: stampOutside('revoke-key', { actor: actorOf(caller) }),
   });
   if (result.kind === 'refused') {
-    throw new ProblemReply(404, result.why, describeAccessRefusal(result));
+    throw new ProblemReply(result.why, describeAccessRefusal(result));
   }
   const { revokedAt, changed, descendants } = result;
   return {
@@ -169,7 +167,7 @@ async function keyFor({ store }: Coordinator, caller: Caller, id: string): Promi
   const found = await store.access.key(id);
   if (found !== undefined && (caller.isOfAll || found.project === caller.project)) return found;
   const why = 'key-unknown';
-  throw new ProblemReply(404, why, describeAccessRefusal({ why, id }));
+  throw new ProblemReply(why, describeAccessRefusal({ why, id }));
 }
 
 function creatorOf({ key }: Caller): { readonly createdByKey?: string } {
@@ -182,9 +180,8 @@ function scopeOf({ isOfAll, project }: Caller): { readonly project?: ProjectName
 
 function ofAnotherProject({ project }: Caller): ProblemReply {
   return new ProblemReply(
-    403,
     'project-denied',
-    `This key manages keys of project ${JSON.stringify(project)} only.`,
+    `This key can manage only keys of project ${JSON.stringify(project)}. Nothing was done. Use a key for all projects.`,
   );
 }
 

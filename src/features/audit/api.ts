@@ -201,7 +201,7 @@ function placeOf(cursor: unknown): RefusalPlace {
   const parts = typeof cursor === 'string' ? CURSOR.exec(cursor) : null;
   const [, lastAt = '', fence = '', verb = '', execution = ''] = parts ?? [];
   if (parts === null || Number(fence) === 0 || !OWNER_VERBS.includes(verb as OwnerVerb)) {
-    throw new InvalidInput(`cursor is what a list answered with; got ${shown(cursor)}.`);
+    throw new InvalidInput(`cursor must be the cursor of a page; got ${shown(cursor)}.`);
   }
   return {
     lastAt: toInstant(Number(lastAt)),

@@ -20,7 +20,7 @@ export const recordRoutes: readonly Route[] = routesOf(recordOperations, {
   async listAudit({ holdfast }, { query, caller }) {
     const { target: kind, targetId: id, ...filter } = query;
     if ((kind === undefined) !== (id === undefined)) {
-      throw new ProblemReply(400, 'invalid-input', 'target and targetId go together: say both.');
+      throw new ProblemReply('invalid-input', 'target and targetId belong together. Pass both.');
     }
     const target = kind === undefined || id === undefined ? {} : { target: { kind, id } };
     const { project } = caller;

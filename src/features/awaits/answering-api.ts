@@ -106,7 +106,7 @@ async function storedAnswer(
   }
   const value = await config.payloads
     .of(asked.project)
-    .encode('What is made of the answer', checked.value, {
+    .encode('The projected answer', checked.value, {
       ...{ owner: asked.id, position: 'answer' },
     });
   return { kind: 'checked', value };
@@ -255,7 +255,7 @@ async function relay(
   });
   if (outcome?.status === 'completed') return resultOf(config, id, interaction);
   if (outcome === undefined) {
-    const body = JSON.stringify({ by: RELAY, reason: 'nobody took it in time' }) as Payload;
+    const body = JSON.stringify({ by: RELAY, reason: 'no worker took it in time' }) as Payload;
     await config.store.executions.cancel({ id, project, body });
   }
   return { kind: 'refused', why: 'no-worker', id: interaction, pipeline: name };
@@ -279,6 +279,6 @@ async function resultOf(
   if (code === 'answer-too-early') return { kind: 'refused', why: code, id: interaction };
   if (code === 'invalid-input') throw new InvalidInput(message);
   // The worker chose these words. They must not choose the status of the response.
-  const detail = `A worker failed to check this answer. It reported ${code}: ${message}`;
+  const detail = `A worker failed to check this answer: ${code}: ${message} Nothing was changed. Fix the code that checks it, and answer again.`;
   throw new Fault('answer-check-failed', detail);
 }

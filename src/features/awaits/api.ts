@@ -310,7 +310,7 @@ export class Awaits {
     const { links } = this.#config;
     if (links !== undefined) return links;
     throw new InvalidInput(
-      'Answer links need keys: openHoldfast({ links: { keys: { id: secret }, current: id } }).',
+      'Answer links need signing keys. Nothing was signed. Pass them: openHoldfast({ links: { keys: { id: secret }, current: id } }).',
     );
   }
 

@@ -16,7 +16,7 @@ const FILTERS = ['execution', 'name', 'assignee'] as const;
 
 export const answerCommand: CommandSpec = {
   usage:
-    'holdfast answer [--assignee ann] · holdfast answer <id> <value> | @file | -   (without an id: what is open)',
+    'holdfast answer [--assignee ann] · holdfast answer <id> <value> | @file | -   (without an id: list open questions)',
   flags: {
     execution: { value: 'id', help: 'List only questions of this execution (default all)' },
     name: { value: 'name', help: 'List only questions with this name (default all)' },
@@ -44,7 +44,7 @@ async function execute(typed: Typed): Promise<ExitCode> {
     });
   }
   if (given === undefined || more !== undefined) {
-    throw new UsageProblem(`One id and one answer: ${answerCommand.usage}`);
+    throw new UsageProblem(`Pass one id and one answer. Usage: ${answerCommand.usage}`);
   }
   const client = await clientFor(typed);
   const value = await typedValue(given);
@@ -52,8 +52,8 @@ async function execute(typed: Typed): Promise<ExitCode> {
   if (typed.isSet('json')) printLine(answered);
   else {
     const { kind, settled } = answered;
-    const how = kind === 'existing' ? 'it was answered so before' : 'answered';
-    print(`${how}${settled ? '; the execution goes on with it' : ''}`);
+    const how = kind === 'existing' ? 'It had this answer before' : 'Answered';
+    print(`${how}${settled ? '. The execution continues with it' : ''}`);
   }
   return 0;
 }

@@ -52,7 +52,7 @@ export class DueAwaits {
       else this.noteDueIn(nextInMs);
     } catch (fault) {
       this.noteDueIn(TROUBLE_PAUSE_MS);
-      reportTrouble(this.#config.observer, 'Awaits could not be looked at', fault);
+      reportTrouble(this.#config.observer, { code: 'awaits-not-read' }, fault);
     }
   }
 }

@@ -60,7 +60,7 @@ export class AnswerLinks {
     );
     if (typeof current !== 'string' || !this.#keys.has(current)) {
       throw new InvalidInput(
-        'links: current must be the id of one of keys; the given value is not, and is not shown.',
+        'links: current must be the id of one of keys. The value given is not, and is hidden.',
       );
     }
     this.#current = current;
@@ -117,13 +117,13 @@ function claimsOf(encoded: string): LinkClaims | undefined {
 function checkedSecret(id: string, secret: unknown, index: number): Uint8Array {
   if (id === '' || Buffer.byteLength(id) > 64) {
     throw new InvalidInput(
-      `links: the id of key ${index + 1} must have 1 to 64 bytes; it is not shown.`,
+      `links: the id of key ${index + 1} must have 1 to 64 bytes. It is hidden.`,
     );
   }
   const isFit = typeof secret === 'string' || secret instanceof Uint8Array;
   const bytes = isFit ? Buffer.from(secret as string) : Buffer.alloc(0);
   if (bytes.length >= SECRET_BYTES_MIN) return bytes;
   throw new InvalidInput(
-    `links: the secret of key ${index + 1} must be text or bytes, of ${SECRET_BYTES_MIN} bytes at least.`,
+    `links: the secret of key ${index + 1} must be text or bytes, at least ${SECRET_BYTES_MIN} bytes long.`,
   );
 }

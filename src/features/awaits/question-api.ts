@@ -108,10 +108,12 @@ export function checkQuestions(questions: unknown): void {
   const names = new Set<string>();
   for (const each of readList('pipeline: awaits', questions) as readonly AnyQuestion[]) {
     if (typeof each?.name !== 'string' || !Object.isFrozen(each)) {
-      throw new InvalidInput('pipeline: each of awaits is made by question({ name, … }).');
+      throw new InvalidInput(
+        'pipeline: each of awaits must be the result of question({ name, … }).',
+      );
     }
     if (names.has(each.name)) {
-      throw new InvalidInput(`pipeline: two questions are called "${each.name}".`);
+      throw new InvalidInput(`pipeline: two questions have the name "${each.name}". Rename one.`);
     }
     names.add(each.name);
   }
@@ -133,7 +135,7 @@ export async function trusted(
   try {
     return question.project(request as never, fit as never, asked.about);
   } catch (error) {
-    throw new InvalidInput(`The answer to "${name}" was refused: ${thrownText(error)}`);
+    throw new InvalidInput(`The answer to "${name}" is not valid: ${thrownText(error)}`);
   }
 }
 
@@ -308,7 +310,7 @@ function checkNames(options: AwaitArguments['options'], isItemised: boolean): vo
   for (const name of ['schema', 'project']) {
     if (!Object.hasOwn(Object(options) as object, name)) continue;
     throw new InvalidInput(
-      `ctx.await: ${name} belongs to a question, which processes that do not run this code know too: const asked = question({ name, ${name} }), pipeline({ awaits: [asked], … }), ctx.await(asked, …).`,
+      `ctx.await: ${name} is an option of question(), so that other processes know it too. Use: const asked = question({ name, ${name} }), pipeline({ awaits: [asked], … }), ctx.await(asked, …).`,
     );
   }
   rejectUnknownOptions('ctx.await', options, isItemised ? ITEMISED : SCALAR);
@@ -317,7 +319,7 @@ function checkNames(options: AwaitArguments['options'], isItemised: boolean): vo
 function itemsOf({ items, assignee }: AwaitItemsOptions): AwaitPlan['items'] {
   if (!Array.isArray(items) || items.length > ITEMS_MAX) {
     throw new InvalidInput(
-      `ctx.await: items is a list of at most ${ITEMS_MAX} requests; got ${shown(items)}.`,
+      `ctx.await: items must be a list of at most ${ITEMS_MAX} requests; got ${shown(items)}.`,
     );
   }
   if (Array.isArray(assignee) && assignee.length !== items.length) {
@@ -350,7 +352,7 @@ function remindersOf(
 ): readonly PlannedReminder[] {
   if (!Array.isArray(reminders) || reminders.length > REMINDERS_MAX) {
     throw new InvalidInput(
-      `ctx.await: ${kind}s is a list of at most ${REMINDERS_MAX}; got ${shown(reminders)}.`,
+      `ctx.await: ${kind}s must be a list of at most ${REMINDERS_MAX}; got ${shown(reminders)}.`,
     );
   }
   return reminders.map((each: AwaitReminder, index) => {

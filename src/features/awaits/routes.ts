@@ -195,9 +195,8 @@ function linkMessage(token: string): Static<typeof linkSchema> {
 function requireLinks({ hasLinks }: Coordinator): void {
   if (hasLinks) return;
   throw new ProblemReply(
-    404,
     'links-off',
-    'This coordinator has no keys for answer links. Set links.signingFile (--links-signing-file), or open it with links: { keys, current }.',
+    'This coordinator has no keys for answer links. Nothing was done. Set links.signingFile (--links-signing-file), or openServer({ links: { keys, current } }).',
   );
 }
 
@@ -221,8 +220,8 @@ function requireSeldom(coordinator: Coordinator, link: string): void {
   if (!isSame && links.size >= LINKS_MAX) links.clear();
   links.set(link, now);
   if (now.count <= TRIES_PER_MINUTE) return;
-  const detail = `This link was tried ${TRIES_PER_MINUTE} times within a minute. Nothing was changed. Try again later.`;
-  const refusal = new ProblemReply(429, 'over-rate', detail);
+  const detail = `This link was used ${TRIES_PER_MINUTE} times within a minute. Nothing was changed. Try again in a minute.`;
+  const refusal = new ProblemReply('over-rate', detail);
   refusal.retryAfterS = Math.ceil((now.sinceMs + MINUTE_MS - nowMs) / 1_000);
   throw refusal;
 }

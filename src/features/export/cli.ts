@@ -47,7 +47,7 @@ export async function storeTyped(command: CommandSpec, typed: Typed): Promise<St
 export function required(command: CommandSpec, typed: Typed, flag: string): string {
   const text = typed.text(flag);
   if (text !== undefined) return text;
-  throw new UsageProblem(`--${flag} is needed: ${command.usage}`);
+  throw new UsageProblem(`--${flag} is required. Usage: ${command.usage}`);
 }
 
 const SHOWN_EVERY = 1_000;
@@ -68,7 +68,7 @@ function lineOf({ doing, table = '', rows, leftMs = 0 }: ExportProgress): string
   if (doing === 'sealed') return 'sealed\n';
   if (doing === 'rows') return `${rows} rows, now ${table}`;
   const left = Math.ceil(leftMs / 1_000);
-  return `${rows} rows; until nobody can believe to hold anything: ${left} s`;
+  return `${rows} rows; waiting ${left} s until every old lease has expired`;
 }
 
 function endProgress(): void {
@@ -102,9 +102,9 @@ async function runExport(typed: Typed): Promise<ExitCode> {
   const place = String(hidden('store', store));
   if (typed.isSet('json')) printLine({ ...done, store: place, to });
   else {
-    const was = done.kind === 'exported' ? '' : ' It was sealed before, and exported again.';
+    const was = done.kind === 'exported' ? '' : ' It was sealed before this export.';
     print(
-      `${done.rows} rows of ${place} are in ${to}. The store is sealed: nothing writes to it any more.${was}\nNext: holdfast import --store <the new one> --from ${to}`,
+      `Exported ${done.rows} rows of ${place} to ${to}. The store is sealed and accepts no writes.${was}\nNext: holdfast import --store <the new store> --from ${to}`,
     );
   }
   return 0;
@@ -131,7 +131,7 @@ async function runImport(typed: Typed): Promise<ExitCode> {
   if (typed.isSet('json')) printLine({ ...done, store: place, from });
   else {
     print(
-      `${done.rows} rows are in ${place}, which goes on in epoch ${done.epoch}: every fence is above those of the old store.`,
+      `Imported ${done.rows} rows into ${place}, in epoch ${done.epoch}: every new fence is above those of the old store.`,
     );
   }
   return 0;
@@ -157,7 +157,7 @@ async function unseal(typed: Typed): Promise<ExitCode> {
   if (typed.isSet('json')) printLine({ ...done, store: place });
   else {
     print(
-      `${place} takes writes again, in epoch ${done.epoch}. What was exported from it must not be imported any more.`,
+      `Unsealed ${place}: it accepts writes again, in epoch ${done.epoch}. Do not import its export.`,
     );
   }
   return 0;

@@ -21,7 +21,7 @@ export interface Seal {
 }
 
 export function describeSeal({ at, actor, to, reason }: Seal): string {
-  return `This store is sealed: it was exported to ${to} by ${actor} at ${formatInstant(at)} (${reason}). Nothing was written. Use the store that it was imported into. If you gave the export up, run "holdfast unseal".`;
+  return `This store is sealed: ${actor} exported it to ${to} at ${formatInstant(at)} (${reason}). Nothing was written. Use the store that it was imported into. If you gave up the export, run "holdfast unseal".`;
 }
 
 /** The cause with which a seal ends sessions, for their holders and successors. */

@@ -157,7 +157,7 @@ export function refuseUnknown(
 function newer(what: string): Fault {
   return new Fault(
     'export-too-new',
-    `The export has ${what}, which this version has no place for: it was made by a newer one. Nothing was imported; import it with that version.`,
+    `The export has ${what}, which this version does not know: a newer version wrote it. Nothing was imported. Import it with that version.`,
   );
 }
 
@@ -165,6 +165,6 @@ function newer(what: string): Fault {
 export function notSealedFault(): Fault {
   return new Fault(
     'not-sealed',
-    'Only a store that is sealed can be exported: what is written to it meanwhile would be lost. It was unsealed under way; export it again.',
+    'The store was unsealed during its export, so the file may lack writes. Discard the file, and export again.',
   );
 }

@@ -31,8 +31,8 @@ export class Reconciler {
   constructor(config: EngineConfig, everyMs: number, session: () => Session) {
     this.#config = config;
     const run = (goesOn: () => boolean): Promise<void> => this.#run(goesOn);
-    const trouble = 'What is stored could not be looked at';
-    this.#duty = new SingleDuty(config, { key: RECONCILE_KEY, everyMs, trouble, run }, session);
+    const duty = { key: RECONCILE_KEY, everyMs, trouble: 'store-not-checked', run } as const;
+    this.#duty = new SingleDuty(config, duty, session);
   }
 
   /** Resolves when no round is under way. */

@@ -73,7 +73,7 @@ const ACTIONS: Readonly<Record<string, Action>> = {
           ...['version', 'at', 'action', 'name', 'after.active', 'after.canary', 'after.percent'],
           ...['actor', 'forced', 'reason'],
         ],
-        none: `Nobody has changed where new executions of pipeline "${first}" go.`,
+        none: `No operator has changed the rollout of pipeline "${first}".`,
       }),
   },
   register: {
@@ -158,7 +158,7 @@ async function execute(typed: Typed): Promise<ExitCode> {
   const [name] = typed.words;
   const names = Object.keys(ACTIONS);
   if (name === undefined) {
-    throw new UsageProblem(`What about them? holdfast releases ${names.join('|')}`);
+    throw new UsageProblem(`A subcommand is required. Usage: holdfast releases ${names.join('|')}`);
   }
   const action = Object.hasOwn(ACTIONS, name) ? ACTIONS[name] : undefined;
   if (action === undefined) throw unknown('action', name, names);
@@ -218,7 +218,7 @@ async function rollout(client: HoldfastClient, typed: Typed, { first }: Named): 
   if (found.version > 0 || typed.isSet('json')) return printResult(typed, found);
   const hint = await projectHint(typed);
   printProblem(
-    `Pipeline "${first}" has no rollout: its new executions are pinned to nothing, and any worker that has it takes them. The first operation makes one: holdfast releases activate ${first} <release>.${hint === undefined ? '' : ` ${hint}`}`,
+    `Pipeline "${first}" has no rollout: its new executions are not pinned, and any worker with the pipeline takes them. To start one, run: holdfast releases activate ${first} <release>.${hint === undefined ? '' : ` ${hint}`}`,
   );
   return 0;
 }
@@ -241,11 +241,14 @@ async function register(
   const file = typed.text('file') ?? 'holdfast.contract.json';
   const contract = (await readContracts(file)).find((each) => each.pipeline === pipeline);
   if (contract === undefined) {
-    throw new UsageProblem(`${file} has no contract of "${pipeline}". Build it again.`);
+    throw new UsageProblem(
+      `${file} has no contract of "${pipeline}". Build it again: holdfast contract build <module> --file ${file}`,
+    );
   }
   const [artifact, digest] = ['artifact', 'digest'].map((flag) => {
     const text = typed.text(flag);
-    if (text === undefined) throw new UsageProblem(`Which ${flag}? Say --${flag} …`);
+    if (text === undefined)
+      throw new UsageProblem(`--${flag} is required. Nothing was registered.`);
     return text;
   }) as [string, string];
   const body = { name, artifact, digest, contract: { ...contract } };
@@ -267,7 +270,8 @@ async function compare(
   else {
     printChanges(found.changes);
     const count = found.changes.length;
-    const to = found.against === undefined ? 'nothing: none is active' : `"${found.against}"`;
+    const to =
+      found.against === undefined ? 'no release, since none is active' : `"${found.against}"`;
     print(`${count === 1 ? '1 change' : `${count} changes`}, compared with ${to}.`);
   }
   return found.breaking ? 1 : 0;
@@ -294,7 +298,7 @@ async function preflight(
     printChanges(found.changes);
     for (const { execution, why } of found.broken) print(`BREAKS  ${execution}: ${why}`);
     const { brokenCount, replayed, open } = found;
-    print(`${brokenCount} of ${replayed} replayed would break; ${open} are open.`);
+    print(`${brokenCount} of ${replayed} replayed executions would break; ${open} are open.`);
   }
   return found.breaking ? 1 : 0;
 }
@@ -323,7 +327,7 @@ function percentOf(typed: Typed, { first, release }: Named): number {
   }
   if (percent <= PERCENT_MAX) return percent;
   throw new UsageProblem(
-    `--percent takes 0 to ${PERCENT_MAX}; got "${percent}". For all of them: holdfast releases activate ${first} ${release}`,
+    `--percent must be 0 to ${PERCENT_MAX}; got "${percent}". For all executions, run: holdfast releases activate ${first} ${release}`,
   );
 }
 

@@ -82,7 +82,7 @@ test('RE-1: the version is that of the content, in whatever order it was written
 });
 
 test('what is no contract is refused by what is missing', () => {
-  assert.throws(() => parseContract('f', { format: 1 }), /no pipeline, input, output/);
+  assert.throws(() => parseContract('f', { format: 1 }), /lacks pipeline, input, output/);
   assert.throws(() => parseContract('f', { ...order, format: 2 }), /format number 2/);
   assert.throws(() => parseContract('f', { ...order, awaits: 1 }), /lists/);
   assert.deepEqual(parseContract('f', { ...order, version: 'x' }), order);
@@ -247,7 +247,7 @@ test('what is no schema is a change, whatever it is called, and nothing is throw
     found.map(({ path, what }) => [path, what]),
     ['.__proto__', '.constructor'].map((path) => [
       path,
-      'could be anything before, or left out; if it is there now, it must be string',
+      'could have any value or be absent; if present, it must now be string',
     ]),
   );
   diffSchemas(

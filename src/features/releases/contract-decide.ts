@@ -76,9 +76,10 @@ function awaitChanges(before: Contract, after: Contract): readonly ContractChang
   return pairs(before.awaits, after.awaits).flatMap(
     ({ name, old, next }): readonly ContractChange[] => {
       const part = `await:${name}`;
-      if (old === undefined) return [{ part, path: '', breaking: false, what: 'is asked now' }];
+      if (old === undefined)
+        return [{ part, path: '', breaking: false, what: 'is a new question' }];
       if (next === undefined) {
-        const what = 'is not asked any more: answers that are under way find nobody';
+        const what = 'is no longer asked: answers on their way find no question';
         return [{ part, path: '', breaking: true, what }];
       }
       const projected: readonly ContractChange[] =
@@ -103,10 +104,12 @@ function remoteStepChanges(before: Contract, after: Contract): readonly Contract
     ({ name, old, next }): readonly ContractChange[] => {
       const part = `remote-step:${name}`;
       if (old === undefined) {
-        return [{ part, path: '', breaking: true, what: 'is called now: somebody must host it' }];
+        return [
+          { part, path: '', breaking: true, what: 'is a new remote step: a worker must host it' },
+        ];
       }
       if (next === undefined) {
-        return [{ part, path: '', breaking: false, what: 'is not called any more' }];
+        return [{ part, path: '', breaking: false, what: 'is no longer called' }];
       }
       return [
         ...schemaChanges(`${part}:input`, [old.input, next.input], 'out'),
@@ -185,7 +188,7 @@ const PLACES_MAX = 10_000;
 const LEFT: SchemaChange = {
   path: '',
   effect: 'changed',
-  what: `more than ${PLACES_MAX} places were to be compared: the rest was not`,
+  what: `the schemas have more than ${PLACES_MAX} places; the rest was not compared`,
 };
 
 class Comparison {
@@ -204,10 +207,10 @@ class Comparison {
     if (after === true) return [{ path, effect: 'wider', what: 'takes anything now' }];
     if (before === false) return [{ path, effect: 'wider', what: 'is allowed now' }];
     if (after === false) {
-      return [{ path, effect: 'narrower', what: 'is not allowed any more' }];
+      return [{ path, effect: 'narrower', what: 'is no longer allowed' }];
     }
     if (!isNode(before) || !isNode(after)) {
-      return [{ path, effect: 'changed', what: 'is no JSON Schema' }];
+      return [{ path, effect: 'changed', what: 'is not a JSON Schema' }];
     }
     return [
       ...typeChanges(before, after, path),
@@ -248,10 +251,10 @@ class Comparison {
 
 /** For a place that had no schema before, perhaps because it was not listed. */
 function onlyNow(after: Json): string {
-  if (after === false) return 'was allowed before, whatever it was, and is not any more';
+  if (after === false) return 'was allowed with any value, and is no longer allowed';
   const types = isNode(after) ? (typesOf(after) ?? []) : [];
-  const now = types.length === 0 ? 'what its schema says' : types.join(' or ');
-  return `could be anything before, or left out; if it is there now, it must be ${now}`;
+  const now = types.length === 0 ? 'as its schema defines' : types.join(' or ');
+  return `could have any value or be absent; if present, it must now be ${now}`;
 }
 
 function isNode(value: Json): value is Node {

@@ -102,17 +102,17 @@ export function parseContract(what: string, value: unknown): Contract {
   const missing = PARTS.filter((part) => given[part] === undefined);
   if (missing.length > 0) {
     throw new InvalidInput(
-      `${what} is no contract: it has no ${missing.join(', ')}. Make one with "holdfast contract build".`,
+      `${what} is not a contract: it lacks ${missing.join(', ')}. Build one: holdfast contract build <module>.`,
     );
   }
   if (given.format !== CONTRACT_FORMAT) {
     throw new InvalidInput(
-      `${what} has format ${shown(given.format)}; this build knows ${CONTRACT_FORMAT}. Build it again.`,
+      `${what} has format ${shown(given.format)}, and this version reads ${CONTRACT_FORMAT}. Build it again: holdfast contract build <module>.`,
     );
   }
   if (typeof given.pipeline !== 'string' || !isList(given.awaits) || !isList(given.remoteSteps)) {
     throw new InvalidInput(
-      `${what} is no contract: pipeline is a name, awaits and remoteSteps are lists.`,
+      `${what} is not a contract: pipeline must be a name, awaits and remoteSteps must be lists.`,
     );
   }
   requireSchemas(what, given as Contract);
@@ -136,7 +136,7 @@ function requireSchemas(what: string, { input, output, awaits, remoteSteps }: Co
   if (wrong === undefined) return;
   const [name, found] = wrong;
   throw new InvalidInput(
-    `${what} is no contract: ${name} is a JSON Schema, or true; got ${shown(found)}.`,
+    `${what} is not a contract: ${name} must be a JSON Schema, or true; got ${shown(found)}.`,
   );
 }
 
@@ -166,10 +166,12 @@ const DEPTH_MAX = 100;
 
 function requireFit(what: string, text: string): void {
   if (Buffer.byteLength(text) > BYTES_MAX) {
-    throw new InvalidInput(`${what} is larger than a contract may be: ${BYTES_MAX} bytes.`);
+    throw new InvalidInput(`${what} is too large: a contract has at most ${BYTES_MAX} bytes.`);
   }
   if (isDeeperThan(text, DEPTH_MAX)) {
-    throw new InvalidInput(`${what} is nested deeper than a contract may be: ${DEPTH_MAX}.`);
+    throw new InvalidInput(
+      `${what} is nested too deep: a contract has at most ${DEPTH_MAX} levels.`,
+    );
   }
 }
 

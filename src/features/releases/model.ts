@@ -321,39 +321,39 @@ export function describeReleaseRefusal(refusal: ReleaseRefusal | RepinRefusal): 
     case 'release-retired':
       return describeExecutionRefusal(refusal);
     case 'release-differs':
-      return `Release "${refusal.name}" of pipeline "${refusal.pipeline}" is registered with another ${refusal.part}, and a release never changes. Give the new build a name of its own.`;
+      return `Release "${refusal.name}" of pipeline "${refusal.pipeline}" is registered with another ${refusal.part}, and a release never changes. Nothing was written. Give the new build a name of its own.`;
     case 'release-in-use':
-      return `Release "${refusal.name}" of pipeline "${refusal.pipeline}" is active, or the canary. Activate another one first.`;
+      return `Release "${refusal.name}" of pipeline "${refusal.pipeline}" is active, or the canary. Nothing was changed. Activate another one first.`;
     case 'release-pinned':
-      return `${refusal.pinned === 1 ? 'One open execution is' : `${refusal.pinned} open executions are`} pinned to release "${refusal.name}" of pipeline "${refusal.pipeline}". Wait until ${refusal.pinned === 1 ? 'it has ended, or repin it' : 'they have ended, or repin them'}.`;
+      return `${refusal.pinned === 1 ? 'One open execution is' : `${refusal.pinned} open executions are`} pinned to release "${refusal.name}" of pipeline "${refusal.pipeline}". Nothing was changed. Wait until ${refusal.pinned === 1 ? 'it has ended, or repin it' : 'they have ended, or repin them'}.`;
     case 'release-breaks':
-      return `Release "${refusal.name}" of pipeline "${refusal.pipeline}" was not activated: it would break something. ${refusal.breaks.join(' ')} Change it, or force it with a reason.`;
+      return `Release "${refusal.name}" of pipeline "${refusal.pipeline}" was not activated: it would break callers or open executions. ${refusal.breaks.join(' ')} Change the code, or force it with a reason.`;
     case 'force-without-reason':
-      return 'What is forced needs a reason, for those who look it up later. Nothing was changed.';
+      return 'A forced operation needs a reason. Nothing was changed. Pass the reason: --reason "…".';
     case 'rollout-changed':
-      return `Somebody else changed the releases of pipeline "${refusal.pipeline}" meanwhile; its version is ${refusal.version}. Look again, then decide.`;
+      return `Another operator changed the rollout of pipeline "${refusal.pipeline}" meanwhile: its version is ${refusal.version}. Nothing was changed. Read it again, then decide.`;
     case 'no-canary':
       return `Pipeline "${refusal.pipeline}" has no canary. Nothing was changed. Set one first, or activate a release.`;
     case 'already-active':
       return `Release "${refusal.name}" of pipeline "${refusal.pipeline}" is already active, so it cannot be the canary. Nothing was changed. To remove the canary, roll back.`;
     case 'nothing-before':
-      return `Pipeline "${refusal.pipeline}" has neither a canary nor an earlier release to go back to; it goes back once. Activate one by name.`;
+      return `Pipeline "${refusal.pipeline}" has neither a canary nor an earlier active release, and a rollback goes back once. Nothing was changed. Activate a release by name.`;
     case 'nothing-active':
-      return `Pipeline "${refusal.pipeline}" has no active release for the rest of the executions. Nothing was changed. Activate one first.`;
+      return `Pipeline "${refusal.pipeline}" has no active release that takes the rest. Nothing was changed. Activate one first.`;
     case 'execution-unknown':
-      return `Execution ${refusal.id} is not known in this project. Check the id and the project.`;
+      return `Execution ${refusal.id} is not known in this project. Nothing was changed. Check the id and the project.`;
     case 'already-ended':
-      return `Execution ${refusal.id} is ${refusal.status} and never changes again. To go on with another release, re-drive it.`;
+      return `Execution ${refusal.id} has ended (${refusal.status}) and cannot change. Nothing was changed. To continue it with another release, re-drive it.`;
     case 'repin-while-running':
-      return `Execution ${refusal.id} is running. Pause it, or wait until it is let go of, then repin it.`;
+      return `Execution ${refusal.id} is running. Nothing was changed. Pause it, or wait until its worker lets it go, then repin it.`;
     case 'pinned-elsewhere':
-      return `Execution ${refusal.id} is pinned to ${refusal.release === undefined ? 'no release' : `release "${refusal.release}"`}, not to the release that you named. Nothing was changed.`;
+      return `Execution ${refusal.id} is pinned to ${refusal.release === undefined ? 'no release' : `release "${refusal.release}"`}, not to the release that you named. Nothing was changed. Read it again, then decide.`;
     case 'repin-breaks':
       return `Execution ${refusal.id} was not repinned: release "${refusal.name}" would break it. ${refusal.because} Change the code, or force it with a reason.`;
     case 'repin-unchecked':
-      return `Execution ${refusal.id} was not repinned: no worker of release "${refusal.name}" replayed it in time. Start one that has it, or force it with a reason.`;
+      return `Execution ${refusal.id} was not repinned: no worker of release "${refusal.name}" replayed it in time. Start one, or force it with a reason.`;
     case 'execution-went-on':
-      return `Execution ${refusal.id} has gone on since it was replayed. Nothing was changed; ask again.`;
+      return `Execution ${refusal.id} has continued since it was replayed. Nothing was changed. Try again.`;
     default:
       return unreachable(refusal);
   }

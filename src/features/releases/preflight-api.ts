@@ -299,7 +299,7 @@ async function brokenIn(
   if (broken !== undefined) return broken;
   throw new Fault(
     'release-differs',
-    `The worker that replayed for release "${asked.release}" has another artifact (${shown((replayed as Partial<Replayed> | null)?.digest)}) than was registered. Stop it, or give its build a name of its own.`,
+    `The worker that replayed for release "${asked.release}" has another digest (${shown((replayed as Partial<Replayed> | null)?.digest)}) than the registered one. Nothing was changed. Stop it, or register its build under a name of its own.`,
   );
 }
 

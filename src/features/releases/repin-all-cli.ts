@@ -25,7 +25,7 @@ export async function repinAll(
 ): Promise<ExitCode> {
   const { id } = await client.releases.repinAll(pipeline, bodyOf(typed, to));
   const isJson = typed.isSet('json');
-  if (!isJson) printProblem(`Job ${id}. It goes on when you stop looking.`);
+  if (!isJson) printProblem(`Started job ${id}. It continues if you stop this command.`);
   const job = await ended(client, id, isJson);
   if (isJson) printLine(job);
   else await printOutcomes(client, job);
@@ -35,12 +35,14 @@ export async function repinAll(
 
 function bodyOf(typed: Typed, to: string): BulkRepinBody {
   if (typed.isSet('force')) {
-    throw new UsageProblem('--force is for one execution: of all, each is replayed first.');
+    throw new UsageProblem(
+      '--force works only for one execution: a bulk job replays each one first.',
+    );
   }
   const from = typed.text('from');
   if ((from === undefined) !== typed.isSet('unpinned')) {
     throw new UsageProblem(
-      'From where? Say --from v1, or --unpinned for what is pinned to nothing.',
+      'Pass either --from <release>, or --unpinned for executions that are not pinned.',
     );
   }
   const perSecond = integerText('per-second', typed.text('per-second'), 1);
@@ -79,8 +81,8 @@ async function printWhy(client: HoldfastClient, id: string): Promise<void> {
 
 async function printOutcomes(client: HoldfastClient, job: JobMessage): Promise<void> {
   const { id, status, seen, outcomes } = job;
-  if (status !== 'completed') print(`The job is ${status}; what it has done stays done.`);
-  if (seen === 0) print('Nothing open is pinned there.');
+  if (status !== 'completed') print(`The job is ${status}. Its finished items stay done.`);
+  if (seen === 0) print('No open execution is pinned there.');
   else printTable(Object.entries(outcomes).map(([outcome, count]) => [outcome, String(count)]));
   if (job.dryRun) return;
   const left: [string, string][] = [];

@@ -151,7 +151,9 @@ function filterOf(given: BulkRepinOptions): Pick<RepinJobInput, 'filter' | 'to'>
   if (project !== undefined) parseProject(project);
   const to = parseReleaseName(given.to, 'to');
   if (release === to) {
-    throw new InvalidInput(`bulk.repin: to and filter.release are both "${to}": nothing to repin.`);
+    throw new InvalidInput(
+      `bulk.repin: to and filter.release are both "${to}", so there is nothing to do. Pass another release as to.`,
+    );
   }
   return {
     filter: {

@@ -38,7 +38,10 @@ export const releaseRoutes: readonly Route[] = routesOf(releaseOperations, {
     requireOpenName('A pipeline', params.pipeline);
     const { contract, ...build } = body;
     if (contract['pipeline'] !== params.pipeline) {
-      throw new ProblemReply(400, 'invalid-input', 'The contract is that of another pipeline.');
+      throw new ProblemReply(
+        'invalid-input',
+        'The contract is of another pipeline than the one in the path. Nothing was written.',
+      );
     }
     const about = { pipeline: contract, ...build, ...operationFor(caller) };
     const result = await holdfast.releases.register(about);
@@ -119,9 +122,8 @@ export const releaseRoutes: readonly Route[] = routesOf(releaseOperations, {
     }
     if (result.why !== 'no-worker') throw releaseRefused(result);
     throw new ProblemReply(
-      503,
       'no-worker',
-      `No worker of release "${name}" replayed what is open in time. Start one that has it; it need not be active.`,
+      `No worker of release "${name}" replayed the open executions in time. Nothing was changed. Start a worker with that release; it need not be active.`,
     );
   },
 
@@ -161,16 +163,19 @@ function change(
   if (action === 'promote') return releases.promote(pipeline, options);
   if (action === 'roll-back') return releases.rollBack(pipeline, options);
   if (action === 'deactivate') return releases.deactivate(pipeline, options);
-  if (name === undefined) throw new ProblemReply(400, 'invalid-input', 'Say which: name.');
+  if (name === undefined)
+    throw new ProblemReply(
+      'invalid-input',
+      '`name` is required: pass the release to activate, to give a percentage or to retire. Nothing was changed.',
+    );
   if (action === 'activate') return releases.activate(pipeline, name, options);
   if (action === 'retire') return releases.retire(pipeline, name, options);
   return releases.setCanary(pipeline, { name, percent }, options);
 }
 
 function releaseRefused(refusal: ReleaseRefusal | RepinRefusal | NoSuchRelease): ProblemReply {
-  const isUnknown = refusal.why === 'release-unknown' || refusal.why === 'execution-unknown';
   const detail = describeReleaseRefusal(refusal);
-  const reply = new ProblemReply(isUnknown ? 404 : 409, refusal.why, detail);
+  const reply = new ProblemReply(refusal.why, detail);
   const { ...copy } = refusal;
   reply.refusal = copy;
   return reply;
@@ -268,15 +273,15 @@ function detailOf(
   { pipeline, name, why, digest }: Pick<Refusal, 'pipeline' | 'name' | 'why'> & { digest: string },
   differs: Difference | undefined,
 ): string {
-  const announced = `It says that it is release "${name}" of pipeline "${pipeline}", with digest ${digest}`;
+  const announced = `The worker announced release "${name}" of pipeline "${pipeline}", with digest ${digest}`;
   if (why === 'release-unknown') {
-    return `${announced}; none of that name is registered for any of its pipelines. Register it (holdfast releases register ${pipeline} ${name} …), or start it with the name of one that is.`;
+    return `${announced}, which is not registered for any of its pipelines. Register it (holdfast releases register ${pipeline} ${name} …), or start the worker with a registered release.`;
   }
   if (why === 'release-retired') {
-    return `${announced}, which is retired. Stop it, or register its build under a name of its own.`;
+    return `${announced}, which is retired. Stop the worker, or register its build under a name of its own.`;
   }
   if (differs?.part === 'contract') {
-    return `${announced}. Its code has contract ${differs.announced}, and registered is ${differs.registered}. Deploy the code that was registered, or register this one under a name of its own.`;
+    return `${announced}. Its code has contract ${differs.announced}; the registered one is ${differs.registered}. Deploy the registered code, or register this build under a name of its own.`;
   }
-  return `${announced}; registered is ${differs?.registered ?? 'another'}. Deploy the artifact that was registered, or register this one under a name of its own.`;
+  return `${announced}; the registered digest is ${differs?.registered ?? 'another'}. Deploy the registered artifact, or register this build under a name of its own.`;
 }

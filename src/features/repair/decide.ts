@@ -161,7 +161,7 @@ export function planRedrive(
   if (turn >= 0 && isUndone) {
     return {
       kind: 'impossible',
-      why: 'Steps of it were undone, so it cannot go on from them. Submit it anew, or re-drive it in mode "compensate" if undoing was not finished.',
+      why: 'Its steps were undone, so it cannot continue from them. Submit the work again, or re-drive in mode "compensate" if the compensation did not finish.',
     };
   }
   const given = events.filter(({ event }) => GIVEN.has(event.kind));
@@ -169,14 +169,14 @@ export function planRedrive(
   if (from !== undefined && start < 0) {
     return {
       kind: 'impossible',
-      why: `There is no call "${from}" in its history. Name a step as the history does.`,
+      why: `Its history has no step "${from}". Pass a step name from holdfast history.`,
     };
   }
   const cut = Math.min(start < 0 ? given.length : start, firstUnfinished(given));
   if (cut === given.length && events.some(({ event }) => event.kind === 'completed')) {
     return {
       kind: 'impossible',
-      why: 'It completed, so nothing would be done again. Name the step to begin with (from), undo it (mode "compensate"), or submit it anew.',
+      why: 'It completed, so there is nothing to do again. Pass the step to begin with (from), undo it (mode "compensate"), or submit the work again.',
     };
   }
   const kept = withoutLoose(given.slice(0, cut));
@@ -262,7 +262,7 @@ function planUndoing(events: readonly Read[]): RedrivePlan {
   if (!given.some(({ body }) => body.saga === true)) {
     return {
       kind: 'impossible',
-      why: 'It has no step with a compensation: there is nothing to undo.',
+      why: 'It has no step with a compensation, so there is nothing to undo.',
     };
   }
   const cause = events[turn]?.event ?? causeEvent(events);

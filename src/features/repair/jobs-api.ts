@@ -272,7 +272,7 @@ const HISTORY_PAGE = 2_000;
 export function modeOf(mode: unknown): RedriveMode {
   if (mode === undefined || mode === 'forward') return 'forward';
   if (mode === 'compensate') return mode;
-  throw new InvalidInput(`mode is "forward" or "compensate"; got ${shown(mode)}.`);
+  throw new InvalidInput(`mode must be "forward" or "compensate"; got ${shown(mode)}.`);
 }
 
 interface RedriveRequest extends Audited {
@@ -292,7 +292,7 @@ export class RedriveImpossible extends Fault {
   override readonly name = 'RedriveImpossible';
 
   constructor(id: ExecutionId, why: string) {
-    super('redrive-impossible', `Execution ${id} cannot be driven again: ${why}`);
+    super('redrive-impossible', `Execution ${id} cannot be re-driven. Nothing was written. ${why}`);
   }
 }
 
@@ -323,7 +323,7 @@ function redriveOf(
   }
   const { old, history } = ended;
   if (history === 'too-large') {
-    const why = `its history has more than ${CHARS_MAX} characters. Submit it anew instead.`;
+    const why = `Its history has more than ${CHARS_MAX} characters. Submit the work again instead.`;
     throw new RedriveImpossible(id, why);
   }
   const plan = planRedrive(history, { mode, ...present({ from }) });

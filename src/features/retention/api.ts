@@ -192,14 +192,14 @@ export class Archives {
 function notHere(): Fault {
   return new Fault(
     'archive-missing',
-    'This process was not told where the archive is. Open Holdfast with retention: { archive }, or set archive.folder or archive.s3.url for the coordinator.',
+    'This process has no archive. Nothing was done. Set archive.folder or archive.url for the coordinator, or openHoldfast({ retention: { archive } }).',
   );
 }
 
 function damaged({ id, place }: ArchivedExecution): Fault {
   return new Fault(
     'archive-damaged',
-    `The documents of execution ${id} in ${place} are not there, or are not what was archived. Verify it to see which, and restore them from a copy of the archive.`,
+    `Documents of execution ${id} in ${place} are missing or changed. Run holdfast archive verify ${id} to see which, and restore them from a copy of the archive.`,
   );
 }
 
@@ -226,13 +226,13 @@ function wordsFrom(text: string): readonly string[] {
 
 function instantOf(what: string, date: Date): Instant {
   if (isDate(date) && Number.isFinite(date.getTime())) return toInstant(date.getTime());
-  throw new InvalidInput(`${what} is a Date; got ${shown(date)}.`);
+  throw new InvalidInput(`${what} must be a Date; got ${shown(date)}.`);
 }
 
 function placeOf(cursor: unknown): ArchivedPlace {
   const match = typeof cursor === 'string' ? CURSOR.exec(cursor) : null;
   if (match === null) {
-    throw new InvalidInput(`cursor is what a list answered with; got ${shown(cursor)}.`);
+    throw new InvalidInput(`cursor must be the cursor of a page; got ${shown(cursor)}.`);
   }
   return { endedAt: toInstant(Number(match[1])), id: cursorOf(match[2]) as ExecutionId };
 }
@@ -270,7 +270,7 @@ export function resolveRetention(given: RetentionOptions): Retaining {
   const { archive, keepMs = {}, decode, everyMs = 60_000 } = options;
   if (archive === undefined) {
     throw new InvalidInput(
-      'retention: archive is missing. Say where executions go before they are removed, such as openFolderArchive({ folder }), or "none" if they may be gone for good.',
+      'retention: archive is required. Pass an archive, such as openFolderArchive({ folder }), or "none" to delete executions without archiving them.',
     );
   }
   if (archive !== 'none') requireMethods('retention: archive', archive, ['put', 'get']);

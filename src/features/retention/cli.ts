@@ -64,7 +64,7 @@ async function execute(typed: Typed): Promise<ExitCode> {
 
 function none(rest: readonly string[]): { readonly text?: string } {
   if (rest.length === 0) return {};
-  throw new UsageProblem(`"${rest[0]}" is one word too many: ${archiveCommand.usage}`);
+  throw new UsageProblem(`Unexpected argument "${rest[0]}". Usage: ${archiveCommand.usage}`);
 }
 
 function some(rest: readonly string[], what: string): readonly string[] {
@@ -91,7 +91,7 @@ async function list(
     shown += page.items.length;
     last = page.cursor;
   }
-  if (last !== undefined) printProblem(`There is more: --cursor ${last}, or --all`);
+  if (last !== undefined) printProblem(`There are more. Pass --cursor ${last}, or --all.`);
   else if (shown === 0 && !typed.isSet('json')) await printNone(typed, search);
   return 0;
 }
@@ -100,16 +100,16 @@ async function printNone(typed: Typed, search: { readonly text?: string }): Prom
   const isFiltered = Object.keys(search).length > 0 || FILTERS.some((name) => typed.text(name));
   const hint = await projectHint(typed);
   const none = isFiltered
-    ? 'Nothing that is archived fits. All of it: holdfast archive list'
+    ? 'No archived execution matches. List all: holdfast archive list'
     : NOTHING_ARCHIVED;
   printProblem(hint === undefined ? none : `${none}\n${hint}`);
 }
 
 const NOTHING_ARCHIVED = [
-  'Nothing is archived. Executions go there when they have ended and were kept for as long as you say:',
-  '  1. say where to:    holdfast serve --archive-folder ./archive   (or --archive-url … for S3)',
-  '  2. say how long:    holdfast projects put <name> --keep completed=30d,failed=90d',
-  '  3. wait for it, or: holdfast archive run                        (what is due, now)',
+  'Nothing is archived. The coordinator archives ended executions after their retention:',
+  '  1. set the archive:    holdfast serve --archive-folder ./archive   (or --archive-url … for S3)',
+  '  2. set the retention:  holdfast projects put <name> --keep completed=30d,failed=90d',
+  '  3. wait, or run:       holdfast archive run',
 ].join('\n');
 
 type Found = Awaited<ReturnType<HoldfastClient['archive']['list']>>;

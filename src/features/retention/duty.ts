@@ -38,8 +38,8 @@ export class Retention {
   constructor(config: EngineConfig, { everyMs }: Retaining, session: () => Session) {
     this.#config = config;
     const run = (goesOn: () => boolean): Promise<void> => this.#run(goesOn);
-    const trouble = 'What has ended could not be let go of; it stays and is tried again';
-    this.#duty = new SingleDuty(config, { key: RETENTION_KEY, everyMs, trouble, run }, session);
+    const duty = { key: RETENTION_KEY, everyMs, trouble: 'not-cleaned-up', run } as const;
+    this.#duty = new SingleDuty(config, duty, session);
   }
 
   /** Resolves when no round is under way. */
@@ -171,7 +171,8 @@ async function archivedFirst(
     return (await writeExecution(config, { archive, decodes }, id)) ?? 'gone';
   } catch (fault) {
     if (fault instanceof ArchiveUnavailable || isOutage(fault)) throw fault;
-    reportTrouble(config.observer, `Execution ${id} could not be archived, and stays`, fault);
+    const what = `Execution ${id} was not archived and stays in the store`;
+    reportTrouble(config.observer, { code: 'archive-not-written', what }, fault);
     return 'failed';
   }
 }

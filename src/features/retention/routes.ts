@@ -78,7 +78,6 @@ async function documentUnknown(
   const named = there.slice(0, NAMED_MAX).join(', ');
   const which = named === '' ? '' : ` It has: ${named}${more}.`;
   return new ProblemReply(
-    404,
     'not-found',
     `Archived execution ${id} has no document ${JSON.stringify(name)}.${which}`,
   );

@@ -85,7 +85,7 @@ export class Schedules {
     this.#changed();
     const stored = await this.get(id, { project });
     if (stored !== undefined) return stored;
-    throw new InvalidInput(`Schedule "${id}" was removed while it was put.`);
+    throw new InvalidInput(`Schedule "${id}" was removed while it was changed. Put it again.`);
   }
 
   /** Returns a schedule, or undefined if there is none. */
@@ -170,7 +170,9 @@ export class Schedules {
     const { now } = await this.#config.store.executions.dueSchedules({ limit: 1 });
     const next = times.after(now);
     if (next !== undefined) return next;
-    throw new InvalidInput('schedules.put: no time is left that fits this cron.');
+    throw new InvalidInput(
+      'schedules.put: no future time matches this cron. Nothing was written. Correct the cron.',
+    );
   }
 
   async #info(schedule: Schedule): Promise<ScheduleInfo> {

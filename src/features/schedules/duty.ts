@@ -7,6 +7,7 @@ import { TemplateRefused } from '../../engine/failures.ts';
 import { reportTrouble } from '../../engine/observer.ts';
 import { isOutage } from '../../lease/store-call.ts';
 import { type Instant, laterBy } from '../../support/clock.ts';
+import type { Code } from '../../support/codes/catalogue.ts';
 import { InvalidInput } from '../../support/fault.ts';
 import type { Schedule } from './model.ts';
 import { type Plan, submitsFor, timesOf } from './plan-api.ts';
@@ -64,7 +65,7 @@ export class Scheduler {
       this.noteDueIn(result.nextInMs);
       for (const schedule of inTurn(result.due)) await this.#tryToFire(schedule, result.now);
     } catch (fault) {
-      this.#trouble('Schedules could not be looked at', fault);
+      this.#trouble({ code: 'schedules-not-read' }, fault);
     }
   }
 
@@ -78,14 +79,16 @@ export class Scheduler {
       const nextAt = await this.#fire(schedule, now);
       if (nextAt !== undefined) this.noteDueIn(nextAt - now);
     } catch (fault) {
+      const code = 'schedule-not-fired';
       const what = `Schedule "${schedule.id}" of project "${schedule.project}" could not be fired`;
       if (!isInvalidPlan(fault)) {
         // This process cannot fire it, or not now; another one may.
         if (!isOutage(fault) && this.#left.size < LEFT_MAX) this.#left.set(name, nowMs);
-        this.#trouble(what, fault);
+        this.#trouble({ code, what }, fault);
         return;
       }
-      reportTrouble(this.#config.observer, `${what}; this time is left out`, fault);
+      const skipped = `${what}, so this time is skipped`;
+      reportTrouble(this.#config.observer, { code, what: skipped }, fault);
       await this.#leaveOut(schedule, now);
     }
   }
@@ -107,7 +110,8 @@ export class Scheduler {
       });
       if (nextAt !== undefined) this.noteDueIn(nextAt - now);
     } catch (fault) {
-      this.#trouble(`Schedule "${id}" could not be moved on`, fault);
+      const what = `Schedule "${id}" could not be moved to its next time`;
+      this.#trouble({ code: 'schedule-not-fired', what }, fault);
     }
   }
 
@@ -137,9 +141,9 @@ export class Scheduler {
   }
 
   /** The schedule stays due; this process or another tries again. */
-  #trouble(what: string, fault: unknown): void {
+  #trouble(trouble: { readonly code: Code; readonly what?: string }, fault: unknown): void {
     this.#dueAtMs = Math.min(this.#dueAtMs, this.#afterTrouble());
-    reportTrouble(this.#config.observer, what, fault);
+    reportTrouble(this.#config.observer, trouble, fault);
   }
 }
 

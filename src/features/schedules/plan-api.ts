@@ -146,14 +146,16 @@ export async function planOf<Input>(
 function whenOf(options: Pick<PutScheduleOptions, 'every' | 'cron' | 'timeZone'>): When {
   const { every, cron, timeZone } = options;
   if ((every === undefined) === (cron === undefined)) {
-    throw new InvalidInput('schedules.put: give either every, in milliseconds, or cron.');
+    throw new InvalidInput('schedules.put: pass either every, in milliseconds, or cron.');
   }
   if (cron !== undefined) {
     const zone = timeZone === undefined ? 'UTC' : boundedText('timeZone', timeZone, 256);
     return { cron: boundedText('cron', cron, 256), timeZone: zone };
   }
   if (timeZone !== undefined) {
-    throw new InvalidInput('schedules.put: timeZone is for cron; every counts milliseconds.');
+    throw new InvalidInput(
+      'schedules.put: timeZone works only with cron. Remove it, or pass cron.',
+    );
   }
   return { every: integerOption('every', every, { min: EVERY_MS_MIN, max: TEN_YEARS_MS }) };
 }
@@ -167,10 +169,13 @@ async function targetOf(
 ): Promise<Plan['target']> {
   const { pipeline, template, version, input } = asked;
   if ((pipeline === undefined) === (template === undefined)) {
-    throw new InvalidInput('schedules.put: give either pipeline or template.');
+    throw new InvalidInput('schedules.put: pass either pipeline or template.');
   }
   if (template === undefined) {
-    if (version !== undefined) throw new InvalidInput('schedules.put: version is of a template.');
+    if (version !== undefined)
+      throw new InvalidInput(
+        'schedules.put: version works only with template. Remove it, or pass template.',
+      );
     return { pipeline: pipelineOf('schedules.put', pipeline).name };
   }
   const ref = present({ template, version });
@@ -248,7 +253,7 @@ export async function timesOf(when: When): Promise<Times> {
   } catch (cause) {
     const what = cause instanceof Error ? cause.message : String(cause);
     throw new InvalidInput(
-      `cron is minute, hour, day of month, month and day of week, such as "0 9 * * 1-5", in an IANA time zone, such as "Europe/Berlin". "${cron}" in "${timeZone}" is not: ${what}`,
+      `cron "${cron}" in time zone "${timeZone}" is not valid (${what}). Nothing was written. It must be minute, hour, day of month, month and day of week, such as "0 9 * * 1-5", in an IANA time zone, such as "Europe/Berlin".`,
     );
   }
 }

@@ -268,7 +268,7 @@ function nameOf(given: PutTemplateOptions['pipeline']): PipelineName {
 function versionOf(cursor: unknown): TemplateVersion {
   const parts = typeof cursor === 'string' ? /^(\d{1,10}):(.+)$/s.exec(cursor) : null;
   if (parts === null) {
-    throw new InvalidInput(`cursor is what a list answered with; got ${shown(cursor)}.`);
+    throw new InvalidInput(`cursor must be the cursor of a page; got ${shown(cursor)}.`);
   }
   return { version: checkedVersion(Number(parts[1])), id: checkedId(parts[2]) };
 }
@@ -283,7 +283,7 @@ function mergedParameters(id: string, defaults: unknown, given: unknown): unknow
   if (defaults === undefined) return given;
   if (typeof defaults !== 'object' || defaults === null || Array.isArray(defaults)) {
     throw new InvalidInput(
-      `Template "${id}" has default parameters that are no object, so nothing can be laid over them; got ${shown(given)}.`,
+      `Template "${id}" has default parameters that are not an object, so parameters cannot be merged into them; got ${shown(given)}. Submit without parameters.`,
     );
   }
   const parameters = readEntries(`The parameters of template "${id}"`, given);
