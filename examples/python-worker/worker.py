@@ -76,7 +76,7 @@ class Worker:
             except OSError as error:
                 if not told:
                     why = getattr(error, "reason", error)
-                    print(f"No coordinator answers at {URL} ({why}); trying again. HOLDFAST_URL says where it is.", file=sys.stderr, flush=True)
+                    print(f"No coordinator responds at {URL} ({why}). Trying again. Set HOLDFAST_URL to its address.", file=sys.stderr, flush=True)
                 told = True
                 self.stopping.wait(RETRY_S)
         return None

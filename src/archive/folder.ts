@@ -91,7 +91,9 @@ async function get(file: string): Promise<Uint8Array | undefined> {
 
 function checked(path: string): string {
   if (isArchivePath(path)) return path;
-  throw new InvalidInput(`${JSON.stringify(path)} is no path of an archive.`);
+  throw new InvalidInput(
+    `${JSON.stringify(path)} is not a path in an archive: letters, digits, ".", "_" and "-", with "/" between them.`,
+  );
 }
 
 async function withUnavailable<Result>(
@@ -103,7 +105,7 @@ async function withUnavailable<Result>(
   } catch (cause) {
     if (cause instanceof InvalidInput) throw cause;
     throw new ArchiveUnavailable(
-      `The archive in ${root} cannot be used: ${thrownText(cause)}. Check that the folder is there, is writable and has space.`,
+      `The archive in ${root} cannot be used: ${thrownText(cause)}. Nothing was removed from the store. Check that the folder exists, is writable and has space.`,
       { cause },
     );
   }

@@ -100,13 +100,15 @@ function readS3Options(given: S3ArchiveOptions): S3ArchiveOptions {
   const options = readOptions(what, given, NAMES);
   requireUrl(what, options.url);
   if (typeof options.bucket !== 'string' || !BUCKET.test(options.bucket)) {
-    throw new InvalidInput(`${what}: bucket is its name: lower case, digits, dots and dashes.`);
+    throw new InvalidInput(
+      `${what}: bucket must be a name of lower-case letters, digits, dots and dashes.`,
+    );
   }
   for (const name of ['accessKeyId', 'secretAccessKey', 'sessionToken'] as const) {
     const isLeftOut = name === 'sessionToken' && options[name] === undefined;
     // Secrets: never print these values.
     if (!isLeftOut && (typeof options[name] !== 'string' || options[name] === '')) {
-      throw new InvalidInput(`${what}: ${name} is missing, or is no text.`);
+      throw new InvalidInput(`${what}: ${name} is required, as text.`);
     }
   }
   const { region, prefix, timeoutMs } = options;
@@ -114,7 +116,7 @@ function readS3Options(given: S3ArchiveOptions): S3ArchiveOptions {
   const isOdd = typeof prefix !== 'string' || !isArchivePath(prefix.replace(/\/+$/, ''));
   if (prefix !== undefined && isOdd) {
     throw new InvalidInput(
-      `${what}: prefix has letters, digits, ".", "_" and "-", with "/" between them.`,
+      `${what}: prefix must have letters, digits, ".", "_" and "-", with "/" between them.`,
     );
   }
   if (timeoutMs !== undefined) {
@@ -129,7 +131,7 @@ async function loadSigner(): Promise<typeof import('aws4fetch').AwsClient> {
   } catch (cause) {
     throw new Fault(
       'driver-missing',
-      'An archive in S3 needs the package "aws4fetch", which is not installed. Install it: npm install aws4fetch',
+      'An archive in S3 needs the package "aws4fetch". Nothing was opened. Install it beside holdfast: npm install aws4fetch',
       { cause },
     );
   }
@@ -144,11 +146,13 @@ interface S3Response {
 /** Returns the whole response within the time limit. */
 async function sendRequest(at: Bucket, path: string, init: RequestInit): Promise<S3Response> {
   if (!isArchivePath(path)) {
-    throw new InvalidInput(`${JSON.stringify(path)} is no path of an archive.`);
+    throw new InvalidInput(
+      `${JSON.stringify(path)} is not a path in an archive: letters, digits, ".", "_" and "-", with "/" between them.`,
+    );
   }
   const aborter = new AbortController();
   const cancel = systemTimers.after(at.timeoutMs, () =>
-    aborter.abort(new Error(`no answer within ${at.timeoutMs} ms`)),
+    aborter.abort(new Error(`no response within ${at.timeoutMs} ms`)),
   );
   try {
     const signed = await at.client.sign(`${at.root}/${path}`, init);
@@ -160,12 +164,16 @@ async function sendRequest(at: Bucket, path: string, init: RequestInit): Promise
   } catch (cause) {
     const reason: unknown = aborter.signal.aborted ? aborter.signal.reason : cause;
     if (!aborter.signal.aborted && !isOfNetwork(cause)) {
-      throw new Fault('archive-refused', `${path} cannot be sent: ${thrownText(cause)}`, { cause });
+      throw new Fault(
+        'archive-refused',
+        `${path} cannot be sent to the archive: ${thrownText(cause)}. The execution stays in the store.`,
+        { cause },
+      );
     }
     // The error of `fetch` itself names no cause.
     const why = thrownText((reason as { readonly cause?: unknown }).cause ?? reason);
     throw new ArchiveUnavailable(
-      `The archive at ${at.root} did not answer: ${why}. Check the URL and that the storage runs.`,
+      `The archive at ${at.root} did not respond: ${why}. Nothing was removed from the store. Check archive.url, and that the storage runs.`,
       { cause },
     );
   } finally {
@@ -196,7 +204,7 @@ function isAwayBy(status: number): boolean {
 function refused(at: Bucket, path: string, reply: S3Response): Fault {
   const code = /<Code>([^<]{1,80})<\/Code>/.exec(reply.text())?.[1];
   const detail = code ?? reply.text().slice(0, DETAIL_CHARS_MAX);
-  const why = `The archive at ${at.root} refused ${path} with status ${reply.status} (${detail}).`;
+  const why = `The archive at ${at.root} refused ${path} with status ${reply.status} (${detail}). The execution stays in the store.`;
   return isAwayBy(reply.status)
     ? new ArchiveUnavailable(`${why} Check the credentials, the bucket and its quota.`)
     : new Fault('archive-refused', why);

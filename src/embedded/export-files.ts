@@ -38,7 +38,7 @@ export class ExportFile {
       () => false,
     );
     if (isThere) {
-      throw new InvalidInput(`"${file}" is there already. Name another file; nothing was sealed.`);
+      throw new InvalidInput(`"${file}" exists. Nothing was sealed. Pass another file.`);
     }
     const made = new ExportFile(file);
     await once(made.#disk, 'open');

@@ -131,7 +131,7 @@ export class LineReader {
 
   /** A row, or the beginning of a table. Undefined for lines that only this reader needs. */
   read(text: string): ExportedRows | undefined {
-    if (this.#isOver) throw this.broken('there is something after the end');
+    if (this.#isOver) throw this.broken('there are lines after the end');
     const before = text.startsWith('[') ? '' : this.#hash.copy().digest('hex');
     const value = this.#take(text);
     if (Array.isArray(value)) return this.#row(value);
@@ -146,20 +146,20 @@ export class LineReader {
 
   /** Call this when no line is left. */
   finish(): void {
-    if (!this.#isOver) throw this.broken('it ends here, in the middle: the file was cut');
+    if (!this.#isOver) throw this.broken('the file ends here, in the middle: it was cut');
     const missing = EXPORTED_TABLES.find(({ name, since }) => {
       const isExpected = since === undefined || this.#header?.schema.includes(since) === true;
       return isExpected && !this.#seen.has(name);
     });
-    if (missing !== undefined) throw this.broken(`the table "${missing.name}" is not in it`);
+    if (missing !== undefined) throw this.broken(`the table "${missing.name}" is missing`);
   }
 
   broken(what: string): Fault {
     const near =
-      this.#trusted < this.#line - 1 ? ` Up to line ${this.#trusted} it is as it was written.` : '';
+      this.#trusted < this.#line - 1 ? ` The lines up to ${this.#trusted} are intact.` : '';
     return new Fault(
       'export-damaged',
-      `The export is damaged at line ${this.#line}${this.#table === undefined ? '' : `, in the table "${this.#table.name}"`}: ${what}.${near} Nothing was imported. Export again: the old store is sealed and has everything.`,
+      `The export is damaged at line ${this.#line}${this.#table === undefined ? '' : `, in the table "${this.#table.name}"`}: ${what}.${near} Nothing was imported. Export again: the sealed store still has everything.`,
     );
   }
 
@@ -172,7 +172,7 @@ export class LineReader {
       return value;
     } catch (cause) {
       if (this.#line === 1) return undefined;
-      throw this.broken(`it is no JSON (${(cause as Error).message})`);
+      throw this.broken(`the line is not valid JSON (${(cause as Error).message})`);
     }
   }
 
@@ -180,7 +180,7 @@ export class LineReader {
     this.#table = { name, columns: [] };
     const isList = Array.isArray(columns) && columns.length > 0;
     if (!isList || !columns.every((each) => typeof each === 'string')) {
-      throw this.broken('its columns are no list of names');
+      throw this.broken('its columns are not a list of names');
     }
     if (new Set(columns).size < columns.length) throw this.broken('one of its columns comes twice');
     const found = COUNTED.find(({ table, column }) => table === name && columns.includes(column));
@@ -194,13 +194,13 @@ export class LineReader {
   }
 
   #row(values: readonly unknown[]): ExportedRows {
-    if (this.#table === undefined) throw this.broken('a row of no table');
+    if (this.#table === undefined) throw this.broken('a row without a table');
     const { name: table, columns } = this.#table;
     if (values.length !== columns.length) throw this.broken('a row of another length');
     const row = values.map((value, at) => {
       const cell = toCell(value);
       if (cell !== undefined) return cell;
-      throw this.broken(`"${columns[at]}" is ${shown(value)}, which no store keeps`);
+      throw this.broken(`"${columns[at]}" is ${shown(value)}, which a store cannot hold`);
     });
     this.#checkCounted(this.#table, row);
     this.#rows += 1;
@@ -214,14 +214,14 @@ export class LineReader {
     const max = this.#header?.counters[counted.counter] ?? 0;
     if (Number.isSafeInteger(value) && (value as number) <= max) return;
     throw this.broken(
-      `"${columns[counted.at]}" is ${shown(value)}, and the first line says that the store has counted to ${max}`,
+      `"${columns[counted.at]}" is ${shown(value)}, but the header has the counter ${max}`,
     );
   }
 
   #check({ rows, digest, end }: Checked, before: string): void {
-    if (digest !== before) throw this.broken('the digest is of something else');
+    if (digest !== before) throw this.broken('the digest does not match');
     if (rows !== (end === true ? this.#all : this.#rows)) {
-      throw this.broken(`it says ${rows} rows, and there are ${end ? this.#all : this.#rows}`);
+      throw this.broken(`it announces ${rows} rows, but there are ${end ? this.#all : this.#rows}`);
     }
     this.#trusted = this.#line;
     this.#isOver = end === true;
@@ -283,7 +283,7 @@ const fence: Check = (value) =>
   (value as number) >= COUNTERS_PER_EPOCH &&
   isIssuable(value as number)
     ? undefined
-    : 'must be a fence that a store has issued';
+    : 'must be a fence that a store can issue';
 
 const presented: Check = (value) => (value === null ? undefined : fence(value));
 
@@ -293,7 +293,7 @@ const time: Check = (value) => {
   const max = systemClock.wallMs() + AHEAD_MS_MAX;
   return (value as number) <= max
     ? undefined
-    : `must not be more than 366 days ahead of the clock of this machine; is ${formatInstant(toInstant(value as number))}`;
+    : `must be at most 366 days ahead of the clock of this machine; is ${formatInstant(toInstant(value as number))}`;
 };
 
 const SEAL: Readonly<Record<string, Check>> = {
@@ -317,7 +317,9 @@ const COUNTERS: Readonly<Record<string, Check>> = {
 function checkedHeader(value: unknown): ExportHeader {
   const header = value as Partial<ExportHeader> | undefined;
   if (header?.holdfast !== 'export' || typeof header.format !== 'number') {
-    throw invalid('This is no export of Holdfast: its first line says nothing of one.');
+    throw invalid(
+      'The file is not an export of Holdfast: its first line is not a header. Nothing was imported. Pass the file that holdfast export wrote.',
+    );
   }
   if (header.format !== FORMAT) throw otherFormat(header.format);
   checkFields('', header, {
@@ -346,7 +348,7 @@ function checkFields(
 
 function checkTogether({ epoch, counters }: ExportHeader): void {
   if (epoch !== epochOf(counters.fence)) {
-    throw wrong('epoch', epoch, `must be that of counters.fence, ${epochOf(counters.fence)}`);
+    throw wrong('epoch', epoch, `must be the epoch of counters.fence, ${epochOf(counters.fence)}`);
   }
   if (counters.eventsDeleted > counters.eventSeq) {
     throw wrong('counters.eventsDeleted', counters.eventsDeleted, 'must not be above eventSeq');
@@ -355,7 +357,7 @@ function checkTogether({ epoch, counters }: ExportHeader): void {
 
 function wrong(field: string, value: unknown, why: string): Fault {
   return invalid(
-    `The first line of the export is not what an export writes: ${field} ${why}; got ${shown(value)}. Nothing was imported. Export again: the old store is sealed and has everything.`,
+    `The header of the export is not valid: ${field} ${why}; got ${shown(value)}. Nothing was imported. Export again: the sealed store still has everything.`,
   );
 }
 
@@ -367,6 +369,6 @@ function otherFormat(format: number): Fault {
   const which = format > FORMAT ? 'a newer' : 'an older';
   return new Fault(
     'export-format',
-    `The export was made by ${which} version: its format is ${format}, this version reads ${FORMAT}. Nothing was imported; use the version that made it for both.`,
+    `The export comes from ${which} version: its format is ${format}, and this version reads ${FORMAT}. Nothing was imported. Export and import with the same version.`,
   );
 }

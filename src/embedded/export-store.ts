@@ -227,7 +227,7 @@ async function nextLine(
   } catch (cause) {
     const { code } = cause as NodeJS.ErrnoException;
     if (code?.startsWith('Z_') !== true) throw cause;
-    throw reader.broken(`it cannot be unpacked further (${(cause as Error).message})`);
+    throw reader.broken(`it cannot be decompressed further (${(cause as Error).message})`);
   }
 }
 
@@ -271,15 +271,17 @@ async function* withProgress(
   }
 }
 
+const REJECTIONS = ['store-rejected', 'invalid-input'] as const;
+
 /** Names the lines of the file that the store cannot accept. */
 function placed(reader: LineReader): (fault: unknown) => never {
   return (fault) => {
-    if (!(fault instanceof Fault) || !['store-rejected', 'invalid-input'].includes(fault.code)) {
-      throw fault;
-    }
+    if (!(fault instanceof Fault)) throw fault;
+    const code = REJECTIONS.find((each) => each === fault.code);
+    if (code === undefined) throw fault;
     throw new Fault(
-      fault.code,
-      `The rows before line ${reader.line} of the export cannot be stored here: ${fault.message} Nothing was imported.`,
+      code,
+      `The rows before line ${reader.line} of the export cannot be stored: ${fault.message} Nothing was imported.`,
       { cause: fault },
     );
   };
@@ -288,7 +290,7 @@ function placed(reader: LineReader): (fault: unknown) => never {
 function notEmpty(tables: readonly string[]): Fault {
   return new Fault(
     'store-not-empty',
-    `The store is not empty (${tables.join(', ')}): it was imported into already, or is in use. Nothing was changed. Import into a new file, database or schema.`,
+    `The store is not empty (${tables.join(', ')}). Nothing was imported. Import into a new file, database or schema.`,
   );
 }
 
@@ -307,7 +309,9 @@ async function openExistingForExport(
 ): Promise<ExportPort> {
   const { exists } = await inspectStore(text, postgres);
   if (exists) return openForExport(text, postgres);
-  throw new InvalidInput('There is no store there. Nothing was made; check the path or the URL.');
+  throw new InvalidInput(
+    'There is no store at this path or URL. Nothing was created. Check --store.',
+  );
 }
 
 /** Opens a sealed store, too. */
@@ -349,13 +353,10 @@ export interface StoreUnsealed {
 const UNSEAL_NAMES = ['store', 'actor', 'reason', 'postgres'] as const;
 
 /**
- * Removes the seal of an exported store, so that it takes writes again.
+ * Opens a sealed store for writing again, in a new epoch.
  *
- * Make sure first that the export was not imported; otherwise two stores continue the same work.
- * Throws a `Fault` with code `not-sealed` if the store is not sealed.
- *
- * @example
- * await unsealStore({ store: './old.db', actor: 'ada', reason: 'import abandoned' });
+ * Do this only if the export was not imported: two stores with
+ * the same executions would both run them. Throws `Fault` with code `not-sealed` if the store is not sealed.
  */
 export async function unsealStore(options: UnsealStoreOptions): Promise<StoreUnsealed> {
   const read = readOptions('unsealStore', options, UNSEAL_NAMES);
@@ -366,7 +367,10 @@ export async function unsealStore(options: UnsealStoreOptions): Promise<StoreUns
   try {
     const result = await port.seals.unseal({ actor, reason });
     if (result.kind === 'unsealed') return { kind: 'unsealed', epoch: result.epoch };
-    throw new Fault('not-sealed', 'The store is not sealed. Nothing was changed.');
+    throw new Fault(
+      'not-sealed',
+      'The store is not sealed, so there is nothing to unseal. Nothing was changed.',
+    );
   } finally {
     await port.close();
   }

@@ -19,7 +19,7 @@ export function storePlace(place: string): StorePlace {
   // A URL that lost its slashes must not become a path: it contains a password.
   if (!isPath || /^[a-z][a-z0-9+.-]+:\/\/|^postgres(ql)?:/i.test(place)) {
     throw new InvalidInput(
-      `openHoldfast: store is an open store, a URL that starts with postgres://, or the path of a SQLite file; got ${shown(placeWithoutSecrets(place))}.`,
+      `The store must be a URL that starts with postgres://, or the path of a SQLite file; got ${shown(placeWithoutSecrets(place))}. Nothing was opened.`,
     );
   }
   return { kind: 'sqlite', file: place };
@@ -43,7 +43,7 @@ export function withoutSqlite(cause: NodeJS.ErrnoException): never {
   if (cause.code !== 'ERR_UNKNOWN_BUILTIN_MODULE') throw cause;
   throw new Fault(
     'driver-missing',
-    `A SQLite store needs Node 22.18 or newer; this is ${process.versions.node}. Run it with a newer Node, or use a store at postgres://….`,
+    `A SQLite store needs Node 22.18 or newer; this is ${process.versions.node}. Nothing was opened. Use a newer Node, or a store at postgres://….`,
     { cause },
   );
 }
@@ -70,12 +70,12 @@ export async function setClockBack(text: string): Promise<number> {
   const place = storePlace(text);
   if (place.kind === 'postgres') {
     throw new InvalidInput(
-      'Only a SQLite store keeps a clock of its own. Nothing was changed. Set the clock of the PostgreSQL server right.',
+      'Only a SQLite store keeps a clock of its own. Nothing was changed. Correct the clock of the PostgreSQL server instead (NTP).',
     );
   }
   const report = await inspectStore(text);
   if (!report.exists)
-    throw new InvalidInput(`"${place.file}" does not exist. Nothing was changed.`);
+    throw new InvalidInput(`"${place.file}" does not exist. Nothing was changed. Check --store.`);
   const { setSqliteClockBack } = await import('../store/sqlite/clock-problem.ts').catch(
     withoutSqlite,
   );

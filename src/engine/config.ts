@@ -213,8 +213,8 @@ export function requireCoordinatorStore(store: unknown): void {
   }
   throw new InvalidInput(
     isPromise(store)
-      ? 'openHoldfast: store is a promise. Await the opening of the store before you pass it.'
-      : 'openHoldfast: store is missing or keeps no executions. Open one first, such as await openSqliteStore({ file }), and pass it.',
+      ? 'openHoldfast: store is a promise. Await it before you pass it.'
+      : 'openHoldfast: store is required and must keep executions. Pass an open one, such as await openSqliteStore({ file }).',
   );
 }
 

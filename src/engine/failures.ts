@@ -13,6 +13,7 @@ import {
   type TemplateRefusal,
 } from '../execution/refusal.ts';
 import { describeReleaseRefusal, type ReleaseRefusal } from '../features/releases/model.ts';
+import type { Code } from '../support/codes/catalogue.ts';
 import { Fault, InvalidInput } from '../support/fault.ts';
 import { boundedText, readOptions, shown } from '../support/options.ts';
 
@@ -108,7 +109,7 @@ class DidNotComplete extends Fault {
   /** The failure that ended it, if there is one. */
   readonly failure: Failure | undefined;
 
-  constructor(code: string, who: string, { id, status, failure }: Ended) {
+  constructor(code: Code, who: string, { id, status, failure }: Ended) {
     super(code, `${who} ${id} is ${status}${failure === undefined ? '' : `: ${failure.message}`}`);
     this.id = id;
     this.status = status;
@@ -202,7 +203,7 @@ export function failureOf(error: unknown, at?: string): Failure {
     return {
       category: 'retryable',
       code: 'thrown',
-      message: 'Something was thrown that cannot be described.',
+      message: 'The code threw a value that cannot be described.',
       ...where,
     };
   }

@@ -114,7 +114,7 @@ export function parseInteractionId(value: unknown): InteractionId {
     return value as InteractionId;
   }
   throw new InvalidInput(
-    `An interaction is named by its id, or by { execution, name }; got ${shown(value)}.`,
+    `An interaction must be an id, or { execution, name }; got ${shown(value)}.`,
   );
 }
 

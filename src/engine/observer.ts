@@ -11,6 +11,7 @@ import {
   problemLine,
 } from '../execution/report.ts';
 import type { Fence } from '../lease/fence.ts';
+import { type Code, entryOf } from '../support/codes/catalogue.ts';
 import { thrownText } from '../support/options.ts';
 
 function ignored(): void {
@@ -44,10 +45,10 @@ export function warn(report: ExecutionReport): void {
 /** Reports an unexpected failure, whatever the code threw. */
 export function reportTrouble(
   observer: ExecutionObserver | undefined,
-  what: string,
+  { code, what = entryOf(code).title }: { readonly code: Code; readonly what?: string },
   fault: unknown,
 ): void {
-  sendReport(observer, { kind: 'trouble', what, cause: thrownText(fault) });
+  sendReport(observer, { kind: 'trouble', code, what, cause: thrownText(fault) });
 }
 
 /** Reports what happened to a claim. */

@@ -43,6 +43,6 @@ test('what only looks like a pipeline is none', () => {
   ];
   for (const value of values) {
     assert.equal(asPipeline(value), undefined);
-    assert.throws(() => pipelineOf('submit', value), /^InvalidInput: submit: pipeline is one/);
+    assert.throws(() => pipelineOf('submit', value), /^InvalidInput: submit: pipeline must be/);
   }
 });

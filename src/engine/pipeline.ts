@@ -158,7 +158,7 @@ export function pipelineOf(what: string, given: unknown): Pick<AnyPipeline, 'nam
   const known = asPipeline(given);
   if (known !== undefined) return known;
   throw new InvalidInput(
-    `${what}: pipeline is one made by pipeline({ name, run }), or the name of one; got ${shown(given)}.`,
+    `${what}: pipeline must be the result of pipeline({ name, run }), or its name; got ${shown(given)}.`,
   );
 }
 
@@ -172,7 +172,8 @@ function checkRemoteSteps(steps: unknown): void {
   for (const step of readList('pipeline: remoteSteps', steps)) {
     requireRemoteStep('pipeline: remoteSteps', step);
     const { name } = step;
-    if (names.has(name)) throw new InvalidInput(`pipeline: two remote steps are called "${name}".`);
+    if (names.has(name))
+      throw new InvalidInput(`pipeline: two remote steps have the name "${name}". Rename one.`);
     names.add(name);
   }
 }
@@ -229,10 +230,14 @@ export function pipelinesByName(
   for (const each of readList(`${what}: pipelines`, pipelines)) {
     const pipeline = asPipeline(each);
     if (pipeline === undefined) {
-      throw new InvalidInput(`${what}: each of pipelines is made by pipeline({ name, run }).`);
+      throw new InvalidInput(
+        `${what}: each of pipelines must be the result of pipeline({ name, run }).`,
+      );
     }
     if (byName.has(pipeline.name)) {
-      throw new InvalidInput(`${what}: two of pipelines are called "${pipeline.name}".`);
+      throw new InvalidInput(
+        `${what}: two of pipelines have the name "${pipeline.name}". Rename one.`,
+      );
     }
     byName.set(pipeline.name, pipeline);
   }
@@ -289,7 +294,7 @@ export function remoteStep<Input = unknown, Output = unknown>(
 export function requireRemoteStep(what: string, value: unknown): asserts value is AnyRemoteStep {
   if (typeof value === 'object' && value !== null && remoteSteps.has(value)) return;
   throw new InvalidInput(
-    `${what}: step is one made by remoteStep({ name }); got ${shown(value)}. For a pipeline use ctx.spawn.`,
+    `${what}: step must be the result of remoteStep({ name }); got ${shown(value)}. For a pipeline use ctx.spawn.`,
   );
 }
 

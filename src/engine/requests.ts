@@ -158,12 +158,14 @@ function checkedAttribute(given: AttributeFilter): AttributeFilter {
   boundedText('attribute.name', filter.name, 256);
   if (filter.equals !== undefined && !isLabel(filter.equals)) {
     throw new InvalidInput(
-      `attribute.equals is text, a finite number or a boolean; got ${shown(filter.equals)}.`,
+      `attribute.equals must be text, a finite number or a boolean; got ${shown(filter.equals)}.`,
     );
   }
   for (const name of ['min', 'max'] as const) {
     if (filter[name] === undefined || Number.isFinite(filter[name])) continue;
-    throw new InvalidInput(`attribute.${name} is a finite number; got ${shown(filter[name])}.`);
+    throw new InvalidInput(
+      `attribute.${name} must be a finite number; got ${shown(filter[name])}.`,
+    );
   }
   return filter;
 }

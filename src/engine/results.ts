@@ -125,7 +125,9 @@ export class Results {
   close(): void {
     this.#unlisten();
     this.#cancelPoll?.();
-    const closed = new StoreUnavailable('Holdfast was closed; the execution goes on elsewhere.');
+    const closed = new StoreUnavailable(
+      'Holdfast was closed before the execution ended. The execution continues in other workers. Read its result from an open Holdfast.',
+    );
     for (const all of this.#waiting.values()) for (const each of all) each.reject(closed);
     this.#waiting.clear();
   }

@@ -135,11 +135,11 @@ export class HistoryDiffers extends Fault {
   constructor(refusal: ExecutionRefusal) {
     const what =
       refusal.why === 'seq-taken'
-        ? `Its history has another event at ${refusal.seq} than this worker was to record there, or none before it: something else has written under the same claim.`
+        ? `The history has another event at ${refusal.seq}, or a gap before it: something else wrote under the same claim.`
         : describeExecutionRefusal(refusal);
     super(
       'history-differs',
-      `${what} This worker has recorded nothing more. Find out what did, then resume the execution: it goes on from what is recorded.`,
+      `${what} This worker recorded nothing more. Find out what wrote, then resume the execution: it continues from its recorded steps.`,
     );
   }
 }

@@ -197,7 +197,7 @@ export function store(
   if (client === undefined) return executions.submit(request);
   if (executions.submitWithin !== undefined) return executions.submitWithin(client, request);
   throw new InvalidInput(
-    `submit: client needs a PostgreSQL store; this one is ${kind}. Nothing was submitted. Submit with a key after your own commit.`,
+    `submit: the option client needs a PostgreSQL store, and this one is ${kind}. Nothing was submitted. Submit with a key after your own commit.`,
   );
 }
 
@@ -256,7 +256,7 @@ export function cursorOf(cursor: unknown): ExecutionId {
   try {
     return parseExecutionId(cursor);
   } catch {
-    throw new InvalidInput(`cursor is what a list answered with; got ${shown(cursor)}.`);
+    throw new InvalidInput(`cursor must be the cursor of a page; got ${shown(cursor)}.`);
   }
 }
 
@@ -268,7 +268,7 @@ export function checkedOptions(given: SubmitOptions | undefined): SubmitOptions 
   if (client !== undefined) requireMethods('submit: client', client, ['query']);
   if (release !== undefined) parseReleaseName(release);
   if (ifNoWorker !== undefined && ifNoWorker !== 'wait' && ifNoWorker !== 'refuse') {
-    throw new InvalidInput(`ifNoWorker is "wait" or "refuse"; got ${shown(ifNoWorker)}.`);
+    throw new InvalidInput(`ifNoWorker must be "wait" or "refuse"; got ${shown(ifNoWorker)}.`);
   }
   if (key !== undefined) boundedText('key', key, NAME_BYTES_MAX);
   if (actor !== undefined) boundedText('actor', actor, ACTOR_BYTES_MAX);
@@ -316,7 +316,7 @@ function checkedRate(given: RateKey): RateKey {
 function checkedTags(given: readonly string[]): readonly string[] {
   const tags = readList('tags', given);
   if (tags.length > TAGS_MAX) {
-    throw new InvalidInput(`tags may be ${TAGS_MAX} at most; got ${tags.length}.`);
+    throw new InvalidInput(`tags must have at most ${TAGS_MAX} entries; got ${tags.length}.`);
   }
   return tags.map((tag) => boundedText('Each of tags', tag, NAME_BYTES_MAX));
 }
@@ -325,7 +325,7 @@ function checkedAttributes(given: Attributes): Attributes {
   const entries = readEntries('attributes', given);
   if (entries.length > TAGS_MAX) {
     throw new InvalidInput(
-      `attributes may have ${TAGS_MAX} entries at most; got ${entries.length}.`,
+      `attributes must have at most ${TAGS_MAX} entries; got ${entries.length}.`,
     );
   }
   const checked = entries.map(([name, value]) => {

@@ -194,6 +194,6 @@ export function isInside(run: object): boolean {
 export function refuseInside(run: object, key: CallKey): InvalidInput | undefined {
   if (!isInside(run)) return undefined;
   return new InvalidInput(
-    `${key} was called inside a step. Calls of ctx belong to the pipeline's own code: make it after the step, or do its work in the step itself.`,
+    `${key} was called inside a step. Nothing was recorded for it. Call ctx in the code of the pipeline, after the step, or do the work in the step itself.`,
   );
 }

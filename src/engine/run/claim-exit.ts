@@ -164,7 +164,7 @@ export class ClaimExit {
 
   drift(drift: Drift): void {
     const { expected, found, seq } = drift;
-    const why = `History has ${expected} at event ${seq}; the code asked for ${found} instead. Deploy code that asks for the same, then resume the execution.`;
+    const why = `History has ${expected} at event ${seq}, but the code called ${found}. The recorded steps stay. Deploy code that makes the same calls, then resume the execution.`;
     this.block(why, drift);
   }
 
@@ -204,7 +204,7 @@ export class ClaimExit {
 
   async #blockUnlessCancelled(why: string, about?: object): Promise<void> {
     const { journal, ledger } = this.run;
-    const sentence = ledger.cause === undefined ? why : `What it did cannot be undone: ${why}`;
+    const sentence = ledger.cause === undefined ? why : `Its steps cannot be undone: ${why}`;
     const body = JSON.stringify({ why: sentence, ...about }) as Payload;
     for (;;) {
       // Without this check, a cancel in the inbox would wait until an operator resumes the
@@ -411,7 +411,7 @@ function isBug({ isBug: rule }: Pick<AnyPipeline, 'isBug'>, error: unknown): boo
 
 export function bugText(failure: Failure): string {
   const thrown = `${failure.code}: ${locatedMessage(failure)}`;
-  return `The code threw outside a step, and this looks like a bug: ${thrown}. Nothing was undone. Deploy code that is fixed, then resume the execution; or cancel it.`;
+  return `The code threw outside a step, and this looks like a bug: ${thrown}. Nothing was undone. Deploy fixed code and resume the execution, or cancel it.`;
 }
 
 /** A failure that no retry can change. */
@@ -429,7 +429,7 @@ export function inspectable(thrown: unknown): unknown {
     void (thrown instanceof Error);
     return thrown;
   } catch {
-    return new Error('Something was thrown that cannot be described.');
+    return new Error('The code threw a value that cannot be described.');
   }
 }
 
@@ -460,6 +460,6 @@ function poisonOf({ execution }: Claimed): Failure {
   return {
     category: 'permanent',
     code: 'poison',
-    message: `Its last ${execution.claimsWithoutProgress} claims recorded nothing, and the worker of each died or was lost. After the second it was tried beside no other such execution, by workers that had lived longer without it.`,
+    message: `The last ${execution.claimsWithoutProgress} claims recorded nothing, and the worker of each died or was lost. After the second loss, only long-lived workers tried it, without other suspects. Find out why it crashes its worker, then re-drive it.`,
   };
 }

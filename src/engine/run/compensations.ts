@@ -24,25 +24,25 @@ export interface Offered {
 
 /** A checkpoint or a fresh start would drop the history that the compensations need. */
 const UNDOABLE =
-  'Steps with a compensation have run, and their history is needed to undo them: ctx.checkpoint and ctx.continueAsNew would forget it. Do this work in a child execution, or checkpoint before the first such step.';
+  'Steps with a compensation have run, and their history is needed to undo them. ctx.checkpoint and ctx.continueAsNew would drop it, so nothing was written. Do this work in a child execution, or checkpoint before the first such step.';
 
 const NAMES: readonly (keyof CompensateOptions<unknown>)[] = ['run', 'retry', 'timeoutMs', 'group'];
 
 export function compensationOf(given: unknown): Compensation {
   const options = typeof given === 'function' ? { run: given } : given;
   if (typeof options !== 'object' || options === null) {
-    throw new InvalidInput(`compensate is a function, or { run, … }; got ${shown(given)}.`);
+    throw new InvalidInput(`compensate must be a function, or { run, … }; got ${shown(given)}.`);
   }
   rejectUnknownOptions('compensate', options, NAMES);
   const { run, retry, timeoutMs, group } = options as CompensateOptions<unknown>;
   if (typeof run !== 'function') {
-    throw new InvalidInput(`compensate.run is a function; got ${shown(run)}.`);
+    throw new InvalidInput(`compensate.run must be a function; got ${shown(run)}.`);
   }
   if (timeoutMs !== undefined) {
     integerOption('compensate.timeoutMs', timeoutMs, { min: 1, max: TEN_YEARS_MS });
   }
   if (group !== undefined && typeof group !== 'string') {
-    throw new InvalidInput(`compensate.group is a text; got ${shown(group)}.`);
+    throw new InvalidInput(`compensate.group must be text; got ${shown(group)}.`);
   }
   return { run, retry: resolveRetry(retry), timeoutMs, group };
 }

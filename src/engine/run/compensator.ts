@@ -177,7 +177,7 @@ function missing(key: CallKey): Failure {
   return {
     category: 'permanent',
     code: 'compensation-missing',
-    message: `The code has no compensation for ${key}, which is registered in history. Deploy code that has it and re-drive in mode "compensate".`,
+    message: `The code has no compensation for ${key}, which the history registers. The execution is quarantined. Deploy code that has it, and re-drive in mode "compensate".`,
     at: key,
   };
 }
@@ -187,7 +187,7 @@ function givenUp({ body }: Settlement, { name }: Offered): Failure {
     body.failure ?? {
       category: 'permanent',
       code: 'compensation-failed',
-      message: `The compensation of "${name}" failed.`,
+      message: `The compensation of "${name}" failed without a recorded cause.`,
     }
   );
 }

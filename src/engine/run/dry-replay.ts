@@ -52,7 +52,7 @@ export async function dryReplay(
 }
 
 const UNCLEAR: Broken = {
-  why: `The code did not come to rest within ${REST_TIMEOUT_MS / 1_000} s: it waits for something that is no call of ctx.`,
+  why: `The code did not reach a call of ctx within ${REST_TIMEOUT_MS / 1_000} s: it waits for something else.`,
 };
 
 /** The first event decides the result. */
@@ -83,7 +83,7 @@ async function replay(
     return await promise;
   } catch (error) {
     if (isOutage(error)) throw error;
-    return { why: `It cannot be replayed: ${thrownText(error)}` };
+    return { why: `The execution cannot be replayed: ${thrownText(error)}` };
   } finally {
     cancel();
     run?.over();
@@ -119,7 +119,7 @@ function missingCallIn(run: Run, found: string): Broken | undefined {
 function driftText({ expected, found, seq }: Drift): Broken {
   return {
     seq,
-    why: `History has ${expected} at event ${seq}; the code asked for ${found} instead.`,
+    why: `History has ${expected} at event ${seq}, but the code called ${found}.`,
   };
 }
 

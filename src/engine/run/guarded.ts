@@ -64,8 +64,13 @@ export function guardedSignal(
 ): AbortSignal {
   if (Object.hasOwn(signal, 'addEventListener')) return signal;
   const threw = (error: unknown): void => {
-    const what = `A listener of a signal of execution ${run.claimed.execution.id} threw`;
-    sendReport(run.config.observer, { kind: 'trouble', what, cause: causeOf(error) });
+    const what = `A listener of an abort signal of execution ${run.claimed.execution.id} threw`;
+    sendReport(run.config.observer, {
+      kind: 'trouble',
+      code: 'listener-threw',
+      what,
+      cause: causeOf(error),
+    });
   };
   const known = new WeakMap<object, Listener>();
   const guardOf = (listener: Listener): Listener => {

@@ -12,7 +12,7 @@ import type { Run } from './run.ts';
 const LINES_MAX = 1_000;
 const MESSAGE_MAX = 4_096;
 const DATA_MAX = 8_192;
-const LAST_LINE = `This is line ${LINES_MAX} of this claim. Its later lines reach only the observer.`;
+const LAST_LINE = `ctx.log has written ${LINES_MAX} lines in this claim. Later lines go only to the observer.`;
 
 export class Log {
   readonly #run: Run;
@@ -70,6 +70,6 @@ function textOf(data: unknown): string {
       .slice(0, DATA_MAX)
       .toWellFormed();
   } catch {
-    return 'Something that cannot be shown.';
+    return '(a value that cannot be shown)';
   }
 }

@@ -207,7 +207,7 @@ export class RunContext implements Context {
     const run = this.#run;
     if (run.calls.size > 0 || run.activeSteps > 0) {
       throw new InvalidInput(
-        `ctx.checkpoint: ${[...run.calls.keys()].join(', ') || 'a step'} is still under way. Await everything first: what is not settled would be lost.`,
+        `ctx.checkpoint: ${[...run.calls.keys()].join(', ') || 'a step'} is still under way, and a checkpoint would lose it. Nothing was written. Await every call first.`,
       );
     }
     run.compensations.assertMayForget();
@@ -330,7 +330,7 @@ function stepPlanOf<Output>(
   const { timeoutMs, retry, compensate } = stepOptions('ctx.step', asked.options);
   if (typeof fn !== 'function') {
     throw new InvalidInput(
-      `ctx.step(${shown(name)}): the second argument is a function; got ${shown(fn)}.`,
+      `ctx.step(${shown(name)}): the second argument must be a function; got ${shown(fn)}.`,
     );
   }
   return {

@@ -54,7 +54,7 @@ export function aesCodec(
   }
   const byId = new Map(checked.map(({ by, key }) => [by, key]));
   if (byId.size !== checked.length) {
-    throw new InvalidInput('aesCodec: two of keys have the same id.');
+    throw new InvalidInput('aesCodec: two of keys have the same id. Give each its own.');
   }
   return {
     required,
@@ -70,7 +70,7 @@ export function aesCodec(
       if (key === undefined) {
         throw new Fault(
           'codec-key-missing',
-          `A value was encrypted with "${by}", which this process does not have (it has ${[...byId.keys()].join(', ')}). Add the key to aesCodec after the current one.`,
+          `A value was encrypted with key "${by}", which this process does not have (it has ${[...byId.keys()].join(', ')}). Add the key to aesCodec({ keys }) after the current one.`,
         );
       }
       const tagEnd = NONCE_BYTES + TAG_BYTES;
@@ -82,7 +82,7 @@ export function aesCodec(
       } catch (cause) {
         throw new Fault(
           'codec-refused',
-          `A value encrypted with "${by}" cannot be read: it was changed or moved, or the key with that id is another one.`,
+          `A value encrypted with key "${by}" cannot be decrypted: it was changed or copied in the store, or the key with that id has other bytes. Restore the value or the key.`,
           { cause },
         );
       }
@@ -99,7 +99,7 @@ function boundTo(by: string, context: PayloadContext | undefined): Buffer {
 function checkedKey(given: unknown): { readonly by: string; readonly key: Uint8Array } {
   // The value may be a secret key: never show it.
   if (typeof given !== 'object' || given === null || isUint8Array(given)) {
-    throw new InvalidInput('aesCodec: each of keys is an object, such as { id, key }.');
+    throw new InvalidInput('aesCodec: each of keys must be an object, such as { id, key }.');
   }
   const { id, key } = readOptions('aesCodec: key', given as CodecKey, ['id', 'key']);
   const by = `${ALGORITHM}:${boundedText('The id of a key', id, 64)}`;

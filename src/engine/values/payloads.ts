@@ -83,7 +83,7 @@ export class PayloadTooLarge extends Fault {
   constructor(what: string, bytes: number, bytesMax: number) {
     super(
       'payload-too-large',
-      `${what} has ${bytes} bytes; at most ${bytesMax} can be stored. Store it where large data lives and pass a reference, or raise payloads.bytesMax.`,
+      `${what} has ${bytes} bytes, and at most ${bytesMax} can be stored. Nothing was written. Store it elsewhere and pass a reference, or raise payloads.bytesMax.`,
     );
   }
 }
@@ -162,12 +162,15 @@ export class Payloads {
     if (this.#codec === undefined) {
       throw new Fault(
         'codec-missing',
-        `A value was stored through the codec "${by}" and this process has none. Open Holdfast with the same codec and its keys.`,
+        `A value was stored through the codec "${by}", and this process has no codec. Open Holdfast with the same codec and its keys.`,
       );
     }
     const plain: unknown = await this.#decoded(this.#codec, { by, bytes }, at);
     if (plain instanceof Uint8Array) return plain;
-    throw new Fault('codec-broken', `The codec did not answer with bytes when it read "${by}".`);
+    throw new Fault(
+      'codec-broken',
+      `The codec did not return bytes when it decoded "${by}". Correct its decode function.`,
+    );
   }
 
   /** Throws for values that the store can never keep. */
@@ -187,7 +190,7 @@ export class Payloads {
       if (cause instanceof Fault) throw cause;
       throw new Fault(
         'codec-refused',
-        `A value that "${encoded.by}" has encoded cannot be read: ${thrownText(cause)}`,
+        `A value that the codec "${encoded.by}" encoded cannot be decoded: ${thrownText(cause)}`,
         { cause },
       );
     }
@@ -203,7 +206,7 @@ function encodedBytes(encoded: unknown): Sealed {
   }
   throw new Fault(
     'codec-broken',
-    'The codec did not answer with { by, bytes }: a name that is not empty and a Uint8Array. Nothing was stored.',
+    'The codec did not return { by, bytes }: a non-empty name and a Uint8Array. Nothing was stored. Correct its encode function.',
   );
 }
 
@@ -257,7 +260,7 @@ export class ProjectPayloads {
     payload.catch(() => undefined);
     throw new Fault(
       'payload-not-inline',
-      `${what} is made inside a transaction, where nothing can be awaited: it must fit ${this.#all.limits.inlineBytesMax} bytes, and the codec must be synchronous. Return less, such as an id.`,
+      `${what} is encoded inside a transaction: it must fit ${this.#all.limits.inlineBytesMax} bytes, and the codec must be synchronous. The transaction was rolled back. Return less, such as an id.`,
     );
   }
 
@@ -291,7 +294,7 @@ export class ProjectPayloads {
     if (isHere) return;
     throw new Fault(
       'codec-refused',
-      `A value that was sealed for "${at}" was found at "${here?.[0] ?? `${this.project} … ${position}`}": it was moved there in the store.`,
+      `A value that was encrypted for "${at}" was found at "${here?.[0] ?? `${this.project} … ${position}`}": it was copied there in the store. Find out who wrote to the store.`,
     );
   }
 
@@ -326,8 +329,10 @@ export class ProjectPayloads {
       parsed = JSON.parse(Buffer.from(plain).toString());
     } catch (cause) {
       const whose =
-        by === undefined ? 'was not stored by Holdfast' : `is not what "${by}" was given`;
-      throw new Fault('codec-refused', `A value cannot be read: it ${whose}.`, { cause });
+        by === undefined
+          ? 'was not stored by Holdfast'
+          : `differs from the value that "${by}" encoded`;
+      throw new Fault('codec-refused', `A value cannot be decoded: it ${whose}.`, { cause });
     }
     return fromParsed(parsed, tagged);
   }
@@ -336,11 +341,13 @@ export class ProjectPayloads {
     const bytes = await this.stored(digest);
     if (bytes === undefined) {
       throw new StoreCorrupt(
-        `The value ${digest} is referred to and not stored in project "${this.project}".`,
+        `Project "${this.project}" refers to the value ${digest} and does not store it. Restore it from a backup.`,
       );
     }
     if (digestOf(bytes) !== digest) {
-      throw new StoreCorrupt(`The value ${digest} was changed after it was stored.`);
+      throw new StoreCorrupt(
+        `The value ${digest} was changed after it was stored. Restore it from a backup.`,
+      );
     }
     return bytes;
   }
@@ -402,7 +409,7 @@ function parsed(payload: string): unknown {
 
 function unlike(payload: unknown): InvalidInput {
   return new InvalidInput(
-    `decode: payload is what a record has as input or progress, or what an event has as out; got ${shown(payload)}.`,
+    `decode: payload must be input or progress of a record, or out of an event; got ${shown(payload)}.`,
   );
 }
 
@@ -410,6 +417,6 @@ function unlike(payload: unknown): InvalidInput {
 function notSealed(what: string): Fault {
   return new Fault(
     'codec-required',
-    `${what} was stored without a codec, and the codec of this process is required. Submit, signal and answer from processes that have it, or open this one without \`required\`.`,
+    `${what} was stored without a codec, and this process requires its codec. Submit, signal and answer from processes that have the codec, or open this one without \`required\`.`,
   );
 }

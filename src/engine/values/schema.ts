@@ -76,7 +76,7 @@ export function validated<Output>(
 function accepted<Output>(what: string, result: SchemaResult<Output>): Output {
   if (typeof result !== 'object' || result === null) {
     throw new InvalidInput(
-      `${what} cannot be validated: its schema answers with ${shown(result)}, not with a value or with issues.`,
+      `${what} cannot be validated: its schema returned ${shown(result)}, neither a value nor issues.`,
     );
   }
   if (result.issues === undefined) return result.value;

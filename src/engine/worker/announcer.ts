@@ -12,13 +12,14 @@ import {
 } from '../../features/releases/model.ts';
 import type { Announced } from '../../features/releases/port.ts';
 import type { SessionId } from '../../lease/names.ts';
+import type { Code } from '../../support/codes/catalogue.ts';
 import { thrownText } from '../../support/options.ts';
 import { hasStore, type WorkerConfig } from '../config.ts';
 import { reportTrouble } from '../observer.ts';
 import type { AnyPipeline } from '../pipeline.ts';
 import type { WorkerSettings } from './worker-options.ts';
 
-const NOTHING = 'This worker gets nothing that is pinned';
+const NOTHING = 'This worker gets no pinned executions';
 
 /** `looked` for workers that operators watch, `alone` for the others. */
 const EVERY_MS = { watched: 5_000, alone: 60_000 } as const;
@@ -91,7 +92,7 @@ export class Announcer {
       const announcement = { ...this.#about, session, state: this.#state, room };
       this.#onReply(await this.#config.store.executions.announce(announcement));
     } catch (fault) {
-      this.#reportOnce('It could not be said what this worker has', fault);
+      this.#reportOnce({ code: 'not-announced' }, fault);
     }
   }
 
@@ -102,17 +103,20 @@ export class Announcer {
       return;
     }
     // An operator must see this even without an observer.
-    if (why !== this.#reportedReason) process.emitWarning(`${NOTHING}: ${why}`, 'HoldfastWarning');
-    this.#reportOnce(NOTHING, new Error(why));
+    const code = 'worker-refused';
+    if (why !== this.#reportedReason) {
+      process.emitWarning(`${NOTHING}: ${why} [${code}]`, 'HoldfastWarning');
+    }
+    this.#reportOnce({ code, what: NOTHING }, new Error(why));
   }
 
   /**
    * Reports each reason once rather than once a period, because a coordinator of an older build
    * knows no workers.
    */
-  #reportOnce(what: string, fault: unknown): void {
+  #reportOnce(trouble: { readonly code: Code; readonly what?: string }, fault: unknown): void {
     const reason = thrownText(fault);
-    if (reason !== this.#reportedReason) reportTrouble(this.#config.observer, what, fault);
+    if (reason !== this.#reportedReason) reportTrouble(this.#config.observer, trouble, fault);
     this.#reportedReason = reason;
   }
 }

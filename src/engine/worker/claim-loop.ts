@@ -21,7 +21,7 @@ import type { CurrentSession } from './worker-session.ts';
 
 /** The most that one claim takes, so that no claim stalls the worker. */
 const CLAIM_MAX = 500;
-const NO_CLAIM = 'Nothing could be claimed';
+const NO_CLAIM = { code: 'not-claimed' } as const;
 /** The longest time that a free slot waits for others, so that one claim fills several. */
 const FILL_MS = 50;
 

@@ -95,7 +95,12 @@ export class Drive implements RunEvents, ClaimExitEvents {
     this.#isStopping = true;
     if (this.#exit === undefined) return;
     const { run } = this.#exit;
-    run.stop.abort(new Fault('worker-stopping', 'The worker stops and its time is up.'));
+    run.stop.abort(
+      new Fault(
+        'worker-stopping',
+        'The worker is stopping, and stopGraceMs has passed. The execution was given back.',
+      ),
+    );
     this.#exit.giveBack('stopping', run.activeSteps > 0);
   }
 
@@ -107,7 +112,12 @@ export class Drive implements RunEvents, ClaimExitEvents {
 
   /** The session is over, so this worker can write nothing more. */
   sessionOver(): void {
-    this.#exit?.run.lost(new Fault('session-over', 'The session of this worker is over.'));
+    this.#exit?.run.lost(
+      new Fault(
+        'session-over',
+        'The session of this worker is over. Another worker continues the execution.',
+      ),
+    );
     this.left();
   }
 
@@ -144,7 +154,7 @@ export class Drive implements RunEvents, ClaimExitEvents {
   #cannotBegin(why: string): void {
     if (this.#hasLeft) return;
     const { submittedAt } = this.#assignment.claimed.execution;
-    this.#exitOf(new Ledger([], submittedAt)).block(`Its history cannot be read: ${why}`);
+    this.#exitOf(new Ledger([], submittedAt)).block(`The history cannot be read: ${why}`);
   }
 
   #exitOf(ledger: Ledger): ClaimExit {
@@ -224,7 +234,7 @@ export class Drive implements RunEvents, ClaimExitEvents {
       return;
     }
     if (isOfTheStore(error)) {
-      exit.block(`A value cannot be read or written: ${error.message}`);
+      exit.block(`A value cannot be read or written: ${error.message} Then resume the execution.`);
       return;
     }
     if (!usedUp(exit, thrownEnd(error))) return;
@@ -297,7 +307,7 @@ export class Drive implements RunEvents, ClaimExitEvents {
   }
 
   #endAtDeadline(exit: ClaimExit): Promise<void> {
-    const passed = new Fault('deadline-passed', 'The overall deadline has passed.');
+    const passed = new Fault('deadline-passed', 'The deadline of the execution has passed.');
     exit.run.stop.abort(passed);
     exit.run.freeze();
     return this.#giveUp(exit, endedForGood(passed));
@@ -319,9 +329,11 @@ export class Drive implements RunEvents, ClaimExitEvents {
   /** A bug in the engine: the worker continues, and the execution is blocked for an operator. */
   troubled(error: unknown): void {
     const cause = stackOf(error);
+    const what = 'An execution could not be run';
     sendReport(this.#config.observer, {
       kind: 'trouble',
-      what: 'An execution could not be run',
+      code: 'not-run',
+      what,
       cause,
     });
     if (this.#exit !== undefined) this.#exit.giveUp(`The engine failed: ${cause}`);

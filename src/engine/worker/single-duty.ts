@@ -2,6 +2,7 @@
 
 import type { HeldLease } from '../../lease/held-lease.ts';
 import type { Session } from '../../lease/live-session.ts';
+import type { Code } from '../../support/codes/catalogue.ts';
 import { jittered } from '../../support/random.ts';
 import type { EngineConfig } from '../config.ts';
 import { reportTrouble } from '../observer.ts';
@@ -11,7 +12,7 @@ interface Duty {
   readonly key: string;
   readonly everyMs: number;
   /** The report if the duty fails. */
-  readonly trouble: string;
+  readonly trouble: Code;
   /** Calls `goesOn` before each part and stops when it returns false. */
   run(goesOn: () => boolean): Promise<void>;
 }
@@ -56,7 +57,7 @@ export class SingleDuty {
       if (!(await this.#isMine())) return;
       await this.#duty.run(() => !this.#isOver && this.#lease?.signal.aborted === false);
     } catch (fault) {
-      reportTrouble(this.#config.observer, this.#duty.trouble, fault);
+      reportTrouble(this.#config.observer, { code: this.#duty.trouble }, fault);
     }
   }
 

@@ -16,7 +16,10 @@ export const WORKER_PIPELINES = 'holdfast.pipelines';
 
 export type WorkerKind = 'embedded' | 'remote' | 'coordinator';
 
-const NOT_ENDED = 'The session could not be ended; it lapses by itself';
+const NOT_ENDED = {
+  code: 'session-not-ended',
+  what: 'The session was not ended, so it lapses by itself',
+} as const;
 
 /** The prefix of the engine's own pipelines. */
 const OWN_PREFIX = 'holdfast.';

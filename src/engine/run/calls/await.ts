@@ -60,7 +60,7 @@ export async function awaitAnswers(
   const question = questionOf(run.pipeline, name);
   if (typeof asked !== 'string' && question !== asked) {
     throw new InvalidInput(
-      `ctx.await: pipeline "${run.pipeline.name}" does not declare the question "${name}". Say so, that whoever takes an answer knows it: pipeline({ awaits: [it], … }).`,
+      `ctx.await: pipeline "${run.pipeline.name}" does not declare the question "${name}". Nothing was asked. Add it: pipeline({ awaits: [${name}], … }).`,
     );
   }
   const checked = question?.schema !== undefined || question?.project !== undefined;
@@ -220,7 +220,9 @@ class AwaitCall extends PromisedCall<AwaitPlan, Outcome> {
     const id = interactionIdOf({ execution, call: this.key, item: 0 });
     const unit = (await executions.interaction({ project, id }))?.unit;
     if (unit === undefined) {
-      throw new StoreCorrupt(`${this.key} of ${execution} was opened and is not stored.`);
+      throw new StoreCorrupt(
+        `The question ${this.key} of execution ${execution} was opened, but the store does not have it.`,
+      );
     }
     const isPast = unit.dueAt !== undefined && unit.dueAt <= this.run.storeNow();
     return unit.status !== 'open' || isPast ? 'passed' : unit.dueAt;

@@ -18,7 +18,7 @@ export interface SleepPlan {
 export function untilOf(time: unknown): SleepPlan['span'] {
   const until = isDate(time) ? time.getTime() : Number.NaN;
   if (!Number.isNaN(until)) return { until };
-  throw new InvalidInput(`ctx.sleepUntil needs a valid Date; got ${shown(time)}.`);
+  throw new InvalidInput(`ctx.sleepUntil: time must be a valid Date; got ${shown(time)}.`);
 }
 
 export class SleepCall<Result = void> extends PromisedCall<SleepPlan, Result> {

@@ -227,7 +227,7 @@ async function spawningOf(
   if (!hasStore(config)) {
     throw new Fault(
       'not-remote',
-      'A child made from a template needs a worker that has the store itself. Run this pipeline embedded, or name the pipeline of the child instead of the template.',
+      'A remote worker cannot spawn a child from a template. Nothing was spawned. Spawn by pipeline instead, or run this pipeline embedded (openHoldfast).',
     );
   }
   // Keep the execution in this process until the template is read, whatever else it waits for.
@@ -341,6 +341,6 @@ export async function call<Input, Output>(
 function failedCall(name: string, outcome: ChildOutcome<unknown> | undefined): StepFailed {
   const status = outcome?.status ?? 'failed';
   const failure = outcome !== undefined && 'failure' in outcome ? outcome.failure : undefined;
-  const message = `It is ${status}, and nobody said why.`;
+  const message = `The child is ${status}, without a recorded failure.`;
   return new StepFailed(name, failure ?? { category: 'unknown', code: status, message });
 }

@@ -319,7 +319,7 @@ class StepTimedOut extends Error {
   readonly code = 'step-timed-out';
 
   constructor(step: string, timeoutMs: number) {
-    super(`Step "${step}" did not finish within ${timeoutMs} ms; it may still have its effect.`);
+    super(`Step "${step}" did not finish within ${timeoutMs} ms. It may still have its effect.`);
   }
 }
 
@@ -362,7 +362,7 @@ export class Attempt<Output> implements StepContext {
     if (leftMs > marginMs) return;
     throw new Fault(
       'claim-not-held',
-      `This worker is sure of the execution for ${Math.max(0, Math.floor(leftMs))} ms more, not for ${marginMs} ms. Stop here; the step is tried again by whoever owns it then.`,
+      `The claim of this worker is safe for ${Math.max(0, Math.floor(leftMs))} ms more, not for ${marginMs} ms. Stop before the effect: the worker that owns the execution then tries the step again.`,
     );
   }
 
