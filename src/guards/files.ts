@@ -172,7 +172,7 @@ export class FileGuard {
     for (let stay = stays.getStore(); stay !== undefined; stay = stay.around) {
       if (stay.path !== this.path || stay.isOver) continue;
       throw new InvalidInput(
-        `This is called from inside an effect on "${this.path}", which would wait for itself. ` +
+        `This call is inside an effect on "${this.path}", so it would wait for itself. ` +
           'Write to the file directly there, or call this after the effect.',
       );
     }
@@ -315,7 +315,7 @@ function trueFile(path: string): string {
     if (lstatSync(found, { throwIfNoEntry: false })?.isSymbolicLink() !== true) return found;
     found = resolve(dirname(found), readlinkSync(found));
   }
-  throw new InvalidInput(`"${path}" leads from symbolic link to symbolic link without an end.`);
+  throw new InvalidInput(`"${path}" is a loop of symbolic links. Pass the path of a file.`);
 }
 
 function trueFolder(folder: string): string {
@@ -323,9 +323,9 @@ function trueFolder(folder: string): string {
   if (found?.isDirectory() === true) return realpathSync(folder);
   throw new InvalidInput(
     found === undefined
-      ? `FileGuard: the folder "${folder}" does not exist, and the mark is kept in it, beside the ` +
-          'file. Make it first: mkdirSync(folder, { recursive: true }).'
-      : `FileGuard: "${folder}" is not a folder, so no file can be in it.`,
+      ? `FileGuard: the folder "${folder}" does not exist, and it must hold the mark beside the ` +
+          'file. Create it first: mkdirSync(folder, { recursive: true }).'
+      : `FileGuard: "${folder}" is not a folder. Pass a path in a folder.`,
   );
 }
 
@@ -341,14 +341,14 @@ async function assertOneName(path: string): Promise<number | undefined> {
   if (found === undefined) return undefined;
   if (found.isSymbolicLink()) {
     throw new InvalidInput(
-      `"${path}" has become a symbolic link since its guard was made. Nothing was written; ` +
-        'make a guard for the file that it leads to.',
+      `"${path}" became a symbolic link after its guard was made. Nothing was written. ` +
+        'Make a guard for the file that it points to.',
     );
   }
   if (found.isFile() && found.nlink > 1) {
     throw new InvalidInput(
-      `"${path}" has ${found.nlink} names (hard links), and a guard knows the mark of only one. ` +
-        'Nothing was written; remove the others, or copy the file.',
+      `"${path}" has ${found.nlink} hard links, and a guard knows the mark of only one. ` +
+        'Nothing was written. Remove the other links, or copy the file.',
     );
   }
   return found.mode & 0o7777;

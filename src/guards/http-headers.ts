@@ -71,10 +71,10 @@ export function readFenced(headers: HeadersLike): Presented {
   if (resource === undefined && fence === undefined) return { kind: 'absent' };
   if (resource === undefined || fence === undefined) {
     const missing = resource === undefined ? RESOURCE_HEADER : FENCE_HEADER;
-    return { kind: 'malformed', why: `The header ${missing} is missing; the two go together.` };
+    return { kind: 'malformed', why: `The header ${missing} is missing. Send both fence headers.` };
   }
   if (!ENCODED.test(resource)) {
-    const why = `The header ${RESOURCE_HEADER} is one key, percent-encoded; got ${shown(resource)}.`;
+    const why = `The header ${RESOURCE_HEADER} must be one key, percent-encoded; got ${shown(resource)}.`;
     return { kind: 'malformed', why };
   }
   try {
@@ -152,8 +152,8 @@ export async function admitAt(
   if (problem['code'] === 'stale-fence') return staleOf(problem);
   if (problem['code'] === 'fence-busy') return { kind: 'busy', resource: fenced.key };
   throw new StoreUnavailable(
-    `${String(address)} answered ${response.status} instead of admitting "${fenced.key}". ` +
-      'Check that the address is guarded and does nothing else; then try again.',
+    `${String(address)} returned status ${response.status} and did not admit "${fenced.key}". ` +
+      'Check that a guard protects the address and that it does nothing else. Then try again.',
   );
 }
 

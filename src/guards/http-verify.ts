@@ -1,6 +1,7 @@
 // Checks the fence of a request, independent of the server framework.
 
 import { formatFence } from '../lease/fence.ts';
+import { GUARD_CODES } from '../support/codes/request-codes.ts';
 import { rejectUnknownOptions } from '../support/options.ts';
 import { FENCE_HEADER, type HeadersLike, RESOURCE_HEADER, readFenced } from './http-headers.ts';
 import { describeStale, type Fenced, needFunction, needMethod, refuse } from './mark.ts';
@@ -49,13 +50,7 @@ export interface Problem {
  * - `fence-busy`: requests of an earlier holder did not end in time.
  * - `permit-lost`: the permit was lost while the request was working.
  */
-export type ProblemCode =
-  | 'fence-missing'
-  | 'fence-malformed'
-  | 'wrong-resource'
-  | 'stale-fence'
-  | 'fence-busy'
-  | 'permit-lost';
+export type ProblemCode = keyof typeof GUARD_CODES;
 
 const PROBLEM_TYPE = 'application/problem+json';
 
@@ -82,15 +77,6 @@ export interface Passed {
    */
   leave(): Promise<void>;
 }
-
-const TITLES: Readonly<Record<ProblemCode, string>> = {
-  'fence-missing': 'The request carries no fence',
-  'fence-malformed': 'The fence of the request cannot be read',
-  'wrong-resource': 'The fence is one of another resource',
-  'stale-fence': 'Another holder owns the resource now',
-  'fence-busy': 'Requests of an earlier holder are still at work',
-  'permit-lost': 'A later holder may have entered while this request was at work',
-};
 
 const UNCHECKED: Verdict = { kind: 'passed', leave: async () => undefined };
 
@@ -127,13 +113,13 @@ export async function verifyFence<Request extends { readonly headers: HeadersLik
   const presented = readFenced(request.headers);
   if (presented.kind === 'malformed') return refused('fence-malformed', presented.why);
   if (presented.kind === 'absent') {
-    const why = `Send ${RESOURCE_HEADER} and ${FENCE_HEADER}: the key and the fence of the lease you hold.`;
+    const why = `The request has no fence. The handler did not run. Send ${RESOURCE_HEADER} and ${FENCE_HEADER}: the key and the fence of the lease you hold.`;
     return options.required === false ? UNCHECKED : refused('fence-missing', why);
   }
   const { fenced } = presented;
   const expected = options.resourceOf?.(request).normalize('NFC');
   if (expected !== undefined && expected !== fenced.key) {
-    const why = `This request is about "${expected}", but the fence is one of "${fenced.key}".`;
+    const why = `This request is about "${expected}", but its fence is for "${fenced.key}". The handler did not run. Send the fence of "${expected}".`;
     return refused('wrong-resource', why);
   }
   const verdict = await enter(options.marks, fenced);
@@ -150,21 +136,12 @@ async function enter(marks: Marks, fenced: Fenced): Promise<Verdict> {
   if (result.kind === 'busy') {
     const why =
       `Fence ${formatFence(fenced.fence)} of "${fenced.key}" has shut out the earlier holder, ` +
-      'but requests of that holder have not ended yet. Try again.';
+      'but its requests have not ended. The handler did not run. Try again.';
     return refused('fence-busy', why, { resource: fenced.key });
   }
   const { resource, presented, newest } = result;
   return refused('stale-fence', describeStale(result), { resource, presented, newest });
 }
-
-const STATUS: Readonly<Record<ProblemCode, Problem['status']>> = {
-  'fence-missing': 400,
-  'fence-malformed': 400,
-  'wrong-resource': 400,
-  'stale-fence': 409,
-  'fence-busy': 503,
-  'permit-lost': 500,
-};
 
 type About = Pick<Problem, 'resource' | 'presented' | 'newest'>;
 
@@ -175,14 +152,15 @@ function refused(code: ProblemCode, detail: string, about: About = {}): Verdict 
 /** The problem that replaces the response of a request whose permit was lost. */
 export function permitLost({ resource = '' }: Passed): Problem {
   const detail =
-    `What kept later holders of "${resource}" out broke while this request was at work. Its effect ` +
-    'may have been done, beside those of a later holder. Find out before going on.';
+    `The connection that kept later holders of "${resource}" out broke during this request. Its effect ` +
+    'may have happened, beside effects of a later holder. Find out before you continue.';
   return problemOf('permit-lost', detail, { resource });
 }
 
 function problemOf(code: ProblemCode, detail: string, about: About): Problem {
   const type = `urn:holdfast:problem:${code}`;
-  return { type, title: TITLES[code], status: STATUS[code], code, detail, ...about };
+  const { title, status } = GUARD_CODES[code];
+  return { type, title, status, code, detail, ...about };
 }
 
 /** Returns the headers of a problem. A 503 includes when to retry. */

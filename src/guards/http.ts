@@ -188,7 +188,7 @@ export function fastifyFence<Incoming extends { readonly headers: HeadersLike }>
   checkOptions('fastifyFence', options);
   return (route) => {
     // With any other hook, the routes would silently stay unguarded.
-    const what = 'fastifyFence guards routes as they are added, and needs to be told of them';
+    const what = 'fastifyFence guards routes as they are added, so it needs the Fastify instance';
     needMethod(route, 'handler', {
       what,
       pass: "app.addHook('onRoute', fastifyFence({ marks }))",

@@ -57,7 +57,7 @@ export class StaleFence extends Fault {
 export function describeStale({ resource, presented, newest }: Stale): string {
   return (
     `Fence ${formatFence(presented)} of "${resource}" is stale: fence ${formatFence(newest)} was ` +
-    'granted after it, so another holder owns the resource now. Nothing was written. ' +
+    'granted after it, so another holder owns the resource. Nothing was written. ' +
     'Stop this work; acquire the lease again to continue it.'
   );
 }
@@ -69,13 +69,15 @@ export function requireCurrent(result: GuardResult): void {
 /** Checks the caller's input before anything is sent. */
 export function parseFenced(fenced: Fenced): Fenced {
   if (!isObject(fenced) || !('key' in fenced || 'fence' in fenced)) {
-    const what = 'A guard is shown the key and the fence of a grant';
+    const what = 'A guard needs the key and the fence of a grant';
     refuse(fenced, { what, pass: "a held lease, or { key: 'ledger', fence: lease.fence }" });
   }
   const fence = parseFence(fenced.fence);
   // No later fence could exceed this one, so such a mark would close the resource for good.
   if (!isIssuable(fence)) {
-    throw new InvalidInput(`No store issues fence ${formatFence(fence)}; it was not made by one.`);
+    throw new InvalidInput(
+      `Invalid fence ${formatFence(fence)}: no store could have issued it. Pass the fence of a held lease.`,
+    );
   }
   return { key: parseLeaseKey(fenced.key), fence };
 }
@@ -91,8 +93,8 @@ export function parseMark(resource: string, value: unknown): Fence {
     return parseFence(typeof value === 'bigint' ? value.toString() : value);
   } catch (error) {
     throw new StoreCorrupt(
-      `The mark of "${resource}" is no fence: ${shown(value)}. Guards never write that; ` +
-        'set it to the fence of the lease that is held now, or delete it while nobody writes.',
+      `The mark of "${resource}" is not a fence: ${shown(value)}. Guards never write that. Nothing was written. ` +
+        'Set it to the fence of the held lease, or delete it while no process writes.',
       { cause: error },
     );
   }

@@ -67,8 +67,8 @@ export class PermitLost extends Fault {
   constructor(resource: string, options?: ErrorOptions) {
     super(
       'permit-lost',
-      `The connection that kept later holders out of "${resource}" broke while a request was at ` +
-        'work: a later holder may have entered. Stop; find out what was done before going on.',
+      `The connection that kept later holders out of "${resource}" broke during a request, ` +
+        'so a later holder may have entered. Stop, and find out what was done before you continue.',
       options,
     );
   }
@@ -174,11 +174,11 @@ class MemoryMarks implements Marks {
         return { kind: 'busy', resource: fenced.key };
       case 'missing':
         throw new StoreUnavailable(
-          `\`keep\` found no row that could hold the mark of "${fenced.key}". Insert the row first.`,
+          `\`keep\` found no row for the mark of "${fenced.key}". Nothing was done. Insert the row first.`,
         );
       default:
         throw new InvalidInput(
-          `\`keep\` answers what the \`admit\` of a guard answers; got ${shown(kept)}.`,
+          `\`keep\` must return the result of \`admit\` of a guard; got ${shown(kept)}.`,
         );
     }
   }

@@ -87,7 +87,7 @@ export function assertTransaction(connection: PostgresConnection, call: string):
     connection.getTransactionStatus() === 'I';
   if (!isPool && !isIdle) return;
   throw new InvalidInput(
-    'A check is worth something only in the transaction of the write; got ' +
+    'The check must run in the transaction of the write; got ' +
       `${isPool ? 'a pool' : 'a connection without one'}. ` +
       "Take a client, await its query('begin'), and pass that client.",
   );
@@ -161,8 +161,8 @@ export async function connectWithin(
     isLate = true;
     late.reject(
       new StoreUnavailable(
-        `No connection of the pool came free within ${limitMs} ms; no mark was raised. Each ` +
-          'request at work holds one: give postgresMarks a pool of its own, with one for each.',
+        `The pool had no free connection within ${limitMs} ms. No mark was raised. Each ` +
+          'request holds one, so pass postgresMarks a pool of its own that is large enough.',
       ),
     );
   });

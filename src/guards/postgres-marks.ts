@@ -197,8 +197,8 @@ async function announce(entry: Entry): Promise<void> {
   });
   if (isRaised) return;
   throw new StoreUnavailable(
-    `The mark of "${presented.key}" could not be raised: its row is locked by something that is ` +
-      'no guard. Nothing was done; look for it in pg_locks, then try again.',
+    `The mark of "${presented.key}" could not be raised: another program locks its row. ` +
+      'Nothing was done. Find the lock in pg_locks, then try again.',
   );
 }
 

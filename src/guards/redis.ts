@@ -153,7 +153,7 @@ export class RedisGuard {
       return staleAt({ key, fence }, text(rest[0]));
     }
     throw new StoreCorrupt(
-      `The guard's script for "${key}" answered ${shown(reply)}. ` +
+      `The guard's script for "${key}" returned ${shown(reply)}. ` +
         'Check that the function given to RedisGuard returns what EVAL returns.',
     );
   }
@@ -162,8 +162,8 @@ export class RedisGuard {
     const isOther = this.#markPrefix !== undefined && written.startsWith(this.#markPrefix);
     if (written !== mark && !isOther) return;
     throw new InvalidInput(
-      `"${written}" is where a mark is kept, and only guards write marks. Nothing was sent; ` +
-        'use another key, or say with `markKey` where marks are to be kept.',
+      `"${written}" holds a mark, and only guards write marks. Nothing was sent. ` +
+        'Use another key, or set `markKey` to keep marks elsewhere.',
     );
   }
 }
@@ -172,13 +172,13 @@ function assertCommand(command: RedisCommand): void {
   const isCommand = Array.isArray(command) && command.length >= 2;
   if (!isCommand || !command.every((word) => typeof word === 'string')) {
     throw new InvalidInput(
-      `A command is its name, its key and its arguments, all strings; got ${shown(command)}.`,
+      `A command must be its name, its key and its arguments, all strings; got ${shown(command)}.`,
     );
   }
   if (command.length > WORDS_MAX) {
     throw new InvalidInput(
-      `A command may have at most ${WORDS_MAX} words; "${command[0]}" on "${command[1]}" has ` +
-        `${command.length}. Nothing was sent; make several commands of it.`,
+      `A command must have at most ${WORDS_MAX} words; "${command[0]}" on "${command[1]}" has ` +
+        `${command.length}. Nothing was sent. Split it into several commands.`,
     );
   }
 }

@@ -13,12 +13,16 @@ const DEFAULT_COLUMN = 'fence';
 
 export function tableName(value: string): string {
   if (typeof value === 'string' && QUALIFIED.test(value)) return value;
-  throw new InvalidInput(`A table is named as in SQL, such as app.invoice; got ${shown(value)}.`);
+  throw new InvalidInput(
+    `A table must be a name as in SQL, such as app.invoice; got ${shown(value)}.`,
+  );
 }
 
 function columnName(value: string): string {
   if (typeof value === 'string' && IDENTIFIER.test(value)) return value;
-  throw new InvalidInput(`A column is named as in SQL, such as paid_at; got ${shown(value)}.`);
+  throw new InvalidInput(
+    `A column must be a name as in SQL, such as paid_at; got ${shown(value)}.`,
+  );
 }
 
 /** Names that differ only in quotes or case may be one column, so they are treated as one. */
@@ -85,7 +89,7 @@ export function withNextStep(
     (('code' in error && error.code === UNDEFINED_TABLE) || /^no such table/.test(error.message));
   if (!isMissing) return error;
   return new StoreUnavailable(
-    `There is no table ${table} to keep marks in, so nothing was written. ` +
+    `The table ${table} for marks does not exist. Nothing was written. ` +
       `Run ${owner}.createTable once, in your migration.`,
     { cause: error },
   );
@@ -144,12 +148,14 @@ export function rowUpdate<Value>(
   const values: Value[] = [];
   const bind = (value: Value) => placeholder(values.push(value));
   if (Object.keys(set).some((name) => bareName(name) === bareName(mark))) {
-    throw new InvalidInput(`${mark} holds the mark, and only the guard writes it.`);
+    throw new InvalidInput(
+      `The column ${mark} holds the mark, and only the guard writes it. Nothing was sent. Leave it out.`,
+    );
   }
   const assignments = Object.entries(set).map(([name, value]) => {
     if (value !== undefined) return `${columnName(name)} = ${bind(value)}`;
     throw new InvalidInput(
-      `\`set.${name}\` is undefined. Nothing was sent; leave it out, or pass null to clear it.`,
+      `\`set.${name}\` is undefined. Nothing was sent. Leave it out, or pass null to clear it.`,
     );
   });
   const bound = bind(fence);
@@ -173,17 +179,19 @@ export function rowMark<Value>(
 
 function conditions<Value>(where: Where<Value>, bind: (value: Value) => string): string {
   if (!isObject(where)) {
-    const what = '`where` says which row, by the values of its columns';
+    const what = '`where` must name the row by the values of its columns';
     refuse(where, { what, pass: "an object such as { id: 'invoice-7' }" });
   }
   const found = Object.entries(where).map(([name, value]) => {
     if (value !== undefined && value !== null) return `${columnName(name)} = ${bind(value)}`;
     throw new InvalidInput(
-      `\`where.${name}\` is ${value}, and no row equals that. Nothing was sent; pass a value.`,
+      `\`where.${name}\` is ${value}, which matches no row. Nothing was sent. Pass a value.`,
     );
   });
   if (found.length === 0) {
-    throw new InvalidInput('Say which row: `where` needs at least one column. Nothing was sent.');
+    throw new InvalidInput(
+      '`where` needs at least one column. Nothing was sent. Name the row by its key.',
+    );
   }
   return found.join(' and ');
 }

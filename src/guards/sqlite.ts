@@ -115,7 +115,7 @@ function assertTransaction(database: DatabaseSync, call: string): void {
   checkDatabase(database, call);
   if (database.isTransaction) return;
   throw new InvalidInput(
-    'A check is worth something only in the transaction of the write, and none is open. ' +
+    'The check must run in the transaction of the write, and none is open. ' +
       "Call exec('begin immediate') first.",
   );
 }

@@ -11,7 +11,7 @@ export async function loadPackage<Driver>(
   } catch (cause) {
     throw new Fault(
       'driver-missing',
-      `The ${store} store needs the package "${name}". Install it beside holdfast: npm install ${name}`,
+      `The ${store} store needs the package "${name}". Nothing was opened. Install it beside holdfast: npm install ${name}`,
       { cause },
     );
   }

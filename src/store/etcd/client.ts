@@ -116,7 +116,7 @@ export class EtcdClient {
     request: Request,
     mayRepeat: boolean,
   ): Promise<Response> {
-    let last: unknown = 'there is no member';
+    let last: unknown = 'no endpoint is configured';
     for (let tries = 0; tries < this.#config.targets.length; tries += 1) {
       const from = this.#current;
       try {
@@ -153,7 +153,7 @@ export class EtcdClient {
         { deadline: systemClock.wallMs() + this.#config.callTimeoutMs },
         (error, response) => {
           if (error === null && response !== undefined) resolve(response);
-          else reject(error ?? new Error('etcd answered nothing'));
+          else reject(error ?? new Error('etcd sent no response'));
         },
       );
     });
@@ -167,7 +167,8 @@ export class EtcdClient {
   }
 
   #channel(index: number): Client {
-    if (this.#closed) throw new StoreUnavailable('The etcd store was closed.');
+    if (this.#closed)
+      throw new StoreUnavailable('The etcd store is closed. Nothing was changed. Open it again.');
     const target = this.#config.targets[index] ?? '';
     let channel = this.#channels.get(target);
     if (channel === undefined) {
@@ -225,16 +226,20 @@ export function etcdFault(error: Partial<ServiceError>): Fault | undefined {
   }
   if (LEAVES_OPEN.has(code)) {
     return new OutcomeUnknown(
-      `etcd did not answer (${details}); the change may or may not have been made.`,
+      `etcd did not respond (${details}). The change may or may not have been made.`,
       { cause: error },
     );
   }
   const hint = /user name is empty|permission denied/.test(details)
-    ? ' With roles, etcd knows this store by its client certificate: set tls.cert and tls.key, and grant its user read and write on the prefix.'
+    ? ' With roles, etcd identifies this store by its client certificate: set tls.cert and tls.key, and grant its user read and write on the prefix.'
     : '';
-  return new Fault('store-rejected', `etcd rejected a request: ${details}.${hint}`, {
-    cause: error,
-  });
+  return new Fault(
+    'store-rejected',
+    `etcd rejected a request: ${details}. Nothing was changed.${hint}`,
+    {
+      cause: error,
+    },
+  );
 }
 
 /** After these codes, it is unknown if a request that had left was done. */

@@ -44,7 +44,7 @@ function endpointsOf({ endpoints }: Pick<EtcdStoreOptions, 'endpoints'>): readon
   });
   if (urls.some(({ username, password }) => username !== '' || password !== '')) {
     throw new InvalidInput(
-      'endpoints may not have a user or a password: this store is known to etcd by a client certificate (tls: { ca, cert, key }).',
+      'endpoints must not have a user or a password. Use a client certificate: tls: { ca, cert, key }.',
     );
   }
   if (new Set(urls.map(({ protocol }) => protocol)).size > 1) {
@@ -61,7 +61,7 @@ function credentialsFor(
   if (tls !== undefined) rejectUnknownOptions('tls', tls, ['ca', 'cert', 'key']);
   const isPlain = urls[0]?.protocol === 'http:';
   if (isPlain && tls !== undefined) {
-    throw new InvalidInput('tls is for https:// endpoints; these are http://.');
+    throw new InvalidInput('tls needs https:// endpoints; these are http://.');
   }
   if (isPlain) return driver.credentials.createInsecure();
   const bytes = (pem: string | undefined): Buffer | null =>
@@ -74,7 +74,10 @@ export async function describeDurability(client: EtcdClient): Promise<string> {
   const { version } = await client.read(STATUS, {});
   const [major = 0, minor = 0] = version.split('.').map(Number);
   if (major < 3 || (major === 3 && minor < 4)) {
-    throw new Fault('server-too-old', `etcd 3.4 or newer is needed; this is ${version}.`);
+    throw new Fault(
+      'server-too-old',
+      `Holdfast needs etcd 3.4 or newer; this is ${version}. Nothing was opened. Upgrade the server.`,
+    );
   }
   const { members } = await client.read(MEMBER_LIST, {});
   const spare = Math.ceil(members.length / 2) - 1;

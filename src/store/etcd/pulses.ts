@@ -105,6 +105,6 @@ function take(waiting: Waiting[], response: LeaseKeepAliveResponse): void {
 
 function noReply(how: string): OutcomeUnknown {
   return new OutcomeUnknown(
-    `etcd did not answer ${how} whether it renewed the lease of a session; it may or may not have.`,
+    `etcd did not respond ${how} to the renewal of a session. It may or may not have been renewed.`,
   );
 }

@@ -102,7 +102,9 @@ export function toLease(
 ): LeaseRecord | undefined {
   if (term === undefined && lease === undefined) return undefined;
   if (term === undefined || lease === undefined) {
-    throw new StoreCorrupt(`Of the lease "${key}" only one of two keys is stored.`);
+    throw new StoreCorrupt(
+      `The lease "${key}" has only one of its two keys in etcd. Restore the store from a backup.`,
+    );
   }
   const { epoch, predecessor, ...granted } = fromJson<TermFacts>(term);
   const { checkpoint, checkpointBefore, drain, end, ...rest } = fromJson<LeaseFacts>(lease);
@@ -150,7 +152,10 @@ export function fenceOf({ origin, base }: Epoch, revision: number): Fence {
 }
 
 export function toEpoch(kv: Kv | undefined): Epoch {
-  if (kv === undefined) throw new StoreCorrupt('The key of the epoch is missing.');
+  if (kv === undefined)
+    throw new StoreCorrupt(
+      'The key of the epoch is missing in etcd. Restore the store from a backup.',
+    );
   return { ...fromJson<{ readonly origin: number }>(kv), base: kv.modRevision };
 }
 

@@ -286,5 +286,5 @@ export function isClash(fault: unknown): boolean {
 }
 
 export function closedFault(): StoreUnavailable {
-  return new StoreUnavailable('The PostgreSQL store is closed. Nothing was done; open it again.');
+  return new StoreUnavailable('The PostgreSQL store is closed. Nothing was done. Open it again.');
 }

@@ -173,14 +173,18 @@ export async function describeDurability(queries: Queries): Promise<string> {
     DURABILITY,
     [],
   );
-  if (row === undefined) throw new StoreUnavailable('PostgreSQL did not say how it is set up.');
+  if (row === undefined)
+    throw new StoreUnavailable('PostgreSQL did not return its settings. Nothing was opened.');
   if (row.version < 140_000) {
-    throw new Fault('server-too-old', `PostgreSQL 14 or newer is needed; this is ${row.version}.`);
+    throw new Fault(
+      'server-too-old',
+      `Holdfast needs PostgreSQL 14 or newer; this is ${row.version}. Nothing was opened. Upgrade the server.`,
+    );
   }
   if (row.commit === 'off') {
     throw new Fault(
       'not-durable',
-      'synchronous_commit is off, though it was set: something between here and the server passes over what a connection asks for at its start. A crash could then take back grants, and their fences would be issued again. Say pooler: true (postgres.pooler), and it is set in each transaction.',
+      'synchronous_commit is off, although this connection set it: a pooler drops the settings of a connection. A crash could take back grants and issue their fences twice, so nothing was opened. Set pooler: true (postgres.pooler) to set it in each transaction.',
     );
   }
   const safe = row.fsync === 'on';

@@ -223,21 +223,28 @@ export function toFault(cause: unknown): Fault {
   // PostgreSQL uses the second code for text within JSON.
   if (state === '22021' || state === '22P05') {
     return new InvalidInput(
-      'Text that is stored in PostgreSQL must not contain the character NUL.',
+      'Text must not contain the NUL character: PostgreSQL cannot store it. Nothing was written.',
     );
   }
   if (state === SEALED_STATE) return new StoreSealed(what, { cause });
   if (error.severity === 'ERROR') {
     // The server returned an error, so the statement and its transaction did not happen.
     return /^(40|53|55|57|58|25006|08)/.test(state)
-      ? new StoreUnavailable(`PostgreSQL refused for now (${state}): ${what}`, { cause })
-      : new Fault('store-rejected', `PostgreSQL rejected a statement (${state}): ${what}`, {
-          cause,
-        });
+      ? new StoreUnavailable(
+          `PostgreSQL refused for now (${state}): ${what}. Nothing was changed. Try again.`,
+          { cause },
+        )
+      : new Fault(
+          'store-rejected',
+          `PostgreSQL rejected a statement (${state}): ${what}. Nothing was changed.`,
+          {
+            cause,
+          },
+        );
   }
   if (error.severity === 'FATAL' && /^(28|3D|53|57P03)/.test(state)) return notSent(cause);
   return new OutcomeUnknown(
-    `The connection to PostgreSQL failed before it answered (${what}); the change may or may not have been made.`,
+    `The connection to PostgreSQL failed before a response (${what}). The change may or may not have been made.`,
     { cause },
   );
 }
@@ -258,7 +265,7 @@ function notSent(cause: unknown): StoreUnavailable {
   const { code } = cause as { readonly code?: unknown };
   if (typeof code === 'string' && /^(28|3D)/.test(code)) {
     return new StoreUnavailable(
-      `PostgreSQL let nobody in (${what}). Nothing was changed. Check the role, the password and the database in the URL.`,
+      `PostgreSQL refused the login (${what}). Nothing was changed. Check the role, the password and the database in the URL.`,
       { cause },
     );
   }

@@ -57,7 +57,7 @@ export async function inspectPostgresStore(
     const before = clock.wallMs();
     const [settings] = (await client.query<Settings>(READ, [table])).rows;
     const middle = (before + clock.wallMs()) / 2;
-    if (settings === undefined) throw new Error('PostgreSQL did not say how it is set up.');
+    if (settings === undefined) throw new Error('PostgreSQL did not return its settings.');
     const known = knownMigrations().map(({ name }) => name);
     const way = await wayOf(client);
     const applied = settings.there
@@ -121,24 +121,25 @@ function factsOf(settings: Settings, options: PostgresStoreOptions): readonly St
   return [
     fact('server', String(version), {
       isWrong: version < VERSION_MIN,
-      change: 'PostgreSQL 14 or newer is needed.',
+      change: 'Holdfast needs PostgreSQL 14 or newer.',
     }),
     fact('fsync', fsync, {
       isWrong: fsync !== 'on',
-      change: 'Set fsync = on: without it the loss of the machine takes back what was answered.',
+      change: 'Set fsync = on. Without it, a machine crash can lose acknowledged writes.',
     }),
     fact('full_page_writes', pages, {
       isWrong: pages !== 'on',
-      change: 'Set full_page_writes = on: without it a crash can leave torn pages.',
+      change: 'Set full_page_writes = on. Without it, a crash can leave torn pages.',
     }),
     { name: 'synchronous_commit', found: `${commit} (set to on here)` },
     fact('role of the server', recovering ? 'standby' : 'primary', {
       isWrong: recovering,
-      change: 'This server only reads. Name the primary, or add target_session_attrs=read-write.',
+      change:
+        'This server is read-only. Use the URL of the primary, or add target_session_attrs=read-write.',
     }),
     fact('max_connections', String(connections), {
       isWrong: connections < wanted,
-      change: `A coordinator takes up to ${wanted}: raise max_connections, or lower postgres.connectionsMax.`,
+      change: `A coordinator uses up to ${wanted}. Raise max_connections, or lower postgres.connectionsMax.`,
     }),
   ];
 }
@@ -163,20 +164,20 @@ function isPooled(way: Way, options: PostgresStoreOptions): boolean {
 function poolerFact(way: Way, options: PostgresStoreOptions): StoreFact {
   const name = 'pooler';
   if (!way.isPooled) {
-    const found = 'none: connections are the server’s own';
+    const found = 'none: connections go to the server directly';
     const change =
-      'Nothing stands between: leave postgres.pooler out, and work is heard of at once.';
+      'There is no pooler. Remove postgres.pooler, and workers get notifications at once.';
     return fact(name, found, { isWrong: options.pooler === true && !options.directUrl, change });
   }
   if (options.pooler === false) {
-    const found = 'there is one, and postgres.pooler is false: right in session mode only';
+    const found = 'there is one, and postgres.pooler is false: this works only in session mode';
     return { name, found };
   }
   const prepared = way.keepsPrepared ? 'tracked' : 'not tracked, so not used';
   const learned = options.directUrl === undefined ? 'by polling only' : 'by postgres.directUrl';
   return {
     name,
-    found: `there is one; prepared statements: ${prepared}; work elsewhere is heard of ${learned}`,
+    found: `there is one; prepared statements: ${prepared}; notifications arrive ${learned}`,
   };
 }
 

@@ -139,13 +139,13 @@ function refuseUnknown(
     if (known === undefined && !row.older_builds_may_run) {
       throw new Fault(
         'schema-too-new',
-        `Schema "${target.schema}" was migrated by a newer build (${row.name}), which says that older ones must not run. Upgrade this process.`,
+        `A newer version migrated schema "${target.schema}" (${row.name}), and older versions must not run on it. Nothing was changed. Upgrade this process.`,
       );
     }
     if (known !== undefined && known.checksum !== row.checksum) {
       throw new Fault(
         'schema-differs',
-        `Migration ${row.name} of schema "${target.schema}" was applied with other content than this build has. Use the build that made the schema, or another schema.`,
+        `Migration ${row.name} of schema "${target.schema}" has other content than in this version. Nothing was changed. Use the version that created the schema, or another schema.`,
       );
     }
   }

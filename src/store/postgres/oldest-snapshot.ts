@@ -49,7 +49,7 @@ export function snapshotProblem({ holder, end, seconds }: SnapshotRow): StorePro
   if (seconds !== null && seconds <= SECONDS_MIN) return undefined;
   const since = seconds === null ? '' : ` for ${Math.round(seconds)} s`;
   return {
-    sentence: `A transaction that has been open${since} keeps PostgreSQL from cleaning up, so claims get slower: ${holder}.`,
+    sentence: `A transaction that is open${since} keeps PostgreSQL from cleaning up, so claims get slower: ${holder}.`,
     advice: end === null ? 'Let it end, or drop the slot.' : `Let it end, or end it: ${end}`,
   };
 }

@@ -81,7 +81,7 @@ export function prefixOf(options: RedisStoreOptions): string {
   const namespace = boundedText('namespace', options.namespace ?? 'holdfast', 128);
   if (/[{}]/.test(namespace)) {
     throw new InvalidInput(
-      `namespace is put into braces by the store and may not have any; got ${shown(namespace)}.`,
+      `namespace must not have braces, since the store adds them; got ${shown(namespace)}.`,
     );
   }
   return `{${namespace}}`;
@@ -103,7 +103,7 @@ export interface Connected {
 export async function connect(options: RedisStoreOptions): Promise<Connected> {
   const { url, client } = options;
   if ((url === undefined) === (client === undefined)) {
-    throw new InvalidInput('openRedisStore: give either url or client.');
+    throw new InvalidInput('openRedisStore: pass either url or client.');
   }
   // The caller closes its own client.
   if (client !== undefined) {
@@ -166,7 +166,7 @@ async function connectTo(url: string, options: RedisStoreOptions): Promise<Conne
   const failed = Promise.withResolvers<never>();
   client.once('error', failed.reject);
   const cancel = systemTimers.after(connectTimeout, () =>
-    failed.reject(new OutcomeUnknown(`no answer within ${connectTimeout} ms`)),
+    failed.reject(new OutcomeUnknown(`no response within ${connectTimeout} ms`)),
   );
   try {
     await Promise.race([client.connect(), failed.promise]);
@@ -203,12 +203,12 @@ function notConnected(fault: Fault, url: string): Fault {
     : 'If the port speaks TLS, use rediss://.';
   if (what.startsWith('Unknown RESP type')) {
     return new StoreUnavailable(
-      `The server did not answer as Redis does (${what}). Nothing was changed. Check the host and the port of the URL. ${hint}`,
+      `The server did not respond like Redis (${what}). Nothing was changed. Check the host and the port of the URL. ${hint}`,
       { cause },
     );
   }
   return new StoreUnavailable(
-    `Redis accepted a connection and did not answer (${what}). Nothing was changed. Check the URL and the server. ${hint}`,
+    `Redis accepted a connection and did not respond (${what}). Nothing was changed. Check the URL and the server. ${hint}`,
     { cause },
   );
 }

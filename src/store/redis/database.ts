@@ -160,7 +160,7 @@ export function toFault(cause: unknown, unsent = false): Fault {
   }
   if (CERTIFICATE.test(String((cause as { readonly code?: unknown } | undefined)?.code))) {
     return new StoreUnavailable(
-      `Redis has a certificate that Node does not trust (${what}). Nothing was changed. Name the file of its authority in NODE_EXTRA_CA_CERTS, or pass a client with socket.ca.`,
+      `Redis has a certificate that Node does not trust (${what}). Nothing was changed. Set NODE_EXTRA_CA_CERTS to the file of its authority, or pass a client with socket.ca.`,
       { cause },
     );
   }
@@ -171,7 +171,9 @@ export function toFault(cause: unknown, unsent = false): Fault {
     });
   }
   if (/^[A-Z][A-Z0-9_]* /.test(what)) {
-    return new Fault('store-rejected', `Redis rejected a script: ${what}`, { cause });
+    return new Fault('store-rejected', `Redis rejected a script: ${what} Nothing was changed.`, {
+      cause,
+    });
   }
   const name = cause instanceof Error ? cause.constructor.name : '';
   if (unsent || NEVER_SENT.test(what) || name === 'TimeoutError') {
@@ -181,7 +183,7 @@ export function toFault(cause: unknown, unsent = false): Fault {
     );
   }
   return new OutcomeUnknown(
-    `The connection to Redis failed before it answered (${what}); the change may or may not have been made.`,
+    `The connection to Redis failed before a response (${what}). The change may or may not have been made.`,
     { cause },
   );
 }

@@ -105,7 +105,10 @@ function toDrain({ by, ...rest }: NonNullable<StoredLease['drain']>): Drain {
 
 function toCheckpoint(stored: StoredCheckpoint, bytes: Buffer | null | undefined): Checkpoint {
   const { slot: _, fence, seq, ...rest } = stored;
-  if (bytes === null) throw new StoreCorrupt(`The bytes of checkpoint ${seq} are missing.`);
+  if (bytes === null)
+    throw new StoreCorrupt(
+      `The bytes of checkpoint ${seq} are missing in Redis. Restore the store from a backup.`,
+    );
   return {
     ...rest,
     seq: Number(seq),

@@ -136,7 +136,7 @@ export async function adoptServer(database: Database, policy: LeasePolicy): Prom
     database.noteFence(Number(fence));
     return facts;
   }
-  throw new StoreUnavailable('Redis is started anew again and again. Nothing was changed.');
+  throw new StoreUnavailable('Redis keeps restarting. Nothing was changed. Check its log.');
 }
 
 /**
@@ -153,7 +153,7 @@ export async function onKnownServer<Result>(
     if (result !== undefined) return result;
     await adoptServer(database, policy);
   }
-  throw new StoreUnavailable('Redis is started anew again and again. Nothing was changed.');
+  throw new StoreUnavailable('Redis keeps restarting. Nothing was changed. Check its log.');
 }
 
 const RECOVER = script(`

@@ -57,7 +57,7 @@ test('what a "done" survives is said in words', () => {
     /^the loss of the machine \(AOF, appendfsync always\)$/,
   );
   assert.match(describeDurability(facts({ connected_slaves: '2' })), /always\); a failover may/);
-  assert.match(describeDurability(facts({}, {})), /does not tell/);
+  assert.match(describeDurability(facts({}, {})), /does not report/);
 });
 
 test('a server that cannot keep leases is refused with what to do', () => {

@@ -69,7 +69,7 @@ const FLUSHED: Readonly<Record<ServerFacts['flush'], string>> = {
     'the end of a process; the loss of the machine may take back the last two seconds (AOF, appendfsync everysec)',
   no: 'the end of a process; the loss of the machine may take back half a minute (AOF, appendfsync no)',
   off: 'nothing: a restart of the server may forget everything (no AOF)',
-  unknown: 'what the settings of the server make it, which it does not tell',
+  unknown: 'depends on the settings of the server, which it does not report',
 };
 
 /** Reports durability as the server's settings provide it. */
@@ -83,24 +83,27 @@ export function describeDurability(facts: ServerFacts): string {
 export function demandFit(facts: ServerFacts, wanted: 'aof' | 'any'): void {
   const [major = 0, minor = 0] = facts.version.split('.').map(Number);
   if (major < 6 || (major === 6 && minor < 2)) {
-    throw new Fault('server-too-old', `Redis 6.2 or newer is needed; this is ${facts.version}.`);
+    throw new Fault(
+      'server-too-old',
+      `Holdfast needs Redis 6.2 or newer; this is ${facts.version}. Nothing was opened. Upgrade the server.`,
+    );
   }
   if (facts.isReplica) {
     throw new Fault(
       'server-read-only',
-      'This Redis is a replica. Leases are kept by the primary: give its address, or a client that finds it.',
+      'This Redis is a replica, and only the primary keeps leases. Nothing was opened. Pass the address of the primary, or a client that finds it.',
     );
   }
   if (facts.evicts) {
     throw new Fault(
       'not-durable',
-      'This Redis drops keys of its own choice when it is full (maxmemory-policy allkeys-…), the counter of fences among them. Set maxmemory-policy noeviction, or use another server.',
+      'This Redis evicts any key when it is full (maxmemory-policy allkeys-…), even the counter of fences. Nothing was opened. Set maxmemory-policy noeviction, or use another server.',
     );
   }
   if (facts.flush === 'off' && wanted === 'aof') {
     throw new Fault(
       'not-durable',
-      'This Redis has no append-only file: a restart forgets who holds what. Set appendonly yes, or, if that is what you want, open the store with durability: "any".',
+      'This Redis has no append-only file, so a restart loses all leases. Nothing was opened. Set appendonly yes. If you accept the loss, open the store with durability: "any".',
     );
   }
 }

@@ -10,7 +10,7 @@ import type { Database } from './database.ts';
 const AHEAD_MS = 10_000;
 
 const SET_CLOCK_BACK =
-  'Set the host’s clock right (NTP), then run: holdfast doctor --set-clock-back --store <file>';
+  'Correct the clock of the host (NTP), then run: holdfast doctor --set-clock-back --store <file>';
 
 /** Reports that store time is ahead of the host's clock, or does not follow it yet (C-9). */
 export async function clockProblem(database: Database): Promise<StoreProblem | undefined> {
@@ -18,14 +18,14 @@ export async function clockProblem(database: Database): Promise<StoreProblem | u
   const seconds = Math.round(Math.abs(leadMs) / 1_000);
   if (leadMs > AHEAD_MS) {
     return {
-      sentence: `Store time is ${seconds} s ahead of this host’s clock, which was ahead once or was set back: sleeps until a time of day end early, and schedules fire at wrong times.`,
+      sentence: `Store time is ${seconds} s ahead of the clock of this host, which was ahead once or was set back. Sleeps until a time of day end early, and schedules fire at wrong times.`,
       advice: SET_CLOCK_BACK,
     };
   }
   if (leadMs < -AHEAD_MS) {
     return {
-      sentence: `This host’s clock jumped ahead by ${seconds} s. Store time follows if the clock stays there for two minutes.`,
-      advice: 'If the clock is wrong, set it right now (NTP).',
+      sentence: `The clock of this host jumped ahead by ${seconds} s. Store time follows if the clock stays there for two minutes.`,
+      advice: 'If the clock is wrong, correct it now (NTP).',
     };
   }
   return undefined;

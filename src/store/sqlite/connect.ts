@@ -45,7 +45,7 @@ export async function connect(
       connection?.close();
       if (!isBusy(error)) throw toFault(error);
       if (waitedMs >= config.busyTimeoutMs) {
-        const message = `"${file}" was kept locked by another process for ${Math.round(waitedMs)} ms.`;
+        const message = `Another process kept "${file}" locked for ${Math.round(waitedMs)} ms. Nothing was opened. Try again.`;
         throw new StoreUnavailable(message, { cause: error });
       }
     }
@@ -102,9 +102,11 @@ async function checkPlace(file: string): Promise<void> {
       () => false,
     );
   if (await isFolder(file)) {
-    throw new InvalidInput(`"${file}" is a folder. Name a file in it.`);
+    throw new InvalidInput(`"${file}" is a folder. Nothing was opened. Pass a file in it.`);
   }
   if (!file.startsWith('file:') && !(await isFolder(dirname(file)))) {
-    throw new InvalidInput(`The folder of "${file}" does not exist. Make it first.`);
+    throw new InvalidInput(
+      `The folder of "${file}" does not exist. Nothing was opened. Create it first.`,
+    );
   }
 }

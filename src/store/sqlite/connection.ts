@@ -80,7 +80,7 @@ export class Connection {
     const mode = this.get<{ journal_mode: string }>('pragma journal_mode = wal')?.journal_mode;
     if (mode !== 'wal') {
       throw new StoreUnavailable(
-        `SQLite could not switch the file to WAL (it is "${mode}"). Use a file on a local disk.`,
+        `SQLite could not switch the file to WAL (it is "${mode}"). Nothing was opened. Use a file on a local disk.`,
       );
     }
     this.execute(`pragma synchronous = ${durability}`);
@@ -90,7 +90,7 @@ export class Connection {
     const level = this.synchronous();
     if (level !== SYNCHRONOUS[durability]) {
       throw new StoreUnavailable(
-        `SQLite did not take synchronous=${durability} (it is ${level}). Nothing would be as durable as promised.`,
+        `SQLite did not accept synchronous=${durability} (it is ${level}), so writes would not be durable. Nothing was opened.`,
       );
     }
   }
@@ -248,7 +248,10 @@ export function toFault(error: unknown): unknown {
   switch (code) {
     case CORRUPT:
     case NOT_A_DATABASE:
-      return new StoreCorrupt(`The SQLite file cannot be read: ${message}.`, options);
+      return new StoreCorrupt(
+        `The SQLite file is damaged: ${message}. Restore it from a backup, then run holdfast raise-epoch.`,
+        options,
+      );
     case FULL:
       return new StoreUnavailable(
         `The disk of the SQLite file is full: ${message}. Nothing was written. Free some space, then try again.`,
@@ -256,7 +259,7 @@ export function toFault(error: unknown): unknown {
       );
     case READONLY:
       return new StoreUnavailable(
-        `The SQLite file cannot be written: ${message}. Check its permissions, and those of its folder.`,
+        `The SQLite file cannot be written: ${message}. Nothing was written. Check the permissions of the file and its folder.`,
         options,
       );
     default:

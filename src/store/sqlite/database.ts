@@ -336,7 +336,7 @@ export class Database {
     // The commit is the last frame, and a full disk cannot have taken all of it.
     if (isUndone || isFull(error)) return toFault(error);
     return new OutcomeUnknown(
-      `SQLite failed while committing (${thrownText(error)}); the change may or may not be on the disk.`,
+      `SQLite failed during a commit (${thrownText(error)}). The change may or may not be on the disk.`,
       { cause: error },
     );
   }
@@ -389,7 +389,7 @@ function closedFault(): StoreUnavailable {
 
 function busyFault(cause: unknown, waitedMs: number): StoreUnavailable {
   return new StoreUnavailable(
-    `Another process kept the SQLite file locked for ${Math.round(waitedMs)} ms. Nothing was done; try again.`,
+    `Another process kept the SQLite file locked for ${Math.round(waitedMs)} ms. Nothing was done. Try again.`,
     { cause },
   );
 }

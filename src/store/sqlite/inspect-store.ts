@@ -40,7 +40,7 @@ function read(file: string, { clock, known, facts }: Reading): Omit<StoreReport,
     const one = (sql: string): unknown => Object.values(database?.prepare(sql).get() ?? {})[0];
     if (one('pragma application_id') !== APPLICATION_ID) {
       throw new InvalidInput(
-        `"${file}" is a SQLite database of another program. Give Holdfast a file of its own.`,
+        `"${file}" is a SQLite database of another program. Pass a file of its own for Holdfast.`,
       );
     }
     const version = Number(one('pragma user_version'));
@@ -73,14 +73,14 @@ const SEALS_FROM = MIGRATIONS.indexOf('0005-seal.sql') + 1;
 
 const LOSSY: StoreFact = {
   name: 'synchronous',
-  found: 'was opened with durability "normal" once: a power cut may take back the last answers',
+  found: 'was opened with durability "normal" once: a power cut can lose the last writes',
 };
 
 function journalFact(mode: string): StoreFact {
   const found = { name: 'journal_mode', found: mode };
   return mode === 'wal'
     ? found
-    : { ...found, change: 'Keep the file on a local disk: WAL needs memory that processes share.' };
+    : { ...found, change: 'Keep the file on a local disk: WAL needs shared memory.' };
 }
 
 async function folderFact(file: string): Promise<StoreFact> {
@@ -93,7 +93,7 @@ async function folderFact(file: string): Promise<StoreFact> {
     ? { name: 'folder', found: `${folder} can be written` }
     : {
         name: 'folder',
-        found: `${folder} is not there, or cannot be written`,
-        change: `Make it, or give this user the right to write in it: mkdir -p ${folder}`,
+        found: `${folder} does not exist, or is not writable`,
+        change: `Create it (mkdir -p ${folder}), or let this user write in it.`,
       };
 }

@@ -117,14 +117,14 @@ function checkedVersion(connection: Connection, file: string): number {
   if (tables?.tables === 0) return 0;
   if (id !== APPLICATION_ID || version === undefined) {
     throw new InvalidInput(
-      `"${file}" is a SQLite database of another program. Give Holdfast a file of its own.`,
+      `"${file}" is a SQLite database of another program. Nothing was changed. Pass a file of its own for Holdfast.`,
     );
   }
   const newer = newerMigrations(version, (sql) => connection.all<object>(sql));
   if (newer.some(({ olderBuildsMayRun }) => !olderBuildsMayRun)) {
     throw new Fault(
       'store-too-new',
-      `"${file}" was written by a newer Holdfast: its schema is ${version}, this build knows ${SCHEMA_VERSION}. Nothing was changed; use the newer build.`,
+      `A newer version of Holdfast wrote "${file}": its schema is ${version}, and this version knows ${SCHEMA_VERSION}. Nothing was changed. Use the newer version.`,
     );
   }
   return version;

@@ -91,7 +91,9 @@ function resolve(options: SqliteStoreOptions): StoreFile & DatabaseConfig {
   ]);
   const file = boundedText('file', options.file, 4_096);
   if (file === ':memory:') {
-    throw new InvalidInput('":memory:" would forget everything. Use openMemoryStore for that.');
+    throw new InvalidInput(
+      'file must not be ":memory:", which keeps nothing. For a store in memory, use openMemoryStore().',
+    );
   }
   const durability = options.durability ?? 'full';
   if (!Object.hasOwn(DURABILITY, durability)) {

@@ -28,7 +28,7 @@ export function lend(client: ClientBase): { readonly connection: LentConnection;
     if (isOver) {
       throw new Fault(
         'transaction-over',
-        'The transaction of this step is over. Nothing was sent.',
+        'The transaction of this step is over. Nothing was sent. Await every query inside ctx.transaction.',
       );
     }
     return client.query(singleStatement(text, values));
@@ -45,7 +45,7 @@ function singleStatement(asked: string | object, values?: readonly unknown[]): Q
   const config = typeof asked === 'string' ? { text: asked } : (asked as QueryConfig);
   if (typeof config?.text !== 'string' || 'submit' in config) {
     throw new InvalidInput(
-      'query takes the text of a statement and its values, or an object with both; cursors and streams cannot be used here.',
+      'query takes the text of a statement and its values, or an object with both. Cursors and streams do not work inside ctx.transaction.',
     );
   }
   const [first = '', second, third] = firstWords(config.text);
@@ -57,7 +57,7 @@ function singleStatement(asked: string | object, values?: readonly unknown[]): Q
     (first === 'set' && !LOCAL.includes(second));
   if (isForbidden) {
     throw new InvalidInput(
-      `"${first}" cannot be used here: transaction and connection belong to the store, which commits this step together with its history. Savepoints and "set local" can.`,
+      `"${first}" does not work inside ctx.transaction: the store commits this step together with its history. Nothing was sent. Use savepoints and "set local".`,
     );
   }
   const own = Array.isArray(values) ? { values: [...values] } : {};

@@ -117,7 +117,7 @@ async function inserted(client: ClientBase, queries: Queries, request: Submit): 
 function explain(cause: { readonly code?: string }): never {
   if (cause.code !== NO_TRANSACTION) throw toFault(cause);
   throw new InvalidInput(
-    'submit: client has no transaction open. Nothing was submitted. Send "begin" on it first.',
+    'submit: client has no open transaction. Nothing was submitted. Send "begin" on it first.',
     { cause },
   );
 }

@@ -69,7 +69,9 @@ async function runWork<Result>(
     // back.
     const { rows } = (await lent.connection.query(TRANSACTION.text)) as { rows: typeof begun };
     if (rows[0]?.id !== begun[0]?.id) {
-      throw new InvalidInput('The work ended the transaction that it runs in. Leave it open.');
+      throw new InvalidInput(
+        'The code ended the transaction of its step. Nothing was recorded. Leave the transaction open.',
+      );
     }
   } catch (error) {
     return { keep: false, result: { kind: 'threw', error } };

@@ -31,7 +31,7 @@ export function lend(connection: Connection): {
   const use = <Result>(action: () => Result): Result => {
     if (!isLent || ended !== undefined) {
       throw new InvalidInput(
-        'This connection was lent for one piece of work, which is over. Nothing was done.',
+        'The transaction of this step is over. Nothing was done. Use the connection only inside ctx.transaction.',
       );
     }
     try {
@@ -46,7 +46,7 @@ export function lend(connection: Connection): {
       const word = FORBIDDEN.exec(sql)?.[1];
       if (word !== undefined) {
         throw new InvalidInput(
-          `"${word}" cannot be used here: the transaction belongs to the store, which commits it together with the history.`,
+          `"${word}" does not work inside ctx.transaction: the store commits this step together with its history. Nothing was done.`,
         );
       }
       const statement = use(() => connection.prepareOnce(sql));

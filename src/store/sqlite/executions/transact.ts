@@ -46,7 +46,7 @@ function work<Result>(tx: Transaction, request: Transact<Result>): Result {
     // The store ignores this promise, so its rejection must not end the process.
     Promise.resolve(result).catch(() => undefined);
     throw new InvalidInput(
-      'Work in a transaction of the SQLite store must be synchronous: other executions share the transaction. Do not return a promise; await what it needs before.',
+      'The function of ctx.transaction must be synchronous on SQLite, since other executions share the transaction. Nothing was written. Return a value, not a promise, and await before the call.',
     );
   } finally {
     const ended = takeBack();
@@ -62,7 +62,7 @@ function endedByWork(cause: unknown): never {
   if (!isConflict(cause)) throw cause;
   const message = cause instanceof Error ? cause.message : String(cause);
   const error = new InvalidInput(
-    `A conflict rolled back the transaction that the work ran in (${message}). Nothing of it was kept. Answer conflicts otherwise than by rollback here: the transaction belongs to the store.`,
+    `A conflict rolled back the transaction (${message}). Nothing was written. Do not use "on conflict rollback" inside ctx.transaction.`,
   );
   throw new TransactionUndone({ kind: 'threw', error });
 }
