@@ -7,6 +7,7 @@ import {
   type ResponseAt,
   requestTo,
 } from '../protocol/messages/request.ts';
+import type { Code } from '../support/codes/catalogue.ts';
 import { Fault } from '../support/fault.ts';
 import { taggedOf, toText } from '../support/value.ts';
 
@@ -21,7 +22,8 @@ export class CallRefused extends Fault {
   readonly problem: ProblemMessage;
 
   constructor(problem: ProblemMessage) {
-    super(problem.code, problem.detail);
+    // A newer coordinator may send codes that this build does not know.
+    super(problem.code as Code, problem.detail);
     this.status = problem.status;
     this.problem = problem;
   }
@@ -97,7 +99,7 @@ function notOurs({ status, url }: Response, cause?: unknown): Fault {
   const who = URL.canParse(url) ? new URL(url).origin : 'The server';
   return new Fault(
     'no-coordinator',
-    `${who} answered with status ${status} and nothing that a coordinator says. Is it one, and is there a proxy before it?`,
+    `${who} returned status ${status} and a body that no coordinator sends. The request may or may not have had its effect. Check the URL, and any proxy before the coordinator.`,
     cause === undefined ? {} : { cause },
   );
 }

@@ -53,7 +53,7 @@ export class Admission {
   /** The caller of an admitted request. */
   caller(request: FastifyRequest): Caller {
     const caller = this.known(request);
-    if (caller === undefined) throw new Error('A request is handled that nobody has admitted.');
+    if (caller === undefined) throw new Error('A request was handled without being admitted.');
     return caller;
   }
 }
@@ -231,14 +231,17 @@ function counted(as: string): FastifyRequest {
 }
 
 const WRONG_KEYS =
-  'Too many wrong keys came from this address, so that few are looked at which were not used here before';
+  'Too many wrong keys came from this address, so the coordinator looks up few unknown keys';
 
 function requireWithin(found: Awaited<ReturnType<Counter>>, what: string): void {
   if (!found.isAllowed && found.isExceeded) throw tooOften(what, found.ttlInSeconds);
 }
 
 function tooOften(what: string, retryAfterS: number): ProblemReply {
-  const reply = new ProblemReply(429, 'over-rate', `${what}; try again in ${retryAfterS} s.`);
+  const reply = new ProblemReply(
+    'over-rate',
+    `${what}. Nothing was done. Try again in ${retryAfterS} s.`,
+  );
   reply.retryAfterS = retryAfterS;
   return reply;
 }
@@ -265,7 +268,7 @@ export class Held {
   hold({ key, project, isOfAll }: Caller): () => void {
     if (this.#count >= this.#max) {
       throw tooMany(
-        `This coordinator holds ${this.#max} requests open, which is its limit. Ask again later, or without waitMs.`,
+        `This coordinator holds ${this.#max} requests open, which is its limit (limits.openMax). Nothing was done. Try again later, or without waitMs.`,
       );
     }
     // Without keys there is one user; keys for all projects belong to the operator.
@@ -286,7 +289,7 @@ export class Held {
     const share = Math.ceil(this.#max / shares);
     if ((this.#byHolder.get(holder) ?? 0) < share) return holder;
     throw tooMany(
-      `${holder} holds ${share} requests open here, which is the share of one ${kind}. Ask again later, or without waitMs.`,
+      `${holder} holds ${share} requests open here, the limit of one ${kind}. Nothing was done. Try again later, or without waitMs.`,
     );
   }
 
@@ -302,7 +305,7 @@ export class Held {
 }
 
 function tooMany(detail: string): ProblemReply {
-  const reply = new ProblemReply(429, 'too-many-open', detail);
+  const reply = new ProblemReply('too-many-open', detail);
   reply.retryAfterS = 1;
   return reply;
 }

@@ -70,8 +70,11 @@ describe('configuration', () => {
       () => flagSources({ auth: 'none' }),
       /--auth must be "keys" or "off"; got "none"/,
     );
-    assert.throws(() => fileSource('f', { limits: 3 }), /f: limits is an object; got number 3/);
-    assert.throws(() => fileSource('f', []), /f: The configuration is an object/);
+    assert.throws(
+      () => fileSource('f', { limits: 3 }),
+      /f: limits must be an object; got number 3/,
+    );
+    assert.throws(() => fileSource('f', []), /f: The configuration must be an object/);
     assert.throws(
       () => flagSources({ 'postgres-direct-url': 'tcp://u:hush@h/d' }),
       (error: Error) => {
@@ -149,7 +152,7 @@ describe('configuration', () => {
         assert.throws(wrong, ({ message }: Error) => !message.includes('very-secret'));
       }
     }
-    assert.throws(() => fileSource('f', 'very-secret'), /got text, which is not shown/);
+    assert.throws(() => fileSource('f', 'very-secret'), /got text, which is hidden/);
   });
 
   test('the secret of an archive is never shown', () => {

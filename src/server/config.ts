@@ -138,7 +138,7 @@ function collect(place: string, { content, path, into }: Collecting): void {
     const isShort = typeof content === 'number' || typeof content === 'boolean';
     // Do not show the value, because it may contain secrets.
     throw new InvalidInput(
-      `${place}: ${what} is an object; got ${isShort ? shown(content) : `${kindWithoutValue(content)}, which is not shown`}.`,
+      `${place}: ${what} must be an object; got ${isShort ? shown(content) : `${kindWithoutValue(content)}, which is hidden`}.`,
     );
   }
   for (const [key, value] of Object.entries(content)) {
@@ -186,7 +186,7 @@ function refuseServiceLinks(variable: string, text: string): void {
   const isLink = /^HOLDFAST_(SERVICE_(HOST|PORT)|PORT_\d+_)/.test(variable) || /^tcp:/.test(text);
   if (!isLink) return;
   throw new InvalidInput(
-    `${variable} was set by Kubernetes for a Service named "holdfast", and would be taken for a setting. Say enableServiceLinks: false in the pod, or name the Service otherwise.`,
+    `${variable} was set by Kubernetes for a Service named "holdfast", and looks like a setting. Set enableServiceLinks: false in the pod, or rename the Service.`,
   );
 }
 
@@ -217,7 +217,9 @@ function listFrom(place: string, text: string): unknown {
     return JSON.parse(text);
   } catch {
     // Do not show the parser's message: it quotes the text, which may be a URL with a key.
-    throw new InvalidInput(`${place} is no JSON. A list is words with commas, or a list of JSON.`);
+    throw new InvalidInput(
+      `${place} is not valid JSON. Pass words separated by commas, or a JSON list.`,
+    );
   }
 }
 

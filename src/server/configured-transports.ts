@@ -35,12 +35,12 @@ export async function sqsOf(
   const parts = { requestQueueUrl, poisonQueueUrl, replyQueues, keysFile };
   const missing = Object.entries(parts).flatMap(([name, part]) => (part ? [] : [`sqs.${name}`]));
   if (!requestQueueUrl || !poisonQueueUrl || !replyQueues || !keysFile) {
-    throw new InvalidInput(`Workers over SQS need ${missing.join(' and ')} too.`);
+    throw new InvalidInput(`Workers over SQS also need ${missing.join(' and ')}.`);
   }
   const keys = (await secretsIn('sqs.keysFile', keysFile)) as SqsOptions['keys'];
   const { SQSClient: Client } = await load().catch((cause: unknown) => {
     throw new InvalidInput(
-      'The package @aws-sdk/client-sqs is not there. Install it beside holdfast: npm install @aws-sdk/client-sqs',
+      'SQS needs the package "@aws-sdk/client-sqs". Install it beside holdfast: npm install @aws-sdk/client-sqs',
       { cause },
     );
   });
@@ -69,12 +69,14 @@ export async function pushOf(given: Config['push']): Promise<PushOptions | undef
   const { failuresMax, cooldownMs } = given;
   if (endpoints === undefined) {
     if ((hosts ?? signingFile) === undefined) return undefined;
-    throw new InvalidInput('There is push.hosts or push.signingFile, and no push.endpoints.');
+    throw new InvalidInput(
+      'push.hosts or push.signingFile is set without push.endpoints. Set push.endpoints, or remove the others.',
+    );
   }
   const isSigned = endpoints.every((each) => (each.signingFile ?? signingFile) !== undefined);
   if (!isSigned || hosts === undefined) {
     const missing = isSigned ? 'push.hosts' : 'push.signingFile';
-    throw new InvalidInput(`Endpoints that are called need ${missing} too.`);
+    throw new InvalidInput(`Push endpoints also need ${missing}.`);
   }
   const options = {
     endpoints: await Promise.all(endpoints.map(withKeys)),
@@ -111,12 +113,12 @@ async function withKeys({ signingFile, ...endpoint }: ConfiguredEndpoint): Promi
   const name = 'push.endpoints: signingFile';
   if ('signing' in endpoint) {
     throw new InvalidInput(
-      `push.endpoints: keys are in a file of their own. Name it as signingFile.`,
+      `push.endpoints: signing keys must be in a separate file. Pass its path as signingFile.`,
     );
   }
   if (signingFile === undefined) return endpoint;
   if (typeof signingFile !== 'string') {
-    throw new InvalidInput(`${name} must be the path of a file; what was given is not shown.`);
+    throw new InvalidInput(`${name} must be the path of a file. The value is hidden.`);
   }
   return { ...endpoint, signing: (await secretsIn(name, signingFile)) as SigningOptions };
 }
@@ -125,7 +127,7 @@ async function withKeys({ signingFile, ...endpoint }: ConfiguredEndpoint): Promi
 async function secretsIn(name: string, file: string): Promise<unknown> {
   const text = await readFile(file, 'utf8').catch((cause: NodeJS.ErrnoException) => {
     throw new InvalidInput(
-      `${name}: ${shownPath(file)} cannot be read (${cause.code}). Name a file that this user can read.`,
+      `${name}: ${shownPath(file)} cannot be read (${cause.code}). Pass a file that this user can read.`,
     );
   });
   try {

@@ -98,7 +98,7 @@ export function addConsole(app: FastifyInstance, files: ConsoleFiles | undefined
     const { '*': path = '' } = request.params as { readonly '*'?: string };
     const found = files.files.get(path);
     if (found === undefined && path.startsWith('assets/')) {
-      throw new ProblemReply(404, 'not-found', 'There is no such file. Load the page again.');
+      throw new ProblemReply('not-found', 'The console has no such file. Load the page again.');
     }
     return sendFile(request, reply, found ?? files.page);
   });
@@ -106,9 +106,8 @@ export function addConsole(app: FastifyInstance, files: ConsoleFiles | undefined
 
 function notBuilt(): ProblemReply {
   return new ProblemReply(
-    404,
     'console-missing',
-    'The console is not there: in a checkout it is built by `npm run console`, and by `npm start`.',
+    'The console is not built. In a checkout, build it: `npm run console`, or `npm start`.',
   );
 }
 

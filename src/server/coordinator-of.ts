@@ -18,7 +18,12 @@ import { FairShares, Turns } from '../support/turns.ts';
 import { Advisor } from './advisor.ts';
 import { countedStore, openMetrics, type ServerMetrics } from './metrics.ts';
 import { ProjectQuotas, quotaStore } from './project-quotas.ts';
-import { DEFAULT_HTTP_LIMITS, type ServerLog, type ServerOptions } from './server-options.ts';
+import {
+  DEFAULT_HTTP_LIMITS,
+  faultLogOf,
+  type ServerLog,
+  type ServerOptions,
+} from './server-options.ts';
 
 /** A higher count adds no information and costs time. */
 const DEPTH_MAX = 10_000;
@@ -37,8 +42,10 @@ export interface OpenedCoordinator {
 function observerFor(log: ServerLog): ExecutionObserver {
   return {
     report(report) {
-      if (report.kind === 'removed') log.info('removed what was due', { ...report });
-      if (report.kind === 'trouble') log.fault(report.what, report.cause);
+      if (report.kind === 'removed') log.info('removed ended executions', { ...report });
+      if (report.kind === 'trouble') {
+        log.fault(report.what, report.cause, { code: report.code });
+      }
     },
   };
 }
@@ -79,7 +86,7 @@ export async function coordinatorOf(options: ServerOptions): Promise<OpenedCoord
     advise: (asked) => advisor.advise(asked),
     ...(demo && { demo }),
     ...(metrics && { metrics: metrics.read }),
-    ...(log && { onFault: (code: string, error: unknown) => log.fault(code, error) }),
+    ...(log && { onFault: faultLogOf(log) }),
   };
   return { coordinator, metrics };
 }

@@ -61,9 +61,8 @@ export class KeyGate implements Gate {
     if (!allows.some((role) => roles.has(role)) || !needs.every((role) => roles.has(role))) {
       const wanted = [allows.join(' or '), ...needs].join(' and ');
       throw new ProblemReply(
-        403,
         'role-missing',
-        `This needs a key with role ${wanted}; key ${key.id} has ${key.roles.join(', ')}.`,
+        `This operation needs a key with role ${wanted}; key ${key.id} has ${key.roles.join(', ')}. Nothing was done. Use another key.`,
       );
     }
     const isOfAll = key.project === undefined;
@@ -79,7 +78,7 @@ export class KeyGate implements Gate {
     // One response for every wrong key, so that guessing reveals nothing.
     if (presented === undefined || !opens(key, presented, now)) {
       const what = authorization === undefined ? NO_KEY : WRONG_KEY;
-      throw new ProblemReply(401, 'key-required', `${what} ${HOW_TO_SEND}`);
+      throw new ProblemReply('key-required', `${what} ${HOW_TO_SEND}`);
     }
     return key;
   }
@@ -103,9 +102,8 @@ export class KeyGate implements Gate {
     if (key.project !== undefined) {
       if (asked === undefined || asked === key.project) return key.project;
       throw new ProblemReply(
-        403,
         'project-denied',
-        `Key ${key.id} is of another project than the one that was asked for.`,
+        `Key ${key.id} belongs to another project than the request names. Nothing was done. Use a key of that project, or leave the project out.`,
       );
     }
     const project = projectNamed(asked);
@@ -123,25 +121,24 @@ export class KeyGate implements Gate {
   async #unknown(project: ProjectName, asked: string | undefined): Promise<ProblemReply> {
     const known = await this.#access.projects({ limit: NAMED_MAX });
     const names = known.map((each) => each.name).join(', ');
-    const why = asked === undefined ? ', which is meant where none is said' : '';
+    const why = asked === undefined ? ', the default' : '';
     const which =
       names === ''
         ? ''
-        : ` There are: ${names}. Say which is meant: --project, HOLDFAST_PROJECT, or the header holdfast-project.`;
+        : ` The projects are: ${names}. Name one: --project, HOLDFAST_PROJECT, or the header holdfast-project.`;
     return new ProblemReply(
-      404,
       'project-unknown',
-      `There is no project ${JSON.stringify(project)}${why}.${which} An admin puts a new one first: holdfast projects put ${project} (PUT /v1/projects/${project}).`,
+      `There is no project ${JSON.stringify(project)}${why}.${which} An admin can create it: holdfast projects put ${project} (PUT /v1/projects/${project}).`,
     );
   }
 }
 
 const NAMED_MAX = 10;
 
-const NO_KEY = 'No key was sent.';
-const WRONG_KEY = 'This key is not known, or has ended or expired, or is not whole.';
+const NO_KEY = 'The request has no access key.';
+const WRONG_KEY = 'The access key is unknown, revoked, expired or incomplete.';
 const HOW_TO_SEND =
-  'Send one that is known, not ended and not expired, as "Authorization: Bearer hf_…": the command line takes it from HOLDFAST_KEY, openWorker and HoldfastClient as `key`.';
+  'Nothing was done. Send a valid key as "Authorization: Bearer hf_…". The command line reads HOLDFAST_KEY; openWorker and HoldfastClient take `key`.';
 
 const PUBLIC_CALLER: Caller = {
   name: ANONYMOUS,
@@ -189,9 +186,8 @@ export function requireOwnHost(host: string | undefined, origin: string | undefi
   const isOwnPage = origin === undefined || isOriginOf(origin, host);
   if (isOwn && isOwnPage) return;
   throw new ProblemReply(
-    403,
     'foreign-host',
-    'Authentication is off, so only requests to localhost, from its own pages, are taken. Turn it on (auth = "keys") to be reached otherwise.',
+    'Authentication is off, so the coordinator accepts only requests to localhost, and from its own pages. Nothing was done. Start it with --auth keys to allow others.',
   );
 }
 

@@ -3,7 +3,7 @@
 
 import { Readable } from 'node:stream';
 import fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify';
-import { problemFrom, problemOf } from '../protocol/rest/problems.ts';
+import { problemFrom } from '../protocol/rest/problems.ts';
 import {
   type Caller,
   type Coordinator,
@@ -14,11 +14,17 @@ import {
 } from '../protocol/rest/route.ts';
 import { ROUTES } from '../protocol/rest/routes.ts';
 import { type Checks, checksOf, withoutTags } from '../protocol/rest/validators.ts';
+import type { Code } from '../support/codes/catalogue.ts';
 import { Admission, type Entrance, oneOf } from './admission.ts';
 import { addConsole, type ConsoleFiles } from './console-files.ts';
 import { KEY_CACHE_MS, requireOwnHost } from './gate.ts';
 import type { ServerMetrics } from './metrics.ts';
-import type { HttpLimits, ServerLog, ServerOptions } from './server-options.ts';
+import {
+  faultLogOf,
+  type HttpLimits,
+  type ServerLog,
+  type ServerOptions,
+} from './server-options.ts';
 
 export interface HttpParts extends Entrance {
   readonly coordinator: Coordinator;
@@ -77,7 +83,10 @@ export async function openHttp(parts: HttpParts): Promise<FastifyInstance> {
     await parts.limiter.count(request.ip);
     const { method, url } = request;
     const path = url.split('?')[0] ?? '';
-    const unknown = new ProblemReply(404, 'route-unknown', `There is no ${method} ${path} here.`);
+    const unknown = new ProblemReply(
+      'route-unknown',
+      `There is no route ${method} ${path}. Nothing was done. Check the URL and the version of the coordinator.`,
+    );
     throw adminProblem(parts.admin, routes, { method, path }) ?? unknown;
   });
   const requests = parts.logRequests
@@ -146,7 +155,7 @@ function addRoute(app: FastifyInstance, parts: OpenParts, route: Route): void {
  */
 function requireCaller(reply: FastifyReply): void {
   if (!reply.raw.destroyed) return;
-  throw new ProblemReply(400, 'caller-gone', 'The connection was closed. Nothing was done.');
+  throw new ProblemReply('caller-gone', 'The caller closed the connection. Nothing was done.');
 }
 
 /**
@@ -223,7 +232,7 @@ function sendProblem(
   const { isFault, ...found } = problemFrom(error);
   const isOfTheInside = isFault || found.code === 'store-sealed';
   const problem = isStranger && isOfTheInside ? { ...found, detail: CANNOT_NOW } : found;
-  if (isFault) parts.log.fault(problem.code, error);
+  if (isFault) faultLogOf(parts.log)(problem.code, error);
   if (problem.status === 401) reply.header('www-authenticate', 'Bearer');
   if (error instanceof ProblemReply && error.retryAfterS !== undefined) {
     reply.header('retry-after', String(error.retryAfterS));
@@ -231,18 +240,18 @@ function sendProblem(
   return reply.code(problem.status).type('application/problem+json').send(JSON.stringify(problem));
 }
 
-const CANNOT_NOW = 'The coordinator cannot do this now. Its log says why.';
+const CANNOT_NOW = 'The coordinator cannot do this now. Its log has the cause.';
 
 /** Converts Fastify's own refusals: invalid JSON, a body that is too large, or another type. */
 function fromFastify(error: unknown): unknown {
   if (!(error instanceof Error) || error instanceof ProblemReply) return error;
   const { statusCode } = error as { statusCode?: unknown };
   if (typeof statusCode !== 'number' || statusCode < 400 || statusCode >= 500) return error;
-  const { code } = problemOf(statusCode, CODES[statusCode] ?? 'invalid-input', '');
-  return new ProblemReply(statusCode, code, `${error.message}. Nothing was done.`);
+  const code = CODES[statusCode] ?? 'invalid-input';
+  return new ProblemReply(code, `${error.message}. Nothing was done.`, statusCode);
 }
 
-const CODES: Readonly<Record<number, string>> = {
+const CODES: Readonly<Record<number, Code>> = {
   413: 'payload-too-large',
   415: 'type-unknown',
 };
@@ -317,9 +326,9 @@ const ADMIN: readonly { readonly method: string; readonly path: RegExp }[] = ROU
 }));
 
 const OFF =
-  'The routes of admin (projects, keys, releases, ends by force) are switched off here, as they are unless somebody says where they shall be. Start the coordinator with --admin main to have them on this listener, or with --admin 127.0.0.1:7434 on one of their own (HOLDFAST_ADMIN, `admin` in the file, openServer: admin).';
+  'Admin routes are disabled (the default): projects, keys, releases, and ending by force. Nothing was done. Start the coordinator with --admin main, or --admin 127.0.0.1:7434 for a separate listener (HOLDFAST_ADMIN, `admin` in the file, openServer({ admin })).';
 const ELSEWHERE =
-  'The routes of admin (projects, keys, releases, ends by force) are on a listener of their own: its log names it as adminUrl. Ask there, by --url or HOLDFAST_URL.';
+  'Admin routes are on a separate listener: projects, keys, releases, and ending by force. Nothing was done. Pass its address as --url or HOLDFAST_URL; the coordinator logs it as adminUrl.';
 
 /** Undefined if this listener has the admin routes, or the request is for none of them. */
 function adminProblem(
@@ -331,6 +340,6 @@ function adminProblem(
   const isOne = ADMIN.some((each) => each.method === method && each.path.test(path));
   if (!isOne) return undefined;
   return admin === 'off'
-    ? new ProblemReply(404, 'admin-off', OFF)
-    : new ProblemReply(404, 'admin-elsewhere', ELSEWHERE);
+    ? new ProblemReply('admin-off', OFF)
+    : new ProblemReply('admin-elsewhere', ELSEWHERE);
 }

@@ -151,7 +151,7 @@ test("P-14: a project's own quota counts for it alone, from the next look on", a
   await add(quotas, 'sessions', { count: 2 });
   await assert.rejects(add(quotas, 'sessions'), {
     message:
-      'Project "a" may have 2 live sessions, and this would be more. Nothing was written. Stop some workers, or let an operator raise the quota: holdfast projects put a --quota sessions=<number>, or quotas.sessions for all projects.',
+      'Project "a" may have at most 2 live sessions. Nothing was written. Stop some workers, or raise the quota: holdfast projects put a --quota sessions=<number>, or quotas.sessions for all projects.',
   });
   await add(quotas, 'sessions', { project: parseProject('b') });
 });

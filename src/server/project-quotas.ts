@@ -151,7 +151,7 @@ function addsNothing(result: unknown): boolean {
 }
 
 function overQuota(project: ProjectName, quota: CountedQuota, limit: number): ProblemReply {
-  const reply = new ProblemReply(429, 'over-quota', describeOverQuota(project, quota, limit));
+  const reply = new ProblemReply('over-quota', describeOverQuota(project, quota, limit));
   reply.retryAfterS = RECOUNT_MS / 1_000;
   return reply;
 }

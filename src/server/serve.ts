@@ -143,7 +143,7 @@ function requireLoopback(http: readonly string[], grpc = LOOPBACK): void {
   const open = [...http, grpc].find((host) => !isLoopback(host));
   if (open === undefined) return;
   throw new InvalidInput(
-    `Authentication is off, so the coordinator listens on loopback only; ${open} is not. Turn it on, or use 127.0.0.1.`,
+    `Authentication is off, so the coordinator listens only on loopback, and ${open} is not loopback. It did not start. Set auth to "keys", or use 127.0.0.1.`,
   );
 }
 

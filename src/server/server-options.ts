@@ -10,6 +10,7 @@ import type { Demo } from '../protocol/rest/route.ts';
 import { readSqsOptions, type SqsOptions } from '../protocol/sqs/sqs-options.ts';
 import type { CoordinatorStore } from '../store/contract/execution-store.ts';
 import type { Clock } from '../support/clock.ts';
+import { type Code, entryOf } from '../support/codes/catalogue.ts';
 import { InvalidInput } from '../support/fault.ts';
 import {
   boundedText,
@@ -183,7 +184,13 @@ export interface ServerLog {
   /** Called with a message and its details. */
   info(message: string, about?: object): void;
   /** Called with a message and the error. */
-  fault(message: string, error: unknown): void;
+  /** `about.code` is stable and listed in the error reference. */
+  fault(message: string, error: unknown, about?: object): void;
+}
+
+/** Logs a fault by its code. */
+export function faultLogOf(log: ServerLog): (code: Code, error: unknown) => void {
+  return (code, error) => log.fault(entryOf(code).title, error, { code });
 }
 
 const NAMES: readonly (keyof ServerOptions)[] = [

@@ -13,7 +13,7 @@ import { type Dispatch, dispatchOf, inProcessTransport } from '../protocol/work/
 import { boundedText, readOptions } from '../support/options.ts';
 import type { Entrance } from './admission.ts';
 import type { AccessRequest, Gate } from './gate.ts';
-import type { ServerLog, ServerOptions } from './server-options.ts';
+import { faultLogOf, type ServerLog, type ServerOptions } from './server-options.ts';
 
 /** Options of a transport for a worker in this process. */
 export interface TransportOptions {
@@ -42,7 +42,7 @@ export function transportOf(parts: TransportParts, given: TransportOptions = {})
 }
 
 export function dispatchFor({ coordinator, log }: TransportParts): Dispatch {
-  return dispatchOf({ coordinator, onFault: (code, error) => log.fault(code, error) });
+  return dispatchOf({ coordinator, onFault: faultLogOf(log) });
 }
 
 /** Requires the role of workers. There is no guessing to limit inside this process. */
@@ -101,7 +101,7 @@ async function openSqs(
       isOfAll: false,
       roles: new Set<Role>(['work']),
     }),
-    onFault: (code, error) => log.fault(code, error),
+    onFault: faultLogOf(log),
   });
 }
 
@@ -110,7 +110,7 @@ function openPushers(parts: TransportParts, { push }: ServerOptions): readonly P
   const { coordinator, stopping, log, limits } = parts;
   const settings = pushSettingsOf(push);
   const bytesMax = limits.bodyBytesMax;
-  const onFault = (code: string, error: unknown): void => log.fault(code, error);
+  const onFault = faultLogOf(log);
   const warning = sharedKeysWarning(settings.endpoints);
   if (warning !== undefined) onFault('push-keys-shared', warning);
   return settings.endpoints.map(

@@ -35,7 +35,7 @@ export async function greet(
     } catch (fault) {
       // A refusal would be repeated, so do not retry.
       if (!(fault instanceof StoreUnavailable) || waitedMs >= connectMs) throw fault;
-      if (waitedMs === 0) reportTrouble(observer, NOT_YET, fault);
+      if (waitedMs === 0) reportTrouble(observer, { code: NOT_YET, what: WAITING }, fault);
       againInMs = Math.min(againInMs, connectMs - waitedMs);
     }
     await timers.pause(againInMs);
@@ -48,7 +48,7 @@ async function firstWord(transport: Transport): Promise<Hello> {
   if (version >= OLDEST_WORK_VERSION && version <= WORK_VERSION) return hello;
   throw new Fault(
     'version-unknown',
-    `The coordinator speaks version ${version} of the worker protocol; this worker speaks ${OLDEST_WORK_VERSION} to ${WORK_VERSION}. Update whichever is older.`,
+    `The coordinator supports version ${version} of the worker protocol; this worker supports ${OLDEST_WORK_VERSION} to ${WORK_VERSION}. The worker did not start. Upgrade whichever is older.`,
   );
 }
 
@@ -62,8 +62,8 @@ async function greeted(transport: Transport): Promise<Hello> {
   }
 }
 
-/** The message on stderr begins with this text, too. */
-const NOT_YET = 'The coordinator does not answer yet; the worker waits for it';
+const NOT_YET = 'worker-waiting';
+const WAITING = 'The coordinator does not respond yet, so the worker waits for it';
 
 /** Also reports urgent problems as Node warnings on stderr, whatever the observer does. */
 export function warnOnStderr(observer: ExecutionObserver | undefined): ExecutionObserver {
@@ -76,5 +76,5 @@ export function warnOnStderr(observer: ExecutionObserver | undefined): Execution
 }
 
 function isUrgent(report: ExecutionReport): boolean {
-  return report.kind === 'denied' || (report.kind === 'trouble' && report.what === NOT_YET);
+  return report.kind === 'denied' || (report.kind === 'trouble' && report.code === NOT_YET);
 }

@@ -153,7 +153,8 @@ class Conversation implements Transport {
   }
 
   #open(): Stream {
-    if (this.#isClosed) throw new StoreUnavailable('This transport is closed. Open another one.');
+    if (this.#isClosed)
+      throw new StoreUnavailable('This transport is closed. Nothing was sent. Open another one.');
     if (this.#stream !== undefined) return this.#stream;
     const { path, requestSerialize, responseDeserialize } = WORK_SERVICE.Converse;
     const { client, metadata } = this.#parts;
@@ -203,7 +204,7 @@ function sized(message: TransportRequest, id: string, bytesMax: number): object 
   if (size <= bytesMax) return envelope;
   throw new Fault(
     'payload-too-large',
-    `${message.kind} has ${size} bytes; this transport takes ${bytesMax} (bytesMax). Store less in one step, or let large values go by reference.`,
+    `The message ${message.kind} has ${size} bytes, and this transport sends at most ${bytesMax} (bytesMax). Nothing was sent. Store less in one step, or raise bytesMax on both sides.`,
   );
 }
 
@@ -212,7 +213,10 @@ function faultFrom(driver: Driver, message: TransportRequest, error: ServiceErro
   const { UNAVAILABLE } = driver.status;
   const isUnsent = error.code === UNAVAILABLE && /ECONNREFUSED|ENOTFOUND/.test(error.details);
   if (!isUnsent) return lost(message, error.details, error);
-  return new StoreUnavailable(`${message.kind} was not sent: ${error.details}`, { cause: error });
+  return new StoreUnavailable(
+    `The message ${message.kind} was not sent: ${error.details}. Check the address of the coordinator.`,
+    { cause: error },
+  );
 }
 
 function metadataOf(driver: Driver, { key, project }: GrpcTransportOptions): Metadata {
@@ -247,7 +251,7 @@ async function loadDriver(): Promise<Driver> {
   } catch (cause) {
     throw new Fault(
       'driver-missing',
-      'gRPC needs the package "@grpc/grpc-js". Install it beside holdfast: npm install @grpc/grpc-js',
+      'gRPC needs the package "@grpc/grpc-js". Nothing was opened. Install it beside holdfast: npm install @grpc/grpc-js',
       { cause },
     );
   }

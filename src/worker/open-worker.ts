@@ -112,7 +112,7 @@ function checkFirst(read: RemoteWorkerOptions): void {
   if (transport === undefined) checkUrls(url);
   else if ((url ?? key ?? project) !== undefined) {
     throw new InvalidInput(
-      'openWorker: url, key and project are for HTTP. With transport, pass them to the transport.',
+      'openWorker: url, key and project are for HTTP. With a transport, pass them to the transport.',
     );
   } else requireMethods('openWorker: transport', transport, ['request', 'close']);
   if (key !== undefined) headerText('openWorker: key', key, WORD_BYTES_MAX);

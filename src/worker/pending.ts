@@ -37,8 +37,8 @@ export class Pending {
         done();
         reject(lost(message, why, cause));
       };
-      const stop = (): void => lose('nobody waits for it any more', signal?.reason);
-      const cancel = this.#timers.after(timeoutMs, () => lose(`no answer in ${timeoutMs} ms`));
+      const stop = (): void => lose('the caller stopped waiting', signal?.reason);
+      const cancel = this.#timers.after(timeoutMs, () => lose(`no reply within ${timeoutMs} ms`));
       signal?.addEventListener('abort', stop, { once: true });
       const settle = (reply: ReplyEnvelope): void => {
         done();
@@ -74,7 +74,7 @@ export class Pending {
 
 /** A read without a reply is safe to repeat. For any other message, the outcome is unknown. */
 export function lost({ kind }: TransportRequest, why: string, cause?: unknown): Fault {
-  const message = `${kind} was not answered: ${why}.`;
+  const message = `The message ${kind} got no reply: ${why}.`;
   const isRead = workMessage(kind).isRead === true;
   return isRead ? new StoreUnavailable(message, { cause }) : new OutcomeUnknown(message, { cause });
 }

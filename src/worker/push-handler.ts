@@ -98,7 +98,7 @@ export function pushHandler(given: PushHandlerOptions): PushHandler {
   return async (request) => {
     const call = callIn(signer, await request.text());
     if (call === undefined)
-      return new Response('Not signed by a key that is known.', { status: 401 });
+      return new Response('The call is not signed with a known key.', { status: 401 });
     const { claims } = call;
     const respond = (result: Partial<PushResult>): Response => responseTo(call, signer, result);
     const { drive, nonce } = claims;
@@ -112,7 +112,8 @@ export function pushHandler(given: PushHandlerOptions): PushHandler {
     const denied = misdirected ?? denialOf(execution, offered);
     if (denied !== undefined) return respond({ ...about, denied });
     const isNew = inHand.take(`${execution.id} ${fence}`, claims.until);
-    if (!isNew) return new Response('in-hand: this call was taken before.', { status: 409 });
+    if (!isNew)
+      return new Response('in-hand: this process already handles this call.', { status: 409 });
     const done = await driven(drive, options, await connection?.());
     return respond({ ...about, ...done });
   };
@@ -177,7 +178,7 @@ function misdirectionOf(
 ): string | undefined {
   const isOfProject = of === (drive?.claimed.execution.project ?? of);
   if (!isOfProject || (project !== undefined && of !== project)) {
-    return `This endpoint is not for project "${of}".`.slice(0, WHY_MAX);
+    return `This endpoint does not serve project "${of}". Nothing was run.`.slice(0, WHY_MAX);
   }
   // Ignores the scheme, because a handler behind a proxy does not know it.
   const isHere = URL.canParse(called) && placeOf(new URL(called)) === placeOf(audience);
@@ -262,9 +263,10 @@ function denialOf(
   { pipeline, release }: ExecutionRecord,
   { pipelines, release: own }: Offered,
 ): string | undefined {
-  if (pipelines?.includes(pipeline) !== true) return `There is no pipeline "${pipeline}" here.`;
+  if (pipelines?.includes(pipeline) !== true)
+    return `This endpoint has no pipeline "${pipeline}". Nothing was run.`;
   if (release === undefined || release === own?.name) return undefined;
-  return `It is pinned to release "${release}"; here is ${own === undefined ? 'none' : `"${own.name}"`}.`;
+  return `The execution is pinned to release "${release}", and this endpoint has ${own === undefined ? 'none' : `"${own.name}"`}. Nothing was run.`;
 }
 
 // The handler's connection to the coordinator. With it, each write is recorded at once.
@@ -308,7 +310,7 @@ function transportOf(given: CoordinatorConnection): Transport {
   if (transport !== undefined) {
     if ((url ?? key) !== undefined) {
       throw new InvalidInput(
-        `${what}: url and key are for HTTP. With transport, pass them to the transport.`,
+        `${what}: url and key are for HTTP. With a transport, pass them to the transport.`,
       );
     }
     requireMethods(`${what}.transport`, transport, ['request', 'close']);

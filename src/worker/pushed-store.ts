@@ -183,6 +183,6 @@ const HOUR_MS = 3_600_000;
 function elsewhere(what: string): Fault {
   return new Fault(
     'not-remote',
-    `${what} is not available to a handler without a coordinator connection. Give pushHandler a coordinator: { url, key }.`,
+    `${what} cannot be read by a push handler without a coordinator. Nothing was written. Pass one: pushHandler({ coordinator: { url, key } }).`,
   );
 }

@@ -11,7 +11,12 @@ import { remoteStore } from './remote-store.ts';
 const ID = '01900000-0000-7000-8000-000000000001' as ExecutionId;
 
 test('M-8: what is not there is told from what cannot be said: a project or a session that is gone', async () => {
-  for (const code of ['execution-unknown', 'not-found', 'project-unknown', 'session-unknown']) {
+  for (const code of [
+    'execution-unknown',
+    'not-found',
+    'project-unknown',
+    'session-unknown',
+  ] as const) {
     const transport = {
       name: 'refusing',
       request: () => Promise.reject(new Fault(code, 'as asked')),

@@ -86,7 +86,11 @@ function sessionsOf({ transport, pipelines }: RemoteParts): WorkerStore['session
     heartbeat: (body) =>
       transport.request({ kind: 'heartbeat', body, ...(pulseMs && { timeoutMs: pulseMs }) }),
     end({ id, by }) {
-      if (by.kind !== 'owner') throw new Fault('not-remote', 'A worker ends its own session only.');
+      if (by.kind !== 'owner')
+        throw new Fault(
+          'not-remote',
+          'A remote worker can end only its own session. Nothing was ended.',
+        );
       return transport.request({
         kind: 'endSession',
         body: { id, owner: by.owner, exit: by.exit },
@@ -123,7 +127,7 @@ function executionsOf(transport: Transport, wakeups: RemoteWakeups): WorkerExecu
     transact: () => {
       throw new Fault(
         'not-remote',
-        'ctx.transaction needs the worker to have the store itself: its writes and yours commit together. Run this pipeline embedded, or use a step with its idempotency key.',
+        'A remote worker cannot run ctx.transaction, which commits your writes together with the step. Nothing was written. Run this pipeline embedded (openHoldfast), or use a step with its idempotency key.',
       );
     },
     inbox: ({ id, after, limit }) => page('readInbox', { id, after, limit }),
@@ -369,7 +373,8 @@ class WriteQueue {
 }
 
 function settle(waiting: Waiting, result: WritesReply['results'][number] | undefined): void {
-  if (result === undefined) waiting.reject(faultOf('outcome-unknown', 'No answer for this write.'));
+  if (result === undefined)
+    waiting.reject(faultOf('outcome-unknown', 'The reply has no result for this write.'));
   else if ('code' in result)
     waiting.reject(faultOf(result.code, result.detail, statusOf(result.code)));
   else waiting.resolve(result);

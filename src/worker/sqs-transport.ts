@@ -126,7 +126,7 @@ class SqsTransport implements Transport {
     return this.#pending.wait<Result>(timed, id, () => {
       this.#queues
         .send(requestQueueUrl, text)
-        .catch((cause: unknown) => this.#pending.lose(id, 'the queue did not take it', cause));
+        .catch((cause: unknown) => this.#pending.lose(id, 'the queue did not accept it', cause));
     });
   }
 
@@ -197,7 +197,7 @@ class SqsTransport implements Transport {
       );
       this.#pending.settle(envelopeFromJson(joined(parts)) as ReplyEnvelope);
     } catch (cause) {
-      this.#pending.lose(id, 'a part of its reply did not come', cause);
+      this.#pending.lose(id, 'a part of its reply is missing', cause);
     }
   }
 }

@@ -56,7 +56,7 @@ export class Connections {
       await once(opened.#server, 'listening');
     } catch (cause) {
       const why = (cause as Error).message;
-      const detail = `gRPC cannot listen on ${host}:${port}: ${why}`;
+      const detail = `gRPC cannot listen on ${host}:${port}: ${why}. The coordinator did not start. Choose another address with --grpc.`;
       throw new Fault('listen-failed', detail, { cause });
     }
     return opened;

@@ -129,7 +129,7 @@ const STREAMS_MAX = 1_000;
 
 function admittedOf(admitted: Admitted, metadata: Metadata): Caller {
   const caller = admitted.get(metadata);
-  if (caller === undefined) throw new Error('A message is handled that nobody has admitted.');
+  if (caller === undefined) throw new Error('A message was handled without being admitted.');
   return caller;
 }
 
@@ -217,7 +217,7 @@ async function loadDriver(): Promise<Driver> {
   } catch (cause) {
     throw new Fault(
       'driver-missing',
-      'gRPC needs the package "@grpc/grpc-js". Install it beside holdfast: npm install @grpc/grpc-js',
+      'gRPC needs the package "@grpc/grpc-js". Nothing was opened. Install it beside holdfast: npm install @grpc/grpc-js',
       { cause },
     );
   }

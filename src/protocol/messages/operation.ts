@@ -5,6 +5,7 @@
 
 import type { Static, TSchema } from 'typebox';
 import type { Role } from '../../features/access/model.ts';
+import type { Code } from '../../support/codes/catalogue.ts';
 
 export type Method = 'GET' | 'POST' | 'PUT' | 'DELETE';
 
@@ -42,7 +43,7 @@ export interface DocumentedResponse {
   /** For a body that is not JSON. */
   readonly text?: { readonly type: string; readonly example: string };
   /** For a problem: the codes that this operation returns with this status. */
-  readonly codes?: readonly string[];
+  readonly codes?: readonly Code[];
 }
 
 /** Values are decoded here, and the coordinator may lack the codec. */

@@ -1,6 +1,7 @@
 // Problems: the bodies of refusals and faults (RFC 9457). `code` is stable and meant for programs.
 
 import { type Static, Type } from 'typebox';
+import type { Code } from '../../support/codes/catalogue.ts';
 import { AccessDenied, Fault, OutcomeUnknown, StoreUnavailable } from '../../support/fault.ts';
 
 export const problem = Type.Object(
@@ -8,9 +9,12 @@ export const problem = Type.Object(
     type: Type.String({
       description: 'URI of the kind of problem: `urn:holdfast:problem:<code>`.',
     }),
-    title: Type.String({ description: 'Short text for the status.' }),
+    title: Type.String({ description: 'Short text for the code.' }),
     status: Type.Integer({ description: 'HTTP status.' }),
-    code: Type.String({ description: 'Stable code, for programs.' }),
+    code: Type.String({
+      description:
+        'Stable code, for programs. `docs/reference/errors.md` lists all of them with their fix.',
+    }),
     detail: Type.String({ description: 'Cause, effect on state, and what to do, for people.' }),
     refusal: Type.Optional(
       Type.Unknown({
@@ -29,7 +33,9 @@ export type ProblemMessage = Static<typeof problem>;
 /** The code comes from the coordinator's store, or from a proxy in between. */
 export function faultOf(code: string, message: string, status: number = 500): Fault {
   if (code === 'store-unavailable' || status === 429) return new StoreUnavailable(message);
-  if (status === 401 || status === 403) return new AccessDenied(code, message);
-  if (status < 500) return new Fault(code, message);
+  // A newer coordinator may send codes that this build does not know.
+  const sent = code as Code;
+  if (status === 401 || status === 403) return new AccessDenied(sent, message);
+  if (status < 500) return new Fault(sent, message);
   return new OutcomeUnknown(message);
 }

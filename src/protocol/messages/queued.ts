@@ -136,7 +136,7 @@ async function loadSdk(): Promise<typeof import('@aws-sdk/client-sqs')> {
   } catch (cause) {
     throw new Fault(
       'driver-missing',
-      'SQS needs the package "@aws-sdk/client-sqs". Install it beside holdfast: npm install @aws-sdk/client-sqs',
+      'SQS needs the package "@aws-sdk/client-sqs". Nothing was opened. Install it beside holdfast: npm install @aws-sdk/client-sqs',
       { cause },
     );
   }

@@ -56,7 +56,7 @@ export class Signer {
     );
     if (typeof current !== 'string' || !this.#keys.has(current)) {
       throw new InvalidInput(
-        `${what}: current is the id of one of keys; what was given is not, and is not shown.`,
+        `${what}: current must be the id of one of keys. The value given is not, and is hidden.`,
       );
     }
     this.#current = current;
@@ -88,10 +88,10 @@ export class Signer {
     const expected = this.#signatureOf(payload, kid);
     if (expected === undefined) return invalid(`key ${shown(kid)} is not known`);
     const given = Buffer.from(signature, 'base64url');
-    if (!isSameSecret(given, expected)) return invalid('its signature is of something else');
+    if (!isSameSecret(given, expected)) return invalid('its signature does not match its content');
     const claims = JSON.parse(payload) as Claims;
-    if (claims.to !== to) return invalid('it is for the other side');
-    if (![claims.at, claims.until].every(isTime)) return invalid('its times are none');
+    if (claims.to !== to) return invalid('it is addressed to the other side');
+    if (![claims.at, claims.until].every(isTime)) return invalid('its times are not valid');
     const isOver = nowMs > claims.until + SKEW_MS;
     return { kind: isOver ? 'expired' : 'verified', claims, kid };
   }
@@ -127,7 +127,7 @@ function asciiJson(value: object): string {
 function requireKeyId(what: string, id: string, index: number): string {
   if (KEY_ID.test(id)) return id;
   throw new InvalidInput(
-    `${what}: the id of a key is letters, digits, "-" and "_", 64 at most; that of key ${index + 1} is not, and is not shown.`,
+    `${what}: the id of key ${index + 1} must be at most 64 letters, digits, "-" and "_". It is hidden.`,
   );
 }
 
@@ -136,6 +136,6 @@ function checkedSecret(what: string, secret: unknown, index: number): Uint8Array
   const bytes = isFit ? Buffer.from(secret as string) : Buffer.alloc(0);
   if (bytes.length >= SECRET_BYTES_MIN) return bytes;
   throw new InvalidInput(
-    `${what}: the secret of key ${index + 1} must be text or bytes, of ${SECRET_BYTES_MIN} bytes at least.`,
+    `${what}: the secret of key ${index + 1} must be text or bytes, at least ${SECRET_BYTES_MIN} bytes long.`,
   );
 }

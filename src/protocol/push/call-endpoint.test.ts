@@ -4,7 +4,7 @@ import type { HistoryEvent } from '../../execution/history.ts';
 import { failedCallsIn, givenBack, retryDelayMs } from './call-endpoint.ts';
 
 const by = 'endpoint shop.example';
-const reason = 'it answered with 502';
+const reason = 'it responded with status 502';
 
 function historyOf(...events: readonly (string | readonly [string, string])[]): HistoryEvent[] {
   return events.map((event, index) => {

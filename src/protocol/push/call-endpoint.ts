@@ -162,7 +162,7 @@ export async function post(sent: Post): Promise<Posted> {
   const { url, text, timeoutMs, allowed, timers, signal } = sent;
   const over = new AbortController();
   const cancel = timers.after(timeoutMs, () =>
-    over.abort(new Error(`no answer in ${timeoutMs} ms`)),
+    over.abort(new Error(`no response within ${timeoutMs} ms`)),
   );
   const until = AbortSignal.any([over.signal, signal]);
   try {
@@ -200,12 +200,12 @@ async function answerFrom(response: IncomingMessage, { bytesMax }: Post): Promis
     size += chunk.length;
     if (size > bytesMax) {
       response.destroy();
-      return { kind: 'unknown', why: `its answer has more than ${bytesMax} bytes` };
+      return { kind: 'unknown', why: `its response has more than ${bytesMax} bytes` };
     }
     chunks.push(chunk);
   }
-  if (TURNED_AWAY.has(status)) return { kind: 'denied', why: `it answered with ${status}` };
+  if (TURNED_AWAY.has(status)) return { kind: 'denied', why: `it responded with status ${status}` };
   // A redirect would send text signed for this address to another one.
-  if (status !== 200) return { kind: 'unknown', why: `it answered with ${status}` };
+  if (status !== 200) return { kind: 'unknown', why: `it responded with status ${status}` };
   return { kind: 'answered', status, text: Buffer.concat(chunks).toString() };
 }

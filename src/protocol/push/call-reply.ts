@@ -25,18 +25,18 @@ export function probedFrom(
   const parsed = parseReply(signer, text, nowMs);
   if (parsed.kind === 'unknown') return parsed;
   const { denied, nonce: of } = parsed.result;
-  if (of !== nonce) return unknown('its answer is of another probe');
+  if (of !== nonce) return unknown('its response belongs to another probe');
   return denied === undefined ? parsed : unknown(denied);
 }
 
 function parseReply(signer: Signer, text: string, nowMs: number): ParsedReply {
   const verified = verifiedFrom(signer, text, nowMs);
   if (verified.kind === 'invalid') return unknown(verified.why);
-  if (verified.kind === 'expired') return unknown('its result is good no more');
+  if (verified.kind === 'expired') return unknown('its result has expired');
   const result: unknown = verified.claims;
   if (!RESULT.Check(result)) {
     const [first] = RESULT.Errors(result);
-    return unknown(`its result cannot be read: ${first?.instancePath} ${first?.message}`);
+    return unknown(`its result is not valid: ${first?.instancePath} ${first?.message}`);
   }
   return { kind: 'result', result };
 }
@@ -53,7 +53,7 @@ export function resultFrom(
   const isOfClaim = ({ id, fence: of }: { id?: string; fence?: number }): boolean =>
     id === execution.id && of === fence;
   const { writes = [], blobs = [] } = result;
-  if (![result, ...writes].every(isOfClaim)) return unknown('its result is of another claim');
+  if (![result, ...writes].every(isOfClaim)) return unknown('its result belongs to another claim');
   const isComplete = blobs.every(
     ({ digest, bytes }) => digestOf(Buffer.from(bytes, 'base64')) === digest,
   );
@@ -64,7 +64,7 @@ function verifiedFrom(signer: Signer, text: string, nowMs: number) {
   try {
     return signer.verify(text, { to: 'coordinator', nowMs });
   } catch {
-    return { kind: 'invalid', why: 'its answer cannot be read' } as const;
+    return { kind: 'invalid', why: 'its response cannot be parsed' } as const;
   }
 }
 
@@ -111,7 +111,7 @@ export async function writeResult(
       const compensable = 'compensable' in message && message.compensable === true;
       const execution = { ...claimed.execution, seq: seq - 1, compensable };
       const held = { ...claimed, execution };
-      return { kind: 'unread', claimed: held, why: `a message arrived before its ${verb}` };
+      return { kind: 'unread', claimed: held, why: `messages arrived before its ${verb}` };
     }
     if (kind === 'refused' || kind === 'fault') return failed(`its ${message.verb} was refused`);
   }
@@ -119,7 +119,7 @@ export async function writeResult(
   // lives.
   const now = await executions.read(claimed.execution.id);
   const isOver = now?.status !== 'running' || now.fence !== claimed.fence;
-  return isOver ? { kind: 'over' } : failed('its answer did not end the claim');
+  return isOver ? { kind: 'over' } : failed('its result did not end the claim');
 }
 
 function failed(why: string): Written {

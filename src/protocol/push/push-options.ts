@@ -135,7 +135,7 @@ function endpointOf(given: PushEndpoint, allowed: Allowed, shared: Signer | unde
   const signer = signing === undefined ? shared : new Signer(`${what}: signing`, signing);
   if (signer === undefined) {
     throw new InvalidInput(
-      `${what}: signing is missing. Give the endpoint its own keys, or all of them some as push.signing.`,
+      `${what}: signing is required. Pass keys for this endpoint, or push.signing for all endpoints.`,
     );
   }
   return {
@@ -157,7 +157,7 @@ function endpointOf(given: PushEndpoint, allowed: Allowed, shared: Signer | unde
 function openNameOf(what: string, given: unknown): PipelineName {
   const name = parsePipelineName(boundedText(what, given, HOST_MAX));
   if (!isReserved(name)) return name;
-  throw new InvalidInput(`${what}: "${name}" is the engine's own. Name pipelines of yours.`);
+  throw new InvalidInput(`${what}: "${name}" is reserved for the engine. Pass your own pipelines.`);
 }
 
 // A holder of an endpoint's keys can make calls for it. If endpoints of several projects share
@@ -174,5 +174,5 @@ export function sharedKeysWarning(endpoints: readonly Endpoint[]): string | unde
   }
   if (projects.size === 0) return undefined;
   const named = [...projects].map((each) => JSON.stringify(each)).join(', ');
-  return `Endpoints of the projects ${named} are called with the same keys: who has those of one can make calls for the others. Give each project keys of its own (signing, or signingFile, of each endpoint).`;
+  return `Endpoints of the projects ${named} share signing keys, so a holder of the keys of one can forge calls to the others. Give each project keys of its own: signing, or signingFile, of each endpoint.`;
 }

@@ -5,6 +5,7 @@
 
 import { openSession, type Session } from '../../lease/live-session.ts';
 import type { Claimed } from '../../store/contract/execution-store.ts';
+import type { Code } from '../../support/codes/catalogue.ts';
 import type { Caller, Coordinator } from '../rest/route.ts';
 import { metadataOf } from '../rest/work-writes.ts';
 import {
@@ -28,7 +29,7 @@ export interface PusherParts {
   readonly endpoint: Endpoint;
   readonly bytesMax: number;
   readonly stopping: AbortSignal;
-  readonly onFault: (code: string, error: unknown) => void;
+  readonly onFault: (code: Code, error: unknown) => void;
 }
 
 /** The outcome of a call. */
@@ -219,7 +220,7 @@ export class Pusher {
     } catch (fault) {
       onFault('push-not-settled', fault);
       this.#circuit.returned();
-      settled = { kind: 'failed', why: 'the coordinator could not call it or write its answer' };
+      settled = { kind: 'failed', why: 'the coordinator could not call it or write its result' };
     }
     const isLeft =
       settled.kind === 'over' || (await this.#leave({ session, claimed, settled, failed }));

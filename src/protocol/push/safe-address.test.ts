@@ -49,6 +49,6 @@ test('M-15, M-27: a name that stands for a private address is not connected to',
         resolve(error ?? address),
       );
     });
-  assert.match(String(await resolved(false)), /may not be called/);
+  assert.match(String(await resolved(false)), /push must not call/);
   assert.match(String(await resolved(true)), /^(127\.|::1)/);
 });

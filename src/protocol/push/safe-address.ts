@@ -77,21 +77,26 @@ export function requireAllowed(what: string, text: unknown, allowed: Allowed): U
   const isScheme = url.protocol === 'https:' || (allowed.http && url.protocol === 'http:');
   if (!isScheme) {
     throw new InvalidInput(
-      `${what} must be https (http needs push.allowHttp, or allow.http of openServer); got ${url.protocol}`,
+      `${what} must be https; got ${url.protocol} To allow http, set push.allow.http.`,
     );
   }
   if (url.username !== '' || url.password !== '') {
     throw new InvalidInput(
-      `${what} may have no user and no password: what is sent there is signed.`,
+      `${what} must not have a user or a password: push calls are signed instead.`,
     );
   }
   const host = url.hostname.replace(/^\[|\]$/g, '').toLowerCase();
   const isNamed = allowed.hosts.some((each) =>
     each.startsWith('*.') ? host.endsWith(each.slice(1)) : host === each.toLowerCase(),
   );
-  if (!isNamed) throw new InvalidInput(`${what}: ${shown(host)} is not among allow.hosts.`);
+  if (!isNamed)
+    throw new InvalidInput(
+      `${what}: ${shown(host)} is not an allowed host. Add it to push.allow.hosts.`,
+    );
   if (isIP(host) !== 0 && !allowed.privateAddresses && isPrivate(host)) {
-    throw new InvalidInput(`${what}: ${host} is a private address (allow.privateAddresses).`);
+    throw new InvalidInput(
+      `${what}: ${host} is a private address. To allow it, set push.allow.privateAddresses.`,
+    );
   }
   return url;
 }
@@ -104,7 +109,7 @@ export function checkedLookup({ privateAddresses }: Allowed): LookupFunction {
       const wrong = privateAddresses ? undefined : found.find(({ address }) => isPrivate(address));
       const [first] = found;
       if (wrong !== undefined || first === undefined) {
-        const message = `${hostname} stands for ${wrong?.address ?? 'nothing'}, which may not be called.`;
+        const message = `${hostname} resolves to ${wrong?.address ?? 'nothing'}, a private address, which push must not call.`;
         return callback(Object.assign(new Error(message), { code: 'EADDRDENIED' }), '', 0);
       }
       if (options.all === true) return callback(null, found);

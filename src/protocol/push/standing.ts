@@ -12,6 +12,7 @@ import {
 } from '../../features/releases/model.ts';
 import { noteAnnounced } from '../../features/releases/routes.ts';
 import type { Session } from '../../lease/live-session.ts';
+import type { Code } from '../../support/codes/catalogue.ts';
 import type { PushResult } from '../messages/push.ts';
 import type { Coordinator } from '../rest/route.ts';
 import type { Endpoint } from './push-options.ts';
@@ -20,7 +21,7 @@ export interface StandingParts {
   readonly coordinator: Coordinator;
   readonly endpoint: Endpoint;
   readonly probeMs: number;
-  readonly onFault: (code: string, error: unknown) => void;
+  readonly onFault: (code: Code, error: unknown) => void;
 }
 
 export class Standing {

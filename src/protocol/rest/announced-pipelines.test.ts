@@ -30,7 +30,7 @@ test('a name that no worker has announced is pointed out, with the nearest', asy
   assert.deepEqual(await announced.warningFor(PROJECT, 'ordr'), {
     code: 'pipeline-unknown',
     detail:
-      'No worker has announced pipeline "ordr". Did you mean "order"? The execution waits until one does.',
+      'No worker has announced pipeline "ordr". Did you mean "order"? The execution was submitted, and waits until one does.',
   });
 });
 

@@ -41,7 +41,7 @@ export class AnnouncedPipelines {
     if (!seen.isComplete || seen.names.has(pipeline)) return undefined;
     const nearest = nearestName(pipeline, [...seen.names]);
     const hint = nearest === undefined ? '' : ` Did you mean "${nearest}"?`;
-    const detail = `No worker has announced pipeline "${pipeline}".${hint} The execution waits until one does.`;
+    const detail = `No worker has announced pipeline "${pipeline}".${hint} The execution was submitted, and waits until one does.`;
     return { code: 'pipeline-unknown', detail };
   }
 

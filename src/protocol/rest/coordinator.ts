@@ -60,7 +60,10 @@ export const coordinatorRoutes: readonly Route[] = routesOf(coordinatorOperation
   async playDemo(coordinator, { params }) {
     const found = demoOf(coordinator);
     if (found.read().isPlaying) {
-      throw new ProblemReply(409, 'demo-busy', 'A scene is being played: let it end first.');
+      throw new ProblemReply(
+        'demo-busy',
+        'A scene of the demo is playing. Nothing was started. Wait until it ends.',
+      );
     }
     found.play(params.scene as Scene);
     return { status: 202, body: found.read() };
@@ -71,12 +74,15 @@ export const coordinatorRoutes: readonly Route[] = routesOf(coordinatorOperation
   async checkReadiness(coordinator, { signal }) {
     const found = signal.aborted ? 'away' : await storeFound(coordinator);
     if (found === 'away') {
-      throw new ProblemReply(503, 'not-ready', 'The store does not answer, or this stops.');
+      throw new ProblemReply(
+        'not-ready',
+        'Not ready: the store did not respond within 1 s, or the coordinator is shutting down.',
+      );
     }
     if (found !== undefined) {
       const { to, reason } = found;
-      const why = `The store was exported to ${JSON.stringify(to)} (${reason}) and takes no writes any more. Ask a coordinator of the new one.`;
-      throw new ProblemReply(503, 'store-sealed', why);
+      const why = `The store is sealed: it was exported to ${JSON.stringify(to)} (${reason}) and accepts no writes. Use a coordinator of the new store.`;
+      throw new ProblemReply('store-sealed', why);
     }
     return { status: 200, body: { status: 'ok' } };
   },
@@ -84,9 +90,8 @@ export const coordinatorRoutes: readonly Route[] = routesOf(coordinatorOperation
   async readMetrics({ metrics: counted }, { caller }) {
     if (counted === undefined) {
       throw new ProblemReply(
-        404,
         'metrics-off',
-        'Metrics need the package prom-client beside holdfast: npm install prom-client.',
+        'Metrics need the package prom-client. Install it beside holdfast: npm install prom-client.',
       );
     }
     const { key, isOfAll, project } = caller;
@@ -102,9 +107,8 @@ export function requireOwnPage(method: Route['method'], header: Header): void {
   const isOwnPage = OWN_PAGES.has(header('sec-fetch-site') ?? 'same-origin');
   if (isOwnPage && (method === 'GET' || header(CONSOLE_HEADER) !== undefined)) return;
   throw new ProblemReply(
-    403,
     'foreign-page',
-    `A key in a cookie is taken from the console's own pages only. Send it as "Authorization: Bearer hf_…" instead.`,
+    `Only pages of the console can use the key in the cookie. Nothing was done. Send the key as "Authorization: Bearer hf_…" instead.`,
   );
 }
 
@@ -120,7 +124,10 @@ function cookieReply(
 
 function demoOf({ demo }: Coordinator): Demo {
   if (demo !== undefined) return demo;
-  throw new ProblemReply(404, 'demo-off', 'There is no demo here: `holdfast dev` has one.');
+  throw new ProblemReply(
+    'demo-off',
+    'This coordinator has no demo. Start `holdfast dev` without a module.',
+  );
 }
 
 // Liveness, readiness and metrics.

@@ -34,9 +34,8 @@ function seqOf(text: string | undefined): number | undefined {
   if (text === undefined) return undefined;
   if (/^\d{1,15}$/.test(text) && Number(text) <= SEQ_MAX) return Number(text);
   throw new ProblemReply(
-    400,
     'invalid-input',
-    'Last-Event-ID is the id of the last event that was received: a whole number.',
+    'Last-Event-ID must be the id of the last event that you received: a whole number. Nothing was sent.',
   );
 }
 

@@ -169,7 +169,10 @@ function submissionOf(
 ): ListRequest {
   const { pipeline, template, input, ...options } = body;
   if ((pipeline === undefined) === (template === undefined)) {
-    throw new ProblemReply(400, 'invalid-input', 'Say one of pipeline and template.');
+    throw new ProblemReply(
+      'invalid-input',
+      'Pass either pipeline or template. Nothing was submitted.',
+    );
   }
   if (pipeline !== undefined) requireOpenName('A pipeline', pipeline);
   const key = options.key ?? header(KEY_HEADER);
@@ -259,9 +262,8 @@ async function requireNoOperation(
   const record = await store.executions.read(parseExecutionId(id));
   if (record?.project !== project || !isReserved(record.pipeline)) return;
   throw new ProblemReply(
-    403,
     'role-missing',
-    `Execution ${id} is a job of an operator, or of the engine itself. Use a key with role operate.`,
+    `Execution ${id} is a bulk job of an operator, or of the engine. Nothing was done. Use a key with role operate.`,
   );
 }
 

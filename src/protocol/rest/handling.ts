@@ -20,9 +20,8 @@ async function refuseArchived(
   const archived = await executions.archived(id);
   if (archived?.project !== caller.project) return;
   throw new ProblemReply(
-    410,
     'execution-archived',
-    `Execution ${id} ended as ${archived.status} and was archived at ${formatInstant(archived.archivedAt)}: its rows are gone. Its documents are still there: holdfast archive get ${id} (GET /v1/archive/${id}).`,
+    `Execution ${id} ended as ${archived.status} and was archived at ${formatInstant(archived.archivedAt)}, so the store no longer has it. Read its documents: holdfast archive get ${id} (GET /v1/archive/${id}).`,
   );
 }
 
@@ -36,7 +35,7 @@ export async function executionFor(
   if (record?.project === caller.project) return record;
   await refuseArchived(store, caller, known);
   const why = 'execution-unknown';
-  throw new ProblemReply(404, why, describeExecutionRefusal({ why, id: known }));
+  throw new ProblemReply(why, describeExecutionRefusal({ why, id: known }));
 }
 
 // Turns records into messages, with times as text.
@@ -80,9 +79,8 @@ export function isReserved(name: string): boolean {
 export function requireOpenName(what: string, name: string): void {
   if (!isReserved(name)) return;
   throw new ProblemReply(
-    403,
     'name-reserved',
-    `${what} whose name begins with "${RESERVED}" is the engine's own. Use the route for what it does.`,
+    `${what} whose name begins with "${RESERVED}" is reserved for the engine. Nothing was done. Use the operation of the API for it, or another name.`,
   );
 }
 
@@ -118,9 +116,8 @@ export function listOptionsOf(query: ListQuery, { project }: Caller): ListOption
   const isFiltered = Object.values(filter).some((each) => each !== undefined);
   if (isFiltered && attribute === undefined) {
     throw new ProblemReply(
-      400,
       'invalid-input',
-      'equals, min and max are about an attribute: say which, as attribute=<name>.',
+      'equals, min and max filter by an attribute. Pass its name: attribute=<name>.',
     );
   }
   const given = Object.entries(filter).filter(([, value]) => value !== undefined);

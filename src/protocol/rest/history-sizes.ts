@@ -60,8 +60,7 @@ export class HistorySizes {
 
 function tooLarge(id: ExecutionId, what: string): ProblemReply {
   return new ProblemReply(
-    413,
     'payload-too-large',
-    `The history of execution ${id} would have more than ${what}, which is as much as this coordinator takes from workers. Nothing was written. Let the pipeline go on as a new execution in time (ctx.continueAsNew), or raise limits.historyEventsMax and limits.historyBytesMax.`,
+    `The history of execution ${id} would exceed ${what}, the limit of this coordinator. Nothing was written. Continue as a new execution (ctx.continueAsNew), or raise limits.historyEventsMax and limits.historyBytesMax.`,
   );
 }

@@ -2,6 +2,7 @@
 // so the description equals the checks.
 
 import { type TSchema, Type } from 'typebox';
+import type { Code } from '../../support/codes/catalogue.ts';
 import { DOWNLOAD, type DocumentedResponse, type Operations, TAGS } from '../messages/operation.ts';
 import { problem } from '../messages/problem.ts';
 import { BASE } from '../messages/words.ts';
@@ -12,7 +13,7 @@ import { exampleOf } from './schema-example.ts';
 
 interface CommonProblem {
   readonly what: string;
-  readonly codes: readonly string[];
+  readonly codes: readonly Code[];
 }
 
 /** Problems that any operation may return. */
@@ -268,7 +269,7 @@ function textContent({ type, example }: NonNullable<DocumentedResponse['text']>)
 }
 
 function problemResponse(status: number, { what, codes }: CommonProblem): object {
-  const example = problemOf(status, codes[0] ?? 'refused', what);
+  const example = problemOf(codes[0] ?? 'invalid-input', what, status);
   return {
     description:
       codes.length === 0

@@ -5,6 +5,7 @@ import type { ProjectName } from '../../execution/names.ts';
 import { nameWithKey, type Role } from '../../features/access/model.ts';
 import type { CoordinatorStore } from '../../store/contract/execution-store.ts';
 import type { Clock } from '../../support/clock.ts';
+import { type Code, statusOf } from '../../support/codes/catalogue.ts';
 import type { Timers } from '../../support/timer.ts';
 import type { FairShares, Turns } from '../../support/turns.ts';
 import type { AdviceRequest, AdvisedMessage } from '../messages/advice.ts';
@@ -51,7 +52,7 @@ export interface Coordinator {
     project?: ProjectName,
   ) => Promise<{ readonly type: string; readonly text: string }>;
   /** Reports faults inside a batch, whose response is otherwise a success. */
-  readonly onFault?: (code: string, error: unknown) => void;
+  readonly onFault?: (code: Code, error: unknown) => void;
 }
 
 /** The caller, as the server identified it. */
@@ -151,13 +152,13 @@ export function routesOf<Table extends Operations>(
 /** A problem as an exception. The server turns it into the response. */
 export class ProblemReply extends Error {
   readonly status: number;
-  readonly code: string;
+  readonly code: Code;
   /** The store's refusal, for programs. */
   refusal: unknown;
 
   retryAfterS: number | undefined;
 
-  constructor(status: number, code: string, detail: string) {
+  constructor(code: Code, detail: string, status: number = statusOf(code)) {
     super(detail);
     this.status = status;
     this.code = code;

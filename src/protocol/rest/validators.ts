@@ -47,10 +47,9 @@ function checked(part: Part, validator: Validator, given: unknown): unknown {
   const known = Object.keys(properties);
   const sentences = errors.flatMap((error) => sentenceOf(part, { ...error, known }, given) ?? []);
   const problems = new Set(
-    sentences.length > 0 ? sentences : [`The ${part} does not fit what this route takes`],
+    sentences.length > 0 ? sentences : [`The ${part} does not match the schema of this route`],
   );
   throw new ProblemReply(
-    400,
     'invalid-input',
     `${[...problems].slice(0, PROBLEMS_MAX).join('; ')}. Nothing was done.`,
   );
@@ -60,7 +59,6 @@ function requireNothing(part: Part, given: unknown): undefined {
   const names = typeof given === 'object' && given !== null ? Object.keys(given) : [];
   if (part !== 'params' && names.length > 0) {
     throw new ProblemReply(
-      400,
       'invalid-input',
       `This route takes no ${part}; got ${names.slice(0, PROBLEMS_MAX).map(shortened).join(', ')}. Nothing was done.`,
     );
@@ -83,7 +81,7 @@ export function withoutTags<Body>(body: Body): Body {
     }
   } catch (fault) {
     if (!(fault instanceof Fault)) throw fault;
-    throw new ProblemReply(400, 'invalid-input', `${fault.message} Nothing was done.`);
+    throw new ProblemReply('invalid-input', `${fault.message} Nothing was done.`);
   }
   return rest as Body;
 }

@@ -61,7 +61,7 @@ function requireBounded(message: WriteMessage): void {
   const rows = rowsOf(message);
   if (rows > ROWS_MAX) {
     throw tooLarge(
-      `A write of ${id} makes ${rows} rows, at most ${ROWS_MAX}. Write fewer at a time.`,
+      `A write of execution ${id} has ${rows} rows, and at most ${ROWS_MAX} are allowed. Write fewer at a time.`,
     );
   }
   const outcome = message.verb === 'finish' ? message.outcome : undefined;
@@ -76,11 +76,11 @@ function requireBounded(message: WriteMessage): void {
 }
 
 function inline(id: string, what: string, max: number): string {
-  return `A ${what} in a write of ${id} has more than ${max} characters. Put large values first (putBlob), and refer to them.`;
+  return `A ${what} in a write of execution ${id} has more than ${max} characters. Store large values first (putBlob), and refer to them.`;
 }
 
 function tooLarge(why: string): ProblemReply {
-  return new ProblemReply(413, 'payload-too-large', `${why} Nothing was written.`);
+  return new ProblemReply('payload-too-large', `${why} Nothing was written.`);
 }
 
 /** Returns the digests of the values that the message refers to. */
@@ -92,7 +92,8 @@ export function requireReadable(message: WriteMessage): readonly string[] {
   for (const { kind, body } of events) {
     const parsed = body === undefined ? {} : parsedFrom(message, body);
     const odd = oddField(parsed) ?? missingField(kind, parsed as object);
-    if (odd !== undefined) throw unreadable(`${odd} in the body of a ${kind} event of ${id}.`);
+    if (odd !== undefined)
+      throw unreadable(`${odd} in the body of a ${kind} event of execution ${id}.`);
     if (body === undefined) continue;
     requireOwnSuccessor(message, { body, parsed });
     refersTo.push(...referencesIn(parsed));
@@ -102,7 +103,9 @@ export function requireReadable(message: WriteMessage): readonly string[] {
     if (payload === undefined) continue;
     const parsed = parsedFrom(message, payload);
     if (!isEnvelope(parsed))
-      throw unreadable(`A value in a write of ${id} is not one as it is stored.`);
+      throw unreadable(
+        `A value in a write of execution ${id} is not an encoded value: {"v":…}, {} or {"ref":digest}.`,
+      );
     refersTo.push(...referencesIn(parsed));
   }
   for (const { body } of submissionsIn(message)) {
@@ -112,7 +115,7 @@ export function requireReadable(message: WriteMessage): readonly string[] {
   requireLabels(message);
   if (!isStorable(message)) {
     throw unreadable(
-      `A text in a write of ${id} has the character NUL, or half of a surrogate pair, which not every store keeps.`,
+      `A text in a write of execution ${id} has the NUL character or half of a surrogate pair. Not every store keeps those.`,
     );
   }
   return refersTo;
@@ -140,7 +143,9 @@ function requireOwnEvents(message: WriteMessage): void {
   const last = leaving.length === 0 ? undefined : kinds.pop();
   const foreign = kinds.find((kind) => NEEDED[kind] === undefined);
   if (foreign !== undefined) {
-    throw unreadable(`A ${foreign} event of ${id} cannot be where this ${verb} has it.`);
+    throw unreadable(
+      `A ${foreign} event of execution ${id} is not allowed at this position of a ${verb}.`,
+    );
   }
   if (leaving.length === 0 || leaving.some((kind) => kind === last)) return;
   throw unreadable(`The last event of a ${verb} of ${id} must be ${leaving.join(' or ')}.`);
@@ -159,7 +164,7 @@ function requireOwnSuccessor(
   const successor = message.verb === 'finish' ? message.successor?.id : undefined;
   if (continuedAs === successor && namedBy(body, 'continuedAs') === successor) return;
   throw unreadable(
-    `An event of ${message.id} says that it goes on as ${continuedAs}, which is not the successor that the same write submits.`,
+    `An event of execution ${message.id} names the successor ${continuedAs}, and the same write submits another one.`,
   );
 }
 
@@ -167,18 +172,20 @@ function requireOwnSuccessor(
 function requireOwnPredecessor(message: WriteMessage): void {
   const { id } = message;
   const successor = message.verb === 'finish' ? message.successor : undefined;
-  if (successor?.id === id) throw unreadable(`Execution ${id} cannot go on as itself.`);
+  if (successor?.id === id) throw unreadable(`Execution ${id} cannot be its own successor.`);
   for (const each of submissionsIn(message)) {
     const { body } = each;
     if (body === undefined) continue;
     const parsed = parsedFrom(message, body);
     if (!isObject(parsed)) {
-      throw unreadable(`What is said of the submit of ${each.id} is not an object.`);
+      throw unreadable(`The description of the submit of ${each.id} must be an object.`);
     }
     if (!('continues' in parsed)) continue;
     if (each === successor && parsed.continues === id && namedBy(body, 'continues') === id)
       continue;
-    throw unreadable(`Only the successor of ${id} continues it, and it continues nothing else.`);
+    throw unreadable(
+      `Only the successor of execution ${id} can continue it, and it can continue no other.`,
+    );
   }
 }
 
@@ -269,10 +276,10 @@ function isTextIn(value: object, name: string): boolean {
 }
 
 function oddField(body: unknown): string | undefined {
-  if (!isObject(body)) return 'There is something else than an object';
+  if (!isObject(body)) return 'A value is not an object';
   for (const [name, value] of Object.entries(body)) {
     const fits = Object.hasOwn(FIELDS, name) ? FIELDS[name] : undefined;
-    if (fits?.(value) === false) return `The field "${name}" is not what it is read as`;
+    if (fits?.(value) === false) return `The field "${name}" has the wrong type`;
   }
   return undefined;
 }
@@ -314,14 +321,14 @@ function requireLabels(message: WriteMessage): void {
     for (const [name, value] of Object.entries(attributes)) {
       if (isLabel(name) && isLabel(value)) continue;
       throw unreadable(
-        `An attribute in a write of ${message.id} has a name or a value of more than ${NAME_BYTES_MAX} bytes.`,
+        `An attribute in a write of execution ${message.id} has a name or a value of more than ${NAME_BYTES_MAX} bytes.`,
       );
     }
   }
 }
 
 function unreadable(why: string): ProblemReply {
-  return new ProblemReply(400, 'invalid-input', `${why} Nothing was written.`);
+  return new ProblemReply('invalid-input', `${why} Nothing was written.`);
 }
 
 // References to blobs in workers' writes and in their claims. A reference in a row gives the
@@ -420,9 +427,8 @@ export async function requireOwnValues(
   const [missing] = await executions.missingBlobs(asked);
   if (missing === undefined) return;
   throw new ProblemReply(
-    400,
     'invalid-input',
-    `A write of ${id} refers to the value ${missing}, which its project has not stored. Put the bytes first. Nothing was written.`,
+    `A write of execution ${id} refers to the value ${missing}, which its project has not stored. Nothing was written. Store the bytes first (putBlob).`,
   );
 }
 

@@ -178,7 +178,10 @@ export const workHandlers: WorkHandlers = {
 
   async putBlob({ store }, { body, bytes, caller }) {
     if (!(bytes instanceof Uint8Array) || digestOf(bytes) !== body.digest) {
-      throw new ProblemReply(400, 'invalid-input', 'The bytes do not have this SHA-256 digest.');
+      throw new ProblemReply(
+        'invalid-input',
+        'The bytes do not have this SHA-256 digest. Nothing was stored.',
+      );
     }
     await store.executions.putBlob({ project: caller.project, digest: body.digest, bytes });
     return undefined;

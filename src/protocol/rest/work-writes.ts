@@ -165,17 +165,17 @@ function requireOwnReach(message: WriteMessage, { project }: Caller): void {
     requireOpenName('A pipeline', parsePipelineName(each.pipeline));
   }
   if (submissions.some((each) => each.project !== project)) {
-    throw denied('A worker submits into its own project only.');
+    throw denied('A worker can submit only into its own project.');
   }
   const { children = [], id } = message;
   if (children.some(({ parent }) => parent !== undefined && parent.id !== id)) {
-    throw denied(`What the owner of ${id} submits has ${id} for its parent, or none.`);
+    throw denied(`A submit by the worker of ${id} must have the parent ${id}, or none.`);
   }
   if (remindersIn(message).some(({ parent }) => parent !== undefined)) {
-    throw denied(`A reminder has no parent: nobody waits for it.`);
+    throw denied(`A reminder must have no parent.`);
   }
   if ([...children, ...remindersIn(message)].some(namesAnotherOrigin)) {
-    throw denied(`What a worker submits is submitted by no caller and no schedule.`);
+    throw denied(`A submit by a worker must not name a caller or a schedule.`);
   }
   requireOwnQuestions(message);
 }
@@ -200,7 +200,7 @@ function requireOwnQuestions(message: WriteMessage): void {
 }
 
 function denied(why: string): ProblemReply {
-  return new ProblemReply(403, 'project-denied', `${why} Nothing was written.`);
+  return new ProblemReply('project-denied', `${why} Nothing was written.`);
 }
 
 /** A successor keeps the parent and the submitter of its predecessor (M-18). */
@@ -215,14 +215,14 @@ async function requireSameOrigin(
   // For an execution of another project, a guess must not confirm its origin.
   const own = record?.project === project ? record : undefined;
   if (parent !== undefined && !(own?.parent?.id === parent.id && own.parent.call === parent.call)) {
-    throw denied(`What goes on for ${id} has the parent of ${id}, or none.`);
+    throw denied(`The successor of ${id} must have the parent of ${id}, or none.`);
   }
   const isSame =
     (submittedBy === undefined || submittedBy === own?.submittedBy) &&
     (scheduled === undefined ||
       (scheduled.id === own?.scheduled?.id && scheduled.at === own.scheduled.at));
   if (isSame) return;
-  throw denied(`What goes on for ${id} was submitted by whom ${id} was, or by nobody.`);
+  throw denied(`The successor of ${id} must name the same submitter as ${id}, or none.`);
 }
 
 // The owner of a session. The coordinator stores it when the session opens.
@@ -266,9 +266,8 @@ export async function requireOwnSession(
   const opened = read.get(session) ?? openedAs(await store.sessions.inspect(session));
   if (opened?.project !== caller.project || !(await isOpenedBy(store, caller, opened))) {
     throw new ProblemReply(
-      404,
       'session-unknown',
-      `Session ${id} is not a worker's of this project that has this key. Open a new one.`,
+      `Session ${id} was not opened with this key in this project. Nothing was written. Open a new session.`,
     );
   }
   if (read.size >= KNOWN_MAX) read.clear();
@@ -329,7 +328,7 @@ export function noteRefused(
   if (announcement.state !== 'starting') return;
   if (result.kind === 'announced' || result.why === 'session-not-live') return;
   const why = describeReleaseRefusal(result);
-  onFault?.('worker-refused', `Worker ${announcement.session} gets nothing that is pinned: ${why}`);
+  onFault?.('worker-refused', `Worker ${announcement.session} gets no pinned executions: ${why}`);
 }
 
 // A store that gets a fence it never issued halts all grants, because it may be an older copy of

@@ -4,6 +4,7 @@
 
 import type { ProjectName } from '../../execution/names.ts';
 import { formatInstant, toInstant } from '../../support/clock.ts';
+import type { Code } from '../../support/codes/catalogue.ts';
 import type { ReplyEnvelope } from '../messages/envelope.ts';
 import {
   envelopeFromJson,
@@ -39,7 +40,7 @@ export interface SqsParts {
   /** The limit of one message. */
   readonly bytesMax: number;
   readonly stopping: AbortSignal;
-  readonly onFault: (code: string, error: unknown) => void;
+  readonly onFault: (code: Code, error: unknown) => void;
 }
 
 const HELD_MS = 20_000;
@@ -130,9 +131,8 @@ export class SqsServer {
         if (kind === 'verified') return callerOf(kid);
         const at = formatInstant(toInstant(claims.until));
         throw new ProblemReply(
-          403,
           'signature-expired',
-          `This message was good until ${at}. Nothing was done; send it again.`,
+          `The signature of this message expired at ${at}. Nothing was done. Send it again.`,
         );
       },
     });
@@ -149,7 +149,7 @@ export class SqsServer {
     let size = 0;
     for (const digest of parts) {
       const part = await valueFor(coordinator.store.executions, { project, digest });
-      if (part === undefined) throw new Error(`Part ${digest} of a message is not there.`);
+      if (part === undefined) throw new Error(`Part ${digest} of a message is missing.`);
       size += part.length;
       if (size > bytesMax * AS_TEXT) return TOO_LARGE;
       found.push(part);
@@ -211,7 +211,7 @@ function verifiedFrom(
   try {
     return signer.verify<QueuedRequest>(body, { to: 'coordinator', nowMs });
   } catch {
-    return { kind: 'invalid', why: 'it cannot be read' };
+    return { kind: 'invalid', why: 'it cannot be parsed' };
   }
 }
 

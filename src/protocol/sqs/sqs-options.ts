@@ -113,7 +113,7 @@ function requireOwnSecrets(
     );
     if (same < 0) continue;
     throw new InvalidInput(
-      `${what}: keys ${nth + 1} and ${same + 1} have the same secret, and are of two projects: workers of the one could act for the other. Give each its own.`,
+      `${what}: keys ${nth + 1} and ${same + 1} have the same secret and belong to two projects, so workers of one could act for the other. Give each its own secret.`,
     );
   }
 }
@@ -126,7 +126,7 @@ function ownQueuesIn(what: string, given: unknown): readonly string[] {
   try {
     return queuesIn(what, given);
   } catch {
-    throw new InvalidInput(`${what}: replyQueues is no list of URLs, and is not shown.`);
+    throw new InvalidInput(`${what}: replyQueues must be a list of URLs. The value is hidden.`);
   }
 }
 
@@ -134,6 +134,6 @@ function projectIn(what: string, project: unknown = 'default'): ProjectName {
   try {
     return parseProject(project as string);
   } catch {
-    throw new InvalidInput(`${what}: project is no name of a project, and is not shown.`);
+    throw new InvalidInput(`${what}: project must be the name of a project. The value is hidden.`);
   }
 }

@@ -2,6 +2,7 @@
 // becomes a problem in the reply, as over HTTP.
 
 import { Compile } from 'typebox/compile';
+import type { Code } from '../../support/codes/catalogue.ts';
 import { nearestName, shown } from '../../support/options.ts';
 import {
   envelopeOf,
@@ -22,7 +23,7 @@ import { type WorkResult, workHandlers } from '../rest/work-handlers.ts';
 
 export interface DispatchParts {
   readonly coordinator: Coordinator;
-  readonly onFault?: (code: string, error: unknown) => void;
+  readonly onFault?: (code: Code, error: unknown) => void;
 }
 
 /** The transport identifies the sender. */
@@ -80,30 +81,30 @@ function checked(envelope: unknown): RequestEnvelope & { readonly kind: WorkKind
   const unknown = given.filter((name) => !KNOWN.includes(name));
   if (unknown.length > 0) {
     throw new ProblemReply(
-      400,
       'control-unknown',
-      `Version ${WORK_VERSION} of the worker protocol has no ${unknown.map((name) => `"${name}"`).join(', ')} in its envelope. Nothing was done.`,
+      `Version ${WORK_VERSION} of the worker protocol has no field ${unknown.map((name) => `"${name}"`).join(', ')} in its envelope. Nothing was done. Remove it.`,
     );
   }
   if (!ENVELOPE.Check(envelope)) {
     throw new ProblemReply(
-      400,
       'invalid-input',
-      `An envelope has ${KNOWN.join(', ')}; this one cannot be read. Nothing was done.`,
+      `The envelope is not valid. Nothing was done. Its fields are ${KNOWN.join(', ')}.`,
     );
   }
   const { v, kind } = envelope;
   if (v < OLDEST_WORK_VERSION || v > WORK_VERSION) {
     throw new ProblemReply(
-      400,
       'version-unknown',
-      `This coordinator speaks versions ${OLDEST_WORK_VERSION} to ${WORK_VERSION} of the worker protocol, not ${v}. Greet it first: its answer has the version to use.`,
+      `This coordinator supports versions ${OLDEST_WORK_VERSION} to ${WORK_VERSION} of the worker protocol, not ${v}. Nothing was done. Send greet first: its reply has the version to use.`,
     );
   }
   if (isWorkKind(kind)) return { ...envelope, kind };
   const nearest = nearestName(kind, WORK_KINDS);
   const hint = nearest === undefined ? '' : ` Did you mean "${nearest}"?`;
-  throw new ProblemReply(400, 'kind-unknown', `There is no message ${shown(kind)}.${hint}`);
+  throw new ProblemReply(
+    'kind-unknown',
+    `The worker protocol has no message ${shown(kind)}. Nothing was done.${hint}`,
+  );
 }
 
 // A worker in the process of its coordinator: the same messages, by a function call. They go
