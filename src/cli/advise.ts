@@ -86,11 +86,11 @@ async function execute(typed: Typed): Promise<ExitCode> {
   }
   const svg = typed.text('svg');
   if (svg !== undefined && advice.kind !== 'recommendation') {
-    printProblem(`${svg} was not written: there is no recommendation to draw.`);
+    printProblem(`${svg} was not written, since there is no recommendation to draw.`);
   }
   if (svg !== undefined && advice.kind === 'recommendation') {
     await writeFile(svg, tradeOffSvg(advice));
-    if (!typed.isSet('json')) print(`\nThe trade-off is drawn in ${svg}.`);
+    if (!typed.isSet('json')) print(`\nThe trade-off is in ${svg}.`);
   }
   return advice.kind === 'recommendation' ? 0 : 1;
 }
@@ -136,7 +136,9 @@ function unreadable(typed: Typed, lines: readonly MalformedLine[]): ExitCode {
     return 2;
   }
   for (const { place, problem } of lines) printProblem(`${showPlace(place)}: ${problem}`);
-  printProblem('Nothing is advised: these lines are no entries of a lease log.');
+  printProblem(
+    'No advice: these lines are not entries of a lease log. Pass files that recordLeases wrote. [invalid-input]',
+  );
   return 2;
 }
 
@@ -146,11 +148,13 @@ function replaySettingsFrom(typed: Typed): LeaseSettings | undefined {
   const asked = integerText('replay-grace-ms', typed.text('replay-grace-ms'));
   if (ttlMs === undefined) {
     if (asked === undefined) return undefined;
-    throw new UsageProblem('--replay-grace-ms goes with --replay-ttl-ms: with which ttl?');
+    throw new UsageProblem('--replay-grace-ms needs --replay-ttl-ms. Pass both.');
   }
   const graceMs = asked ?? Math.floor(ttlMs / 5);
   if (graceMs > ttlMs / 2) {
-    throw new UsageProblem(`--replay-grace-ms may be half of the ttl at most; got "${graceMs}".`);
+    throw new UsageProblem(
+      `--replay-grace-ms must be at most half of --replay-ttl-ms; got "${graceMs}".`,
+    );
   }
   return {
     ttlMs,
@@ -167,7 +171,7 @@ function showAdvice(advice: Advice): void {
     return;
   }
   if (advice.kind === 'goals-conflict') {
-    print(`No settings keep every limit; against each other stand: ${advice.between.join(', ')}.`);
+    print(`No settings keep every limit. These limits conflict: ${advice.between.join(', ')}.`);
     for (const reason of advice.reasons) print(`• ${reason}`);
     return;
   }

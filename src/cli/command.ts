@@ -4,6 +4,7 @@ import { statSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { text } from 'node:stream/consumers';
 import { parseArgs } from 'node:util';
+import type { Code } from '../support/codes/catalogue.ts';
 import { nearestName } from '../support/options.ts';
 
 /** The help lists these; the rest loads when a command runs. */
@@ -44,6 +45,7 @@ export interface Typed {
 /** Wrong usage. The message suggests a likely correction. */
 export class UsageProblem extends Error {
   override readonly name = 'UsageProblem';
+  readonly code: Code = 'wrong-usage';
 }
 
 export function parseTyped(spec: CommandSpec, words: readonly string[]): Typed {
@@ -67,10 +69,10 @@ export function parseTyped(spec: CommandSpec, words: readonly string[]): Typed {
     if (!Object.hasOwn(flags, token.name)) throw unknown('flag', token.rawName, flagNames(flags));
     const takesText = flags[token.name]?.value !== undefined;
     if (takesText && token.value === undefined) {
-      throw new UsageProblem(`${token.rawName} needs a value after it: ${spec.usage}`);
+      throw new UsageProblem(`${token.rawName} needs a value. Usage: ${spec.usage}`);
     }
     if (!takesText && token.value !== undefined) {
-      throw new UsageProblem(`${token.rawName} takes no value; "${token.value}" is one too many.`);
+      throw new UsageProblem(`${token.rawName} takes no value; got "${token.value}".`);
     }
   }
   return {
@@ -94,10 +96,10 @@ export function unknown(what: string, typed: string, known: readonly string[]): 
 export function integerText(flag: string, text: string | undefined, min = 0): number | undefined {
   if (text === undefined) return undefined;
   if (!/^\d{1,12}$/.test(text)) {
-    throw new UsageProblem(`--${flag} takes a whole number; got "${text}".`);
+    throw new UsageProblem(`--${flag} must be a whole number; got "${text}".`);
   }
   if (Number(text) < min) {
-    throw new UsageProblem(`--${flag} takes a number of at least ${min}; got "${text}".`);
+    throw new UsageProblem(`--${flag} must be at least ${min}; got "${text}".`);
   }
   return Number(text);
 }
@@ -111,17 +113,20 @@ export function durationText(flag: string, text: string | undefined): number | u
   if (text === undefined) return undefined;
   const [, count, unit = ''] = /^(\d{1,9})(ms|s|m|h|d)$/.exec(text) ?? [];
   if (count === undefined) {
-    throw new UsageProblem(`--${flag} takes a time such as 90d, 12h, 30m or 45s; got "${text}".`);
+    throw new UsageProblem(
+      `--${flag} must be a duration such as 90d, 12h, 30m or 45s; got "${text}".`,
+    );
   }
   return Number(count) * (UNITS_MS[unit] ?? 1);
 }
 
 /** The named logs. A missing file shows when it is opened. */
 export function logsOf(spec: CommandSpec, typed: Typed): readonly string[] {
-  if (typed.words.length === 0) throw new UsageProblem(`Which log? ${spec.usage}`);
+  if (typed.words.length === 0)
+    throw new UsageProblem(`A log file is required. Usage: ${spec.usage}`);
   for (const file of typed.words) {
     if (statSync(file, { throwIfNoEntry: false })?.isDirectory() === true) {
-      throw new UsageProblem(`${file} is a folder; name the logs in it.`);
+      throw new UsageProblem(`${file} is a folder. Pass the log files in it.`);
     }
   }
   return typed.words;
@@ -130,7 +135,7 @@ export function logsOf(spec: CommandSpec, typed: Typed): readonly string[] {
 export function refuseWords({ usage }: Pick<CommandSpec, 'usage'>, { words }: Typed): void {
   const [word] = words;
   if (word === undefined) return;
-  throw new UsageProblem(`"${word}" is one word too many: ${usage}`);
+  throw new UsageProblem(`Unexpected argument "${word}". Usage: ${usage}`);
 }
 
 /** The required words, in order. Throws if one is missing or there are more. */
@@ -141,11 +146,11 @@ export function wordsOf<const Names extends readonly string[]>(
 ): { readonly [At in keyof Names]: string } {
   for (const [at, name] of names.entries()) {
     if (words[at] === undefined || words[at] === '') {
-      throw new UsageProblem(`Which ${name}? ${usage}`);
+      throw new UsageProblem(`<${name}> is required. Usage: ${usage}`);
     }
   }
   if (words.length > names.length) {
-    throw new UsageProblem(`"${words[names.length]}" is one word too many: ${usage}`);
+    throw new UsageProblem(`Unexpected argument "${words[names.length]}". Usage: ${usage}`);
   }
   return words as { readonly [At in keyof Names]: string };
 }
@@ -190,7 +195,7 @@ export function listText(text: string | undefined): readonly string[] | undefine
 
 export async function typedValue(typed: string | undefined): Promise<unknown> {
   if (typed === undefined) return undefined;
-  if (typed === '-') return parsed('What came in on stdin', await text(process.stdin));
+  if (typed === '-') return parsed('The input on stdin', await text(process.stdin));
   if (typed.startsWith('@')) {
     const file = typed.slice(1);
     return parsed(file, await readFile(file, 'utf8').catch(explainMissing(file)));
@@ -202,7 +207,7 @@ function explainMissing(file: string): (fault: NodeJS.ErrnoException) => never {
   return (fault) => {
     if (fault.code !== 'ENOENT') throw fault;
     throw new UsageProblem(
-      `There is no file "${file}" here. @file reads a file, - reads stdin; JSON is typed in quotes, such as '{"item":"tent"}'.`,
+      `There is no file "${file}". @file reads a file and - reads stdin. Put JSON in quotes, such as '{"item":"tent"}'.`,
     );
   };
 }
@@ -212,7 +217,7 @@ function parsed(what: string, json: string): unknown {
     return JSON.parse(json);
   } catch (cause) {
     throw new UsageProblem(
-      `${what} is no JSON (${(cause as Error).message}). Text is '"in quotes"'; @file reads a file, - reads stdin.`,
+      `${what} is not valid JSON (${(cause as Error).message}). Write text as '"in quotes"'. @file reads a file and - reads stdin.`,
     );
   }
 }

@@ -44,7 +44,8 @@ const COMMANDS: Readonly<Record<string, (typed: Typed) => Promise<ExitCode>>> = 
 
 async function execute(typed: Typed): Promise<ExitCode> {
   const [name] = typed.words;
-  if (name === undefined) throw new UsageProblem(`What about it? ${contractCommand.usage}`);
+  if (name === undefined)
+    throw new UsageProblem(`build, check or diff is required. Usage: ${contractCommand.usage}`);
   const run = Object.hasOwn(COMMANDS, name) ? COMMANDS[name] : undefined;
   if (run === undefined) throw unknown('command', name, Object.keys(COMMANDS));
   return run(typed);
@@ -72,8 +73,8 @@ async function check(typed: Typed): Promise<ExitCode> {
   if (!typed.isSet('json')) {
     print(
       isSame
-        ? `${file} says what the code says.`
-        : `\n${file} is not what the code says. If the change is meant: holdfast contract build ${module} --file ${file}`,
+        ? `${file} matches the code.`
+        : `\n${file} does not match the code. If you meant the change, run: holdfast contract build ${module} --file ${file}`,
     );
   }
   return isSame ? 0 : 1;
@@ -84,7 +85,7 @@ async function diff(typed: Typed): Promise<ExitCode> {
   const [, before, after] = wordsOf(contractCommand, typed, ['command', 'file', 'other file']);
   const sides = await Promise.all([readContracts(before), readContracts(after)]);
   const changes = printChanges(typed, sides);
-  if (changes === 0 && !typed.isSet('json')) print('They say the same.');
+  if (changes === 0 && !typed.isSet('json')) print('The contracts are the same.');
   return breaks(sides) ? 1 : 0;
 }
 
@@ -106,7 +107,9 @@ function changesOf([before, after]: Sides): readonly ContractChange[] {
     const ofPipeline = { pipeline, part: 'pipeline', path: '' };
     if (old === undefined) return [{ ...ofPipeline, breaking: false, what: 'is new' }];
     if (next === undefined) {
-      return [{ ...ofPipeline, breaking: true, what: 'is gone: nobody goes on with what is open' }];
+      return [
+        { ...ofPipeline, breaking: true, what: 'was removed: no worker continues its open executions' },
+      ];
     }
     return diffContracts(old, next).map((change) => ({ pipeline, ...change }));
   });
@@ -149,7 +152,7 @@ export async function contractsIn(module: string): Promise<readonly Contract[]> 
   const pipelines = pipelinesIn(loaded);
   if (pipelines.length > 0) return pipelines.map(contractOf);
   throw new UsageProblem(
-    `${module} exports no pipeline. Export what pipeline({ name, run }) gives: export const order = pipeline(…).`,
+    `${module} exports no pipeline. Nothing was written. Export one: export const order = pipeline({ name: 'order', run }).`,
   );
 }
 
@@ -159,10 +162,10 @@ async function notLoaded(
 ): Promise<string> {
   const { code, url } = (fault ?? {}) as { readonly code?: unknown; readonly url?: unknown };
   if (code === 'ERR_MODULE_NOT_FOUND' && url === href) {
-    return `${module} is not there. Name the file that exports your pipelines, such as order.ts, from this folder.`;
+    return `${module} does not exist. Nothing was written. Pass the file that exports your pipelines, such as ./order.ts.`;
   }
   const old = code === 'ERR_UNKNOWN_FILE_EXTENSION' ? await oldNode() : undefined;
-  return `${module} cannot be loaded: ${old ?? thrownText(fault)}`;
+  return `${module} cannot be loaded: ${old ?? thrownText(fault)} Nothing was written.`;
 }
 
 function textOf(contracts: readonly Contract[]): string {
@@ -174,24 +177,28 @@ function textOf(contracts: readonly Contract[]): string {
 export async function readContracts(file: string): Promise<readonly Contract[]> {
   const text = await readFile(file, 'utf8').catch((fault: NodeJS.ErrnoException) => {
     throw new UsageProblem(
-      `${file} cannot be read (${fault.code}). Make it with: holdfast contract build <module> --file ${file}`,
+      `${file} cannot be read (${fault.code}). Build it: holdfast contract build <module> --file ${file}`,
     );
   });
   let parsed: { readonly contracts?: unknown };
   try {
     parsed = JSON.parse(text) as { readonly contracts?: unknown };
   } catch (fault) {
-    throw new UsageProblem(`${file} is no JSON: ${thrownText(fault)}`);
+    throw new UsageProblem(
+      `${file} is not valid JSON (${thrownText(fault)}). Build it again: holdfast contract build <module> --file ${file}`,
+    );
   }
   const { contracts } = parsed ?? {};
   if (!Array.isArray(contracts)) {
-    throw new UsageProblem(`${file} has no contracts. Make it with: holdfast contract build`);
+    throw new UsageProblem(
+      `${file} has no contracts. Build it: holdfast contract build <module> --file ${file}`,
+    );
   }
   return contracts.map((given: { readonly version?: unknown }, nth) => {
     const contract = parseContract(`${file}: contract ${nth + 1}`, given);
     if (given.version === contractVersion(contract)) return contract;
     throw new UsageProblem(
-      `${file}: the version of "${contract.pipeline}" is not that of its content. It was edited by hand; build it again.`,
+      `${file}: the version of "${contract.pipeline}" does not match its content, so the file was edited. Build it again: holdfast contract build <module> --file ${file}`,
     );
   });
 }

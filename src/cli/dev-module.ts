@@ -10,7 +10,7 @@ import { Holdfast } from '../engine/holdfast.ts';
 import type { Worker } from '../engine/worker/worker-options.ts';
 import { lineObserver } from '../execution/report.ts';
 import { pipelinesIn } from '../features/releases/contract-api.ts';
-import type { ServerLog } from '../server/server-options.ts';
+import { faultLogOf, type ServerLog } from '../server/server-options.ts';
 import type { CoordinatorStore } from '../store/contract/execution-store.ts';
 import { thrownText } from '../support/options.ts';
 import { UsageProblem } from './command.ts';
@@ -85,7 +85,7 @@ class Running implements Beside {
   /** Reports each failure once, because one save triggers several events. */
   #fail(error: unknown): void {
     const failure = `${placeIn(error, this.#module.files) ?? this.#file}: ${thrownText(error)}`;
-    if (failure !== this.#failure) this.#log.fault('dev: not loaded', failure);
+    if (failure !== this.#failure) faultLogOf(this.#log)('module-not-loaded', failure);
     this.#failure = failure;
   }
 
@@ -124,12 +124,12 @@ class Running implements Beside {
     const pipelines = pipelinesIn(exported);
     if (pipelines.length === 0) {
       throw new UsageProblem(
-        `${this.#file} exports no pipeline, so there is nothing to run. It should have one such as: export const order = pipeline({ name: 'order', run }).`,
+        `${this.#file} exports no pipeline, so there is nothing to run. Export one: export const order = pipeline({ name: 'order', run }).`,
       );
     }
     const isFixed = this.#failure !== undefined;
     this.#failure = undefined;
-    if (isFixed) this.#log.info('dev: loaded again', { file: this.#file });
+    if (isFixed) this.#log.info('module loaded again', { file: this.#file });
     if (source === this.#source) return;
     await this.#worker?.stop();
     const { releases } = this.#holdfast;

@@ -30,9 +30,9 @@ export const devCommand: CommandSpec = {
 async function execute(typed: Typed): Promise<ExitCode> {
   const [module, more] = typed.words;
   if (more !== undefined)
-    throw new UsageProblem(`"${more}" is one word too many: ${devCommand.usage}`);
+    throw new UsageProblem(`Unexpected argument "${more}". Usage: ${devCommand.usage}`);
   if (module !== undefined && statSync(module, { throwIfNoEntry: false })?.isFile() !== true) {
-    throw new UsageProblem(`There is no file "${module}" here. ${devCommand.usage}`);
+    throw new UsageProblem(`There is no file "${module}". Usage: ${devCommand.usage}`);
   }
   if (module !== undefined) await refuseOldNode(module);
   const place = placeOf(typed);
@@ -57,7 +57,7 @@ async function refuseOldNode(module: string): Promise<void> {
   const old = await oldNode();
   if (old === undefined) return;
   throw new UsageProblem(
-    `${module} cannot be run: ${old} Start it with a newer one ("node --version" says which is on the path).`,
+    `${module} cannot be run: ${old} Nothing was started. Check "node --version", and use a newer Node.`,
   );
 }
 
@@ -76,7 +76,7 @@ function placeOf(typed: Typed): Place {
   }
   if (asked === undefined && storePlace(store).kind === 'postgres') return { store };
   throw new UsageProblem(
-    'holdfast dev keeps its state in a folder (--folder), or in PostgreSQL (--store postgres://…); say one of them.',
+    'holdfast dev keeps its state in a folder or in PostgreSQL. Pass either --folder or --store postgres://….',
   );
 }
 
@@ -94,7 +94,7 @@ function sourcesFor({ store, folder }: Place, given: readonly Source[]): readonl
     );
     if (name === undefined) continue;
     throw new UsageProblem(
-      `holdfast dev does not take ${name} (from ${place}): it listens on loopback, asks for no keys and keeps its state in ${folder === undefined ? 'what --store names' : `${store} (--folder)`}. For anything else use "holdfast serve", or name another file with --config.`,
+      `holdfast dev does not accept ${name} (from ${place}). It listens on loopback, needs no keys and keeps its state in ${folder === undefined ? 'the database of --store' : `${store} (--folder)`}. For other settings use "holdfast serve", or pass another file with --config.`,
     );
   }
   const quiet = { place: 'dev', values: { 'log.format': 'auto', 'log.requests': false } };

@@ -41,5 +41,5 @@ test('the listener is as the coordinator reports it and as it was reached', () =
   assert.equal(at('https://hf.example').found, 'TLS, auth keys, admin routes here');
   assert.equal(at('https://hf.example').change, undefined);
   assert.equal(at('http://[::1]:7433').change, undefined);
-  assert.match(at('http://hf.example').change ?? '', /^Keys travel in the clear/);
+  assert.match(at('http://hf.example').change ?? '', /^Access keys travel unencrypted/);
 });

@@ -27,7 +27,7 @@ export async function checkCoordinator(typed: Typed): Promise<CheckedCoordinator
     const { kind, survives } = caller.store;
     const running = {
       what,
-      found: `${url} answers; its store is ${kind}, which survives ${survives}`,
+      found: `${url} responds; its store is ${kind}, which survives ${survives}`,
     };
     const findings = [running, listenerFinding(new URL(url), caller)];
     if (!caller.roles.includes('operate')) return { isRunning: true, findings };
@@ -38,11 +38,11 @@ export async function checkCoordinator(typed: Typed): Promise<CheckedCoordinator
     return { isRunning: true, findings: [...findings, workersFinding(workers.items, depth)] };
   } catch (fault) {
     if (fault instanceof CallRefused) {
-      const change = `Set HOLDFAST_KEY to a key of this coordinator: ${fault.message}`;
+      const change = `${fault.message} Set HOLDFAST_KEY to a key of this coordinator.`;
       return { isRunning: false, findings: [{ what, found: `${url} refuses this key`, change }] };
     }
     if (!(fault instanceof Fault)) throw fault;
-    const found = `none answers at ${url}; to look at another one, pass --url`;
+    const found = `none at ${url}; pass --url to check another address`;
     return { isRunning: false, findings: [{ what, found }] };
   }
 }
@@ -57,7 +57,7 @@ export function listenerFinding(url: URL, { auth, hasAdmin }: CallerMessage): St
   if (isEncrypted || auth === 'off' || isLoopback(url.hostname.replace(/^\[|\]$/g, '')))
     return finding;
   const change =
-    'Keys travel in the clear. Use https: set its tls.keyFile and tls.certFile, or put a proxy before it.';
+    'Access keys travel unencrypted. Use https: set tls.keyFile and tls.certFile, or put a proxy in front.';
   return { ...finding, change };
 }
 
@@ -78,8 +78,8 @@ export function workersFinding(
   ].join(', ');
   const finding = { what: 'workers', found };
   if (stuck.length + refused.length > 0) {
-    return { ...finding, change: 'Run "holdfast workers" to see which, and restart those.' };
+    return { ...finding, change: 'Run "holdfast workers" to see which ones, and restart them.' };
   }
   if (workers.length > 0 || ready === 0) return finding;
-  return { ...finding, change: 'No worker runs. Start one; executions wait for it.' };
+  return { ...finding, change: 'No worker runs, and executions wait. Start one.' };
 }

@@ -47,21 +47,22 @@ function unread(fault: unknown): { readonly why: string } {
   const why = withoutSecrets(faultText(fault)).replace(/\.?$/, '.');
   if (fault instanceof Fault && fault.code === 'driver-missing') return { why };
   return {
-    why: `${why} Is it running, is store (--store, HOLDFAST_STORE) right, and may this user read it?`,
+    why: `${why} Check that it runs, that --store (HOLDFAST_STORE) is right, and that this user can read it.`,
   };
 }
 
 function schemaFinding(report: StoreReport): StoreFinding {
   const { exists, applied, known, forbidding } = report;
-  if (!exists) return { what: 'schema', found: 'new: it is made at the first start' };
-  const found = `version ${applied.length}; this build knows ${known.length}`;
+  if (!exists) return { what: 'schema', found: 'new: the first start creates it' };
+  const found = `version ${applied.length}; this version of Holdfast knows ${known.length}`;
   if (forbidding.length > 0) {
-    const change = `It was migrated by a newer version, which says that this one must not run (${forbidding.join(', ')}): upgrade this one.`;
+    const change = `A newer version migrated it, and this version must not run on it (${forbidding.join(', ')}). Upgrade this one.`;
     return { what: 'schema', found, change };
   }
   const missing = missingOf(report);
   const isNewer = applied.some((name) => !known.includes(name));
-  if (isNewer && missing.length === 0) return { what: 'schema', found: `${found}, and may run` };
+  if (isNewer && missing.length === 0)
+    return { what: 'schema', found: `${found} and can run on it` };
   if (missing.length === 0) return { what: 'schema', found };
   return { what: 'schema', found, change: `Run "holdfast migrate": ${missing.join(', ')}` };
 }
@@ -69,12 +70,12 @@ function schemaFinding(report: StoreReport): StoreFinding {
 function clockFinding({ kind, clockAheadMs }: StoreReport): StoreFinding {
   const by = Math.abs(clockAheadMs);
   const way = clockAheadMs > 0 ? 'ahead of' : 'behind';
-  const found = by === 0 ? 'as the host’s' : `${by} ms ${way} the host’s`;
+  const found = by === 0 ? 'equal to the host' : `${by} ms ${way} the host`;
   if (by <= CLOCK_MS_MAX) return { what: 'clock of the store', found };
   const change =
     kind === 'sqlite'
-      ? 'The host’s clock was ahead once, or was set back since. Store time stays ahead: sleeps until a time of day end early, and schedules fire at wrong times. Set the clock right (NTP), then run: holdfast doctor --set-clock-back'
-      : 'Set both right (NTP). The store’s clock decides when sessions expire, the host’s when keys do.';
+      ? 'The clock of the host was ahead once, or was set back, and store time stays ahead. Sleeps until a time of day end early, and schedules fire at wrong times. Correct the clock (NTP), then run: holdfast doctor --set-clock-back'
+      : 'Correct both clocks (NTP). The clock of the store decides when sessions expire, that of the host when keys do.';
   return { what: 'clock of the store', found, change };
 }
 
@@ -120,8 +121,8 @@ async function modeFinding(
   const wanted = stats.isDirectory() ? '700' : '600';
   return {
     what,
-    found: `${shownPath(path)} is open to other users of this machine (${mode})`,
-    change: `Keep it to the user that runs Holdfast: chmod ${wanted} ${shownPath(path)}`,
+    found: `${shownPath(path)} can be read by other users of this machine (${mode})`,
+    change: `Restrict it to the user that runs Holdfast: chmod ${wanted} ${shownPath(path)}`,
   };
 }
 
@@ -151,23 +152,24 @@ interface Place {
 
 async function portFinding(what: string, place: Place): Promise<StoreFinding> {
   const { host, port } = place;
-  if (port === 0) return { what, found: 'any that is free' };
+  if (port === 0) return { what, found: 'any free one' };
   const code = await listenFault(place);
   const where = `${host}:${port}`;
   if (code === undefined) return { what, found: `${where} is free` };
   if (code === 'EADDRINUSE') {
-    if (await isCoordinator(place)) return { what, found: `${where}: a coordinator answers there` };
-    const change = `Something else listens on ${where}. Stop it, or choose another with --port.`;
+    if (await isCoordinator(place))
+      return { what, found: `${where}: a coordinator responds there` };
+    const change = `Another program listens on ${where}. Stop it, or choose another port with --port.`;
     return { what, found: `${where} is taken`, change };
   }
   const found = `${where} cannot be listened on (${code})`;
-  return { what, found, change: WHY[code] ?? 'Choose another with --host and --port.' };
+  return { what, found, change: WHY[code] ?? 'Choose another address with --host and --port.' };
 }
 
 const WHY: Readonly<Record<string, string>> = {
-  EACCES: 'This user may not: choose a port above 1023 with --port.',
-  EADDRNOTAVAIL: 'No interface of this machine has that address: choose another with --host.',
-  ENOTFOUND: 'That name is not known here: choose an address of this machine with --host.',
+  EACCES: 'This user may not listen on it. Choose a port above 1023 with --port.',
+  EADDRNOTAVAIL: 'No interface of this machine has that address. Choose another with --host.',
+  ENOTFOUND: 'That name cannot be resolved. Choose an address of this machine with --host.',
 };
 
 /** Undefined if the port is free. */

@@ -46,7 +46,11 @@ async function execute(typed: Typed): Promise<ExitCode> {
       findings.map(({ what, found, change }) => [change === undefined ? 'ok' : '!!', what, found]),
     );
     for (const { what, change = '' } of wrong) print(`\n${what}: ${change}`);
-    print(wrong.length === 0 ? '\nNothing is wrong.' : `\n${wrong.length} to change.`);
+    print(
+      wrong.length === 0
+        ? '\nNo problems found.'
+        : `\n${wrong.length} ${wrong.length === 1 ? 'problem' : 'problems'} found.`,
+    );
   }
   return wrong.length === 0 ? 0 : 1;
 }
@@ -66,7 +70,7 @@ async function checkRunning(typed: Typed): Promise<readonly StoreFinding[]> {
   const isStoreGiven = given.some(({ name }) => name === 'store');
   const configured = {
     what: 'configuration',
-    found: `every name and value is known; what follows is of "serve" if you start it here`,
+    found: 'every setting is valid; the findings below are for "holdfast serve" in this folder',
   };
   return [
     ...running.findings,
@@ -81,15 +85,15 @@ async function checkRunning(typed: Typed): Promise<readonly StoreFinding[]> {
 
 export function nodeFinding(version: string, least: string): StoreFinding {
   const found = { what: 'Node', found: version };
-  const change = `Holdfast needs Node ${least} or newer.`;
+  const change = `Holdfast needs Node ${least} or newer. Upgrade Node.`;
   return isAtLeast(version, least) ? found : { ...found, change };
 }
 
 const TRUSTS_EVERY_PROXY: StoreFinding = {
   what: 'trustProxy',
-  found: 'true: X-Forwarded-For is believed, whoever sends it',
+  found: 'true: every client can set X-Forwarded-For',
   change:
-    'Whoever reaches this port says from which address it comes, and so is never counted for wrong keys, and is in the log under any address. Name your proxies instead: --trust-proxy 10.0.0.7',
+    'Clients can choose the address that the coordinator counts and logs, so they bypass the limit for wrong keys. List your proxies instead: --trust-proxy 10.0.0.7',
 };
 
 async function configFindings(config: Config): Promise<readonly StoreFinding[]> {
@@ -98,9 +102,12 @@ async function configFindings(config: Config): Promise<readonly StoreFinding[]> 
   const listens = { what: 'listener', found: `${host}, auth ${auth}` };
   const findings: StoreFinding[] = [];
   if (auth === 'off' && !isLoopback(host)) {
-    findings.push({ ...listens, change: 'Without keys it listens on loopback only: --auth keys' });
+    findings.push({
+      ...listens,
+      change: 'Without access keys it listens only on loopback. Start it with --auth keys.',
+    });
   } else if (inTheClear.length > 0) {
-    const change = `Keys travel in the clear (${inTheClear.join(', ')}): set tls.keyFile and tls.certFile, or put a proxy before it and set trustProxy.`;
+    const change = `Access keys travel unencrypted (${inTheClear.join(', ')}). Set tls.keyFile and tls.certFile, or put a proxy in front and set trustProxy.`;
     findings.push({ ...listens, change });
   } else findings.push(listens);
   if (trustProxy === true) findings.push(TRUSTS_EVERY_PROXY);
@@ -110,7 +117,11 @@ async function configFindings(config: Config): Promise<readonly StoreFinding[]> 
     if (file !== undefined) findings.push(await fileFinding(`tls.${name}`, file));
   }
   if ((tls.keyFile === undefined) !== (tls.certFile === undefined)) {
-    findings.push({ what: 'tls', found: 'one file of two', change: 'Name keyFile and certFile.' });
+    findings.push({
+      what: 'tls',
+      found: 'one file of two',
+      change: 'Set both tls.keyFile and tls.certFile.',
+    });
   }
   return findings;
 }
@@ -121,7 +132,7 @@ async function fileFinding(what: string, file: string): Promise<StoreFinding> {
     (fault: NodeJS.ErrnoException) => ({
       what,
       found: `${shownPath(file)} cannot be read (${fault.code})`,
-      change: 'Name a file that this user can read.',
+      change: 'Pass a file that this user can read.',
     }),
   );
 }

@@ -21,19 +21,18 @@ const NAME = /^[a-z0-9][a-z0-9._-]{0,99}$/;
 
 async function execute({ words }: Typed): Promise<ExitCode> {
   const [folder, ...more] = words;
-  if (folder === undefined) throw new UsageProblem(`Which folder? ${initCommand.usage}`);
-  if (more.length > 0) throw new UsageProblem(`One folder at a time: ${initCommand.usage}`);
+  if (folder === undefined)
+    throw new UsageProblem(`<folder> is required. Usage: ${initCommand.usage}`);
+  if (more.length > 0) throw new UsageProblem(`Pass one folder. Usage: ${initCommand.usage}`);
   const name = basename(resolve(folder));
   if (!NAME.test(name)) {
     throw new UsageProblem(
-      `"${name}" cannot be the name of a package: lower-case letters, digits, ".", "_" and "-". Choose another folder.`,
+      `"${name}" is not a valid package name: use lower-case letters, digits, ".", "_" and "-". Nothing was written. Choose another folder.`,
     );
   }
   await mkdir(folder, { recursive: true });
   if ((await readdir(folder)).length > 0) {
-    throw new UsageProblem(
-      `${folder} is not empty, and nothing in it was changed. Choose a new folder.`,
-    );
+    throw new UsageProblem(`${folder} is not empty. Nothing was written. Choose a new folder.`);
   }
   const { version, devDependencies: versions } = JSON.parse(
     await readFile(new URL('../../package.json', import.meta.url), 'utf8'),
@@ -51,7 +50,7 @@ async function execute({ words }: Typed): Promise<ExitCode> {
     ].join('\n'),
   );
   const old = await oldNode();
-  if (old !== undefined) printProblem(`\n${old} Use a newer one in ${folder}.`);
+  if (old !== undefined) printProblem(`\n${old} Use a newer Node in ${folder}.`);
   return 0;
 }
 
@@ -85,7 +84,7 @@ async function tarballFor(folder: string): Promise<string | undefined> {
 }
 
 async function packInto(folder: string): Promise<string> {
-  printProblem('This is a checkout: it is built and packed into the new folder …');
+  printProblem('This is a checkout. Building and packing it into the new folder …');
   try {
     const options = ['--silent', '--json=false', '--pack-destination', resolve(folder)];
     const { stdout } = await run('npm', ['pack', ...options], { cwd: ROOT });
@@ -94,7 +93,7 @@ async function packInto(folder: string): Promise<string> {
     const output = String((cause as { stderr?: unknown }).stderr ?? cause).trim();
     throw new Fault(
       'not-packed',
-      `This checkout cannot be packed, so nothing was written to ${folder}: \`npm pack\` in ${ROOT} ended with: ${output}`,
+      `This checkout cannot be packed. Nothing was written to ${folder}. \`npm pack\` in ${ROOT} printed: ${output}`,
       { cause },
     );
   }
@@ -173,7 +172,7 @@ function manifestOf({ name, holdfast, versions }: NewProject): object {
 /** A constant, so that tools do not take it for an import of this file. */
 const MODULE = './order.ts';
 
-const ORDER = `// One order, from its charge to its delivery. What is recorded is never done again, whatever crashes.
+const ORDER = `// One order, from its charge to its delivery. A recorded step never runs again, even after a crash.
 
 import { pipeline } from 'holdfast';
 
@@ -238,7 +237,7 @@ Node 22.18 or newer runs it as it is, without a build.
 npm install
 npm test             # the pipeline in order.ts, a day in a moment
 npm run check        # types
-npm run dev          # a coordinator with its console, which runs order.ts, and runs it anew when you save it
+npm run dev          # a coordinator with a console; it runs order.ts and reloads it when you save it
 npx holdfast submit order '{"item":"tent","guest":"ann"}'    # in another terminal
 npm run worker       # runs orders for a coordinator elsewhere (holdfast serve): HOLDFAST_URL, HOLDFAST_KEY
 \`\`\`

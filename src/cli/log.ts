@@ -19,7 +19,8 @@ export function logOf({ level, format }: Config['log']): ServerLog {
   };
   return {
     info: (message, about = {}) => write('info', message, about),
-    fault: (message, error) => write('error', message, { error: described(error) }),
+    fault: (message, error, about = {}) =>
+      write('error', message, { ...about, error: described(error) }),
   };
 }
 

@@ -4,6 +4,7 @@
 import '../support/stop-requested.ts';
 import { readFile } from 'node:fs/promises';
 import { CallRefused } from '../client/client.ts';
+import type { Code } from '../support/codes/catalogue.ts';
 import { Fault } from '../support/fault.ts';
 import { withoutSecrets } from '../support/hidden-options.ts';
 import {
@@ -69,13 +70,22 @@ async function ownVersion(): Promise<string> {
   return String(JSON.parse(manifest).version);
 }
 
+interface Explained {
+  readonly code: string;
+  readonly problem: string;
+}
+
 /** A missing file is the user's matter, so print only its path. Other errors get a stack. */
-function explain(fault: unknown): string {
-  if (fault instanceof UsageProblem || fault instanceof Fault) return fault.message;
-  if (fault instanceof Error && 'code' in fault && 'path' in fault) {
-    return `${String(fault.path)} cannot be read or written (${String(fault.code)}).`;
+function explain(fault: unknown): Explained {
+  if (fault instanceof UsageProblem || fault instanceof Fault) {
+    return { code: fault.code, problem: fault.message };
   }
-  return fault instanceof Error ? (fault.stack ?? fault.message) : String(fault);
+  if (fault instanceof Error && 'code' in fault && 'path' in fault) {
+    const problem = `${String(fault.path)} cannot be read or written (${String(fault.code)}). Nothing was done. Check the path and its permissions.`;
+    return { code: 'file-unusable' satisfies Code, problem };
+  }
+  const problem = fault instanceof Error ? (fault.stack ?? fault.message) : String(fault);
+  return { code: 'fault' satisfies Code, problem };
 }
 
 /** Refusals after the coordinator looked at the request; these are results. */
@@ -114,12 +124,9 @@ process.stdout.on('error', (fault: NodeJS.ErrnoException) => {
 try {
   process.exitCode = await main(process.argv.slice(2));
 } catch (fault) {
-  const problem = explain(fault);
-  printProblem(withoutSecrets(problem));
+  const { code, problem } = explain(fault);
+  printProblem(`${withoutSecrets(problem)} [${code}]`);
   if (hint !== undefined) printProblem(hint);
-  if (process.argv.includes('--json')) {
-    const code = fault instanceof Fault ? { code: fault.code } : {};
-    printLine({ kind: 'failed', ...code, problem });
-  }
+  if (process.argv.includes('--json')) printLine({ kind: 'failed', code, problem });
   process.exitCode = codeOf(fault);
 }

@@ -53,10 +53,10 @@ interface MigrationOutcome {
 }
 
 function outcomeText({ store, from, to, missing, isCheck }: MigrationOutcome): string {
-  if (missing.length === 0) return `${store} is at version ${from}; there is nothing to do.`;
+  if (missing.length === 0) return `${store} is at version ${from}. Nothing to do.`;
   const what = missing.join(', ');
   return isCheck
-    ? `${store} is at version ${from}, this build needs ${to}: ${what}. Nothing was changed.`
+    ? `${store} is at version ${from}, and this version of Holdfast needs ${to}: ${what}. Nothing was changed.`
     : `${store} was migrated from version ${from} to ${to}: ${what}.`;
 }
 
@@ -75,13 +75,16 @@ async function raiseEpoch(typed: Typed): Promise<ExitCode> {
   const { config, actor } = await storeTyped(raiseEpochCommand, typed);
   const reason = required(raiseEpochCommand, typed, 'reason');
   const { exists } = await inspectStore(config.store, config.postgres);
-  if (!exists) throw new InvalidInput('No store is there. Nothing was made. Check --store.');
+  if (!exists)
+    throw new InvalidInput(
+      'There is no store at this path or URL. Nothing was created. Check --store.',
+    );
   const store = await openStore(config.store, config.postgres);
   try {
     const { epoch } = await store.raiseEpoch({ actor, reason });
     const place = String(hidden('store', config.store));
     if (typed.isSet('json')) printLine({ epoch, store: place });
-    else print(`${place} is in epoch ${epoch}. Every fence from now on is above all before.`);
+    else print(`${place} is in epoch ${epoch}. Every new fence is above all earlier ones.`);
     return 0;
   } finally {
     await store.close();

@@ -7,7 +7,7 @@ test('a Node that cannot run TypeScript is told which one can', async () => {
     assert.equal(await oldNode(version), undefined, version);
   }
   for (const version of ['20.19.0', '22.17.1']) {
-    const expected = `TypeScript needs Node 22.18 or newer to run as it is; this is ${version}.`;
+    const expected = `TypeScript files need Node 22.18 or newer; this is ${version}.`;
     assert.equal(await oldNode(version), expected);
   }
 });

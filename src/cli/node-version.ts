@@ -8,7 +8,7 @@ export async function oldNode(
 ): Promise<string | undefined> {
   const least = await leastNode();
   if (isAtLeast(version, least)) return undefined;
-  return `TypeScript needs Node ${least} or newer to run as it is; this is ${version}.`;
+  return `TypeScript files need Node ${least} or newer; this is ${version}.`;
 }
 
 export async function leastNode(): Promise<string> {

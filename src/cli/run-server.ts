@@ -10,7 +10,7 @@ import { isLoopback } from '../server/gate.ts';
 import { openServer, type Server } from '../server/serve.ts';
 import type { ServerLog, ServerOptions } from '../server/server-options.ts';
 import type { CoordinatorStore } from '../store/contract/execution-store.ts';
-import { InvalidInput } from '../support/fault.ts';
+import { Fault, InvalidInput } from '../support/fault.ts';
 import { stopRequested } from '../support/stop-requested.ts';
 import type { ExitCode } from './command.ts';
 import { logOf } from './log.ts';
@@ -79,9 +79,10 @@ function explainListening(config: Config): (fault: ListenFault) => never {
     if (fault.code !== 'EADDRINUSE' && fault.code !== 'EACCES') throw fault;
     const { address: host = config.host, port = config.port } = fault;
     const flag = port === config.port ? '--port' : '--admin';
-    const why = fault.code === 'EACCES' ? 'may not be listened on' : 'is taken';
-    throw new InvalidInput(
-      `${host}:${port} ${why} (${fault.code}). Is another coordinator running here? Choose another with ${flag}; port 0 takes any that is free.`,
+    const why = fault.code === 'EACCES' ? 'is not allowed for this user' : 'is in use';
+    throw new Fault(
+      'listen-failed',
+      `${host}:${port} ${why} (${fault.code}). The coordinator did not start. Stop the other program, or choose another address with ${flag}. Port 0 takes a free one.`,
       { cause: fault },
     );
   };
@@ -115,23 +116,23 @@ function announce(config: Config, { server, store, log }: Announced): void {
   });
   if (firstKey !== undefined) {
     printWarning([
-      'THE FIRST KEY OF THIS STORE: it may do everything, and it is shown only now.',
+      'FIRST ACCESS KEY OF THIS STORE: it allows everything and is shown only once.',
       '',
       `  ${firstKey}`,
       '',
-      'Keep it where secrets are kept. To use it here:  export HOLDFAST_KEY=…',
+      'Keep it with your secrets. To use it in this shell:  export HOLDFAST_KEY=…',
     ]);
   }
   if (config.auth === 'off') {
     printWarning([
-      'AUTHENTICATION IS OFF: every program that can reach this port may do everything.',
-      'It listens on loopback only. For anything but this machine: holdfast serve --auth keys',
+      'AUTHENTICATION IS OFF: every program that reaches this port can do everything.',
+      'It listens only on loopback. To serve other machines: holdfast serve --auth keys',
     ]);
   }
   const inTheClear = listenersInTheClear(config);
   if (inTheClear.length > 0) {
     printWarning([
-      `KEYS TRAVEL IN THE CLEAR: ${inTheClear.join(', ')}: no loopback address, and no TLS.`,
+      `ACCESS KEYS TRAVEL UNENCRYPTED: ${inTheClear.join(', ')}: not loopback, and no TLS.`,
       'Set tls.keyFile and tls.certFile, or put a proxy in front and set trustProxy.',
     ]);
   }
@@ -180,7 +181,9 @@ async function tlsOf({
 }: Config['tls']): Promise<ServerOptions['tls']> {
   if (keyFile === undefined && certFile === undefined) return undefined;
   if (keyFile === undefined || certFile === undefined) {
-    throw new InvalidInput('TLS needs both tls.keyFile and tls.certFile; only one is there.');
+    throw new InvalidInput(
+      'TLS needs both tls.keyFile and tls.certFile, and only one is set. The coordinator did not start.',
+    );
   }
   const [key, cert] = await Promise.all([readFile(keyFile, 'utf8'), readFile(certFile, 'utf8')]);
   return { key, cert, ...(minVersion && { minVersion }) };
@@ -221,13 +224,13 @@ async function retentionOf(config: Config): Promise<ServerOptions['retention']> 
   const archive = await archiveOf(config.archive);
   if (archive !== undefined && withoutArchive) {
     throw new InvalidInput(
-      'There is an archive, and retention.withoutArchive says that there is none. Leave one of them out.',
+      'archive and retention.withoutArchive are both set. The coordinator did not start. Remove one of them.',
     );
   }
   if (archive === undefined && !withoutArchive) {
     if (Object.keys(keepMs).length === 0) return undefined;
     throw new InvalidInput(
-      'retention says how long executions are kept, and not where they go before they are removed. Set archive.folder, or archive.url and archive.bucket; or retention.withoutArchive if they may be gone for good.',
+      'retention is set without an archive. The coordinator did not start. Set archive.folder, or archive.url and archive.bucket. To delete executions without archiving them, set retention.withoutArchive.',
     );
   }
   return { archive: archive ?? 'none', keepMs, ...(everyMs === undefined ? {} : { everyMs }) };
@@ -255,7 +258,9 @@ function keepOf(retention: Config['retention']): KeepMs {
 async function archiveOf(given: Config['archive']): Promise<Archive | undefined> {
   const { folder, url, bucket, accessKeyId, secretAccessKey, ...rest } = given;
   if (folder !== undefined && url !== undefined) {
-    throw new InvalidInput('archive.folder and archive.url are two archives; set one of them.');
+    throw new InvalidInput(
+      'archive.folder and archive.url are both set. The coordinator did not start. Remove one of them.',
+    );
   }
   if (folder !== undefined) {
     const { openFolderArchive } = await import('../archive/folder.ts');
@@ -264,7 +269,7 @@ async function archiveOf(given: Config['archive']): Promise<Archive | undefined>
   if (url === undefined) return undefined;
   if (bucket === undefined || accessKeyId === undefined || secretAccessKey === undefined) {
     throw new InvalidInput(
-      'An archive at archive.url needs archive.bucket, archive.accessKeyId and archive.secretAccessKey too.',
+      'archive.url also needs archive.bucket, archive.accessKeyId and archive.secretAccessKey. The coordinator did not start.',
     );
   }
   const { openS3Archive } = await import('../archive/s3.ts');

@@ -52,12 +52,12 @@ async function pairFinding({
   const what = 'tls';
   try {
     createSecureContext({ key, cert });
-    return { what, found: 'the key is that of the certificate' };
+    return { what, found: 'the key matches the certificate' };
   } catch (fault) {
     const why = (fault as Error).message;
     return {
-      ...{ what, found: `${keyFile} and ${certFile} are no pair (${why})` },
-      change: 'Name a key in PEM, and the certificate that was made for it.',
+      ...{ what, found: `${keyFile} and ${certFile} do not match (${why})` },
+      change: 'Pass a key in PEM and its certificate.',
     };
   }
 }
@@ -71,8 +71,8 @@ function proxyFinding(text: string): StoreFinding {
     .find((each) => !isAddresses(each));
   if (wrong === undefined) return { what: 'trustProxy', found: text };
   return {
-    ...{ what: 'trustProxy', found: `"${wrong}" is no address` },
-    change: `Say true, false, or the addresses of your proxies, such as 10.0.0.7, 10.0.0.0/8 or ${RANGES.join(', ')}.`,
+    ...{ what: 'trustProxy', found: `"${wrong}" is not an address` },
+    change: `Set true, false, or the addresses of your proxies, such as 10.0.0.7, 10.0.0.0/8 or ${RANGES.join(', ')}.`,
   };
 }
 
@@ -91,7 +91,7 @@ async function grpcFinding(where: string, load: () => Promise<unknown>): Promise
     return { what: 'grpc', found: where };
   } catch {
     const change = 'Install it beside holdfast: npm install @grpc/grpc-js';
-    return { what: 'grpc', found: 'the package @grpc/grpc-js is not there', change };
+    return { what: 'grpc', found: 'the package @grpc/grpc-js is not installed', change };
   }
 }
 
@@ -132,13 +132,16 @@ async function linksFinding(given: Config['links']): Promise<StoreFinding | unde
 export async function sharedKeysFindings(given: Config['push']): Promise<readonly StoreFinding[]> {
   const change = await pushWarning(given).catch(() => undefined);
   if (change === undefined) return [];
-  return [{ what: 'push keys', found: 'are those of several projects', change }];
+  return [{ what: 'push keys', found: 'are shared by several projects', change }];
 }
 
 /** Rethrows a bug; only faults describe a problem of the configuration. */
 function changeOf(fault: unknown): string {
   if (!(fault instanceof Fault)) throw fault;
-  return fault.message.replace(/^openServer: /, '').replaceAll('allow.', 'push.');
+  return fault.message
+    .replace(/^openServer: /, '')
+    .replaceAll('push.allow.http', 'push.allowHttp')
+    .replaceAll('push.allow.', 'push.');
 }
 
 /** Creates nothing. A missing folder needs a writable folder above it. */
@@ -150,7 +153,8 @@ async function folderFinding(folder: string): Promise<StoreFinding> {
   } catch (fault) {
     return {
       ...{ what, found: `${folder} cannot be written (${(fault as NodeJS.ErrnoException).code})` },
-      change: 'Name a folder that this user can write to: nothing is removed before it is there.',
+      change:
+        'Pass a folder that this user can write to. Until then, no execution is removed from the store.',
     };
   }
 }

@@ -32,7 +32,9 @@ async function execute(typed: Typed): Promise<ExitCode> {
       for (const { place, problem } of verified.lines) {
         printProblem(`${showPlace(place)}: ${problem}`);
       }
-      printProblem('Nothing was checked: these lines are no entries of a lease log.');
+      printProblem(
+        'Nothing was checked: these lines are not entries of a lease log. Pass files that recordLeases wrote. [invalid-input]',
+      );
     }
     return 2;
   }
@@ -42,7 +44,7 @@ async function execute(typed: Typed): Promise<ExitCode> {
     print(summary(verified.checked, violations.length));
   }
   if (verified.kind === 'empty') {
-    printProblem('Nothing was checked: there is not one report and not one event in it.');
+    printProblem('Nothing was checked: the logs have no reports and no events. [invalid-input]');
     return 2;
   }
   return verified.kind === 'clean' ? 0 : 1;

@@ -9,7 +9,7 @@ import { Holdfast } from '../../engine/holdfast.ts';
 import { type ExecutionRecord, isTerminal } from '../../execution/execution.ts';
 import { formatFence } from '../../lease/fence.ts';
 import type { DemoMessage, Scene } from '../../protocol/messages/coordinator.ts';
-import type { ServerLog } from '../../server/server-options.ts';
+import { faultLogOf, type ServerLog } from '../../server/server-options.ts';
 import type { CoordinatorStore } from '../../store/contract/execution-store.ts';
 import { formatInstant, systemClock, toInstant } from '../../support/clock.ts';
 import { systemTimers } from '../../support/timer.ts';
@@ -131,7 +131,7 @@ export class Crew {
   play(scene: Scene): void {
     if (this.#playing !== undefined) return;
     this.#playing = PLAYS[scene](this)
-      .catch((error: unknown) => this.#log.fault('demo', error))
+      .catch((error: unknown) => faultLogOf(this.#log)('demo-failed', error))
       .finally(() => {
         this.#playing = undefined;
       });
@@ -140,7 +140,7 @@ export class Crew {
   /** Adds a line to the story when the request is answered. */
   awaitAnswer(id: ExecutionRecord['id']): void {
     const finished = narrateAnswer(this, id).catch((error: unknown) =>
-      this.#log.fault('demo', error),
+      faultLogOf(this.#log)('demo-failed', error),
     );
     this.#answers.push(finished);
   }

@@ -32,7 +32,9 @@ export async function clientFor(typed: Typed): Promise<HoldfastClient> {
   await refuseUnknown(variables);
   const url = urlFor(typed);
   if (!URL.canParse(url) || !/^https?:$/.test(new URL(url).protocol)) {
-    throw new UsageProblem(`The coordinator's URL is such as ${URL_DEFAULT}; got "${url}".`);
+    throw new UsageProblem(
+      `The URL of the coordinator must be such as ${URL_DEFAULT}; got "${url}". Pass --url, or set HOLDFAST_URL.`,
+    );
   }
   const key = typed.text('access-key') ?? variables['HOLDFAST_KEY'];
   const project = projectFor(typed);
@@ -64,14 +66,14 @@ export async function projectHint(typed: Typed): Promise<string | undefined> {
   const [first] = others;
   if (caller === undefined || first === undefined) return undefined;
   const more = others.length > NAMED_MAX ? ', …' : '';
-  return `This looked in project "${caller.project}", since none was said. There are also: ${others.slice(0, NAMED_MAX).join(', ')}${more}. Say which is meant: --project ${first}, or HOLDFAST_PROJECT=${first}.`;
+  return `The command used project "${caller.project}", the default. Other projects: ${others.slice(0, NAMED_MAX).join(', ')}${more}. To use one, pass --project ${first}, or set HOLDFAST_PROJECT=${first}.`;
 }
 
 /** A hint for a caller that was refused and sent no key. */
 export function keyHint(typed: Typed): string | undefined {
   const key = typed.text('access-key') ?? environmentWith('HOLDFAST_')['HOLDFAST_KEY'];
   if (key !== undefined && key !== '') return undefined;
-  return 'HOLDFAST_KEY is not set in this shell. An admin makes keys with "holdfast keys create"; the first one was shown when "holdfast serve" first started.';
+  return 'HOLDFAST_KEY is not set in this shell. An admin creates keys with "holdfast keys create". The first start of "holdfast serve" printed the first key.';
 }
 
 /** With a misspelt HOLDFAST_URL, the command would ask another coordinator than the user meant. */
@@ -87,9 +89,13 @@ function unreachable(url: string, thrown: unknown): never {
   const code = typeof cause?.code === 'string' ? ` (${cause.code})` : '';
   const what =
     untrustedText(thrown) ??
-    'Start one with "holdfast dev" or "holdfast serve", or say where it is with --url or HOLDFAST_URL.';
+    'Start one with "holdfast dev" or "holdfast serve", or pass its address: --url, or HOLDFAST_URL.';
   const where = URL.canParse(url) ? shownUrl(new URL(url)) : url;
-  throw new Fault('coordinator-unreachable', `No coordinator answers at ${where}${code}. ${what}`, {
-    cause: thrown,
-  });
+  throw new Fault(
+    'coordinator-unreachable',
+    `No coordinator responds at ${where}${code}. Nothing was done. ${what}`,
+    {
+      cause: thrown,
+    },
+  );
 }

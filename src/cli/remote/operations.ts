@@ -19,7 +19,7 @@ interface Done {
 
 const OUTCOME_TEXTS: Readonly<Record<string, string>> = {
   done: 'done',
-  forwarded: 'forwarded to its worker, which obeys when it takes notice',
+  forwarded: 'forwarded to its worker, which acts on it soon',
   'no-change': 'nothing to change',
 };
 
@@ -55,7 +55,9 @@ export const signalCommand: CommandSpec = {
   async execute(typed) {
     const [id, name, given, more] = typed.words;
     if (id === undefined || name === undefined || more !== undefined) {
-      throw new UsageProblem(`An execution, a name and a value: ${signalCommand.usage}`);
+      throw new UsageProblem(
+        `<id> and <name> are required, and at most one value. Usage: ${signalCommand.usage}`,
+      );
     }
     const { executions } = await clientFor(typed);
     return printOutcome(typed, await executions.signal(id, name, await typedValue(given)));
@@ -85,7 +87,7 @@ async function redrive(typed: Typed): Promise<ExitCode> {
   const typedMode = typed.text('mode');
   const mode = MODES.find((each) => each === typedMode);
   if (mode !== typedMode)
-    throw new UsageProblem(`--mode is ${MODES.join(' or ')}; got "${typedMode}".`);
+    throw new UsageProblem(`--mode must be ${MODES.join(' or ')}; got "${typedMode}".`);
   const client = await clientFor(typed);
   const made = await callOperation(client, 'POST /v1/executions/:id/redrive', {
     id,
@@ -100,9 +102,9 @@ async function redrive(typed: Typed): Promise<ExitCode> {
 }
 
 function aimOf(typed: Typed, id: string): string {
-  if (typed.text('mode') === 'compensate') return `it undoes what ${id} did`;
+  if (typed.text('mode') === 'compensate') return `it undoes the steps of ${id}`;
   const from = typed.text('from');
   return from === undefined
-    ? `it goes on where ${id} went wrong`
-    : `it does again what ${id} did from ${from} on`;
+    ? `it continues at the failed step of ${id}`
+    : `it repeats ${id} from step ${from}`;
 }

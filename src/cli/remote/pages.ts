@@ -65,7 +65,7 @@ export async function showPages(
   // A page that is exactly full has a cursor, but nothing may follow it.
   const isMore =
     cursor !== undefined && (shown === 0 || (await readPage(cursor, 1)).items.length > 0);
-  if (isMore) printProblem(`There is more: --cursor ${cursor}, or --all`);
+  if (isMore) printProblem(`There are more. Pass --cursor ${cursor}, or --all.`);
   else if (shown === 0 && !typed.isSet('json')) {
     const hint = await projectHint(typed);
     printProblem(hint === undefined ? 'None.' : `None. ${hint}`);
@@ -175,7 +175,7 @@ export const workersCommand: CommandSpec = list({
       const { refused, owner, id } = item as Partial<WorkerMessage>;
       return refused === undefined
         ? undefined
-        : `${owner} (${id}) gets nothing that is pinned. ${refused.detail}`;
+        : `${owner} (${id}) gets no pinned executions. ${refused.detail}`;
     },
   },
 });

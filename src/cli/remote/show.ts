@@ -36,7 +36,7 @@ export function showResult(result: ResultMessage, isJson: boolean): ExitCode {
     print(`${result.id} ${result.status}`);
     if (result.output !== undefined) print(plain(JSON.stringify(result.output)));
     if (result.sealed === true)
-      print('Its output is sealed by a codec that the coordinator has not.');
+      print('The output is encoded by a codec that the coordinator does not have.');
     if (result.failure !== undefined) print(plain(failureNote(result.failure)));
   }
   return result.status === 'completed' ? 0 : 1;

@@ -27,7 +27,7 @@ test('submit --wait prints what it waits for, once for each, and nothing when it
   await clock.advance(4_999);
   assert.deepEqual([polls, printed], [0, []]);
   await clock.advance(1);
-  const hint = 'Ctrl-C ends the waiting only; "holdfast cancel the-id" ends it.';
+  const hint = 'Ctrl-C only stops waiting. To cancel the execution, run "holdfast cancel the-id".';
   assert.deepEqual(printed, ['It runs at ann.', hint]);
   await clock.advance(10_000 + 20_000);
   assert.deepEqual([polls, printed.length], [3, 2]);

@@ -57,7 +57,8 @@ async function execute(typed: Typed): Promise<ExitCode> {
   const submitted = await callOperation(client, 'POST /v1/executions', await bodyOf(typed));
   if (typed.isSet('json')) printLine(submitted);
   else print(`${submitted.id} ${submitted.existing ? 'was submitted before' : 'submitted'}`);
-  if (submitted.warning !== undefined) printProblem(plain(submitted.warning.detail));
+  if (submitted.warning !== undefined)
+    printProblem(plain(`${submitted.warning.detail} [${submitted.warning.code}]`));
   if (!typed.isSet('wait')) return 0;
   return showResult(await waitedFor(executions, submitted.id), typed.isSet('json'));
 }
@@ -101,7 +102,7 @@ export async function printWaiting(parts: WaitingParts, id: string): Promise<voi
     if (sentence === printed) continue;
     print(plain(`${sentence} ${advice}`.trim()));
     if (printed === undefined)
-      print(`Ctrl-C ends the waiting only; "holdfast cancel ${id}" ends it.`);
+      print(`Ctrl-C only stops waiting. To cancel the execution, run "holdfast cancel ${id}".`);
     printed = sentence;
   }
 }
@@ -111,10 +112,10 @@ async function bodyOf(typed: Typed): Promise<RequestOf<'POST /v1/executions'>> {
   const [pipeline, given, ...more] =
     template === undefined ? typed.words : [undefined, ...typed.words];
   if (pipeline === undefined && template === undefined) {
-    throw new UsageProblem(`Which pipeline? ${submitCommand.usage}`);
+    throw new UsageProblem(`<pipeline> is required. Usage: ${submitCommand.usage}`);
   }
   if (more.length > 0) {
-    throw new UsageProblem(`"${more[0]}" is one word too many: is the input in quotes?`);
+    throw new UsageProblem(`Unexpected argument "${more[0]}". Put the input in quotes.`);
   }
   return {
     pipeline,
@@ -137,5 +138,5 @@ function templateOf(text: string | undefined): SubmitBody['template'] {
 
 function ifNoWorker(choice: string | undefined): SubmitBody['ifNoWorker'] {
   if (choice === undefined || choice === 'wait' || choice === 'refuse') return choice;
-  throw new UsageProblem(`--if-no-worker is wait or refuse; got "${choice}".`);
+  throw new UsageProblem(`--if-no-worker must be wait or refuse; got "${choice}".`);
 }

@@ -26,7 +26,7 @@ async function execute(typed: Typed): Promise<ExitCode> {
   const screen = screenOf(typed);
   const { executions } = await clientFor(typed);
   const onCut = ({ againInMs }: { readonly againInMs: number }): void =>
-    screen.showNote(`The connection was cut; it is made again in ${againInMs} ms.`);
+    screen.showNote(`The connection was cut. Reconnecting in ${againInMs} ms.`);
   for await (const seen of executions.live(id, { onCut })) screen.show(seen);
   screen.end();
   return showResult(await executions.result(id), typed.isSet('json'));
@@ -41,7 +41,7 @@ interface Screen {
 
 function screenOf(typed: Typed): Screen {
   if (typed.isSet('tree') && typed.isSet('events')) {
-    throw new UsageProblem('--tree or --events: one of them.');
+    throw new UsageProblem('Pass either --tree or --events.');
   }
   if (typed.isSet('json')) return lineScreen(printLine);
   const isTerminal = process.stdout.isTTY === true;
