@@ -85,7 +85,7 @@ test('F-11: a stalled request ends at its timeout, garbage collection or not', a
   const archive = await open({ prefix: 'collected', timeoutMs: 500 });
   s3.turn('stalled');
   const put = archive.put({ path: 'a.json', type: 'text/plain', bytes: Buffer.from('x') });
-  const ended = assert.rejects(put, /no answer within 500 ms/);
+  const ended = assert.rejects(put, /no response within 500 ms/);
   await s3.stalled();
   collectGarbage();
   await ended;

@@ -53,21 +53,18 @@ test('a slip of the pen is answered with what was meant, on stderr, with code 2'
     [['advise', fleet, '--jsno'], /no flag "--jsno". Did you mean "--json"\?/],
     [['advise', fleet, '--preset', 'mony'], /no preset "mony". Did you mean "money"\?/],
     [['advise', fleet, '--preset'], /--preset needs a value/],
-    [['advise'], /Which log\?/],
+    [['advise'], /A log file is required/],
     [['verify-log', '--json=yes', fleet], /--json takes no value/],
-    [['verify-log', fleet, '--skew-ms', 'soon'], /--skew-ms takes a whole number; got "soon"/],
-    [['verify-log', folder], /is a folder; name the logs in it/],
-    [['advise', folder], /is a folder; name the logs in it/],
-    [
-      ['advise', fleet, '--replay-ttl-ms', '0'],
-      /--replay-ttl-ms takes a number of at least 10; got "0"/,
-    ],
+    [['verify-log', fleet, '--skew-ms', 'soon'], /--skew-ms must be a whole number; got "soon"/],
+    [['verify-log', folder], /is a folder\. Pass the log files in it/],
+    [['advise', folder], /is a folder\. Pass the log files in it/],
+    [['advise', fleet, '--replay-ttl-ms', '0'], /--replay-ttl-ms must be at least 10; got "0"/],
     [
       ['advise', fleet, '--replay-grace-ms', '9', '--replay-ttl-ms', '10'],
-      /--replay-grace-ms may be half of the ttl at most/,
+      /--replay-grace-ms must be at most half of --replay-ttl-ms/,
     ],
-    [['advise', fleet, '--replay-grace-ms', '9'], /with which ttl\?/],
-    [['advise', fleet, '--takeover-ms', '0'], /--takeover-ms takes a number of at least 1/],
+    [['advise', fleet, '--replay-grace-ms', '9'], /--replay-grace-ms needs --replay-ttl-ms/],
+    [['advise', fleet, '--takeover-ms', '0'], /--takeover-ms must be at least 1/],
     [
       ['verify-log', join(folder, 'nothing.jsonl')],
       /nothing\.jsonl cannot be read or written \(ENOENT\)/,
@@ -116,8 +113,8 @@ test('verify-log: what holds nothing to check is 2, and is not called clean', as
   await writeFile(begun, '{"kind":"header","version":1,"at":1}\n');
   for (const [file, problem] of [
     [text, /note\.txt:1: this is not JSON/],
-    [empty, /Nothing was checked: there is not one report/],
-    [begun, /Nothing was checked: there is not one report/],
+    [empty, /Nothing was checked: the logs have no reports/],
+    [begun, /Nothing was checked: the logs have no reports/],
   ] as const) {
     const { code, problems } = await holdfast('verify-log', file);
     assert.equal(code, 2, file);
@@ -177,7 +174,7 @@ test('advise: not enough evidence is 1 and says what is missing', async () => {
   );
   const svg = join(folder, 'never.svg');
   const asked = await holdfast('advise', short, '--svg', svg);
-  assert.match(asked.problems, /never\.svg was not written: there is no recommendation/);
+  assert.match(asked.problems, /never\.svg was not written, since there is no recommendation/);
   await assert.rejects(readFile(svg), /ENOENT/);
 });
 

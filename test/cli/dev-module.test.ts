@@ -77,11 +77,13 @@ test('RE-13: what is saved is a release; what fits is repinned to it, what does 
     new RegExp(`release "${third}" is incompatible. History has step:look#1`),
   );
   await writeFile(join(folder, 'pipelines.ts'), 'const fine = 1;\nthis is no code');
-  const logged = await dev.prints(/"level":"error","message":"dev: not loaded","error":"([^"]*)"/);
+  const logged = await dev.prints(
+    /"level":"error","message":"[^"]*","code":"module-not-loaded","error":"([^"]*)"/,
+  );
   assert.match(logged, /pipelines\.ts:2: /);
   await save('look', 'good morning');
   assert.equal(await activeAfter(third), second);
-  await dev.prints(/dev: loaded again/);
+  await dev.prints(/module loaded again/);
   await client.executions.signal(left, 'go', 1);
   assert.equal((await client.executions.result(left)).output, 'good morning');
   const log = await client.releases.log('greet');
@@ -111,7 +113,7 @@ test('RE-13: saving what the module imports is enough, however far down, and als
   assert.equal(await output(), 'two');
   // As editors do, after a mistake.
   await writeFile(join(lib, 'words.ts'), "export { wrong } from './nowhere.ts';");
-  await dev.prints(/not loaded.*nowhere/);
+  await dev.prints(/module-not-loaded.*nowhere/);
   await writeFile(join(lib, 'draft'), "export const word = 'three';");
   await rename(join(lib, 'draft'), join(lib, 'words.ts'));
   const third = await activeAfter(second);
@@ -151,7 +153,7 @@ test('each failed attempt, each bad end and each log line is one line of its log
   assert.match(doctor.out, /ok +its listener +no TLS, auth off, admin routes/);
   assert.match(doctor.out, /ok +workers +1, 0 executions ready/);
   assert.doesNotMatch(doctor.out, /ok +(listener|port|configuration) /, 'settings of another one');
-  assert.doesNotMatch(doctor.out, /new: it is made at the first start/);
+  assert.doesNotMatch(doctor.out, /new: the first start creates it/);
   const get = await holdfast(['get', id, '--url', await dev.url()]);
   assert.match(get.out, /failure .*\(pipelines\.ts:4\)/);
   const list = await holdfast(['list', '--status', 'failed', '--url', await dev.url()]);
@@ -180,6 +182,6 @@ test('holdfast dev of a module, on a Node that cannot run it, says which one can
   assert.equal(code, 2, out);
   assert.match(
     problems,
-    /^pipelines\.ts cannot be run: TypeScript needs Node 22\.18 or newer to run as it is; this is 20\.19\.0\. .*\n$/,
+    /^pipelines\.ts cannot be run: TypeScript files need Node 22\.18 or newer; this is 20\.19\.0\. .*\n$/,
   );
 });

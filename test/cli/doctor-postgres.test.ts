@@ -56,6 +56,6 @@ test('doctor: a server that is not there is told, without its password', () =>
     const words = ['doctor', '--store', 'postgres://me:hush@127.0.0.1:1/app'];
     const { code, out } = await holdfast(words, { cwd });
     assert.equal(code, 1);
-    assert.match(out, /store: .*Is it running/);
+    assert.match(out, /store: .*Check that it runs/);
     assert.doesNotMatch(out, /hush/);
   }));

@@ -129,7 +129,7 @@ test('list: filters, pages, all of them; history and explain', async () => {
     lines(page).map(({ id }) => id),
     ids.slice(0, 2),
   );
-  assert.match(page.problems, /There is more: --cursor/);
+  assert.match(page.problems, /There are more\. Pass --cursor/);
   const all = await ask(
     'list',
     '--tag',
@@ -217,7 +217,7 @@ test('dev is told like serve: by a file and the environment; what it does not ta
   inFolder(async (cwd, own) => {
     const wrong: readonly (readonly [Readonly<Record<string, string>>, RegExp])[] = [
       [{ HOLDFAST_PROT: '1' }, /no setting "HOLDFAST_PROT". Did you mean "HOLDFAST_PORT"\?/],
-      [{ HOLDFAST_STORE: 'other.db' }, /dev does not take store \(from HOLDFAST_STORE\)/],
+      [{ HOLDFAST_STORE: 'other.db' }, /dev does not accept store \(from HOLDFAST_STORE\)/],
       [{ HOLDFAST_AUTH: 'keys' }, /dev does not take auth .* "holdfast serve"/],
     ];
     for (const [env, sentence] of wrong) {
@@ -229,7 +229,7 @@ test('dev is told like serve: by a file and the environment; what it does not ta
       const words = ['dev', '--port', '0', '--store', ...more];
       const { code, problems } = await holdfast(words, { cwd });
       assert.equal(code, 2, problems);
-      assert.match(problems, /in a folder \(--folder\), or in PostgreSQL .* say one of them/);
+      assert.match(problems, /in a folder or in PostgreSQL\. Pass either --folder or --store/);
     }
     assert.deepEqual(await readdir(cwd), [], 'nothing was made');
     await writeFile(join(cwd, 'holdfast.config.json'), '{ "port": 1, "console": "off" }');

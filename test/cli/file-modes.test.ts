@@ -99,7 +99,7 @@ test('a store that is there keeps its mode, and doctor names every file that oth
         ['archive.folder', 'chmod 700'],
       ],
     );
-    assert.match(found[0]?.found ?? '', /open to other users of this machine \(0640\)/);
+    assert.match(found[0]?.found ?? '', /can be read by other users of this machine \(0640\)/);
     for (const name of await readdir(folder)) await chmod(at(name), 0o600);
     await chmod(folder, 0o700);
     assert.deepEqual(await fileFindings(config), []);

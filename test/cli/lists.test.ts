@@ -87,7 +87,7 @@ test('dead-letters, schedules, workers, leases, answer: tables with the columns 
 test('pages: one, with a word about the next; all; and lines for programs', async () => {
   const first = { items: [{ key: 'a' }], cursor: 'a' };
   const one = await ask(['leases', '--limit', '1'], first, { items: [{ key: 'b' }] });
-  assert.match(one.problems, /There is more: --cursor a, or --all/);
+  assert.match(one.problems, /There are more\. Pass --cursor a, or --all/);
   const full = await ask(['leases', '--limit', '1'], first, { items: [] });
   assert.deepEqual([full.code, full.problems], [0, ''], 'a page that is exactly full is no more');
   assert.equal(full.requests[1]?.url, '/v1/leases?limit=1&cursor=a');
@@ -111,7 +111,7 @@ test('answer and redrive send what was typed', async () => {
     [answered.requests[0]?.method, answered.requests[0]?.url, answered.requests[0]?.body],
     ['POST', '/v1/awaits/a%2Fb/answer', '{"value":{"accepted":true}}'],
   );
-  assert.equal(answered.out, 'answered; the execution goes on with it\n');
+  assert.equal(answered.out, 'Answered. The execution continues with it\n');
   const redriven = await ask(['redrive', 'e1', '--from', 'charge', '--reason', 'why'], {
     id: 'e2',
   });
@@ -144,7 +144,7 @@ test('the key comes from the environment or a flag, and the project too', async 
 test('what is no coordinator is 2 and says so; a problem is told in its words', async () => {
   const page = await ask(['list'], '<html>');
   assert.equal(page.code, 2);
-  assert.match(page.problems, /answered with status 200 and nothing that a coordinator says/);
+  assert.match(page.problems, /returned status 200 and a body that no coordinator sends/);
   for (const [status, code] of [
     [401, 2],
     [403, 2],

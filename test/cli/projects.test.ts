@@ -25,7 +25,7 @@ test('who finds nothing with a key of all projects is told which there are, and 
   const shop = await coordinator.client(['submit'], 'shop');
   const { id } = await shop.executions.submit({ pipeline: 'nobody' });
   const expected =
-    /looked in project "default", since none was said\. There are also: shop\. Say which is meant: --project shop, or HOLDFAST_PROJECT=shop\./;
+    /used project "default", the default\. Other projects: shop\. To use one, pass --project shop, or set HOLDFAST_PROJECT=shop\./;
   for (const words of [['list'], ['dead-letters'], ['archive', 'list']]) {
     const { code, out, problems } = await ofAll(...words);
     assert.deepEqual([code, out], [0, ''], words.join(' '));
@@ -43,9 +43,9 @@ test('who finds nothing with a key of all projects is told which there are, and 
   }
   assert.equal((await ofAll('get', id, '--project', 'shop')).code, 0);
   const found = await ofAll('get', UNKNOWN, '--project', 'shop');
-  assert.doesNotMatch(found.problems, /There are also/);
+  assert.doesNotMatch(found.problems, /Other projects/);
   const ofOne = await asking(coordinator, 'shop');
-  assert.doesNotMatch((await ofOne('get', UNKNOWN)).problems, /There are also/);
+  assert.doesNotMatch((await ofOne('get', UNKNOWN)).problems, /Other projects/);
 });
 
 test('a key of all projects that asks for one that is not there is told which there are', async () => {
@@ -56,7 +56,7 @@ test('a key of all projects that asks for one that is not there is told which th
   assert.equal(code, 1);
   assert.match(
     problems,
-    /no project "shop"\. There are: .*kitchen.*\. Say which is meant: --project.* holdfast projects put shop /,
+    /no project "shop"\. The projects are: .*kitchen.*\. Name one: --project.* holdfast projects put shop /,
   );
   const admin = await coordinator.key(['admin']);
   const env = { HOLDFAST_URL: coordinator.url, HOLDFAST_KEY: admin };
@@ -64,7 +64,7 @@ test('a key of all projects that asks for one that is not there is told which th
   const none = await holdfast(['projects', 'get', 'shop'], { env });
   assert.deepEqual(
     [none.code, none.problems.split('\n')[0]],
-    [1, 'There is no project "shop". Those there are: holdfast projects (GET /v1/projects).'],
+    [1, 'There is no project "shop". List the projects: holdfast projects (GET /v1/projects).'],
   );
 });
 
@@ -75,7 +75,7 @@ test('an archive of nothing says how something gets there', async () => {
   assert.deepEqual([all.code, all.out], [0, '']);
   assert.match(all.problems, /^Nothing is archived\..*--archive-folder.*--keep.*archive run/s);
   const some = await ask('archive', 'list', '--tag', 'vip');
-  assert.match(some.problems, /^Nothing that is archived fits\. All of it: holdfast archive list/);
+  assert.match(some.problems, /^No archived execution matches\. List all: holdfast archive list/);
   const json = await ask('archive', 'list', '--json');
   assert.deepEqual([json.out, json.problems], ['', '']);
 });

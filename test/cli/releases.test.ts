@@ -37,12 +37,12 @@ const WRONG: readonly (readonly [typed: string, expected: RegExp])[] = [
   ['activate order v6 --percent 10', /--percent belongs to "set-canary", not to "activate"/],
   ['promote order --artifact x', /--artifact belongs to "register", not to "promote"/],
   ['list order --force', /--force belongs to "activate", .*"repin", not to "list"/],
-  ['rollouts extra', /"extra" is one word too many: holdfast releases rollouts/],
-  ['promote order v2', /"v2" is one word too many: holdfast releases promote <pipeline>/],
+  ['rollouts extra', /Unexpected argument "extra"\. Usage: holdfast releases rollouts/],
+  ['promote order v2', /Unexpected argument "v2"\. Usage: holdfast releases promote <pipeline>/],
   ['activate order', /Which release\? holdfast releases activate <pipeline> <release> .*\n$/],
   ['set-canary order v2', /--percent is required/],
   ['set-canary order v2 --percent 130', /0 to 99; got "130".*holdfast releases activate order v2/],
-  ['preflight order v2 --sample 0', /--sample takes a number of at least 1; got "0"/],
+  ['preflight order v2 --sample 0', /--sample must be at least 1; got "0"/],
   ['activate order v5/ü', /name of a release has letters, digits and \. _ \+ : - only/],
 ];
 
@@ -73,9 +73,9 @@ test('holdfast releases: nothing there is said in a sentence', async () => {
   const none = { items: [] };
   assert.match((await ask('rollouts', none)).problems, /No pipeline has releases yet/);
   assert.match((await ask('list order', none)).problems, /Pipeline "order" has no releases yet/);
-  assert.match((await ask('log order', none)).problems, /Nobody has changed .*"order"/);
+  assert.match((await ask('log order', none)).problems, /No operator has changed .*"order"/);
   const rollout = await ask('rollout nope', { version: 0 });
-  assert.match(rollout.problems, /Pipeline "nope" has no rollout: .*pinned to nothing/);
+  assert.match(rollout.problems, /Pipeline "nope" has no rollout: .*not pinned/);
   assert.equal((await ask('rollouts --json', none)).out, '');
   assert.equal((await ask('rollout nope --json', { version: 0 })).out, '{"version":0}\n');
 });

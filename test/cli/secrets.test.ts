@@ -56,9 +56,9 @@ test('doctor: endpoints of several projects that are called with the same keys a
       await writeFile(join(cwd, 'c.json'), JSON.stringify({ push }));
       return (await holdfast(['doctor', '--config', 'c.json'], { cwd })).out;
     };
-    const warns = /projects "a", "b" are called with the same keys/;
+    const warns = /projects "a", "b" share signing keys/;
     assert.match(await found(undefined, 'b'), warns);
     assert.match(await found('same.json', 'b'), warns);
-    assert.doesNotMatch(await found('own.json', 'b'), /same keys/);
-    assert.doesNotMatch(await found(undefined, 'a'), /same keys/);
+    assert.doesNotMatch(await found('own.json', 'b'), /share signing keys/);
+    assert.doesNotMatch(await found(undefined, 'a'), /share signing keys/);
   }));

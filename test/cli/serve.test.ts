@@ -98,7 +98,7 @@ test('without authentication it is loud, and loopback only', () =>
   inFolder(async (cwd, own) => {
     const refused = await holdfast([...SERVE, '--auth', 'off', '--host', '0.0.0.0'], { cwd });
     assert.equal(refused.code, 2);
-    assert.match(refused.problems, /listens on loopback only; 0\.0\.0\.0 is not/);
+    assert.match(refused.problems, /listens only on loopback, and 0\.0\.0\.0 is not/);
     const server = own(startHoldfast([...SERVE, '--auth', 'off'], { cwd }));
     await server.prints(/AUTHENTICATION IS OFF/);
   }));

@@ -29,7 +29,10 @@ test('migrate: says from which version to which; --check changes nothing and is 
   inFolder(async (cwd) => {
     const check = await holdfast(['migrate', '--check'], { cwd });
     assert.equal(check.code, 1, check.problems);
-    assert.match(check.out, new RegExp(`is at version 0, this build needs ${NEWEST}: 0001-leases`));
+    assert.match(
+      check.out,
+      new RegExp(`is at version 0, and this version of Holdfast needs ${NEWEST}: 0001-leases`),
+    );
     const made = await holdfast(['migrate'], { cwd });
     assert.equal(made.code, 0, made.problems);
     assert.match(made.out, new RegExp(`was migrated from version 0 to ${NEWEST}`));
@@ -43,7 +46,7 @@ test('raise-epoch: needs a store that is there and a reason, and says the epoch'
     const words = ['raise-epoch', '--store', 'holdfast.db', '--reason', 'restored'];
     const none = await holdfast(words, { cwd });
     assert.deepEqual([none.code, await readdir(cwd)], [2, []]);
-    assert.match(none.problems, /No store is there\. Nothing was made/);
+    assert.match(none.problems, /There is no store at this path or URL\. Nothing was created/);
     await holdfast(['migrate'], { cwd });
     const unsaid = await holdfast(words.slice(0, 3), { cwd });
     assert.equal(unsaid.code, 2);
@@ -66,10 +69,10 @@ test('migrate and doctor: a file of a newer version, or of another program, is l
     database.close();
     const newer = await holdfast(['migrate'], { cwd });
     assert.equal(newer.code, 2);
-    assert.match(newer.problems, /newer Holdfast/);
+    assert.match(newer.problems, /newer version of Holdfast/);
     const doctor = await doctorHere([], { cwd });
     assert.equal(doctor.code, 1);
-    assert.match(doctor.out, /schema: It was migrated by a newer version, .*: upgrade this one/);
+    assert.match(doctor.out, /schema: A newer version migrated it, .* Upgrade this one/);
     const other = new DatabaseSync(join(cwd, 'other.db'));
     other.exec('create table theirs (id integer)');
     other.close();
@@ -82,9 +85,9 @@ test('serve: what doctor would name ends it with the same sentence, before anyth
   inFolder(async (cwd) => {
     await writeFile(join(cwd, 'taken'), 'a file');
     const wrong: readonly (readonly [readonly string[], RegExp])[] = [
-      [['--tls-key-file', KEY_FILE, '--tls-cert-file', CA_FILE], /^tls: .* are no pair/],
+      [['--tls-key-file', KEY_FILE, '--tls-cert-file', CA_FILE], /^tls: .* do not match/],
       [['--archive-folder', 'taken'], /^archive\.folder: taken cannot be written \(ENOTDIR\)/],
-      [['--trust-proxy', '10.0.0.1, nonsense'], /^trustProxy: "nonsense" is no address/],
+      [['--trust-proxy', '10.0.0.1, nonsense'], /^trustProxy: "nonsense" is not an address/],
     ];
     for (const [words, sentence] of wrong) {
       const { code, problems } = await holdfast(['serve', '--port', '0', ...words], { cwd });
@@ -125,19 +128,19 @@ test('a Node without SQLite is told which one is needed, in a sentence', () =>
     }
     const { out } = await doctorHere(['--port', '0'], { cwd, env });
     assert.match(out, /^store: A SQLite store needs Node 22\.18 or newer; .*postgres:\/\/….$/m);
-    assert.doesNotMatch(out, /Is it running/);
+    assert.doesNotMatch(out, /Check that it runs/);
   }));
 
 test('doctor: all is well, before the first start and after it', () =>
   inFolder(async (cwd) => {
     const before = await doctorHere(['--port', '0'], { cwd });
     assert.equal(before.code, 0, before.out);
-    assert.match(before.out, /ok +schema +new: it is made at the first start/);
+    assert.match(before.out, /ok +schema +new: the first start creates it/);
     await holdfast(['migrate'], { cwd });
     const after = await doctorHere(['--port', '0'], { cwd });
     assert.equal(after.code, 0, after.out);
     assert.match(after.out, /ok +journal_mode +wal/);
-    assert.match(after.out, /Nothing is wrong\./);
+    assert.match(after.out, /No problems found\./);
   }));
 
 test('doctor: everything that is wrong is named, with what to change, and is 1', () =>
@@ -147,21 +150,24 @@ test('doctor: everything that is wrong is named, with what to change, and is 1',
       [['--store', 'no/such/folder/hf.db'], /folder: Make it.*mkdir -p no\/such\/folder/],
       [
         ['--auth', 'off', '--host', '0.0.0.0'],
-        /listener: Without keys it listens on loopback only/,
+        /listener: Without access keys it listens only on loopback/,
       ],
-      [['--host', '0.0.0.0'], /listener: Keys travel in the clear/],
+      [['--host', '0.0.0.0'], /listener: Access keys travel unencrypted/],
       [
         ['--tls-key-file', 'none.pem'],
-        /tls\.keyFile: Name a file[\s\S]*tls: Name keyFile and certFile/,
+        /tls\.keyFile: Pass a file[\s\S]*tls: Set both tls\.keyFile and tls\.certFile/,
       ],
       [['--store', 'redis://localhost'], /store: .*starts with postgres:\/\//],
       [
         ['--tls-key-file', KEY_FILE, '--tls-cert-file', CA_FILE],
-        /tls: Name a key in PEM, and the certificate that was made for it/,
+        /tls: Pass a key in PEM and its certificate/,
       ],
-      [['--archive-folder', join('taken', 'archive')], /archive\.folder: Name a folder/],
-      [['--trust-proxy', 'nonsense'], /trustProxy: Say true, false, or the addresses/],
-      [['--trust-proxy', 'true'], /trustProxy: Whoever reaches this port[\s\S]*Name your proxies/],
+      [['--archive-folder', join('taken', 'archive')], /archive\.folder: Pass a folder/],
+      [['--trust-proxy', 'nonsense'], /trustProxy: Set true, false, or the addresses/],
+      [
+        ['--trust-proxy', 'true'],
+        /trustProxy: Clients can choose the address[\s\S]*List your proxies/,
+      ],
       [['--port', 'many'], /configuration: --port must be a whole number/],
     ];
     for (const [words, change] of wrong) {
@@ -191,7 +197,7 @@ test('doctor: a port that is taken is told, and a coordinator that answers there
     const ran = await doctorHere(['--port', taken], { cwd });
     other.close();
     assert.equal(ran.code, 1);
-    assert.match(ran.out, new RegExp(`port: Something else listens on 127.0.0.1:${taken}`));
+    assert.match(ran.out, new RegExp(`port: Another program listens on 127.0.0.1:${taken}`));
     const free = await doctorHere(['--port', taken], { cwd });
     assert.deepEqual(
       [free.code, /port +127\.0\.0\.1:\d+ is free/.test(free.out)],
@@ -201,7 +207,7 @@ test('doctor: a port that is taken is told, and a coordinator that answers there
     const server = own(startHoldfast(['serve', '--port', '0', '--auth', 'off'], { cwd }));
     const { port } = new URL(await server.url());
     const answered = await doctorHere(['--port', port, '--admin', '192.0.2.1:80'], { cwd });
-    assert.match(answered.out, /ok +port +.*a coordinator answers there/);
+    assert.match(answered.out, /ok +port +.*a coordinator responds there/);
     assert.match(answered.out, /admin port: .*--host/);
     assert.equal(answered.code, 1);
   }));
@@ -214,7 +220,7 @@ test('doctor: a host whose clock was set back behind the store is told', () =>
     database.close();
     const { code, out } = await doctorHere([], { cwd });
     assert.equal(code, 1);
-    assert.match(out, /clock of the store: The host’s clock was ahead once/);
+    assert.match(out, /clock of the store: The clock of the host was ahead once/);
     assert.match(out, /run: holdfast doctor --set-clock-back/);
     const repaired = await doctorHere(['--set-clock-back'], { cwd });
     assert.equal(repaired.code, 0, repaired.out);

@@ -100,7 +100,7 @@ test('doctor: what is wrong with queues and endpoints is named, with what to cha
       ],
       [{ 'sqs-keys-file': at('short.json') }, /32 bytes/],
       [{ 'sqs-keys-file': at('swapped.json') }, /sqs\.keys: key 1 must be .* got text/],
-      [{ 'push-signing-file': at('swapped.json') }, /push\.signing must be .* not shown/],
+      [{ 'push-signing-file': at('swapped.json') }, /push\.signing must be .* hidden/],
       [
         { 'push-signing-file': at('broken.json') },
         /push\.signingFile: .*broken\.json is not valid JSON/,
@@ -111,7 +111,7 @@ test('doctor: what is wrong with queues and endpoints is named, with what to cha
       ],
       [
         { 'push-endpoints': '[{"url":"https://shop.example/","signing":{"k":"hush"}}]' },
-        /Name it as signingFile/,
+        /Pass its path as signingFile/,
       ],
       [
         { 'push-endpoints': '[{"url":"http://shop.example/","pipelines":["order"]}]' },
@@ -139,12 +139,12 @@ test('doctor: what is wrong with queues and endpoints is named, with what to cha
       /sqs\.poisonQueueUrl and sqs\.replyQueues and sqs\.keysFile/,
     );
     const bare = await found({ 'push-hosts': 'shop.example' });
-    assert.match(bare[0]?.change ?? '', /no push\.endpoints/);
+    assert.match(bare[0]?.change ?? '', /without push\.endpoints/);
     const served = await holdfast(['serve', '--port', '0', '--push-hosts', 'shop.example'], {
       cwd,
     });
     assert.equal(served.code, 2);
-    assert.match(served.problems, /^push: cannot be used\. .*no push\.endpoints/);
+    assert.match(served.problems, /^push: cannot be used\. .*without push\.endpoints/);
   }));
 
 test('settings that are lists: words with commas, or JSON; in a file, lists', () => {

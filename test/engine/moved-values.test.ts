@@ -84,7 +84,7 @@ test('X-50: an input that was pasted from another execution is not read', () =>
         where row_id = ${rowOf(alice.id)}`,
     );
     await holdfast.worker({ pipelines: [order(paid)], pollMs: 20 });
-    assert.match(await whyBlocked(holdfast, alice.id), /sealed for .*moved there in the store/);
+    assert.match(await whyBlocked(holdfast, alice.id), /encrypted for .*copied there in the store/);
     await until(holdfast, mallory.id, 'waiting');
   }));
 
@@ -104,7 +104,7 @@ test('X-50: the result of a step that was pasted from another execution, or from
     await holdfast.worker({ pipelines: [order(paid)], pollMs: 20 });
     for (const { id } of [alice, mallory]) await holdfast.signal(id, { name: 'go' });
     assert.equal(await mallory.result(), 'quote for mallory');
-    assert.match(await whyBlocked(holdfast, alice.id), /sealed for .*moved there in the store/);
+    assert.match(await whyBlocked(holdfast, alice.id), /encrypted for .*copied there in the store/);
     assert.deepEqual(paid, ['quote for mallory']);
     // An envelope that says another place than it was sealed for is not what the codec was given.
     sql(

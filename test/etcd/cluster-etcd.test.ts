@@ -159,9 +159,9 @@ test('options that can never work are refused by name', async () => {
     [{ endpoints: [] }, /endpoints must be an array/],
     [{ endpoints: ['10.0.0.1:2379'] }, /must be http:\/\/ or https:/],
     [{ endpoints: ['http://a:1', 'https://b:1'] }, /all http:\/\/ or all https:/],
-    [{ endpoints: ['http://ann:pw@a:1'] }, /may not have a user/],
+    [{ endpoints: ['http://ann:pw@a:1'] }, /must not have a user/],
     [{ endpoints, prefix: 'no-slash' }, /must end with "\/"/],
-    [{ endpoints, tls: {} }, /tls is for https/],
+    [{ endpoints, tls: {} }, /tls needs https/],
     [{ endpoints, url: 'x' }, /no option "url"/],
     [{ endpoints, policy: { checkpointBytesMax: 2_000_000 } }, /1048576 at most on etcd/],
   ];

@@ -105,20 +105,20 @@ const without =
   };
 
 const ROWS: readonly (readonly [why: RegExp, Changed])[] = [
-  [/"\w+" is .*, which no store keeps/, cell({ x: 1 })],
-  [/which no store keeps/, cell({ b: 5 })],
-  [/which no store keeps/, cell({ b: 'AA==', x: 1 })],
-  [/"\w+" is .*, which no store keeps/, cell([1])],
-  [/"\w+" is true, which no store keeps/, cell(true)],
-  [/columns are no list of names/, columned(() => [])],
-  [/columns are no list of names/, columned(() => 'id')],
-  [/columns are no list of names/, columned((all) => all.with(0, {}))],
+  [/"\w+" is .*, which a store cannot hold/, cell({ x: 1 })],
+  [/which a store cannot hold/, cell({ b: 5 })],
+  [/which a store cannot hold/, cell({ b: 'AA==', x: 1 })],
+  [/"\w+" is .*, which a store cannot hold/, cell([1])],
+  [/"\w+" is true, which a store cannot hold/, cell(true)],
+  [/columns are not a list of names/, columned(() => [])],
+  [/columns are not a list of names/, columned(() => 'id')],
+  [/columns are not a list of names/, columned((all) => all.with(0, {}))],
   [/one of its columns comes twice/, columned((all) => all.with(1, all[0]))],
-  [/"fence" is number \d+, and the first line says .* counted to \d+/, named('fence', 2 ** 42)],
-  [/"fence" is .*"x", and the first line says/, named('fence', 'x')],
-  [/the table "history" is not in it/, without('history')],
-  [/cannot be stored here: .*Nothing was imported/s, named('project', null)],
-  [/cannot be stored here: .*Nothing was imported/s, named('seq', 'many')],
+  [/"fence" is number \d+, but the header has the counter \d+/, named('fence', 2 ** 42)],
+  [/"fence" is .*"x", but the header has/, named('fence', 'x')],
+  [/the table "history" is missing/, without('history')],
+  [/cannot be stored: .*Nothing was imported/s, named('project', null)],
+  [/cannot be stored: .*Nothing was imported/s, named('seq', 'many')],
 ];
 
 /** EX-9: each is refused by what it is and where, and nothing of it is there. */
@@ -142,7 +142,7 @@ export async function refusesWhatWasMadeByHand(folder: string, to: Place): Promi
     );
   };
   for (const [field, change] of HEADERS) {
-    const why = new RegExp(`first line .*: ${field} must .*got .*Nothing was imported`);
+    const why = new RegExp(`header .*: ${field} must .*got .*Nothing was imported`);
     await attempt([change(header as never), ...rest], why);
   }
   for (const [why, change] of ROWS) await attempt(change([header, ...rest]), why);

@@ -74,7 +74,7 @@ test('EX-1: every table refuses by itself, whatever build or program writes to i
     await columns(await openForExport(url, { schema: 'tables' }));
     await columns(await openForExport(file));
     await client.connect();
-    const why = /This store is sealed: it was exported to nowhere by test/;
+    const why = /This store is sealed: test exported it to nowhere/;
     for (const table of sealedTables('sqlite')) {
       assert.throws(() => database.exec(`insert into ${table} default values`), why, table);
     }

@@ -125,11 +125,11 @@ refuses({
   'PostgresRowGuard()': { made: () => new PostgresRowGuard(wrong()), expected: /\{ table: … \}/ },
   'a column that is none': {
     made: () => new PostgresRowGuard({ table: 'a', column: 'a b' }),
-    expected: /A column is named as in SQL/,
+    expected: /A column must be a name as in SQL/,
   },
   'PostgresGuard with a table of null': {
     made: () => new PostgresGuard({ table: wrong(null) }),
-    expected: /A table is named as in SQL/,
+    expected: /A table must be a name as in SQL/,
   },
   'postgresMarks()': { made: () => postgresMarks(wrong()), expected: /postgresMarks\(pool\)/ },
   'postgresMarks(client)': {
@@ -235,7 +235,7 @@ refuses({
   },
   'one command instead of a list of them': {
     made: () => redisGuard.write(fenced, wrong(['set', 'a', 'b'])),
-    expected: /A command is its name/,
+    expected: /A command must be its name/,
   },
 });
 

@@ -80,7 +80,7 @@ test('an answer that no guard gives is a fault, and nobody stays inside', async 
     const marks = memoryMarks({
       keep: ({ fence }) => (fence === SECOND ? (answer as KeepResult) : { kind: 'current' }),
     });
-    await assert.rejects(marks.enter(late), /`keep` answers what|no fence/);
+    await assert.rejects(marks.enter(late), /`keep` must return|not a fence/);
     assert.equal((await marks.enter(early)).kind, 'stale', 'the mark has not fallen');
     assert.equal((await marks.enter(latest)).kind, 'entered');
   }

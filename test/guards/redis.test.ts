@@ -137,7 +137,7 @@ test('a mark that no guard wrote, or a command that is none, is a fault', async 
   const { guard, client } = await open(t);
   const fenced = { key: 'a', fence: FIRST };
   await client.set('holdfast:fence:a', 'x');
-  await assert.rejects(guard.admit(fenced), /no fence/);
+  await assert.rejects(guard.admit(fenced), /not a fence/);
   // @ts-expect-error a command has a key
   await assert.rejects(guard.write(fenced, [['flushall']]), /its name, its key/);
   const deaf = new RedisGuard(async () => 'OK');
@@ -149,7 +149,7 @@ test('a mark that is no whole number lets nothing pass', async (t) => {
   for (const mark of ['nan', 'inf', '0x10', '1e3', '-1', '', ' 5', '5.5']) {
     await client.set('holdfast:fence:a', mark);
     const write = guard.write({ key: 'a', fence: FIRST }, [['set', 'x', '1']]);
-    await assert.rejects(write, /no fence/, mark);
+    await assert.rejects(write, /not a fence/, mark);
     assert.equal(await client.get('x'), null, mark);
   }
 });

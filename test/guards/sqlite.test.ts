@@ -234,10 +234,10 @@ test('a row guard tells a stale row from a missing one', (t) => {
 
 test('names that are no identifiers never reach the SQL', (t) => {
   const database = openDatabase(t);
-  assert.throws(() => new SqliteGuard({ table: 'a; drop table b' }), /named as in SQL/);
+  assert.throws(() => new SqliteGuard({ table: 'a; drop table b' }), /a name as in SQL/);
   const fenced = { key: 'a', fence: FIRST };
   const bad = { set: { 'id = 1 --': 1 }, where: { id: 'a' } };
-  assert.throws(() => rowGuard.update(database, fenced, bad), /named as in SQL/);
+  assert.throws(() => rowGuard.update(database, fenced, bad), /a name as in SQL/);
   assert.throws(() => rowGuard.admit(database, fenced, {}), /at least one column/);
   assert.doesNotThrow(() => new SqliteGuard({ table: '"my fences"' }));
 });

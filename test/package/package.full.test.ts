@@ -130,7 +130,7 @@ test('`holdfast init` makes a project whose test passes and whose types fit, onc
   );
   await assert.rejects(
     runCommand(process.execPath, [main, 'init', 'My Shop'], { cwd }),
-    /cannot be the name of a package/,
+    /is not a valid package name/,
   );
 });
 

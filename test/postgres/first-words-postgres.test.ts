@@ -21,6 +21,6 @@ test('a database or a role that does not exist is named as what it is', async ()
   elsewhere.pathname = '/no_such_database';
   await assert.rejects(openPostgresStore({ url: elsewhere.href }), {
     name: 'StoreUnavailable',
-    message: /let nobody in .*no_such_database.* Check the role, the password and the database/,
+    message: /refused the login .*no_such_database.* Check the role, the password and the database/,
   });
 });

@@ -106,5 +106,5 @@ test('a server without a pooler is told apart', async () => {
       ({ name }) => name === 'pooler',
     );
   assert.equal((await finding({}))?.change, undefined);
-  assert.match((await finding({ pooler: true }))?.change ?? '', /leave postgres.pooler out/);
+  assert.match((await finding({ pooler: true }))?.change ?? '', /Remove postgres.pooler/);
 });

@@ -151,11 +151,14 @@ test('a schema that a newer build has migrated is refused, with what to do', asy
   await asRoot(
     "insert into newer.migration (name, checksum, older_builds_may_run) values ('9999-future', 'x', false)",
   );
-  await assert.rejects(openPostgresStore(options), /newer build \(9999-future\).*Upgrade/);
+  await assert.rejects(
+    openPostgresStore(options),
+    /newer version migrated .*\(9999-future\).*Upgrade/,
+  );
   await asRoot("update newer.migration set older_builds_may_run = true where name = '9999-future'");
   await (await openPostgresStore(options)).close();
   await asRoot("update newer.migration set checksum = 'edited' where name = '0001-leases'");
-  await assert.rejects(openPostgresStore(options), /other content than this build/);
+  await assert.rejects(openPostgresStore(options), /other content than in this version/);
 });
 
 test('E-5: a lease whose session row is gone is stale, not immortal', async () => {

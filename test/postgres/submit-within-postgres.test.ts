@@ -95,7 +95,7 @@ test('X-10: who loses a race for a key finds the winner, in a transaction that g
 
 test('a client without a transaction, what is none, and a store that has none are refused', async () => {
   const client = await pool.connect();
-  const none = /client has no transaction open\. Nothing was submitted/;
+  const none = /client has no open transaction\. Nothing was submitted/;
   await assert.rejects(holdfast.submit(order, 5, { client }), none);
   client.release();
   await assert.rejects(

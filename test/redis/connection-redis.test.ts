@@ -38,11 +38,11 @@ test('a server that is not Redis, or does not answer, is named within connectTim
   });
   await assert.rejects(openRedisStore({ url: await urlOf(web) }), {
     name: 'StoreUnavailable',
-    message: /did not answer as Redis does .*"H".* Check the host and the port/,
+    message: /did not respond like Redis .*"H".* Check the host and the port/,
   });
   await assert.rejects(openRedisStore({ url: await urlOf(mute), connectTimeoutMs: 50 }), {
     name: 'StoreUnavailable',
-    message: /no answer within 50 ms/,
+    message: /no response within 50 ms/,
   });
 });
 
@@ -131,7 +131,7 @@ test('a server that has stood still is closed and cannot be opened, and keeps no
   await asked;
   await assert.rejects(openRedisStore({ url, silenceMs: 300 }), {
     name: 'StoreUnavailable',
-    message: /did not answer \(.*\)\. Nothing was changed/,
+    message: /did not respond \(.*\)\. Nothing was changed/,
   });
   process.kill(pid, 'SIGCONT');
 });

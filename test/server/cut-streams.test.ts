@@ -108,7 +108,7 @@ test('holdfast watch lives through a cut, and shows the tree', async () => {
     const { code, out, problems } = await watching;
     assert.equal(code, 0, problems);
     assert.equal(cuts.left, 0, 'it was cut');
-    assert.match(problems, /The connection was cut; it is made again in \d+ ms/);
+    assert.match(problems, /The connection was cut\. Reconnecting in \d+ ms/);
     assert.match(out, /^completed {2}\[#{24}\] 100 % 3\/3\n/);
     assert.match(out, /├─ ✓ step 1 +1\n[\s\S]*─ ✓ step 3 +3\n/);
     assert.match(out, new RegExp(`${id} completed\n"done"`));
@@ -123,5 +123,5 @@ test('one that is not known, and a coordinator that was never there, are told at
   const id = '01890000-0000-7000-8000-000000000000';
   await assert.rejects(client.executions.live(id).next(), /is not known to this store/);
   const unserved = new HoldfastClient({ url: 'http://127.0.0.1:9' });
-  await assert.rejects(unserved.executions.live(id).next(), /did not answer/);
+  await assert.rejects(unserved.executions.live(id).next(), /did not respond/);
 });

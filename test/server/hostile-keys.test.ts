@@ -113,7 +113,7 @@ test("an endpoint is given nothing of the engine's own by its name", () => {
   const signing = { keys: { k1: 'x'.repeat(32) }, current: 'k1' };
   assert.throws(
     () => pushSettingsOf({ endpoints: [endpoint], signing, allow: { hosts: ['shop.example'] } }),
-    /"holdfast\.job" is the engine's own/,
+    /"holdfast\.job" is reserved for the engine/,
   );
 });
 

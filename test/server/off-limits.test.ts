@@ -13,7 +13,7 @@ test('without keys, no listener is beyond loopback: neither the API, nor admin, 
       TestCoordinator.onMemory({ auth: 'off', ...given }).then(async (opened) => {
         await opened[Symbol.asyncDispose]();
       }),
-      /listens on loopback only; 0\.0\.0\.0 is not/,
+      /listens only on loopback, and 0\.0\.0\.0 is not/,
       JSON.stringify(given),
     );
   }

@@ -48,7 +48,7 @@ test('RE-9: a worker with another artifact is in the list with what it said, wha
   });
   assert.match(
     detail,
-    /release "v1".*sha256:forged; registered is sha256:v1\. Deploy the artifact/,
+    /release "v1".*sha256:forged; the registered digest is sha256:v1\. Deploy the registered artifact/,
   );
   const [worker] = (await admin.sessions.workers()).items;
   assert.equal(worker?.release, undefined);
@@ -67,7 +67,7 @@ test('RE-9: code with another contract, and a release that is retired, are said 
     const { why, differs, detail } = await refused(admin);
     if (project === 'b') {
       assert.deepEqual([why, differs], ['release-retired', undefined]);
-      assert.match(detail, /is retired\. Stop it/);
+      assert.match(detail, /is retired\. Stop the worker/);
       continue;
     }
     const [announced, registered] = [versionOf(other), versionOf(order)];
@@ -76,7 +76,7 @@ test('RE-9: code with another contract, and a release that is retired, are said 
       [why, differs],
       ['release-differs', { part: 'contract', announced, registered }],
     );
-    assert.match(detail, /Deploy the code that was registered/);
+    assert.match(detail, /Deploy the registered code/);
   }
 });
 
@@ -120,6 +120,9 @@ test('RE-9: holdfast workers marks it in the table, and says below it what to do
   const { out, code } = await holdfast(['workers'], { env });
   assert.equal(code, 0);
   assert.match(out, /v1 \(refused\)/);
-  assert.match(out, /gets nothing that is pinned\. It says .*registered is sha256:v1/);
+  assert.match(
+    out,
+    /gets no pinned executions\. The worker announced .*registered digest is sha256:v1/,
+  );
   assert.ok(!out.includes('\u001b'), 'what others wrote moves no cursor');
 });

@@ -220,14 +220,17 @@ test('holdfast releases: from a contract in a file to a release that is active',
     assert.deepEqual([compared.code, compared.problems], [1, '']);
     assert.match(compared.out, /BREAKS {2}input[\s\S]*1 changes?, compared with "v1"/);
     assert.equal((await ask('compare', 'order', 'v1', '--against', 'v2', '--json')).code, 0);
-    assert.match((await ask('preflight', 'order', 'v1')).out, /0 of 0 replayed would break; 0/);
+    assert.match(
+      (await ask('preflight', 'order', 'v1')).out,
+      /0 of 0 replayed executions would break; 0/,
+    );
     const submit = (choice: string) =>
       holdfast(['submit', 'order', '--if-no-worker', choice], { cwd: folder, env });
     const alone = await submit('refuse');
     assert.equal(alone.code, 1, alone.out);
     assert.match(alone.problems, /No worker|no worker/);
     assert.equal((await submit('wait')).code, 0);
-    assert.match((await submit('no')).problems, /--if-no-worker is wait or refuse; got "no"/);
+    assert.match((await submit('no')).problems, /--if-no-worker must be wait or refuse; got "no"/);
     const pinned = await ask('deactivate', 'order', '--json');
     assert.deepEqual(JSON.parse(pinned.out), { kind: 'changed', version: 2, previous: 'v1' });
     const retired = await ask('retire', 'order', 'v1');

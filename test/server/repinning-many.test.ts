@@ -128,7 +128,7 @@ test('holdfast releases repin --all: counts, repins, and lists what was not repi
   const ask = (words: string) => holdfast(['releases', 'repin', ...words.split(' ')], { env });
   const dry = await ask('order v2 --all --from v1 --dry-run');
   assert.equal(dry.code, 1, dry.problems);
-  assert.match(dry.problems, /^Job [0-9a-f-]{36}\. It goes on/);
+  assert.match(dry.problems, /^Started job [0-9a-f-]{36}\. It continues/);
   assert.match(dry.out, /^(would-repin +1\nrepin-breaks +1|repin-breaks +1\nwould-repin +1)\n$/);
   const repinned = await ask('order v2 --all --from v1 --reason slow');
   assert.equal(repinned.code, 1);
@@ -139,7 +139,7 @@ test('holdfast releases repin --all: counts, repins, and lists what was not repi
   const { outcomes, action, status } = JSON.parse(back.out);
   assert.deepEqual([outcomes, action, status], [{ repinned: 1 }, 'repin', 'completed']);
   const none = await ask('order v1 --all --unpinned');
-  assert.deepEqual([none.code, none.out], [0, 'Nothing open is pinned there.\n']);
+  assert.deepEqual([none.code, none.out], [0, 'No open execution is pinned there.\n']);
 });
 
 test('holdfast releases repin --all prints what it waits for while no worker has the release', async () => {

@@ -14,7 +14,7 @@ const idle = pipeline({ name: 'idle', run: () => 1 });
 
 test('where no coordinator answers, client and worker say which address they asked and what to look at', async () => {
   const url = `http://127.0.0.1:${await freePort()}`;
-  const expected = { code: 'store-unavailable', message: new RegExp(`${url}.*Is it running`) };
+  const expected = { code: 'store-unavailable', message: new RegExp(`${url}.*Check that it runs`) };
   await assert.rejects(new HoldfastClient({ url }).executions.list(), expected);
   await assert.rejects(openWorker({ url, pipelines: [idle], connectMs: 0 }), expected);
 });

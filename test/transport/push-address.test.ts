@@ -66,7 +66,7 @@ test('M-13, M-15, M-28: a call is done by the endpoint that it is for, and denie
     [{ audience: url, project: 'b' }, url],
   ] as const) {
     const { denied, charged } = await sent(rest, to);
-    assert.match(denied ?? '', /The call is for|not for project/);
+    assert.match(denied ?? '', /The call is for|does not serve project/);
     assert.deepEqual(charged, []);
   }
   for (const [rest, to] of [
@@ -155,6 +155,9 @@ test('M-13: an endpoint for which there are no keys is refused', async () => {
   const store = openMemoryStore();
   const endpoints = [{ url: 'https://shop.example/', pipelines: ['pay'] }];
   const push = { endpoints, allow: { hosts: ['shop.example'] } };
-  await assert.rejects(openServer({ store, port: 0, push }), /push\.endpoints: signing is missing/);
+  await assert.rejects(
+    openServer({ store, port: 0, push }),
+    /push\.endpoints: signing is required/,
+  );
   await store.close();
 });

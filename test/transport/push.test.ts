@@ -190,7 +190,10 @@ test('M-16, M-29: calls that fail while probes pass cost no claim, are repeated 
       const left = events.filter(({ kind }) => kind === 'given-back');
       for (const [nth, { seq, at, body }] of left.entries()) {
         const { why, by, reason, abandoned } = JSON.parse(body ?? '{}');
-        assert.deepEqual([why, reason, abandoned], ['call-failed', 'it answered with 502', true]);
+        assert.deepEqual(
+          [why, reason, abandoned],
+          ['call-failed', 'it responded with status 502', true],
+        );
         assert.match(by, /^endpoint 127/);
         const again = events.find((event) => event.kind === 'claimed' && event.seq > seq);
         assert.ok(

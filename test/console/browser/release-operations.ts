@@ -46,7 +46,7 @@ const refusesWhatBreaks: BrowserCase = {
     await broken.getByText(/step:pack#1.*step:wrap#1/).waitFor();
     await operation(driver, { label: 'Activate…', title: 'Activate v3', reason: 'the new box' });
     await page.getByRole('alert').getByText('release-breaks').waitFor();
-    await page.getByText(/was not activated: it would break something/).waitFor();
+    await page.getByText(/was not activated: it would break callers or open executions/).waitFor();
     assert.equal(await page.getByLabel(/^Reason/).inputValue(), 'the new box');
     await driver.checkAccess('an operation that was refused');
     await driver.shoot('release-refused');
@@ -64,7 +64,7 @@ const findsWhoIsNot: BrowserCase = {
     const worker = await coordinator.worker([parcel], { release, probeMs: 50 });
     await driver.open('/workers', 'Leases and workers');
     const sessions = driver.page.getByRole('region', { name: 'Sessions' });
-    await sessions.getByText(/It says that it is release "v2".*sha256:forged/).waitFor();
+    await sessions.getByText(/The worker announced release "v2".*sha256:forged/).waitFor();
     await driver.checkAccess('a worker that was refused');
     await worker.stop();
   },

@@ -167,8 +167,8 @@ export const ANSWERING: readonly Behaviour[] = [
       await stage.worker(holdfast, [sloppy]);
       const messages = await (await holdfast.submit(sloppy, undefined)).result();
       const hints = [
-        ...[/declare the question "offer"/, /timeoutMs/, /belongs to a question/, /need/],
-        ...[/2 entries for 1 items/, /a function/, /afterMs/, /options are an object/, /name/],
+        ...[/declare the question "offer"/, /timeoutMs/, /is an option of question/, /need/],
+        ...[/2 entries for 1 items/, /a function/, /afterMs/, /options must be an object/, /name/],
       ];
       assert.equal(messages.length, hints.length);
       for (const [index, hint] of hints.entries()) {

@@ -349,7 +349,7 @@ export const CODE: readonly Behaviour[] = [
       await stage.worker(holdfast, [plain]);
       assert.equal(await (await holdfast.submit(plain, undefined)).result(), 1);
       const raw = { name: 'raw', run: () => 1 } as never;
-      await assert.rejects(stage.worker(holdfast, [raw]), /made by pipeline/);
+      await assert.rejects(stage.worker(holdfast, [raw]), /the result of pipeline/);
     },
   },
 ];

@@ -103,7 +103,7 @@ export const HELD: readonly Behaviour[] = [
       const held = await stage.until(holdfast, id, ({ holds }) => holds.includes('blocked'));
       assert.equal(held.compensating, true);
       const { sentence } = (await holdfast.explain(id)) ?? {};
-      assert.match(sentence ?? '', /^Compensating\. Blocked: What it did cannot be/);
+      assert.match(sentence ?? '', /^Compensating\. Blocked: Its steps cannot be/);
       assert.match(sentence ?? '', /History has step:charge#1 .* step:bill#1/);
       await worker.stop();
       await stage.worker(holdfast, [pipeline({ name: 'changing', run: before })]);

@@ -47,7 +47,7 @@ export const REFUSED_WORKERS: readonly Behaviour[] = [
       while (((await announced())?.provedAt ?? 0) <= first + 20) await pause(5);
       process.off('warning', onWarning);
       assert.equal(warnings.length, 1);
-      assert.match(warnings[0] ?? '', /gets nothing that is pinned: Release "v1".*another digest/);
+      assert.match(warnings[0] ?? '', /gets no pinned executions: Release "v1".*another digest/);
       const alone = await holdfast.explain(id);
       assert.equal(alone?.code, 'no-worker');
       assert.match(alone?.sentence ?? '', /or whose release was refused: eve\./);

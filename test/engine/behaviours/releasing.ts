@@ -287,7 +287,10 @@ export const RELEASING: readonly Behaviour[] = [
       const [plain] = builds(waiting('a'));
       assert(plain !== undefined);
       const asked = { ifNoWorker: 'refuse' } as const;
-      await assert.rejects(holdfast.submit(plain, undefined, asked), /no worker that lives/);
+      await assert.rejects(
+        holdfast.submit(plain, undefined, asked),
+        /No live worker runs pipeline/,
+      );
       const worker = await stage.worker(stage.holdfast(), [plain]);
       const isThere = async () => {
         const all = await holdfast.releases.workers();
@@ -321,7 +324,7 @@ export const RELEASING: readonly Behaviour[] = [
       assert.equal(explained?.code, 'no-worker');
       assert.match(
         explained?.sentence ?? '',
-        /is incompatible\. History has .*; the code asked for/,
+        /is incompatible\. History has .*, but the code called/,
       );
       await stage.worker(holdfast, [second], { release: next.release });
       await holdfast.signal(fresh.id, { name: 'go' });

@@ -136,7 +136,10 @@ export const REPAIRING: readonly Behaviour[] = [
       const again = await holdfast.repair.redrive(handle.id, { from: 'double' });
       assert.equal(await holdfast.result(again.id), 9);
       assert.equal(log.length, 2);
-      await assert.rejects(holdfast.repair.redrive(again.id), /It completed, so nothing would be/);
+      await assert.rejects(
+        holdfast.repair.redrive(again.id),
+        /It completed, so there is nothing to do again/,
+      );
       const third = await holdfast.repair.redrive(again.id, { from: 'add' });
       assert.equal(await holdfast.result(third.id), 9);
       await assert.rejects(holdfast.repair.redrive(handle.id, { from: 'nothing' }), {

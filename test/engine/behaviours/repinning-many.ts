@@ -183,7 +183,7 @@ export const REPINNING_MANY: readonly Behaviour[] = [
       for (const [to, expected] of [
         ['v9', { code: 'release-unknown' }],
         ['old', { code: 'release-retired' }],
-        ['v1', /nothing to repin/],
+        ['v1', /there is nothing to do/],
       ] as const) {
         await assert.rejects(holdfast.bulk.repin({ filter, to }), expected);
       }

@@ -99,7 +99,10 @@ export const SLOW_STORES: readonly Behaviour[] = [
       }));
       await stage.worker(holdfast, [late]);
       const { result } = await holdfast.submit(late, undefined, { deadlineMs: 300 });
-      await assert.rejects(result(), { status: 'failed', message: /deadline has passed/ });
+      await assert.rejects(result(), {
+        status: 'failed',
+        message: /deadline of the execution has passed/,
+      });
     },
   },
   {

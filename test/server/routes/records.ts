@@ -26,7 +26,7 @@ const operations: Case = {
     assert.equal(new Set(items.map(({ actor }) => actor)).size, 1);
     const of = await client.records.audit({ target: 'execution', targetId: id, action: 'cancel' });
     assert.equal(of.items.length, 1);
-    await assert.rejects(client.records.audit({ target: 'execution' }), /go together/);
+    await assert.rejects(client.records.audit({ target: 'execution' }), /belong together/);
     assert.deepEqual(await client.records.refusedWrites(), { items: [] });
     const stranger = await coordinator.client(['submit'], 'default');
     await assert.rejects(stranger.records.audit(), /role operate/);
