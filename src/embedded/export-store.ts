@@ -353,10 +353,13 @@ export interface StoreUnsealed {
 const UNSEAL_NAMES = ['store', 'actor', 'reason', 'postgres'] as const;
 
 /**
- * Opens a sealed store for writing again, in a new epoch.
+ * Removes the seal of an exported store, so that it takes writes again.
  *
- * Do this only if the export was not imported: two stores with
- * the same executions would both run them. Throws `Fault` with code `not-sealed` if the store is not sealed.
+ * Make sure first that the export was not imported; otherwise two stores continue the same work.
+ * Throws a `Fault` with code `not-sealed` if the store is not sealed.
+ *
+ * @example
+ * await unsealStore({ store: './old.db', actor: 'ada', reason: 'import abandoned' });
  */
 export async function unsealStore(options: UnsealStoreOptions): Promise<StoreUnsealed> {
   const read = readOptions('unsealStore', options, UNSEAL_NAMES);

@@ -31,6 +31,7 @@ export const EXPLAIN_CODES = {
   'waiting-for-message': 'It waits for a message that no pending call can send.',
 } as const;
 
+/** A stable code for the reason why an execution is not progressing. */
 export type ExplainCode = keyof typeof EXPLAIN_CODES;
 
 /** Why an execution is not progressing. */
