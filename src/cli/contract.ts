@@ -108,7 +108,11 @@ function changesOf([before, after]: Sides): readonly ContractChange[] {
     if (old === undefined) return [{ ...ofPipeline, breaking: false, what: 'is new' }];
     if (next === undefined) {
       return [
-        { ...ofPipeline, breaking: true, what: 'was removed: no worker continues its open executions' },
+        {
+          ...ofPipeline,
+          breaking: true,
+          what: 'was removed: no worker continues its open executions',
+        },
       ];
     }
     return diffContracts(old, next).map((change) => ({ pipeline, ...change }));

@@ -57,7 +57,8 @@ export function faultyTransport(
     const fault = planned.get(message.kind)?.shift() ?? plan(nth, message.kind);
     if (fault === undefined) return transport.request<Result>(message);
     faults += 1;
-    if (fault === 'lost') throw new OutcomeUnknown(`The message ${message.kind} was lost on the way.`);
+    if (fault === 'lost')
+      throw new OutcomeUnknown(`The message ${message.kind} was lost on the way.`);
     if (fault === 'held') await new Promise<void>((resolve) => held.unshift(resolve));
     const result = await transport.request<Result>(message);
     if (fault === 'doubled') return transport.request<Result>(message);
