@@ -7,6 +7,9 @@ const CATALOGUE = 'src/support/codes/';
 /** Codes of failures are text, since user code throws its own. The types check all other codes. */
 const FAILURE_CODE = /\bcategory: '\w+',\s*code: '([^']+)'/g;
 
+/** Examples in comments have codes of their own. */
+const COMMENT = /\/\*[\s\S]*?\*\/|^\s*\/\/.*$/gm;
+
 /** The demo and the examples of the API show applications, whose codes are their own. */
 const OWN_CODES = /^src\/cli\/demo\/|messages\.ts$/;
 
@@ -35,7 +38,7 @@ function isSource(path: string): boolean {
 }
 
 function missingFrom({ path, text }: ProjectFile, listed: ReadonlySet<string>): readonly string[] {
-  return [...text.matchAll(FAILURE_CODE)]
+  return [...text.replace(COMMENT, '').matchAll(FAILURE_CODE)]
     .map(([, code = '']) => code)
     .filter((code) => !listed.has(code))
     .map((code) => `${path}: ${code} has no entry in ${CATALOGUE}`);
