@@ -2,6 +2,7 @@
 
 import assert from 'node:assert/strict';
 import type { HistoryEventKind } from '../../src/execution/history.ts';
+import { WORK_VERSION } from '../../src/protocol/messages/envelope.ts';
 import type { OwnerWrite } from '../../src/store/contract/execution-store.ts';
 import { digestOf } from '../../src/support/digest.ts';
 import {
@@ -26,7 +27,7 @@ async function problemOf(harness: TransportHarness, envelope: unknown): Promise<
   return `${problem.code}: ${problem.detail}`;
 }
 
-const GREETING = { v: 1, id: 'one', kind: 'greet', body: {} };
+const GREETING = { v: WORK_VERSION, id: 'one', kind: 'greet', body: {} };
 
 const control: readonly TransportCase[] = [
   {
@@ -43,7 +44,7 @@ const control: readonly TransportCase[] = [
     name: 'a version that the coordinator does not speak is refused, with those that it does',
     needs: 'envelopes',
     async run(harness) {
-      assert.match(await problemOf(harness, { ...GREETING, v: 99 }), /^version-unknown: .*1 to 1/);
+      assert.match(await problemOf(harness, { ...GREETING, v: 99 }), /^version-unknown: .*2 to 2/);
     },
   },
   {
@@ -60,7 +61,7 @@ const control: readonly TransportCase[] = [
     name: 'an envelope without a kind is refused, and the next one is answered',
     needs: 'envelopes',
     async run(harness) {
-      assert.match(await problemOf(harness, { v: 1, id: 'one' }), /^invalid-input/);
+      assert.match(await problemOf(harness, { v: WORK_VERSION, id: 'one' }), /^invalid-input/);
       assert.equal((await harness.deliver(GREETING)).id, 'one');
     },
   },
@@ -79,13 +80,22 @@ const control: readonly TransportCase[] = [
     name: 'both sides agree on a version at the greeting',
     async run(harness) {
       const transport = await harness.transport();
-      for (const version of [1, 99]) {
+      for (const version of [WORK_VERSION, 99]) {
         const greeted = await transport.request<{ readonly version: number }>({
           kind: 'greet',
           body: { version },
         });
-        assert.equal(greeted.version, 1);
+        assert.equal(greeted.version, WORK_VERSION);
       }
+    },
+  },
+  {
+    upholds: 'M-5',
+    name: 'a greeting with an older version than the coordinator supports is refused',
+    async run(harness) {
+      const transport = await harness.transport();
+      const greeting = { kind: 'greet', body: { version: WORK_VERSION - 1 } } as const;
+      await assert.rejects(transport.request(greeting), /Update the worker/);
     },
   },
   {

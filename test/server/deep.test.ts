@@ -7,7 +7,7 @@ import * as grpc from '@grpc/grpc-js';
 import type { TSchema } from 'typebox';
 import { DEFAULT_PROJECT } from '../../src/execution/names.ts';
 import type { Role } from '../../src/features/access/model.ts';
-import type { ReplyEnvelope } from '../../src/protocol/messages/envelope.ts';
+import { type ReplyEnvelope, WORK_VERSION } from '../../src/protocol/messages/envelope.ts';
 import { WORK_SERVICE } from '../../src/protocol/messages/grpc-service.ts';
 import { WORK_KINDS, workMessage } from '../../src/protocol/messages/work-messages.ts';
 import { ROUTES } from '../../src/protocol/rest/routes.ts';
@@ -125,7 +125,9 @@ test('every message of a worker is refused in an envelope, whatever carried it',
     for (const deep of DEEP) {
       for (const body of bodiesOf(workMessage(kind).body as Shape, deep)) {
         // The queue and gRPC transports read it from text like this.
-        const envelope = JSON.parse(`{"v":1,"id":"one","kind":"${kind}","body":${body}}`);
+        const envelope = JSON.parse(
+          `{"v":${WORK_VERSION},"id":"one","kind":"${kind}","body":${body}}`,
+        );
         const { problem } = await dispatch({ envelope, admit: async () => caller, signal });
         assert.equal(problem?.code, 'invalid-input', `${kind}: ${problem?.detail}`);
       }
@@ -146,7 +148,7 @@ test('over gRPC too', async () => {
   const metadata = new grpc.Metadata();
   metadata.set('authorization', `Bearer ${opened.firstKey}`);
   for (const deep of DEEP) {
-    const request = { v: 1, id: 'one', kind: 'claimExecutions', body: deep };
+    const request = { v: WORK_VERSION, id: 'one', kind: 'claimExecutions', body: deep };
     const { problem } = await new Promise<ReplyEnvelope>((resolve, reject) => {
       client.makeUnaryRequest(
         WORK_SERVICE.Ask.path,

@@ -1,4 +1,8 @@
-import type { ReplyEnvelope, TransportRequest } from '../../src/protocol/messages/envelope.ts';
+import {
+  type ReplyEnvelope,
+  type TransportRequest,
+  WORK_VERSION,
+} from '../../src/protocol/messages/envelope.ts';
 import type { Server } from '../../src/server/serve.ts';
 import { grpcTransport } from '../../src/worker/grpc-transport.ts';
 import type { Kind } from './backend.ts';
@@ -25,7 +29,7 @@ async function twice(
   message: TransportRequest,
 ): Promise<readonly [unknown, unknown]> {
   const client = stockClient(server.grpcAddress ?? '', key);
-  const request = { v: 1, id: 'one', ...message };
+  const request = { v: WORK_VERSION, id: 'one', ...message };
   const [one, other] = [await client.ask(request), await client.ask(request)];
   client.close();
   return [one.body, other.body];

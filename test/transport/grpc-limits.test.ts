@@ -7,6 +7,7 @@ import { connect as connectTo } from 'node:net';
 import { test } from 'node:test';
 import { newKey, writeKey } from '../../src/features/access/model.ts';
 import type { AccessStore } from '../../src/features/access/port.ts';
+import { WORK_VERSION } from '../../src/protocol/messages/envelope.ts';
 import { WORK_SERVICE } from '../../src/protocol/messages/grpc-service.ts';
 import { openServer, type Server } from '../../src/server/serve.ts';
 import type { HttpLimits } from '../../src/server/server-options.ts';
@@ -60,7 +61,7 @@ function madeUp(): string {
   return writeKey({ id, secret });
 }
 
-const GREETING = { v: 1, id: 'one', kind: 'greet', body: {} };
+const GREETING = { v: WORK_VERSION, id: 'one', kind: 'greet', body: {} };
 
 async function codeOf(address: string, key: string): Promise<string> {
   const client = stockClient(address, key);

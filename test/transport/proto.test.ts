@@ -3,6 +3,7 @@ import { once } from 'node:events';
 import { test } from 'node:test';
 import { loadSync } from '@grpc/proto-loader';
 import { Holdfast, pipeline } from '../../src/index.ts';
+import { WORK_VERSION } from '../../src/protocol/messages/envelope.ts';
 import { WORK_SERVICE } from '../../src/protocol/messages/grpc-service.ts';
 import { openServer } from '../../src/server/serve.ts';
 import { openMemoryStore } from '../../src/store/sqlite/open-memory.ts';
@@ -57,7 +58,8 @@ test('M-10, M-11: a stock client converses: replies have the ids of their reques
   const client = stockClient(server.grpcAddress ?? '', key);
   const stream = client.converse();
   const ids: string[] = [];
-  for (const id of ['a', 'b', 'c']) stream.write(wireOf({ v: 1, id, kind: 'greet', body: {} }));
+  for (const id of ['a', 'b', 'c'])
+    stream.write(wireOf({ v: WORK_VERSION, id, kind: 'greet', body: {} }));
   while (ids.length < 3) {
     const [{ reply }] = (await once(stream, 'data')) as [WireFrame];
     if (reply !== null) ids.push(replyOf(reply).id);

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
 import { mustSubmit } from '../../contract/execution/worker.ts';
 import { DEFAULT_PROJECT, parseExecutionId, parseProject } from '../../src/execution/names.ts';
+import { WORK_VERSION } from '../../src/protocol/messages/envelope.ts';
 import type { SqsOptions } from '../../src/server/serve.ts';
 import { openServer } from '../../src/server/serve.ts';
 import type { CoordinatorStore } from '../../src/store/contract/execution-store.ts';
@@ -95,7 +96,7 @@ test('M-14: what can never be handled is put aside after five deliveries, and ho
 test('M-4, X-28: a message whose parts are of another project is one whose parts are not there', async () => {
   const options = stand.options(1_000);
   const store = openMemoryStore();
-  const greeting = { v: 1, id: 'stolen', kind: 'greet', body: {} };
+  const greeting = { v: WORK_VERSION, id: 'stolen', kind: 'greet', body: {} };
   const bytes = new TextEncoder().encode(JSON.stringify(greeting));
   const digest = digestOf(bytes);
   await store.executions.putBlob({ project: parseProject('theirs'), digest, bytes });

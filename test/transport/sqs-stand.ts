@@ -3,11 +3,12 @@
 import { SQSClient } from '@aws-sdk/client-sqs';
 import { type FauxqsServer, startFauxqs } from 'fauxqs';
 import type { CallerKind, Forgery } from '../../contract/index.ts';
-import type {
-  ReplyEnvelope,
-  RequestEnvelope,
-  Transport,
-  TransportRequest,
+import {
+  type ReplyEnvelope,
+  type RequestEnvelope,
+  type Transport,
+  type TransportRequest,
+  WORK_VERSION,
 } from '../../src/protocol/messages/envelope.ts';
 import {
   envelopeFromJson,
@@ -122,7 +123,7 @@ export class SqsStand {
   signed(message: object, how: Forgery, replyTo: string): string {
     const at = Date.now() - (how === 'waited-long' ? 3_600_000 : 0);
     const until = how === 'expired' ? at - 3_600_000 : at + 7_200_000;
-    const envelope = toJson({ v: 1, id: 'one', ...message } as RequestEnvelope);
+    const envelope = toJson({ v: WORK_VERSION, id: 'one', ...message } as RequestEnvelope);
     const claims: QueuedRequest = { to: 'coordinator', at, until, replyTo, envelope };
     const signer = new Signer('stand', { keys: KEYS, current: 'new' });
     const text = signer.sign(claims);
@@ -149,7 +150,12 @@ export class SqsStand {
   /** A greeting of another project. */
   ofStranger(replyTo: string): string {
     const at = Date.now();
-    const envelope = toJson({ v: 1, id: 'one', kind: 'greet', body: {} } as RequestEnvelope);
+    const envelope = toJson({
+      v: WORK_VERSION,
+      id: 'one',
+      kind: 'greet',
+      body: {},
+    } as RequestEnvelope);
     const claims = { to: 'coordinator', at, until: at + 60_000, replyTo, envelope } as const;
     return new Signer('stand', { keys: STRANGE, current: 'strange' }).sign(claims as QueuedRequest);
   }

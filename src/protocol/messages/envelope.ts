@@ -8,9 +8,12 @@ import { faultOf } from './problem.ts';
 import { closed, NAME_MAX } from './words.ts';
 import type { WorkKind } from './work-messages.ts';
 
-/** The versions of the worker protocol that this build supports. */
-export const WORK_VERSION = 1;
-export const OLDEST_WORK_VERSION = 1;
+/**
+ * The versions of the worker protocol that this build supports. Version 2 renamed fields and
+ * messages.
+ */
+export const WORK_VERSION = 2;
+export const OLDEST_WORK_VERSION = 2;
 
 export const requestEnvelope = closed({
   v: Type.Integer({ minimum: 1, description: 'The version that was agreed on at the greeting.' }),

@@ -61,7 +61,14 @@ export type WorkHandlers = {
 
 export const workHandlers: WorkHandlers = {
   async greet({ store }, { body, caller }) {
-    const version = Math.min(body.version ?? OLDEST_WORK_VERSION, WORK_VERSION);
+    const version = Math.min(body.version ?? WORK_VERSION, WORK_VERSION);
+    if (version < OLDEST_WORK_VERSION) {
+      throw new ProblemReply(
+        400,
+        'version-unknown',
+        `This worker uses version ${version} of the worker protocol. The coordinator supports versions ${OLDEST_WORK_VERSION} to ${WORK_VERSION}. Nothing was done. Update the worker.`,
+      );
+    }
     const { kind, durability, policy } = store;
     return { project: caller.project, store: kind, durability, policy, version };
   },
