@@ -137,7 +137,7 @@ export const releaseRoutes: readonly Route[] = routesOf(releaseOperations, {
 
   async repinMany({ holdfast }, { params, body, caller, header }) {
     const { from: release, ...rest } = body;
-    const { name: actor, project } = caller;
+    const { project, actor } = operationFor(caller);
     const filter = { project, pipeline: params.pipeline, release };
     try {
       return madeReply(
