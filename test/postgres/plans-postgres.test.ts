@@ -19,7 +19,7 @@ const NOT_HOT: readonly string[] = [
   ...['../sql/reconcile.ts', '../sql/remove.ts'],
   ...['sweep.ts', '../sql/leases/sweep.ts', 'oldest-snapshot.ts', 'recover.ts'],
   ...['../sql/workers.ts', '../sql/refusals.ts', '../sql/access/keys.ts'],
-  ...['move/rows.ts', 'move/seal.ts', '../sql/seal.ts'],
+  ...['export/rows.ts', 'export/seal.ts', '../sql/seal.ts'],
 ];
 
 interface Made {
