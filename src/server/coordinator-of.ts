@@ -72,7 +72,7 @@ export async function coordinatorOf(options: ServerOptions): Promise<OpenedCoord
     ...(log === undefined ? {} : { observer: observerFor(log) }),
   });
   const coordinator: Coordinator = {
-    ...{ holdfast, store, clock, timers, auth },
+    ...{ holdfast, store, clock, timers, random, auth },
     // Before the wakeup port, because a woken client reads the hints.
     hints: new WaitingHints(store.executions, random.uuid()),
     wakeups: new FairWakeups(store.executions, timers),

@@ -15,7 +15,9 @@ import {
 import { ROUTES } from '../protocol/rest/routes.ts';
 import { type Checks, checksOf, withoutTags } from '../protocol/rest/validators.ts';
 import type { Code } from '../support/codes/catalogue.ts';
+import { weightOfBytes } from '../support/turns.ts';
 import { Admission, type Entrance, oneOf } from './admission.ts';
+import { networkOf } from './connections.ts';
 import { addConsole, type ConsoleFiles } from './console-files.ts';
 import { KEY_CACHE_MS, requireOwnHost } from './gate.ts';
 import type { ServerMetrics } from './metrics.ts';
@@ -139,10 +141,17 @@ function addRoute(app: FastifyInstance, parts: OpenParts, route: Route): void {
     config: { name: route.name } as object,
     bodyLimit: bodyBytesMaxOf(route, parts.limits),
     onRequest: async (request, reply) => {
-      await parts.admission.admit(route, request);
+      const { shares } = parts.coordinator;
+      try {
+        await parts.admission.admit(route, request);
+      } catch (error) {
+        // Refused requests cost time too, whatever their key.
+        await shares.begin(networkOf(request.ip));
+        throw error;
+      }
       if (route.allows === 'public') return;
       const { project } = parts.admission.caller(request);
-      await parts.coordinator.shares.begin(project, weight);
+      await shares.begin(project, weight + weightOfBytes(lengthOf(request)));
       requireCaller(reply);
     },
     handler: (request, reply) => result(parts, { route, checks }, { request, reply }),
@@ -197,22 +206,39 @@ async function result(
   // The checks have verified the types that the route's schemas declare.
   const replied = await route.handle(parts.coordinator, call as never);
   if (replied.isIdle === true) IDLE.add(request);
-  return send(reply, replied);
+  return send(reply, replied, (bytes) =>
+    parts.coordinator.shares.charge(call.caller.project, weightOfBytes(bytes)),
+  );
 }
 
 /** Requests without any effect, such as empty polls. */
 const IDLE: WeakSet<FastifyRequest> = new WeakSet();
 
-function send(reply: FastifyReply, { status, body, headers, raw, stream }: Reply): unknown {
+/** A body without a declared length counts as if it had the largest that is not a value. */
+function lengthOf({ headers }: FastifyRequest): number {
+  if (headers['transfer-encoding'] !== undefined) return PLAIN_BYTES_MAX;
+  const length = Number(headers['content-length'] ?? 0);
+  return Number.isFinite(length) ? length : 0;
+}
+
+function send(
+  reply: FastifyReply,
+  { status, body, headers, raw, stream }: Reply,
+  charge: (bytes: number) => void,
+): unknown {
   reply.code(status).headers(headers ?? {});
   if (stream !== undefined) {
     reply.headers({ 'content-type': 'text/event-stream', 'cache-control': 'no-store' });
     return reply.send(Readable.from(stream, { objectMode: false }));
   }
-  if (raw !== undefined) return reply.type(raw.type).send(bufferOf(raw.bytes));
-  return body === undefined
-    ? reply.send()
-    : reply.type('application/json').send(JSON.stringify(body));
+  if (raw !== undefined) {
+    charge(raw.bytes.byteLength);
+    return reply.type(raw.type).send(bufferOf(raw.bytes));
+  }
+  if (body === undefined) return reply.send();
+  const text = JSON.stringify(body);
+  charge(text.length);
+  return reply.type('application/json').send(text);
 }
 
 /** Shares the memory instead of copying a large response. */

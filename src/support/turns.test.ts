@@ -88,6 +88,10 @@ class Requests {
     await turn();
   }
 
+  charge(project: string, weight: number): void {
+    this.#shares.charge(project, weight);
+  }
+
   /** The requests that begin in the next turn of the event loop. */
   async nextTurn(): Promise<readonly string[]> {
     const before = this.began.length;
@@ -141,4 +145,17 @@ test('a heavy request takes more of a share, and a heavier one the share of late
   assert.deepEqual(await requests.nextTurn(), []);
   assert.deepEqual(await requests.nextTurn(), []);
   assert.deepEqual(await requests.nextTurn(), ['x4']);
+});
+
+test('a charge counts like a begun request: later requests of the name wait for it', async () => {
+  const requests = new Requests();
+  await requests.begin('healthy', ['h1']);
+  await requests.begin('hostile', ['x1']);
+  requests.charge('hostile', 8);
+  await requests.begin('hostile', ['x2']);
+  await requests.begin('healthy', ['h2']);
+  assert.deepEqual(requests.began, ['h1', 'x1', 'h2']);
+  assert.deepEqual(await requests.nextTurn(), []);
+  assert.deepEqual(await requests.nextTurn(), []);
+  assert.deepEqual(await requests.nextTurn(), ['x2']);
 });

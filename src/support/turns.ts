@@ -97,6 +97,13 @@ const ACTIVE_MS = 1_000;
 /** While two names are active, a turn lasts at least this long, so that begun requests can end. */
 const TURN_MS = 1;
 
+/** This many bytes, sent or received, cost as much as a small request. */
+const BYTES_PER_WEIGHT = 8 * 1024;
+
+export function weightOfBytes(bytes: number): number {
+  return Math.floor(bytes / BYTES_PER_WEIGHT);
+}
+
 interface Begun {
   /** The weight begun in this turn, and the excess of earlier turns. */
   weight: number;
@@ -139,6 +146,14 @@ export class FairShares {
     this.#names.set(name, begun);
     if (begun.waiting.length === 0 && this.#hasRoom(name, begun, weight)) begun.weight += weight;
     else await new Promise<void>((begin) => begun.waiting.push({ weight, begin }));
+  }
+
+  /** Adds to what the name has begun: a cost that shows only while or after a request runs. */
+  charge(name: string, weight: number): void {
+    const begun = this.#names.get(name) ?? { weight: 0, waiting: [] };
+    if (this.#names.size === 0) this.#awaitTurn();
+    this.#names.set(name, begun);
+    begun.weight += weight;
   }
 
   #awaitTurn(): void {

@@ -76,6 +76,44 @@ test('P-18: while another project is active, a project begins its share of reque
   for (const { status } of await Promise.all(beats)) assert.equal(status, 200);
 });
 
+test('P-18: requests that a role does not allow take a share too', async () => {
+  const stand = new Stand();
+  await using coordinator = await stand.open();
+  const healthy = await RawWorker.open(coordinator, 'healthy');
+  const key = await coordinator.key(['submit'], 'hostile');
+  const hostile = new RawWorker(coordinator.url, key, 'hostile');
+  await hostile.call('POST', '/v1/executions', { pipeline: 'x' });
+  stand.isHeld = true;
+  let replies = 0;
+  const refused = Array.from({ length: SENT }, async () => {
+    const { status } = await hostile.call('GET', '/v1/work');
+    replies += 1;
+    return status;
+  });
+  await until(async () => replies === SHARE);
+  assert.equal((await beat(healthy)).status, 200, 'another project does not wait');
+  assert.equal(replies, SHARE);
+  stand.release();
+  assert.deepEqual(new Set(await Promise.all(refused)), new Set([403]));
+});
+
+test('X-90: a coordinator rolls the dice of a claim that has none', async () => {
+  const store = openMemoryStore();
+  const dice: unknown[] = [];
+  const claim: typeof store.executions.claim = (request) => {
+    dice.push(request.dice);
+    return store.executions.claim(request);
+  };
+  const own = { ...store, executions: { ...store.executions, claim } };
+  await using coordinator = await TestCoordinator.open({ store: own, maintenance: false });
+  const worker = await RawWorker.open(coordinator, 'healthy');
+  const shares = [{ lane: 'interactive', limit: 1 }];
+  const body = { session: worker.session, pipelines: ['x'], shares };
+  for (let nth = 0; nth < 3; nth += 1) await worker.call('POST', '/v1/work/claims', body);
+  assert.equal(new Set(dice).size, 3);
+  assert.ok(dice.every((each) => typeof each === 'number'));
+});
+
 for (const path of ['heartbeat', 'stream']) {
   test(`P-18: a ${path} whose caller goes away while it waits is not handled and holds nothing`, async () => {
     const stand = new Stand();

@@ -157,7 +157,7 @@ async function respond(
     return caller;
   };
   try {
-    return await parts.dispatch({ envelope, admit, signal });
+    return await parts.dispatch({ envelope, length: wire.length, admit, signal });
   } finally {
     release?.();
   }

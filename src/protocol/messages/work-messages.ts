@@ -282,7 +282,8 @@ export const WORK_MESSAGES = {
       version: Type.Optional(
         Type.Integer({
           minimum: 1,
-          description: 'Newest protocol version that the worker supports. Default: 1.',
+          description:
+            'Newest protocol version that the worker supports. Default: the newest of the coordinator.',
         }),
       ),
     }),
@@ -296,10 +297,16 @@ export const WORK_MESSAGES = {
       },
       {
         examples: [
-          { project: 'default', store: 'sqlite', durability: 'process', policy: {}, version: 1 },
+          { project: 'default', store: 'sqlite', durability: 'process', policy: {}, version: 2 },
         ],
       },
     ),
+    problems: {
+      400: {
+        what: 'The coordinator does not support this version.',
+        codes: ['version-unknown'],
+      },
+    },
   }),
   openSession: message({
     at: 'POST /v1/work/sessions',

@@ -4,13 +4,17 @@ import { type ExecutionRecord, isTerminal } from '../../execution/execution.ts';
 import { SEQ_MAX } from '../../execution/history.ts';
 import type { ProjectName } from '../../execution/names.ts';
 import type { Timers } from '../../support/timer.ts';
+import { weightOfBytes } from '../../support/turns.ts';
 import { eventOperations } from '../messages/execution.ts';
 import { historyMessage, readable } from './executions.ts';
 import { executionFor } from './handling.ts';
 import { type Coordinator, ProblemReply, type Route, routesOf } from './route.ts';
 
-const POLL_MS = 1_000;
+/** Wakeups are the rule; the poll finds what a lost one was about. */
+const POLL_MS = 10_000;
 const PAGE = 200;
+/** A look at the record and a page of history cost as much as many small requests. */
+const PAGE_WEIGHT = 16;
 /** Sends wakeups that arrive close together as one event. */
 const COALESCE_MS = 250;
 
@@ -46,7 +50,7 @@ interface HistoryStream {
 }
 
 async function* historyOf(
-  { store, holdfast, wakeups, clock, timers }: Coordinator,
+  { store, holdfast, wakeups, shares, clock, timers }: Coordinator,
   { id, project }: ExecutionRecord,
   { after, signal, progress }: HistoryStream,
 ): AsyncGenerator<string> {
@@ -60,11 +64,14 @@ async function* historyOf(
   try {
     for (let seq = after; !signal.aborted; ) {
       // Read the record before the history, so that the history includes the event that ended it.
+      await shares.begin(project, PAGE_WEIGHT);
       const record = await store.executions.read(id);
       const events = await store.executions.history({ id, after: seq, limit: PAGE });
       for (const event of events) {
         const data = await historyMessage(reader, event);
-        yield pulse.noteSent(eventText({ event: event.kind, id: String(event.seq), data }));
+        const text = eventText({ event: event.kind, id: String(event.seq), data });
+        shares.charge(project, weightOfBytes(text.length));
+        yield pulse.noteSent(text);
         seq = event.seq;
       }
       if (events.length === PAGE) continue;

@@ -6,6 +6,7 @@ import { nameWithKey, type Role } from '../../features/access/model.ts';
 import type { CoordinatorStore } from '../../store/contract/execution-store.ts';
 import type { Clock } from '../../support/clock.ts';
 import { type Code, statusOf } from '../../support/codes/catalogue.ts';
+import type { Random } from '../../support/random.ts';
 import type { Timers } from '../../support/timer.ts';
 import type { FairShares, Turns } from '../../support/turns.ts';
 import type { AdviceRequest, AdvisedMessage } from '../messages/advice.ts';
@@ -28,6 +29,7 @@ export interface Coordinator {
   readonly store: CoordinatorStore;
   readonly clock: Clock;
   readonly timers: Timers;
+  readonly random: Pick<Random, 'next'>;
   readonly hints: WaitingHints;
   /** Wakes waiting requests, a few of each project at once. */
   readonly wakeups: FairWakeups;
@@ -116,17 +118,12 @@ export interface Route extends Operation {
   ) => Promise<Reply>;
 }
 
-/** A page of a list, a claim or a large body costs as much as many small requests. */
+/** A page of a list or a claim costs as much as several small requests. */
 const PAGE_WEIGHT = 4;
 const CLAIM_WEIGHT = 8;
-const BYTES_WEIGHT = 32;
 
 /** The part of its project's share that a request takes. */
-export function weightOf(
-  name: string,
-  { query, takesBytes }: { readonly query?: object; readonly takesBytes?: boolean },
-): number {
-  if (takesBytes === true) return BYTES_WEIGHT;
+export function weightOf(name: string, { query }: { readonly query?: object } = {}): number {
   if (name === 'claimExecutions') return CLAIM_WEIGHT;
   const { properties = {} } = (query ?? {}) as { readonly properties?: object };
   return 'limit' in properties ? PAGE_WEIGHT : 1;

@@ -64,7 +64,6 @@ export const workHandlers: WorkHandlers = {
     const version = Math.min(body.version ?? WORK_VERSION, WORK_VERSION);
     if (version < OLDEST_WORK_VERSION) {
       throw new ProblemReply(
-        400,
         'version-unknown',
         `This worker uses version ${version} of the worker protocol. The coordinator supports versions ${OLDEST_WORK_VERSION} to ${WORK_VERSION}. Nothing was done. Update the worker.`,
       );

@@ -368,14 +368,16 @@ export function runElsewhere(pipelines: readonly string[]): readonly PipelineNam
 
 export async function claimFor(coordinator: Coordinator, request: Claim): Promise<ClaimResult> {
   const { executions } = coordinator.store;
-  const result = await executions.claim(request);
+  // Without dice, every claim would look at the same sessions.
+  const claim = { ...request, dice: request.dice ?? coordinator.random.next() };
+  const result = await executions.claim(claim);
   if (result.kind === 'refused' || !result.overdue) return result;
   const overdue = overdueOf(coordinator);
   // The claims must reach the worker, so ignore a failed sweep here; the next caller sees the
   // outage.
   const isNew = await overdue.onClaimReply(true).catch(() => false);
   if (isNew)
-    return result.claims.length === 0 ? executions.claim(request) : { ...result, more: true };
+    return result.claims.length === 0 ? executions.claim(claim) : { ...result, more: true };
   const { nextReadyInMs = Infinity } = result;
   return { ...result, nextReadyInMs: Math.min(nextReadyInMs, overdue.dueInMs) };
 }

@@ -4,6 +4,7 @@
 import { Compile } from 'typebox/compile';
 import type { Code } from '../../support/codes/catalogue.ts';
 import { nearestName, shown } from '../../support/options.ts';
+import { weightOfBytes } from '../../support/turns.ts';
 import {
   envelopeOf,
   OLDEST_WORK_VERSION,
@@ -29,6 +30,8 @@ export interface DispatchParts {
 /** The transport identifies the sender. */
 interface Delivery {
   readonly envelope: unknown;
+  /** Its length in bytes, as far as the transport knows it. */
+  readonly length?: number;
   readonly admit: () => Promise<Caller>;
   readonly signal: AbortSignal;
 }
@@ -36,10 +39,13 @@ interface Delivery {
 export type Dispatch = (delivery: Delivery) => Promise<ReplyEnvelope>;
 
 export function dispatchOf({ coordinator, onFault }: DispatchParts): Dispatch {
-  return async ({ envelope, admit, signal }) => {
+  return async ({ envelope, length = 0, admit, signal }) => {
     const id = idOf(envelope);
     try {
       const caller = await admit();
+      const { shares } = coordinator;
+      // A refused message takes a share too.
+      await shares.begin(caller.project, weightOf(kindOf(envelope)) + weightOfBytes(length));
       const { kind, body, bytes } = checked(envelope);
       const handle = workHandlers[kind] as (
         coordinator: Coordinator,
@@ -47,10 +53,6 @@ export function dispatchOf({ coordinator, onFault }: DispatchParts): Dispatch {
       ) => Promise<WorkResult>;
       const checkedBody = CHECKS[kind](body);
       const call = { body: checkedBody, caller, signal, ...(bytes === undefined ? {} : { bytes }) };
-      await coordinator.shares.begin(
-        caller.project,
-        weightOf(kind, { takesBytes: bytes !== undefined }),
-      );
       return { v: WORK_VERSION, id, ...contentOf(await handle(coordinator, call)) };
     } catch (error) {
       const { status, code, detail, isFault } = problemFrom(error);
@@ -63,6 +65,11 @@ export function dispatchOf({ coordinator, onFault }: DispatchParts): Dispatch {
 function contentOf(result: WorkResult): Pick<ReplyEnvelope, 'body' | 'bytes'> {
   if (result === undefined) return {};
   return result instanceof Uint8Array ? { bytes: result } : { body: result };
+}
+
+function kindOf(envelope: unknown): string {
+  const { kind } = (envelope ?? {}) as { readonly kind?: unknown };
+  return typeof kind === 'string' ? kind : '';
 }
 
 function idOf(envelope: unknown): string {

@@ -32,13 +32,17 @@ const WRITE = sql(`
     from hf.execution as e
    where e.id = :id`);
 
+/** The most frequent ones: a person reads them, and one caller must not read millions. */
+const GROUPS_MAX = 1_000;
+
 const GROUPS = sql(`
   select pipeline, code, step, count(*) as count, max(at) as at
     from hf.dead_letter
    where project = :project
      and (not :open::boolean or redriven_by is null)
    group by pipeline, code, step
-   order by count(*) desc, max(at) desc`);
+   order by count(*) desc, max(at) desc
+   limit ${GROUPS_MAX}`);
 
 function listBy(index: string, lead: Readonly<Record<string, string>>, where = 'true'): Sql {
   const filters = [

@@ -171,11 +171,17 @@ const SUSPECTS = `suspect as materialized (
      cross join dead d
      cross join lateral (
            select e.id, e.lane, e.pipeline, e.project, e.claimed_at, d.id as left_by
-             from (select e.* from hf.execution e where e.status = 1 and ${equalsByIndex('e.session_id', 'd.id')} limit ${CLAIM_SCAN_MAX.left}) e
-            where e.pipeline = any ($2::text[]) -- guard: suspect-pipeline
-              and e.lane = any ($3::smallint[]) -- guard: suspect-lane
-              and ($6::text is null or e.project = $6) -- guard: suspect-project
-              and ${IS_SUSPECT} -- guard: suspect-lost
+             from (
+                  select e.*
+                    from hf.execution e
+                   where e.status = 1
+                     and ${equalsByIndex('e.session_id', 'd.id')}
+                     and e.pipeline = any ($2::text[]) -- guard: suspect-pipeline
+                     and e.lane = any ($3::smallint[]) -- guard: suspect-lane
+                     and ($6::text is null or e.project = $6) -- guard: suspect-project
+                   limit ${CLAIM_SCAN_MAX.left}
+                  ) e
+            where ${IS_SUSPECT} -- guard: suspect-lost
               and (select now.at from now) - ${LOST_AT} >= ${WAIT_MS} -- guard: suspect-wait
               and (select now.at from now) - me.born_at >= ${WAIT_MS} -- guard: suspect-age
               and not ${TRIES_ONE} -- guard: suspect-one
