@@ -22,7 +22,7 @@ const ROOT = join(import.meta.dirname, '..');
 const BUILDS = join(ROOT, 'test/upgrade/builds');
 
 /** What no coordinator and no worker loads. */
-const LEFT_OUT = /^(testing|recipes|guards|observe|store\/(redis|etcd)|cli\/demo)\//;
+const LEFT_OUT = /^(testing|recipes|guards|store\/(redis|etcd)|cli\/demo)\//;
 
 /** So that it is small, and the same whenever it is made. */
 const COMPILER_FLAGS: readonly string[] = [
