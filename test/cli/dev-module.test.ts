@@ -149,7 +149,7 @@ test('each failed attempt, each bad end and each log line is one line of its log
     assert.ok(dev.out.includes(`"level":"info","message":"greet ${id}: ${text}"}`), dev.out);
   }
   const doctor = await holdfast(['doctor', '--url', await dev.url()], { cwd: folder });
-  assert.match(doctor.out, /ok +coordinator +http:\S+ answers; its store is sqlite/);
+  assert.match(doctor.out, /ok +coordinator +http:\S+ responds; its store is sqlite/);
   assert.match(doctor.out, /ok +its listener +no TLS, auth off, admin routes/);
   assert.match(doctor.out, /ok +workers +1, 0 executions ready/);
   assert.doesNotMatch(doctor.out, /ok +(listener|port|configuration) /, 'settings of another one');
@@ -166,7 +166,7 @@ test('holdfast dev of a file that is not there, or that has no pipelines, says s
   const dev = (module: string) => holdfast(['dev', module, '--port', '0'], { cwd: folder });
   const missing = await dev('nosuch.ts');
   assert.equal(missing.code, 2, missing.out);
-  assert.match(missing.problems, /There is no file "nosuch\.ts" here/);
+  assert.match(missing.problems, /There is no file "nosuch\.ts"\. Usage/);
   await writeFile(join(folder, 'empty.ts'), 'export const nothing = 1;');
   const empty = await dev('empty.ts');
   assert.equal(empty.code, 2, empty.out);

@@ -91,7 +91,7 @@ test('submit --wait: a pipeline without a worker is named once, and why it waits
 test('input from a file that is not there: it says which, and how the others are typed', async () => {
   const { code, problems } = await ask('submit', 'restaurant-order', '@missing.json');
   assert.equal(code, 2);
-  assert.match(problems, /^There is no file "missing\.json" here\. .*\n$/);
+  assert.match(problems, /^There is no file "missing\.json"\. .*\n$/);
 });
 
 test('submit --wait: 1 when it ends otherwise than completed; input from a file and from stdin', async () => {
@@ -180,8 +180,8 @@ test('what is not there is 1; what cannot be asked is 2 and says what to do', as
     assert.match(ran.problems, new RegExp(id));
   }
   assert.equal((await ask('get', 'no-id')).code, 2);
-  assert.match((await ask('get')).problems, /Which execution\? holdfast get <id>/);
-  assert.match((await ask('submit', 'x', 'soup')).problems, /"soup" is no JSON.*in quotes/);
+  assert.match((await ask('get')).problems, /<execution> is required\. Usage: holdfast get <id>/);
+  assert.match((await ask('submit', 'x', 'soup')).problems, /"soup" is not valid JSON.*in quotes/);
   assert.match((await ask('list', '--tga', 'x')).problems, /Did you mean "--tag"\?/);
   const away = await holdfast(['list', '--url', 'http://127.0.0.1:1']);
   assert.equal(away.code, 2);
@@ -218,7 +218,7 @@ test('dev is told like serve: by a file and the environment; what it does not ta
     const wrong: readonly (readonly [Readonly<Record<string, string>>, RegExp])[] = [
       [{ HOLDFAST_PROT: '1' }, /no setting "HOLDFAST_PROT". Did you mean "HOLDFAST_PORT"\?/],
       [{ HOLDFAST_STORE: 'other.db' }, /dev does not accept store \(from HOLDFAST_STORE\)/],
-      [{ HOLDFAST_AUTH: 'keys' }, /dev does not take auth .* "holdfast serve"/],
+      [{ HOLDFAST_AUTH: 'keys' }, /dev does not accept auth .* "holdfast serve"/],
     ];
     for (const [env, sentence] of wrong) {
       const { code, problems } = await holdfast(['dev', '--port', '0'], { cwd, env });

@@ -36,7 +36,7 @@ test('keys and projects are created, listed, rotated and revoked; what opens is 
     assert.deepEqual([bare.code, refused.code], [2, 2]);
 
     const put = await ask('projects', 'put', 'shop', '--title', 'The shop', '--keep', 'failed=2d');
-    assert.deepEqual([put.code, put.out], [0, 'project shop was created\n'], put.problems);
+    assert.deepEqual([put.code, put.out], [0, 'Created project shop\n'], put.problems);
     assert.match((await ask('projects')).out, /^shop +The shop +\{"failed":172800000\}/m);
     assert.match((await ask('projects', 'get', 'shop')).out, /^title +The shop$/m);
 
@@ -110,7 +110,7 @@ test('a project is put again: only what is said changes, and is taken away by sa
 test('what is typed wrong is told before anything is sent', async () => {
   const slips: readonly (readonly [readonly string[], RegExp])[] = [
     [['keys', 'crate'], /no "keys" command "crate". Did you mean "create"\?/],
-    [['keys', 'create'], /Which name\?/],
+    [['keys', 'create'], /<name> is required/],
     [['keys', 'create', 'ci', '--project', 'p'], /--roles is required/],
     [['keys', 'create', 'ci', '--roles', 'sumbit', '--project', 'p'], /Did you mean "submit"\?/],
     [['keys', 'create', 'ci', '--roles', 'work'], /--project or --all-projects is required/],
@@ -161,7 +161,7 @@ test('keys recover creates no store where there is none', () =>
   inFolder(async (cwd) => {
     const ran = await holdfast(['keys', 'recover', '--store', join(cwd, 'other.db')], { cwd });
     assert.deepEqual([ran.code, ran.out], [2, '']);
-    assert.match(ran.problems, /There is no store at .*other\.db, so there is nothing to recover/);
+    assert.match(ran.problems, /There is no store at .*other\.db\. No key was created/);
     const again = await holdfast(['keys', 'recover', '--store', join(cwd, 'other.db')], { cwd });
     assert.match(again.problems, /There is no store/, 'the command created nothing');
   }));

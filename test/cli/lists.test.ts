@@ -117,7 +117,7 @@ test('answer and redrive send what was typed', async () => {
   });
   assert.equal(redriven.requests[0]?.url, '/v1/executions/e1/redrive');
   assert.deepEqual(JSON.parse(redriven.requests[0]?.body ?? ''), { from: 'charge', reason: 'why' });
-  assert.match(redriven.out, /^e2 submitted; it does again what e1 did from charge on$/m);
+  assert.match(redriven.out, /^e2 submitted; it repeats e1 from step charge$/m);
   const mode = await ask(['redrive', 'e1', '--mode', 'sideways']);
   assert.equal(mode.code, 2);
   assert.deepEqual(mode.requests, []);
@@ -154,7 +154,7 @@ test('what is no coordinator is 2 and says so; a problem is told in its words', 
   ]) {
     answers = [{ status: status ?? 0, body: { status, code: 'c', detail: 'It is so.' } }];
     const ran = await holdfast(['list', '--json'], { env: { HOLDFAST_URL: url } });
-    assert.deepEqual([ran.code, ran.problems], [code, 'It is so.\n']);
+    assert.deepEqual([ran.code, ran.problems], [code, 'It is so. [c]\n']);
     assert.deepEqual(JSON.parse(ran.out), { kind: 'failed', code: 'c', problem: 'It is so.' });
   }
 });

@@ -42,10 +42,10 @@ test('a start that fails makes no key: the one that succeeds shows it', () =>
     const { port } = new URL(await taken.url());
     const failed = await holdfast(['serve', '--port', port], { cwd });
     assert.equal(failed.code, 2);
-    assert.match(failed.problems, /is taken \(EADDRINUSE\).*--port/);
+    assert.match(failed.problems, /is in use \(EADDRINUSE\).*--port/);
     const admin = await holdfast([...SERVE, '--admin', `127.0.0.1:${port}`], { cwd });
     assert.equal(admin.code, 2, 'the listener that was open is closed, so that it ends');
-    assert.match(admin.problems, new RegExp(`^127\\.0\\.0\\.1:${port} is taken .* with --admin`));
+    assert.match(admin.problems, new RegExp(`^127\\.0\\.0\\.1:${port} is in use .* with --admin`));
     const started = own(startHoldfast(SERVE, { cwd }));
     await started.prints(KEY);
   }));

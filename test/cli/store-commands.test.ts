@@ -50,7 +50,7 @@ test('raise-epoch: needs a store that is there and a reason, and says the epoch'
     await holdfast(['migrate'], { cwd });
     const unsaid = await holdfast(words.slice(0, 3), { cwd });
     assert.equal(unsaid.code, 2);
-    assert.match(unsaid.problems, /--reason is needed/);
+    assert.match(unsaid.problems, /--reason is required/);
     const first = JSON.parse((await holdfast([...words, '--json'], { cwd })).out) as object;
     const second = await holdfast(words, { cwd });
     const { epoch } = first as { readonly epoch: number };
@@ -147,7 +147,7 @@ test('doctor: everything that is wrong is named, with what to change, and is 1',
   inFolder(async (cwd) => {
     await writeFile(join(cwd, 'taken'), 'a file');
     const wrong: readonly (readonly [readonly string[], RegExp])[] = [
-      [['--store', 'no/such/folder/hf.db'], /folder: Make it.*mkdir -p no\/such\/folder/],
+      [['--store', 'no/such/folder/hf.db'], /folder: Create it.*mkdir -p no\/such\/folder/],
       [
         ['--auth', 'off', '--host', '0.0.0.0'],
         /listener: Without access keys it listens only on loopback/,

@@ -107,7 +107,7 @@ test('doctor: what is wrong with queues and endpoints is named, with what to cha
       ],
       [
         { 'push-hosts': 'other.example' },
-        /push\.endpoints: url: "shop\.example" is not among push\.hosts/,
+        /push\.endpoints: url: "shop\.example" is not an allowed host\. Add it to push\.hosts/,
       ],
       [
         { 'push-endpoints': '[{"url":"https://shop.example/","signing":{"k":"hush"}}]' },
@@ -151,7 +151,7 @@ test('settings that are lists: words with commas, or JSON; in a file, lists', ()
   const hosts = (text: string) => configFrom(flagSources({ 'push-hosts': text })).config.push.hosts;
   assert.deepEqual(hosts('a.example, *.b.example'), ['a.example', '*.b.example']);
   assert.deepEqual(hosts('["a.example"]'), ['a.example']);
-  assert.throws(() => hosts('["a.example"'), /--push-hosts is no JSON/);
+  assert.throws(() => hosts('["a.example"'), /--push-hosts is not valid JSON/);
   assert.throws(() => fileSource('f', { push: { hosts: 'a' } }), /f: push\.hosts must be a list/);
   assert.throws(
     () => fileSource('f', { push: { host: ['a'] } }),

@@ -219,8 +219,8 @@ test('a file that has got a second name, or became a link, is not written', asyn
   await one.append(fenced, 'content');
   linkSync(join(path, 'one'), join(path, 'two'));
   for (const refused of [one, guard('two')]) {
-    await assert.rejects(refused.append(fenced, 'more'), /has 2 names/);
-    await assert.rejects(refused.replace(fenced, 'other'), /has 2 names/);
+    await assert.rejects(refused.append(fenced, 'more'), /has 2 hard links/);
+    await assert.rejects(refused.replace(fenced, 'other'), /has 2 hard links/);
   }
   rmSync(join(path, 'one'));
   symlinkSync('two', join(path, 'one'));

@@ -28,12 +28,12 @@ test('PostgreSQL guards without their table say how to make it', async (t) => {
     await database.release();
   });
   const guard = new PostgresGuard({ table: 'public.marks' });
-  const next = /no table public\.marks.*Run guard\.createTable once, in your migration/;
+  const next = /table public\.marks for marks does not exist.*Run guard\.createTable once, in your migration/;
   await assert.rejects(guard.admit(pool, fenced), expected(next));
   const marks = postgresMarks(pool);
   await assert.rejects(
     marks.enter(fenced),
-    expected(/no table holdfast_place.*marks\.createTable once/),
+    expected(/table holdfast_place for marks does not exist.*marks\.createTable once/),
   );
   await pool.query(guard.createTable);
   await pool.query(marks.createTable);
@@ -46,7 +46,7 @@ test('PostgreSQL guards without their table say how to make it', async (t) => {
 test('a SQLite guard without its table says how to make it', () => {
   const database = new DatabaseSync(':memory:');
   const guard = new SqliteGuard();
-  const next = /no table holdfast_fence.*Run guard\.createTable once, in your migration/;
+  const next = /table holdfast_fence for marks does not exist.*Run guard\.createTable once, in your migration/;
   assert.throws(() => guard.admit(database, fenced), expected(next));
   database.exec(guard.createTable);
   assert.equal(guard.admit(database, fenced).kind, 'current');

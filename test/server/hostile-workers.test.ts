@@ -288,13 +288,13 @@ test('what is answered as a fault to one of many writes is in the log', async ()
     throw new TypeError('of the inside');
   };
   const faults: unknown[] = [];
-  const log = { info: () => undefined, fault: (...args: unknown[]) => faults.push(String(args)) };
+  const log = { info: () => undefined, fault: (...args: unknown[]) => faults.push(args.slice(1)) };
   const store = { ...plain, executions: { ...plain.executions, record } };
   await using coordinator = await TestCoordinator.open({ store, log });
   const worker = await RawWorker.open(coordinator, 'ours');
   const { json } = await worker.write(await worker.running('x'), { events: STEP_EVENTS });
   assert.deepEqual([json.results[0].kind, json.results[0].code], ['fault', 'fault']);
-  assert.deepEqual(faults, ['fault,TypeError: of the inside']);
+  assert.deepEqual(faults, [[new TypeError('of the inside'), { code: 'fault' }]]);
 });
 
 test('M-21: a worker elsewhere holds nothing for longer than ten minutes after it was last heard of', async () => {
