@@ -76,7 +76,7 @@ class Run:
         if self.settled:
             recorded, body = self.settled.pop(0)
             if recorded != key:
-                raise Drifted(f"History has {recorded}, but the code called {key}.")
+                raise Drifted(f"History has {recorded}, but the code has {key} there.")
             if "failure" in body:
                 raise StepFailed(body["failure"])
             return body["out"].get("v")

@@ -185,7 +185,7 @@ test('what is not there is 1; what cannot be asked is 2 and says what to do', as
   assert.match((await ask('list', '--tga', 'x')).problems, /Did you mean "--tag"\?/);
   const away = await holdfast(['list', '--url', 'http://127.0.0.1:1']);
   assert.equal(away.code, 2);
-  assert.match(away.problems, /No coordinator answers at http:\/\/127\.0\.0\.1:1.*holdfast dev/);
+  assert.match(away.problems, /No coordinator responds at http:\/\/127\.0\.0\.1:1.*holdfast dev/);
   const misspelt = await holdfast(['list'], { env: { HOLDFAST_ULR: url } });
   assert.equal(misspelt.code, 2);
   assert.match(misspelt.problems, /Did you mean "HOLDFAST_URL"\?/);

@@ -64,7 +64,10 @@ test('a key of all projects that asks for one that is not there is told which th
   const none = await holdfast(['projects', 'get', 'shop'], { env });
   assert.deepEqual(
     [none.code, none.problems.split('\n')[0]],
-    [1, 'There is no project "shop". List the projects: holdfast projects (GET /v1/projects). [not-found]'],
+    [
+      1,
+      'There is no project "shop". List the projects: holdfast projects (GET /v1/projects). [not-found]',
+    ],
   );
 });
 

@@ -39,7 +39,10 @@ const WRONG: readonly (readonly [typed: string, expected: RegExp])[] = [
   ['list order --force', /--force belongs to "activate", .*"repin", not to "list"/],
   ['rollouts extra', /Unexpected argument "extra"\. Usage: holdfast releases rollouts/],
   ['promote order v2', /Unexpected argument "v2"\. Usage: holdfast releases promote <pipeline>/],
-  ['activate order', /<release> is required\. Usage: holdfast releases activate <pipeline> <release> .*\n$/],
+  [
+    'activate order',
+    /<release> is required\. Usage: holdfast releases activate <pipeline> <release> .*\n$/,
+  ],
   ['set-canary order v2', /--percent is required/],
   ['set-canary order v2 --percent 130', /0 to 99; got "130".*holdfast releases activate order v2/],
   ['preflight order v2 --sample 0', /--sample must be at least 1; got "0"/],

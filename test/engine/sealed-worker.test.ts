@@ -16,7 +16,7 @@ test('EX-1: a worker tells once that its store was sealed, and then every half a
   const troubles: string[] = [];
   const observer = {
     report: (report: ExecutionReport): void => {
-      if (report.kind === 'trouble' && /claimed/.test(report.what)) troubles.push(report.cause);
+      if (report.kind === 'trouble' && report.code === 'not-claimed') troubles.push(report.cause);
     },
   };
   const holdfast = new Holdfast({ store, clock, timers: clock.timers, observer });
@@ -63,7 +63,7 @@ test('EX-1: who closes after its store was sealed closes, and says that its sess
     await holdfast.close();
     assert.ok(
       troubles.some((each) =>
-        /session could not be ended; it lapses.*This store is sealed/.test(each),
+        /session was not ended, so it lapses.*This store is sealed/.test(each),
       ),
       troubles.join(),
     );
@@ -76,7 +76,7 @@ test('EX-1: who closes after its store was sealed closes, and says that its sess
     await store.seals.seal(sealed);
     await server.close();
     assert.ok(
-      log.some((each) => /session could not be ended/.test(each)),
+      log.some((each) => /session was not ended/.test(each)),
       log.join(),
     );
     await store.close();

@@ -28,7 +28,8 @@ test('PostgreSQL guards without their table say how to make it', async (t) => {
     await database.release();
   });
   const guard = new PostgresGuard({ table: 'public.marks' });
-  const next = /table public\.marks for marks does not exist.*Run guard\.createTable once, in your migration/;
+  const next =
+    /table public\.marks for marks does not exist.*Run guard\.createTable once, in your migration/;
   await assert.rejects(guard.admit(pool, fenced), expected(next));
   const marks = postgresMarks(pool);
   await assert.rejects(
@@ -46,7 +47,8 @@ test('PostgreSQL guards without their table say how to make it', async (t) => {
 test('a SQLite guard without its table says how to make it', () => {
   const database = new DatabaseSync(':memory:');
   const guard = new SqliteGuard();
-  const next = /table holdfast_fence for marks does not exist.*Run guard\.createTable once, in your migration/;
+  const next =
+    /table holdfast_fence for marks does not exist.*Run guard\.createTable once, in your migration/;
   assert.throws(() => guard.admit(database, fenced), expected(next));
   database.exec(guard.createTable);
   assert.equal(guard.admit(database, fenced).kind, 'current');

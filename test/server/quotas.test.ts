@@ -28,7 +28,10 @@ test('P-14, P-17: executions of a project are refused beyond its quota, by submi
   assert.equal((await a.call('POST', '/v1/executions', submit)).status, 202);
   const { status, json } = await a.call('POST', '/v1/executions', submit);
   assert.deepEqual([status, json.code], OVER);
-  assert.match(json.detail, /Project "a" may have at most 3 open executions.* Nothing was written\./);
+  assert.match(
+    json.detail,
+    /Project "a" may have at most 3 open executions.* Nothing was written\./,
+  );
   // An operator cancels many by a job, which is an execution.
   const job = { filter: { pipeline: 'x' }, reason: 'too many' };
   assert.equal((await a.call('POST', '/v1/jobs/cancel', job)).status, 202);

@@ -235,7 +235,7 @@ test('holdfast releases: from a contract in a file to a release that is active',
     assert.deepEqual(JSON.parse(pinned.out), { kind: 'changed', version: 2, previous: 'v1' });
     const retired = await ask('retire', 'order', 'v1');
     assert.match(retired.problems, /One open execution is pinned to release "v1"/);
-    assert.match((await ask('activate', 'order')).problems, /Which release\?/);
+    assert.match((await ask('activate', 'order')).problems, /<release> is required/);
     assert.match((await ask('actvate', 'order')).problems, /Did you mean "activate"/);
   } finally {
     await coordinator[Symbol.asyncDispose]();

@@ -138,7 +138,10 @@ async function breakingIsRefused(deploy: Deploy, first: string): Promise<void> {
   assert.deepEqual([found.breaking, found.replayed, found.brokenCount], [true, 40, 40]);
   assert.ok(found.open >= OPEN);
   const [broken] = found.broken;
-  assert.match(broken?.why ?? '', /^History has step:charge#1 at event \d+, but the code called step:bill#1/);
+  assert.match(
+    broken?.why ?? '',
+    /^History has step:charge#1 at event \d+, but the code has step:bill#1/,
+  );
   assert.ok(broken !== undefined && broken.execution >= first);
   await assert.rejects(deploy.activate('broken'), (error: unknown) => {
     assert.ok(error instanceof CallRefused);

@@ -38,7 +38,7 @@ test('a worker that comes before its coordinator waits for it, and says so', asy
   };
   const opening = openWorker({ url, pipelines: [idle], observer });
   const [warning] = (await warned) as [Error];
-  assert.match(warning.message, new RegExp(`does not answer yet.*${url}`));
+  assert.match(warning.message, new RegExp(`does not respond yet.*${url}`));
   assert.equal(troubles.length, 1);
   await using store = withDispose(openMemoryStore());
   await using _server = await openServer({ store: store.store, port, auth: 'off' });
@@ -61,7 +61,7 @@ test('a worker whose key has ended says so at once, and ends when it lasts', asy
   const warned = once(process, 'warning');
   await coordinator.store.access.revokeKey({ id: key.slice(3, 19) });
   const [warning] = (await warned) as [Error];
-  assert.match(warning.message, /does not let this worker in \(key-required\)/);
+  assert.match(warning.message, /rejects the access key of this worker: .*\[key-required\]/);
   assert.equal(warning.message.includes(key.slice(-20)), false, 'nothing of the secret is in it');
   const end = await worker.ended;
   assert.deepEqual([end.kind, end.kind === 'denied' && end.code], ['denied', 'key-required']);
@@ -72,7 +72,7 @@ test('a worker whose key has ended says so at once, and ends when it lasts', asy
 test('a key that no header can carry is told as what it is, and not shown', async () => {
   const key = 'hf_abcdefghijklmnop_…';
   const expected = (error: Error): boolean => {
-    assert.match(error.message, /key has a space or a letter that cannot be in one/);
+    assert.match(error.message, /key has a space or another character that is not allowed in it/);
     assert.doesNotMatch(error.message, /hf_/);
     return true;
   };

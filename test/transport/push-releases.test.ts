@@ -113,7 +113,10 @@ test('RE-9: an endpoint whose artifact is not the registered one is given nothin
     );
     const client = new HoldfastClient({ url, key: await createKey(store, 'default', ['operate']) });
     const [{ refused } = {}] = (await client.sessions.workers()).items;
-    assert.match(refused?.detail ?? '', /digest sha256:forged; registered is sha256:v1\./);
+    assert.match(
+      refused?.detail ?? '',
+      /digest sha256:forged; the registered digest is sha256:v1\./,
+    );
   });
 });
 

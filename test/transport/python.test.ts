@@ -93,7 +93,7 @@ test('a worker in Python that finds no coordinator says so in one line, and begi
   assert.equal(((await printedBy(child)) as { hosting?: string }).hosting, 'score');
   child.kill('SIGTERM');
   assert.deepEqual(await once(child, 'exit'), [0, null]);
-  assert.match(problems, /^No coordinator answers at http:\S+ \(.*\); trying again\. .*\n$/);
+  assert.match(problems, /^No coordinator responds at http:\S+ \(.*\)\. Trying again\. .*\n$/);
   await server.close();
   await store.close();
 });

@@ -164,7 +164,7 @@ export class ClaimExit {
 
   drift(drift: Drift): void {
     const { expected, found, seq } = drift;
-    const why = `History has ${expected} at event ${seq}, but the code called ${found}. The recorded steps stay. Deploy code that makes the same calls, then resume the execution.`;
+    const why = `History has ${expected} at event ${seq}, but the code has ${found} there. The recorded steps stay. Deploy code that makes the same calls, then resume the execution.`;
     this.block(why, drift);
   }
 

@@ -71,7 +71,7 @@ async function replay(
       { pipeline, execution, ledger },
       {
         /** The code reached the first call that is not recorded. */
-        idle: () => resolve(missingCallIn(frozen, 'what comes after it')),
+        idle: () => resolve(missingCallIn(frozen, 'a later call')),
         drifted: (drift) => resolve(driftText(drift)),
         lost: reject,
         rejected: reject,
@@ -119,7 +119,7 @@ function missingCallIn(run: Run, found: string): Broken | undefined {
 function driftText({ expected, found, seq }: Drift): Broken {
   return {
     seq,
-    why: `History has ${expected} at event ${seq}, but the code called ${found}.`,
+    why: `History has ${expected} at event ${seq}, but the code has ${found} there.`,
   };
 }
 

@@ -307,7 +307,7 @@ export const CODE: readonly Behaviour[] = [
       await assert.rejects(holdfast.list({ status: 'done' as never }), /status must be one of/);
       await assert.rejects(
         holdfast.list({ attribute: { name: 'n', min: 'a' as never } }),
-        /attribute\.min is a finite number/,
+        /attribute\.min must be a finite number/,
       );
       await assert.rejects(
         holdfast.submit('x', 1, { lane: 'fast' as never }),

@@ -194,7 +194,7 @@ export const PAYLOADS: readonly Behaviour[] = [
       assert.deepEqual(await handle.result(), large);
       await assert.rejects(holdfast.submit(echo, 'x'.repeat(200_001)), {
         name: 'PayloadTooLarge',
-        message: /200003 bytes; at most 200000/,
+        message: /200003 bytes, and at most 200000/,
       });
     },
   },
