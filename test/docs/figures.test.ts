@@ -51,6 +51,7 @@ const FIGURES: Readonly<
     '32 MiB': at('server/server-options.ts', 'bodyBytesMax'),
     '128 MiB': at('server/server-options.ts', 'historyBytesMax'),
     '1 MiB': at('server/http.ts', 'PLAIN_BYTES_MAX'),
+    '8 KiB': at('support/turns.ts', 'BYTES_PER_WEIGHT'),
     '100 GiB': at('features/access/model.ts', 'BYTES'),
     '64 KiB': at('server/http.ts', 'PUBLIC_BYTES_MAX'),
     '5 s': [KEY_CACHE, at('cli/remote/submit.ts', 'FIRST_POLL_MS')],

@@ -133,8 +133,8 @@ test('Z-30, Z-4: on demand, with what is wrong and what can be done', () =>
         ['queued-without-time', late.id, false],
       ],
     );
-    assert.match(dry[0]?.sentence ?? '', /nothing left that could wake it\. Since /);
-    assert.match(dry[0]?.advice ?? '', /signal it .* or cancel it/);
+    assert.match(dry[0]?.sentence ?? '', /nothing is left that could wake it\. Since /);
+    assert.match(dry[0]?.advice ?? '', /Signal it .*, or cancel and re-drive it/);
     assert.match((await holdfast.explain(id))?.sentence ?? '', /nothing pending can deliver it/);
     const found = await holdfast.repair.reconcile({ limit: 5 });
     assert.deepEqual(
