@@ -269,7 +269,7 @@ export const callCases: readonly TransportCase[] = [
   rejectsReply('unsigned', 'that is not signed'),
   rejectsReply('tampered', 'that was changed after it was signed'),
   rejectsReply('of-another-key', 'that was signed with another secret under the id of a key'),
-  rejectsReply('of-an-unknown-key', 'that was signed with a key that nobody knows'),
+  rejectsReply('of-an-unknown-key', 'that was signed with an unknown key'),
   rejectsReply('turned-around', 'that was signed for a worker'),
   rejectsReply('expired', 'that is good no more'),
   acceptsReply('of-an-older-key', 'of a key that signs no more, and is still known,'),

@@ -38,7 +38,7 @@ export const signedCases: readonly TransportCase[] = [
   putAside('unsigned', 'that is not signed'),
   putAside('tampered', 'that was changed after it was signed'),
   putAside('of-another-key', 'that was signed with another secret under the id of a key'),
-  putAside('of-an-unknown-key', 'that was signed with a key that nobody knows'),
+  putAside('of-an-unknown-key', 'that was signed with an unknown key'),
   putAside('turned-around', 'that the coordinator itself has signed for a worker'),
   putAside('reply-elsewhere', 'whose reply would go where it may not'),
   {

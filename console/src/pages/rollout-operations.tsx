@@ -1,4 +1,5 @@
-// What people do with releases. Each operation is on the rollout as it was seen: who acted meanwhile is not overruled.
+// The operations on a rollout. Each one names the version of the rollout that the person saw, so the coordinator refuses it
+// if another person changed the rollout in between.
 
 import { type ReactNode, useId, useState } from 'react';
 import type {

@@ -48,7 +48,7 @@ export const earlyCases: readonly ExecutionCase[] = [
         const before = await mustRead(store, id);
         const answer = await store.executions.answer(answeringEarly(id, 'yes', { actor: 'olga' }));
         assert.deepEqual(answer, { kind: 'kept', settled: false });
-        assert.deepEqual(await mustRead(store, id), before, 'nobody is told');
+        assert.deepEqual(await mustRead(store, id), before, 'the execution does not change');
         const { interaction, unit } = await mustFind(store, interactionId(id));
         const text = payload('yes');
         assert.deepEqual(interaction, {

@@ -63,7 +63,7 @@ async function withAwaits(
 /** Asserts that all awaits are closed (W-9) and that none is due any more. */
 async function expectClosed(store: CoordinatorStore, { id }: Pick<Held, 'id'>): Promise<void> {
   const { endedAt, inboxCount } = await mustRead(store, id);
-  assert.equal(inboxCount, 0, 'nobody is told');
+  assert.equal(inboxCount, 0, 'the execution gets no message');
   assert.deepEqual(await settlementsOf(store, id), []);
   assert.deepEqual(await statesOf(store, id), ['cancelled', 'answered', 'closed']);
   const { unit } = await mustFind(store, interactionId(id));

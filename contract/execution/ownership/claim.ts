@@ -113,7 +113,7 @@ export const claimCases: readonly ExecutionCase[] = [
         expectRefusedUnchanged(store, 'session-not-live', () =>
           store.executions.claim(claiming(who)),
         );
-      for (const who of [gone, below, { id: sessionIdOf('nobody') }]) await refused(who);
+      for (const who of [gone, below, { id: sessionIdOf('unknown') }]) await refused(who);
       for (const ms of [8_000, 2_000]) {
         await advance(ms);
         for (const who of [parent, child]) await refused(who);

@@ -124,11 +124,11 @@ export const rolloutCases: readonly ExecutionCase[] = [
       const forced = changing('activate', { name: 'v2', force: true });
       refusedBy(await executions.changeRollout(forced), 'force-without-reason');
       expectKind(
-        await executions.changeRollout({ ...forced, reason: 'nobody sends that' }),
+        await executions.changeRollout({ ...forced, reason: 'no caller sends that' }),
         'changed',
       );
       const [entry] = await executions.activations({ ...OF, limit: 1 });
-      assert.deepEqual([entry?.forced, entry?.reason], [true, 'nobody sends that']);
+      assert.deepEqual([entry?.forced, entry?.reason], [true, 'no caller sends that']);
       // Rolling back is always allowed.
       await mustChange(store, 'roll-back');
       await mustRegister(store, 'v3');
@@ -157,7 +157,7 @@ export const rolloutCases: readonly ExecutionCase[] = [
       await mustChange(store, 'retire', { name: 'v1' });
       const refused = await executions.changeRollout(activate);
       assert.match(JSON.stringify(refusedBy(refused, 'release-breaks')), /input\.order/);
-      await mustChange(store, 'activate', { name: 'v2', force: true, reason: 'nobody sends it' });
+      await mustChange(store, 'activate', { name: 'v2', force: true, reason: 'no caller sends it' });
       const [entry] = await executions.activations({ ...OF, limit: 1 });
       assert.deepEqual([entry?.forced, entry?.before], [true, { previous: 'v1' }]);
     },

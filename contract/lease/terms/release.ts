@@ -238,7 +238,7 @@ export const releaseCases: readonly ContractCase[] = [
       const ann = await openedSession(store, 'ann');
       const second = await openedSession(store, 'twin', { owner: ownerOf('ann') });
       const { tenure } = await mustAcquire(store, ann);
-      for (const session of [second.id, sessionIdOf('nobody')]) {
+      for (const session of [second.id, sessionIdOf('unknown')]) {
         await expectUnchanged(store, 'not-yours', () =>
           store.leases.release({ ...tenure, session, ...finished }),
         );
