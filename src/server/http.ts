@@ -10,6 +10,7 @@ import {
   ProblemReply,
   type Reply,
   type Route,
+  shareNameOf,
   weightOf,
 } from '../protocol/rest/route.ts';
 import { ROUTES } from '../protocol/rest/routes.ts';
@@ -151,7 +152,10 @@ function addRoute(app: FastifyInstance, parts: OpenParts, route: Route): void {
       }
       if (route.allows === 'public') return;
       const { project } = parts.admission.caller(request);
-      await shares.begin(project, weight + weightOfBytes(lengthOf(request)));
+      await shares.begin(
+        shareNameOf(route.name, project),
+        weight + weightOfBytes(lengthOf(request)),
+      );
       requireCaller(reply);
     },
     handler: (request, reply) => result(parts, { route, checks }, { request, reply }),

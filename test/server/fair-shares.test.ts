@@ -97,6 +97,20 @@ test('P-18: requests that a role does not allow take a share too', async () => {
   assert.deepEqual(new Set(await Promise.all(refused)), new Set([403]));
 });
 
+test('P-18: heartbeats do not wait for the large bodies of their own project', async () => {
+  const stand = new Stand();
+  await using coordinator = await stand.open();
+  const busy = await RawWorker.open(coordinator, 'busy');
+  await RawWorker.open(coordinator, 'other');
+  stand.isHeld = true;
+  const input = 'x'.repeat(512 * 1024);
+  const submits = [1, 2].map(() => busy.call('POST', '/v1/executions', { pipeline: 'x', input }));
+  assert.equal((await Promise.race(submits)).status, 202);
+  assert.equal((await beat(busy)).status, 200);
+  stand.release();
+  await Promise.all(submits);
+});
+
 test('X-90: a coordinator rolls the dice of a claim that has none', async () => {
   const store = openMemoryStore();
   const dice: unknown[] = [];
@@ -121,7 +135,9 @@ for (const path of ['heartbeat', 'stream']) {
     const hostile = await RawWorker.open(coordinator, 'hostile');
     await RawWorker.open(coordinator, 'healthy');
     stand.isHeld = true;
-    const begun = Array.from({ length: SHARE }, () => beat(hostile));
+    const begun = Array.from({ length: SHARE }, () =>
+      path === 'stream' ? hostile.call('GET', '/v1/work') : beat(hostile),
+    );
     await Promise.all(begun);
     const leaving = new AbortController();
     const waiting = Array.from({ length: SENT }, () =>

@@ -157,7 +157,11 @@ export const rolloutCases: readonly ExecutionCase[] = [
       await mustChange(store, 'retire', { name: 'v1' });
       const refused = await executions.changeRollout(activate);
       assert.match(JSON.stringify(refusedBy(refused, 'release-breaks')), /input\.order/);
-      await mustChange(store, 'activate', { name: 'v2', force: true, reason: 'no caller sends it' });
+      await mustChange(store, 'activate', {
+        name: 'v2',
+        force: true,
+        reason: 'no caller sends it',
+      });
       const [entry] = await executions.activations({ ...OF, limit: 1 });
       assert.deepEqual([entry?.forced, entry?.before], [true, { previous: 'v1' }]);
     },

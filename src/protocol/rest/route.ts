@@ -122,6 +122,14 @@ export interface Route extends Operation {
 const PAGE_WEIGHT = 4;
 const CLAIM_WEIGHT = 8;
 
+/**
+ * The name whose share a request takes: its project. Heartbeats have a share of their own, so that a
+ * project's large bodies cannot end its sessions.
+ */
+export function shareNameOf(name: string, project: ProjectName): string {
+  return name === 'heartbeat' ? `heartbeats of ${project}` : project;
+}
+
 /** The part of its project's share that a request takes. */
 export function weightOf(name: string, { query }: { readonly query?: object } = {}): number {
   if (name === 'claimExecutions') return CLAIM_WEIGHT;

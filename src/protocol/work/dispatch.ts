@@ -18,7 +18,13 @@ import {
 } from '../messages/envelope.ts';
 import { isWorkKind, WORK_KINDS, type WorkKind, workMessage } from '../messages/work-messages.ts';
 import { problemFrom } from '../rest/problems.ts';
-import { type Caller, type Coordinator, ProblemReply, weightOf } from '../rest/route.ts';
+import {
+  type Caller,
+  type Coordinator,
+  ProblemReply,
+  shareNameOf,
+  weightOf,
+} from '../rest/route.ts';
 import { bodyCheckOf } from '../rest/validators.ts';
 import { type WorkResult, workHandlers } from '../rest/work-handlers.ts';
 
@@ -45,7 +51,8 @@ export function dispatchOf({ coordinator, onFault }: DispatchParts): Dispatch {
       const caller = await admit();
       const { shares } = coordinator;
       // A refused message takes a share too.
-      await shares.begin(caller.project, weightOf(kindOf(envelope)) + weightOfBytes(length));
+      const name = kindOf(envelope);
+      await shares.begin(shareNameOf(name, caller.project), weightOf(name) + weightOfBytes(length));
       const { kind, body, bytes } = checked(envelope);
       const handle = workHandlers[kind] as (
         coordinator: Coordinator,
