@@ -47,7 +47,7 @@ const TEXTS: readonly (readonly [name: string, ...patterns: string[]])[] = [
   ['CHANGELOG', 'CHANGELOG.md'],
   ['promises', 'docs/promises.md'],
   ['spec', 'docs/spec/*.md'],
-  ['guide', 'docs/guide/**/*.md'],
+  ['guide', 'docs/{start,guides,concepts,operate,compare,guide}/**/*.md'],
   ['decisions', 'docs/adr/*.md'],
   ['bugs', 'docs/bugs.md'],
   ['comments in src', 'src/**/*.ts'],

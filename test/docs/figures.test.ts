@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { test } from 'node:test';
 
 const ROOT = join(import.meta.dirname, '../..');
-const GUIDE = join(ROOT, 'docs/guide');
+const DOCS = join(ROOT, 'docs');
 
 /** Where a value is defined: a file of `src` and a name in it. */
 interface Source {
@@ -81,29 +81,30 @@ const FIGURES: Readonly<
     '10 s': MEASURED,
     '15 s': TTL,
   },
-  'executions/README.md': { 'five minutes': EXAMPLE, 'thirty days': EXAMPLE },
-  'executions/archive.md': { '64 KiB': INLINE },
-  'executions/awaits.md': { '32 bytes': at('features/awaits/links-api.ts', 'SECRET_BYTES_MIN') },
-  'executions/schedules.md': { '20 seconds': MAINTAIN },
-  'executions/start.md': {
+  'retention.md': { '64 KiB': INLINE },
+  'approvals.md': { '32 bytes': at('features/awaits/links-api.ts', 'SECRET_BYTES_MIN') },
+  'schedules.md': { '20 seconds': MAINTAIN },
+  'pipelines.md': {
     'five minutes': EXAMPLE,
     'three days': EXAMPLE,
     '1.6 seconds': 'eight times initialMs, which src/execution/failure.test.ts checks',
   },
-  'executions/steps.md': { '100 ms': at('engine/config.ts', 'parkAfterMs') },
-  'executions/transactions.md': { '64 KiB': INLINE },
-  'executions/values.md': {
+  'steps.md': { '100 ms': at('engine/config.ts', 'parkAfterMs') },
+  'transactions.md': { '64 KiB': INLINE },
+  'values.md': {
     '64 KiB': INLINE,
     '16 MiB': at('engine/values/payloads.ts', 'bytesMax'),
     '49 days': '2^32 values at 1,000 a second',
   },
-  'executions/waiting.md': { 'ten years': SLEEP, '20 seconds': MAINTAIN },
-  'executions/workers.md': {
+  'waiting.md': { 'ten years': SLEEP, '20 seconds': MAINTAIN },
+  'workers.md': {
     'two seconds': P4,
     '1 s': at('execution/decide/suspect.ts', 'minMs'),
   },
   'guards.md': { 'two seconds': at('guards/postgres-marks.ts', 'WORK_MS') },
-  'export.md': { 'half a minute': at('engine/worker/claim-loop.ts', 'SEALED_PAUSE_MS') },
+  'sqlite-to-postgresql.md': {
+    'half a minute': at('engine/worker/claim-loop.ts', 'SEALED_PAUSE_MS'),
+  },
   'pool.md': { 'two seconds': P4 },
   'protocol.md': { '64 KiB': INLINE },
   'watchdog-session.md': { 'two seconds': P4 },
@@ -153,12 +154,13 @@ function valueAt({ file, name }: Source): number {
 
 /** Page by page, without code, each figure once. */
 function figuresOfGuide(): ReadonlyMap<string, ReadonlySet<string>> {
-  const pages = readdirSync(GUIDE, { recursive: true, encoding: 'utf8' }).filter((file) =>
-    file.endsWith('.md'),
+  const pages = readdirSync(DOCS, { recursive: true, encoding: 'utf8' }).filter((file) =>
+    /^(?:start|guides?|concepts|operate|compare)\/.*\.md$/.test(file),
   );
   return new Map(
-    pages.map((page) => {
-      const text = readFileSync(join(GUIDE, page), 'utf8').replaceAll(/```[\s\S]*?```/g, '');
+    pages.map((path) => {
+      const page = path.replace(/^\w+\//, '');
+      const text = readFileSync(join(DOCS, path), 'utf8').replaceAll(/```[\s\S]*?```/g, '');
       const figures = text.replaceAll(/\s+/g, ' ').match(FIGURE) ?? [];
       return [page, new Set(figures.map((figure) => figure.replace(/^[A-Z]/, lower)))];
     }),

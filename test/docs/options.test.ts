@@ -7,12 +7,14 @@ import { join } from 'node:path';
 import { test } from 'node:test';
 import { OPTIONS_OF_OPENINGS } from '../engine/bad-arguments/of-openings.ts';
 
-const GUIDE = join(import.meta.dirname, '../../docs/guide');
+const DOCS = join(import.meta.dirname, '../../docs');
 
 test('every option of what can be opened is described in the guide', async () => {
-  const files = await readdir(GUIDE, { recursive: true });
+  const files = await readdir(DOCS, { recursive: true });
   const pages = await Promise.all(
-    files.filter((file) => file.endsWith('.md')).map((file) => readFile(join(GUIDE, file), 'utf8')),
+    files
+      .filter((file) => /^(?:start|guides?|concepts|operate|compare)\/.*\.md$/.test(file))
+      .map((file) => readFile(join(DOCS, file), 'utf8')),
   );
   const guide = pages.join('\n');
   const missing = OPTIONS_OF_OPENINGS.flatMap(({ of, names }) =>

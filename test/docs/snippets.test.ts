@@ -44,9 +44,11 @@ if (isFullRun())
   });
 
 async function pages(): Promise<readonly string[]> {
-  const guide = await readdir(join(ROOT, 'docs', 'guide'), { recursive: true }).catch(() => []);
-  const guidePages = guide.filter((name) => name.endsWith('.md'));
-  return ['README.md', ...guidePages.map((name) => join('docs', 'guide', name))];
+  const docs = await readdir(join(ROOT, 'docs'), { recursive: true });
+  const guidePages = docs.filter((name) =>
+    /^(?:start|guides?|concepts|operate|compare)\/.*\.md$/.test(name),
+  );
+  return ['README.md', ...guidePages.map((name) => join('docs', name))];
 }
 
 async function snippetsOf(page: string): Promise<readonly Snippet[]> {
