@@ -3,7 +3,7 @@
 import { EXPLAIN_CODES } from '../../src/execution/explain.ts';
 import { INVARIANTS } from '../../src/features/reconcile/model.ts';
 import { CODE_GROUPS } from '../../src/support/codes/catalogue.ts';
-import type { CodeEntries, CodeEntry } from '../../src/support/codes/entry.ts';
+import type { CodeEntries, CodeEntry, Retry } from '../../src/support/codes/entry.ts';
 
 const WIDTH = 100;
 
@@ -23,7 +23,27 @@ change.
 | Warnings of a worker | in brackets at the end of the line |
 | Dead letters | \`failure.code\`: a code from this page, or the code or name of an error that your code threw |
 
-Each entry names the condition, the effect on state and the fix.
+## How to read an entry
+
+An entry gives the cause, the effect on state and the fix. "Nothing was written" means that the request had no effect.
+The last line answers two questions: may you repeat the request, and who applies the fix?
+
+| Retry | If you repeat the same request |
+|---|---|
+| safe | It does no harm and can succeed, now or after the wait that the fix names. |
+| after the fix | It does no harm, but it fails again until the fix is in place. |
+| automatic | You need not: Holdfast tries again by itself. |
+| same key | The first request may have had its effect. Use the same key, id or attempt, so that it takes effect once. |
+| check first | An effect may happen twice. Find out whether it has happened. |
+| not needed | It changes nothing: the state is already right, or work continues. |
+| no | It fails every time. The fix names another way. |
+
+| Acts | Who applies the fix |
+|---|---|
+| caller | The program or person that sent the request, or that holds the lease |
+| operator | The person who runs the coordinator, its store, its workers or its keys |
+| developer | The person who writes the pipeline, worker, handler or client |
+| none | No action is needed |
 
 ## Exit codes
 
@@ -70,9 +90,21 @@ function groupText(title: string, entries: CodeEntries): string {
   return [`## ${title}`, ...texts].join('\n\n');
 }
 
-function entryText(code: string, { status, when, state, fix }: CodeEntry): string {
+const RETRY: Readonly<Record<Retry, string>> = {
+  safe: 'safe',
+  'after-fix': 'after the fix',
+  automatic: 'automatic',
+  'same-key': 'same key',
+  'check-first': 'check first',
+  'not-needed': 'not needed',
+  no: 'no',
+};
+
+function entryText(code: string, { status, when, state, fix, retry, acts }: CodeEntry): string {
   const heading = `### \`${code}\`${status === undefined ? '' : ` (${status})`}`;
-  return `${heading}\n\n${wrappedLine(`${when} ${state} ${fix}`)}`;
+  const who = acts.length === 0 ? 'none' : acts.join(', ');
+  const last = `Retry: **${RETRY[retry]}**. Acts: **${who}**.`;
+  return [heading, wrappedLine(`${when} ${state} ${fix}`), last].join('\n\n');
 }
 
 function tableOf(head: string, rows: readonly string[]): string {

@@ -10,6 +10,22 @@ export interface CodeEntry {
   /** Says which state was written. */
   readonly state: string;
   readonly fix: string;
+  readonly retry: Retry;
+  /** Those who apply the fix; empty if no one must act. */
+  readonly acts: readonly Party[];
 }
+
+/** What repeating the same request does. The error reference explains each word. */
+export type Retry =
+  | 'safe'
+  | 'after-fix'
+  | 'automatic'
+  | 'same-key'
+  | 'check-first'
+  | 'not-needed'
+  | 'no';
+
+/** The sender of the request; who runs coordinator and store; who writes pipelines and workers. */
+export type Party = 'caller' | 'operator' | 'developer';
 
 export type CodeEntries = Readonly<Record<string, CodeEntry>>;
