@@ -50,6 +50,7 @@ const TEXTS: readonly (readonly [name: string, ...patterns: string[]])[] = [
   ['guide', 'docs/{start,guides,concepts,operate,compare,guide}/**/*.md'],
   ['decisions', 'docs/adr/*.md'],
   ['bugs', 'docs/bugs.md'],
+  ['error reference', 'docs/reference/errors.md'],
   ['comments in src', 'src/**/*.ts'],
   ['comments in contract', 'contract/**/*.ts'],
   ['comments in console', 'console/src/**/*.{ts,tsx}'],
@@ -58,7 +59,10 @@ const TEXTS: readonly (readonly [name: string, ...patterns: string[]])[] = [
 const given = process.argv.slice(2);
 const paths = given.filter((each) => each !== '--sentences');
 if (given.includes('--exports')) await printExports();
-else print(paths.length > 0 ? [...pathRows(paths), ...fileRows(paths)] : textRows());
+else
+  print(
+    paths.length > 0 ? [...pathRows(paths), ...fileRows(paths)] : [...textRows(), await helpRow()],
+  );
 if (given.includes('--sentences')) printFlaws(paths);
 
 /** Starts the compiler, which the figures of texts do not need. */
@@ -75,6 +79,15 @@ function textRows(): readonly Row[] {
     const files = projectFiles(...patterns).filter(({ path }) => !isTestFile(path));
     return { name, figures: measureProse(files.flatMap(sentencesIn)) };
   });
+}
+
+/** The summaries and flags of all commands. Flags that several commands share count once. */
+async function helpRow(): Promise<Row> {
+  const { COMMANDS } = await import('../src/cli/commands.ts');
+  const specs = await Promise.all(COMMANDS.map((command) => command.load()));
+  const flags = specs.flatMap((spec) => Object.values(spec.flags).map(({ help }) => help));
+  const blocks = [...COMMANDS.map(({ summary }) => summary), ...new Set(flags)];
+  return { name: 'CLI help', figures: measureProse(sentencesOf(blocks)) };
 }
 
 /** One row for all files of each path. */

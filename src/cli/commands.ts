@@ -7,6 +7,10 @@ const executions = () => import('./remote/executions.ts');
 const operations = () => import('./remote/operations.ts');
 const lists = () => import('./remote/pages.ts');
 
+// Ids of the form that commands print.
+const EXECUTION = '019a9275-3c00-7000-9a5e-2f1c8b7d4e60';
+const QUESTION = '019a9275-3c00-7b1d-a4c2-8e6f0d35b971';
+
 function group(
   commands: Readonly<Record<string, Omit<CommandEntry, 'name'>>>,
 ): readonly CommandEntry[] {
@@ -26,14 +30,15 @@ export const COMMAND_GROUPS: Readonly<Record<string, readonly CommandEntry[]>> =
       load: async () => (await import('./init.ts')).initCommand,
     },
     contract: {
-      summary: 'Write the contract of your pipelines, check code against it, or compare two',
+      summary:
+        'Write the contract of your pipelines, check code against it, or compare two contracts',
       examples: ['holdfast contract build ./order.ts', 'holdfast contract diff old.json new.json'],
       load: async () => (await import('./contract.ts')).contractCommand,
     },
   }),
   Executions: group({
     submit: {
-      summary: 'Submit an execution, and wait for its result with --wait',
+      summary: 'Submit an execution; with --wait, wait for its result',
       examples: [
         `holdfast submit order '{"item":"tent"}' --key order/7 --wait`,
         'holdfast submit --template nightly@2 @input.json',
@@ -42,12 +47,12 @@ export const COMMAND_GROUPS: Readonly<Record<string, readonly CommandEntry[]>> =
     },
     get: {
       summary: 'Show one execution',
-      examples: ['holdfast get ex_01', 'holdfast get ex_01 --json'],
+      examples: [`holdfast get ${EXECUTION}`, `holdfast get ${EXECUTION} --json`],
       load: async () => (await executions()).getCommand,
     },
     watch: {
       summary: 'Follow an execution until it ends',
-      examples: ['holdfast watch ex_01', 'holdfast watch ex_01 --events'],
+      examples: [`holdfast watch ${EXECUTION}`, `holdfast watch ${EXECUTION} --events`],
       load: async () => (await import('./remote/watch.ts')).watchCommand,
     },
     list: {
@@ -57,34 +62,43 @@ export const COMMAND_GROUPS: Readonly<Record<string, readonly CommandEntry[]>> =
     },
     history: {
       summary: 'Print the events of an execution',
-      examples: ['holdfast history ex_01', 'holdfast history ex_01 --log'],
+      examples: [`holdfast history ${EXECUTION}`, `holdfast history ${EXECUTION} --log`],
       load: async () => (await executions()).historyCommand,
     },
     explain: {
       summary: 'Show why an execution is not moving, and the fix',
-      examples: ['holdfast explain ex_01', 'holdfast explain ex_01 --json'],
+      examples: [`holdfast explain ${EXECUTION}`, `holdfast explain ${EXECUTION} --json`],
       load: async () => (await executions()).explainCommand,
     },
     cancel: {
       summary: 'Cancel an execution',
-      examples: ['holdfast cancel ex_01', 'holdfast cancel ex_01 --reason "ordered twice"'],
+      examples: [
+        `holdfast cancel ${EXECUTION}`,
+        `holdfast cancel ${EXECUTION} --reason "ordered twice"`,
+      ],
       load: async () => (await operations()).cancelCommand,
     },
     pause: {
       summary: 'Hold an execution until you resume it',
-      examples: ['holdfast pause ex_01', 'holdfast pause ex_01 --reason "vendor is down"'],
+      examples: [
+        `holdfast pause ${EXECUTION}`,
+        `holdfast pause ${EXECUTION} --reason "vendor is down"`,
+      ],
       load: async () => (await operations()).pauseCommand,
     },
     resume: {
       summary: 'Resume a paused or blocked execution',
-      examples: ['holdfast resume ex_01', 'holdfast resume ex_01 --reason "vendor is back"'],
+      examples: [
+        `holdfast resume ${EXECUTION}`,
+        `holdfast resume ${EXECUTION} --reason "vendor is back"`,
+      ],
       load: async () => (await operations()).resumeCommand,
     },
     signal: {
       summary: 'Send a named message to an execution',
       examples: [
-        `holdfast signal ex_01 paid '{"amount":5}'`,
-        'holdfast signal ex_01 document @scan.json',
+        `holdfast signal ${EXECUTION} paid '{"amount":5}'`,
+        `holdfast signal ${EXECUTION} document @scan.json`,
       ],
       load: async () => (await operations()).signalCommand,
     },
@@ -92,7 +106,10 @@ export const COMMAND_GROUPS: Readonly<Record<string, readonly CommandEntry[]>> =
   'Questions and failures': group({
     answer: {
       summary: 'List open questions, or answer one',
-      examples: ['holdfast answer --assignee ann', `holdfast answer aw_01 '{"accepted":true}'`],
+      examples: [
+        'holdfast answer --assignee ann',
+        `holdfast answer ${QUESTION} '{"accepted":true}'`,
+      ],
       load: async () => (await import('../features/awaits/cli.ts')).answerCommand,
     },
     'dead-letters': {
@@ -102,7 +119,10 @@ export const COMMAND_GROUPS: Readonly<Record<string, readonly CommandEntry[]>> =
     },
     redrive: {
       summary: 'Run a failed execution again, from the step that failed',
-      examples: ['holdfast redrive ex_01', 'holdfast redrive ex_01 --from charge --release v2'],
+      examples: [
+        `holdfast redrive ${EXECUTION}`,
+        `holdfast redrive ${EXECUTION} --from charge --release v2`,
+      ],
       load: async () => (await operations()).redriveCommand,
     },
   }),
@@ -136,10 +156,10 @@ export const COMMAND_GROUPS: Readonly<Record<string, readonly CommandEntry[]>> =
       load: async () => (await lists()).schedulesCommand,
     },
     releases: {
-      summary:
-        'Register, check, activate, set a canary, roll back and retire releases, and repin executions',
+      summary: 'Register, check, roll out and retire releases, and repin executions',
       examples: [
         'holdfast releases preflight order v2',
+        'holdfast releases set-canary order v2 --percent 10',
         'holdfast releases activate order v2 --reason "new tax rules"',
       ],
       load: async () => (await import('../features/releases/cli.ts')).releasesCommand,
@@ -158,7 +178,7 @@ export const COMMAND_GROUPS: Readonly<Record<string, readonly CommandEntry[]>> =
       summary: 'List, create, rotate, revoke and recover access keys',
       examples: [
         'holdfast keys create ci --roles submit --project shop',
-        'holdfast keys rotate k_01 --ends-in 1h',
+        'holdfast keys rotate a2b3c4d5e6f7a2b3 --ends-in 1h',
       ],
       load: async () => (await import('../features/access/cli.ts')).keysCommand,
     },
@@ -223,7 +243,11 @@ export const COMMAND_GROUPS: Readonly<Record<string, readonly CommandEntry[]>> =
   Shell: group({
     completion: {
       summary: 'Print a completion script for your shell',
-      examples: ['source <(holdfast completion bash)', 'holdfast completion fish | source'],
+      examples: [
+        'source <(holdfast completion bash)',
+        'source <(holdfast completion zsh)  # after compinit',
+        'holdfast completion fish | source',
+      ],
       load: async () => (await import('./completion.ts')).completionOf(COMMANDS),
     },
   }),

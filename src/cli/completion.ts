@@ -29,8 +29,7 @@ const SHELLS: Readonly<Record<string, (commands: readonly Completed[]) => string
   fish: fishScript,
 };
 
-const USAGE =
-  'holdfast completion bash|zsh|fish   (bash: source <(holdfast completion bash); zsh: the same, after compinit; fish: holdfast completion fish | source)';
+const USAGE = 'holdfast completion bash|zsh|fish';
 
 export function completionOf(commands: readonly CommandEntry[]): CommandSpec {
   return {
@@ -43,7 +42,9 @@ export function completionOf(commands: readonly CommandEntry[]): CommandSpec {
 
 async function execute(typed: Typed, commands: readonly CommandEntry[]): Promise<ExitCode> {
   const [shell, more] = typed.words;
-  if (shell === undefined || more !== undefined) throw new UsageProblem(`Which shell? ${USAGE}`);
+  if (shell === undefined || more !== undefined) {
+    throw new UsageProblem(`Pass one shell. Usage: ${USAGE}`);
+  }
   const script = Object.hasOwn(SHELLS, shell) ? SHELLS[shell] : undefined;
   if (script === undefined) throw unknown('shell', shell, Object.keys(SHELLS));
   const all = await Promise.all(commands.map(completed));

@@ -27,7 +27,11 @@ import { print, printLine, printTable } from './screen.ts';
 const FILE = 'holdfast.contract.json';
 
 export const contractCommand: CommandSpec = {
-  usage: `holdfast contract build <module> | check <module> | diff <file> <file> [--file ${FILE}] [--json]`,
+  usage: [
+    `holdfast contract build <module> [--file ${FILE}]`,
+    `holdfast contract check <module> [--file ${FILE}] [--json]`,
+    'holdfast contract diff <old file> <new file> [--json]',
+  ].join('\n'),
   flags: {
     file: { value: 'path', help: `File that holds the contract (default ${FILE})` },
     json: { help: 'Print JSON, one object per line' },

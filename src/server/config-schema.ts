@@ -56,7 +56,12 @@ export const configSchema = closed({
     default: './holdfast.db',
     description: 'URL of a PostgreSQL database, or path of a SQLite file',
   }),
-  host: Type.String({ minLength: 1, default: '127.0.0.1', description: 'Address to listen on' }),
+  host: Type.String({
+    minLength: 1,
+    default: '127.0.0.1',
+    description: 'Address to listen on',
+    placeholder: 'address',
+  }),
   port: Type.Integer({
     minimum: 0,
     maximum: 65_535,
@@ -72,6 +77,7 @@ export const configSchema = closed({
     default: 'off',
     description:
       'Listener for managing projects, keys and releases: off, main, or an address such as 127.0.0.1:7434',
+    placeholder: 'off|main|address',
   }),
   console: Type.Enum(['on', 'off'], {
     default: 'on',
@@ -81,6 +87,7 @@ export const configSchema = closed({
     pattern: '^(off|.+:\\d{1,5})$',
     default: 'off',
     description: 'Listener for workers over gRPC: off, or an address such as 127.0.0.1:7435',
+    placeholder: 'off|address',
   }),
   maintenance: isOn(
     true,
@@ -104,7 +111,7 @@ export const configSchema = closed({
     ),
     wrongKeysPerMinute: limitOf(
       'wrongKeysPerMinute',
-      'Wrong keys per minute from one address before the coordinator stops looking keys up',
+      'Wrong keys per minute from one address; above it, the coordinator looks up few unknown keys',
     ),
     connectionsMax: limitOf(
       'connectionsMax',
@@ -149,12 +156,13 @@ export const configSchema = closed({
     default: false,
     description:
       'Addresses of proxies whose X-Forwarded-* headers to trust; true trusts every client',
+    placeholder: 'true|false|addresses',
   }),
   postgres: closed({
     schema: Type.Optional(
       Type.String({ description: 'Schema of the store in the database (default holdfast)' }),
     ),
-    connectionsMax: integer(1, 1_000, 'Connections of this coordinator to PostgreSQL (default 10)'),
+    connectionsMax: integer(1, 1_000, 'Most connections to PostgreSQL (default 10)'),
     pooler: Type.Optional(
       Type.Boolean({
         description: 'The URL leads to a pooler in transaction mode (default false)',
@@ -179,13 +187,14 @@ export const configSchema = closed({
     visibleMs: integer(
       1_000,
       43_200_000,
-      'Time until SQS delivers a message again whose handler is silent, in milliseconds (default 30000)',
+      'Time after which SQS delivers an unhandled message again, in milliseconds (default 30000)',
     ),
   }),
   push: closed({
     endpoints: Type.Optional(
       Type.Array(endpoint, {
-        description: 'Push endpoints, as JSON: [{ url, pipelines, … }] (default none)',
+        description: 'Push endpoints: [{ url, pipelines, … }] (default none)',
+        placeholder: 'json',
       }),
     ),
     hosts: words('Hosts that push can call; *.example.com allows all below it (default none)'),

@@ -59,7 +59,16 @@ function leavesOf(schema: TSchema, path: readonly string[]): readonly SettingNam
 }
 
 function placeholderOf(name: string, schema: TSchema): string {
-  const { type, enum: choices } = schema as { readonly type?: string; readonly enum?: string[] };
+  const {
+    type,
+    enum: choices,
+    ...rest
+  } = schema as {
+    readonly type?: string;
+    readonly enum?: string[];
+    readonly placeholder?: string;
+  };
+  if (rest.placeholder !== undefined) return rest.placeholder;
   if (choices !== undefined) return choices.join('|');
   if (type === 'boolean') return 'true|false';
   if (type === 'array') return 'a,b';

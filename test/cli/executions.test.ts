@@ -160,7 +160,8 @@ test('list: filters, pages, all of them; history and explain', async () => {
 test('pause, resume, signal, cancel; what has ended is refused with 1', async () => {
   const id = await submitted('{"dish":"rice","guest":"dan"}', '--delay-ms', '3600000');
   assert.match((await ask('pause', id, '--reason', 'lunch')).out, /done; it is queued/);
-  assert.deepEqual((await ask('get', id)).out.match(/^holds +(.*)$/m)?.[1], '["paused"]');
+  assert.deepEqual((await ask('get', id)).out.match(/^holds +(.*)$/m)?.[1], 'paused');
+  assert.match((await ask('list')).out, new RegExp(`^${id} .*queued +paused `, 'm'));
   assert.match((await ask('resume', id)).out, /done/);
   assert.equal((await ask('signal', id, 'hello', '{"a":1}')).code, 0);
   assert.match((await ask('cancel', id)).out, /done; it is cancelled/);

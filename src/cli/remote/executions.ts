@@ -9,7 +9,7 @@ import { CONNECTION_FLAGS, clientFor } from './connection.ts';
 import { eventRow, failureNote, isLog, isUndo, outOf, printFields, shownValue } from './show.ts';
 
 export const getCommand: CommandSpec = {
-  usage: 'holdfast get <id>',
+  usage: 'holdfast get <id> [--json]',
   flags: CONNECTION_FLAGS,
   execute: get,
 };
@@ -30,7 +30,7 @@ async function get(typed: Typed): Promise<ExitCode> {
 }
 
 export const historyCommand: CommandSpec = {
-  usage: 'holdfast history <id> [--log] [--after <seq>] [--limit 100]',
+  usage: 'holdfast history <id> [--log] [--after <seq>] [--limit 100] [--json]',
   flags: {
     log: { help: 'Print only the lines of ctx.log' },
     after: { value: 'seq', help: 'Start after the event with this number (default 0)' },
@@ -62,7 +62,7 @@ async function history(typed: Typed): Promise<ExitCode> {
 }
 
 export const explainCommand: CommandSpec = {
-  usage: 'holdfast explain <id>',
+  usage: 'holdfast explain <id> [--json]',
   flags: CONNECTION_FLAGS,
   execute: explain,
 };

@@ -31,7 +31,7 @@ function printOutcome(typed: Typed, { kind, status }: Done): ExitCode {
 
 function operation(verb: 'cancel' | 'pause' | 'resume'): CommandSpec {
   const spec: CommandSpec = {
-    usage: `holdfast ${verb} <id> [--reason "…"]`,
+    usage: `holdfast ${verb} <id> [--reason "…"] [--json]`,
     flags: {
       reason: { value: 'text', help: 'Reason, kept in the history (default none)' },
       ...CONNECTION_FLAGS,
@@ -50,7 +50,7 @@ export const pauseCommand: CommandSpec = operation('pause');
 export const resumeCommand: CommandSpec = operation('resume');
 
 export const signalCommand: CommandSpec = {
-  usage: 'holdfast signal <id> <name> [<value> | @file | -]',
+  usage: 'holdfast signal <id> <name> [<value> | @file | -] [--json]',
   flags: CONNECTION_FLAGS,
   async execute(typed) {
     const [id, name, given, more] = typed.words;

@@ -1,6 +1,7 @@
 // Prints lists in pages: one page, or all in turn.
 
 import type { CallOptions, Page } from '../../client/client.ts';
+import { STATUSES } from '../../execution/execution.ts';
 import type { Address } from '../../protocol/messages/request.ts';
 import type { WorkerMessage } from '../../protocol/messages/sessions.ts';
 import {
@@ -125,7 +126,7 @@ export const listCommand: CommandSpec = list({
   filters: {
     status: {
       value: 'a,b',
-      help: 'Only these statuses: queued, running, waiting, completed, failed, …; separated by commas (default all)',
+      help: `Only these statuses, separated by commas: ${STATUSES.join(', ')} (default all)`,
     },
     pipeline: { value: 'name', help: 'Only this pipeline (default all)' },
     tag: { value: 'tag', help: 'Only with this tag (default all)' },

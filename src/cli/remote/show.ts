@@ -13,8 +13,17 @@ export function fieldOf(row: Row, path: string): string {
   const value = path
     .split('.')
     .reduce<unknown>((found, name) => (found as Row | undefined | null)?.[name], row);
-  return shownValue(value);
+  return shownField(value);
 }
+
+/** A list of words as words; everything else as `shownValue` shows it. */
+function shownField(value: unknown): string {
+  const isWords = Array.isArray(value) && value.every((each) => typeof each === 'string');
+  return isWords ? value.join(', ') : shownValue(value);
+}
+
+/** Values of the user's code keep their JSON. */
+const USER_VALUES: ReadonlySet<string> = new Set(['output', 'progress']);
 
 export function shownValue(value: unknown): string {
   if (value === undefined || value === null) return '';
@@ -25,7 +34,7 @@ export function shownValue(value: unknown): string {
 export function printFields(row: Row): void {
   printTable(
     Object.entries(row)
-      .map(([name, value]) => [name, shownValue(value)])
+      .map(([name, value]) => [name, USER_VALUES.has(name) ? shownValue(value) : shownField(value)])
       .filter(([, value]) => value !== '' && value !== '[]' && value !== '{}'),
   );
 }

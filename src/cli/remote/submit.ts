@@ -20,7 +20,7 @@ import { showResult } from './show.ts';
 
 export const submitCommand: CommandSpec = {
   usage:
-    'holdfast submit <pipeline> [<input> | @file | -] [--key order/7] [--wait] · holdfast submit --template <id>[@version] [<input>]',
+    'holdfast submit <pipeline> [<input> | @file | -] [--key order/7] [--wait] [--json]\nholdfast submit --template <id>[@version] [<input> | @file | -]',
   flags: {
     template: {
       value: 'id[@version]',

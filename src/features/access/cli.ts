@@ -42,7 +42,7 @@ import {
 
 export const recover: Verb = {
   usage:
-    'holdfast keys recover --store postgres://… | --store ./holdfast.db [--reason "…"] [--json]   (on the store itself; no key is needed)',
+    'holdfast keys recover --store postgres://… | --store ./holdfast.db [--reason "…"] [--json]  # needs the store, not a key',
   execute,
 };
 

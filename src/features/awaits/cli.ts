@@ -16,7 +16,7 @@ const FILTERS = ['execution', 'name', 'assignee'] as const;
 
 export const answerCommand: CommandSpec = {
   usage:
-    'holdfast answer [--assignee ann] · holdfast answer <id> <value> | @file | -   (without an id: list open questions)',
+    'holdfast answer [--assignee ann] [--limit 100] [--cursor …] [--all] [--json]\nholdfast answer <id> <value> | @file | -',
   flags: {
     execution: { value: 'id', help: 'List only questions of this execution (default all)' },
     name: { value: 'name', help: 'List only questions with this name (default all)' },

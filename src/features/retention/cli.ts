@@ -31,8 +31,13 @@ const COMMANDS: Readonly<Record<string, Run>> = {
 };
 
 export const archiveCommand: CommandSpec = {
-  usage:
-    'holdfast archive list | search <words of the key> | get <id> [--document report.md] | verify <id> | verify --all | run',
+  usage: [
+    'holdfast archive list [--pipeline order] [--status failed] [--tag vip] [--from …] [--to …]',
+    'holdfast archive search <words of the key>',
+    'holdfast archive get <id> [--document report.md [--out …]]',
+    'holdfast archive verify <id> | --all',
+    'holdfast archive run',
+  ].join('\n'),
   choices: Object.keys(COMMANDS),
   flags: {
     pipeline: { value: 'name', help: 'list, search: Only this pipeline (default all)' },
@@ -56,7 +61,10 @@ export const archiveCommand: CommandSpec = {
 
 async function execute(typed: Typed): Promise<ExitCode> {
   const [name, ...rest] = typed.words;
-  if (name === undefined) throw new UsageProblem(`Do what? ${archiveCommand.usage}`);
+  if (name === undefined) {
+    const names = Object.keys(COMMANDS).join(', ');
+    throw new UsageProblem(`Pass one of ${names}. Usage: ${archiveCommand.usage}`);
+  }
   const run = Object.hasOwn(COMMANDS, name) ? COMMANDS[name] : undefined;
   if (run === undefined) throw unknown('command of archive', name, Object.keys(COMMANDS));
   return run(await clientFor(typed), typed, rest);
@@ -69,7 +77,7 @@ function none(rest: readonly string[]): { readonly text?: string } {
 
 function some(rest: readonly string[], what: string): readonly string[] {
   if (rest.length > 0) return rest;
-  throw new UsageProblem(`Which ${what}? ${archiveCommand.usage}`);
+  throw new UsageProblem(`<${what}> is required. Usage: ${archiveCommand.usage}`);
 }
 
 function one(rest: readonly string[]): string {
