@@ -22,7 +22,7 @@ async function recordsOf(
 export const auditedCases: readonly AccessCase[] = [
   {
     upholds: 'J-1, J-2, J-7',
-    name: 'a project that is put is on record in it, with its settings before and after',
+    name: 'putting a project is recorded in that project, with its settings before and after',
     async run({ store }) {
       const put = (settings: ProjectSettings) => {
         const audit = stamp('put-project');
@@ -53,7 +53,7 @@ export const auditedCases: readonly AccessCase[] = [
   },
   {
     upholds: 'J-1, J-7',
-    name: 'a created key is on record in its project, one of all projects in the default one',
+    name: 'a created key is recorded in its project; a key for all projects, in the default project',
     async run({ store }) {
       const audit = stamp('create-key', { rotates: 'old' });
       const made = await mustAdd(store, { project: PROJECT, expiresInMs: 10, audit });
@@ -73,7 +73,7 @@ export const auditedCases: readonly AccessCase[] = [
   },
   {
     upholds: 'J-2, J-7',
-    name: 'what was refused, or was there, is not on record',
+    name: 'a refused or repeated change of a key leaves no record',
     async run({ store }) {
       const audit = stamp('create-key');
       const nowhere = creating({ project: OTHER_PROJECT, audit });
@@ -90,7 +90,7 @@ export const auditedCases: readonly AccessCase[] = [
   },
   {
     upholds: 'J-1, J-7',
-    name: 'an end is on record once, where the key is, also when its project was not named',
+    name: 'a revocation is recorded once, in the key’s project, also if the request does not name it',
     async run({ store }) {
       const made = await mustAdd(store, { project: PROJECT });
       const ended = await store.access.revokeKey({ id: made.id, audit: stamp('revoke-key') });

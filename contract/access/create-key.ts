@@ -16,7 +16,7 @@ const EXISTING = { kind: 'created', existing: true };
 export const createKeyCases: readonly AccessCase[] = [
   {
     upholds: 'P-3, P-4, P-7',
-    name: 'a key comes back as it was added, digest and all, with times of the store',
+    name: 'a created key is read back with the same content and digest, and with the store’s times',
     async run({ store, now }) {
       const full = await mustAdd(store, {
         project: PROJECT,
@@ -38,7 +38,7 @@ export const createKeyCases: readonly AccessCase[] = [
   },
   {
     upholds: 'P-4',
-    name: 'the same key added again is there already, however late, and changes nothing',
+    name: 'creating the same key again, however late, returns it and changes nothing',
     async run({ store, advance }) {
       const options = { project: PROJECT, expiresInMs: 50, createdBy: 'ann' };
       const key = await mustAdd(store, { ...options, roles: ['work', 'submit'] });
@@ -56,7 +56,7 @@ export const createKeyCases: readonly AccessCase[] = [
   },
   {
     upholds: 'P-4',
-    name: 'an id that is taken is never given other content, whatever differs',
+    name: 'a request with a taken id and any difference in content is refused, and the key stays',
     async run({ store }) {
       await store.access.putProject({ name: OTHER_PROJECT, settings: {} });
       const all = { project: PROJECT, createdBy: 'ann', expiresInMs: 1_000 };
@@ -90,7 +90,7 @@ export const createKeyCases: readonly AccessCase[] = [
   },
   {
     upholds: 'P-5',
-    name: 'a key of a project that is not there is refused, and is added when it is',
+    name: 'a key for a missing project is refused, and is created once the project exists',
     async run({ store }) {
       await store.access.putProject({ name: OTHER_PROJECT, settings: {} });
       const key = creating({ project: PROJECT });
@@ -103,7 +103,7 @@ export const createKeyCases: readonly AccessCase[] = [
   },
   {
     upholds: 'P-4',
-    name: 'what a caller does to its roles, or to what it was told, does not reach the store',
+    name: 'a caller that changes its roles or a returned key does not change the stored key',
     async run({ store }) {
       const roles: ('submit' | 'admin')[] = ['submit'];
       const key = creating({ roles });
@@ -119,7 +119,7 @@ export const createKeyCases: readonly AccessCase[] = [
   {
     upholds: 'P-4',
     needs: 'two-clients',
-    name: 'of two contents added at once under one id one wins and the other is refused',
+    name: 'when requests create two different keys under one id at once, one wins and the other is refused',
     async run({ store, another }) {
       const other = await another();
       for (let round = 0; round < 6; round += 1) {
@@ -141,7 +141,7 @@ export const createKeyCases: readonly AccessCase[] = [
   {
     upholds: 'P-5',
     needs: 'two-clients',
-    name: 'a key that races the putting of its project is added or refused, as it was told',
+    name: 'a key created while its project is put is stored exactly if the store returns created',
     async run({ store, another }) {
       const other = await another();
       for (let round = 0; round < 6; round += 1) {
@@ -159,7 +159,7 @@ export const createKeyCases: readonly AccessCase[] = [
   {
     upholds: 'P-1, P-4',
     needs: 'durable',
-    name: 'projects and keys are there when the store is opened again',
+    name: 'projects and keys are still there after the store is reopened',
     async run({ store, reopen }) {
       const key = await mustAdd(store, { project: PROJECT });
       await store.access.revokeKey({ id: key.id, inMs: 10 });

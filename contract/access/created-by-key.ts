@@ -11,7 +11,7 @@ function createdBy({ id }: { readonly id: string }): Pick<CreateKey, 'createdBy'
 export const createdByKeyCases: readonly AccessCase[] = [
   {
     upholds: 'P-12, P-4',
-    name: 'a key expires no later than its creator ends or expires; creating it again finds it',
+    name: 'a key expires no later than its creator ends or expires; creating it again returns it',
     async run({ store, now, advance }) {
       const creator = await mustAdd(store, { expiresInMs: 100 });
       const endOf = async (key: CreateKey) => (await mustRead(store, key.id)).expiresAt;
@@ -38,7 +38,7 @@ export const createdByKeyCases: readonly AccessCase[] = [
   },
   {
     upholds: 'P-12',
-    name: 'a key that has ended or expired, to the millisecond, creates no key and is not rotated',
+    name: 'from the millisecond of its end or expiry, a key can neither create keys nor be rotated',
     async run({ store, advance }) {
       const expired = await mustAdd(store, { expiresInMs: 10 });
       const ended = await mustAdd(store);
@@ -67,7 +67,7 @@ export const createdByKeyCases: readonly AccessCase[] = [
   {
     upholds: 'P-13, P-12',
     needs: 'two-clients',
-    name: 'a key that is created while its family is revoked is refused or revoked with it',
+    name: 'a key created while its family is revoked is refused or revoked with the family',
     async run({ store, another, now }) {
       const stores = [store, await another()];
       for (let round = 0; round < 6; round += 1) {

@@ -8,7 +8,7 @@ const NOT_FIRST = { kind: 'refused', why: 'not-first' };
 export const firstKeyCases: readonly AccessCase[] = [
   {
     upholds: 'P-6',
-    name: 'a first key is added where there is none, and the same again is there already',
+    name: 'a first key is created in a store without keys, and creating it again returns it',
     async run({ store }) {
       const first = await mustAdd(store, { first: true, roles: ['admin'] });
       const again = await leavesKeysUnchanged(store, () => store.access.createKey(first));
@@ -21,7 +21,7 @@ export const firstKeyCases: readonly AccessCase[] = [
   },
   {
     upholds: 'P-6',
-    name: 'no key is the first after another, of whichever project, ended or expired',
+    name: 'a first key is refused if any key exists, also one of a project, an ended or an expired one',
     async run({ store, advance }) {
       const key = await mustAdd(store, { project: PROJECT, expiresInMs: 10 });
       const refused = async (): Promise<void> => {
@@ -38,7 +38,7 @@ export const firstKeyCases: readonly AccessCase[] = [
   {
     upholds: 'P-6',
     needs: 'two-clients',
-    name: 'of many first keys at once exactly one is added',
+    name: 'when many first keys are created at once, exactly one is stored',
     async run({ store, another }) {
       const stores = [store, await another(), await another()];
       const keys = Array.from({ length: 12 }, () => creating({ first: true, roles: ['admin'] }));
@@ -56,7 +56,7 @@ export const firstKeyCases: readonly AccessCase[] = [
   {
     upholds: 'P-6',
     needs: 'two-clients',
-    name: 'a first key that races others is added or refused, as it was told, and all others are added',
+    name: 'a first key that races other keys is stored exactly if the store returns created, and the others are stored',
     async run({ store, another }) {
       const other = await another();
       const first = creating({ first: true });

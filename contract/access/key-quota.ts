@@ -13,7 +13,7 @@ import {
 export const keyQuotaCases: readonly AccessCase[] = [
   {
     upholds: 'P-14',
-    name: 'a project has no more usable keys than its quota; the same again is there already',
+    name: 'a project has no more usable keys than its quota; repeating a request still returns its key',
     async run({ store, advance }) {
       const { access } = store;
       const of = { project: PROJECT, quota: 3 };

@@ -5,7 +5,7 @@ import { allKeys, mustAdd, mustRead, OTHER_PROJECT, PROJECT } from './test-keys.
 export const listKeyCases: readonly AccessCase[] = [
   {
     upholds: 'P-11',
-    name: 'keys are listed newest first, those of one moment by id, page by page, each once',
+    name: 'keys are listed newest first, then by id, page by page, each once',
     async run({ store, advance }) {
       const ids: string[] = [];
       for (let moment = 0; moment < 3; moment += 1) {
@@ -31,7 +31,7 @@ export const listKeyCases: readonly AccessCase[] = [
   },
   {
     upholds: 'P-11',
-    name: 'a list goes on where it stopped, though keys are added and the last one seen has ended',
+    name: 'a list continues where it stopped, even if keys were added or the last listed key has ended',
     async run({ store, advance }) {
       const old = await mustAdd(store);
       await advance(1);
@@ -51,7 +51,7 @@ export const listKeyCases: readonly AccessCase[] = [
   },
   {
     upholds: 'P-11, P-9',
-    name: 'the list of a project has its own keys only, page by page',
+    name: 'a project’s list contains only its own keys, page by page',
     async run({ store, advance }) {
       const own: string[] = [];
       for (let count = 0; count < 3; count += 1) {
@@ -71,7 +71,7 @@ export const listKeyCases: readonly AccessCase[] = [
   },
   {
     upholds: 'P-11, P-10',
-    name: 'what has ended or expired is listed only when asked for, from that millisecond on',
+    name: 'ended and expired keys are listed only on request, from the millisecond of their end',
     async run({ store, advance }) {
       const lasting = await mustAdd(store, { project: PROJECT });
       const ending = await mustAdd(store, { project: PROJECT });

@@ -7,7 +7,7 @@ import { OTHER_PROJECT, PROJECT } from './test-keys.ts';
 export const projectCases: readonly AccessCase[] = [
   {
     upholds: 'P-1, P-7',
-    name: 'a project comes back as it was put, with the time of the store',
+    name: 'a project is read back as it was put, with the store’s time',
     async run({ store, now }) {
       const settings = { title: 'Der Läden', keepMs: { completed: 86_400_000, failed: 0 } };
       const full = { name: PROJECT, settings };
@@ -23,7 +23,7 @@ export const projectCases: readonly AccessCase[] = [
   },
   {
     upholds: 'P-1',
-    name: 'a project that is put again has the new settings whole, and the time of the first',
+    name: 'putting a project again replaces all its settings and keeps its time of creation',
     async run({ store, advance, now }) {
       const { access } = store;
       const createdAt = now();
@@ -39,7 +39,7 @@ export const projectCases: readonly AccessCase[] = [
   },
   {
     upholds: 'P-1',
-    name: 'what a caller does to its settings, or to what it was told, does not reach the store',
+    name: 'a caller that changes its settings or a returned project does not change the stored project',
     async run({ store }) {
       const settings = { title: 'before', keepMs: { failed: 1 } };
       const put = store.access.putProject({ name: PROJECT, settings });
@@ -56,7 +56,7 @@ export const projectCases: readonly AccessCase[] = [
   {
     upholds: 'P-1',
     needs: 'two-clients',
-    name: 'of those who put a project at once one makes it, and the last one’s settings stay',
+    name: 'when a project is put several times at once, one request creates it, and a later put replaces its settings',
     async run({ store, another }) {
       const stores = [store, await another()];
       for (let round = 0; round < 6; round += 1) {

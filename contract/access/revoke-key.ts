@@ -14,7 +14,7 @@ import {
 export const revokeKeyCases: readonly AccessCase[] = [
   {
     upholds: 'P-8, P-7, P-10',
-    name: 'a key that is ended is over from then on by the time of the store, and is still read',
+    name: 'a revoked key is over from then on by the store’s clock, and can still be read',
     async run({ store, advance, now }) {
       const key = await mustAdd(store, { project: PROJECT });
       const another = await mustAdd(store, { project: PROJECT });
@@ -29,7 +29,7 @@ export const revokeKeyCases: readonly AccessCase[] = [
   },
   {
     upholds: 'P-8, P-10',
-    name: 'a key that is ended later on is good until then, to the millisecond',
+    name: 'a key with a later end is valid until that millisecond',
     async run({ store, advance, now }) {
       const { id } = await mustAdd(store);
       const revokedAt = now() + 100;
@@ -43,7 +43,7 @@ export const revokeKeyCases: readonly AccessCase[] = [
   },
   {
     upholds: 'P-8',
-    name: 'an end comes nearer and is never put off',
+    name: 'a later request can bring the end of a key nearer, but never put it off',
     async run({ store, advance, now }) {
       const { id } = await mustAdd(store);
       const end = async (inMs: number) => store.access.revokeKey({ id, inMs });
@@ -63,7 +63,7 @@ export const revokeKeyCases: readonly AccessCase[] = [
   },
   {
     upholds: 'P-8',
-    name: 'an expired key can be ended, and its expiry stays',
+    name: 'an expired key can be revoked, and its expiry stays',
     async run({ store, advance, now }) {
       const { id } = await mustAdd(store, { expiresInMs: 10 });
       const expiresAt = now() + 10;
@@ -75,7 +75,7 @@ export const revokeKeyCases: readonly AccessCase[] = [
   },
   {
     upholds: 'P-9',
-    name: 'a key that is not there, of another project or of all is unknown to who ends by project',
+    name: 'a revocation by project does not find missing keys, keys of another project or keys for all projects',
     async run({ store, now }) {
       const own = await mustAdd(store, { project: PROJECT });
       const others = await mustAdd(store, { project: OTHER_PROJECT });
@@ -155,7 +155,7 @@ export const revokeKeyCases: readonly AccessCase[] = [
   {
     upholds: 'P-8',
     needs: 'two-clients',
-    name: 'of ends at once the nearest stays, and each is told one that is no later than its own',
+    name: 'when several ends are requested at once, the nearest stays, and no request gets a later end than it asked for',
     async run({ store, another, now }) {
       const stores = [store, await another()];
       for (let round = 0; round < 6; round += 1) {

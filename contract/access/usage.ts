@@ -33,7 +33,7 @@ async function usageOf(
 export const usageCases: readonly AccessCase[] = [
   {
     upholds: 'P-14',
-    name: 'executions count while they are open: queued, delayed, held, parked or running',
+    name: 'queued, delayed, held, parked and running executions count as open',
     async run({ store }) {
       const project = PROJECT;
       const ann = await worker(store);
@@ -66,7 +66,7 @@ export const usageCases: readonly AccessCase[] = [
   },
   {
     upholds: 'P-14',
-    name: 'bytes are those of values kept apart, once for each project, and of attachments',
+    name: 'values kept apart count their bytes once for each project, and attachments count too',
     async run({ store }) {
       const bytes = new Uint8Array([1, 2, 3]);
       const digest = digestOf(bytes);

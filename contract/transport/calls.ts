@@ -104,7 +104,7 @@ async function ended(harness: TransportHarness, id: ExecutionId): Promise<void> 
 function rejectsReply(how: ForgedReply, what: string): TransportCase {
   return {
     upholds: 'M-8, M-13',
-    name: `an answer ${what} is none: nothing is written, and the next call has a higher fence`,
+    name: `an answer ${what} is ignored: nothing is written, and the next call has a higher fence`,
     needs: 'calls',
     async run(harness) {
       const given = await called(harness);
@@ -117,7 +117,7 @@ function rejectsReply(how: ForgedReply, what: string): TransportCase {
 function acceptsReply(how: ForgedReply, what: string): TransportCase {
   return {
     upholds: 'M-13',
-    name: `an answer ${what} is written`,
+    name: `an answer ${what} is applied`,
     needs: 'calls',
     async run(harness) {
       const { endpoint, call, id, finished } = await called(harness);
@@ -148,7 +148,7 @@ function refused(
 function turnedAway(what: string, responseOf: (given: Called) => Response): TransportCase {
   return {
     upholds: 'M-16',
-    name: `a call that is turned away ${what} is given back, and burns no attempt`,
+    name: `a call that the endpoint turns away ${what} is given back and costs no attempt`,
     needs: 'calls',
     async run(harness) {
       const given = await called(harness);
@@ -167,7 +167,7 @@ function turnedAway(what: string, responseOf: (given: Called) => Response): Tran
 const between: readonly TransportCase[] = [
   {
     upholds: 'M-3, M-13',
-    name: 'the answer to an earlier call, played again, is none',
+    name: 'a replayed answer to an earlier call is ignored',
     needs: 'calls',
     async run(harness) {
       const { endpoint, call, id, finished } = await called(harness);
@@ -196,7 +196,7 @@ const between: readonly TransportCase[] = [
   },
   {
     upholds: 'M-8, M-15, M-26',
-    name: 'a call that is not answered in its time is over, and the next one has a higher fence',
+    name: 'a call without an answer in time is over, and the next one has a higher fence',
     needs: 'calls',
     async run(harness) {
       await calledAgain(harness, await called(harness));
@@ -204,7 +204,7 @@ const between: readonly TransportCase[] = [
   },
   {
     upholds: 'M-15, M-27',
-    name: 'a redirect is not followed, and is no answer',
+    name: 'a redirect is not followed and does not count as an answer',
     needs: 'calls',
     async run(harness) {
       const given = await called(harness);
@@ -215,7 +215,7 @@ const between: readonly TransportCase[] = [
   },
   {
     upholds: 'M-1, M-15',
-    name: 'what went by the way back is there, and the answer goes on after it',
+    name: 'a write over the coordinator connection is kept, and the answer continues after it',
     needs: 'calls',
     async run(harness) {
       const given = await called(harness);
@@ -231,7 +231,7 @@ const between: readonly TransportCase[] = [
   },
   {
     upholds: 'M-9',
-    name: 'what came while a call was under way is not missed: it is called again with it',
+    name: 'a signal during a call is not missed: the endpoint is called again with it',
     needs: 'calls',
     async run(harness) {
       const { endpoint, call, id } = await called(harness);
@@ -249,7 +249,7 @@ const between: readonly TransportCase[] = [
   },
   {
     upholds: 'M-10',
-    name: 'calls that are under way together are answered each for itself, in any order',
+    name: 'concurrent calls are answered independently, in any order',
     needs: 'calls',
     async run(harness) {
       const { endpoint, call, id } = await called(harness);
@@ -268,13 +268,13 @@ const OTHER_ID = '01900000-0000-7000-8000-ffffffffffff';
 export const callCases: readonly TransportCase[] = [
   rejectsReply('unsigned', 'that is not signed'),
   rejectsReply('tampered', 'that was changed after it was signed'),
-  rejectsReply('of-another-key', 'that was signed with another secret under the id of a key'),
+  rejectsReply('of-another-key', 'that was signed with another secret under a known key id'),
   rejectsReply('of-an-unknown-key', 'that was signed with an unknown key'),
   rejectsReply('turned-around', 'that was signed for a worker'),
-  rejectsReply('expired', 'that is good no more'),
-  acceptsReply('of-an-older-key', 'of a key that signs no more, and is still known,'),
-  acceptsReply('waited-long', 'that waited long, and says that it is still good,'),
-  refused('M-5', 'with a field that there is not', ({ finished }) => ({ ...finished, nice: 1 })),
+  rejectsReply('expired', 'whose signature has expired'),
+  acceptsReply('of-an-older-key', 'signed with a retired key that is still accepted'),
+  acceptsReply('waited-long', 'that waited long and whose signature is still valid'),
+  refused('M-5', 'with an unknown field', ({ finished }) => ({ ...finished, nice: 1 })),
   refused('M-3', 'about another fence', ({ finished, call }) => ({
     ...finished,
     fence: (call.about.fence ?? 0) + 1,
@@ -283,7 +283,7 @@ export const callCases: readonly TransportCase[] = [
     const finish = { ...finishing(heldBy(call)), id: OTHER_ID };
     return { ...call.about, writes: [{ verb: 'finish', ...finish }] };
   }),
-  refused('M-6', 'whose value does not have its digest', ({ finished }) => ({
+  refused('M-6', 'whose value does not match its digest', ({ finished }) => ({
     ...finished,
     blobs: [{ digest: digestOf(new Uint8Array([1])), bytes: 'Ag==' }],
   })),
@@ -296,10 +296,10 @@ export const callCases: readonly TransportCase[] = [
     const large = step('large', 'x'.repeat(5_000_000));
     return { ...call.about, writes: [{ verb: 'record', ...writing(heldBy(call), large) }] };
   }),
-  refused('M-8', 'after which nobody has let go', ({ call }) => ({ ...call.about })),
+  refused('M-8', 'that does not end the claim', ({ call }) => ({ ...call.about })),
   turnedAway('with 503', () => new Response('', { status: 503 })),
   turnedAway('with 429', () => new Response('', { status: 429 })),
-  turnedAway('in words', ({ endpoint, call }) => {
+  turnedAway('with a signed denial', ({ endpoint, call }) => {
     return new Response(
       endpoint.signed({ ...call.about, denied: 'There is no such pipeline here.' }),
     );

@@ -122,12 +122,12 @@ export interface TransportBackend {
 }
 
 const WITHOUT: Readonly<Record<TransportNeed, string>> = {
-  envelopes: 'has no envelopes: path and body say what they would',
-  limit: 'has no limit of its own',
-  signed: 'has a channel that nobody else writes to',
-  calls: 'is not called: it asks',
+  envelopes: 'has no envelopes: paths and bodies carry their fields',
+  limit: 'has no size limit of its own',
+  signed: 'has a channel that outsiders cannot write to',
+  calls: 'is not called: its workers claim',
   asking: 'is called: the coordinator claims for it',
-  references: 'has no way to read what is too large for a row',
+  references: 'cannot read values that are too large for a row',
 };
 
 /**

@@ -44,7 +44,7 @@ async function writtenTwice(
 function ownerWrite(verb: string, done: string, write: (held: Held) => object): TransportCase {
   return {
     upholds: 'M-1',
-    name: `${verb}, delivered twice, is answered alike and written once`,
+    name: `a ${verb} that is delivered twice gets equal answers and is written once`,
     async run(harness) {
       const { held, id } = await owner(harness);
       const results = await writtenTwice(harness, { verb, ...write(held) });
@@ -63,7 +63,7 @@ export const doubledCases: readonly TransportCase[] = [
   ownerWrite('giveBack', 'given-back', (held) => writing(held, { kind: 'given-back' })),
   {
     upholds: 'M-1',
-    name: 'openSession, delivered twice, opens one session',
+    name: 'an openSession that is delivered twice opens one session',
     async run(harness) {
       const ann = new Peer(await harness.transport(), 'ann');
       const results = await twice(harness, 'openSession', ann.opening);
@@ -73,7 +73,7 @@ export const doubledCases: readonly TransportCase[] = [
   },
   {
     upholds: 'M-1',
-    name: 'a heartbeat, delivered twice, is one of a session that lives',
+    name: 'a heartbeat that is delivered twice keeps its session alive',
     async run(harness) {
       const ann = await peer(harness);
       const body = { id: ann.id, owner: ann.owner };
@@ -82,7 +82,7 @@ export const doubledCases: readonly TransportCase[] = [
   },
   {
     upholds: 'M-1',
-    name: 'endSession, delivered twice, ends it once',
+    name: 'an endSession that is delivered twice ends the session once',
     async run(harness) {
       const ann = await peer(harness);
       const body = { id: ann.id, owner: ann.owner, exit: 'finished' };
@@ -93,7 +93,7 @@ export const doubledCases: readonly TransportCase[] = [
   },
   {
     upholds: 'M-1, RE-11',
-    name: 'announceWorker, delivered twice, is one worker, of the project of its key',
+    name: 'an announceWorker that is delivered twice adds one worker, in the project of its key',
     async run(harness) {
       const { ann } = await owner(harness);
       for (const result of await twice(harness, 'announceWorker', ann.announcing)) {
@@ -110,7 +110,7 @@ export const doubledCases: readonly TransportCase[] = [
   },
   {
     upholds: 'M-1, M-2',
-    name: 'a claim, delivered twice, takes nothing that its session cannot find',
+    name: 'a claim that is delivered twice takes nothing that its session cannot find',
     needs: 'asking',
     async run(harness) {
       const ann = await peer(harness);
@@ -124,7 +124,7 @@ export const doubledCases: readonly TransportCase[] = [
   },
   {
     upholds: 'M-1',
-    name: 'a blob, put twice, is there once, as it was',
+    name: 'a blob that is put twice is stored once, unchanged',
     async run(harness) {
       const bytes = new TextEncoder().encode('large');
       const digest = digestOf(bytes);
@@ -134,7 +134,7 @@ export const doubledCases: readonly TransportCase[] = [
   },
   {
     upholds: 'M-1',
-    name: 'reads, delivered twice, are answered alike',
+    name: 'reads that are delivered twice get equal answers',
     async run(harness) {
       const { id, ann } = await owner(harness);
       for (const kind of ['readStoredExecution', 'readStoredHistory', 'readInbox'] as const) {
@@ -147,7 +147,7 @@ export const doubledCases: readonly TransportCase[] = [
   },
   {
     upholds: 'M-1, M-3',
-    name: 'a finish that comes again when its execution has gone on is answered, and changes nothing',
+    name: 'a finish that is repeated after its execution ended gets the same answer and changes nothing',
     async run(harness) {
       const { ann, held, id } = await owner(harness);
       assertKind(await ann.finish(held), 'finished');

@@ -32,7 +32,7 @@ const GREETING = { v: WORK_VERSION, id: 'one', kind: 'greet', body: {} };
 const control: readonly TransportCase[] = [
   {
     upholds: 'M-5',
-    name: 'a control field that the version does not know is refused by its name',
+    name: 'an unknown control field is refused by its name',
     needs: 'envelopes',
     async run(harness) {
       const problem = await problemOf(harness, { ...GREETING, priority: 9 });
@@ -41,7 +41,7 @@ const control: readonly TransportCase[] = [
   },
   {
     upholds: 'M-5',
-    name: 'a version that the coordinator does not speak is refused, with those that it does',
+    name: 'an unsupported version is refused with the supported ones',
     needs: 'envelopes',
     async run(harness) {
       assert.match(await problemOf(harness, { ...GREETING, v: 99 }), /^version-unknown: .*2 to 2/);
@@ -49,7 +49,7 @@ const control: readonly TransportCase[] = [
   },
   {
     upholds: 'M-5',
-    name: 'a message that there is not is refused, with the nearest that there is',
+    name: 'an unknown message is refused with the most similar known one',
     needs: 'envelopes',
     async run(harness) {
       const problem = await problemOf(harness, { ...GREETING, kind: 'great' });
@@ -77,7 +77,7 @@ const control: readonly TransportCase[] = [
   },
   {
     upholds: 'M-5',
-    name: 'both sides agree on a version at the greeting',
+    name: 'both sides agree on a version in the greeting',
     async run(harness) {
       const transport = await harness.transport();
       for (const version of [WORK_VERSION, 99]) {
@@ -91,7 +91,7 @@ const control: readonly TransportCase[] = [
   },
   {
     upholds: 'M-5',
-    name: 'a greeting with an older version than the coordinator supports is refused',
+    name: 'a greeting with a version older than the coordinator supports is refused',
     async run(harness) {
       const transport = await harness.transport();
       const greeting = { kind: 'greet', body: { version: WORK_VERSION - 1 } } as const;
@@ -100,7 +100,7 @@ const control: readonly TransportCase[] = [
   },
   {
     upholds: 'M-5',
-    name: 'a field that a message does not have is refused by its name',
+    name: 'an unknown field of a message is refused by its name',
     async run(harness) {
       const ann = await peer(harness);
       const body = { id: ann.id, owner: ann.owner, nice: 1 };
@@ -109,7 +109,7 @@ const control: readonly TransportCase[] = [
   },
   {
     upholds: 'M-5',
-    name: 'a write with a field that it does not have is refused whole, and nothing is written',
+    name: 'a write with an unknown field is refused whole, and nothing is written',
     async run(harness) {
       const { ann, held, id } = await owner(harness);
       const write = { verb: 'record', ...writing(held), force: true };
@@ -123,13 +123,18 @@ const control: readonly TransportCase[] = [
 const ODD: Readonly<Record<string, object>> = {
   'text of many planes': { text: 'né 𝄞 \u2028 "quoted" \\ \u0007' },
   'numbers at their limits': { numbers: [0, -1, 2 ** 53 - 1, 1e-300, 1.5] },
-  'what a codec has sealed': { by: 'aes', sealed: 'AAEC/w==', of: [] },
-  'what looks like control': { v: 9, id: 'x', kind: 'endSession', problem: { code: 'x' } },
+  'a value that a codec sealed': { by: 'aes', sealed: 'AAEC/w==', of: [] },
+  'a value that looks like control fields': {
+    v: 9,
+    id: 'x',
+    kind: 'endSession',
+    problem: { code: 'x' },
+  },
 };
 
 const opaque: readonly TransportCase[] = Object.entries(ODD).map(([what, value]) => ({
   upholds: 'M-6',
-  name: `a payload comes back as it was sent: ${what}`,
+  name: `a payload is read back as it was sent: ${what}`,
   async run(harness) {
     const ann = await peer(harness);
     const id = await mustSubmit(harness.store, { input: payload(value) });
@@ -151,7 +156,7 @@ export const envelopeCases: readonly TransportCase[] = [
   ...opaque,
   {
     upholds: 'M-6',
-    name: 'bytes of every value come back as they were put',
+    name: 'bytes of every value are read back as they were put',
     async run(harness) {
       const transport = await harness.transport();
       const bytes = Uint8Array.from({ length: 256 }, (_, index) => index);
@@ -162,7 +167,7 @@ export const envelopeCases: readonly TransportCase[] = [
   },
   {
     upholds: 'M-6',
-    name: 'bytes that do not have their digest are refused',
+    name: 'bytes that do not match their digest are refused',
     async run(harness) {
       const transport = await harness.transport();
       const body = { digest: digestOf(new Uint8Array([1])) };
@@ -173,7 +178,7 @@ export const envelopeCases: readonly TransportCase[] = [
   },
   {
     upholds: 'M-6, M-22',
-    name: 'a payload that is no JSON is refused, and nothing is written',
+    name: 'a payload that is not valid JSON is refused, and nothing is written',
     async run(harness) {
       const { ann, held, id } = await owner(harness);
       const event = { ...step('odd'), body: '{' };
@@ -184,7 +189,7 @@ export const envelopeCases: readonly TransportCase[] = [
   },
   {
     upholds: 'M-31',
-    name: 'an event that could not be replayed is refused, and nothing is written',
+    name: 'an event that cannot be replayed is refused, and nothing is written',
     async run(harness) {
       const { ann, held, id } = await owner(harness);
       const key = 'step:s#1';
@@ -220,7 +225,7 @@ export const envelopeCases: readonly TransportCase[] = [
   },
   {
     upholds: 'M-31',
-    name: 'the last event of a write is the one with which its owner leaves, and no other is',
+    name: 'an event that ends a claim must be the last of its write and match its verb',
     async run(harness) {
       const { ann, held, id } = await owner(harness);
       const [completed, parked] = [{ kind: 'completed' }, { kind: 'parked' }] as const;
@@ -245,7 +250,7 @@ export const envelopeCases: readonly TransportCase[] = [
   },
   {
     upholds: 'M-7',
-    name: 'a megabyte in one write goes through',
+    name: 'a write of one megabyte is accepted',
     async run(harness) {
       const { ann, held, id } = await owner(harness);
       const large = 'x'.repeat(1_000_000);
@@ -257,7 +262,7 @@ export const envelopeCases: readonly TransportCase[] = [
   },
   {
     upholds: 'M-7',
-    name: 'what is too large is refused for its size, and its sender goes on',
+    name: 'a message that is too large is refused for its size, and its sender can continue',
     needs: 'limit',
     async run(harness) {
       const { ann, held } = await owner(harness);
@@ -271,7 +276,7 @@ export const envelopeCases: readonly TransportCase[] = [
   },
   {
     upholds: 'M-10',
-    name: 'of several writes each is answered for itself, in order',
+    name: 'each of several writes has its own answer, in order',
     async run(harness) {
       const ann = await peer(harness);
       for (let made = 0; made < 3; made += 1) await mustSubmit(harness.store);
@@ -292,7 +297,7 @@ export const envelopeCases: readonly TransportCase[] = [
   },
   {
     upholds: 'M-10',
-    name: 'a hundred messages at once are answered each with its own reply',
+    name: 'a hundred messages at once each get their own reply',
     async run(harness) {
       const ann = await peer(harness);
       const ids = await Promise.all(

@@ -55,7 +55,7 @@ const SILENCE = ['store-unavailable', 'outcome-unknown'];
 function refusedWithoutKey(kind: WorkKind): TransportCase {
   return {
     upholds: 'M-4',
-    name: `${kind} is refused to who is not known, and nothing is done`,
+    name: `${kind} from an unknown caller is refused, and nothing is done`,
     async run(harness) {
       const { ann, id } = await owner(harness);
       const before = await harness.store.executions.read(id);
@@ -100,7 +100,7 @@ export const identityCases: readonly TransportCase[] = [
   ),
   {
     upholds: 'M-4',
-    name: 'a stranger claims nothing of this project with a session of its own',
+    name: 'a worker of another project claims nothing of this project with its own session',
     needs: 'asking',
     async run(harness) {
       const id = await mustSubmit(harness.store);
@@ -111,7 +111,7 @@ export const identityCases: readonly TransportCase[] = [
   },
   {
     upholds: 'M-4',
-    name: 'a write of a stranger, under its own session and a fence that is right, is not told why not',
+    name: 'a write from another project with the right fence is refused as unknown',
     async run(harness) {
       const { held } = await owner(harness);
       const eve = await peer(harness, 'eve', 'stranger');
@@ -121,7 +121,7 @@ export const identityCases: readonly TransportCase[] = [
   },
   {
     upholds: 'M-4, X-28',
-    name: 'who knows the digest of a value in another project is told what is told of one that nobody has put',
+    name: 'a caller that knows a digest of another project gets the same answer as for a missing value',
     async run(harness) {
       const value = { digest: digestOf(BYTES) };
       const ann = await harness.transport();
@@ -143,7 +143,7 @@ export const identityCases: readonly TransportCase[] = [
   },
   {
     upholds: 'M-6, X-28, M-23',
-    name: 'a write that refers to what its project has not put is refused, whoever has it; once it is put, it is taken',
+    name: 'a write that refers to a value its project has not put is refused, and accepted once it is put',
     async run(harness) {
       const { ann, held } = await owner(harness);
       const eve = await harness.transport('stranger');
@@ -180,7 +180,7 @@ export const identityCases: readonly TransportCase[] = [
   },
   {
     upholds: 'M-4',
-    name: "a worker submits nothing under the engine's own names",
+    name: "a worker cannot submit under the engine's own names",
     async run(harness) {
       const { ann, held } = await owner(harness);
       const child = { ...bodyOfChild(held.id), pipeline: 'holdfast.job' };
@@ -190,7 +190,7 @@ export const identityCases: readonly TransportCase[] = [
   },
   {
     upholds: 'M-4, M-9',
-    name: 'the greeting says of which project the worker is',
+    name: 'the greeting has the worker’s project',
     async run(harness) {
       const greeted = await (await harness.transport()).request<{ readonly project: string }>({
         kind: 'greet',

@@ -24,7 +24,7 @@ async function inboxOf(ann: Peer, id: string): Promise<readonly InboxMessage[]> 
 export const inFlightCases: readonly TransportCase[] = [
   {
     upholds: 'M-9',
-    name: 'a cancel in flight is told by the next heartbeat and is in the inbox',
+    name: 'a cancel in flight gives a notice with the next heartbeat and is in the inbox',
     async run(harness) {
       const { ann, held, id } = await owner(harness);
       const before = await ann.heartbeat();
@@ -40,7 +40,7 @@ export const inFlightCases: readonly TransportCase[] = [
   },
   {
     upholds: 'M-9',
-    name: 'a cancel in flight is told by the answer to the next record',
+    name: 'a cancel in flight is counted in the reply to the next record',
     async run(harness) {
       const { ann, held, id } = await owner(harness);
       await harness.store.executions.cancel(commanding(id));
@@ -50,7 +50,7 @@ export const inFlightCases: readonly TransportCase[] = [
   },
   {
     upholds: 'M-9',
-    name: 'a signal that comes while the execution leaves is not missed: the park is refused',
+    name: 'a signal that comes while the execution parks is not missed: the park is refused',
     async run(harness) {
       const { ann, held, id } = await owner(harness);
       await harness.store.executions.signal(signalling(id));
@@ -77,7 +77,7 @@ export const inFlightCases: readonly TransportCase[] = [
   },
   {
     upholds: 'M-9',
-    name: 'an inbox is read from where the reader is',
+    name: 'an inbox is read from the reader’s position',
     async run(harness) {
       const { ann, id } = await owner(harness);
       for (let sent = 0; sent < 3; sent += 1) await harness.store.executions.signal(signalling(id));
@@ -95,7 +95,7 @@ export const inFlightCases: readonly TransportCase[] = [
   },
   {
     upholds: 'M-9',
-    name: 'drain in flight: what is given back is claimed by another, with its progress',
+    name: 'drain in flight: another worker claims the given-back execution, with its progress',
     async run(harness) {
       const { ann, held, id } = await owner(harness);
       assertKind(await ann.record(held), 'recorded');
@@ -108,7 +108,7 @@ export const inFlightCases: readonly TransportCase[] = [
   },
   {
     upholds: 'M-9, RE-11',
-    name: 'a worker whose heartbeats go on and which takes nothing is stuck after two of its periods',
+    name: 'a worker that beats but neither claims nor announces itself is stuck after two of its periods',
     async run(harness) {
       const { ann } = await owner(harness);
       const everyMs = 50;
@@ -146,7 +146,7 @@ export const inFlightCases: readonly TransportCase[] = [
   },
   {
     upholds: 'M-11',
-    name: 'a worker that got no wakeup finds work by claiming',
+    name: 'a worker without a wakeup finds work by claiming',
     async run(harness) {
       const ann = await peer(harness);
       const id = await mustSubmit(harness.store);
@@ -156,7 +156,7 @@ export const inFlightCases: readonly TransportCase[] = [
   },
   {
     upholds: 'M-11',
-    name: 'a submit wakes a worker that waits',
+    name: 'a submit wakes a waiting worker',
     async run(harness) {
       const transport = await harness.transport();
       // On transports with queues, the coordinator does not know a worker that has sent nothing.

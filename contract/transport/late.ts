@@ -21,7 +21,7 @@ const VERBS: readonly Verb[] = ['record', 'finish', 'park', 'giveBack'];
 function zombie(verb: Verb): TransportCase {
   return {
     upholds: 'M-3',
-    name: `a ${verb} of a worker that was replaced is refused: its fence is not the newest`,
+    name: `a ${verb} of a replaced worker is refused: its fence is not the newest`,
     async run(harness) {
       const { ann, bob, hers, his } = await takenOver(harness);
       const before = await kindsOf(harness.store, hers.id);
@@ -36,7 +36,7 @@ function zombie(verb: Verb): TransportCase {
 function orphan(verb: Verb): TransportCase {
   return {
     upholds: 'M-3',
-    name: `a ${verb} after the end of its session is refused, and what it was of is claimed by others`,
+    name: `a ${verb} after the end of its session is refused, and another worker claims the execution`,
     async run(harness) {
       const { ann, held } = await owner(harness);
       assertKind(await ann.end(), 'ended');
@@ -53,7 +53,7 @@ export const lateCases: readonly TransportCase[] = [
   ...VERBS.map(orphan),
   {
     upholds: 'M-3',
-    name: 'a result that was held up on the way while somebody took over is refused when it arrives',
+    name: 'a delayed result is refused when it arrives after a takeover',
     async run(harness) {
       const { ann, held } = await owner(harness);
       const transport = faultyTransport(ann.transport);
@@ -71,7 +71,7 @@ export const lateCases: readonly TransportCase[] = [
   },
   {
     upholds: 'M-3',
-    name: 'a result after the execution was finished by its successor is refused',
+    name: 'a result after the successor finished the execution is refused',
     async run(harness) {
       const { ann, bob, hers, his } = await takenOver(harness);
       assertKind(await bob.finish(his), 'finished');
@@ -81,7 +81,7 @@ export const lateCases: readonly TransportCase[] = [
   },
   {
     upholds: 'M-3',
-    name: 'another result than the one that is stored is refused, not taken for it',
+    name: 'a result that differs from the stored one is refused, not taken for it',
     async run(harness) {
       const { ann, held, id } = await owner(harness);
       assertKind(await ann.record(held), 'recorded');
@@ -99,7 +99,7 @@ export const lateCases: readonly TransportCase[] = [
   },
   {
     upholds: 'M-3',
-    name: 'a fence that was never issued is refused, and halts nobody',
+    name: 'a fence that was never issued is refused, and halts nothing',
     async run(harness) {
       const { ann, held } = await owner(harness);
       const ahead = { ...held, fence: (held.fence + 1_000_000) as typeof held.fence };
@@ -109,7 +109,7 @@ export const lateCases: readonly TransportCase[] = [
   },
   {
     upholds: 'M-3',
-    name: 'a result under another session than the one of the claim is refused',
+    name: 'a result under another session than the claim’s is refused',
     async run(harness) {
       const { held } = await owner(harness);
       const bob = await peer(harness, 'bob');
@@ -118,7 +118,7 @@ export const lateCases: readonly TransportCase[] = [
   },
   {
     upholds: 'M-3',
-    name: 'a heartbeat after the end of its session brings nothing back',
+    name: 'a heartbeat after the end of its session does not revive it',
     async run(harness) {
       const ann = await peer(harness);
       assertKind(await ann.end(), 'ended');
@@ -138,7 +138,7 @@ export const lateCases: readonly TransportCase[] = [
   },
   {
     upholds: 'M-3',
-    name: 'an opening that comes after the end of its session opens nothing',
+    name: 'an openSession that arrives after the end of its session opens nothing',
     async run(harness) {
       const ann = await peer(harness);
       assertKind(await ann.end(), 'ended');
@@ -158,7 +158,7 @@ export const lateCases: readonly TransportCase[] = [
   },
   {
     upholds: 'M-3',
-    name: 'a session can carry nothing that another one claimed',
+    name: 'a session does not carry an execution that another session claimed',
     async run(harness) {
       const { ann } = await owner(harness);
       const bob = await peer(harness, 'bob');

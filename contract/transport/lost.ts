@@ -21,7 +21,7 @@ function faulted(ann: Peer): {
 function lostReply(verb: 'record' | 'finish' | 'park' | 'giveBack', done: string): TransportCase {
   return {
     upholds: 'M-2',
-    name: `a ${verb} whose reply was lost is answered when it is sent again, and is there once`,
+    name: `a ${verb} whose reply was lost is answered when repeated, and is stored once`,
     async run(harness) {
       const { ann, held, id } = await owner(harness);
       const { transport, peer: shaky } = faulted(ann);
@@ -45,7 +45,7 @@ async function fateOf(
 const fates: readonly TransportCase[] = [
   {
     upholds: 'M-8',
-    name: 'what became of a claim: it runs under its fence',
+    name: 'a claimed execution reads as running under its fence',
     async run(harness) {
       const { ann, held, id } = await owner(harness);
       const fate = await fateOf(ann, id);
@@ -54,7 +54,7 @@ const fates: readonly TransportCase[] = [
   },
   {
     upholds: 'M-8',
-    name: 'what became of a finish whose reply was lost: it is there, under the fence that wrote it',
+    name: 'a finish whose reply was lost reads as completed, under the fence that wrote it',
     async run(harness) {
       const { ann, held, id } = await owner(harness);
       const { transport, peer: shaky } = faulted(ann);
@@ -70,7 +70,7 @@ const fates: readonly TransportCase[] = [
   },
   {
     upholds: 'M-8',
-    name: 'what became of a finish that was lost before it arrived: nothing, and it may be sent again',
+    name: 'a finish that was lost on the way left nothing, and can be repeated',
     async run(harness) {
       const { ann, held, id } = await owner(harness);
       const { transport, peer: shaky } = faulted(ann);
@@ -82,7 +82,7 @@ const fates: readonly TransportCase[] = [
   },
   {
     upholds: 'M-8',
-    name: 'what became of a claim that was taken over: a newer fence says so',
+    name: 'an execution that was taken over reads with a newer fence',
     async run(harness) {
       const { ann, hers, his } = await takenOver(harness);
       const fate = await fateOf(ann, hers.id);
@@ -91,7 +91,7 @@ const fates: readonly TransportCase[] = [
   },
   {
     upholds: 'M-8',
-    name: 'what became of an execution that was never there is said, not guessed',
+    name: 'a read of an unknown execution is refused as unknown',
     async run(harness) {
       const ann = await peer(harness);
       const id = '01900000-0000-7000-8000-ffffffffffff';
@@ -115,7 +115,7 @@ export const lostCases: readonly TransportCase[] = [
   lostReply('giveBack', 'given-back'),
   {
     upholds: 'M-2',
-    name: 'a session whose opening was not heard of is opened by saying so again',
+    name: 'a session whose opening got no reply is opened by repeating the request',
     async run(harness) {
       const ann = await openedWithoutReply(harness);
       assertKind(await ann.request('openSession', ann.opening), 'opened');
@@ -124,7 +124,7 @@ export const lostCases: readonly TransportCase[] = [
   },
   {
     upholds: 'M-2',
-    name: 'a claim whose reply was lost is found among what the session carries, fence and all',
+    name: 'a claim whose reply was lost is in the session’s list of claims, with its fence',
     needs: 'asking',
     async run(harness) {
       const ann = await peer(harness);
@@ -140,7 +140,7 @@ export const lostCases: readonly TransportCase[] = [
   },
   {
     upholds: 'M-2',
-    name: 'a claim that was lost before it arrived took nothing',
+    name: 'a claim that was lost on the way took nothing',
     needs: 'asking',
     async run(harness) {
       const ann = await peer(harness);
@@ -154,7 +154,7 @@ export const lostCases: readonly TransportCase[] = [
   },
   {
     upholds: 'M-2',
-    name: 'a heartbeat that is lost costs nothing while the next one comes in time',
+    name: 'a lost heartbeat costs nothing if the next one comes in time',
     async run(harness) {
       const ann = await peer(harness);
       const { transport, peer: shaky } = faulted(ann);
@@ -165,7 +165,7 @@ export const lostCases: readonly TransportCase[] = [
   },
   {
     upholds: 'M-2',
-    name: 'a blob whose reply was lost is put again, and read',
+    name: 'a blob whose reply was lost can be put again and read',
     async run(harness) {
       const bytes = new TextEncoder().encode('value');
       const transport = faultyTransport(await harness.transport());
@@ -178,7 +178,7 @@ export const lostCases: readonly TransportCase[] = [
   },
   {
     upholds: 'M-2, M-3',
-    name: 'records that overtake each other are refused out of turn, and all are there in the end',
+    name: 'records that overtake each other are refused out of turn, and all are stored in the end',
     async run(harness) {
       const { ann, held, id } = await owner(harness);
       const { transport, peer: shaky } = faulted(ann);

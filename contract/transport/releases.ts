@@ -20,7 +20,7 @@ type Announced = NonNullable<ReturnType<typeof announcing>['release']>;
 function refused(what: string, why: string, wrong: (right: Announced) => Announced): TransportCase {
   return {
     upholds: 'RE-9, M-16',
-    name: `a worker ${what} is refused, and claims nothing that is pinned`,
+    name: `a worker ${what} is refused, and claims no pinned execution`,
     async run(harness) {
       await mustActivate(harness.store, 'v1');
       const id = await mustSubmit(harness.store);
@@ -48,7 +48,7 @@ export const releaseCases: readonly TransportCase[] = [
     ...right,
     contracts: Object.fromEntries(Object.keys(right.contracts).map((name) => [name, 'other'])),
   })),
-  refused('of a release that nobody has registered', 'release-unknown', (right) => ({
+  refused('of an unregistered release', 'release-unknown', (right) => ({
     ...right,
     name: 'v9',
   })),

@@ -37,13 +37,13 @@ async function forged(
 export const signedCases: readonly TransportCase[] = [
   putAside('unsigned', 'that is not signed'),
   putAside('tampered', 'that was changed after it was signed'),
-  putAside('of-another-key', 'that was signed with another secret under the id of a key'),
+  putAside('of-another-key', 'that was signed with another secret under a known key id'),
   putAside('of-an-unknown-key', 'that was signed with an unknown key'),
   putAside('turned-around', 'that the coordinator itself has signed for a worker'),
-  putAside('reply-elsewhere', 'whose reply would go where it may not'),
+  putAside('reply-elsewhere', 'whose reply would go to a forbidden address'),
   {
     upholds: 'M-13, M-25',
-    name: 'a message that was signed and is good no more is refused, with since when',
+    name: 'a message whose signature has expired is refused, and nothing is written',
     needs: 'signed',
     async run(harness) {
       const { held, id } = await owner(harness);
@@ -56,7 +56,7 @@ export const signedCases: readonly TransportCase[] = [
   },
   {
     upholds: 'M-13, M-25',
-    name: 'a message that waited long, and says that it is still good, is done',
+    name: 'a message that waited long and whose signature is still valid is applied',
     needs: 'signed',
     async run(harness) {
       const { held } = await owner(harness);
@@ -66,7 +66,7 @@ export const signedCases: readonly TransportCase[] = [
   },
   {
     upholds: 'M-13, M-25',
-    name: 'a message of a key that signs no more, and is still known, is done',
+    name: 'a message signed with a retired key that is still accepted is applied',
     needs: 'signed',
     async run(harness) {
       const { held } = await owner(harness);
@@ -76,7 +76,7 @@ export const signedCases: readonly TransportCase[] = [
   },
   {
     upholds: 'M-13, M-1',
-    name: 'a message that is played again is known by its seq, and changes nothing',
+    name: 'a message that is replayed is recognised by its seq, and changes nothing',
     needs: 'signed',
     async run(harness) {
       const { ann, held, id } = await owner(harness);
@@ -90,7 +90,7 @@ export const signedCases: readonly TransportCase[] = [
   },
   {
     upholds: 'M-13, M-3',
-    name: 'a message that is played again after a takeover is refused by its fence',
+    name: 'a message that is replayed after a takeover is refused by its fence',
     needs: 'signed',
     async run(harness) {
       const { bob, hers, his } = await takenOver(harness);

@@ -144,7 +144,7 @@ function gate(): { readonly passed: Promise<void>; open(): void } {
 const takeovers: readonly TransportCase[] = [
   {
     upholds: 'M-3, M-12',
-    name: 'a frozen worker is replaced, and what it says when it thaws is refused',
+    name: 'a frozen worker is replaced, and its writes after it thaws are refused',
     run: (harness) =>
       staged(harness, async ({ holdfast, work }) => {
         const frozen = gate();
@@ -176,7 +176,7 @@ const takeovers: readonly TransportCase[] = [
   },
   {
     upholds: 'M-9, M-12',
-    name: 'drain in flight: another worker goes on after the finished step, which is not repeated',
+    name: 'drain in flight: another worker continues after the finished step, which does not run again',
     run: (harness) =>
       staged(harness, async ({ holdfast, work }) => {
         const reached = gate();
@@ -208,7 +208,7 @@ const takeovers: readonly TransportCase[] = [
   },
   {
     upholds: 'M-9, M-12',
-    name: 'cancel in flight: the step is told, and the execution ends as cancelled',
+    name: 'cancel in flight: the step’s signal aborts, and the execution ends as cancelled',
     run: (harness) =>
       staged(harness, async ({ holdfast, work }) => {
         const reached = gate();
@@ -242,7 +242,7 @@ async function firstAwait(holdfast: Holdfast): Promise<string> {
 export const workerCases: readonly TransportCase[] = [
   {
     upholds: 'M-12',
-    name: 'an execution of three steps completes, and its history is the one of any worker',
+    name: 'an execution of three steps completes, with the same history as on any worker',
     run: (harness) =>
       staged(harness, async ({ holdfast, work }) => {
         await work([three]);
@@ -253,7 +253,7 @@ export const workerCases: readonly TransportCase[] = [
   },
   {
     upholds: 'M-12',
-    name: 'children, signals and awaits go through',
+    name: 'children, signals and awaits work',
     run: (harness) =>
       staged(harness, async ({ holdfast, work }) => {
         const family = pipeline({
@@ -273,7 +273,7 @@ export const workerCases: readonly TransportCase[] = [
   },
   {
     upholds: 'M-12',
-    name: 'a remote step is taken by the worker that hosts it, and its result is given to the caller',
+    name: 'the worker that hosts a remote step runs it, and the caller gets its result',
     run: (harness) =>
       staged(harness, async ({ holdfast, work }) => {
         await work([caller, hosted]);
@@ -282,7 +282,7 @@ export const workerCases: readonly TransportCase[] = [
   },
   {
     upholds: 'M-7, M-12',
-    name: 'a value that is too large for a row goes by reference',
+    name: 'a value that is too large for a row is sent by reference',
     needs: 'references',
     run: (harness) =>
       staged(harness, async ({ holdfast, work }) => {
@@ -300,7 +300,7 @@ export const workerCases: readonly TransportCase[] = [
   },
   {
     upholds: 'M-6, M-12',
-    name: 'a coordinator without the keys of a codec passes on what it cannot read',
+    name: 'a coordinator without the codec’s keys passes on values that it cannot read',
     run(harness) {
       const codec = aesCodec([{ id: 'a', key: new Uint8Array(32) }]);
       return staged(
@@ -318,7 +318,7 @@ export const workerCases: readonly TransportCase[] = [
   },
   {
     upholds: 'M-12',
-    name: 'a step that fails is tried again, and one that fails for good ends its execution',
+    name: 'a failed step is tried again, and its execution fails when the attempts run out',
     run: (harness) =>
       staged(harness, async ({ holdfast, work }) => {
         let tries = 0;

@@ -38,7 +38,7 @@ const PAUSED = { status: 'queued', holds: ['paused'] } as const;
 export const auditedExecutionCases: readonly ExecutionCase[] = [
   {
     upholds: 'J-1, J-4',
-    name: 'pause, resume and cancel of a queued execution are recorded with what it was and is',
+    name: 'pause, resume and cancel of a queued execution are recorded with its state before and after',
     async run({ store, advance, now }) {
       const id = await mustSubmit(store);
       await advance(1_000);
@@ -61,7 +61,7 @@ export const auditedExecutionCases: readonly ExecutionCase[] = [
   },
   {
     upholds: 'J-1, J-2',
-    name: 'a forwarded operation is recorded as asked for, once',
+    name: 'a forwarded operation is recorded once, as the caller requested it',
     async run({ store }) {
       const { id } = await running(store, await worker(store));
       const before = { status: 'running', holds: [] };
@@ -78,7 +78,7 @@ export const auditedExecutionCases: readonly ExecutionCase[] = [
   },
   {
     upholds: 'J-1, J-4',
-    name: 'a cancel that turns back says that it is compensating',
+    name: 'the record of a cancel that starts compensation says that the execution is compensating',
     async run({ store }) {
       const held = await running(store, await worker(store));
       await mustPark(store, held, { compensable: true });
@@ -112,7 +112,7 @@ export const auditedExecutionCases: readonly ExecutionCase[] = [
   },
   {
     upholds: 'J-4, J-13',
-    name: 'a signal that is an operation is recorded with the step it is about; others are not',
+    name: 'a signal that is an operation is recorded with its step; other signals are not recorded',
     async run({ store }) {
       const { id } = await running(store, await worker(store));
       await expectUnaudited(store, () => store.executions.signal(signalling(id)));
@@ -126,7 +126,7 @@ export const auditedExecutionCases: readonly ExecutionCase[] = [
   },
   {
     upholds: 'J-1, J-2, J-4',
-    name: 'a re-drive is recorded with the execution it made; a refused one is not',
+    name: 'a re-drive is recorded with the execution that it created; a refused one is not recorded',
     async run({ store }) {
       const of = await ended(store, await worker(store));
       const audit = stamp('redrive', { about: { mode: 'forward' } });
@@ -146,7 +146,7 @@ export const auditedExecutionCases: readonly ExecutionCase[] = [
   },
   {
     upholds: 'J-1, J-2',
-    name: 'many re-drives at once leave one record each, and items of a job none',
+    name: 'of many re-drives at once, each leaves one record, and those of a job leave no record',
     async run({ store }) {
       const who = await worker(store);
       const targets: ExecutionId[] = [];
@@ -167,7 +167,7 @@ export const auditedExecutionCases: readonly ExecutionCase[] = [
   },
   {
     upholds: 'J-1, J-2',
-    name: 'a job that is started is recorded with its filter, once, and plain submits are not',
+    name: 'the start of a job is recorded once, with its filter; plain submits are not recorded',
     async run({ store }) {
       const audit = stamp('bulk-cancel', { about: { filter: { pipeline: 'orders' } } });
       const job = submitting({ key: 'all orders', intent: 'i' });
@@ -189,7 +189,7 @@ export const auditedExecutionCases: readonly ExecutionCase[] = [
   },
   {
     upholds: 'J-2',
-    name: 'children that are cancelled because their parent has ended have no record',
+    name: 'cancelling the children of an ended parent leaves no record',
     async run({ store }) {
       const who = await worker(store);
       const held = await running(store, who);
@@ -203,7 +203,7 @@ export const auditedExecutionCases: readonly ExecutionCase[] = [
   },
   {
     upholds: 'J-3',
-    name: 'an operation that is repeated with its id leaves the first record as it is',
+    name: 'repeating an operation with its id leaves the first record as it is',
     async run({ store, advance }) {
       const { id } = await running(store, await worker(store));
       const audit = stamp('retry-compensation');

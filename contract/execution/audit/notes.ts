@@ -80,7 +80,7 @@ async function acted(store: CoordinatorStore): Promise<Record<'a' | 'b' | 'other
 const recordedActions: readonly ExecutionCase[] = [
   {
     upholds: 'J-3, J-9',
-    name: 'an operation outside the transaction is recorded with what was asked, once',
+    name: 'an operation outside the transaction is recorded once, with the requested change',
     async run({ store, now }) {
       const audit = stamp('end-session', { about: { asked: 'end' } });
       const target = { kind: 'session', id: 'a session' } as const;
@@ -99,7 +99,7 @@ export const auditNoteCases: readonly ExecutionCase[] = [
   ...recordedActions,
   {
     upholds: 'J-5, X-2',
-    name: 'a note is added to an execution in any state, and nothing of it changes',
+    name: 'a note is added to an execution in any state, and nothing else about the execution changes',
     async run({ store }) {
       const who = await worker(store);
       const parked = await running(store, who);
@@ -122,7 +122,7 @@ export const auditNoteCases: readonly ExecutionCase[] = [
   },
   {
     upholds: 'J-5, X-21',
-    name: 'a note to an execution that is not there, or of another project, is refused',
+    name: 'a note to a missing execution, or to one of another project, is refused',
     async run({ store }) {
       const id = await mustSubmit(store);
       const foreign = noting(id, { project: OTHER_PROJECT });
@@ -172,7 +172,7 @@ export const auditNoteCases: readonly ExecutionCase[] = [
   },
   {
     upholds: 'J-1',
-    name: 'an operation whose record cannot be stored is not done',
+    name: 'an operation whose record cannot be stored has no effect',
     needs: 'durable',
     async run({ store }) {
       for (const operation of await unrecordable(store)) {
@@ -186,7 +186,7 @@ export const auditNoteCases: readonly ExecutionCase[] = [
   },
   {
     upholds: 'J-1',
-    name: 'of two who cancel at once one has done it, and one is recorded',
+    name: 'when several callers cancel at once, only the one that succeeds is recorded',
     needs: 'two-clients',
     async run({ store, another }) {
       const others = [store, await another(), store];

@@ -19,7 +19,7 @@ const LATER = toInstant(Date.UTC(2030, 0, 3));
 export const auditedOtherCases: readonly ExecutionCase[] = [
   {
     upholds: 'J-1, J-2, J-4',
-    name: 'an await that is extended, assigned and cancelled is recorded with its time and assignee',
+    name: 'extending, assigning and cancelling an await are recorded with its time and assignee',
     async run({ store, now }) {
       const held = await parkedOn(store, await worker(store));
       const id = interactionId(held.id);
@@ -55,7 +55,7 @@ export const auditedOtherCases: readonly ExecutionCase[] = [
   },
   {
     upholds: 'J-1, J-2, J-4',
-    name: 'an answer is recorded when it counts: not the same again, no other one, none that is late',
+    name: 'an answer is recorded only if it counts: not a repeated, conflicting or late one',
     async run({ store, advance, now }) {
       const who = await worker(store);
       const held = await parkedOn(store, who, { items: 2, timeoutMs: 10_000 });
@@ -79,7 +79,7 @@ export const auditedOtherCases: readonly ExecutionCase[] = [
   },
   {
     upholds: 'J-1, J-4',
-    name: 'an early answer is recorded when it is kept, and the one that settles says so',
+    name: 'an early answer is recorded when it is kept, and the record of a settling answer shows the settled await',
     async run({ store }) {
       const execution = await mustSubmit(store);
       const early = stamp('answer');
@@ -103,7 +103,7 @@ export const auditedOtherCases: readonly ExecutionCase[] = [
   },
   {
     upholds: 'J-1, J-2, J-4',
-    name: 'a schedule that is put, changed, paused, resumed and removed is recorded each time',
+    name: 'putting, changing, pausing, resuming and removing a schedule is recorded each time',
     async run({ store }) {
       const { executions } = store;
       const plan = { ...SCHEDULE, plan: '{}', digest: 'a', nextAt: NEXT };
@@ -145,7 +145,7 @@ export const auditedOtherCases: readonly ExecutionCase[] = [
   },
   {
     upholds: 'J-1, J-2, J-4',
-    name: 'a template is recorded with its version when it is put, not when it is there or refused',
+    name: 'a new template is recorded with its version; a repeated or refused one is not recorded',
     async run({ store }) {
       const template = {
         ...{ project: PROJECT, id: 'import', version: 2, digest: 'a', defaults: payload({}) },

@@ -81,7 +81,7 @@ export const refusalCases: readonly ExecutionCase[] = [
   },
   {
     upholds: 'J-11, J-14',
-    name: 'processes that count the same at once lose nothing of it',
+    name: 'processes that count the same refusals at once lose no count',
     needs: 'two-clients',
     async run({ store, another }) {
       const stores = [store, await another()];
@@ -101,7 +101,7 @@ export const refusalCases: readonly ExecutionCase[] = [
   },
   {
     upholds: 'J-12, X-21',
-    name: 'refused writes are listed last seen first, page by page, of a project or of one execution',
+    name: 'refused writes are listed by last time, newest first, page by page, for a project or an execution',
     async run({ store, advance }) {
       const ids = Array.from({ length: 7 }, nextId);
       const fences = [FENCE, FENCE + 5];
@@ -138,7 +138,7 @@ export const refusalCases: readonly ExecutionCase[] = [
   },
   {
     upholds: 'J-12',
-    name: '100,000 refused writes of 20,000 executions leave 10,000 lines, the last seen, and others alone',
+    name: '100,000 refused writes of 20,000 executions leave the 10,000 newest rows, and other projects keep theirs',
     async run({ store, advance }) {
       const ids = Array.from({ length: 20_000 }, nextId);
       await store.executions.noteRefusals([refusing(nextId(), { project: OTHER_PROJECT })]);

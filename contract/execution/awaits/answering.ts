@@ -56,7 +56,7 @@ async function expectLate(
 export const answeringCases: readonly ExecutionCase[] = [
   {
     upholds: 'W-4',
-    name: 'the same answer again is the one that is there, while the unit is open and for ever after',
+    name: 'repeating an answer returns existing, while the unit is open and after it has settled',
     async run({ store, advance }) {
       const ann = await worker(store);
       const held = await parkedOn(store, ann, { items: 2 });
@@ -80,7 +80,7 @@ export const answeringCases: readonly ExecutionCase[] = [
   },
   {
     upholds: 'W-4',
-    name: 'another answer is refused and told who won, and when',
+    name: 'a different answer is refused with the actor and time of the first',
     async run({ store, advance, now }) {
       const ann = await worker(store);
       const held = await parkedOn(store, ann, { items: 2 });
@@ -109,7 +109,7 @@ export const answeringCases: readonly ExecutionCase[] = [
   },
   {
     upholds: 'W-4',
-    name: 'a winner without a name is told by its time alone',
+    name: 'the refusal of a different answer has only a time if the first answer has no actor',
     async run({ store, now }) {
       const held = await parkedOn(store, await worker(store));
       const id = interactionId(held.id);
@@ -120,7 +120,7 @@ export const answeringCases: readonly ExecutionCase[] = [
   },
   {
     upholds: 'W-4, X-21',
-    name: 'what is not there, or belongs to another project, cannot be answered',
+    name: 'an answer to a missing await, or to one of another project, is refused',
     async run({ store }) {
       const held = await parkedOn(store, await worker(store));
       for (const request of [
@@ -135,7 +135,7 @@ export const answeringCases: readonly ExecutionCase[] = [
   },
   {
     upholds: 'W-5',
-    name: 'an answer to what others have settled is late',
+    name: 'an answer to a unit that other answers have settled is late',
     async run({ store, advance }) {
       const held = await parkedOn(store, await worker(store), { items: 2, needed: 1 });
       await store.executions.answer(answering(interactionId(held.id, 1)));
@@ -145,7 +145,7 @@ export const answeringCases: readonly ExecutionCase[] = [
   },
   {
     upholds: 'W-5, W-6',
-    name: 'an answer to what has timed out is late, and what came in time stays',
+    name: 'an answer to a timed-out unit is late, and earlier answers stay',
     async run({ store, advance }) {
       const held = await parkedOn(store, await worker(store), { items: 2, timeoutMs: 1_000 });
       await store.executions.answer(answering(interactionId(held.id, 1)));
@@ -167,7 +167,7 @@ export const answeringCases: readonly ExecutionCase[] = [
   },
   {
     upholds: 'W-5, W-9',
-    name: 'an answer to an execution that has ended is late',
+    name: 'an answer to an ended execution is late',
     async run({ store }) {
       const held = await parkedOn(store, await worker(store));
       await store.executions.cancel(commanding(held.id));
@@ -176,7 +176,7 @@ export const answeringCases: readonly ExecutionCase[] = [
   },
   {
     upholds: 'W-5, W-6, X-16, W-12',
-    name: 'an answer between the end of its time and the sweep is late, and settles the unit itself',
+    name: 'an answer between the timeout and the sweep is late, and settles the unit',
     async run({ store, advance, now }) {
       const held = await parkedOn(store, await worker(store), { items: 2, timeoutMs: 1_000 });
       await store.executions.answer(answering(interactionId(held.id, 1), 'in time'));
@@ -200,7 +200,7 @@ export const answeringCases: readonly ExecutionCase[] = [
   },
   {
     upholds: 'W-5, W-6',
-    name: 'with a default the late answer is told that the unit was answered',
+    name: 'if the unit has a default answer, a late answer is refused with the status answered',
     async run({ store, advance }) {
       const options = { timeoutMs: 1_000, defaultAnswer: payload('no') };
       const held = await parkedOn(store, await worker(store), options);
@@ -218,7 +218,7 @@ export const answeringCases: readonly ExecutionCase[] = [
   },
   {
     upholds: 'W-5',
-    name: 'an answer at the last millisecond is in time',
+    name: 'an answer in the last millisecond is in time',
     async run({ store, advance }) {
       const held = await parkedOn(store, await worker(store), { timeoutMs: 1_000 });
       await advance(999);
@@ -249,7 +249,7 @@ export const answeringCases: readonly ExecutionCase[] = [
   },
   {
     upholds: 'W-7',
-    name: 'a signed unit is answered by link only; of other answers nothing is kept',
+    name: 'a signed unit accepts answers by link only, and other answers leave no trace',
     async run({ store, advance }) {
       const options = { items: 2, signed: true, timeoutMs: 1_000 };
       const held = await parkedOn(store, await worker(store), options);

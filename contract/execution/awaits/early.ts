@@ -37,7 +37,7 @@ import {
 export const earlyCases: readonly ExecutionCase[] = [
   {
     upholds: 'W-2',
-    name: 'an answer before its await is kept, whether the execution waits, runs or is queued',
+    name: 'an answer before its await is kept while the execution waits, runs or is queued',
     async run({ store, now }) {
       const ann = await worker(store);
       const waiting = await running(store, ann);
@@ -62,7 +62,7 @@ export const earlyCases: readonly ExecutionCase[] = [
   },
   {
     upholds: 'W-2, W-4',
-    name: 'of two early answers the first is kept; an equal one is the same, another a conflict',
+    name: 'the first early answer is kept; an equal one returns existing, and a different one is a conflict',
     async run({ store, advance, now }) {
       const id = await mustSubmit(store);
       await store.executions.answer(answeringEarly(id, 'yes', { actor: 'olga' }));
@@ -81,7 +81,7 @@ export const earlyCases: readonly ExecutionCase[] = [
   },
   {
     upholds: 'W-2, W-3, X-5',
-    name: 'opening takes an early answer up, settles, and tells the owner by the news of its write',
+    name: 'opening a unit with an early answer settles it, and the reply to the write counts a new message',
     async run({ store, advance, now }) {
       const held = await running(store, await worker(store));
       await store.executions.answer(answeringEarly(held.id, 'yes'));
@@ -103,7 +103,7 @@ export const earlyCases: readonly ExecutionCase[] = [
   },
   {
     upholds: 'W-2, X-23',
-    name: 'a transaction that opens what was answered before says so too',
+    name: 'a transaction that opens a unit with an early answer counts a new message too',
     async run({ store }) {
       const held = await running(store, await worker(store));
       await store.executions.answer(answeringEarly(held.id, 'yes'));
@@ -114,7 +114,7 @@ export const earlyCases: readonly ExecutionCase[] = [
   },
   {
     upholds: 'W-2, X-16',
-    name: 'an execution that parks on what was answered before wakes at once',
+    name: 'an execution that parks on a unit with an early answer wakes at once',
     async run({ store, now }) {
       const ann = await worker(store);
       const held = await running(store, ann);
@@ -129,7 +129,7 @@ export const earlyCases: readonly ExecutionCase[] = [
   },
   {
     upholds: 'W-2',
-    name: 'early answers that are not enough are counted, and the rest is waited for',
+    name: 'if early answers are too few, they count, and the unit waits for the rest',
     async run({ store }) {
       const held = await running(store, await worker(store));
       await store.executions.answer(answeringEarly(held.id, 'b', { item: 1 }));
@@ -148,7 +148,7 @@ export const earlyCases: readonly ExecutionCase[] = [
   },
   {
     upholds: 'W-2, W-5',
-    name: 'of more early answers than are needed the first come count, the others are late',
+    name: 'if early answers are too many, the first count and the others are late',
     async run({ store, advance }) {
       const held = await running(store, await worker(store));
       for (const item of [2, 0, 1]) {
@@ -171,7 +171,7 @@ export const earlyCases: readonly ExecutionCase[] = [
   },
   {
     upholds: 'W-2',
-    name: 'there is nothing to keep for executions that are unknown, ended or of another project',
+    name: 'an early answer to an unknown, ended or foreign execution is refused',
     async run({ store }) {
       const other = await mustSubmit(store, { project: OTHER_PROJECT });
       const ended = await mustSubmit(store);
@@ -191,7 +191,7 @@ export const earlyCases: readonly ExecutionCase[] = [
   },
   {
     upholds: 'W-2',
-    name: 'an item that an opened unit does not have is unknown',
+    name: 'an early answer to an item that the opened unit does not have is refused as unknown',
     async run({ store }) {
       const held = await running(store, await worker(store));
       await mustOpen(store, held, { items: 2 });
@@ -202,7 +202,7 @@ export const earlyCases: readonly ExecutionCase[] = [
   },
   {
     upholds: 'W-2, W-7',
-    name: 'a signed unit takes up only those early answers that came by a link',
+    name: 'a signed unit uses only the early answers that came by link',
     async run({ store }) {
       const held = await running(store, await worker(store));
       await store.executions.answer(answeringEarly(held.id, 'forged'));
@@ -225,7 +225,7 @@ export const earlyCases: readonly ExecutionCase[] = [
   },
   {
     upholds: 'W-2, W-1',
-    name: 'an early answer outlives its owner and is there for the next one',
+    name: 'an early answer outlives its owner and is there for the next owner',
     async run({ store }) {
       const ann = await worker(store);
       const held = await running(store, ann);

@@ -102,7 +102,7 @@ const ALONE: readonly {
     options: () => ({ outcome: payload({ status: 'completed' }) }),
   },
   {
-    name: 'with a place',
+    name: 'with a slot',
     submit: () => ({ concurrency: { key: 'one', limit: 1 } }),
     options: () => ({}),
   },
@@ -117,7 +117,7 @@ export const endingCases: readonly ExecutionCase[] = [
   ...([...TERMINAL] as readonly TerminalStatus[]).map(
     (status): ExecutionCase => ({
       upholds: 'W-9, X-14',
-      name: `what ends as ${status} leaves no open unit, no open interaction, no early answer`,
+      name: `an execution that ends as ${status} leaves no open unit, open interaction or early answer`,
       async run({ store, advance }) {
         const held = await withAwaits(store, await worker(store));
         await advance(10);
@@ -132,7 +132,7 @@ export const endingCases: readonly ExecutionCase[] = [
   ),
   {
     upholds: 'W-9',
-    name: 'an end that has nothing to close may say that it has',
+    name: 'a finish may announce open awaits though there is nothing to close',
     async run({ store }) {
       const ann = await worker(store);
       await mustFinish(store, await running(store, ann), { leavesAwaits: true });
@@ -145,7 +145,7 @@ export const endingCases: readonly ExecutionCase[] = [
   ...ALONE.map(
     ({ name, submit, options }): ExecutionCase => ({
       upholds: 'W-9',
-      name: `an early answer to what never awaited is kept as a late one when it ends (${name})`,
+      name: `an early answer to an execution that never awaited is kept as a late one when it ends (${name})`,
       async run({ store, advance }) {
         const ann = await worker(store);
         const parent = await running(store, ann);
@@ -167,7 +167,7 @@ export const endingCases: readonly ExecutionCase[] = [
   ),
   {
     upholds: 'W-9',
-    name: 'who ends beside what was answered early ends as ever',
+    name: 'an execution without early answers ends as usual beside one that has an early answer',
     async run({ store }) {
       const ann = await worker(store);
       const [plain, early] = [await running(store, ann), await running(store, ann)];
@@ -179,7 +179,7 @@ export const endingCases: readonly ExecutionCase[] = [
   },
   {
     upholds: 'W-9, X-1',
-    name: 'a finish that is refused closes nothing',
+    name: 'a refused finish closes no await',
     async run({ store }) {
       const held = await withAwaits(store, await worker(store));
       await expectRefusedUnchanged(store, 'seq-taken', () =>
@@ -189,7 +189,7 @@ export const endingCases: readonly ExecutionCase[] = [
   },
   {
     upholds: 'W-9, X-17',
-    name: 'a cancel of a waiting execution closes what it waits for',
+    name: 'a cancel of a waiting execution closes its awaits',
     async run({ store, advance }) {
       const held = await withAwaits(store, await worker(store));
       await mustPark(store, held);
@@ -200,7 +200,7 @@ export const endingCases: readonly ExecutionCase[] = [
   },
   {
     upholds: 'W-9, X-17',
-    name: 'a cancel of a queued execution closes what it opened',
+    name: 'a cancel of a queued execution closes the awaits that it opened',
     async run({ store }) {
       const held = await withAwaits(store, await worker(store));
       await mustGiveBack(store, held);
@@ -210,7 +210,7 @@ export const endingCases: readonly ExecutionCase[] = [
   },
   {
     upholds: 'W-9, X-17',
-    name: 'a forwarded cancel closes nothing yet',
+    name: 'a forwarded cancel closes no await yet',
     async run({ store }) {
       const held = await withAwaits(store, await worker(store));
       expectKind(await store.executions.cancel(commanding(held.id)), 'forwarded');
@@ -221,7 +221,7 @@ export const endingCases: readonly ExecutionCase[] = [
   },
   {
     upholds: 'W-9, X-20',
-    name: 'a deadline that passes closes what is waited for',
+    name: 'a passed deadline closes the awaits of the execution',
     async run({ store, advance }) {
       const held = await withAwaits(store, await worker(store), 1_000);
       await mustPark(store, held);
@@ -251,7 +251,7 @@ export const endingCases: readonly ExecutionCase[] = [
   },
   {
     upholds: 'W-9, X-14',
-    name: 'a successor starts without the awaits of the one it follows',
+    name: 'a successor starts without the awaits of the execution before it',
     async run({ store }) {
       const held = await withAwaits(store, await worker(store));
       const successor = childOf(held.id, 'unused#1');

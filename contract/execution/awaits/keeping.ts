@@ -31,7 +31,7 @@ import {
 export const keepingCases: readonly ExecutionCase[] = [
   {
     upholds: 'W-1',
-    name: 'a unit that is there is left alone, also by another write',
+    name: 'a second write that opens an existing unit leaves the unit as it is',
     async run({ store }) {
       const ann = await worker(store);
       const held = await mustOpen(store, await running(store, ann), { items: 2 });
@@ -45,7 +45,7 @@ export const keepingCases: readonly ExecutionCase[] = [
   },
   {
     upholds: 'W-9',
-    name: 'an end opens nothing',
+    name: 'a write that ends an execution opens no unit',
     async run({ store }) {
       const held = await running(store, await worker(store));
       const awaits = [opening(held.id)];
@@ -55,7 +55,7 @@ export const keepingCases: readonly ExecutionCase[] = [
   },
   {
     upholds: 'W-7',
-    name: 'that an answer was verified is kept, early or not',
+    name: 'an answer keeps its verified mark, early or not',
     async run({ store }) {
       const held = await running(store, await worker(store));
       await store.executions.answer(answeringEarly(held.id, 'yes', { verified: true }));
@@ -70,7 +70,7 @@ export const keepingCases: readonly ExecutionCase[] = [
   },
   {
     upholds: 'W-10, W-2',
-    name: 'what was answered early is found by the name of its unit',
+    name: 'an interaction with an early answer is found by the name of its unit',
     async run({ store }) {
       const held = await running(store, await worker(store));
       await store.executions.answer(answeringEarly(held.id));
@@ -85,7 +85,7 @@ export const keepingCases: readonly ExecutionCase[] = [
   },
   {
     upholds: 'W-3, W-4',
-    name: 'of two processes that answer at once one wins, and the owner is told once',
+    name: 'when two processes answer at once, one wins, and the owner gets one message',
     async run({ store, another }) {
       const other = await another();
       const held = await mustOpen(store, await running(store, await worker(store)));
@@ -103,7 +103,7 @@ export const keepingCases: readonly ExecutionCase[] = [
   },
   {
     upholds: 'W-4, Y-20',
-    name: 'nothing of what waits, or can be driven again, goes with the time for which sessions are kept',
+    name: 'the retention time of sessions removes no waiting execution and no dead letter',
     policy: { retentionMs: 1_000 },
     async run({ store, advance }) {
       const ann = await worker(store);
@@ -127,7 +127,7 @@ export const keepingCases: readonly ExecutionCase[] = [
   },
   {
     upholds: 'W-1, W-3',
-    name: 'of ten thousand items one is answered and the rest closed',
+    name: 'in a unit of ten thousand items, one answer settles it and closes the others',
     async run({ store }) {
       const held = await running(store, await worker(store));
       const awaits = [opening(held.id, { items: 10_000, needed: 1 })];

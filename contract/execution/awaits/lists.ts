@@ -43,7 +43,7 @@ export const listCases: readonly ExecutionCase[] = [
   },
   {
     upholds: 'W-10, X-21',
-    name: 'nobody sees interactions of another project',
+    name: 'interactions of another project are neither listed nor found',
     async run({ store }) {
       const ann = await worker(store);
       const own = await mustOpen(store, await running(store, ann));
@@ -62,7 +62,7 @@ export const listCases: readonly ExecutionCase[] = [
   },
   {
     upholds: 'W-10',
-    name: 'the list is filtered by open or not, execution, call, assignee and name',
+    name: 'interactions are filtered by open or settled, execution, call, assignee and name',
     async run({ store }) {
       const ann = await worker(store);
       const one = await running(store, ann);
@@ -106,7 +106,7 @@ export const listCases: readonly ExecutionCase[] = [
   },
   {
     upholds: 'W-10, W-8',
-    name: 'the lists follow what is assigned and settled',
+    name: 'lists reflect changed assignees and settled units',
     async run({ store }) {
       const held = await mustOpen(store, await running(store, await worker(store)), { items: 2 });
       const [one, two] = [interactionId(held.id, 0), interactionId(held.id, 1)];

@@ -110,7 +110,7 @@ export const openingCases: readonly ExecutionCase[] = [
   },
   {
     upholds: 'W-1',
-    name: 'nothing is due of a unit that has neither time nor reminders',
+    name: 'a unit without timeout and reminders is never due',
     async run({ store }) {
       const held = await running(store, await worker(store));
       await mustOpen(store, held);
@@ -139,7 +139,7 @@ export const openingCases: readonly ExecutionCase[] = [
   ...OPENING_VERBS.map(
     ({ verb, operation }): ExecutionCase => ({
       upholds: 'W-1, X-1',
-      name: `a ${verb} that is refused opens nothing`,
+      name: `a refused ${verb} opens no unit`,
       async run({ store }) {
         const held = await running(store, await worker(store));
         const ahead = later(held, 3);
@@ -152,7 +152,7 @@ export const openingCases: readonly ExecutionCase[] = [
   ...REPEATABLE.map(
     ({ verb, operation }): ExecutionCase => ({
       upholds: 'W-1, X-4',
-      name: `a ${verb} that is repeated opens nothing again, whatever has become of the unit`,
+      name: `a repeated ${verb} does not open its unit again, whatever the unit’s state`,
       async run({ store, advance }) {
         const held = await running(store, await worker(store));
         await operation(store, held);
@@ -168,7 +168,7 @@ export const openingCases: readonly ExecutionCase[] = [
   ),
   {
     upholds: 'W-1, X-5',
-    name: 'a park that has not seen the news opens nothing',
+    name: 'a park that has not seen all messages opens no unit',
     async run({ store }) {
       const held = await running(store, await worker(store));
       await store.executions.signal(signalling(held.id));
@@ -179,7 +179,7 @@ export const openingCases: readonly ExecutionCase[] = [
   },
   {
     upholds: 'W-1, X-23',
-    name: 'a transaction whose work throws opens nothing',
+    name: 'a transaction whose work throws opens no unit',
     async run({ store }) {
       const held = await running(store, await worker(store));
       const fail = (): never => {
@@ -192,7 +192,7 @@ export const openingCases: readonly ExecutionCase[] = [
   },
   {
     upholds: 'W-1, W-4',
-    name: 'a unit that is there already is left alone by whoever opens it again',
+    name: 'opening an existing unit again, with any content, leaves it as it is',
     async run({ store }) {
       const held = await mustOpen(store, await running(store, await worker(store)), { items: 2 });
       await store.executions.answer(answering(interactionId(held.id)));
@@ -207,7 +207,7 @@ export const openingCases: readonly ExecutionCase[] = [
   },
   {
     upholds: 'W-1',
-    name: 'several units are opened by one write and settle each for itself',
+    name: 'one write opens several units, and each settles by itself',
     async run({ store }) {
       const held = await running(store, await worker(store));
       const awaits = [opening(held.id), opening(held.id, { call: OTHER_CALL, items: 2 })];
@@ -247,7 +247,7 @@ export const openingCases: readonly ExecutionCase[] = [
   },
   {
     upholds: 'W-1, X-14, W-11',
-    name: 'what goes on under the key of another has interactions of its own',
+    name: 'a successor under the same key has its own interactions',
     async run({ store }) {
       const ann = await worker(store);
       const first = await running(store, ann, { key: 'order-17', intent: 'a' });
@@ -263,7 +263,7 @@ export const openingCases: readonly ExecutionCase[] = [
   },
   {
     upholds: 'W-1',
-    name: 'executions that wait for the same thing are woken each by its own answer',
+    name: 'each of several executions that wait for the same name is woken by its own answer',
     async run({ store }) {
       const ann = await worker(store);
       const waiting = [];
@@ -278,7 +278,7 @@ export const openingCases: readonly ExecutionCase[] = [
   },
   {
     upholds: 'W-1, W-11',
-    name: 'an await under an id that is taken leaves the question of the other execution as it is',
+    name: 'an await whose id is taken leaves the other execution’s question as it is',
     async run({ store }) {
       const ann = await worker(store);
       const asked = await running(store, ann);

@@ -52,7 +52,7 @@ export const outsiderCases: readonly ExecutionCase[] = [
   ...verbs.map(
     ([verb, operation]): ExecutionCase => ({
       upholds: 'W-8, X-21',
-      name: `${verb} finds nothing where there is no unit, or one of another project`,
+      name: `${verb} is refused as unknown if there is no unit, or it belongs to another project`,
       async run({ store }) {
         const held = await parkedOn(store, await worker(store));
         const early = await mustSubmit(store);
@@ -72,7 +72,7 @@ export const outsiderCases: readonly ExecutionCase[] = [
   ...verbs.map(
     ([verb, operation]): ExecutionCase => ({
       upholds: 'W-8',
-      name: `${verb} is refused once the unit has settled, however it did`,
+      name: `${verb} is refused once the unit has settled, for whatever reason`,
       async run({ store, advance }) {
         const ann = await worker(store);
         const held = {
@@ -100,7 +100,7 @@ export const outsiderCases: readonly ExecutionCase[] = [
   ...verbs.map(
     ([verb, operation]): ExecutionCase => ({
       upholds: 'W-8, W-6',
-      name: `${verb} does not bring back what has passed its time and was not swept yet`,
+      name: `${verb} cannot revive a unit that is past its timeout and not swept yet`,
       async run({ store, advance }) {
         const ann = await worker(store);
         const defaultAnswer = payload('no');
@@ -121,7 +121,7 @@ export const outsiderCases: readonly ExecutionCase[] = [
   ),
   {
     upholds: 'W-8, W-6',
-    name: 'extendAwait puts the time off, from now, and what was due then is not',
+    name: 'extendAwait postpones the timeout, counted from now, and the unit is not due before',
     async run({ store, advance, now }) {
       const held = await parkedOn(store, await worker(store), { timeoutMs: 100 });
       await advance(60);
@@ -139,7 +139,7 @@ export const outsiderCases: readonly ExecutionCase[] = [
   },
   {
     upholds: 'W-8, W-6',
-    name: 'extendAwait brings the time forward, takes it away, or sets one where none was',
+    name: 'extendAwait brings the timeout forward, removes it, or sets the first one',
     async run({ store, advance }) {
       const ann = await worker(store);
       const sooner = await parkedOn(store, ann, { timeoutMs: 9_000 });
@@ -180,7 +180,7 @@ export const outsiderCases: readonly ExecutionCase[] = [
   },
   {
     upholds: 'W-8',
-    name: 'assignAwait says who is to answer one interaction, or nobody',
+    name: 'assignAwait sets or removes the assignee of one interaction',
     async run({ store }) {
       const options = { items: 2, assignee: 'olga' };
       const held = await parkedOn(store, await worker(store), options);
@@ -200,7 +200,7 @@ export const outsiderCases: readonly ExecutionCase[] = [
   },
   {
     upholds: 'W-8, W-3, X-16',
-    name: 'cancelAwait settles, closes and wakes, and tells what was answered before',
+    name: 'cancelAwait settles the unit, closes its items, wakes the execution and keeps earlier answers',
     async run({ store, advance, now }) {
       const ann = await worker(store);
       const held = await parkedOn(store, ann, { items: 3, timeoutMs: 5_000 });
@@ -221,7 +221,7 @@ export const outsiderCases: readonly ExecutionCase[] = [
   },
   {
     upholds: 'W-8, X-5',
-    name: 'cancelAwait gives the owner of a running execution a notice',
+    name: 'cancelAwait gives a notice to the owner of a running execution',
     async run({ store }) {
       const ann = await worker(store);
       const held = await mustOpen(store, await running(store, ann));

@@ -59,7 +59,7 @@ export const awaitRaceCases: readonly ExecutionCase[] = [
   {
     upholds: 'W-4',
     needs,
-    name: 'of answerers at once one wins, and all others are told who',
+    name: 'when several answer at once, one wins, and the others get its actor and time',
     async run({ store, another }) {
       const stores = [store, await another()];
       const ann = await worker(store);
@@ -109,7 +109,7 @@ export const awaitRaceCases: readonly ExecutionCase[] = [
   {
     upholds: 'W-3',
     needs,
-    name: 'answers to all items at once settle the unit once, with none lost',
+    name: 'answers to all items at once settle the unit once, and all needed answers are kept',
     async run({ store, another }) {
       const stores = [store, await another()];
       const ann = await worker(store);
@@ -134,7 +134,7 @@ export const awaitRaceCases: readonly ExecutionCase[] = [
   {
     upholds: 'W-6, W-5',
     needs,
-    name: 'of timeouts and late answers at once one settles the unit, and it is told once',
+    name: 'when a timeout and a late answer race, the unit settles once, with one message',
     async run({ store, another, advance }) {
       const other = await another();
       const ann = await worker(store);
@@ -160,7 +160,7 @@ export const awaitRaceCases: readonly ExecutionCase[] = [
   {
     upholds: 'W-6',
     needs,
-    name: 'several who expire at once settle each unit and start each reminder once',
+    name: 'several sweeps at once settle each unit once and start each reminder once',
     async run({ store, another, advance }) {
       const other = await another();
       const ann = await worker(store);
@@ -187,7 +187,7 @@ export const awaitRaceCases: readonly ExecutionCase[] = [
   {
     upholds: 'W-8, W-5',
     needs,
-    name: 'of an answer and a cancelled await at once one settles it, and the other knows',
+    name: 'when an answer and a cancel of the await race, one settles the unit and the other is refused',
     async run({ store, another }) {
       const other = await another();
       const ann = await worker(store);
@@ -211,7 +211,7 @@ export const awaitRaceCases: readonly ExecutionCase[] = [
   {
     upholds: 'W-9, X-17',
     needs,
-    name: 'of an answer and a cancel of the execution at once nothing is left open',
+    name: 'when an answer and a cancel of the execution race, no await stays open',
     async run({ store, another }) {
       const other = await another();
       const ann = await worker(store);
@@ -238,7 +238,7 @@ export const awaitRaceCases: readonly ExecutionCase[] = [
   {
     upholds: 'W-9, X-2',
     needs,
-    name: 'of an answer and the end of the execution at once nothing is left open',
+    name: 'when an answer and the end of the execution race, no await stays open',
     async run({ store, another }) {
       const other = await another();
       const ann = await worker(store);
@@ -261,7 +261,7 @@ export const awaitRaceCases: readonly ExecutionCase[] = [
   {
     upholds: 'W-9, W-2',
     needs,
-    name: 'of an early answer and the end of the execution at once nothing is left early',
+    name: 'when an early answer and the end of the execution race, no early answer is left',
     async run({ store, another }) {
       const other = await another();
       const ann = await worker(store);
@@ -284,7 +284,7 @@ export const awaitRaceCases: readonly ExecutionCase[] = [
   {
     upholds: 'W-3, X-5, X-16',
     needs,
-    name: 'an answer that races the park is seen before it or wakes after it',
+    name: 'an answer that races a park is seen before the park or wakes the execution after it',
     async run({ store, another }) {
       const other = await another();
       const ann = await worker(store);
@@ -310,7 +310,7 @@ export const awaitRaceCases: readonly ExecutionCase[] = [
   {
     upholds: 'W-2, W-1',
     needs,
-    name: 'an answer that races the opening of its unit is taken up once',
+    name: 'an answer that races the opening of its unit counts once',
     async run({ store, another }) {
       const other = await another();
       const ann = await worker(store);

@@ -37,7 +37,7 @@ const COUNTED = { kind: 'answered', settled: false };
 export const settlingCases: readonly ExecutionCase[] = [
   {
     upholds: 'W-3',
-    name: 'one answer settles a scalar await, and the message says all of it',
+    name: 'one answer settles a scalar await, and the message has its value, actor and time',
     async run({ store, advance, now }) {
       const held = await parkedOn(store, await worker(store));
       await advance(10);
@@ -98,7 +98,7 @@ export const settlingCases: readonly ExecutionCase[] = [
   },
   {
     upholds: 'W-3',
-    name: 'a quorum settles with as many answers as it needs, whoever gives them',
+    name: 'a quorum settles once it has enough answers, to any of its items',
     async run({ store }) {
       const held = await parkedOn(store, await worker(store), { items: 5, needed: 3 });
       for (const [item, expected] of [
@@ -134,7 +134,7 @@ export const settlingCases: readonly ExecutionCase[] = [
   },
   {
     upholds: 'W-3, X-16',
-    name: 'the settled unit wakes a waiting execution as a signal does, whatever else it waits for',
+    name: 'a settled unit wakes a waiting execution like a signal, whatever else the execution waits for',
     async run({ store, now }) {
       const ann = await worker(store);
       const held = await running(store, ann);
@@ -186,7 +186,7 @@ export const settlingCases: readonly ExecutionCase[] = [
   },
   {
     upholds: 'W-3, X-5',
-    name: 'units of one execution tell of themselves in the order in which they settled',
+    name: 'messages about the units of one execution come in the order in which they settled',
     async run({ store, advance }) {
       const held = await running(store, await worker(store));
       const awaits = [opening(held.id), opening(held.id, { call: OTHER_CALL })];
@@ -202,7 +202,7 @@ export const settlingCases: readonly ExecutionCase[] = [
   },
   {
     upholds: 'W-3, X-22',
-    name: 'payloads come back as they were sent',
+    name: 'payloads are read back as they were sent',
     async run({ store }) {
       const held = await parkedOn(store, await worker(store));
       const value = { text: 'ünïcode \u{1f510} "quoted"\n', nested: [null, 0, -1.5, { a: [] }] };

@@ -41,7 +41,7 @@ function reminding(...times: readonly number[]): readonly Reminder[] {
 export const timeCases: readonly ExecutionCase[] = [
   {
     upholds: 'W-6, X-16',
-    name: 'a unit times out at the millisecond of its time, closes, tells and wakes',
+    name: 'a unit times out at its millisecond, closes, sends a message and wakes the execution',
     async run({ store, advance, now }) {
       const ann = await worker(store);
       const held = await parkedOn(store, ann, { items: 2, timeoutMs: 1_000 });
@@ -67,7 +67,7 @@ export const timeCases: readonly ExecutionCase[] = [
   },
   {
     upholds: 'W-6',
-    name: 'with a default it is answered by that, and what came is told as well',
+    name: 'at the timeout a default answer settles the unit, and the message keeps earlier answers',
     async run({ store, advance }) {
       const options = { items: 3, timeoutMs: 1_000, defaultAnswer: payload({ ok: false }) };
       const held = await parkedOn(store, await worker(store), options);
@@ -83,7 +83,7 @@ export const timeCases: readonly ExecutionCase[] = [
   },
   {
     upholds: 'W-6',
-    name: 'the default is not said when the answers came in time',
+    name: 'the default answer is not used if the answers came in time',
     async run({ store, advance }) {
       const options = { timeoutMs: 1_000, defaultAnswer: payload('no') };
       const held = await parkedOn(store, await worker(store), options);
@@ -97,7 +97,7 @@ export const timeCases: readonly ExecutionCase[] = [
   },
   {
     upholds: 'W-6, X-5',
-    name: 'the owner of a running execution is told of a timeout as well',
+    name: 'the owner of a running execution gets a message and a notice about a timeout',
     async run({ store, advance }) {
       const ann = await worker(store);
       const held = await mustOpen(store, await running(store, ann), { timeoutMs: 100 });
@@ -111,7 +111,7 @@ export const timeCases: readonly ExecutionCase[] = [
   },
   {
     upholds: 'W-6',
-    name: 'an execution settles its own; whoever asks for all settles those of every project',
+    name: 'a sweep for one execution settles only its units; a sweep for all settles those of every project',
     async run({ store, advance }) {
       const ann = await worker(store);
       const one = await parkedOn(store, ann, { timeoutMs: 100 });
@@ -133,7 +133,7 @@ export const timeCases: readonly ExecutionCase[] = [
   },
   {
     upholds: 'W-6',
-    name: 'what is due is gone through a page at a time, and the next time is told',
+    name: 'a sweep settles due units a page at a time, and returns when the next is due',
     async run({ store, advance }) {
       const ann = await worker(store);
       for (let nth = 0; nth < 7; nth += 1) await parkedOn(store, ann, { timeoutMs: 100 });
@@ -152,7 +152,7 @@ export const timeCases: readonly ExecutionCase[] = [
   },
   {
     upholds: 'W-6, W-13',
-    name: 'reminders are started at their times, each once, while the unit is open',
+    name: 'reminders start at their times, each once, while the unit is open',
     async run({ store, advance, now }) {
       const ann = await worker(store);
       const reminders = reminding(100, 300);
@@ -176,7 +176,7 @@ export const timeCases: readonly ExecutionCase[] = [
   },
   {
     upholds: 'W-6, W-13',
-    name: 'of several reminders that are due only the last is started',
+    name: 'if several reminders are due, only the last one starts',
     async run({ store, advance }) {
       const reminders = reminding(100, 200, 300, 900);
       const held = await parkedOn(store, await worker(store), { reminders });
@@ -195,7 +195,7 @@ export const timeCases: readonly ExecutionCase[] = [
   },
   {
     upholds: 'W-6, W-13',
-    name: 'nobody is reminded of what is settled, or has no time left',
+    name: 'no reminder starts for a settled or timed-out unit',
     async run({ store, advance }) {
       const ann = await worker(store);
       const answered = await parkedOn(store, ann, { reminders: reminding(100) });

@@ -31,7 +31,7 @@ function reading(store: CoordinatorStore): CarriedBy {
 export const carriedCases: readonly ExecutionCase[] = [
   {
     upholds: 'X-27',
-    name: 'a session is told what it carries, as it was claimed and as it is now, and nothing of others',
+    name: 'a session’s list of claims has its own executions, each as claimed and as it is now',
     async run({ store }) {
       const ann = await worker(store, 'ann');
       const carriedBy = reading(store);
@@ -55,7 +55,7 @@ export const carriedCases: readonly ExecutionCase[] = [
   },
   {
     upholds: 'X-27, X-7',
-    name: 'what it let go of, finished or lost with its session is not among it; what a dead one left is, until it is claimed',
+    name: 'a session’s list of claims leaves out parked, finished and lost executions; the next owner lists those it took over',
     async run({ store }) {
       const ann = await worker(store, 'ann');
       const finished = await running(store, ann);

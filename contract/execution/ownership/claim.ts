@@ -27,7 +27,7 @@ import {
 export const claimCases: readonly ExecutionCase[] = [
   {
     upholds: 'X-6, X-11, X-61',
-    name: 'a claim makes the execution running under a new fence and tells all about it',
+    name: 'a claimed execution runs under a new fence, and the claim has its whole record',
     async run({ store, advance, now }) {
       const ann = await worker(store);
       const request = submitting({
@@ -71,7 +71,7 @@ export const claimCases: readonly ExecutionCase[] = [
   },
   {
     upholds: 'X-11, X-61',
-    name: 'the event of a claim says who, and how the claim before it ended',
+    name: 'the event of a claim has the session, its owner, and how the claim before it ended',
     async run({ store, now }) {
       const ann = await worker(store);
       const bob = await worker(store, 'bob');
@@ -100,7 +100,7 @@ export const claimCases: readonly ExecutionCase[] = [
   },
   {
     upholds: 'X-6',
-    name: 'a session that is unknown, lapsed, overdue or ended claims nothing, nor does one below it',
+    name: 'a session that is unknown, lapsed, overdue or ended cannot claim, nor can its children',
     async run({ store, advance }) {
       await mustSubmit(store);
       const brief = { ttlMs: 10_000, graceMs: 2_000 };
@@ -133,7 +133,7 @@ export const claimCases: readonly ExecutionCase[] = [
   },
   {
     upholds: 'X-11, X-3',
-    name: 'what is delayed is claimed from its millisecond on, and the claimer is told when',
+    name: 'a delayed execution is claimed from its millisecond on, and a claim before returns the time left',
     async run({ store, advance, now }) {
       const ann = await worker(store);
       const id = await mustSubmit(store, { delayMs: 1_000 });
@@ -166,7 +166,7 @@ export const claimCases: readonly ExecutionCase[] = [
   },
   {
     upholds: 'X-11',
-    name: 'the longest ready comes first, whatever the order of submits',
+    name: 'the execution that has been ready longest is claimed first, whatever the order of submits',
     async run({ store, advance }) {
       const ann = await worker(store);
       const third = await mustSubmit(store, { delayMs: 300 });
@@ -183,7 +183,7 @@ export const claimCases: readonly ExecutionCase[] = [
   },
   {
     upholds: 'X-11, X-3',
-    name: 'what waits for a timer is claimed when it is due, and not a millisecond before',
+    name: 'an execution that waits for a timer is claimed when it is due, and not a millisecond before',
     async run({ store, advance }) {
       const ann = await worker(store);
       const held = await running(store, ann);
@@ -197,7 +197,7 @@ export const claimCases: readonly ExecutionCase[] = [
   },
   {
     upholds: 'X-11',
-    name: 'a claim of nothing says so, and says when there is more than it took',
+    name: 'a claim returns an empty list if nothing is ready, and `more` if it left something',
     async run({ store }) {
       const ann = await worker(store);
       const none = await claimOnce(store, claiming(ann));
@@ -211,7 +211,7 @@ export const claimCases: readonly ExecutionCase[] = [
   },
   {
     upholds: 'X-11, X-7',
-    name: 'a claimer is told that the session of somebody’s work is overdue',
+    name: 'a claim reports that a session with running executions is overdue',
     async run({ store, advance }) {
       const ann = await worker(store, 'ann', { ttlMs: 10_000, graceMs: 0 });
       await running(store, ann);

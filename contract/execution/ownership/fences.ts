@@ -41,7 +41,7 @@ interface Loss {
 
 const losses: readonly Loss[] = [
   {
-    what: 'somebody else has claimed it since',
+    what: 'another session has claimed the execution since',
     why: 'superseded',
     async happen({ store }, { ann, held }) {
       await endSessionOf(store, ann);
@@ -50,7 +50,7 @@ const losses: readonly Loss[] = [
     },
   },
   {
-    what: 'the same session has claimed it again since',
+    what: 'the same session has claimed the execution again since',
     why: 'superseded',
     async happen({ store }, { ann, held }) {
       await mustGiveBack(store, held);
@@ -59,7 +59,7 @@ const losses: readonly Loss[] = [
     },
   },
   {
-    what: 'its session was ended by its owner',
+    what: 'the owner ended its session',
     why: 'claim-ended',
     async happen({ store }, { ann, held }) {
       await endSessionOf(store, ann);
@@ -67,7 +67,7 @@ const losses: readonly Loss[] = [
     },
   },
   {
-    what: 'the parent of its session was ended',
+    what: 'the parent of its session has ended',
     why: 'claim-ended',
     async happen({ store }, { parent, held }) {
       await endSessionOf(store, parent);
@@ -75,7 +75,7 @@ const losses: readonly Loss[] = [
     },
   },
   {
-    what: 'its session was expired by a sweep',
+    what: 'a sweep expired its session',
     why: 'claim-ended',
     async happen({ store, advance }, { held }) {
       await advance(60_000);
@@ -92,7 +92,7 @@ const losses: readonly Loss[] = [
     },
   },
   {
-    what: 'it was parked',
+    what: 'the execution was parked',
     why: 'not-running',
     async happen({ store }, { held }) {
       await mustPark(store, held, { inboxSeen: 100 });
@@ -100,7 +100,7 @@ const losses: readonly Loss[] = [
     },
   },
   {
-    what: 'it was given back',
+    what: 'the execution was given back',
     why: 'not-running',
     async happen({ store }, { held }) {
       await mustGiveBack(store, held);
@@ -108,7 +108,7 @@ const losses: readonly Loss[] = [
     },
   },
   {
-    what: 'it was finished',
+    what: 'the execution was finished',
     why: 'not-running',
     async happen({ store }, { held }) {
       await mustFinish(store, held, { status: 'failed' });
@@ -116,7 +116,7 @@ const losses: readonly Loss[] = [
     },
   },
   {
-    what: 'it was never claimed',
+    what: 'the execution was never claimed',
     why: 'not-running',
     async happen({ store }, { held }) {
       const id = await mustSubmit(store);
@@ -124,7 +124,7 @@ const losses: readonly Loss[] = [
     },
   },
   {
-    what: 'there is no such execution',
+    what: 'the execution does not exist',
     why: 'execution-unknown',
     happen: async (_, { held }) => ({ ...held, id: nextId() }),
   },
@@ -133,7 +133,7 @@ const losses: readonly Loss[] = [
 function lossCase({ what, why, happen }: Loss): ExecutionCase {
   return {
     upholds: 'X-1, X-51',
-    name: `no verb of an owner does anything when ${what}: ${why}`,
+    name: `every write of an owner is refused when ${what}: ${why}`,
     async run(harness) {
       const { store } = harness;
       const parent = await worker(store, 'parent');
@@ -154,7 +154,7 @@ const lifeCases: readonly ExecutionCase[] = (
   ] as const
 ).map(([state, ms]) => ({
   upholds: 'X-1, S-3',
-  name: `an owner whose session is ${state} still writes while nobody has ended it`,
+  name: `an owner whose session is ${state} still writes until the session’s end is recorded`,
   async run({ store, advance }) {
     for (const verb of OWNER_VERBS.filter(({ verb: name }) => name !== 'transact')) {
       const name = `${state} ${verb.verb}`;
@@ -179,7 +179,7 @@ export const fenceCases: readonly ExecutionCase[] = [
   ...lifeCases,
   {
     upholds: 'X-1',
-    name: 'a stale fence cannot record even where it knows the right seq and its session lives',
+    name: 'a stale fence cannot record even with the right seq and a live session',
     async run({ store }) {
       const ann = await worker(store);
       const first = await running(store, ann);
@@ -200,7 +200,7 @@ export const fenceCases: readonly ExecutionCase[] = [
   },
   {
     upholds: 'X-1',
-    name: 'the fence of one execution is worth nothing at another',
+    name: 'the fence of one execution is refused for another',
     async run({ store }) {
       const ann = await worker(store);
       const one = await running(store, ann);
@@ -216,7 +216,7 @@ export const fenceCases: readonly ExecutionCase[] = [
   },
   {
     upholds: 'X-1',
-    name: 'a fence older than all others is refused as superseded and halts nothing',
+    name: 'the oldest fence is refused as superseded and halts nothing',
     async run({ store }) {
       const ann = await worker(store);
       const held = await running(store, ann);
@@ -230,7 +230,7 @@ export const fenceCases: readonly ExecutionCase[] = [
   },
   {
     upholds: 'X-1',
-    name: 'another session that shows its fence is refused also where its owner writes at the same time',
+    name: 'another session that shows the fence is refused, also while the owner writes',
     async run({ store }) {
       const [ann, bob] = [await worker(store), await worker(store, 'bob')];
       const held: Held[] = [];

@@ -32,7 +32,7 @@ export const haltingCases: readonly ExecutionCase[] = [
   ),
   {
     upholds: 'X-6, T-4',
-    name: 'a forged fence for an execution that does not exist halts as well',
+    name: 'a forged fence for a missing execution halts claims too',
     async run({ store }) {
       const ann = await worker(store);
       const held = await running(store, ann);
@@ -45,7 +45,7 @@ export const haltingCases: readonly ExecutionCase[] = [
   },
   {
     upholds: 'X-6, T-3',
-    name: 'claims after a raised epoch have fences above all that were issued or shown',
+    name: 'after the epoch is raised, claims have fences above all that were issued or shown',
     async run({ store }) {
       const ann = await worker(store);
       const held = await running(store, ann);
@@ -63,7 +63,7 @@ export const haltingCases: readonly ExecutionCase[] = [
   {
     upholds: 'X-6, T-4',
     needs: 'server',
-    name: 'a server that is no longer the same one raises the epoch before anything is claimed',
+    name: 'after a failover to another server the epoch rises before any claim; a restart in place keeps it',
     async run({ store, restarted }) {
       assert(restarted !== undefined, 'a backend that offers a server says how it restarts');
       const ann = await worker(store);

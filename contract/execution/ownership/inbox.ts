@@ -52,7 +52,7 @@ export const inboxCases: readonly ExecutionCase[] = [
   ...arrivals.map(
     ({ what, arrive }): ExecutionCase => ({
       upholds: 'X-5',
-      name: `who has not seen a ${what} cannot park, and can when it has`,
+      name: `an owner cannot park before it has read a ${what}, and can after`,
       async run({ store }) {
         const { parent, child } = await parentAndChild(store);
         await arrive(store, parent, child);
@@ -72,7 +72,7 @@ export const inboxCases: readonly ExecutionCase[] = [
     ({ what, arrive }): ExecutionCase => ({
       upholds: 'X-5, X-16',
       needs: 'two-clients',
-      name: `a ${what} that races a park is never slept through`,
+      name: `a ${what} that races a park refuses the park or wakes the execution`,
       async run({ store, another }) {
         const other = await another();
         for (let round = 0; round < 8; round += 1) {
@@ -99,7 +99,7 @@ export const inboxCases: readonly ExecutionCase[] = [
   ),
   {
     upholds: 'X-5',
-    name: 'messages are numbered without gaps over all kinds, and are read in pages',
+    name: 'messages of all kinds are numbered without gaps and are read in pages',
     async run({ store }) {
       const { parent, child } = await parentAndChild(store);
       await store.executions.signal(signalling(parent.id, 'one'));
@@ -126,7 +126,7 @@ export const inboxCases: readonly ExecutionCase[] = [
   },
   {
     upholds: 'X-5',
-    name: 'every record tells how much news there is',
+    name: 'the reply to every record has the number of messages',
     async run({ store }) {
       let held = await running(store, await worker(store));
       for (const inboxCount of [1, 2, 3]) {
@@ -144,7 +144,7 @@ export const inboxCases: readonly ExecutionCase[] = [
   {
     upholds: 'X-5',
     needs: 'two-clients',
-    name: 'signals sent at once are all there, each with a number of its own',
+    name: 'signals that are sent at once are all kept, each with its own number',
     async run({ store, another }) {
       const other = await another();
       const id = await mustSubmit(store);

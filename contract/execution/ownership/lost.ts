@@ -78,7 +78,7 @@ export const lostCases: readonly ExecutionCase[] = [
   ...deaths.map(
     ({ what, die }): ExecutionCase => ({
       upholds: 'X-7',
-      name: `what a session left that ${what} is claimed by another, after the last event`,
+      name: `an execution whose session ${what} is claimed by another worker, after its last event`,
       policy,
       async run(harness) {
         const { store } = harness;
@@ -96,7 +96,7 @@ export const lostCases: readonly ExecutionCase[] = [
   ),
   {
     upholds: 'X-7, S-3',
-    name: 'work of a session that is only overdue is nobody else’s',
+    name: 'an execution of a session that is only overdue cannot be claimed by others',
     policy,
     async run({ store, advance }) {
       const ann = await worker(store, 'ann', brief);
@@ -112,7 +112,7 @@ export const lostCases: readonly ExecutionCase[] = [
   },
   {
     upholds: 'X-7, X-53',
-    name: 'claims that leave nothing behind are counted in a row',
+    name: 'claims that leave no progress are counted in a row',
     async run(harness) {
       const { store, advance } = harness;
       const id = await mustSubmit(store);
@@ -129,7 +129,7 @@ export const lostCases: readonly ExecutionCase[] = [
   },
   {
     upholds: 'X-7, X-53',
-    name: 'a claim after a park or a give-back counts from zero again',
+    name: 'a claim after a park or a give-back is counted from zero',
     async run(harness) {
       const { store, advance } = harness;
       const id = await mustSubmit(store);
@@ -154,7 +154,7 @@ export const lostCases: readonly ExecutionCase[] = [
   },
   {
     upholds: 'X-7',
-    name: 'a lost claim of one that was parked before is told as lost, not as parked',
+    name: 'a lost claim of an execution that was parked before is reported as lost, not as parked',
     async run({ store }) {
       const ann = await worker(store, 'ann');
       const held = await running(store, ann);
@@ -167,7 +167,7 @@ export const lostCases: readonly ExecutionCase[] = [
   },
   {
     upholds: 'X-7, X-5',
-    name: 'what arrived while the dead worker had it is there for the next',
+    name: 'messages that arrived under a dead worker are there for the next owner',
     async run({ store }) {
       const ann = await worker(store, 'ann');
       const held = await running(store, ann);
@@ -186,7 +186,7 @@ export const lostCases: readonly ExecutionCase[] = [
   },
   {
     upholds: 'X-7, X-11',
-    name: 'one dead worker’s many executions are all found, in several claims, once each',
+    name: 'all executions of a dead worker are claimed once each, over several claims',
     async run({ store }) {
       const ann = await worker(store, 'ann');
       const ids = [];
@@ -204,7 +204,7 @@ export const lostCases: readonly ExecutionCase[] = [
   },
   {
     upholds: 'X-7, X-11',
-    name: 'what the dead left is claimed before what is ready, however long that has been',
+    name: 'executions of dead workers are claimed before ready ones, even those that waited longer',
     async run({ store, advance }) {
       const ann = await worker(store, 'ann');
       const left = await running(store, ann);
@@ -224,7 +224,7 @@ export const lostCases: readonly ExecutionCase[] = [
   ...[0, 0.25, 0.5, 0.75, 0.999].map(
     (dice): ExecutionCase => ({
       upholds: 'X-7, X-90',
-      name: `a claim with dice ${dice} finds what dead sessions left, of one project or of all`,
+      name: `a claim with dice ${dice} finds all executions of dead sessions, for one project or for all`,
       async run({ store }) {
         const bob = await worker(store, 'bob');
         for (const [round, options] of [{ dice }, { dice, project: PROJECT }].entries()) {
@@ -245,7 +245,7 @@ export const lostCases: readonly ExecutionCase[] = [
   ),
   {
     upholds: 'X-7, X-90',
-    name: 'a claim that saw a part of the dead sessions, and took something, asks for another claim',
+    name: 'a claim that took executions and looked at only some dead sessions asks for another claim',
     async run({ store }) {
       const left: ExecutionId[] = [];
       const dead: OpenedSession[] = [];
@@ -266,7 +266,7 @@ export const lostCases: readonly ExecutionCase[] = [
   },
   {
     upholds: 'X-11',
-    name: 'a claim of nothing takes nothing, and says whether somebody is overdue',
+    name: 'a claim without shares takes nothing, and reports overdue sessions',
     async run({ store, advance }) {
       const held = await running(store, await worker(store, 'ann', brief));
       const ready = await mustSubmit(store);

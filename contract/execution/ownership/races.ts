@@ -30,7 +30,7 @@ export const raceCases: readonly ExecutionCase[] = [
   {
     upholds: 'X-6, X-11',
     needs,
-    name: 'claimers at once never get the same execution, and all of them are claimed',
+    name: 'claims at once never return the same execution twice, and all executions are claimed',
     async run({ store, another }) {
       const stores = [store, await another()];
       const people = await Promise.all(
@@ -59,7 +59,7 @@ export const raceCases: readonly ExecutionCase[] = [
   {
     upholds: 'X-7, X-6',
     needs,
-    name: 'what a dead worker left is taken by one of many who claim at once',
+    name: 'one of many claims at once takes a dead worker’s execution',
     async run({ store, another }) {
       const stores = [store, await another()];
       const people = await Promise.all(
@@ -84,7 +84,7 @@ export const raceCases: readonly ExecutionCase[] = [
   {
     upholds: 'X-1, X-7',
     needs,
-    name: 'a write that races the takeover is before it in history or refused',
+    name: 'a write that races a takeover comes before it in history, or is refused',
     async run({ store, another }) {
       const other = await another();
       const bob = await worker(store, 'bob');
@@ -115,7 +115,7 @@ export const raceCases: readonly ExecutionCase[] = [
   {
     upholds: 'X-2, X-17',
     needs,
-    name: 'of a finish and a cancel at once exactly one ends the execution',
+    name: 'when a finish and a cancel race, exactly one of them ends the execution',
     async run({ store, another }) {
       const other = await another();
       const ann = await worker(store);
@@ -134,7 +134,7 @@ export const raceCases: readonly ExecutionCase[] = [
   {
     upholds: 'X-2, X-17',
     needs,
-    name: 'of a claim and a cancel at once one comes first, and the other knows',
+    name: 'when a claim and a cancel race, the second sees the effect of the first',
     async run({ store, another }) {
       const other = await another();
       const ann = await worker(store);
@@ -160,7 +160,7 @@ export const raceCases: readonly ExecutionCase[] = [
   {
     upholds: 'X-17',
     needs,
-    name: 'cancels of a running execution at once leave one message',
+    name: 'several cancels of a running execution at once leave one message',
     async run({ store, another }) {
       const other = await another();
       const held = await running(store, await worker(store));
@@ -177,7 +177,7 @@ export const raceCases: readonly ExecutionCase[] = [
   {
     upholds: 'X-1, X-4',
     needs,
-    name: 'many executions are written to at once, each in its own order',
+    name: 'writes to many executions at once keep each execution’s order',
     async run({ store, another }) {
       const stores = [store, await another()];
       const ann = await worker(store);

@@ -29,7 +29,7 @@ export const replayCases: readonly ExecutionCase[] = [
   ...REPEATABLE.map(
     ({ verb, done, operation }): ExecutionCase => ({
       upholds: 'X-4',
-      name: `the same ${verb} again is answered like the first and changes nothing`,
+      name: `repeating a ${verb} returns the first answer and changes nothing`,
       async run({ store, advance }) {
         const held = await running(store, await worker(store));
         const first = expectKind(await operation(store, held), done);
@@ -41,7 +41,7 @@ export const replayCases: readonly ExecutionCase[] = [
   ...REPEATABLE.map(
     ({ verb, done, operation }): ExecutionCase => ({
       upholds: 'X-4, X-1',
-      name: `the same ${verb} again is a replay also when its session has ended since`,
+      name: `repeating a ${verb} is a replay even if its session has ended since`,
       async run({ store }) {
         const ann = await worker(store);
         const held = await running(store, ann);
@@ -54,7 +54,7 @@ export const replayCases: readonly ExecutionCase[] = [
   ...REPEATABLE.filter(({ verb }) => verb === 'giveBack' || verb === 'record').map(
     ({ verb, done, operation }): ExecutionCase => ({
       upholds: 'X-4, X-1',
-      name: `the same ${verb} again is a replay also when somebody else owns the execution by now`,
+      name: `repeating a ${verb} is a replay even if another worker owns the execution by now`,
       async run({ store }) {
         const ann = await worker(store);
         const held = await running(store, ann);
@@ -79,7 +79,7 @@ export const replayCases: readonly ExecutionCase[] = [
   },
   {
     upholds: 'X-4',
-    name: 'another event at a stored seq is refused, whatever part of it differs',
+    name: 'a different event at a stored seq is refused, whichever part differs',
     async run({ store }) {
       const held = await running(store, await worker(store));
       await mustRecord(store, held, step('pay', 1));
@@ -98,7 +98,7 @@ export const replayCases: readonly ExecutionCase[] = [
   },
   {
     upholds: 'X-4',
-    name: 'a write of which only a part is stored is refused as a whole',
+    name: 'a write that is stored only in part is refused as a whole',
     async run({ store }) {
       const held = await running(store, await worker(store));
       await mustRecord(store, held, step('pay'));
@@ -114,7 +114,7 @@ export const replayCases: readonly ExecutionCase[] = [
   },
   {
     upholds: 'X-4',
-    name: 'a part of a stored write is a replay of that part',
+    name: 'repeating a part of a stored write is a replay of that part',
     async run({ store }) {
       const held = await running(store, await worker(store));
       await mustRecord(store, held, step('pay'), step('ship'), step('bill'));
@@ -125,7 +125,7 @@ export const replayCases: readonly ExecutionCase[] = [
   ...REPEATABLE.map(
     ({ verb, operation }): ExecutionCase => ({
       upholds: 'X-4',
-      name: `${verb} at a seq that leaves a gap, or at one of before its claim, is refused`,
+      name: `${verb} is refused if its seq leaves a gap or lies before its claim`,
       async run({ store }) {
         const held = await running(store, await worker(store));
         await mustRecord(store, held, step('pay'));
@@ -139,7 +139,7 @@ export const replayCases: readonly ExecutionCase[] = [
   ),
   {
     upholds: 'X-4',
-    name: 'equal events of another claim are no replay',
+    name: 'equal events of another claim are refused, not taken for a replay',
     async run({ store }) {
       const ann = await worker(store);
       const held = await running(store, ann);
@@ -153,7 +153,7 @@ export const replayCases: readonly ExecutionCase[] = [
   },
   {
     upholds: 'X-4, X-52',
-    name: 'events that were recorded do not pass for a finish, a park or a give-back',
+    name: 'recorded events are not taken for a finish, a park or a give-back',
     async run({ store }) {
       const held = await running(store, await worker(store));
       await mustRecord(store, held, step('pay'));
@@ -170,7 +170,7 @@ export const replayCases: readonly ExecutionCase[] = [
   },
   {
     upholds: 'X-4, X-14, X-52',
-    name: 'a repeated finish with another status, or another result, is not answered as done',
+    name: 'repeating a finish with another status or result is refused',
     async run({ store }) {
       const held = await running(store, await worker(store));
       const done = finishing(held);
@@ -187,7 +187,7 @@ export const replayCases: readonly ExecutionCase[] = [
   },
   {
     upholds: 'X-4, X-13',
-    name: 'a replayed write brings its children and attachments once',
+    name: 'a replayed write adds its children and attachments once',
     async run({ store, advance }) {
       const held = await running(store, await worker(store));
       const child = childOf(held.id, 'child:ship#1');
@@ -204,7 +204,7 @@ export const replayCases: readonly ExecutionCase[] = [
   },
   {
     upholds: 'X-4',
-    name: 'a replayed record still tells of news',
+    name: 'the reply to a replayed record has the current number of messages',
     async run({ store }) {
       const held = await running(store, await worker(store));
       const request = writing(held);
@@ -235,7 +235,7 @@ export const replayCases: readonly ExecutionCase[] = [
   {
     upholds: 'X-4',
     needs: 'two-clients',
-    name: 'different writes for the same seq, sent at once: one is stored, the others are refused',
+    name: 'when different writes for one seq race, one is stored and the others are refused',
     async run({ store, another }) {
       const other = await another();
       const held = await running(store, await worker(store));
@@ -256,7 +256,7 @@ export const replayCases: readonly ExecutionCase[] = [
   {
     upholds: 'X-4',
     needs: 'durable',
-    name: 'what was answered as done is there after the store was opened again',
+    name: 'an acknowledged write is there after the store is reopened',
     async run({ store, reopen }) {
       const ann = await worker(store);
       const held = await mustRecord(store, await running(store, ann), step('pay'));

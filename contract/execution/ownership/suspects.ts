@@ -93,7 +93,7 @@ export const suspectCases: readonly ExecutionCase[] = [
   ...waits.map(
     ({ what, ms, waitMs }): ExecutionCase => ({
       upholds: 'X-7, X-55',
-      name: `a suspect is for a session that has lived ${what}`,
+      name: `a session may claim a suspect once it has lived ${what}`,
       async run(harness) {
         const { store, advance } = harness;
         const [id] = await suspects(harness, [{}], ms);
@@ -108,7 +108,7 @@ export const suspectCases: readonly ExecutionCase[] = [
   ),
   {
     upholds: 'X-7, M-15, X-55',
-    name: 'a suspect is for a young session too, of a claimer that has lived long enough',
+    name: 'a young session may claim a suspect if its process has lived long enough',
     async run(harness) {
       const { store, advance } = harness;
       const ids = [...(await suspects(harness)), ...(await suspects(harness))];
@@ -145,7 +145,7 @@ export const suspectCases: readonly ExecutionCase[] = [
   },
   {
     upholds: 'X-7, X-54',
-    name: 'a suspect whose last session has been deleted is tried',
+    name: 'a suspect whose last session was deleted can be claimed',
     policy: { retentionMs: 0 },
     async run(harness) {
       const { store, advance } = harness;
@@ -158,7 +158,7 @@ export const suspectCases: readonly ExecutionCase[] = [
   },
   {
     upholds: 'X-7, X-56',
-    name: 'a session has one suspect at a time, the longest claimed first, beside all other work',
+    name: 'a session holds one suspect at a time, the one claimed longest ago first, beside all other work',
     async run(harness) {
       const { store, advance } = harness;
       const old = await veteran(harness);
@@ -188,7 +188,7 @@ export const suspectCases: readonly ExecutionCase[] = [
   },
   {
     upholds: 'X-7',
-    name: 'an execution that was lost once is never tried in place of a suspect, however long ago that was',
+    name: 'an execution that was lost once never takes the turn of a suspect, however long ago it was lost',
     async run(harness) {
       const { store, advance } = harness;
       const old = await veteran(harness);
@@ -230,7 +230,7 @@ export const suspectCases: readonly ExecutionCase[] = [
   },
   {
     upholds: 'X-7',
-    name: 'several sessions try several suspects',
+    name: 'several sessions claim several suspects',
     async run(harness) {
       const { store, advance } = harness;
       const ann = await veteran(harness, 'ann');
@@ -243,7 +243,7 @@ export const suspectCases: readonly ExecutionCase[] = [
   },
   {
     upholds: 'X-7',
-    name: 'one that recorded something since its last loss is no suspect',
+    name: 'an execution that recorded progress since its last loss is not a suspect',
     async run(harness) {
       const { store, advance } = harness;
       const [id] = await suspects(harness);
@@ -259,7 +259,7 @@ export const suspectCases: readonly ExecutionCase[] = [
   },
   {
     upholds: 'X-7',
-    name: 'what was lost beside a suspect for the first time is taken over at once, and the suspect is not',
+    name: 'an execution lost for the first time beside a suspect is taken over at once, and the suspect waits',
     async run({ store, advance }) {
       const old = await worker(store, 'old');
       const ann = await worker(store, 'ann');
@@ -294,7 +294,7 @@ export const suspectCases: readonly ExecutionCase[] = [
   },
   {
     upholds: 'X-7, X-11',
-    name: 'suspects of another pipeline, lane or project are nobody’s who did not ask for them',
+    name: 'suspects of another pipeline, lane or project are not claimed without being requested',
     async run(harness) {
       const { store, advance } = harness;
       const old = await veteran(harness);
@@ -319,7 +319,7 @@ export const suspectCases: readonly ExecutionCase[] = [
   },
   {
     upholds: 'X-7, RE-9',
-    name: 'a suspect that is pinned is for who announced its release',
+    name: 'a pinned suspect is claimed only by a worker that announced its release',
     async run({ store, advance }) {
       await mustActivate(store, 'v1');
       const id = await mustSubmit(store);
@@ -338,7 +338,7 @@ export const suspectCases: readonly ExecutionCase[] = [
   },
   {
     upholds: 'X-7, X-12',
-    name: 'a suspect is claimed beside what must pass a gate first',
+    name: 'a suspect is claimed in the same call as an execution that must pass a gate',
     async run(harness) {
       const { store, advance } = harness;
       const old = await veteran(harness);

@@ -71,7 +71,7 @@ export const terminalCases: readonly ExecutionCase[] = [
   ),
   {
     upholds: 'X-2, X-17',
-    name: 'nothing changes an execution that was cancelled before anybody claimed it',
+    name: 'nothing changes an execution that was cancelled before its first claim',
     async run({ store }) {
       const ann = await worker(store);
       const id = await mustSubmit(store);
@@ -82,7 +82,7 @@ export const terminalCases: readonly ExecutionCase[] = [
   },
   {
     upholds: 'X-2, X-14',
-    name: 'a child that ends after its parent tells it nothing',
+    name: 'a child that ends after its parent sends no message to it',
     async run({ store }) {
       const ann = await worker(store);
       const parent = await running(store, ann);
@@ -106,7 +106,7 @@ export const terminalCases: readonly ExecutionCase[] = [
   },
   {
     upholds: 'X-2, X-10',
-    name: 'submitting an ended execution again finds it and starts nothing',
+    name: 'submitting an ended execution again returns it and starts nothing',
     async run({ store }) {
       const ann = await worker(store);
       const request = submitting({ key: 'order-17', intent: 'a' });

@@ -6,7 +6,7 @@ import { later, running, worker, writing } from '../worker.ts';
 export const attachmentCases: readonly ExecutionCase[] = [
   {
     upholds: 'X-22, X-13',
-    name: 'attachments are kept by name with type, size and time, and come back byte by byte',
+    name: 'attachments are kept by name with type, size and time, and are read back byte by byte',
     async run({ store, advance, now }) {
       const { executions } = store;
       const held = await running(store, await worker(store));
@@ -44,7 +44,7 @@ export const attachmentCases: readonly ExecutionCase[] = [
   },
   {
     upholds: 'X-22, X-13',
-    name: 'an attachment of the same name is replaced',
+    name: 'an attachment of the same name replaces the earlier one',
     async run({ store }) {
       const held = await running(store, await worker(store));
       for (const nth of [0, 1]) {
@@ -60,7 +60,7 @@ export const attachmentCases: readonly ExecutionCase[] = [
   },
   {
     upholds: 'X-22, X-13, X-79',
-    name: 'an attachment that went through a codec says by which, and how large its content is',
+    name: 'an attachment that a codec sealed has the codec’s key and the size of the content',
     async run({ store }) {
       const held = await running(store, await worker(store));
       const attach = async (

@@ -6,7 +6,7 @@ import { OTHER_PROJECT, PROJECT } from '../worker.ts';
 export const blobCases: readonly ExecutionCase[] = [
   {
     upholds: 'X-22',
-    name: 'a blob comes back under its digest, byte by byte, and putting it twice is harmless',
+    name: 'a blob is read back under its digest, byte by byte, and putting it twice is harmless',
     async run({ store }) {
       const { executions } = store;
       const bytes = Uint8Array.from({ length: 100_000 }, (_, index) => (index * 7) % 256);
@@ -29,7 +29,7 @@ export const blobCases: readonly ExecutionCase[] = [
   },
   {
     upholds: 'X-22',
-    name: 'blobs of no bytes are blobs, too',
+    name: 'a blob may be empty',
     async run({ store }) {
       const bytes = new Uint8Array();
       const key = { project: PROJECT, digest: digestOf(bytes) };
@@ -39,7 +39,7 @@ export const blobCases: readonly ExecutionCase[] = [
   },
   {
     upholds: 'X-28',
-    name: 'a blob is there for the projects that have put it, and for no other',
+    name: 'only the projects that put a blob can read it',
     async run({ store }) {
       const { executions } = store;
       const { digest, bytes } = value(1);
@@ -58,7 +58,7 @@ export const blobCases: readonly ExecutionCase[] = [
   },
   {
     upholds: 'X-28',
-    name: 'which of many a project has not is said of each, whoever else has it',
+    name: 'missingBlobs lists the digests that the project has not put, even if another project has',
     async run({ store }) {
       const { executions } = store;
       const [own, theirs, notPut] = [value(1), value(2), value(3)];
@@ -72,7 +72,7 @@ export const blobCases: readonly ExecutionCase[] = [
   },
   {
     upholds: 'X-29',
-    name: 'what was put for a project is attributed to no other, nor is what nobody has put',
+    name: 'attributeBlobs gives a project neither another project’s blob nor a missing one',
     async run({ store }) {
       const { executions } = store;
       const { digest, bytes } = value(1);

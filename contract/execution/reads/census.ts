@@ -23,7 +23,7 @@ const NONE = [
 export const censusCases: readonly ExecutionCase[] = [
   {
     upholds: 'X-40',
-    name: 'what sessions run is counted by session and lane, of one project or of all',
+    name: 'running executions are counted by session and lane, for one project or for all',
     async run({ store }) {
       const ann = await worker(store, 'ann');
       const bob = await worker(store, 'bob');
@@ -47,7 +47,7 @@ export const censusCases: readonly ExecutionCase[] = [
   },
   {
     upholds: 'X-41',
-    name: 'what is ready and what runs is counted by lane, up to the most that is asked for',
+    name: 'ready and running executions are counted by lane, up to a given maximum',
     async run({ store }) {
       const { executions } = store;
       assert.deepEqual(await executions.depth({ max: 10 }), NONE);
@@ -70,7 +70,7 @@ export const censusCases: readonly ExecutionCase[] = [
   },
   {
     upholds: 'X-41',
-    name: 'what is ready and what runs is counted of one project, whatever the others have',
+    name: 'ready and running executions of one project are counted, whatever other projects have',
     async run({ store }) {
       const { executions } = store;
       const ann = await worker(store, 'ann');

@@ -39,7 +39,7 @@ export const historyCases: readonly ExecutionCase[] = [
   },
   {
     upholds: 'X-22',
-    name: 'names and bodies come back byte by byte, and what was not given is absent',
+    name: 'names and bodies are read back byte by byte, and omitted fields are absent',
     async run({ store }) {
       const held = await running(store, await worker(store));
       const body = JSON.stringify({ text: 'Grüße \u{1f600} "\\" \u2028', n: 1e-7 }) as never;
@@ -58,7 +58,7 @@ export const historyCases: readonly ExecutionCase[] = [
   },
   {
     upholds: 'X-22',
-    name: 'outcomes are those of the executions that have ended, and of no others',
+    name: 'outcomes has the executions that have ended, and no others',
     async run({ store, now }) {
       const ann = await worker(store);
       const done = await running(store, ann);
@@ -82,7 +82,7 @@ export const historyCases: readonly ExecutionCase[] = [
   },
   {
     upholds: 'X-22',
-    name: 'many are read at once as each would be, in the order asked for, without those that are not there',
+    name: 'reading many executions returns them in the requested order, without missing ones',
     async run({ store }) {
       const ann = await worker(store);
       const done = await running(store, ann);
@@ -107,7 +107,7 @@ export const historyCases: readonly ExecutionCase[] = [
   },
   {
     upholds: 'X-22',
-    name: 'the bytes of a history are those of the bodies of its events',
+    name: 'the size of a history is the sum of its event bodies',
     async run({ store }) {
       const { executions } = store;
       const ann = await worker(store);
@@ -122,7 +122,7 @@ export const historyCases: readonly ExecutionCase[] = [
   },
   {
     upholds: 'X-22',
-    name: 'histories are read whole and in order, as far as the bytes of their bodies go',
+    name: 'histories are read whole and in order, up to a limit of body bytes',
     async run({ store }) {
       const ann = await worker(store);
       const ids: ExecutionId[] = [];
@@ -140,7 +140,7 @@ export const historyCases: readonly ExecutionCase[] = [
   },
   {
     upholds: 'X-22',
-    name: 'there is nothing to read of an execution that is not there',
+    name: 'every read of a missing execution returns nothing',
     async run({ store }) {
       const id = nextId();
       const { executions } = store;

@@ -33,7 +33,7 @@ async function listIds(
 export const listCases: readonly ExecutionCase[] = [
   {
     upholds: 'X-22',
-    name: 'lists leave out the engine’s own executions, whatever they are filtered by, unless their pipeline is named',
+    name: 'lists leave out the engine’s own executions, with any filter, unless the filter names their pipeline',
     async run({ store }) {
       const pipeline = 'holdfast.answer/order' as PipelineName;
       const tags = ['red'];
@@ -58,7 +58,7 @@ export const listCases: readonly ExecutionCase[] = [
   },
   {
     upholds: 'X-22',
-    name: 'lists are newest first and go on below a cursor, whatever happens meanwhile',
+    name: 'lists are newest first and continue below a cursor, whatever changes meanwhile',
     async run({ store }) {
       const ids: ExecutionId[] = [];
       for (let nth = 0; nth < 7; nth += 1) ids.push(await mustSubmit(store));
@@ -77,7 +77,7 @@ export const listCases: readonly ExecutionCase[] = [
   },
   {
     upholds: 'X-22',
-    name: 'lists are filtered by status, one or several, and by pipeline',
+    name: 'lists are filtered by one or several statuses and by pipeline',
     async run({ store }) {
       const ann = await worker(store);
       const done = await running(store, ann);
@@ -144,7 +144,7 @@ export const listCases: readonly ExecutionCase[] = [
   },
   {
     upholds: 'X-22',
-    name: 'lists are filtered by hold, whatever else holds an execution',
+    name: 'lists are filtered by hold, also for executions with several holds',
     async run({ store }) {
       const ann = await worker(store);
       const one = { concurrency: { key: 'one', limit: 1 } };
@@ -182,7 +182,7 @@ export const listCases: readonly ExecutionCase[] = [
   },
   {
     upholds: 'X-22',
-    name: 'filters add up',
+    name: 'filters combine',
     async run({ store }) {
       const wanted = { tags: ['eu'], attributes: { total: 5 }, pipeline: OTHER_PIPELINE };
       const hit = await mustSubmit(store, wanted);
@@ -202,7 +202,7 @@ export const listCases: readonly ExecutionCase[] = [
   },
   {
     upholds: 'X-22',
-    name: 'children are listed oldest first, in pages, with what became of them',
+    name: 'children are listed oldest first, in pages, with their status',
     async run({ store }) {
       const ann = await worker(store);
       const parent = await running(store, ann);

@@ -41,7 +41,7 @@ export const projectCases: readonly ExecutionCase[] = [
   },
   {
     upholds: 'X-21, X-22',
-    name: 'lists show one project',
+    name: 'a list shows one project',
     async run({ store }) {
       const mine = await mustSubmit(store, { tags: ['a'] });
       const theirs = await mustSubmit(store, { tags: ['a'], project: OTHER_PROJECT });

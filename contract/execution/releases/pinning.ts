@@ -30,7 +30,7 @@ const OF = { project: PROJECT, pipeline: PIPELINE };
 export const pinningCases: readonly ExecutionCase[] = [
   {
     upholds: 'RE-5',
-    name: 'an execution is pinned to what is active when it is submitted, and stays there',
+    name: 'an execution is pinned to the release that is active at its submission, and stays pinned',
     async run({ store }) {
       const before = await mustSubmit(store);
       await mustActivate(store, 'v1');
@@ -68,7 +68,7 @@ export const pinningCases: readonly ExecutionCase[] = [
   },
   {
     upholds: 'RE-5',
-    name: 'a percentage goes to the canary: the same one for the same key, or the same id',
+    name: 'the canary gets its percentage, and the same key or id always gets the same release',
     async run({ store }) {
       await mustActivate(store, 'v1');
       await mustRegister(store, 'v2');
@@ -88,7 +88,7 @@ export const pinningCases: readonly ExecutionCase[] = [
   },
   {
     upholds: 'RE-5',
-    name: 'a release can be asked for by name, in a submit and in a re-drive, if it is there and not retired',
+    name: 'a submit or a re-drive can name a release that exists and is not retired',
     async run({ store }) {
       const { executions } = store;
       await mustActivate(store, 'v1');
@@ -114,7 +114,7 @@ export const pinningCases: readonly ExecutionCase[] = [
   },
   {
     upholds: 'RE-5',
-    name: 'children and successors of what is pinned are pinned by the rollout of their own pipeline as it is then',
+    name: 'children and successors are pinned by their own pipeline’s rollout at that time',
     async run({ store }) {
       await mustActivate(store, 'v1');
       await mustSubmit(store);
@@ -140,7 +140,7 @@ export const pinningCases: readonly ExecutionCase[] = [
   },
   {
     upholds: 'RE-6',
-    name: 'a release drains: what is pinned is counted until it has ended, and only then it can be retired',
+    name: 'a release counts its open pinned executions, and can be retired when there are none',
     async run({ store }) {
       const { executions } = store;
       await mustActivate(store, 'v1');
@@ -173,7 +173,7 @@ export const pinningCases: readonly ExecutionCase[] = [
   {
     upholds: 'RE-6',
     needs: 'two-clients',
-    name: 'of a submit to a release and its retirement exactly one wins',
+    name: 'when a submit to a release and its retirement race, exactly one wins',
     async run({ store, another }) {
       const other = await another();
       for (let round = 1; round <= 12; round += 1) {
@@ -193,7 +193,7 @@ export const pinningCases: readonly ExecutionCase[] = [
   },
   {
     upholds: 'RE-5, RE-6',
-    name: 'what is submitted together with an activation and a retirement is not pinned to what is retired',
+    name: 'a submit that races an activation and a retirement is not pinned to the retired release',
     async run({ store }) {
       const { executions } = store;
       await mustActivate(store, 'v0');
@@ -221,7 +221,7 @@ export const pinningCases: readonly ExecutionCase[] = [
   {
     upholds: 'RE-5, RE-6',
     needs: 'two-clients',
-    name: 'while releases change, everything that is submitted is pinned to one that was active then, and none is lost',
+    name: 'while releases change, every submit is pinned to a release that was active then, and none is lost',
     async run({ store, another }) {
       const other = await another();
       await mustActivate(store, 'v0');

@@ -32,7 +32,7 @@ function idsIn(found: readonly { readonly id: string }[]): readonly string[] {
 export const plainNameCases: readonly ExecutionCase[] = [
   {
     upholds: 'RE-5, F-6, F-7',
-    name: 'what was pinned is archived under the name of its pipeline, and its release goes with its rows',
+    name: 'a pinned execution is archived under its pipeline’s name, and its release is removed with its rows',
     async run({ store }) {
       const { executions } = store;
       await mustActivate(store, 'v1');
@@ -52,7 +52,7 @@ export const plainNameCases: readonly ExecutionCase[] = [
   },
   {
     upholds: 'RE-5, X-40, X-41',
-    name: 'what is pinned is counted with the rest, while it is ready and while it runs',
+    name: 'pinned executions are counted with the others, ready and running',
     async run({ store }) {
       const { executions } = store;
       await mustSubmit(store);
@@ -78,7 +78,7 @@ export const plainNameCases: readonly ExecutionCase[] = [
   },
   {
     upholds: 'RE-5',
-    name: 'every list by pipeline has what is pinned, whatever else it is asked for',
+    name: 'every list by pipeline has the pinned executions, whatever the other filters',
     async run({ store }) {
       const { executions } = store;
       await mustActivate(store, 'v1');
@@ -110,7 +110,7 @@ export const plainNameCases: readonly ExecutionCase[] = [
   },
   {
     upholds: 'RE-5, Y-10',
-    name: 'dead letters of what was pinned are found and grouped by the name of their pipeline',
+    name: 'dead letters of pinned executions are found and grouped by their pipeline’s name',
     async run({ store }) {
       const { executions } = store;
       await mustActivate(store, 'v1');
@@ -132,7 +132,7 @@ export const plainNameCases: readonly ExecutionCase[] = [
   },
   {
     upholds: 'RE-9, X-7, X-11',
-    name: 'what the dead left of what is pinned is claimed first, and only by who has its release',
+    name: 'a dead worker’s pinned execution is claimed first, and only by a worker of its release',
     async run({ store }) {
       await mustActivate(store, 'v1');
       const ann = await workerOf(store, 'v1', 'ann');

@@ -10,7 +10,7 @@ const KEY = { project: PROJECT, pipeline: PIPELINE };
 export const registryCases: readonly ExecutionCase[] = [
   {
     upholds: 'RE-3',
-    name: 'a release comes back as it was registered, with the time; the same again is fine, anything else is not',
+    name: 'a release is read back as registered, with the time; repeating is harmless, a difference is refused',
     async run({ store, now, advance }) {
       const { executions } = store;
       const at = now();
@@ -40,7 +40,7 @@ export const registryCases: readonly ExecutionCase[] = [
   {
     upholds: 'RE-3',
     needs: 'two-clients',
-    name: 'of two builds registered at once under one name one wins and the other differs',
+    name: 'when two builds register under one name at once, one wins and the other is refused',
     async run({ store, another }) {
       const other = await another();
       for (let round = 1; round <= 5; round += 1) {
@@ -61,7 +61,7 @@ export const registryCases: readonly ExecutionCase[] = [
   },
   {
     upholds: 'RE-3',
-    name: 'what a preflight found stays with the release, the last one; of none that is not known',
+    name: 'a release keeps its last preflight, and a preflight of an unknown release is refused',
     async run({ store, now, advance }) {
       const { executions } = store;
       await mustRegister(store, 'v1');
@@ -78,7 +78,7 @@ export const registryCases: readonly ExecutionCase[] = [
   },
   {
     upholds: 'RE-10, RE-20',
-    name: 'a preflight of some keeps what was found of the others that are still open; one of all does not',
+    name: 'a partial preflight keeps earlier findings about open executions that it skipped; a full one replaces them',
     async run({ store, now }) {
       const { executions } = store;
       await mustRegister(store, 'v1');
@@ -101,7 +101,7 @@ export const registryCases: readonly ExecutionCase[] = [
   },
   {
     upholds: 'RE-3',
-    name: 'releases are listed newest first, page by page, of one project, and of one pipeline if asked',
+    name: 'releases are listed newest first, page by page, for one project and optionally one pipeline',
     async run({ store, advance }) {
       const { executions } = store;
       for (const name of ['b', 'a', 'c']) {
@@ -131,7 +131,7 @@ export const registryCases: readonly ExecutionCase[] = [
   },
   {
     upholds: 'RE-3, RE-6',
-    name: 'a name that is retired is not given again',
+    name: 'the name of a retired release cannot be registered again',
     async run({ store }) {
       await mustRegister(store, 'v1');
       await mustChange(store, 'retire', { name: 'v1' });

@@ -84,7 +84,7 @@ export const repinningCases: readonly ExecutionCase[] = [
   {
     upholds: 'RE-6, RE-8',
     needs: 'two-clients',
-    name: 'of a repin to a release and its retirement exactly one succeeds',
+    name: 'when a repin to a release and its retirement race, exactly one succeeds',
     async run({ store, another }) {
       const other = await another();
       await mustActivate(store, 'v0');

@@ -80,7 +80,7 @@ export const rolloutCases: readonly ExecutionCase[] = [
   },
   {
     upholds: 'RE-4, RE-14',
-    name: 'what would change nothing is no operation; what cannot be says why and changes nothing',
+    name: 'an operation without effect returns no-change, and an impossible one is refused with its reason',
     async run({ store }) {
       const { executions } = store;
       await mustRegister(store, 'v2');
@@ -113,7 +113,7 @@ export const rolloutCases: readonly ExecutionCase[] = [
   },
   {
     upholds: 'RE-7',
-    name: 'a release that breaks its contract or a replay is not activated, unless it is forced with a reason',
+    name: 'a release that breaks its contract or a replay is not activated, unless forced with a reason',
     async run({ store }) {
       const { executions } = store;
       await mustActivate(store, 'v1');
@@ -145,7 +145,7 @@ export const rolloutCases: readonly ExecutionCase[] = [
   },
   {
     upholds: 'RE-7',
-    name: 'where nothing is active any more, a release is compared with the last that was',
+    name: 'without an active release, a new one is compared with the last active one',
     async run({ store }) {
       const { executions } = store;
       await mustActivate(store, 'v1');
@@ -168,7 +168,7 @@ export const rolloutCases: readonly ExecutionCase[] = [
   },
   {
     upholds: 'RE-7, RE-15',
-    name: 'rolling back goes back once and is never refused for what breaks; forward again is an activation',
+    name: 'a roll-back goes back once and is never refused for breaking changes; going forward is an activation',
     async run({ store }) {
       const { executions } = store;
       await mustActivate(store, 'v1');
@@ -192,7 +192,7 @@ export const rolloutCases: readonly ExecutionCase[] = [
   {
     upholds: 'RE-4, RE-14',
     needs: 'two-clients',
-    name: 'of operations on the same rollout that saw the same of it exactly one is done',
+    name: 'when operations on one rollout expect the same version, exactly one is done',
     async run({ store, another }) {
       const other = await another();
       const names = ['a', 'b', 'c', 'd', 'e', 'f'];

@@ -33,7 +33,7 @@ async function idsOf(store: CoordinatorStore, who: OpenedSession, release: strin
 export const routingCases: readonly ExecutionCase[] = [
   {
     upholds: 'RE-9',
-    name: 'what is pinned goes to who announced its release, and to nobody else; what is pinned to none to everybody',
+    name: 'a pinned execution goes only to workers that announced its release; an unpinned one goes to any worker',
     async run({ store }) {
       const plain = await mustSubmit(store);
       await mustActivate(store, 'v1');
@@ -57,7 +57,7 @@ export const routingCases: readonly ExecutionCase[] = [
   },
   {
     upholds: 'RE-9, RE-19',
-    name: 'who has other bytes or another contract than its release, or one that is not there, is refused and claims nothing',
+    name: 'a worker whose digest, contract or release is not the registered one is refused and claims nothing',
     async run({ store }) {
       await mustActivate(store, 'v1');
       await mustRegister(store, 'v1', { project: OTHER_PROJECT, digest: 'sha256:elsewhere' });
@@ -91,7 +91,7 @@ export const routingCases: readonly ExecutionCase[] = [
   },
   {
     upholds: 'RE-9, RE-19',
-    name: 'who announces another release, another project or no release has no more of what it announced before',
+    name: 'a worker that announces another release, another project or none loses its earlier release',
     async run({ store }) {
       const { executions } = store;
       await mustActivate(store, 'v1');
@@ -115,7 +115,7 @@ export const routingCases: readonly ExecutionCase[] = [
   },
   {
     upholds: 'RE-10',
-    name: 'a replay for a release goes to who announced it, in its project; whoever asks for it by name gets none',
+    name: 'a preflight replay goes only to workers that announced its release in its project, not to those that name its pipeline',
     async run({ store }) {
       const { executions } = store;
       await mustRegister(store, 'v1');
@@ -155,7 +155,7 @@ export const routingCases: readonly ExecutionCase[] = [
   },
   {
     upholds: 'RE-9',
-    name: 'what a dead worker left goes to one of the same release only, and burns nothing by waiting for it',
+    name: 'a dead worker’s pinned execution goes only to its release, and its wait costs no attempt',
     async run({ store }) {
       await mustActivate(store, 'v1');
       const id = await mustSubmit(store);
@@ -199,7 +199,7 @@ export const routingCases: readonly ExecutionCase[] = [
   },
   {
     upholds: 'RE-11, RE-21',
-    name: 'a worker is starting, ready, draining and gone as it says and its session does; one that says nothing for two periods is stuck',
+    name: 'a worker is starting, ready, draining or gone by its announcement and session; after two silent periods it is stuck',
     async run({ store, now, advance }) {
       const { executions } = store;
       const ann = await worker(store, 'ann');

@@ -36,15 +36,15 @@ async function listed(
 /** Texts that a database cannot store, and their replacements. */
 const UNFIT = [
   ['a NUL', 'a\0b\0', 'a\uFFFDb\uFFFD'],
-  ['half of a pair', 'a\uD83Db\uDE00', 'a\uFFFDb\uFFFD'],
-  ['what is whole', 'a\u{1F600}b', 'a\u{1F600}b'],
+  ['half of a surrogate pair', 'a\uD83Db\uDE00', 'a\uFFFDb\uFFFD'],
+  ['a whole surrogate pair', 'a\u{1F600}b', 'a\u{1F600}b'],
 ] as const;
 
 export const deadLetterCases: readonly ExecutionCase[] = [
   ...(['failed', 'quarantined'] as const).map(
     (status): ExecutionCase => ({
       upholds: 'Y-10, X-14',
-      name: `a dead letter is written with the end of what is ${status}, once`,
+      name: `an execution that ends as ${status} writes one dead letter, together with its end`,
       async run({ store, advance, now }) {
         const held = await running(store, await worker(store));
         const deadLetter = letter({ code: 'no-funds' });
@@ -66,7 +66,7 @@ export const deadLetterCases: readonly ExecutionCase[] = [
   ),
   {
     upholds: 'Y-10',
-    name: 'a dead letter without a step says none',
+    name: 'a dead letter without a step has no step when read',
     async run({ store, now }) {
       const { step: _, ...deadLetter } = letter();
       const execution = await ended(store, await worker(store), { deadLetter });
@@ -78,7 +78,7 @@ export const deadLetterCases: readonly ExecutionCase[] = [
   },
   {
     upholds: 'Y-10, Y-11',
-    name: 'a dead letter takes a code of any length: it is cut, and does not keep an execution from its end',
+    name: 'a dead letter cuts a code that is too long, and the execution still ends',
     async run({ store }) {
       const ann = await worker(store);
       // Incompressible text: an index accepts longer text if it can compress it.
@@ -97,7 +97,7 @@ export const deadLetterCases: readonly ExecutionCase[] = [
   ...UNFIT.map(
     ([what, text, kept]): ExecutionCase => ({
       upholds: 'Y-10, Y-11',
-      name: `a dead letter takes any text: ${what} does not keep an execution from its end`,
+      name: `a dead letter takes any text: with ${what}, the execution still ends`,
       async run({ store }) {
         const ann = await worker(store);
         const deadLetter = letter({ code: text, reason: text, step: text });
@@ -116,7 +116,7 @@ export const deadLetterCases: readonly ExecutionCase[] = [
   ),
   {
     upholds: 'Y-10, X-1',
-    name: 'a finish that is refused writes no dead letter',
+    name: 'a refused finish writes no dead letter',
     async run({ store }) {
       const held = await running(store, await worker(store));
       const options = { status: 'failed', deadLetter: letter() } as const;
@@ -128,7 +128,7 @@ export const deadLetterCases: readonly ExecutionCase[] = [
   },
   {
     upholds: 'Y-10, X-20',
-    name: 'a passed deadline leaves a dead letter, whoever finds it',
+    name: 'a passed deadline leaves a dead letter for waiting and queued executions',
     async run({ store, advance, now }) {
       const ann = await worker(store);
       const waiting = await running(store, ann, { deadlineMs: 1_000 });
@@ -148,7 +148,7 @@ export const deadLetterCases: readonly ExecutionCase[] = [
   },
   {
     upholds: 'Y-10',
-    name: 'what is completed, cancelled or compensated leaves none',
+    name: 'completed, cancelled and compensated executions leave no dead letter',
     async run({ store }) {
       const ann = await worker(store);
       for (const status of ['completed', 'cancelled', 'compensated'] as const) {
@@ -198,7 +198,7 @@ export const deadLetterCases: readonly ExecutionCase[] = [
   },
   {
     upholds: 'Y-10, X-21, Y-12',
-    name: 'groups count what is alike, the most frequent first, with the time of the newest',
+    name: 'dead letters are grouped by pipeline, code and step, the largest group first, with the newest time',
     async run({ store, advance, now }) {
       const ann = await worker(store);
       const { step: _, ...stepless } = letter({ code: 'deadline-passed' });

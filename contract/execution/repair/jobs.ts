@@ -32,7 +32,7 @@ async function outcomesOf(
 export const jobCases: readonly ExecutionCase[] = [
   {
     upholds: 'Y-23, Y-20',
-    name: 'a re-drive of a job leaves its outcome, and is answered from it when it is repeated',
+    name: 'a job keeps the outcome of a re-drive, and a repeat returns the stored outcome',
     async run({ store, advance, now }) {
       const ann = await worker(store);
       const job = nextId();
@@ -59,7 +59,7 @@ export const jobCases: readonly ExecutionCase[] = [
   },
   {
     upholds: 'Y-23',
-    name: 'refusals are outcomes too, and stay when they would not be refused any more',
+    name: 'a job keeps refusals as outcomes, even when the operation would succeed by now',
     async run({ store }) {
       const ann = await worker(store);
       const job = nextId();
@@ -99,7 +99,7 @@ export const jobCases: readonly ExecutionCase[] = [
   },
   {
     upholds: 'Y-23, X-17',
-    name: 'cancels of a job leave their outcomes, and are answered from them',
+    name: 'a job keeps the outcomes of cancels, and repeats return them',
     async run({ store, advance }) {
       const ann = await worker(store);
       const job = nextId();
@@ -143,7 +143,7 @@ export const jobCases: readonly ExecutionCase[] = [
   },
   {
     upholds: 'Y-23',
-    name: 'jobs have nothing to do with each other',
+    name: 'jobs do not affect each other',
     async run({ store }) {
       const ann = await worker(store);
       const [one, two] = [nextId(), nextId()];
@@ -162,7 +162,7 @@ export const jobCases: readonly ExecutionCase[] = [
   },
   {
     upholds: 'Y-23',
-    name: 'what was made before under the same id is the outcome of the job as well',
+    name: 'a re-drive that existed before under the same id is the job’s outcome too',
     async run({ store }) {
       const old = await ended(store, await worker(store));
       const request = redriving(old);
@@ -177,7 +177,7 @@ export const jobCases: readonly ExecutionCase[] = [
   },
   {
     upholds: 'Y-23',
-    name: 'an outcome that was noted stays, and nothing is done for the item any more',
+    name: 'a stored outcome stays, and the job does nothing more for that item',
     async run({ store, advance, now }) {
       const ann = await worker(store);
       const job = nextId();
@@ -225,7 +225,7 @@ export const jobCases: readonly ExecutionCase[] = [
   {
     upholds: 'Y-23, Y-21',
     needs: 'two-clients',
-    name: 'a page that two go through at once has one outcome for each item',
+    name: 'a page that two workers process at once has one outcome for each item',
     async run({ store, another }) {
       const stores = [store, await another(), store];
       const ann = await worker(store);

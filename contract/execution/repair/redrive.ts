@@ -26,7 +26,7 @@ import { COMPENSATING, ended, letter, mustRedrive, redriving } from './repairing
 export const redriveCases: readonly ExecutionCase[] = [
   {
     upholds: 'Y-20, X-10',
-    name: 'a re-drive is a new execution that starts with the history it was given',
+    name: 'a re-drive is a new execution that starts with the given history',
     async run({ store, advance, now }) {
       const ann = await worker(store);
       const old = await ended(store, ann, { deadLetter: letter() });
@@ -57,7 +57,7 @@ export const redriveCases: readonly ExecutionCase[] = [
   ...([...TERMINAL] as readonly TerminalStatus[]).map(
     (status): ExecutionCase => ({
       upholds: 'Y-20, X-2',
-      name: `what is ${status} can be driven again and does not change by it`,
+      name: `an execution that ended as ${status} can be re-driven and does not change by it`,
       async run({ store, advance }) {
         const ann = await worker(store);
         const old = await ended(store, ann, { status, key: 'order-17', intent: 'a' });
@@ -79,7 +79,7 @@ export const redriveCases: readonly ExecutionCase[] = [
   ),
   {
     upholds: 'Y-20, X-10',
-    name: 'the same re-drive again is answered with what it made, even when that has ended',
+    name: 'repeating a re-drive returns the execution that it created, even after that has ended',
     async run({ store, advance }) {
       const ann = await worker(store);
       const request = redriving(await ended(store, ann), { events: [step('pay')] });
@@ -96,7 +96,7 @@ export const redriveCases: readonly ExecutionCase[] = [
   },
   {
     upholds: 'Y-20, X-10, X-21',
-    name: 'nothing is driven again that is unknown, of another project, or under a taken id',
+    name: 'a re-drive of an unknown or foreign execution, or under a taken id, is refused',
     async run({ store }) {
       const ann = await worker(store);
       const old = await ended(store, ann);
@@ -116,7 +116,7 @@ export const redriveCases: readonly ExecutionCase[] = [
   },
   {
     upholds: 'Y-20, X-12',
-    name: 'a re-drive comes later when it is delayed, and waits for a slot of its key',
+    name: 'a delayed re-drive starts later, and a re-drive with a concurrency key waits for a slot',
     async run({ store, advance }) {
       const ann = await worker(store);
       const concurrency = { key: 'k', limit: 1 };
@@ -135,7 +135,7 @@ export const redriveCases: readonly ExecutionCase[] = [
   },
   {
     upholds: 'Y-20, X-12',
-    name: 'the limit of a key is that of the last re-drive, as it is of the last submit',
+    name: 'the last re-drive sets the limit of its concurrency key, as the last submit does',
     async run({ store }) {
       const ann = await worker(store);
       const old = await ended(store, ann);
@@ -148,7 +148,7 @@ export const redriveCases: readonly ExecutionCase[] = [
   },
   {
     upholds: 'Y-21',
-    name: 'while a re-drive is open, whatever it does, there is no other',
+    name: 'while a re-drive is open, in any state, another one is refused',
     async run({ store }) {
       const ann = await worker(store);
       const old = await ended(store, ann, { deadLetter: letter() });
@@ -173,7 +173,7 @@ export const redriveCases: readonly ExecutionCase[] = [
   },
   {
     upholds: 'Y-21, Y-20',
-    name: 'what has not ended is not driven again',
+    name: 'an execution that has not ended cannot be re-driven',
     async run({ store }) {
       const ann = await worker(store);
       const waiting = await running(store, ann);
@@ -193,7 +193,7 @@ export const redriveCases: readonly ExecutionCase[] = [
   {
     upholds: 'Y-21',
     needs: 'two-clients',
-    name: 'of re-drives at once one is made, and the others are told which',
+    name: 'when several re-drives race, one is created, and the others are refused with its id',
     async run({ store, another }) {
       const stores = [store, await another()];
       const ann = await worker(store);
@@ -221,7 +221,7 @@ export const redriveCases: readonly ExecutionCase[] = [
   },
   {
     upholds: 'Y-22, Y-2',
-    name: 'a re-drive that compensates starts as compensating, with the cause it was given',
+    name: 'a re-drive that compensates starts as compensating, with the given cause',
     async run({ store, advance, now }) {
       const ann = await worker(store);
       const old = await ended(store, ann, { status: 'quarantined', deadLetter: letter() });
@@ -246,7 +246,7 @@ export const redriveCases: readonly ExecutionCase[] = [
   },
   {
     upholds: 'Y-22, Y-10',
-    name: 'the dead letter is marked with the newest re-drive; nothing else of it changes',
+    name: 'a dead letter has a mark for its newest re-drive, and nothing else of it changes',
     async run({ store, advance }) {
       const ann = await worker(store);
       const old = await ended(store, ann, { deadLetter: letter() });
@@ -268,7 +268,7 @@ export const redriveCases: readonly ExecutionCase[] = [
   },
   {
     upholds: 'Y-22',
-    name: 'what left no dead letter is driven again without one',
+    name: 'an execution without a dead letter can be re-driven',
     async run({ store }) {
       const old = await ended(store, await worker(store), { status: 'cancelled' });
       await mustRedrive(store, old);

@@ -24,7 +24,7 @@ const SAGA = { events: [step('pay', { saga: true })], compensable: true };
 export const redrivenCases: readonly ExecutionCase[] = [
   {
     upholds: 'Y-20, Y-3',
-    name: 'a re-drive that reuses what can be undone is undone when it is cancelled, claimed or not',
+    name: 'a cancelled re-drive with reused compensations compensates, before and after its first claim',
     async run({ store }) {
       const ann = await worker(store);
       const old = await ended(store, ann, { deadLetter: letter() });
@@ -40,7 +40,7 @@ export const redrivenCases: readonly ExecutionCase[] = [
   },
   {
     upholds: 'Y-20, Y-3, X-20',
-    name: 'the deadline of a re-drive that can be undone turns it back',
+    name: 'the deadline of a re-drive with compensations makes it compensate',
     async run({ store, advance }) {
       const ann = await worker(store);
       const old = await ended(store, ann);
@@ -55,7 +55,7 @@ export const redrivenCases: readonly ExecutionCase[] = [
   },
   {
     upholds: 'Y-20, Y-3',
-    name: 'who has claimed a re-drive says anew whether it can be undone',
+    name: 'the first owner of a re-drive decides anew whether it has compensations',
     async run({ store }) {
       const ann = await worker(store);
       const id = await mustRedrive(store, await ended(store, ann), SAGA);
@@ -67,7 +67,7 @@ export const redrivenCases: readonly ExecutionCase[] = [
   },
   {
     upholds: 'Y-20',
-    name: 'a re-drive has no key: one that brings it is a fault, alone, and nothing is stored',
+    name: 'a re-drive with a key throws a fault, stores nothing, and does not affect requests beside it',
     async run({ store }) {
       const ann = await worker(store);
       const old = await ended(store, ann, { key: 'order-17' });

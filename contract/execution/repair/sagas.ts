@@ -29,7 +29,7 @@ const GIVEN_BACK: NewEvent = { kind: 'given-back' };
 export const sagaCases: readonly ExecutionCase[] = [
   {
     upholds: 'Y-2, X-15',
-    name: 'an owner turns back: the row says so, has no deadline, and is ready at once',
+    name: 'an owner starts compensation: the execution is compensating, has no deadline and is ready at once',
     async run({ store, advance, now }) {
       const ann = await worker(store);
       const held = await running(store, ann, { deadlineMs: 1_000 });
@@ -53,7 +53,7 @@ export const sagaCases: readonly ExecutionCase[] = [
   },
   {
     upholds: 'Y-2, X-4',
-    name: 'turning back again with the same write changes nothing',
+    name: 'repeating the write that starts compensation changes nothing',
     async run({ store, advance }) {
       const held = await running(store, await worker(store));
       await mustTurnBack(store, held);
@@ -65,7 +65,7 @@ export const sagaCases: readonly ExecutionCase[] = [
   },
   {
     upholds: 'Y-2, X-1',
-    name: 'who has lost the claim cannot turn back',
+    name: 'an owner that has lost its claim cannot start compensation',
     async run({ store }) {
       const ann = await worker(store);
       const held = await running(store, ann);
@@ -77,7 +77,7 @@ export const sagaCases: readonly ExecutionCase[] = [
   },
   {
     upholds: 'Y-2, X-20',
-    name: 'what undoes does not fail by the deadline of what it did',
+    name: 'a compensating execution does not fail by its deadline',
     async run({ store, advance }) {
       const ann = await worker(store);
       const held = await running(store, ann, { deadlineMs: 1_000 });
@@ -94,7 +94,7 @@ export const sagaCases: readonly ExecutionCase[] = [
   },
   {
     upholds: 'Y-2, Y-7',
-    name: 'once compensating, always: parked, given back, lost, whatever its owner says',
+    name: 'a compensating execution stays so when it is parked, given back or lost, whatever its owner sends',
     async run({ store }) {
       const ann = await worker(store);
       const held = await undoing(store, ann);
@@ -122,7 +122,7 @@ export const sagaCases: readonly ExecutionCase[] = [
   },
   {
     upholds: 'Y-2, Y-3, Y-8',
-    name: 'a cancel of what is compensating changes nothing, whether queued, running or waiting',
+    name: 'a cancel of a compensating execution changes nothing, whether it is queued, running or waiting',
     async run({ store }) {
       const ann = await worker(store);
       const held = await running(store, ann);
@@ -142,7 +142,7 @@ export const sagaCases: readonly ExecutionCase[] = [
   },
   {
     upholds: 'Y-2, X-2',
-    name: 'what undoes ends as compensated or quarantined',
+    name: 'a compensating execution ends as compensated or quarantined',
     async run({ store }) {
       const ann = await worker(store);
       for (const status of ['compensated', 'quarantined'] as const) {
@@ -157,7 +157,7 @@ export const sagaCases: readonly ExecutionCase[] = [
   },
   {
     upholds: 'Y-3, X-15',
-    name: 'the row says whether it is compensable, as its last owner did',
+    name: 'an execution is compensable if its last owner declared it',
     async run({ store }) {
       const ann = await worker(store);
       const held = await running(store, ann);
@@ -186,7 +186,7 @@ export const sagaCases: readonly ExecutionCase[] = [
   },
   {
     upholds: 'Y-3, X-4',
-    name: 'a repeated park that says compensable changes nothing',
+    name: 'repeating a park that declares compensations changes nothing',
     async run({ store }) {
       const ann = await worker(store);
       const held = await running(store, ann);
@@ -196,7 +196,7 @@ export const sagaCases: readonly ExecutionCase[] = [
   },
   {
     upholds: 'Y-2, X-5',
-    name: 'messages that came before it turned back are there for whoever undoes',
+    name: 'messages from before the compensation are there for the next owner',
     async run({ store }) {
       const ann = await worker(store);
       const held = await running(store, ann);
@@ -212,7 +212,7 @@ export const sagaCases: readonly ExecutionCase[] = [
   },
   {
     upholds: 'Y-2, X-18',
-    name: 'a paused execution that turned back waits until it is resumed',
+    name: 'a paused execution that compensates waits until it is resumed',
     async run({ store }) {
       const ann = await worker(store);
       const held = await running(store, ann);

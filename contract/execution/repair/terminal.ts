@@ -114,7 +114,7 @@ export const terminalRepairCases: readonly ExecutionCase[] = (
 ).flatMap((status): readonly ExecutionCase[] => [
   {
     upholds: 'X-2, W-9, Y-20',
-    name: `every write, command, answer and sweep leaves what is ${status} as it is`,
+    name: `every write, command, answer and sweep leaves a ${status} execution as it is`,
     async run({ store, advance }) {
       const ann = await worker(store);
       const held = await endedWithAwaits(store, ann, status);
@@ -137,7 +137,7 @@ export const terminalRepairCases: readonly ExecutionCase[] = (
   },
   {
     upholds: 'X-2, W-5, Y-20',
-    name: `late answers and re-drives are kept beside what is ${status}, not in it`,
+    name: `late answers and re-drives are stored beside a ${status} execution, not in it`,
     async run({ store, advance }) {
       const ann = await worker(store);
       const held = await endedWithAwaits(store, ann, status);

@@ -74,7 +74,7 @@ async function expectTurnedBack(
 export const turningBackCases: readonly ExecutionCase[] = [
   {
     upholds: 'Y-3, X-17, Y-8',
-    name: 'a cancel of a waiting execution that has something to undo makes it undo',
+    name: 'a cancel of a waiting execution with compensations makes it compensate',
     async run({ store, advance, now }) {
       const ann = await worker(store);
       const held = await parkedCompensable(store, ann);
@@ -93,7 +93,7 @@ export const turningBackCases: readonly ExecutionCase[] = [
   },
   {
     upholds: 'Y-3, X-17, Y-8',
-    name: 'a cancel of a queued one makes it undo at once, however long it was put off',
+    name: 'a cancel makes a queued execution with compensations compensate at once, despite its delay',
     async run({ store, advance, now }) {
       const ann = await worker(store);
       const held = await running(store, ann);
@@ -107,7 +107,7 @@ export const turningBackCases: readonly ExecutionCase[] = [
   },
   {
     upholds: 'Y-3, X-18, Y-8',
-    name: 'what is paused or blocked turns back and stays held',
+    name: 'a cancelled execution with compensations compensates but stays paused or blocked',
     async run({ store, now }) {
       const ann = await worker(store);
       const paused = await parkedCompensable(store, ann);
@@ -129,7 +129,7 @@ export const turningBackCases: readonly ExecutionCase[] = [
   },
   {
     upholds: 'Y-3, X-20, Y-8',
-    name: 'a passed deadline makes it undo, with that as the cause, once and without a dead letter',
+    name: 'a passed deadline makes an execution compensate once, with that cause and without a dead letter',
     async run({ store, advance, now }) {
       const ann = await worker(store);
       const waiting = await parkedCompensable(store, ann, { deadlineMs: 1_000 });
@@ -155,7 +155,7 @@ export const turningBackCases: readonly ExecutionCase[] = [
   },
   {
     upholds: 'Y-3, X-14, X-12',
-    name: 'what turns back has not ended: no parent is told, no child asked, no slot freed',
+    name: 'a compensating execution has not ended: its parent, children and slot stay as they are',
     async run({ store }) {
       const ann = await worker(store);
       const top = await running(store, ann);
@@ -182,7 +182,7 @@ export const turningBackCases: readonly ExecutionCase[] = [
   },
   {
     upholds: 'Y-3, W-9',
-    name: 'what turns back keeps its awaits open until it ends',
+    name: 'a compensating execution keeps its awaits open until it ends',
     async run({ store }) {
       const ann = await worker(store);
       const opened = await mustOpen(store, await running(store, ann));
@@ -199,7 +199,7 @@ export const turningBackCases: readonly ExecutionCase[] = [
   },
   {
     upholds: 'Y-3, X-20',
-    name: 'a child with something to undo is asked once when its parent has ended, and undoes',
+    name: 'a child with compensations gets one cancel when its parent has ended, and compensates',
     async run({ store, now }) {
       const ann = await worker(store);
       const top = await running(store, ann);
@@ -222,7 +222,7 @@ export const turningBackCases: readonly ExecutionCase[] = [
   },
   {
     upholds: 'Y-3, X-17',
-    name: 'what has nothing to undo is cancelled and fails by its deadline as ever',
+    name: 'an execution without compensations is cancelled, or fails by its deadline, as usual',
     async run({ store, advance }) {
       const ann = await worker(store);
       const cancelled = await parkedCompensable(store, ann);
@@ -241,7 +241,7 @@ export const turningBackCases: readonly ExecutionCase[] = [
   {
     upholds: 'Y-3, X-17',
     needs: 'two-clients',
-    name: 'of cancels and sweeps at once one turns it back, with one event',
+    name: 'when cancels and sweeps race, one starts compensation, with one event',
     async run({ store, another, advance }) {
       const other = await another();
       const ann = await worker(store);

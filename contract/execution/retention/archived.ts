@@ -40,7 +40,7 @@ async function found(
 export const archivedCases: readonly ExecutionCase[] = [
   {
     upholds: 'F-6',
-    name: 'what is archived is known from the moment its rows are gone',
+    name: 'an archived execution is found from the moment its rows are removed',
     async run({ store, advance }) {
       const labels = { key: 'Order-17', tags: ['vip'], attributes: { size: 3 } };
       const [id] = await archive({ store, advance }, [{ ...labels, status: 'cancelled' }]);
@@ -61,7 +61,7 @@ export const archivedCases: readonly ExecutionCase[] = [
   },
   {
     upholds: 'F-7',
-    name: 'the list is by end, the last first, and each filter finds what it says',
+    name: 'archived executions are listed by end, the last first, with filters',
     async run({ store, advance }) {
       const ids = await archive({ store, advance }, [
         { key: 'order-1', tags: ['a'] },
@@ -86,7 +86,7 @@ export const archivedCases: readonly ExecutionCase[] = [
   },
   {
     upholds: 'F-7',
-    name: 'times are from one until before another, and pages follow each other',
+    name: 'archived executions are filtered by a half-open range of times, and pages follow each other',
     async run({ store, advance }) {
       const ids = await archive(
         { store, advance },

@@ -29,7 +29,7 @@ import { mustKeep, mustRemove, removableIds } from './keeping.ts';
 export const inUseCases: readonly ExecutionCase[] = [
   {
     upholds: 'F-2',
-    name: 'what is open is never removed',
+    name: 'an open execution is never removed',
     async run({ store }) {
       const ann = await worker(store);
       const held = await running(store, ann);
@@ -42,7 +42,7 @@ export const inUseCases: readonly ExecutionCase[] = [
   },
   {
     upholds: 'F-2',
-    name: 'a parent stays while a child is open, and a child while its parent is there',
+    name: 'a parent stays while a child is open, and a child while its parent exists',
     async run({ store }) {
       const ann = await worker(store);
       const parent = await running(store, ann);
@@ -67,7 +67,7 @@ export const inUseCases: readonly ExecutionCase[] = [
   },
   {
     upholds: 'F-2',
-    name: 'what was driven again stays while the re-drive is open, and the re-drive while it is there',
+    name: 'a re-driven execution stays while the re-drive is open, and the re-drive while its original exists',
     async run({ store }) {
       const ann = await worker(store);
       const old = await ended(store, ann, { deadLetter: letter() });
@@ -85,7 +85,7 @@ export const inUseCases: readonly ExecutionCase[] = [
   },
   {
     upholds: 'F-2',
-    name: 'what was continued stays while its successor is open, and a successor while it is there',
+    name: 'a continued execution stays while its successor is open, and the successor while the first exists',
     async run({ store }) {
       const ann = await worker(store);
       const first = await running(store, ann);
@@ -106,7 +106,7 @@ export const inUseCases: readonly ExecutionCase[] = [
   },
   {
     upholds: 'F-2',
-    name: 'an end that only looks as if it named a successor keeps nothing',
+    name: 'an ended execution whose result only looks like a successor can be removed',
     async run({ store }) {
       const ann = await worker(store);
       const held = await running(store, ann);
@@ -118,7 +118,7 @@ export const inUseCases: readonly ExecutionCase[] = [
   },
   {
     upholds: 'F-3',
-    name: 'what has an open dead letter is kept for as long as open letters are, whatever its status says',
+    name: 'an execution with an open dead letter is kept for the letters’ retention, whatever its status’s retention',
     async run({ store, advance }) {
       const ann = await worker(store);
       const id = await ended(store, ann, { deadLetter: letter() });
@@ -138,7 +138,7 @@ export const inUseCases: readonly ExecutionCase[] = [
   },
   {
     upholds: 'F-5',
-    name: 'of a re-drive and a removal at once exactly one wins',
+    name: 'when a re-drive and a removal race, exactly one wins',
     needs: 'two-clients',
     async run({ store, another }) {
       const ann = await worker(store);

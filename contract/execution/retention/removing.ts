@@ -26,7 +26,7 @@ import { ARCHIVED, mustKeep, mustRemove, removableIds } from './keeping.ts';
 export const removingCases: readonly ExecutionCase[] = [
   {
     upholds: 'F-1',
-    name: 'the clock of the store says when it is due; nothing goes for which no time is said',
+    name: 'the store’s clock decides when an execution is due, and without a retention time it stays',
     async run({ store, advance }) {
       const ann = await worker(store);
       const id = await ended(store, ann, { status: 'completed' });
@@ -43,7 +43,7 @@ export const removingCases: readonly ExecutionCase[] = [
   },
   {
     upholds: 'F-4',
-    name: 'all of it goes at once, nothing of another, and again is nothing',
+    name: 'a removal deletes all rows of one execution and of no other, and repeating it returns unknown',
     async run({ store }) {
       const ann = await worker(store);
       const labels = { tags: ['vip', 'vip'], attributes: { city: 'Bern', size: 3, paid: true } };
@@ -77,7 +77,7 @@ export const removingCases: readonly ExecutionCase[] = [
   },
   {
     upholds: 'F-4',
-    name: 'its key is free again, and a submit with it is a new execution',
+    name: 'after a removal the key is free, and a submit with it creates a new execution',
     async run({ store }) {
       const ann = await worker(store);
       const id = await ended(store, ann, { status: 'completed', key: 'order-17', intent: 'a' });
@@ -91,7 +91,7 @@ export const removingCases: readonly ExecutionCase[] = [
   },
   {
     upholds: 'F-4, F-12',
-    name: 'values that are kept apart stay: another execution may have the same',
+    name: 'values kept apart stay, since another execution may have the same',
     async run({ store }) {
       const ann = await worker(store);
       const digest = 'b'.repeat(64);
@@ -106,7 +106,7 @@ export const removingCases: readonly ExecutionCase[] = [
   },
   {
     upholds: 'F-4',
-    name: 'what is of another project is not there',
+    name: 'a project cannot remove or list another project’s executions',
     async run({ store }) {
       const ann = await worker(store);
       const id = await ended(store, ann, { status: 'completed', project: OTHER_PROJECT });
@@ -122,7 +122,7 @@ export const removingCases: readonly ExecutionCase[] = [
   },
   {
     upholds: 'F-8',
-    name: 'where to go on in a project is never an execution of another',
+    name: 'the cursor of a project’s page is never another project’s execution',
     async run({ store }) {
       const ann = await worker(store);
       const own = [];
@@ -147,7 +147,7 @@ export const removingCases: readonly ExecutionCase[] = [
   },
   {
     upholds: 'F-8',
-    name: 'a page is as long as what was looked at, and says where to go on until the end',
+    name: 'a page counts the executions it looked at, and has a cursor until the end',
     async run({ store }) {
       const ann = await worker(store);
       const ids = [];
@@ -167,7 +167,7 @@ export const removingCases: readonly ExecutionCase[] = [
   },
   {
     upholds: 'F-6',
-    name: 'what changed since it was archived stays',
+    name: 'an execution that changed since it was archived stays',
     async run({ store }) {
       const ann = await worker(store);
       const held = await running(store, ann);
@@ -181,7 +181,7 @@ export const removingCases: readonly ExecutionCase[] = [
   },
   {
     upholds: 'F-6',
-    name: 'what was driven again since it was archived stays',
+    name: 'an execution that was re-driven since it was archived stays',
     async run({ store }) {
       const ann = await worker(store);
       const held = await running(store, ann);

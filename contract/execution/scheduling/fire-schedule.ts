@@ -46,7 +46,7 @@ async function dueNow(store: CoordinatorStore, now: Instant): Promise<Instant> {
 export const fireScheduleCases: readonly ExecutionCase[] = [
   {
     upholds: 'X-34',
-    name: 'a fire submits and moves on at once, and says so in the schedule',
+    name: 'a fire submits, sets the next time in the same step, and is recorded in the schedule',
     async run({ store, now }) {
       const at = await dueNow(store, now());
       const submits = [keyed(at), keyed(at + 1)];
@@ -61,7 +61,7 @@ export const fireScheduleCases: readonly ExecutionCase[] = [
   },
   {
     upholds: 'X-34',
-    name: 'a time is fired once: whoever expects a time that is not the next one changes nothing',
+    name: 'a time is fired once: a fire that does not expect the schedule’s next time changes nothing',
     async run({ store, now }) {
       const at = await dueNow(store, now());
       const fire = (options: Partial<FireSchedule>) => () =>
@@ -84,7 +84,7 @@ export const fireScheduleCases: readonly ExecutionCase[] = [
   {
     upholds: 'X-34',
     needs: 'two-clients',
-    name: 'of many who fire at the same time one does, and one execution is made',
+    name: 'when many fire the same time at once, one succeeds, and one execution is created',
     async run({ store, another, now }) {
       const other = await another();
       let at = await dueNow(store, now());
@@ -102,7 +102,7 @@ export const fireScheduleCases: readonly ExecutionCase[] = [
   },
   {
     upholds: 'X-34, X-10',
-    name: 'what has the key already is what was fired',
+    name: 'a fire whose key is taken counts the existing execution as fired',
     async run({ store, now }) {
       const at = await dueNow(store, now());
       const id = await mustSubmit(store, { key: `nightly@${at}`, intent: 'other' });
@@ -115,7 +115,7 @@ export const fireScheduleCases: readonly ExecutionCase[] = [
   },
   {
     upholds: 'X-34, X-83',
-    name: 'a time is skipped while the last execution is open, and not when it has ended',
+    name: 'a time is skipped while the last execution is open, and fired after it has ended',
     async run({ store, now }) {
       const at = await dueNow(store, now());
       const fire = (nth: number) =>
@@ -134,7 +134,7 @@ export const fireScheduleCases: readonly ExecutionCase[] = [
   },
   {
     upholds: 'X-34, X-14, X-83',
-    name: 'what the last execution was continued as is open, too',
+    name: 'the open successor of the last execution also makes a fire skip',
     async run({ store, now }) {
       const at = await dueNow(store, now());
       const fire = (nth: number) =>
@@ -150,7 +150,7 @@ export const fireScheduleCases: readonly ExecutionCase[] = [
   },
   {
     upholds: 'X-34, X-12',
-    name: 'times can be left out, and there may be no next one; limits count for what is fired',
+    name: 'a fire may leave times out and set no next time, and concurrency limits hold for its executions',
     async run({ store, now }) {
       const at = await dueNow(store, now());
       const out = await store.executions.fireSchedule(firing(at, { submits: [] }));

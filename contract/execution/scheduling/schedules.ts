@@ -25,7 +25,7 @@ const NIGHTLY: { readonly project: ProjectName; readonly id: string } = {
 export const scheduleCases: readonly ExecutionCase[] = [
   {
     upholds: 'X-32',
-    name: 'a schedule comes back as it was put; the same again changes nothing, other content does',
+    name: 'a schedule is read back as it was put; repeating it changes nothing, new content replaces it',
     async run({ store, advance, now }) {
       const { executions } = store;
       const createdAt = now();
@@ -90,7 +90,7 @@ export const scheduleCases: readonly ExecutionCase[] = [
   },
   {
     upholds: 'X-33, X-21',
-    name: 'a schedule that is removed is gone; of one that is not known nothing can be asked',
+    name: 'a removed schedule is gone, and operations on an unknown schedule are refused',
     async run({ store, now }) {
       const { executions } = store;
       await executions.putSchedule(putting(now()));
@@ -107,7 +107,7 @@ export const scheduleCases: readonly ExecutionCase[] = [
   },
   {
     upholds: 'X-35',
-    name: 'what is due is found when it is, the longest due first, and the next time is known before',
+    name: 'due schedules are returned from their millisecond on, longest due first, and the next time before',
     async run({ store, advance, now }) {
       const { executions } = store;
       assert.deepEqual(await executions.dueSchedules({ limit: 9 }), { now: now(), due: [] });
@@ -134,7 +134,7 @@ export const scheduleCases: readonly ExecutionCase[] = [
   },
   {
     upholds: 'P-14, X-32',
-    name: 'a project has no more schedules than its quota; those that are there are still changed',
+    name: 'a project has no more schedules than its quota, and existing ones can still be changed',
     async run({ store, now }) {
       const { executions } = store;
       const put = (id: string, more: Partial<PutSchedule> = {}) =>
@@ -158,7 +158,7 @@ export const scheduleCases: readonly ExecutionCase[] = [
   {
     upholds: 'P-14, P-15',
     needs: 'two-clients',
-    name: 'schedules that are put at once by several clients do not exceed the quota',
+    name: 'schedules that several clients put at once do not exceed the quota',
     async run({ store, another, now }) {
       const stores = [store, await another()];
       const ids = Array.from({ length: 12 }, (_, nth) => `s${nth}`);

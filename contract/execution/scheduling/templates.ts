@@ -20,7 +20,7 @@ function template(options: Partial<PutTemplate> = {}): PutTemplate {
 export const templateCases: readonly ExecutionCase[] = [
   {
     upholds: 'X-30',
-    name: 'a template comes back as it was put, with the time, and what was not given is absent',
+    name: 'a template is read back as it was put, with the time, and omitted fields are absent',
     async run({ store, now }) {
       const full = template({
         lane: 'batch',
@@ -42,7 +42,7 @@ export const templateCases: readonly ExecutionCase[] = [
   },
   {
     upholds: 'X-30',
-    name: 'a version never changes: the same content again is fine, other content is a conflict',
+    name: 'a version never changes: repeating its content is harmless, other content is a conflict',
     async run({ store, advance, now }) {
       const at = now();
       await store.executions.putTemplate(template());
@@ -58,7 +58,7 @@ export const templateCases: readonly ExecutionCase[] = [
   },
   {
     upholds: 'X-30, X-21, X-81',
-    name: 'without a version the newest is read, of this project only',
+    name: 'a read without a version returns the newest version in the project',
     async run({ store }) {
       const { executions } = store;
       for (const version of [2, 10, 1]) {
@@ -112,7 +112,7 @@ export const templateCases: readonly ExecutionCase[] = [
   {
     upholds: 'X-30',
     needs: 'two-clients',
-    name: 'of two contents put at once under one version one wins and the other conflicts',
+    name: 'when two contents are put under one version at once, one wins and the other conflicts',
     async run({ store, another }) {
       const other = await another();
       for (let version = 1; version <= 6; version += 1) {
@@ -131,7 +131,7 @@ export const templateCases: readonly ExecutionCase[] = [
   },
   {
     upholds: 'X-31, X-82',
-    name: 'an execution says by which template and version it came, and who submitted it',
+    name: 'an execution has its template, its version and the caller who submitted it',
     async run({ store }) {
       const by = { template: { id: 'invoice', version: 3 }, submittedBy: 'ann' };
       const stored = await mustRead(store, await mustSubmit(store, by));

@@ -97,7 +97,7 @@ export const sealedCases: readonly ExecutionCase[] = [
   ...WRITES.map(
     ([verb, write]): ExecutionCase => ({
       upholds: 'EX-1',
-      name: `a sealed store refuses ${verb}, by whoever held something, and nothing changes`,
+      name: `a sealed store refuses ${verb}, also from holders, and nothing changes`,
       async run({ store }) {
         const scene = await sceneOn(store);
         await mustSeal(store);
@@ -108,7 +108,7 @@ export const sealedCases: readonly ExecutionCase[] = [
   ),
   {
     upholds: 'EX-1',
-    name: 'another process is refused as the one that sealed, and reads on',
+    name: 'once one process seals the store, other processes cannot write and can still read',
     needs: 'two-clients',
     async run({ store, another }) {
       const scene = await sceneOn(store);
@@ -122,7 +122,7 @@ export const sealedCases: readonly ExecutionCase[] = [
   },
   {
     upholds: 'EX-1',
-    name: 'a sealed store is still counted, and shows its releases, its workers and what it has archived',
+    name: 'a sealed store can still be counted, and shows releases, workers and archived executions',
     async run({ store }) {
       const { executions } = store;
       const { ann, queued } = await sceneOn(store);
@@ -147,7 +147,7 @@ export const sealedCases: readonly ExecutionCase[] = [
   },
   {
     upholds: 'EX-1, EX-10',
-    name: 'a second seal changes nothing and is answered with the first',
+    name: 'a second seal changes nothing and returns the first',
     async run({ store }) {
       assert.equal(await store.seals.read(), undefined);
       await mustSeal(store);
@@ -159,7 +159,7 @@ export const sealedCases: readonly ExecutionCase[] = [
   },
   {
     upholds: 'EX-6',
-    name: 'what was unsealed goes on above every fence it had issued; what is not sealed is not unsealed',
+    name: 'an unsealed store issues fences above all it had issued; unsealing an open store is refused',
     async run({ store }) {
       const { lease, held } = await sceneOn(store);
       await mustSeal(store);

@@ -21,7 +21,7 @@ import { mustSeal, mustUnseal, SEAL } from './sealing.ts';
 export const whatWasHeldCases: readonly ExecutionCase[] = [
   {
     upholds: 'EX-3',
-    name: 'an execution that runs is given back: its next owner reads on, and nothing is counted against it',
+    name: 'sealing gives a running execution back: its next owner continues, and no attempt is counted',
     async run({ store }) {
       const ann = await worker(store);
       const held = await running(store, ann);
@@ -40,7 +40,7 @@ export const whatWasHeldCases: readonly ExecutionCase[] = [
   },
   {
     upholds: 'EX-3, EX-11',
-    name: 'what a dead worker left stays lost, and counts as before',
+    name: 'sealing leaves a dead worker’s execution lost, and it is counted as lost later',
     async run({ store }) {
       const ann = await worker(store);
       const held = await running(store, ann);
@@ -54,7 +54,7 @@ export const whatWasHeldCases: readonly ExecutionCase[] = [
   },
   {
     upholds: 'EX-3',
-    name: 'what it registered to be undone is owed by whoever comes next',
+    name: 'sealing keeps the compensations of a running execution for its next owner',
     async run({ store }) {
       const ann = await worker(store);
       const plain = await running(store, ann);
@@ -74,7 +74,7 @@ export const whatWasHeldCases: readonly ExecutionCase[] = [
   },
   {
     upholds: 'EX-3, EX-4',
-    name: 'a lease that is held ends by force: the successor learns why, and has checkpoint and intents',
+    name: 'sealing revokes a held lease: the successor gets the reason, the checkpoint and the intents',
     async run({ store, now }) {
       const ann = await worker(store);
       const { tenure, fence } = await mustAcquire(store, ann);

@@ -53,7 +53,7 @@ export const cancelCases: readonly ExecutionCase[] = [
   },
   {
     upholds: 'X-17, X-5, X-74',
-    name: 'a running execution is told, once, and its session gets a notice',
+    name: 'a cancel of a running execution sends one message, and its session gets a notice',
     async run({ store, now }) {
       const ann = await worker(store);
       const bob = await worker(store, 'bob');
@@ -74,7 +74,7 @@ export const cancelCases: readonly ExecutionCase[] = [
   },
   {
     upholds: 'X-17',
-    name: 'a cancel that nobody acted on before the execution was given back ends it when asked again',
+    name: 'a cancel that the owner did not act on before its give-back ends the execution when repeated',
     async run({ store }) {
       const ann = await worker(store);
       const held = await running(store, ann);
@@ -86,7 +86,7 @@ export const cancelCases: readonly ExecutionCase[] = [
   },
   {
     upholds: 'X-17',
-    name: 'the next owner is told of a cancel by what is in the inbox',
+    name: 'the next owner finds a cancel in the inbox',
     async run({ store }) {
       const ann = await worker(store);
       const held = await running(store, ann);

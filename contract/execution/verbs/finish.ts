@@ -59,7 +59,7 @@ export const finishCases: readonly ExecutionCase[] = [
   },
   {
     upholds: 'X-14, X-16, X-69',
-    name: 'the parent is told by which call and with which outcome its child ended',
+    name: 'the parent gets a message with the call and the outcome of its ended child',
     async run({ store, now }) {
       const ann = await worker(store);
       const parent = await running(store, ann);
@@ -78,7 +78,7 @@ export const finishCases: readonly ExecutionCase[] = [
   },
   {
     upholds: 'X-14',
-    name: 'a child of an execution that nobody knows ends all the same',
+    name: 'a child of an unknown execution can end',
     async run({ store }) {
       const ann = await worker(store);
       const ghost = submitting();
@@ -89,7 +89,7 @@ export const finishCases: readonly ExecutionCase[] = [
   },
   {
     upholds: 'X-14, X-70',
-    name: 'a successor continues under the key: who asks by it finds the successor',
+    name: 'a successor takes over the key, and a submit with the key returns the successor',
     async run({ store, advance, now }) {
       const ann = await worker(store);
       const key = { key: 'order-17', intent: 'a' };
@@ -112,7 +112,7 @@ export const finishCases: readonly ExecutionCase[] = [
   },
   {
     upholds: 'X-14, X-4',
-    name: 'a finish with a successor that is repeated inserts it once',
+    name: 'repeating a finish with a successor inserts the successor once',
     async run({ store }) {
       const ann = await worker(store);
       const key = { key: 'order-17', intent: 'a' };
@@ -126,7 +126,7 @@ export const finishCases: readonly ExecutionCase[] = [
   },
   {
     upholds: 'X-14, X-1',
-    name: 'a refused finish inserts no successor and tells no parent',
+    name: 'a refused finish inserts no successor and sends no message to the parent',
     async run({ store }) {
       const ann = await worker(store);
       const parent = await running(store, ann);
@@ -144,7 +144,7 @@ export const finishCases: readonly ExecutionCase[] = [
   },
   {
     upholds: 'X-15',
-    name: 'a give-back queues again, now or later, and may block or pause',
+    name: 'a give-back queues the execution at once or later, and may block or pause it',
     async run({ store, advance, now }) {
       const ann = await worker(store);
       const first = await running(store, ann);
@@ -172,7 +172,7 @@ export const finishCases: readonly ExecutionCase[] = [
   },
   {
     upholds: 'X-15, X-3',
-    name: 'a park waits for a timer, or for nothing but messages',
+    name: 'a park waits for a timer, or only for messages',
     async run({ store, now }) {
       const ann = await worker(store);
       const one = await running(store, ann);

@@ -63,7 +63,7 @@ export const forgettingCases: readonly ExecutionCase[] = [
   },
   {
     upholds: 'X-26, X-12',
-    name: 'the limit of a key is kept for those that start later',
+    name: 'the limit of a key is kept for executions that start later',
     async run({ store, advance }) {
       const ann = await worker(store);
       const ids: ExecutionId[] = [];
@@ -77,7 +77,7 @@ export const forgettingCases: readonly ExecutionCase[] = [
   },
   {
     upholds: 'X-26, X-17',
-    name: 'who was cancelled while it waited keeps no key',
+    name: 'an execution that was cancelled while it waited does not keep its concurrency key',
     async run({ store }) {
       const ids = [await mustSubmit(store, one), await mustSubmit(store, { ...one, delayMs: 9 })];
       for (const id of ids) {
@@ -89,7 +89,7 @@ export const forgettingCases: readonly ExecutionCase[] = [
   },
   {
     upholds: 'X-26, X-12',
-    name: 'a rate key is forgotten when the longest time it was used with has passed, to the millisecond',
+    name: 'a rate key is forgotten once the longest time it was used with has passed, to the millisecond',
     async run({ store, advance }) {
       const ann = await worker(store);
       for (const perMs of [1_000, 200]) {
@@ -110,7 +110,7 @@ export const forgettingCases: readonly ExecutionCase[] = [
   },
   {
     upholds: 'X-26, X-12',
-    name: 'a rate key whose turns are given out ahead is kept until the time after the last start has passed',
+    name: 'a rate key with turns assigned in advance is kept until the time after the last start has passed',
     async run({ store, advance }) {
       const ann = await worker(store);
       for (let nth = 0; nth < 3; nth += 1) await mustSubmit(store, rate(1, 100));
@@ -128,7 +128,7 @@ export const forgettingCases: readonly ExecutionCase[] = [
   },
   {
     upholds: 'X-26, X-12',
-    name: 'a turn that nobody came to outlives its key, and counts as a start when somebody does',
+    name: 'an unused turn outlives its rate key, and counts as a start when it is used',
     async run({ store, advance }) {
       const ann = await worker(store);
       const both = { ...rate(1, 100), ...one };
@@ -147,7 +147,7 @@ export const forgettingCases: readonly ExecutionCase[] = [
   },
   {
     upholds: 'X-26',
-    name: 'at most as many keys as asked for are forgotten in a call, and all of them in the end',
+    name: 'one call forgets at most the requested number of keys, and repeated calls forget all',
     async run({ store, advance }) {
       const ann = await worker(store);
       for (const key of ['a', 'b', 'c']) {
@@ -167,7 +167,7 @@ export const forgettingCases: readonly ExecutionCase[] = [
   {
     upholds: 'X-26, X-12',
     needs: 'two-clients',
-    name: 'keys that are forgotten while they are used let no more run than there are slots',
+    name: 'forgetting keys that are in use never lets more executions run than there are slots',
     async run({ store, another }) {
       const stores = [store, await another()];
       const people = [await worker(store, 'ann'), await worker(store, 'bob')];

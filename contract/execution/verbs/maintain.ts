@@ -54,7 +54,7 @@ async function spawn(
 export const maintainCases: readonly ExecutionCase[] = [
   {
     upholds: 'X-20',
-    name: 'a signal is refused from the millisecond of the deadline on, whatever the execution does',
+    name: 'a signal is refused from the millisecond of the deadline on, whatever the execution’s state',
     async run({ store, advance }) {
       const ann = await worker(store);
       const owned = await running(store, ann, { deadlineMs: 1_000 });
@@ -104,7 +104,7 @@ export const maintainCases: readonly ExecutionCase[] = [
   },
   {
     upholds: 'X-20',
-    name: 'paused, blocked, delayed and held executions fail by their deadline as well',
+    name: 'paused, blocked, delayed and held executions fail by their deadline too',
     async run({ store, advance }) {
       const ann = await worker(store);
       const deadline = { deadlineMs: 1_000 };
@@ -121,7 +121,7 @@ export const maintainCases: readonly ExecutionCase[] = [
   },
   {
     upholds: 'X-20',
-    name: 'a running execution is left to its owner, and fails once it has let go',
+    name: 'a running execution past its deadline is left to its owner, and fails once it is let go',
     async run({ store, advance }) {
       const ann = await worker(store);
       const held = await running(store, ann, { deadlineMs: 1_000 });
@@ -135,7 +135,7 @@ export const maintainCases: readonly ExecutionCase[] = [
   },
   {
     upholds: 'X-20',
-    name: 'deadlines are gone through a page at a time',
+    name: 'maintenance handles passed deadlines a page at a time',
     async run({ store, advance }) {
       const ids = [];
       for (let nth = 0; nth < 7; nth += 1) ids.push(await mustSubmit(store, { deadlineMs: 10 }));
@@ -148,7 +148,7 @@ export const maintainCases: readonly ExecutionCase[] = [
   },
   {
     upholds: 'X-20, X-14, X-17, X-77',
-    name: 'open children of an ended parent are asked to cancel, a page at a time, each once',
+    name: 'open children of an ended parent get one cancel each, a page at a time',
     async run({ store }) {
       const ann = await worker(store);
       const parent = await running(store, ann);
@@ -190,7 +190,7 @@ export const maintainCases: readonly ExecutionCase[] = [
   },
   {
     upholds: 'X-20',
-    name: 'a cancel goes down through the generations, however the first one ended',
+    name: 'a cancel reaches all generations of children, however their ancestor ended',
     async run({ store, advance }) {
       const ann = await worker(store);
       const parent = await running(store, ann, { deadlineMs: 1_000 });
@@ -220,7 +220,7 @@ export const maintainCases: readonly ExecutionCase[] = [
   {
     upholds: 'X-20, X-12',
     needs: 'two-clients',
-    name: 'several who maintain at once end and tell everybody once',
+    name: 'several maintenance calls at once end each execution once and send each message once',
     async run({ store, another, advance }) {
       const other = await another();
       const ann = await worker(store);
@@ -233,7 +233,7 @@ export const maintainCases: readonly ExecutionCase[] = [
         await Promise.all([maintainAll(store, 3), maintainAll(other, 3), maintainAll(store, 50)])
       ).flat();
       const overdue = calls.flatMap((call) => call.overdue);
-      assert.equal(new Set(overdue).size, overdue.length, 'nobody fails twice');
+      assert.equal(new Set(overdue).size, overdue.length, 'no execution fails twice');
       await maintainAll(store, 50);
       assert.equal(
         (

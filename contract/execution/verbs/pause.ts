@@ -50,7 +50,7 @@ export const pauseCases: readonly ExecutionCase[] = [
   },
   {
     upholds: 'X-18',
-    name: 'pausing what is paused, and resuming what is not held, changes nothing',
+    name: 'pausing a paused execution, or resuming one that is not held, changes nothing',
     async run({ store }) {
       const ann = await worker(store);
       const id = await mustSubmit(store);
@@ -85,7 +85,7 @@ export const pauseCases: readonly ExecutionCase[] = [
   },
   {
     upholds: 'X-18',
-    name: 'a paused timer that came due is claimed when it is resumed',
+    name: 'a paused execution whose timer came due is claimed when it is resumed',
     async run({ store, advance }) {
       const ann = await worker(store);
       const held = await running(store, ann);
@@ -100,7 +100,7 @@ export const pauseCases: readonly ExecutionCase[] = [
   },
   {
     upholds: 'X-18, X-5',
-    name: 'a running execution is told to pause, with a notice, and keeps running',
+    name: 'a pause of a running execution sends a message and a notice, and it keeps running',
     async run({ store, now }) {
       const ann = await worker(store);
       const held = await running(store, ann);
@@ -118,7 +118,7 @@ export const pauseCases: readonly ExecutionCase[] = [
   },
   {
     upholds: 'X-18, X-75',
-    name: 'a resume takes away all that people put in the way',
+    name: 'a resume removes every hold that an operator can remove',
     async run({ store }) {
       const ann = await worker(store);
       const held = await running(store, ann);
@@ -135,7 +135,7 @@ export const pauseCases: readonly ExecutionCase[] = [
   },
   {
     upholds: 'X-18, X-5, X-75',
-    name: 'a resume is told to the owner that was told to pause, once, with a notice',
+    name: 'a resume sends one message and a notice to the owner that got the pause',
     async run({ store, now }) {
       const ann = await worker(store);
       const held = await running(store, ann);
@@ -159,7 +159,7 @@ export const pauseCases: readonly ExecutionCase[] = [
   },
   {
     upholds: 'X-18, X-5',
-    name: 'who has not seen that it was resumed cannot give back as paused',
+    name: 'an owner that has not read the resume cannot give back as paused',
     async run({ store }) {
       const ann = await worker(store);
       const held = await running(store, ann);
@@ -180,7 +180,7 @@ export const pauseCases: readonly ExecutionCase[] = [
   },
   {
     upholds: 'X-18, X-75',
-    name: 'a pause that no owner took notice of is undone by a resume',
+    name: 'a resume undoes a pause that the owner did not act on',
     async run({ store }) {
       const ann = await worker(store);
       const held = await running(store, ann);
@@ -197,7 +197,7 @@ export const pauseCases: readonly ExecutionCase[] = [
   },
   {
     upholds: 'X-18',
-    name: 'a resume undoes a pause that is in force and one that no owner took notice of',
+    name: 'a resume undoes both a pause in force and one that the owner did not act on',
     async run({ store }) {
       const ann = await worker(store);
       const held = await running(store, ann);
@@ -216,7 +216,7 @@ export const pauseCases: readonly ExecutionCase[] = [
   },
   {
     upholds: 'X-18, X-16',
-    name: 'a resume that is left for a waiting execution wakes it',
+    name: 'a resume message for a waiting execution wakes it',
     async run({ store }) {
       const ann = await worker(store);
       const held = await running(store, ann);

@@ -59,7 +59,7 @@ async function startsInHistory(
 export const rateCases: readonly ExecutionCase[] = [
   {
     upholds: 'X-12',
-    name: 'one in a time: each starts that time after the one before',
+    name: 'with a rate of one, each execution starts one period after the one before',
     async run(harness) {
       const { store } = harness;
       for (let nth = 0; nth < 4; nth += 1) await mustSubmit(store, rate(1, 1_000));
@@ -69,7 +69,7 @@ export const rateCases: readonly ExecutionCase[] = [
   },
   {
     upholds: 'X-12, X-66',
-    name: 'a first burst passes at once; then they come evenly, never more than the limit in any time',
+    name: 'a first burst starts at once; then starts are even, never more than the limit in any period',
     async run(harness) {
       const { store } = harness;
       for (let nth = 0; nth < 12; nth += 1) await mustSubmit(store, rate(3, 900));
@@ -83,7 +83,7 @@ export const rateCases: readonly ExecutionCase[] = [
   },
   {
     upholds: 'X-12, X-67',
-    name: 'who comes too early is given a time of its own and is told to nobody before it',
+    name: 'an execution that exceeds the rate gets its own start time and cannot be claimed before it',
     async run({ store, advance, now }) {
       const ann = await worker(store);
       const ids = [];
@@ -105,7 +105,7 @@ export const rateCases: readonly ExecutionCase[] = [
   },
   {
     upholds: 'X-12, X-66',
-    name: 'a key that was not used for its time has its burst again',
+    name: 'a rate key that was unused for its period allows a burst again',
     async run({ store, advance }) {
       const ann = await worker(store);
       const claimed = async () => (await claimIds(store, ann)).length;
@@ -126,7 +126,7 @@ export const rateCases: readonly ExecutionCase[] = [
   },
   {
     upholds: 'X-12',
-    name: 'starts that trickle in are kept to the limit in any time as well',
+    name: 'starts that trickle in stay within the limit in any period too',
     async run({ store, advance, now }) {
       const ann = await worker(store);
       const begin = now();
@@ -143,7 +143,7 @@ export const rateCases: readonly ExecutionCase[] = [
   },
   {
     upholds: 'X-12, X-21',
-    name: 'a rate counts by key and project, and only first starts',
+    name: 'a rate counts by key and project, and counts only first starts',
     async run({ store }) {
       const ann = await worker(store);
       await mustSubmit(store, rate(1, 1_000));
@@ -161,7 +161,7 @@ export const rateCases: readonly ExecutionCase[] = [
   },
   {
     upholds: 'X-12, X-67',
-    name: 'with both keys a slot is needed before a turn is used up',
+    name: 'with both keys, an execution needs a slot before it uses up a turn',
     async run({ store, advance }) {
       const ann = await worker(store);
       const both = { ...rate(1, 1_000), concurrency: { key: 'one', limit: 1 } };
@@ -180,7 +180,7 @@ export const rateCases: readonly ExecutionCase[] = [
   },
   {
     upholds: 'X-12, X-11',
-    name: 'what has no gate is claimed in the call that sees to the gates of others, in one project or several',
+    name: 'a claim that passes executions through gates also takes ungated ones, in one project or several',
     async run({ store }) {
       const ann = await worker(store);
       for (const others of [[PROJECT], [PROJECT, OTHER_PROJECT]]) {
@@ -193,7 +193,7 @@ export const rateCases: readonly ExecutionCase[] = [
   },
   {
     upholds: 'X-12, X-68',
-    name: 'turns that no worker was there for do not add up: by the history, never more than the limit in any time',
+    name: 'turns that passed without a worker do not add up: history never has more starts than the limit in any period',
     async run(harness) {
       const { store, advance } = harness;
       const ann = await worker(store);
@@ -216,7 +216,7 @@ export const rateCases: readonly ExecutionCase[] = [
   },
   {
     upholds: 'X-12, X-68',
-    name: 'who was late and found no room starts before those whose turn comes after it',
+    name: 'an execution that missed its turn starts before those with a later turn',
     async run(harness) {
       const { store, advance } = harness;
       const ann = await worker(store);
@@ -237,7 +237,7 @@ export const rateCases: readonly ExecutionCase[] = [
   {
     upholds: 'X-12',
     needs: 'two-clients',
-    name: 'workers that claim at once start no more than the limit together',
+    name: 'workers that claim at once together start no more than the limit',
     async run(harness) {
       const { store, advance, another } = harness;
       const other = await another();

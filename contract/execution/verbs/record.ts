@@ -23,7 +23,7 @@ import {
 export const recordCases: readonly ExecutionCase[] = [
   {
     upholds: 'X-13, X-4',
-    name: 'a record appends its events with seq, time and fence, and leaves the row alone',
+    name: 'a record appends its events with seq, time and fence, and leaves the row as it is',
     async run({ store, advance, now }) {
       const held = await running(store, await worker(store));
       const before = await mustRead(store, held.id);
@@ -44,7 +44,7 @@ export const recordCases: readonly ExecutionCase[] = [
   },
   {
     upholds: 'X-13',
-    name: 'progress is kept in the row, the last one given',
+    name: 'the row keeps the last given progress',
     async run({ store }) {
       const held = await running(store, await worker(store));
       const { executions } = store;
@@ -61,7 +61,7 @@ export const recordCases: readonly ExecutionCase[] = [
   },
   {
     upholds: 'X-13',
-    name: 'children are submitted in the same step, and one that is there already is left alone',
+    name: 'a record submits its children in the same step, and an existing child stays as it is',
     async run({ store }) {
       const ann = await worker(store);
       const held = await running(store, ann);
@@ -82,7 +82,7 @@ export const recordCases: readonly ExecutionCase[] = [
   },
   {
     upholds: 'X-13, X-1',
-    name: 'a refused write brings no children, attachments or progress',
+    name: 'a refused write adds no children, attachments or progress',
     async run({ store }) {
       const ann = await worker(store);
       const held = await running(store, ann);
@@ -101,7 +101,7 @@ export const recordCases: readonly ExecutionCase[] = [
   },
   {
     upholds: 'X-13, X-4',
-    name: 'every owner’s write may bring children, attachments and progress',
+    name: 'every write of an owner may add children, attachments and progress',
     async run({ store }) {
       const ann = await worker(store);
       const extras = (id: typeof first.id, name: string) => ({
@@ -132,7 +132,7 @@ export const recordCases: readonly ExecutionCase[] = [
   },
   {
     upholds: 'X-4, X-1, X-52',
-    name: 'who repeats a write of another project, word by word, is told that it is unknown',
+    name: 'a write repeated exactly from another project is refused as unknown',
     async run({ store }) {
       const ann = await worker(store);
       const { executions } = store;

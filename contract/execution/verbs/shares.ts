@@ -38,7 +38,7 @@ function byProject({ claims }: ClaimedResult): readonly number[] {
 export const shareCases: readonly ExecutionCase[] = [
   {
     upholds: 'X-11',
-    name: 'each lane has its own limit, and what is not asked for is not claimed',
+    name: 'each lane has its own limit, and a lane that was not requested is not claimed',
     async run({ store }) {
       const ann = await worker(store);
       await submitMany(store, 5, { lane: 'interactive' });
@@ -75,7 +75,7 @@ export const shareCases: readonly ExecutionCase[] = [
   },
   {
     upholds: 'X-11',
-    name: 'the limit of a lane is over all pipelines together',
+    name: 'the limit of a lane covers all pipelines together',
     async run({ store }) {
       const ann = await worker(store);
       for (const pipeline of [PIPELINE, OTHER_PIPELINE, PIPELINE, OTHER_PIPELINE]) {
@@ -88,7 +88,7 @@ export const shareCases: readonly ExecutionCase[] = [
   },
   {
     upholds: 'X-11, X-60',
-    name: 'a project with a thousand times the work gets no more than its fair part of a call',
+    name: 'a project with a thousand times the work gets no more than its fair share of a claim',
     async run({ store, advance }) {
       const ann = await worker(store);
       await submitMany(store, 60, { project: PROJECT });
@@ -105,7 +105,7 @@ export const shareCases: readonly ExecutionCase[] = [
   },
   {
     upholds: 'X-11, X-60',
-    name: 'where there is not enough for all projects, dice say who begins',
+    name: 'if a claim is too small for all projects, the dice decide which project comes first',
     async run({ store, advance }) {
       const ann = await worker(store);
       await submitMany(store, 20, { project: PROJECT });
@@ -124,7 +124,7 @@ export const shareCases: readonly ExecutionCase[] = [
   },
   {
     upholds: 'X-11, X-60',
-    name: 'a part that does not divide evenly is rounded up, and the limit still holds',
+    name: 'a share that does not divide evenly is rounded up, and the limit still holds',
     async run({ store }) {
       const ann = await worker(store);
       for (const project of PROJECTS) await submitMany(store, 10, { project });
@@ -136,7 +136,7 @@ export const shareCases: readonly ExecutionCase[] = [
   },
   {
     upholds: 'X-11',
-    name: 'a project that has nothing ready yet takes no part from others',
+    name: 'a project without ready executions takes no share from others',
     async run({ store }) {
       const ann = await worker(store);
       await submitMany(store, 4, { project: PROJECT });
@@ -149,7 +149,7 @@ export const shareCases: readonly ExecutionCase[] = [
   },
   {
     upholds: 'X-11, X-7',
-    name: 'what the dead left counts as ready, and within the limit',
+    name: 'executions of dead workers count as ready, and count towards the limit',
     async run({ store }) {
       const ann = await worker(store, 'ann');
       await submitMany(store, 6, { project: PROJECT });
@@ -164,7 +164,7 @@ export const shareCases: readonly ExecutionCase[] = [
   },
   {
     upholds: 'X-11',
-    name: 'a claim for one project takes nothing of another, ready, gated or left by the dead, and hears of no other',
+    name: 'a claim for one project takes and reports no ready, gated or lost execution of another',
     async run({ store, advance }) {
       const ann = await worker(store, 'ann');
       const concurrency = { key: 'printer', limit: 9 };
@@ -195,7 +195,7 @@ export const shareCases: readonly ExecutionCase[] = [
   },
   {
     upholds: 'X-11',
-    name: 'executions that ended or wait leave the next claim as it is',
+    name: 'cancelled and paused executions do not affect the next claim',
     async run({ store }) {
       const ann = await worker(store);
       for (let nth = 0; nth < 50; nth += 1) {

@@ -17,7 +17,7 @@ import {
 export const signalCases: readonly ExecutionCase[] = [
   {
     upholds: 'X-19',
-    name: 'a signal is in the inbox of any open execution, with name and body',
+    name: 'a signal to an open execution is in its inbox, with name and body',
     async run({ store, now }) {
       const ann = await worker(store);
       const held = await running(store, ann);
@@ -39,7 +39,7 @@ export const signalCases: readonly ExecutionCase[] = [
   },
   {
     upholds: 'X-19',
-    name: 'a signal to a running execution gives its session a notice, every time',
+    name: 'every signal to a running execution gives its session a notice',
     async run({ store }) {
       const ann = await worker(store);
       const held = await running(store, ann);
@@ -53,7 +53,7 @@ export const signalCases: readonly ExecutionCase[] = [
   },
   {
     upholds: 'X-19',
-    name: 'a listener that fails breaks no verb, and one that left is not called',
+    name: 'a listener that throws breaks no verb, and a removed listener is not called',
     async run({ store }) {
       let calls = 0;
       const stop = store.executions.onWakeup(() => {

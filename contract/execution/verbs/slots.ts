@@ -80,7 +80,7 @@ export const slotCases: readonly ExecutionCase[] = [
   },
   {
     upholds: 'X-12, X-63',
-    name: 'as many as there are slots run at once, and no more',
+    name: 'a key runs as many executions at once as it has slots, and no more',
     async run({ store, advance }) {
       const ann = await worker(store);
       const ids: ExecutionId[] = [];
@@ -108,7 +108,7 @@ export const slotCases: readonly ExecutionCase[] = [
   },
   {
     upholds: 'X-12, X-63',
-    name: 'a slot is kept through park, give-back and the death of its worker',
+    name: 'an execution keeps its slot when it is parked, given back or lost',
     async run({ store }) {
       const ann = await worker(store, 'ann');
       const first = await mustSubmit(store, one);
@@ -129,7 +129,7 @@ export const slotCases: readonly ExecutionCase[] = [
   },
   {
     upholds: 'X-12, X-17',
-    name: 'a slot is handed on when its holder is cancelled',
+    name: 'a slot passes to the next execution when its holder is cancelled',
     async run({ store }) {
       const ann = await worker(store);
       const first = await mustSubmit(store, one);
@@ -141,7 +141,7 @@ export const slotCases: readonly ExecutionCase[] = [
   },
   {
     upholds: 'X-12, X-20',
-    name: 'a slot is handed on when its holder fails by its deadline',
+    name: 'a slot passes to the next execution when its holder fails by its deadline',
     async run({ store, advance }) {
       const ann = await worker(store);
       const first = await mustSubmit(store, { ...one, deadlineMs: 1_000 });
@@ -175,7 +175,7 @@ export const slotCases: readonly ExecutionCase[] = [
   },
   {
     upholds: 'X-12, X-65',
-    name: 'a free slot goes to interactive before batch, and then to the longest waiting',
+    name: 'a free slot goes to interactive before batch, then to the execution that waited longest',
     async run({ store, advance }) {
       const ann = await worker(store);
       const held = await mustClaim(store, ann, await mustSubmit(store, one));
@@ -193,7 +193,7 @@ export const slotCases: readonly ExecutionCase[] = [
   },
   {
     upholds: 'X-12, X-18, X-64',
-    name: 'a paused execution is passed over, and asks again when it is resumed',
+    name: 'a paused execution is passed over, and queues again when it is resumed',
     async run({ store, advance }) {
       const ann = await worker(store);
       const held = await mustClaim(store, ann, await mustSubmit(store, one));
@@ -227,7 +227,7 @@ export const slotCases: readonly ExecutionCase[] = [
   },
   {
     upholds: 'X-12, X-65',
-    name: 'a lowered limit is kept: slots are not handed on while as many are taken',
+    name: 'a lowered limit holds: no slot passes on while enough are taken',
     async run({ store, advance }) {
       const ann = await worker(store);
       await mustSubmit(store, two);
@@ -244,7 +244,7 @@ export const slotCases: readonly ExecutionCase[] = [
   },
   {
     upholds: 'X-12, X-21',
-    name: 'keys of different names, and of different projects, have slots of their own',
+    name: 'keys with different names or projects have their own slots',
     async run({ store }) {
       const ann = await worker(store);
       await mustSubmit(store, one);
@@ -291,7 +291,7 @@ export const slotCases: readonly ExecutionCase[] = [
   {
     upholds: 'X-12',
     needs: 'two-clients',
-    name: 'with submits, claims and ends at once no more run than there are slots, and none is forgotten',
+    name: 'with submits, claims and ends at once, no more run than there are slots, and all run in the end',
     async run({ store, another }) {
       const stores = [store, await another()];
       const people = [await worker(store, 'ann'), await worker(store, 'bob')];
@@ -320,7 +320,7 @@ export const slotCases: readonly ExecutionCase[] = [
   },
   {
     upholds: 'X-12, X-65',
-    name: 'a limit that was raised counts for those who wait, before whoever brings it',
+    name: 'a raised limit lets waiting executions start before the one that raised it',
     async run({ store, advance }) {
       const ann = await worker(store);
       const ids: ExecutionId[] = [];
@@ -339,7 +339,7 @@ export const slotCases: readonly ExecutionCase[] = [
   },
   {
     upholds: 'X-12, X-13, X-14',
-    name: 'a child and a successor that bring a higher limit raise it for those who wait',
+    name: 'a child or a successor with a higher limit raises it for waiting executions',
     async run({ store }) {
       const ann = await worker(store);
       const parent = await mustClaim(store, ann, await mustSubmit(store));

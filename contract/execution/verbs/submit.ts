@@ -47,7 +47,7 @@ export const submitCases: readonly ExecutionCase[] = [
   },
   {
     upholds: 'X-10, X-58',
-    name: 'the same submit again is answered with the same execution and writes nothing',
+    name: 'repeating a submit returns the same execution and writes nothing',
     async run({ store, advance }) {
       for (const request of [
         submitting(),
@@ -65,7 +65,7 @@ export const submitCases: readonly ExecutionCase[] = [
   },
   {
     upholds: 'X-10, X-58',
-    name: 'the same key with the same intent finds the execution, whatever id is sent',
+    name: 'a submit with the same key and intent returns the execution, whatever its id',
     async run({ store }) {
       const first = await mustSubmit(store, { key: 'order-17', intent: 'a' });
       const second = submitting({ key: 'order-17', intent: 'a', input: payload('other bytes') });
@@ -76,7 +76,7 @@ export const submitCases: readonly ExecutionCase[] = [
   },
   {
     upholds: 'X-10, X-58',
-    name: 'the same key with another intent, or none, is a conflict that names the execution',
+    name: 'a submit with the same key and another intent, or none, is a conflict that names the execution',
     async run({ store }) {
       const id = await mustSubmit(store, { key: 'order-17', intent: 'a' });
       for (const other of [{ intent: 'b' }, {}]) {
@@ -88,7 +88,7 @@ export const submitCases: readonly ExecutionCase[] = [
   },
   {
     upholds: 'X-10, P-14',
-    name: 'the answer to a repeated submission is read without a write, and a new one has none',
+    name: 'submitted() reads the answer to a repeated submit without a write, and returns undefined for a new one',
     async run({ store }) {
       const { executions } = store;
       const first = submitting({ key: 'order-17', intent: 'a' });
@@ -114,7 +114,7 @@ export const submitCases: readonly ExecutionCase[] = [
   },
   {
     upholds: 'X-10, X-21, X-58',
-    name: 'the same id with another intent, or in another project, is taken',
+    name: 'a submit with a taken id and another intent or project is refused',
     async run({ store }) {
       const request = submitting({ intent: 'a' });
       expectKind(await store.executions.submit(request), 'submitted');
@@ -128,7 +128,7 @@ export const submitCases: readonly ExecutionCase[] = [
   },
   {
     upholds: 'X-10, X-21',
-    name: 'a key belongs to its project',
+    name: 'two projects can use the same key',
     async run({ store }) {
       const one = await mustSubmit(store, { key: 'order-17', intent: 'a' });
       const other = await mustSubmit(store, { key: 'order-17', project: OTHER_PROJECT });
@@ -137,7 +137,7 @@ export const submitCases: readonly ExecutionCase[] = [
   },
   {
     upholds: 'X-10',
-    name: 'a key stays taken when its execution has ended, however it did',
+    name: 'a key stays taken after its execution has ended, however it ended',
     async run({ store }) {
       const ann = await worker(store);
       const done = await mustSubmit(store, { key: 'done', intent: 'a' });
@@ -159,7 +159,7 @@ export const submitCases: readonly ExecutionCase[] = [
   {
     upholds: 'X-10',
     needs: 'two-clients',
-    name: 'of submits at once with one key one is new, and all get its id',
+    name: 'when submits with one key race, one is new, and all return its id',
     async run({ store, another }) {
       const other = await another();
       for (let round = 0; round < 6; round += 1) {
@@ -179,7 +179,7 @@ export const submitCases: readonly ExecutionCase[] = [
   {
     upholds: 'X-10',
     needs: 'two-clients',
-    name: 'of submits at once with one key and two intents one intent wins and the other conflicts',
+    name: 'when submits with one key and two intents race, one intent wins and the other conflicts',
     async run({ store, another }) {
       const other = await another();
       for (let round = 0; round < 6; round += 1) {
@@ -201,7 +201,7 @@ export const submitCases: readonly ExecutionCase[] = [
   {
     upholds: 'X-10',
     needs: 'two-clients',
-    name: 'the same submit several times at once inserts once',
+    name: 'the same submit sent several times at once inserts once',
     async run({ store, another }) {
       const other = await another();
       for (let round = 0; round < 6; round += 1) {
@@ -218,7 +218,7 @@ export const submitCases: readonly ExecutionCase[] = [
   },
   {
     upholds: 'X-10',
-    name: 'what the caller does to its request afterwards changes nothing stored',
+    name: 'a caller that changes its request after the call does not change the stored execution',
     async run({ store }) {
       const tags = ['eu'];
       const attributes: Record<string, number> = { total: 1 };

@@ -59,7 +59,7 @@ async function inboxOf(store: CoordinatorStore, id: ExecutionId): Promise<readon
 export const successorCases: readonly ExecutionCase[] = [
   {
     upholds: 'X-14, X-5, X-71',
-    name: 'signals that nobody has read go to the successor, in their order and numbered anew',
+    name: 'unread signals go to the successor, in their order and renumbered',
     async run({ store, advance }) {
       const ann = await worker(store);
       const held = await running(store, ann);
@@ -76,7 +76,7 @@ export const successorCases: readonly ExecutionCase[] = [
   },
   {
     upholds: 'X-14, X-71',
-    name: 'of the messages that were read, those that are named go to the successor',
+    name: 'a finish can name read messages, which go to the successor too',
     async run({ store }) {
       const held = await running(store, await worker(store));
       for (const name of ['one', 'two', 'three', 'four', 'five']) {
@@ -89,7 +89,7 @@ export const successorCases: readonly ExecutionCase[] = [
   },
   {
     upholds: 'X-14, X-71',
-    name: 'ends of children stay with the execution that started them',
+    name: 'messages about ended children stay with the execution that started them',
     async run({ store }) {
       const ann = await worker(store);
       const held = await running(store, ann);
@@ -105,7 +105,7 @@ export const successorCases: readonly ExecutionCase[] = [
   },
   {
     upholds: 'X-14, X-18',
-    name: 'a pause that nobody has acted on goes on, and can be undone there',
+    name: 'a pause that the owner did not act on goes to the successor, and a resume undoes it there',
     async run({ store }) {
       const ann = await worker(store);
       const held = await running(store, ann);
@@ -119,7 +119,7 @@ export const successorCases: readonly ExecutionCase[] = [
   },
   {
     upholds: 'X-14, X-17, X-71',
-    name: 'a cancel that nobody has acted on cancels the successor, and all that follows from that happens',
+    name: 'a cancel that the owner did not act on cancels the successor, with all its consequences',
     async run({ store, now }) {
       const ann = await worker(store);
       const parent = await running(store, ann);
@@ -147,7 +147,7 @@ export const successorCases: readonly ExecutionCase[] = [
   },
   {
     upholds: 'X-14, X-17',
-    name: 'a cancel that was read and not acted on cancels the successor, one that was acted on does not',
+    name: 'a cancel that was read but not acted on cancels the successor; one that was acted on does not',
     async run({ store }) {
       const ann = await worker(store);
       for (const unread of [[1], []]) {
@@ -162,7 +162,7 @@ export const successorCases: readonly ExecutionCase[] = [
   },
   {
     upholds: 'X-14, X-2',
-    name: 'what is said to an execution that was continued is refused',
+    name: 'signals and commands to a continued execution are refused',
     async run({ store }) {
       const held = await running(store, await worker(store));
       const id = await mustContinue(store, held);
@@ -175,7 +175,7 @@ export const successorCases: readonly ExecutionCase[] = [
   },
   {
     upholds: 'X-14, X-4',
-    name: 'a finish with a successor that is repeated passes messages on once',
+    name: 'repeating a finish with a successor passes messages on once',
     async run({ store }) {
       const held = await running(store, await worker(store));
       await store.executions.signal(signalling(held.id, 'one'));
@@ -188,7 +188,7 @@ export const successorCases: readonly ExecutionCase[] = [
   },
   {
     upholds: 'X-14',
-    name: 'a successor whose id is taken gets nothing',
+    name: 'a successor whose id is taken gets no messages',
     async run({ store }) {
       const ann = await worker(store);
       const held = await running(store, ann);
@@ -203,7 +203,7 @@ export const successorCases: readonly ExecutionCase[] = [
   {
     upholds: 'X-14, X-5',
     needs: 'two-clients',
-    name: 'a signal and a cancel that race a finish with a successor reach it, or are refused',
+    name: 'a signal or a cancel that races a finish with a successor reaches the successor or is refused',
     async run({ store, another }) {
       const other = await another();
       for (let round = 0; round < 12; round += 1) {
@@ -230,7 +230,7 @@ export const successorCases: readonly ExecutionCase[] = [
   },
   {
     upholds: 'X-12, X-14, X-63',
-    name: 'a successor that takes over the slot leaves the limit as the last submit set it',
+    name: 'a successor that takes over the slot keeps the limit of the last submit',
     async run({ store, advance }) {
       const ann = await worker(store);
       const held = await mustClaim(store, ann, await mustSubmit(store, two));
@@ -248,7 +248,7 @@ export const successorCases: readonly ExecutionCase[] = [
   },
   {
     upholds: 'X-12, X-14',
-    name: 'a raised limit stays when one that was submitted before is continued',
+    name: 'a raised limit stays when an execution with an older limit is continued',
     async run({ store, advance }) {
       const ann = await worker(store);
       const held = await mustClaim(store, ann, await mustSubmit(store, one));
@@ -264,7 +264,7 @@ export const successorCases: readonly ExecutionCase[] = [
   },
   {
     upholds: 'X-12, X-14, X-63',
-    name: 'a successor with another concurrency key is like any submit of that key',
+    name: 'a successor with another concurrency key queues like any submit with that key',
     async run({ store }) {
       const ann = await worker(store);
       const held = await mustClaim(store, ann, await mustSubmit(store, one));
@@ -286,7 +286,7 @@ export const successorCases: readonly ExecutionCase[] = [
   },
   {
     upholds: 'X-14, X-1',
-    name: 'a finish with a successor that is refused passes nothing on',
+    name: 'a refused finish with a successor passes no messages on',
     async run({ store }) {
       const held = await running(store, await worker(store));
       await store.executions.signal(signalling(held.id, 'one'));

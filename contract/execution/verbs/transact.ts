@@ -86,7 +86,7 @@ async function valuesIn(
 export const transactCases: readonly ExecutionCase[] = [
   {
     upholds: 'X-23',
-    name: 'what the work answers is handed on, and its events are appended',
+    name: 'a transact returns the result of its work and appends its events',
     async run({ store, now }) {
       const held = await running(store, await worker(store));
       const outcome = await store.executions.transact({
@@ -101,7 +101,7 @@ export const transactCases: readonly ExecutionCase[] = [
   },
   {
     upholds: 'X-23',
-    name: 'what the work wrote is there when the events are, and neither when it throws',
+    name: 'the writes of the work are stored together with the events, and neither is stored if it throws',
     async run({ store }) {
       const held = await running(store, await worker(store));
       const table = userTable(store, held);
@@ -126,7 +126,7 @@ export const transactCases: readonly ExecutionCase[] = [
   },
   {
     upholds: 'X-23',
-    name: 'nothing of a transact that is refused is written, of the user’s neither',
+    name: 'a refused transact stores nothing, not even the writes of the work',
     async run({ store }) {
       const ann = await worker(store);
       const held = await running(store, ann);
@@ -146,7 +146,7 @@ export const transactCases: readonly ExecutionCase[] = [
   },
   {
     upholds: 'X-23',
-    name: 'work that throws, and events that throw, leave nothing behind',
+    name: 'work that throws and events that throw leave nothing behind',
     async run({ store }) {
       const held = await running(store, await worker(store));
       const error = new Error('no money');
@@ -165,7 +165,7 @@ export const transactCases: readonly ExecutionCase[] = [
   },
   {
     upholds: 'X-23, X-4',
-    name: 'where the seq is taken the work is not run',
+    name: 'if the seq is taken, the work does not run',
     async run({ store }) {
       const held = await running(store, await worker(store));
       let runs = 0;
@@ -184,7 +184,7 @@ export const transactCases: readonly ExecutionCase[] = [
   },
   {
     upholds: 'X-23, X-5',
-    name: 'a transact tells of news, and brings progress with it',
+    name: 'the reply to a transact has the number of messages, and its progress is stored',
     async run({ store }) {
       const held = await running(store, await worker(store));
       await store.executions.signal(signalling(held.id));

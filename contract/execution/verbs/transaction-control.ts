@@ -145,7 +145,7 @@ async function valuesOf(
 export const transactionControlCases: readonly ExecutionCase[] = [
   {
     upholds: 'X-23, X-73',
-    name: 'work that ends its transaction, or tries to, fails, and nothing of it is kept',
+    name: 'work that ends its transaction, or tries to, fails, and none of its writes are kept',
     async run({ store }) {
       const { held, dialect } = await prepared(store);
       if (dialect === undefined) return;
@@ -162,7 +162,7 @@ export const transactionControlCases: readonly ExecutionCase[] = [
   },
   {
     upholds: 'X-23',
-    name: 'work that goes on after it tried to end its transaction is kept as a whole, or not at all',
+    name: 'if work continues after it tried to end its transaction, all or none of its writes are kept',
     async run({ store }) {
       const { held: first, dialect } = await prepared(store);
       if (dialect === undefined) return;
@@ -188,7 +188,7 @@ export const transactionControlCases: readonly ExecutionCase[] = [
   },
   {
     upholds: 'X-23, X-1, X-73',
-    name: 'work that ends its transaction harms nobody that is written at the same time',
+    name: 'work that ends its transaction does not affect other writes at the same time',
     async run({ store }) {
       const { held, dialect } = await prepared(store);
       if (dialect === undefined) return;
@@ -218,7 +218,7 @@ export const transactionControlCases: readonly ExecutionCase[] = [
   },
   {
     upholds: 'X-23',
-    name: 'where there are savepoints, the work may undo what is its own',
+    name: 'on stores with savepoints, work may undo its own writes',
     async run({ store }) {
       const { held, dialect } = await prepared(store);
       if (dialect === undefined || store.kind !== 'postgres') return;

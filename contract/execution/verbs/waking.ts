@@ -52,7 +52,7 @@ async function waitingState(store: CoordinatorStore, id: ExecutionId): Promise<u
 export const wakingCases: readonly ExecutionCase[] = [
   {
     upholds: 'X-16',
-    name: 'the last of the children that are waited for wakes the parent, none before it',
+    name: 'a parent that waits for several children wakes with the last of them, not before',
     async run({ store }) {
       const ann = await worker(store);
       const { parent, children } = await family(store, ann, 4);
@@ -92,7 +92,7 @@ export const wakingCases: readonly ExecutionCase[] = [
   {
     upholds: 'X-16',
     needs: 'two-clients',
-    name: 'one child fewer than is waited for, ending at once, does not wake it',
+    name: 'children that end at once, one fewer than needed, do not wake the parent',
     async run({ store, another }) {
       const other = await another();
       const ann = await worker(store);
@@ -112,7 +112,7 @@ export const wakingCases: readonly ExecutionCase[] = [
   {
     upholds: 'X-16, X-5',
     needs: 'two-clients',
-    name: 'children that end while their parent parks for them are neither lost nor counted twice',
+    name: 'children that end while their parent parks are neither lost nor counted twice',
     async run({ store, another }) {
       const other = await another();
       for (let round = 0; round < 6; round += 1) {
@@ -140,7 +140,7 @@ export const wakingCases: readonly ExecutionCase[] = [
   },
   {
     upholds: 'X-16',
-    name: 'who waits for any child is woken by the first',
+    name: 'a parent that waits for any child wakes with the first',
     async run({ store }) {
       const ann = await worker(store);
       const { parent, children } = await family(store, ann, 2);
@@ -153,7 +153,7 @@ export const wakingCases: readonly ExecutionCase[] = [
   },
   {
     upholds: 'X-16, X-19',
-    name: 'a signal wakes at once, whatever else is waited for, and brings the timer forward',
+    name: 'a signal wakes an execution at once, whatever else it waits for, and brings its timer forward',
     async run({ store, advance, now }) {
       const ann = await worker(store);
       const { parent } = await family(store, ann, 2);
@@ -168,7 +168,7 @@ export const wakingCases: readonly ExecutionCase[] = [
   },
   {
     upholds: 'X-16',
-    name: 'waking leaves a timer alone that is due already',
+    name: 'a wakeup does not change a timer that is already due',
     async run({ store, advance, now }) {
       const ann = await worker(store);
       const held = await running(store, ann);
@@ -182,7 +182,7 @@ export const wakingCases: readonly ExecutionCase[] = [
   },
   {
     upholds: 'X-16',
-    name: 'messages to a queued execution are counted and leave its time alone',
+    name: 'messages to a queued execution are counted and do not change its time',
     async run({ store, now }) {
       const ann = await worker(store);
       const held = await running(store, ann);
@@ -198,7 +198,7 @@ export const wakingCases: readonly ExecutionCase[] = [
   },
   {
     upholds: 'X-16, X-17, X-20',
-    name: 'children that are cancelled or fail by their deadline are counted like those that finish',
+    name: 'children that are cancelled or fail by their deadline count like those that finish',
     async run({ store, advance }) {
       const ann = await worker(store);
       const held = await running(store, ann);
@@ -226,7 +226,7 @@ export const wakingCases: readonly ExecutionCase[] = [
   },
   {
     upholds: 'X-14',
-    name: 'an execution is told nothing by what ends in another project and names it as its parent',
+    name: 'an execution of another project that names a parent sends it no message',
     async run({ store }) {
       const ann = await worker(store);
       const held = await running(store, ann);

@@ -91,7 +91,7 @@ const forgeries: readonly Forgery[] = [
   },
   {
     upholds: 'T-6',
-    what: 'with fence and session both of somebody else’s key',
+    what: 'with fence and session both of another holder’s key',
     why: 'superseded',
     async forge(store) {
       const bob = await openedSession(store, 'bob');
@@ -137,7 +137,7 @@ export const adversarialCases: readonly ContractCase[] = [
   endedCase('expired', 'expired', 10_000),
   {
     upholds: 'T-7, T-6',
-    name: 'a replaced holder can do nothing to its successor, from the instant of the grant on',
+    name: 'a replaced holder can do nothing to its successor from the instant of the grant',
     async run({ store, advance }) {
       const { tenure } = await heldByAnn(store);
       await advance(10_000);
@@ -172,7 +172,7 @@ export const adversarialCases: readonly ContractCase[] = [
   },
   {
     upholds: 'O-4',
-    name: 'a listener for hints that throws does no harm to who caused the hint',
+    name: 'a hint listener that throws does not affect the caller that caused the hint',
     async run({ store }) {
       const stop = store.onHint(() => {
         throw new Error('a listener that is broken');
@@ -187,7 +187,7 @@ export const adversarialCases: readonly ContractCase[] = [
   },
   {
     upholds: 'S-1, R-1',
-    name: 'a holder that beats for ever keeps its key for ever, and nobody else gets in between',
+    name: 'a holder that keeps beating keeps its key, and no other session gets in between',
     async run({ store, advance }) {
       const ann = await openedSession(store, 'ann');
       const held = await mustAcquire(store, ann);

@@ -7,7 +7,7 @@ export const clockCases: readonly ContractCase[] = [
   {
     upholds: 'C-2',
     needs: 'host-clock',
-    name: 'setting the clock back gives nobody more time',
+    name: 'setting the clock back extends no session',
     async run({ store, advance }) {
       const ann = await openedSession(store, 'ann');
       const bob = await openedSession(store, 'bob', { ttlMs: 60_000 });
@@ -35,7 +35,7 @@ export const clockCases: readonly ContractCase[] = [
   },
   {
     upholds: 'C-1',
-    name: 'time that stands still ends nothing, however often anybody asks',
+    name: 'while the clock stands still no session ends, however often it is checked',
     async run({ store, advance }) {
       const ann = await openedSession(store, 'ann');
       const bob = await openedSession(store, 'bob', { ttlMs: 60_000 });
@@ -51,7 +51,7 @@ export const clockCases: readonly ContractCase[] = [
   },
   {
     upholds: 'C-1',
-    name: 'a leap of the clock over years expires who was silent and breaks nothing',
+    name: 'a clock that jumps years ahead expires a silent session and breaks nothing',
     async run({ store, advance }) {
       const ann = await openedSession(store, 'ann');
       await mustAcquire(store, ann);

@@ -30,7 +30,7 @@ export const durabilityCases: readonly ContractCase[] = [
   {
     upholds: 'D-1',
     needs,
-    name: 'sessions, their time, their family and their metadata are there after a reopening',
+    name: 'sessions, their time, their family and their metadata survive a reopening',
     async run({ store, reopen, advance }) {
       const parent = await openedSession(store, 'parent', { metadata: { host: 'h-1' } });
       const child = await openedSession(store, 'child', { parent: parent.id });
@@ -61,7 +61,7 @@ export const durabilityCases: readonly ContractCase[] = [
   {
     upholds: 'D-1, K-5, K-6',
     needs,
-    name: 'both checkpoints and the open intents are there after a reopening',
+    name: 'both checkpoints and the open intents survive a reopening',
     async run({ store, reopen }) {
       const ann = await openedSession(store, 'ann');
       const { tenure } = await mustAcquire(store, ann);
@@ -81,7 +81,7 @@ export const durabilityCases: readonly ContractCase[] = [
   {
     upholds: 'T-3, D-1',
     needs,
-    name: 'fences go on rising after every reopening',
+    name: 'fences keep rising after every reopening',
     async run({ store, reopen }) {
       const ann = await openedSession(store, 'ann', long);
       const fences: number[] = [];
@@ -102,7 +102,7 @@ export const durabilityCases: readonly ContractCase[] = [
     upholds: 'T-3, L-6',
     needs,
     policy: { retentionMs: 0 },
-    name: 'a fence is not issued again when its record was deleted before the reopening',
+    name: 'a fence is not issued again even if its record was deleted before the reopening',
     async run({ store, reopen }) {
       const ann = await openedSession(store, 'ann', long);
       const { tenure, fence } = await mustAcquire(store, ann);
@@ -115,7 +115,7 @@ export const durabilityCases: readonly ContractCase[] = [
   {
     upholds: 'T-4',
     needs,
-    name: 'a halt and a raised epoch outlive a reopening',
+    name: 'a halt and a raised epoch survive a reopening',
     async run({ store, reopen }) {
       const ann = await openedSession(store, 'ann', long);
       const ahead = toFence(6 * COUNTERS_PER_EPOCH + 3);
@@ -150,7 +150,7 @@ export const durabilityCases: readonly ContractCase[] = [
   {
     upholds: 'O-1, D-1',
     needs,
-    name: 'events are kept over a reopening and go on with higher numbers',
+    name: 'events survive a reopening, and new ones have higher numbers',
     async run({ store, reopen }) {
       const ann = await openedSession(store, 'ann', long);
       await mustRelease(store, (await mustAcquire(store, ann)).tenure);
@@ -167,7 +167,7 @@ export const durabilityCases: readonly ContractCase[] = [
   {
     upholds: 'V-5, V-1, D-1',
     needs,
-    name: 'drains and reservations outlive a reopening',
+    name: 'drains and reservations survive a reopening',
     async run({ store, reopen, advance }) {
       const ann = await openedSession(store, 'ann', long);
       const cid = await openedSession(store, 'cid', long);
@@ -187,7 +187,7 @@ export const durabilityCases: readonly ContractCase[] = [
     upholds: 'G-4, D-1',
     needs,
     policy: { flapUnitMs: 60_000 },
-    name: 'penalties for losing a key outlive a reopening',
+    name: 'penalties for losing a key survive a reopening',
     async run({ store, reopen, advance, now }) {
       const steady = await openedSession(store, 'steady', long);
       for (let time = 0; time < 3; time += 1) {
@@ -204,7 +204,7 @@ export const durabilityCases: readonly ContractCase[] = [
   {
     upholds: 'U-2, D-1',
     needs,
-    name: 'what was answered before a reopening is answered alike after it, and done once',
+    name: 'requests repeated after a reopening get the same answers and take effect once',
     async run({ store, reopen }) {
       const ann = await openedSession(store, 'ann', long);
       const attempt = attemptOf('before');
@@ -230,7 +230,7 @@ export const durabilityCases: readonly ContractCase[] = [
   {
     upholds: 'U-2, L-2',
     needs,
-    name: 'ends that were answered before a reopening can be repeated after it',
+    name: 'ends from before a reopening can be repeated after it',
     async run({ store, reopen }) {
       const ann = await openedSession(store, 'ann', long);
       const released = await mustAcquire(store, ann);
@@ -248,7 +248,7 @@ export const durabilityCases: readonly ContractCase[] = [
   {
     upholds: 'E-6, D-1',
     needs,
-    name: 'restarting again and again does not earn a second fair chance',
+    name: 'repeated restarts do not earn a second fair chance',
     async run({ store, reopen, advance }) {
       const ann = await openedSession(store, 'ann');
       await mustAcquire(store, ann);
@@ -267,7 +267,7 @@ export const durabilityCases: readonly ContractCase[] = [
   {
     upholds: 'E-4, D-1',
     needs,
-    name: 'who was silent while the store was closed is expired by the next who asks',
+    name: 'a session that was silent while the store was closed expires at the next acquire',
     async run({ store, reopen, advance }) {
       const ann = await openedSession(store, 'ann');
       await mustAcquire(store, ann);
@@ -280,7 +280,7 @@ export const durabilityCases: readonly ContractCase[] = [
   {
     upholds: 'C-2',
     needs: ['durable', 'host-clock'],
-    name: 'a clock that was set back while the store was closed gives nobody more time',
+    name: 'a clock that was set back while the store was closed extends no session',
     async run({ store, reopen, advance }) {
       const ann = await openedSession(store, 'ann');
       await advance(9_500);

@@ -20,7 +20,7 @@ import {
 export const eventCases: readonly ContractCase[] = [
   {
     upholds: 'O-1',
-    name: 'the story of a term is told in order, with fence, session, owner, exit and cause',
+    name: 'the events of a term are in order, with fence, session, owner, exit and cause',
     async run({ store, advance, now }) {
       const startedAt = now();
       const ann = await openedSession(store, 'ann');
@@ -56,7 +56,7 @@ export const eventCases: readonly ContractCase[] = [
   },
   {
     upholds: 'O-1',
-    name: 'events are read page by page, and a reader that goes on misses none and sees none twice',
+    name: 'events are read page by page, and a reader that continues misses none and sees none twice',
     async run({ store }) {
       const ann = await openedSession(store, 'ann');
       for (let number = 0; number < 5; number += 1) {
@@ -82,7 +82,7 @@ export const eventCases: readonly ContractCase[] = [
   },
   {
     upholds: 'O-1',
-    name: 'a reader that has seen everything stays where it is until something happens',
+    name: 'a reader that has seen all events stays where it is until a new one comes',
     async run({ store }) {
       await openedSession(store, 'ann');
       const after = (await allEvents(store)).at(-1)?.seq;
@@ -96,7 +96,7 @@ export const eventCases: readonly ContractCase[] = [
   },
   {
     upholds: 'O-1',
-    name: 'a new store has no events and is not behind',
+    name: 'a new store has no events and its readers are not behind',
     async run({ store }) {
       const page = await store.leases.events({ after: 0, limit: 10 });
       assert.deepEqual(page, { kind: 'events', events: [], next: 0 });
@@ -126,7 +126,7 @@ export const eventCases: readonly ContractCase[] = [
   {
     upholds: 'O-1, E-3',
     needs: 'two-clients',
-    name: 'whatever happens at once, grants and ends of one key take turns in the events',
+    name: 'when grants and ends of one key race, they alternate in the events',
     async run({ store, another }) {
       const other = await another();
       const people = await several(store, 'racer', { count: 6 });

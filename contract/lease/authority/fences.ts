@@ -29,7 +29,7 @@ async function noticesOf(store: KernelStore, who: OpenedSession): Promise<number
 export const fenceCases: readonly ContractCase[] = [
   {
     upholds: 'T-1',
-    name: 'a fence is a safe integer of the first epoch in a new store',
+    name: 'a fence in a new store is a safe integer of the first epoch',
     async run({ store }) {
       const { fence } = await mustAcquire(store, await openedSession(store, 'ann'));
       assert.ok(Number.isSafeInteger(fence));
@@ -55,7 +55,7 @@ export const fenceCases: readonly ContractCase[] = [
   {
     upholds: 'T-3',
     policy: { retentionMs: 0, flapUnitMs: 0 },
-    name: 'no fence is issued twice: not after release, revoke, expiry, retirement or deletion',
+    name: 'no fence is issued twice, not even after release, revoke, expiry, retirement or deletion',
     async run({ store, advance }) {
       const ann = await openedSession(store, 'ann', long);
       const fences: number[] = [];
@@ -99,7 +99,7 @@ export const fenceCases: readonly ContractCase[] = [
   },
   {
     upholds: 'T-4',
-    name: 'raising the epoch lifts every later fence above all earlier ones and is told in the events',
+    name: 'raising the epoch lifts every later fence above all earlier ones and is in the events',
     async run({ store }) {
       const ann = await openedSession(store, 'ann');
       const before = await mustAcquire(store, ann);
@@ -113,7 +113,7 @@ export const fenceCases: readonly ContractCase[] = [
   },
   {
     upholds: 'T-4, T-5',
-    name: 'who holds a key when the epoch is raised goes on under its old fence',
+    name: 'a holder continues under its old fence after the epoch is raised',
     async run({ store }) {
       const ann = await openedSession(store, 'ann');
       const { tenure } = await mustAcquire(store, ann);
@@ -125,7 +125,7 @@ export const fenceCases: readonly ContractCase[] = [
   },
   {
     upholds: 'T-4, S-2, T-10',
-    name: 'whoever lives when the epoch is raised is given notice, more of it than can have been forgotten',
+    name: 'raising the epoch gives every live session more notices than it can have forgotten',
     async run({ store }) {
       const ann = await openedSession(store, 'ann');
       let before = await noticesOf(store, ann);
@@ -146,7 +146,7 @@ export const fenceCases: readonly ContractCase[] = [
   },
   {
     upholds: 'T-4, S-2',
-    name: 'a raise that passes over epochs, which a restored store has forgotten, gives the notices of them all',
+    name: 'a raise that skips epochs, which a restored store has forgotten, gives the notices of all of them',
     async run({ store }) {
       const ann = await openedSession(store, 'ann');
       const { tenure } = await mustAcquire(store, ann);
@@ -160,7 +160,7 @@ export const fenceCases: readonly ContractCase[] = [
   {
     upholds: 'T-4, T-8',
     needs: 'two-clients',
-    name: 'every raise of the epoch counts, also when two clients raise it at once',
+    name: 'every raise of the epoch counts, even if two clients raise it at once',
     async run({ store, another }) {
       const other = await another();
       const raised = await Promise.all(
@@ -172,7 +172,7 @@ export const fenceCases: readonly ContractCase[] = [
   {
     upholds: 'A-1, T-2',
     needs: 'two-clients',
-    name: 'of many acquires of one key at once exactly one is granted, round after round',
+    name: 'when many acquires of one key race, exactly one is granted, round after round',
     async run({ store, another }) {
       const other = await another();
       const people = await several(store, 'racer', { count: 8 });
@@ -219,7 +219,7 @@ export const fenceCases: readonly ContractCase[] = [
   {
     upholds: 'A-1, E-2',
     needs: 'two-clients',
-    name: 'an expired key that many want at once goes to exactly one, and its end is told once',
+    name: 'an expired key that many acquire at once goes to exactly one, with one end event',
     async run({ store, another, advance }) {
       const other = await another();
       const ann = await openedSession(store, 'ann');

@@ -66,7 +66,7 @@ export const haltingCases: readonly ContractCase[] = [
   ...Object.keys(verbs).map(casePerVerb),
   {
     upholds: 'T-4, A-10',
-    name: 'while grants are halted no session gets a key or a place in the queue, and the refusal shows the fence',
+    name: 'while grants are halted no session gets a key or a place in the queue, and the refusal has the shown fence',
     async run({ store }) {
       const ann = await openedSession(store, 'ann');
       await store.leases.verify({ key: keyOf('never'), fence: ahead });
@@ -82,7 +82,7 @@ export const haltingCases: readonly ContractCase[] = [
   },
   {
     upholds: 'T-4',
-    name: 'while grants are halted those who hold keys go on, and can give them up',
+    name: 'while grants are halted holders keep their keys and can release them',
     async run({ store, advance }) {
       const ann = await openedSession(store, 'ann');
       const attempt = attemptOf('before the halt');
@@ -99,7 +99,7 @@ export const haltingCases: readonly ContractCase[] = [
   },
   {
     upholds: 'T-4, T-8',
-    name: 'raising the epoch ends the halt, and the next fence is above the one that was shown',
+    name: 'raising the epoch ends the halt, and the next fence is above the shown one',
     async run({ store }) {
       const ann = await openedSession(store, 'ann');
       await store.leases.verify({ key: KEY, fence: ahead });
@@ -109,7 +109,7 @@ export const haltingCases: readonly ContractCase[] = [
   },
   {
     upholds: 'T-4',
-    name: 'when several fences were shown the epoch rises above the highest, in whatever order',
+    name: 'if several fences were shown, the epoch rises above the highest, in whatever order',
     async run({ store }) {
       const ann = await openedSession(store, 'ann');
       const highest = toFence(9 * COUNTERS_PER_EPOCH + 1);
@@ -122,7 +122,7 @@ export const haltingCases: readonly ContractCase[] = [
   },
   {
     upholds: 'T-4',
-    name: 'after the raise the fence that was shown is an old one and halts nothing again',
+    name: 'after the raise the shown fence is an old one and halts nothing again',
     async run({ store }) {
       const ann = await openedSession(store, 'ann');
       const { key } = await mustAcquire(store, ann);

@@ -19,7 +19,7 @@ import {
 export const inspectCases: readonly ContractCase[] = [
   {
     upholds: 'O-2',
-    name: 'a key that nobody ever held is free and has no record',
+    name: 'a key that was never held is free and has no record',
     async run({ store }) {
       assert.deepEqual(await store.leases.inspect(KEY), {
         key: KEY,
@@ -70,7 +70,7 @@ export const inspectCases: readonly ContractCase[] = [
   },
   {
     upholds: 'O-2',
-    name: 'a session that nobody opened is not there',
+    name: 'a session that was never opened is not found',
     async run({ store }) {
       const ghost = sessionIdOf('ghost');
       assert.equal(await store.sessions.inspect(ghost), undefined);
@@ -79,7 +79,7 @@ export const inspectCases: readonly ContractCase[] = [
   },
   {
     upholds: 'O-2, S-1',
-    name: 'a session’s record tells who it is, when it came and when it was last heard of',
+    name: 'a session’s record has its owner, when it was opened and its last heartbeat',
     async run({ store, advance, now }) {
       const openedAt = now();
       const ann = await openedSession(store, 'ann');
@@ -106,7 +106,7 @@ export const inspectCases: readonly ContractCase[] = [
   },
   {
     upholds: 'O-2',
-    name: 'sessions are listed page by page, without the ended ones unless they are asked for',
+    name: 'sessions are listed page by page, without ended ones unless requested',
     async run({ store }) {
       const people = await several(store, 'worker', { count: 7 });
       const [gone, ...left] = [...people].sort((a, b) => (a.id < b.id ? -1 : 1));
@@ -130,7 +130,7 @@ export const inspectCases: readonly ContractCase[] = [
   },
   {
     upholds: 'O-2, S-2',
-    name: 'what a session carries is listed with deadlines, without what it gave up or lost',
+    name: 'a session’s leases are listed with deadlines, without released and lost ones',
     async run({ store, advance }) {
       const ann = await openedSession(store, 'ann');
       const plain = await mustAcquire(store, ann, { key: keyOf('a plain') });
@@ -156,7 +156,7 @@ export const inspectCases: readonly ContractCase[] = [
   },
   {
     upholds: 'T-5',
-    name: 'every change of a record raises its rev, over terms too',
+    name: 'every change of a record raises its rev, over all terms',
     async run({ store }) {
       const ann = await openedSession(store, 'ann');
       const revs: number[] = [];
@@ -186,7 +186,7 @@ export const inspectCases: readonly ContractCase[] = [
   },
   {
     upholds: 'O-2, T-5',
-    name: 'looking changes nothing',
+    name: 'inspecting changes nothing',
     async run({ store, advance }) {
       const ann = await openedSession(store, 'ann');
       await mustAcquire(store, ann);

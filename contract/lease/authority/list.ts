@@ -8,7 +8,7 @@ const KEYS = ['a', 'a/1', 'a/10', 'a/2', 'a0', 'b/1', 'a/\u{ffee}', 'a/\u{1f600}
 export const listCases: readonly ContractCase[] = [
   {
     upholds: 'O-2, H-3',
-    name: 'leases are listed by prefix, in the order of their bytes, page by page, each once',
+    name: 'leases are listed by prefix, in byte order, page by page, each once',
     async run({ store }) {
       const ann = await openedSession(store, 'ann');
       for (const key of KEYS) await mustAcquire(store, ann, { key });
@@ -28,7 +28,7 @@ export const listCases: readonly ContractCase[] = [
   },
   {
     upholds: 'O-2, E-1',
-    name: 'a list tells of each lease what an inspection tells',
+    name: 'a list has the same fields for each lease as an inspection',
     async run({ store, advance }) {
       const ann = await openedSession(store, 'ann');
       const bob = await openedSession(store, 'bob', { ttlMs: 60_000 });
@@ -62,7 +62,7 @@ export const listCases: readonly ContractCase[] = [
   {
     upholds: 'O-2, A-1',
     needs: 'two-clients',
-    name: 'who has only listed keys acquires them as they are now, not as they were',
+    name: 'a client that only listed keys acquires them in their current state',
     async run({ store, another }) {
       const other = await another();
       const ann = await openedSession(store, 'ann');

@@ -38,7 +38,7 @@ export const raceCases: readonly ContractCase[] = [
   {
     upholds: 'K-1, T-7, A-1',
     needs,
-    name: 'a checkpoint that was answered as saved is seen by the successor, however close the takeover',
+    name: 'the successor sees every checkpoint that was acknowledged as saved, however close the takeover',
     async run({ store, another }) {
       const other = await another();
       const bob = await openedSession(store, 'bob', long);
@@ -59,7 +59,7 @@ export const raceCases: readonly ContractCase[] = [
   {
     upholds: 'K-6, T-7, A-1',
     needs,
-    name: 'an effect that was answered as begun is seen by the successor, however close the takeover',
+    name: 'the successor sees every effect that was acknowledged as begun, however close the takeover',
     async run({ store, another }) {
       const other = await another();
       const ann = await openedSession(store, 'ann', long);
@@ -124,7 +124,7 @@ export const raceCases: readonly ContractCase[] = [
   {
     upholds: 'A-7, A-1',
     needs,
-    name: 'newcomers and a release at once do not overtake who waits',
+    name: 'newcomers that race a release do not overtake a waiter',
     async run({ store, another }) {
       const other = await another();
       const ann = await openedSession(store, 'ann', long);
@@ -149,7 +149,7 @@ export const raceCases: readonly ContractCase[] = [
   {
     upholds: 'T-3, T-4',
     needs,
-    name: 'grants and raised epochs at once never issue a fence twice',
+    name: 'when grants and raises of the epoch race, no fence is issued twice',
     async run({ store, another }) {
       const other = await another();
       const ann = await openedSession(store, 'ann', long);
@@ -174,7 +174,7 @@ export const raceCases: readonly ContractCase[] = [
     upholds: 'A-1, E-3, O-1',
     needs,
     policy: { flapUnitMs: 0, breakerSharePercent: 100 },
-    name: 'in a storm of everything at once each key has one holder at a time and each term one end',
+    name: 'under every kind of request at once, each key has one holder at a time and each term one end',
     async run({ store, another, advance }) {
       const clients = [store, await another()];
       const random = seededRandom(17);

@@ -15,7 +15,7 @@ export const serverCases: readonly ContractCase[] = [
   {
     upholds: 'E-6',
     needs,
-    name: 'after a restart of the server a heartbeat that could not come earlier is accepted',
+    name: 'after a restart of the server a delayed heartbeat is accepted',
     async run(harness) {
       const { store, advance } = harness;
       const ann = await openedSession(store, 'ann');
@@ -27,7 +27,7 @@ export const serverCases: readonly ContractCase[] = [
   {
     upholds: 'E-6',
     needs,
-    name: 'after a restart of the server nobody takes over before the holder had its fair chance, once',
+    name: 'after a restart of the server the holder gets one fair chance before a takeover',
     async run(harness) {
       const { store, advance } = harness;
       const held = await mustAcquire(store, await openedSession(store, 'ann'));
@@ -44,7 +44,7 @@ export const serverCases: readonly ContractCase[] = [
   {
     upholds: 'T-4, T-9',
     needs,
-    name: 'a server that is no longer the same one raises the epoch before it grants anything',
+    name: 'after a failover to another server the epoch rises before any grant; a restart in place keeps it',
     async run(harness) {
       const { store } = harness;
       const ann = await openedSession(store, 'ann');
@@ -62,7 +62,7 @@ export const serverCases: readonly ContractCase[] = [
   {
     upholds: 'T-4, S-2',
     needs,
-    name: 'a server that is no longer the same one gives notice with the next heartbeat, without a grant',
+    name: 'after a failover to another server the next heartbeat gives notice, without a grant',
     async run(harness) {
       const { store } = harness;
       const ann = await openedSession(store, 'ann');

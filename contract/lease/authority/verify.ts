@@ -14,7 +14,7 @@ import {
 export const verifyCases: readonly ContractCase[] = [
   {
     upholds: 'O-3, C-7',
-    name: 'a resource that asks about the newest fence is told that it is current and for how long',
+    name: 'verify returns current for the newest fence, with the time left',
     async run({ store, advance }) {
       const ann = await openedSession(store, 'ann');
       const { key, fence } = await mustAcquire(store, ann);
@@ -25,7 +25,7 @@ export const verifyCases: readonly ContractCase[] = [
   },
   {
     upholds: 'O-3',
-    name: 'a deadline of the lease’s own is part of how long a fence is current',
+    name: 'the lease’s own deadline limits how long a fence is current',
     async run({ store, advance }) {
       const ann = await openedSession(store, 'ann');
       const capped = await mustAcquire(store, ann, { tenureMsMax: 2_000 });
@@ -40,7 +40,7 @@ export const verifyCases: readonly ContractCase[] = [
   },
   {
     upholds: 'O-3, T-7',
-    name: 'from the moment a successor is granted the key the old fence is superseded, by whom is told',
+    name: 'once a successor is granted the key, the old fence is superseded, and the refusal names the holder',
     async run({ store }) {
       const ann = await openedSession(store, 'ann');
       const bob = await openedSession(store, 'bob');
@@ -59,7 +59,7 @@ export const verifyCases: readonly ContractCase[] = [
   },
   {
     upholds: 'O-3, E-1',
-    name: 'a fence that lapsed, expired or ended is never called current, though nobody took over',
+    name: 'a lapsed, expired or ended fence is never current, even without a successor',
     async run({ store, advance }) {
       const ann = await openedSession(store, 'ann');
       const held = await mustAcquire(store, ann);
@@ -77,7 +77,7 @@ export const verifyCases: readonly ContractCase[] = [
   },
   {
     upholds: 'O-3',
-    name: 'a key that nobody ever held has no current fence',
+    name: 'a key that was never held has no current fence',
     async run({ store }) {
       const ann = await openedSession(store, 'ann');
       const { fence } = await mustAcquire(store, ann);

@@ -27,7 +27,7 @@ function evicting(who: OpenedSession): EndSession {
 export const endSessionCases: readonly ContractCase[] = [
   {
     upholds: 'S-1, L-3',
-    name: 'the end of a session frees every lease it carries, in the same instant',
+    name: 'the end of a session frees all its leases in the same instant',
     async run({ store }) {
       const ann = await openedSession(store, 'ann');
       const bob = await openedSession(store, 'bob');
@@ -45,7 +45,7 @@ export const endSessionCases: readonly ContractCase[] = [
   },
   {
     upholds: 'L-1, A-2',
-    name: 'whichever exit the owner declares for its session is what successors learn',
+    name: 'successors get the exit that the owner declared for its session',
     async run({ store }) {
       const bob = await openedSession(store, 'bob');
       for (const exit of DECLARED_EXITS) {
@@ -60,7 +60,7 @@ export const endSessionCases: readonly ContractCase[] = [
   },
   {
     upholds: 'U-2',
-    name: 'ending a session again in the same way succeeds and changes nothing',
+    name: 'repeating the end of a session succeeds and changes nothing',
     async run({ store, advance }) {
       const ann = await openedSession(store, 'ann');
       await mustAcquire(store, ann);
@@ -72,7 +72,7 @@ export const endSessionCases: readonly ContractCase[] = [
   },
   {
     upholds: 'S-4, U-2',
-    name: 'a second, different end is refused and tells how the session ended',
+    name: 'a second, different end is refused with the exit of the first',
     async run({ store }) {
       const ann = await openedSession(store, 'ann');
       await store.sessions.end(finishing(ann));
@@ -101,7 +101,7 @@ export const endSessionCases: readonly ContractCase[] = [
   },
   {
     upholds: 'S-4',
-    name: 'a session nobody opened cannot be ended, by an owner or by an operator',
+    name: 'a session that was never opened cannot be ended, by an owner or by an operator',
     async run({ store }) {
       const ghost = { id: sessionIdOf('ghost'), owner: ownerOf('ghost') };
       await expectUnchanged(store, 'session-unknown', () => store.sessions.end(finishing(ghost)));
@@ -110,7 +110,7 @@ export const endSessionCases: readonly ContractCase[] = [
   },
   {
     upholds: 'L-4',
-    name: 'from its expiry on the owner may no longer declare how the session ended',
+    name: 'from its expiry on the owner can no longer declare how the session ended',
     async run({ store, advance }) {
       const ann = await openedSession(store, 'ann');
       await mustAcquire(store, ann);
@@ -122,7 +122,7 @@ export const endSessionCases: readonly ContractCase[] = [
   },
   {
     upholds: 'L-4, G-1',
-    name: 'a lapsed session may still end itself, since nobody can have entered',
+    name: 'a lapsed session can still end itself, since no successor can have entered',
     async run({ store, advance }) {
       const ann = await openedSession(store, 'ann');
       await mustAcquire(store, ann);
@@ -134,7 +134,7 @@ export const endSessionCases: readonly ContractCase[] = [
   },
   {
     upholds: 'V-3, O-5',
-    name: 'an operator ends a session by force, and events and successors name who and why',
+    name: 'an operator can end a session by force, and events and successors have the operator and the reason',
     async run({ store, now }) {
       const ann = await openedSession(store, 'ann');
       const { fence } = await mustAcquire(store, ann);
@@ -157,7 +157,7 @@ export const endSessionCases: readonly ContractCase[] = [
   },
   {
     upholds: 'V-3, S-3',
-    name: 'an operator may end a session that is overdue, and then it was revoked, not expired',
+    name: 'an operator can end an overdue session, and then it was revoked, not expired',
     async run({ store, advance }) {
       const ann = await openedSession(store, 'ann');
       await mustAcquire(store, ann);
@@ -169,7 +169,7 @@ export const endSessionCases: readonly ContractCase[] = [
   },
   {
     upholds: 'T-6, S-1',
-    name: 'after its session was ended a holder can do nothing more, though nobody took over',
+    name: 'a holder whose session was ended can do nothing more, even without a successor',
     async run({ store }) {
       const ann = await openedSession(store, 'ann');
       const { tenure } = await mustAcquire(store, ann);
@@ -200,7 +200,7 @@ export const endSessionCases: readonly ContractCase[] = [
   {
     upholds: 'S-4, E-3',
     needs: 'two-clients',
-    name: 'owner and operator ending a session at once end it once',
+    name: 'when owner and operator end a session at once, it ends once',
     async run({ store, another }) {
       const other = await another();
       const ann = await openedSession(store, 'ann');

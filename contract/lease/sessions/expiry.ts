@@ -19,7 +19,7 @@ const NOTHING = { expired: [], ended: [], deleted: 0, paused: 0, more: false };
 export const expiryCases: readonly ContractCase[] = [
   {
     upholds: 'E-1, S-3',
-    name: 'from its expiry on a lease is shown as expired, with no sweep and no event',
+    name: 'from its expiry on a lease is shown as expired, without a sweep or an event',
     async run({ store, advance }) {
       const ann = await openedSession(store, 'ann');
       await mustAcquire(store, ann);
@@ -35,7 +35,7 @@ export const expiryCases: readonly ContractCase[] = [
   },
   {
     upholds: 'E-4, A-1',
-    name: 'nobody enters a millisecond before expiry, and at expiry an acquire needs no sweep',
+    name: 'an acquire is refused a millisecond before expiry, and at expiry it needs no sweep',
     async run({ store, advance, now }) {
       const ann = await openedSession(store, 'ann');
       const { fence } = await mustAcquire(store, ann);
@@ -75,7 +75,7 @@ export const expiryCases: readonly ContractCase[] = [
   },
   {
     upholds: 'E-2',
-    name: 'a session renewed just before the sweep is not expired by it',
+    name: 'a sweep does not expire a session that was renewed just before',
     async run({ store, advance }) {
       const ann = await openedSession(store, 'ann');
       const held = await mustAcquire(store, ann);
@@ -88,7 +88,7 @@ export const expiryCases: readonly ContractCase[] = [
   },
   {
     upholds: 'E-3',
-    name: 'a term that expires has one end event, whether a sweep or a successor comes first',
+    name: 'an expired term has one end event, whether a sweep or a successor comes first',
     async run({ store, advance }) {
       const ann = await openedSession(store, 'ann');
       await mustAcquire(store, ann);
@@ -110,7 +110,7 @@ export const expiryCases: readonly ContractCase[] = [
   },
   {
     upholds: 'E-3, A-2',
-    name: 'what the successor learns is the same whether or not a sweep came before it',
+    name: 'the successor gets the same facts with and without an earlier sweep',
     async run({ store, advance }) {
       const ann = await openedSession(store, 'ann');
       const swept = await mustAcquire(store, ann);
@@ -133,7 +133,7 @@ export const expiryCases: readonly ContractCase[] = [
   },
   {
     upholds: 'T-7, E-1',
-    name: 'a sweep leaves the fence of what it ends: only the next grant changes it',
+    name: 'a sweep leaves the fence of an ended term; only the next grant changes it',
     async run({ store, advance }) {
       const ann = await openedSession(store, 'ann');
       const { fence } = await mustAcquire(store, ann);
@@ -145,7 +145,7 @@ export const expiryCases: readonly ContractCase[] = [
   },
   {
     upholds: 'E-4',
-    name: 'a sweep does at most what it was asked to, says that there is more, and gets through',
+    name: 'a sweep respects its limit, reports that there is more, and finishes over several calls',
     policy: { flapUnitMs: 0 },
     async run({ store, advance }) {
       const people = await several(store, 'worker', { count: 5 });
@@ -168,7 +168,7 @@ export const expiryCases: readonly ContractCase[] = [
   },
   {
     upholds: 'E-4, S-1',
-    name: 'the ends of many leases of one session are written down in pieces, and all of them',
+    name: 'the ends of a session’s many leases are recorded in several sweeps, and all of them are',
     async run({ store, advance }) {
       const ann = await openedSession(store, 'ann');
       for (let number = 0; number < 5; number += 1) {
@@ -187,7 +187,7 @@ export const expiryCases: readonly ContractCase[] = [
   },
   {
     upholds: 'E-3, O-5',
-    name: 'a sweep writes down the ends that follow from the end of a session or from a deadline',
+    name: 'a sweep records the ends that follow from the end of a session or from a deadline',
     async run({ store, advance }) {
       const ann = await openedSession(store, 'ann');
       const bob = await openedSession(store, 'bob');
@@ -214,7 +214,7 @@ export const expiryCases: readonly ContractCase[] = [
   {
     upholds: 'E-2, S-3',
     needs: 'two-clients',
-    name: 'of a late heartbeat and a reclaim at once at most one wins, and both agree on which',
+    name: 'when a late heartbeat and a reclaim race, at most one wins, and both agree on which',
     async run({ store, another, advance }) {
       const other = await another();
       const ann = await openedSession(store, 'ann');

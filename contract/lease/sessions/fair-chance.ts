@@ -8,7 +8,7 @@ const outage = { cause: 'the store was away' };
 export const fairChanceCases: readonly ContractCase[] = [
   {
     upholds: 'E-6',
-    name: 'after an outage nobody is expired before a fair chance, to the millisecond',
+    name: 'after an outage a session expires only after its fair chance, to the millisecond',
     async run({ store, advance }) {
       const ann = await openedSession(store, 'ann');
       const { fence } = await mustAcquire(store, ann);
@@ -27,7 +27,7 @@ export const fairChanceCases: readonly ContractCase[] = [
   },
   {
     upholds: 'E-6, G-3',
-    name: 'who uses its fair chance keeps its leases under the same fence',
+    name: 'a session that uses its fair chance keeps its leases under the same fence',
     async run({ store, advance }) {
       const ann = await openedSession(store, 'ann');
       const held = await mustAcquire(store, ann);
@@ -43,7 +43,7 @@ export const fairChanceCases: readonly ContractCase[] = [
   },
   {
     upholds: 'E-6',
-    name: 'the fair chance is no longer than the ttl of the session',
+    name: 'the fair chance lasts no longer than the session’s ttl',
     async run({ store, advance }) {
       const ann = await openedSession(store, 'ann', { ttlMs: 1_000, graceMs: 0 });
       await advance(30_000);
@@ -82,7 +82,7 @@ export const fairChanceCases: readonly ContractCase[] = [
   },
   {
     upholds: 'E-6',
-    name: 'who has as much time left already is not touched',
+    name: 'a session with enough time left is not extended',
     async run({ store, advance }) {
       await openedSession(store, 'ann');
       await advance(5_000);
@@ -92,7 +92,7 @@ export const fairChanceCases: readonly ContractCase[] = [
   },
   {
     upholds: 'E-6, S-4',
-    name: 'a session that has ended or was expired is not revived by a recovery',
+    name: 'a recovery does not revive a session that ended or expired',
     async run({ store, advance }) {
       const ann = await openedSession(store, 'ann');
       const bob = await openedSession(store, 'bob');
@@ -109,7 +109,7 @@ export const fairChanceCases: readonly ContractCase[] = [
   {
     upholds: 'E-6',
     policy: { recoveryGraceMs: 0 },
-    name: 'with no recovery grace an outage extends nobody',
+    name: 'without a recovery grace an outage extends no session',
     async run({ store, advance }) {
       await openedSession(store, 'ann');
       await advance(9_999);

@@ -8,7 +8,7 @@ import { KEY, mustAcquire, OTHER_KEY, openedSession, several, TTL_MS } from '../
 export const sessionGuardCases: readonly ContractCase[] = [
   {
     upholds: 'H-2, R-1',
-    name: 'a child’s heartbeat brings no authority while its parent is overdue, and is refused once it has ended',
+    name: 'a child’s heartbeat brings no authority while its parent is overdue, and is refused once the parent has ended',
     async run({ store, advance }) {
       const parent = await openedSession(store, 'parent');
       const child = await openedSession(store, 'child', { parent: parent.id, ttlMs: 60_000 });
@@ -21,7 +21,7 @@ export const sessionGuardCases: readonly ContractCase[] = [
   },
   {
     upholds: 'H-2, L-4',
-    name: 'a child’s owner may not say how it ended from the millisecond its parent expires',
+    name: 'from the millisecond its parent expires, a child’s owner cannot declare how the child ended',
     async run({ store, advance }) {
       const parent = await openedSession(store, 'parent');
       const child = await openedSession(store, 'child', { parent: parent.id, ttlMs: 60_000 });
@@ -34,7 +34,7 @@ export const sessionGuardCases: readonly ContractCase[] = [
   },
   {
     upholds: 'E-8, E-6',
-    name: 'the breaker holds back only those who have not had their chance: the others expire meanwhile',
+    name: 'the breaker holds back only sessions that have not had their chance; the others expire',
     async run({ store, advance }) {
       const early = await several(store, 'early', { count: 10 });
       await advance(10_000);
@@ -49,7 +49,7 @@ export const sessionGuardCases: readonly ContractCase[] = [
   },
   {
     upholds: 'E-8',
-    name: 'at the end of a pause nobody is held back or alarmed again, though most were expired just before',
+    name: 'after a pause the breaker neither holds sessions back nor alarms again, though most expired just before',
     async run({ store, advance }) {
       await several(store, 'silent', { count: 10 });
       await advance(10_000);
@@ -64,7 +64,7 @@ export const sessionGuardCases: readonly ContractCase[] = [
   {
     upholds: 'H-1, L-6',
     policy: { retentionMs: 60_000 },
-    name: 'what a session below an ended one held keeps that one’s end, however short the sweeps are',
+    name: 'leases below an ended session keep that session’s end, however small the sweeps are',
     async run({ store, advance }) {
       const parent = await openedSession(store, 'parent', { ttlMs: 600_000 });
       const child = await openedSession(store, 'child', { ttlMs: 600_000, parent: parent.id });

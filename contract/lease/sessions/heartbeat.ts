@@ -46,7 +46,7 @@ export const heartbeatCases: readonly ContractCase[] = [
   },
   {
     upholds: 'R-2',
-    name: 'a heartbeat that would shorten the session is refused and says how much is left',
+    name: 'a heartbeat that would shorten the session is refused with the time left',
     async run({ store, advance }) {
       const ann = await openedSession(store, 'ann');
       await advance(1_000);
@@ -62,7 +62,7 @@ export const heartbeatCases: readonly ContractCase[] = [
   },
   {
     upholds: 'R-2',
-    name: 'a shorter ttl is taken from the moment on at which it no longer shortens',
+    name: 'a shorter ttl is accepted from the moment it no longer shortens the session',
     async run({ store, advance }) {
       const ann = await openedSession(store, 'ann');
       await advance(5_000);
@@ -74,7 +74,7 @@ export const heartbeatCases: readonly ContractCase[] = [
   },
   {
     upholds: 'A-6',
-    name: 'the ttl that a heartbeat asks for is clamped like that of an opening',
+    name: 'the ttl of a heartbeat is clamped like that of an opening',
     policy: { ttlMsMax: 20_000 },
     async run({ store }) {
       const ann = await openedSession(store, 'ann');
@@ -97,7 +97,7 @@ export const heartbeatCases: readonly ContractCase[] = [
   },
   {
     upholds: 'R-1',
-    name: 'a heartbeat of a session nobody opened is refused and opens none',
+    name: 'a heartbeat of a session that was never opened is refused and opens none',
     async run({ store }) {
       const ghost = { id: sessionIdOf('ghost'), owner: ownerOf('ghost') };
       await expectUnchanged(store, 'session-unknown', () => store.sessions.heartbeat(ghost));
@@ -105,7 +105,7 @@ export const heartbeatCases: readonly ContractCase[] = [
   },
   {
     upholds: 'R-1, S-3, G-3',
-    name: 'a heartbeat after the expiry is a rejoin while the session has not ended, and its terms go on',
+    name: 'a heartbeat after the expiry is a rejoin while the session has not ended, and its terms continue',
     async run({ store, advance }) {
       const ann = await openedSession(store, 'ann');
       const held = await mustAcquire(store, ann);
@@ -127,7 +127,7 @@ export const heartbeatCases: readonly ContractCase[] = [
   },
   {
     upholds: 'R-1, E-2',
-    name: 'of a late heartbeat and a takeover the first one wins',
+    name: 'when a late heartbeat and a takeover follow each other, the first one wins',
     async run({ store, advance }) {
       const ann = await openedSession(store, 'ann');
       const bob = await openedSession(store, 'bob', { ttlMs: 600_000 });
@@ -142,7 +142,7 @@ export const heartbeatCases: readonly ContractCase[] = [
   },
   {
     upholds: 'R-1',
-    name: 'a heartbeat after the session was expired or ended says which of the two',
+    name: 'a heartbeat after the end of its session is refused, and the reason tells expired from ended',
     async run({ store, advance }) {
       const ann = await openedSession(store, 'ann');
       const bob = await openedSession(store, 'bob', { ttlMs: 60_000 });
@@ -174,7 +174,7 @@ export const heartbeatCases: readonly ContractCase[] = [
   },
   {
     upholds: 'G-3',
-    name: 'one millisecond before expiry the session rejoins, keeps its leases and fences, and it is told',
+    name: 'a session that beats one millisecond before expiry rejoins, keeps its leases and fences, and has an event',
     async run({ store, advance }) {
       const ann = await openedSession(store, 'ann');
       const { fence, key } = await mustAcquire(store, ann);
@@ -194,7 +194,7 @@ export const heartbeatCases: readonly ContractCase[] = [
   },
   {
     upholds: 'S-1, T-5',
-    name: 'one heartbeat renews every lease of the session and touches none of their records',
+    name: 'one heartbeat renews every lease of the session and changes none of their records',
     async run({ store, advance }) {
       const ann = await openedSession(store, 'ann');
       const keys = Array.from({ length: 25 }, (_, number) => keyOf(`part ${number}`));
@@ -231,7 +231,7 @@ export const heartbeatCases: readonly ContractCase[] = [
   {
     upholds: 'R-2, U-2',
     needs: 'two-clients',
-    name: 'heartbeats sent at once by two clients are all answered alike',
+    name: 'heartbeats that two clients send at once get equal answers',
     async run({ store, another, advance }) {
       const other = await another();
       const ann = await openedSession(store, 'ann');

@@ -63,7 +63,7 @@ export const hierarchyCases: readonly ContractCase[] = [
   },
   {
     upholds: 'H-2',
-    name: 'a child has authority for no longer than every ancestor has',
+    name: 'a child has authority for no longer than each of its ancestors',
     async run({ store, advance }) {
       const { child } = await family(store);
       await advance(1_000);
@@ -88,7 +88,7 @@ export const hierarchyCases: readonly ContractCase[] = [
   },
   {
     upholds: 'H-2, G-3',
-    name: 'a child whose parent has lapsed is told that it has no authority, not that it rejoined',
+    name: 'the heartbeat of a child with a lapsed parent returns no authority and no rejoin',
     async run({ store, advance }) {
       const { child } = await family(store);
       await advance(9_000);
@@ -102,7 +102,7 @@ export const hierarchyCases: readonly ContractCase[] = [
   },
   {
     upholds: 'H-1, E-4',
-    name: 'when a parent is overdue, what its children hold can be taken, as expired',
+    name: 'when a parent is overdue, the leases of its children can be taken, as expired',
     async run({ store, advance }) {
       const { child } = await family(store);
       const { fence } = await mustAcquire(store, child);
@@ -132,7 +132,7 @@ export const hierarchyCases: readonly ContractCase[] = [
   },
   {
     upholds: 'H-1',
-    name: 'the heartbeat of a parent does not keep its children alive, nor theirs the parent',
+    name: 'a parent’s heartbeat does not keep its children alive, nor theirs the parent',
     async run({ store, advance }) {
       const parent = await openedSession(store, 'parent');
       const child = await openedSession(store, 'child', { parent: parent.id });
@@ -163,7 +163,7 @@ export const hierarchyCases: readonly ContractCase[] = [
   },
   {
     upholds: 'H-5',
-    name: 'sessions nest as deep as the policy says and no deeper',
+    name: 'sessions nest as deep as the policy allows and no deeper',
     policy: { sessionDepthMax: 3 },
     async run({ store }) {
       const first = await openedSession(store, 'first');
@@ -177,7 +177,7 @@ export const hierarchyCases: readonly ContractCase[] = [
   },
   {
     upholds: 'A-2, H-1',
-    name: 'of two ends in one chain of sessions the successor learns the earlier',
+    name: 'if two sessions of one chain end, the successor gets the earlier end',
     async run({ store, advance }) {
       const { parent, child } = await family(store);
       await mustAcquire(store, child);

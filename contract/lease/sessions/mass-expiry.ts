@@ -34,7 +34,7 @@ const sweepAll = { limit: 100 };
 export const massExpiryCases: readonly ContractCase[] = [
   {
     upholds: 'E-8, R-1',
-    name: 'after a stall of the store the living go on at once, whether or not the breaker holds them back',
+    name: 'after a stall of the store live sessions continue at once, held back by the breaker or not',
     async run({ store, advance }) {
       const { silent, steady } = await crowd(store, 12, 1);
       const [bob] = steady;
@@ -57,7 +57,7 @@ export const massExpiryCases: readonly ContractCase[] = [
   },
   {
     upholds: 'E-8',
-    name: 'when more than half of ten sessions are overdue at once nobody is expired, and an alarm tells',
+    name: 'when more than half of ten sessions are overdue at once, none expires, and there is an alarm',
     async run({ store, advance }) {
       await crowd(store, 6, 4);
       await advance(10_000);
@@ -83,7 +83,7 @@ export const massExpiryCases: readonly ContractCase[] = [
   },
   {
     upholds: 'E-8',
-    name: 'with fewer than ten sessions the breaker never holds anybody back',
+    name: 'with fewer than ten sessions the breaker never holds any back',
     async run({ store, advance }) {
       await crowd(store, 9, 0);
       await advance(10_000);
@@ -93,7 +93,7 @@ export const massExpiryCases: readonly ContractCase[] = [
   },
   {
     upholds: 'E-8',
-    name: 'the breaker lets go at its bound, to the millisecond, though nobody was heard of',
+    name: 'the breaker lets go at its bound, to the millisecond, even without any heartbeat',
     async run({ store, advance }) {
       await crowd(store, 10, 0);
       await advance(10_000);
@@ -108,7 +108,7 @@ export const massExpiryCases: readonly ContractCase[] = [
   },
   {
     upholds: 'E-8, A-1',
-    name: 'an acquire is held back by the breaker like a sweep, and says why',
+    name: 'the breaker holds back an acquire like a sweep, and the refusal gives that reason',
     async run({ store, advance }) {
       const { silent, steady } = await crowd(store, 7, 3);
       const [lost] = silent;
@@ -124,7 +124,7 @@ export const massExpiryCases: readonly ContractCase[] = [
   },
   {
     upholds: 'E-8, A-7',
-    name: 'a waiter that the breaker holds back does not block a free key, and has its place again when it beats',
+    name: 'a waiter that the breaker holds back does not block a free key, and gets its place back when it beats',
     async run({ store, advance }) {
       const { silent, steady } = await crowd(store, 7, 3);
       const [waiter, child] = silent;
@@ -151,7 +151,7 @@ export const massExpiryCases: readonly ContractCase[] = [
   },
   {
     upholds: 'E-8',
-    name: 'who beats during the pause lives on, and the others are expired at its end',
+    name: 'a session that beats during the pause lives on, and the others expire at its end',
     async run({ store, advance }) {
       const { silent } = await crowd(store, 10, 0);
       const [back, ...gone] = silent;
@@ -195,7 +195,7 @@ export const massExpiryCases: readonly ContractCase[] = [
   {
     upholds: 'E-8',
     policy: { breakerHoldMs: 0 },
-    name: 'a breaker that holds for no time delays nobody past the next sweep',
+    name: 'a breaker without a pause delays no expiry past the next sweep',
     async run({ store, advance }) {
       await crowd(store, 10, 0);
       await advance(10_000);
@@ -210,7 +210,7 @@ export const massExpiryCases: readonly ContractCase[] = [
   {
     upholds: 'E-8, E-9',
     needs: 'projects',
-    name: 'each project has a breaker of its own: dying sessions of one do not delay another',
+    name: 'each project has its own breaker: dying sessions of one do not delay another',
     async run({ store, advance }) {
       const hostile = { metadata: { [PROJECT_METADATA]: 'hostile' } };
       const healthy = { metadata: { [PROJECT_METADATA]: 'healthy' } };

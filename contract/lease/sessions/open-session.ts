@@ -6,7 +6,7 @@ import { mustAcquire, openedSession, openingOf, ownerOf, sessionIdOf } from '../
 export const openSessionCases: readonly ContractCase[] = [
   {
     upholds: 'S-1, C-7',
-    name: 'a new session is told its ttl, its grace and how long it has, in durations',
+    name: 'opening a session returns its ttl, its grace and the time it has, in durations',
     async run({ store }) {
       assert.deepEqual(await store.sessions.open(openingOf('ann')), {
         kind: 'opened',
@@ -21,7 +21,7 @@ export const openSessionCases: readonly ContractCase[] = [
   },
   {
     upholds: 'A-6',
-    name: 'a ttl below the least is raised, and the answer says what was granted',
+    name: 'a ttl below the minimum is raised, and the answer has the granted ttl',
     policy: { ttlMsMin: 5_000 },
     async run({ store }) {
       const opened = expectKind(
@@ -33,7 +33,7 @@ export const openSessionCases: readonly ContractCase[] = [
   },
   {
     upholds: 'A-6',
-    name: 'a ttl above the greatest is cut, however large, and the store does not trust it later',
+    name: 'a ttl above the maximum is cut, however large, and the session is overdue after the granted ttl',
     policy: { ttlMsMax: 20_000 },
     async run({ store, advance }) {
       const huge = openingOf('ann', { ttlMs: Number.MAX_SAFE_INTEGER });
@@ -65,7 +65,7 @@ export const openSessionCases: readonly ContractCase[] = [
   },
   {
     upholds: 'U-2',
-    name: 'opening again with the same settings is answered from the first and extends nothing',
+    name: 'opening again with the same settings returns the first session and extends nothing',
     async run({ store, advance }) {
       await openedSession(store, 'ann');
       await advance(3_000);
@@ -87,7 +87,7 @@ export const openSessionCases: readonly ContractCase[] = [
   },
   {
     upholds: 'S-4',
-    name: 'a session id that is taken is refused to another owner',
+    name: 'a taken session id is refused to another owner',
     async run({ store }) {
       await openedSession(store, 'ann');
       const taken = openingOf('ann', { owner: ownerOf('bob') });
@@ -96,7 +96,7 @@ export const openSessionCases: readonly ContractCase[] = [
   },
   {
     upholds: 'S-4',
-    name: 'a session id that is taken is refused with another ttl or another parent',
+    name: 'a taken session id is refused with another ttl or another parent',
     async run({ store }) {
       const root = await openedSession(store, 'root');
       await openedSession(store, 'ann');
@@ -108,7 +108,7 @@ export const openSessionCases: readonly ContractCase[] = [
   },
   {
     upholds: 'S-4',
-    name: 'a session that has ended is not opened again under its id',
+    name: 'an ended session is not opened again under its id',
     async run({ store, advance }) {
       const ann = await openedSession(store, 'ann');
       const bob = await openedSession(store, 'bob');
@@ -124,7 +124,7 @@ export const openSessionCases: readonly ContractCase[] = [
   },
   {
     upholds: 'S-1',
-    name: 'metadata is kept as given, and changing it after the call does not reach the store',
+    name: 'metadata is kept as given, and a change after the call does not reach the store',
     async run({ store }) {
       const metadata: Record<string, string> = { host: 'h-1', '': 'empty name', 'naïve ✓': '日本' };
       await store.sessions.open(openingOf('ann', { metadata }));
@@ -148,7 +148,7 @@ export const openSessionCases: readonly ContractCase[] = [
   {
     upholds: 'U-2',
     needs: 'two-clients',
-    name: 'the same opening sent by two clients at once opens one session and tells of it once',
+    name: 'the same opening from two clients at once opens one session, with one event',
     async run({ store, another }) {
       const other = await another();
       const opened = await Promise.all(

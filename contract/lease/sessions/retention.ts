@@ -47,7 +47,7 @@ export const retentionCases: readonly ContractCase[] = [
   {
     upholds: 'T-3, L-6',
     policy,
-    name: 'the key of a deleted record starts afresh with a higher fence, and its old fence is dead',
+    name: 'the key of a deleted record starts afresh with a higher fence, and its old fence is refused',
     async run({ store, advance }) {
       const ann = await openedSession(store, 'ann', long);
       const old = await mustAcquire(store, ann);
@@ -104,7 +104,7 @@ export const retentionCases: readonly ContractCase[] = [
   {
     upholds: 'L-6, E-4',
     policy,
-    name: 'a sweep deletes no more at a time than it was asked to, and gets through',
+    name: 'a sweep deletes no more than its limit at a time, and finishes over several calls',
     async run({ store, advance }) {
       const ann = await openedSession(store, 'ann', long);
       const keys = Array.from({ length: 4 }, (_, number) => keyOf(`part ${number}`));
@@ -124,7 +124,7 @@ export const retentionCases: readonly ContractCase[] = [
   {
     upholds: 'H-1, L-6',
     policy,
-    name: 'an ended parent is kept while a child is not, so that the child stays ended',
+    name: 'an ended parent is kept as long as its child, so that the child stays ended',
     async run({ store, advance }) {
       const parent = await openedSession(store, 'parent', long);
       const child = await openedSession(store, 'child', { ...long, parent: parent.id });
@@ -138,7 +138,7 @@ export const retentionCases: readonly ContractCase[] = [
   {
     upholds: 'E-3, L-6',
     policy,
-    name: 'what a deleted session held stays free, with the exit it had',
+    name: 'the leases of a deleted session stay free, with their exit',
     async run({ store, advance }) {
       const ann = await openedSession(store, 'ann');
       const bob = await openedSession(store, 'bob', long);
@@ -156,7 +156,7 @@ export const retentionCases: readonly ContractCase[] = [
   {
     upholds: 'O-1',
     policy,
-    name: 'a reader that is behind deleted events is told so, and where to go on',
+    name: 'a reader behind deleted events gets truncated, with the oldest event to continue from',
     async run({ store, advance }) {
       const ann = await openedSession(store, 'ann', long);
       await mustRelease(store, (await mustAcquire(store, ann)).tenure);

@@ -19,7 +19,7 @@ import {
 export const acquireCases: readonly ContractCase[] = [
   {
     upholds: 'A-1, A-2',
-    name: 'the first grant of a key answers with everything at once: there is nothing to read after it',
+    name: 'the first grant of a key returns everything at once: there is nothing to read after it',
     async run({ store, advance, now }) {
       const ann = await openedSession(store, 'ann');
       await advance(1_500);
@@ -39,7 +39,7 @@ export const acquireCases: readonly ContractCase[] = [
   },
   {
     upholds: 'A-1',
-    name: 'a held key is refused, and the refusal names the real holder and how long at most',
+    name: 'an acquire of a held key is refused with the real holder and the longest time it can last',
     async run({ store, advance, now }) {
       const ann = await openedSession(store, 'ann');
       const { fence } = await mustAcquire(store, ann);
@@ -64,7 +64,7 @@ export const acquireCases: readonly ContractCase[] = [
   },
   {
     upholds: 'A-4',
-    name: 'another session of the same owner does not get the key by name',
+    name: 'another session of the same owner does not get the key by its owner’s name',
     async run({ store }) {
       const first = await openedSession(store, 'first', { owner: ownerOf('billing') });
       const second = await openedSession(store, 'second', { owner: ownerOf('billing') });
@@ -74,7 +74,7 @@ export const acquireCases: readonly ContractCase[] = [
   },
   {
     upholds: 'A-4',
-    name: 'the session that holds a key does not get it twice with another attempt',
+    name: 'a session does not get a key it holds a second time with another attempt',
     async run({ store }) {
       const ann = await openedSession(store, 'ann');
       await mustAcquire(store, ann);
@@ -83,7 +83,7 @@ export const acquireCases: readonly ContractCase[] = [
   },
   {
     upholds: 'A-4',
-    name: 'a holder whose session lapsed is refused its own key until it rejoins',
+    name: 'a holder whose session lapsed cannot acquire its own key until it rejoins',
     async run({ store, advance }) {
       const ann = await openedSession(store, 'ann');
       const held = await mustAcquire(store, ann);
@@ -95,7 +95,7 @@ export const acquireCases: readonly ContractCase[] = [
   },
   {
     upholds: 'S-1, A-1',
-    name: 'a session that is unknown, lapsed, overdue or ended gets nothing, not even a free key',
+    name: 'a session that is unknown, lapsed, overdue or ended cannot acquire, not even a free key',
     async run({ store, advance }) {
       const ghost = { id: sessionIdOf('ghost'), owner: ownerOf('ghost') };
       const ann = await openedSession(store, 'ann');
@@ -114,7 +114,7 @@ export const acquireCases: readonly ContractCase[] = [
   },
   {
     upholds: 'A-8',
-    name: 'keys are told apart byte by byte: case, spaces, wildcards and quotes are only text',
+    name: 'keys are compared byte by byte: case, spaces, wildcards and quotes are only text',
     async run({ store }) {
       const ann = await openedSession(store, 'ann');
       const names = [
@@ -151,7 +151,7 @@ export const acquireCases: readonly ContractCase[] = [
   },
   {
     upholds: 'A-8',
-    name: 'a key of the greatest length works, and one that shares all but its last byte is another',
+    name: 'a key of the maximum length works, and one that differs in its last byte is another',
     async run({ store }) {
       const ann = await openedSession(store, 'ann');
       const first = keyOf(`${'k'.repeat(511)}1`);
@@ -164,7 +164,7 @@ export const acquireCases: readonly ContractCase[] = [
   },
   {
     upholds: 'R-6',
-    name: 'a greatest tenure ends the term however often the session is renewed',
+    name: 'a maximum tenure ends the term however often the session is renewed',
     async run({ store, advance, now }) {
       const ann = await openedSession(store, 'ann');
       const { tenure, ...grant } = await mustAcquire(store, ann, { tenureMsMax: 15_000 });
@@ -187,7 +187,7 @@ export const acquireCases: readonly ContractCase[] = [
   },
   {
     upholds: 'R-6',
-    name: 'a tenure shorter than the session is what the grant and the refusals count with',
+    name: 'a tenure shorter than the session limits the grant’s authority and the time in refusals',
     async run({ store }) {
       const ann = await openedSession(store, 'ann');
       const bob = await openedSession(store, 'bob');
@@ -200,7 +200,7 @@ export const acquireCases: readonly ContractCase[] = [
   },
   {
     upholds: 'A-1',
-    name: 'keys are independent: a held one does not keep anybody from another',
+    name: 'a held key does not keep other sessions from another key',
     async run({ store }) {
       const ann = await openedSession(store, 'ann');
       const bob = await openedSession(store, 'bob');
@@ -211,7 +211,7 @@ export const acquireCases: readonly ContractCase[] = [
   },
   {
     upholds: 'A-1, V-1',
-    name: 'the refusal of a draining key says that it drains and when it is free at the latest',
+    name: 'the refusal of a draining key has the state draining and the latest time it is free',
     async run({ store }) {
       const ann = await openedSession(store, 'ann');
       const bob = await openedSession(store, 'bob');

@@ -22,7 +22,7 @@ function withBytes(request: SaveCheckpoint, bytes: Uint8Array): SaveCheckpoint {
 export const checkpointCases: readonly ContractCase[] = [
   {
     upholds: 'K-1, A-1',
-    name: 'a checkpoint reaches the successor whole: bytes, seq, digest, type, and who wrote it when',
+    name: 'a checkpoint reaches the successor whole: bytes, seq, digest, type, fence and time',
     async run({ store, advance, now }) {
       const ann = await openedSession(store, 'ann');
       const { tenure, fence } = await mustAcquire(store, ann);
@@ -40,7 +40,7 @@ export const checkpointCases: readonly ContractCase[] = [
   },
   {
     upholds: 'K-1, T-5',
-    name: 'a checkpoint raises the record’s rev and leaves fence and time alone',
+    name: 'a checkpoint raises the record’s rev and leaves fence and time as they are',
     async run({ store, advance }) {
       const ann = await openedSession(store, 'ann');
       const { tenure } = await mustAcquire(store, ann);
@@ -57,7 +57,7 @@ export const checkpointCases: readonly ContractCase[] = [
   },
   {
     upholds: 'K-2, U-2',
-    name: 'the same checkpoint sent again is done already and changes nothing',
+    name: 'repeating a checkpoint succeeds and changes nothing',
     async run({ store, advance }) {
       const ann = await openedSession(store, 'ann');
       const { tenure } = await mustAcquire(store, ann);
@@ -69,7 +69,7 @@ export const checkpointCases: readonly ContractCase[] = [
   },
   {
     upholds: 'K-2',
-    name: 'a late checkpoint with a lower seq is refused, told the stored one, and changes nothing',
+    name: 'a late checkpoint with a lower seq is refused with the stored seq, and changes nothing',
     async run({ store }) {
       const ann = await openedSession(store, 'ann');
       const { tenure } = await mustAcquire(store, ann);
@@ -86,7 +86,7 @@ export const checkpointCases: readonly ContractCase[] = [
   },
   {
     upholds: 'K-2',
-    name: 'the same seq with other bytes is a conflict and keeps the first',
+    name: 'the same seq with other bytes is a conflict, and the first bytes stay',
     async run({ store }) {
       const ann = await openedSession(store, 'ann');
       const { tenure } = await mustAcquire(store, ann);
@@ -98,7 +98,7 @@ export const checkpointCases: readonly ContractCase[] = [
   },
   {
     upholds: 'K-2',
-    name: 'a successor goes on from its predecessor’s seq and cannot go back behind it',
+    name: 'a successor continues from its predecessor’s seq and cannot go back behind it',
     async run({ store }) {
       const ann = await openedSession(store, 'ann');
       const first = await mustAcquire(store, ann);
@@ -126,7 +126,7 @@ export const checkpointCases: readonly ContractCase[] = [
   {
     upholds: 'K-3',
     policy: { checkpointBytesMax: 1_000 },
-    name: 'a checkpoint of exactly the greatest size is kept, one byte more is refused with both sizes',
+    name: 'a checkpoint of exactly the maximum size is kept, one byte more is refused with both sizes',
     async run({ store }) {
       const ann = await openedSession(store, 'ann');
       const { tenure } = await mustAcquire(store, ann);
@@ -144,7 +144,7 @@ export const checkpointCases: readonly ContractCase[] = [
   },
   {
     upholds: 'K-3',
-    name: 'empty bytes are a checkpoint, and not the same as none',
+    name: 'a checkpoint may be empty, and differs from no checkpoint',
     async run({ store }) {
       const ann = await openedSession(store, 'ann');
       const { tenure } = await mustAcquire(store, ann);
@@ -157,7 +157,7 @@ export const checkpointCases: readonly ContractCase[] = [
   },
   {
     upholds: 'K-3',
-    name: 'every byte value survives, also from the middle of a larger buffer',
+    name: 'every byte value is kept, also from the middle of a larger buffer',
     async run({ store }) {
       const ann = await openedSession(store, 'ann');
       const { tenure } = await mustAcquire(store, ann);
@@ -170,7 +170,7 @@ export const checkpointCases: readonly ContractCase[] = [
   },
   {
     upholds: 'K-3',
-    name: 'what the caller does to its bytes after the call does not reach the store',
+    name: 'a caller that changes its bytes after the call does not change the stored checkpoint',
     async run({ store }) {
       const ann = await openedSession(store, 'ann');
       const { tenure } = await mustAcquire(store, ann);
@@ -184,7 +184,7 @@ export const checkpointCases: readonly ContractCase[] = [
   },
   {
     upholds: 'K-3',
-    name: 'what a caller does to the bytes it was given does not reach the store',
+    name: 'a caller that changes returned bytes does not change the stored checkpoint',
     async run({ store }) {
       const ann = await openedSession(store, 'ann');
       const { tenure } = await mustAcquire(store, ann);
@@ -217,7 +217,7 @@ export const checkpointCases: readonly ContractCase[] = [
   },
   {
     upholds: 'K-4, K-1',
-    name: 'an expired holder cannot save, though nobody has taken over',
+    name: 'an expired holder cannot save, even without a successor',
     async run({ store, advance }) {
       const ann = await openedSession(store, 'ann');
       const { tenure } = await mustAcquire(store, ann);
@@ -248,7 +248,7 @@ export const checkpointCases: readonly ContractCase[] = [
   },
   {
     upholds: 'K-5',
-    name: 'who asks to go back where only one checkpoint is kept gets that one',
+    name: 'going back with only one stored checkpoint returns that one',
     async run({ store }) {
       const ann = await openedSession(store, 'ann');
       const { tenure } = await mustAcquire(store, ann);
@@ -274,7 +274,7 @@ export const checkpointCases: readonly ContractCase[] = [
   {
     upholds: 'K-1, K-2',
     needs: 'two-clients',
-    name: 'checkpoints sent at once end with the greatest seq, and none goes backwards',
+    name: 'when checkpoints race, the greatest seq stays, and the stored seq never goes back',
     async run({ store, another }) {
       const other = await another();
       const ann = await openedSession(store, 'ann');

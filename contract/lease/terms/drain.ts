@@ -18,7 +18,7 @@ import {
 export const drainCases: readonly ContractCase[] = [
   {
     upholds: 'V-1, S-2',
-    name: 'a drain marks the term, and the holder finds who, why and until when among its leases',
+    name: 'a drain marks the term, and the holder’s list of leases has its actor, reason and deadline',
     async run({ store, now }) {
       const ann = await openedSession(store, 'ann');
       const { key, fence } = await mustAcquire(store, ann);
@@ -47,7 +47,7 @@ export const drainCases: readonly ContractCase[] = [
   },
   {
     upholds: 'V-1',
-    name: 'a drain deadline is never before what the holder was promised already',
+    name: 'a drain deadline is never earlier than the time already promised to the holder',
     async run({ store, advance }) {
       const ann = await openedSession(store, 'ann');
       const held = await mustAcquire(store, ann);
@@ -84,7 +84,7 @@ export const drainCases: readonly ContractCase[] = [
   },
   {
     upholds: 'V-2',
-    name: 'who gives up a draining key before the deadline has yielded it',
+    name: 'a holder that releases a draining key before the deadline has yielded it',
     async run({ store }) {
       const ann = await openedSession(store, 'ann');
       const bob = await openedSession(store, 'bob');
@@ -96,7 +96,7 @@ export const drainCases: readonly ContractCase[] = [
   },
   {
     upholds: 'U-2, V-1',
-    name: 'the same drain asked for again is answered with what is left of its deadline',
+    name: 'repeating a drain returns the time left to its deadline',
     async run({ store, advance }) {
       const ann = await openedSession(store, 'ann');
       const { tenure } = await mustAcquire(store, ann);
@@ -110,7 +110,7 @@ export const drainCases: readonly ContractCase[] = [
   },
   {
     upholds: 'V-1',
-    name: 'another drain of a draining key is refused and moves nothing',
+    name: 'another drain of a draining key is refused and moves no deadline',
     async run({ store, advance }) {
       const ann = await openedSession(store, 'ann');
       const { tenure } = await mustAcquire(store, ann);
@@ -128,7 +128,7 @@ export const drainCases: readonly ContractCase[] = [
   },
   {
     upholds: 'V-1, T-6',
-    name: 'a drain aimed at a term that is over does not touch the one that is not',
+    name: 'a drain of an ended term does not affect the current one',
     async run({ store, advance }) {
       const ann = await openedSession(store, 'ann');
       const old = await mustAcquire(store, ann);
@@ -146,7 +146,7 @@ export const drainCases: readonly ContractCase[] = [
   },
   {
     upholds: 'V-1, O-5',
-    name: 'a drain is told in the events, with who asked, why, and the deadline',
+    name: 'a drain is in the events, with actor, reason and deadline',
     async run({ store, now }) {
       const ann = await openedSession(store, 'ann');
       const { key, fence } = await mustAcquire(store, ann);

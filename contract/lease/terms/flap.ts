@@ -93,7 +93,7 @@ export const flapCases: readonly ContractCase[] = [
   {
     upholds: 'G-4',
     policy,
-    name: 'exits that a holder declares are no losses, however many',
+    name: 'exits that a holder declares do not count as losses, however many',
     async run({ store }) {
       const ann = await openedSession(store, 'ann', long);
       for (let time = 0; time < 6; time += 1) {
@@ -117,7 +117,7 @@ export const flapCases: readonly ContractCase[] = [
   {
     upholds: 'G-4',
     policy,
-    name: 'nobody is kept from a key for longer than two units, however often it lost it',
+    name: 'an owner is kept from a key for at most two units, however often it lost the key',
     async run({ store, advance, now }) {
       // The owner follows itself, so that losses come faster than the penalty keeps it out.
       let damped = 0;

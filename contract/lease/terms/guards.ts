@@ -119,7 +119,7 @@ const ends: readonly End[] = [
 function endCase({ upholds, what, why, refuses, happen }: End): ContractCase {
   return {
     upholds,
-    name: `nothing more can be done to a term ${what}, to the millisecond, and nothing stored changes`,
+    name: `every write to a term ${what} is refused, to the millisecond, and nothing stored changes`,
     async run(harness) {
       const { store } = harness;
       const isOfParent = what.includes('parent has just');
@@ -139,7 +139,7 @@ function endCase({ upholds, what, why, refuses, happen }: End): ContractCase {
 const entryCases: readonly ContractCase[] = [
   {
     upholds: 'S-1, A-1',
-    name: 'a session that has ended, itself or above it, takes no free key',
+    name: 'a session that has ended, itself or by its parent, cannot take a free key',
     async run({ store }) {
       const parent = await openedSession(store, 'parent');
       const child = await openedSession(store, 'child', { parent: parent.id });
@@ -155,7 +155,7 @@ const entryCases: readonly ContractCase[] = [
   },
   {
     upholds: 'A-7, H-1',
-    name: 'a waiter that ended, itself or above it, keeps nobody from a free key before any sweep',
+    name: 'a waiter that has ended, itself or by its parent, does not block a free key, even before a sweep',
     async run({ store }) {
       const ann = await openedSession(store, 'ann');
       const parent = await openedSession(store, 'parent');
@@ -177,7 +177,7 @@ const entryCases: readonly ContractCase[] = [
   },
   {
     upholds: 'A-7',
-    name: 'a waiter that expires keeps nobody from a free key from that millisecond on',
+    name: 'a waiter does not block a free key from the millisecond it expires',
     async run({ store, advance }) {
       const ann = await openedSession(store, 'ann', long);
       const slow = await openedSession(store, 'slow');
@@ -192,7 +192,7 @@ const entryCases: readonly ContractCase[] = [
   },
   {
     upholds: 'V-5, A-7',
-    name: 'once its reservation has run out the named successor waits in the queue like others',
+    name: 'once its reservation has run out, the named successor waits in the queue like others',
     async run({ store, advance }) {
       const ann = await openedSession(store, 'ann', long);
       const bob = await openedSession(store, 'bob', long);
@@ -208,7 +208,7 @@ const entryCases: readonly ContractCase[] = [
   {
     upholds: 'G-4, A-7',
     policy: { flapUnitMs: 1_000 },
-    name: 'a waiter that is kept out by its losses blocks the queue again from the millisecond they are forgiven',
+    name: 'a waiter that is kept out for its losses blocks the queue again from the millisecond they are forgiven',
     async run({ store, advance }) {
       const bob = await openedSession(store, 'bob', { ttlMs: 600_000 });
       const brief = { owner: ownerOf('ann'), ttlMs: 100, graceMs: 0 };
@@ -237,7 +237,7 @@ const entryCases: readonly ContractCase[] = [
   {
     upholds: 'L-6',
     policy: { retentionMs: 60_000 },
-    name: 'the sweep that deletes an old retired key leaves a younger one, and one that only ended, alone',
+    name: 'the sweep that deletes an old retired key leaves a younger one and one that only ended',
     async run({ store, advance }) {
       const ann = await openedSession(store, 'ann', { ttlMs: 600_000 });
       const [old, ended, young] = ['old', 'ended', 'young'].map(keyOf);

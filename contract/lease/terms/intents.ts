@@ -65,7 +65,7 @@ export const intentCases: readonly ContractCase[] = [
   },
   {
     upholds: 'K-6',
-    name: 'an effect the predecessor began must be settled before it may be begun again',
+    name: 'an effect that the predecessor began must be settled before it can be begun again',
     async run({ store }) {
       const ann = await openedSession(store, 'ann');
       const first = await mustAcquire(store, ann);
@@ -86,7 +86,7 @@ export const intentCases: readonly ContractCase[] = [
   },
   {
     upholds: 'K-6, U-2',
-    name: 'settling an effect that is not open is harmless and says so',
+    name: 'settling an effect that is not open succeeds and returns that it was not open',
     async run({ store }) {
       const ann = await openedSession(store, 'ann');
       const { tenure } = await mustAcquire(store, ann);
@@ -101,7 +101,7 @@ export const intentCases: readonly ContractCase[] = [
   {
     upholds: 'K-6',
     policy: { intentsMax: 2 },
-    name: 'a key keeps as many open effects as the policy says, and settling one makes room',
+    name: 'a key keeps as many open effects as the policy allows, and settling one makes room',
     async run({ store }) {
       const ann = await openedSession(store, 'ann');
       const { tenure } = await mustAcquire(store, ann);
@@ -119,7 +119,7 @@ export const intentCases: readonly ContractCase[] = [
   },
   {
     upholds: 'K-6',
-    name: 'open effects outlive checkpoints, clean exits and several terms until somebody settles them',
+    name: 'open effects outlive checkpoints, clean exits and several terms until a holder settles them',
     async run({ store }) {
       const ann = await openedSession(store, 'ann');
       const first = await mustAcquire(store, ann);

@@ -50,7 +50,7 @@ export const predecessorCases: readonly ContractCase[] = [
   },
   {
     upholds: 'A-2, V-3',
-    name: 'a successor learns that its predecessor was revoked, by whom and why',
+    name: 'the successor of a revoked term gets the operator and the reason',
     async run({ store, now }) {
       const ann = await openedSession(store, 'ann');
       const bob = await openedSession(store, 'bob');
@@ -68,7 +68,7 @@ export const predecessorCases: readonly ContractCase[] = [
   },
   {
     upholds: 'A-2',
-    name: 'the predecessor is the last holder, not one before it',
+    name: 'the predecessor is the last holder, not an earlier one',
     async run({ store, advance }) {
       const ann = await openedSession(store, 'ann', long);
       const bob = await openedSession(store, 'bob');
@@ -85,7 +85,7 @@ export const predecessorCases: readonly ContractCase[] = [
   },
   {
     upholds: 'A-2',
-    name: 'an owner that follows itself learns about its own earlier term',
+    name: 'an owner that follows itself gets its own earlier term as predecessor',
     async run({ store }) {
       const ann = await openedSession(store, 'ann');
       const first = await mustAcquire(store, ann);
@@ -99,7 +99,7 @@ export const predecessorCases: readonly ContractCase[] = [
   },
   {
     upholds: 'A-2',
-    name: 'the predecessor stays visible in the record for as long as the term lasts',
+    name: 'the predecessor stays in the record for as long as the term lasts',
     async run({ store, advance }) {
       const ann = await openedSession(store, 'ann');
       await mustRelease(store, (await mustAcquire(store, ann)).tenure, 'abandoned');
@@ -112,7 +112,7 @@ export const predecessorCases: readonly ContractCase[] = [
   },
   {
     upholds: 'A-2, V-2',
-    name: 'how a term ended does not change when a drain deadline passes after its session ended',
+    name: 'the exit of a term does not change when a drain deadline passes after its session ended',
     async run({ store, advance, now }) {
       const ann = await openedSession(store, 'ann');
       const { key, fence } = await mustAcquire(store, ann);
@@ -128,7 +128,7 @@ export const predecessorCases: readonly ContractCase[] = [
   },
   {
     upholds: 'V-2, A-2',
-    name: 'a session that ends at the very millisecond of a drain deadline comes too late to yield',
+    name: 'a session that ends at the millisecond of a drain deadline is too late to yield',
     async run({ store, advance }) {
       const ann = await openedSession(store, 'ann');
       const held = await mustAcquire(store, ann);
@@ -143,7 +143,7 @@ export const predecessorCases: readonly ContractCase[] = [
   },
   {
     upholds: 'A-2, R-6',
-    name: 'of a greatest tenure and a drain deadline the one that passed first ended the term',
+    name: 'if a term has a maximum tenure and a drain deadline, the one that passes first ends it',
     async run({ store, advance }) {
       const ann = await openedSession(store, 'ann', long);
       const first = await mustAcquire(store, ann, { tenureMsMax: 700_000 });
@@ -165,7 +165,7 @@ export const predecessorCases: readonly ContractCase[] = [
   {
     upholds: 'K-5',
     policy: { flapUnitMs: 0 },
-    name: 'losses since the last checkpoint are counted: expiries only, and a checkpoint resets them',
+    name: 'losses since the last checkpoint are counted: only expiries count, and a checkpoint resets them',
     async run({ store, advance }) {
       const lose = async (name: string): Promise<number> => {
         const { lossesSinceCheckpoint } = await mustAcquire(

@@ -34,7 +34,7 @@ async function queue(store: KernelStore, who: OpenedSession, key = KEY): Promise
 export const queueCases: readonly ContractCase[] = [
   {
     upholds: 'A-7',
-    name: 'who does not ask to wait is refused at once and leaves no place in the queue',
+    name: 'an acquire without wait is refused at once and leaves no place in the queue',
     async run({ store }) {
       await held(store);
       const bob = await openedSession(store, 'bob');
@@ -44,7 +44,7 @@ export const queueCases: readonly ContractCase[] = [
   },
   {
     upholds: 'A-7',
-    name: 'who waits is told its place and what is in the way',
+    name: 'an acquire with wait returns its place in the queue and the reason for waiting',
     async run({ store }) {
       const { fence } = await held(store);
       const bob = await openedSession(store, 'bob');
@@ -68,7 +68,7 @@ export const queueCases: readonly ContractCase[] = [
   },
   {
     upholds: 'A-7',
-    name: 'those who wait are served in the order they came',
+    name: 'waiters are served in the order they came',
     async run({ store }) {
       const ann = await held(store);
       const people = await several(store, 'waiter', { count: 4, ...long });
@@ -90,7 +90,7 @@ export const queueCases: readonly ContractCase[] = [
   },
   {
     upholds: 'A-7, U-2',
-    name: 'asking again with the same attempt keeps the place and takes no second one',
+    name: 'repeating an acquire with the same attempt keeps the place and takes no second one',
     async run({ store }) {
       await held(store);
       const [bob, cid] = await several(store, 'waiter', { count: 2 });
@@ -119,7 +119,7 @@ export const queueCases: readonly ContractCase[] = [
   },
   {
     upholds: 'A-7',
-    name: 'who held the key has no advantage over those who wait for it',
+    name: 'the last holder of a key has no advantage over waiters',
     async run({ store }) {
       const ann = await openedSession(store, 'ann', long);
       const { tenure } = await mustAcquire(store, ann);
@@ -131,7 +131,7 @@ export const queueCases: readonly ContractCase[] = [
   },
   {
     upholds: 'A-7',
-    name: 'who withdraws gives its place up, and the next one moves up',
+    name: 'a waiter that withdraws gives up its place, and the next one moves up',
     async run({ store }) {
       const ann = await held(store);
       const [bob, cid] = await several(store, 'waiter', { count: 2 });
@@ -148,7 +148,7 @@ export const queueCases: readonly ContractCase[] = [
   },
   {
     upholds: 'A-7, U-2',
-    name: 'withdrawing twice, or a place nobody took, is harmless and says so',
+    name: 'withdrawing twice, or from a place that was never taken, succeeds and returns that it was not queued',
     async run({ store }) {
       await held(store);
       const bob = await openedSession(store, 'bob');
@@ -231,7 +231,7 @@ export const queueCases: readonly ContractCase[] = [
   },
   {
     upholds: 'A-7, A-10',
-    name: 'nobody is let wait for what waiting cannot give: a retired key',
+    name: 'an acquire with wait of a retired key is refused, not queued',
     async run({ store }) {
       const { tenure } = await held(store);
       await mustRelease(store, tenure, 'retired');

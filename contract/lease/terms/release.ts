@@ -20,7 +20,7 @@ const finished = { exit: 'finished' } as const;
 export const releaseCases: readonly ContractCase[] = [
   {
     upholds: 'L-3, A-1',
-    name: 'a released key is anybody’s in the same instant',
+    name: 'a released key is free for any session in the same instant',
     async run({ store }) {
       const ann = await openedSession(store, 'ann');
       const bob = await openedSession(store, 'bob');
@@ -48,7 +48,7 @@ export const releaseCases: readonly ContractCase[] = [
   },
   {
     upholds: 'L-2',
-    name: 'a second, different release is refused and tells how the term ended',
+    name: 'a second, different release is refused with the exit and cause of the first',
     async run({ store }) {
       const ann = await openedSession(store, 'ann');
       const { tenure, fence } = await mustAcquire(store, ann);
@@ -67,7 +67,7 @@ export const releaseCases: readonly ContractCase[] = [
   },
   {
     upholds: 'L-2, S-1',
-    name: 'a release after its session ended in the same way is done already, swept or not',
+    name: 'a release after its session ended with the same exit succeeds, swept or not',
     async run({ store }) {
       const ann = await openedSession(store, 'ann');
       const { tenure } = await mustAcquire(store, ann);
@@ -118,7 +118,7 @@ export const releaseCases: readonly ContractCase[] = [
   },
   {
     upholds: 'L-4',
-    name: 'a release after expiry is refused, and the successor still learns that the term expired',
+    name: 'a release after expiry is refused, and the successor still gets expired',
     async run({ store, advance }) {
       const ann = await openedSession(store, 'ann');
       const { tenure } = await mustAcquire(store, ann);
@@ -133,7 +133,7 @@ export const releaseCases: readonly ContractCase[] = [
   },
   {
     upholds: 'L-4, G-1',
-    name: 'a lapsed holder may not release before it rejoins',
+    name: 'a lapsed holder cannot release before it rejoins',
     async run({ store, advance }) {
       const ann = await openedSession(store, 'ann');
       const { tenure } = await mustAcquire(store, ann);
@@ -163,7 +163,7 @@ export const releaseCases: readonly ContractCase[] = [
   },
   {
     upholds: 'A-1, L-6',
-    name: 'a retired key is refused until somebody reopens it on purpose',
+    name: 'an acquire of a retired key is refused, unless it reopens the key',
     async run({ store }) {
       const ann = await openedSession(store, 'ann');
       const { tenure, fence } = await mustAcquire(store, ann);
@@ -197,7 +197,7 @@ export const releaseCases: readonly ContractCase[] = [
   },
   {
     upholds: 'A-1',
-    name: 'permission to reopen does not help against a holder',
+    name: 'an acquire that may reopen a key does not get a held one',
     async run({ store }) {
       const ann = await openedSession(store, 'ann');
       const bob = await openedSession(store, 'bob');
@@ -209,7 +209,7 @@ export const releaseCases: readonly ContractCase[] = [
   },
   {
     upholds: 'L-1',
-    name: 'releasing one lease leaves the session’s other leases alone',
+    name: 'releasing one lease leaves the session’s other leases as they are',
     async run({ store }) {
       const ann = await openedSession(store, 'ann');
       const { tenure } = await mustAcquire(store, ann);
@@ -267,7 +267,7 @@ export const releaseCases: readonly ContractCase[] = [
   {
     upholds: 'A-1, L-3',
     needs: 'two-clients',
-    name: 'of a release and acquires at once at most one gets the key, and only after the release',
+    name: 'when a release and several acquires race, at most one gets the key, and only after the release',
     async run({ store, another }) {
       const other = await another();
       const ann = await openedSession(store, 'ann');

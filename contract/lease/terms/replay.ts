@@ -17,7 +17,7 @@ const attempt = attemptOf('the one whose answer was lost');
 export const replayCases: readonly ContractCase[] = [
   {
     upholds: 'A-3, U-2',
-    name: 'an acquire sent again with the same attempt is answered with the same term',
+    name: 'repeating an acquire with the same attempt returns the same term',
     async run({ store, advance }) {
       const ann = await openedSession(store, 'ann');
       const first = await mustAcquire(store, ann, { attempt });
@@ -31,7 +31,7 @@ export const replayCases: readonly ContractCase[] = [
   },
   {
     upholds: 'A-3',
-    name: 'the repeated answer holds what was saved and begun in the meantime',
+    name: 'the repeated answer has the checkpoint and the intents from the meantime',
     async run({ store }) {
       const ann = await openedSession(store, 'ann');
       const { tenure } = await mustAcquire(store, ann, { attempt });
@@ -43,7 +43,7 @@ export const replayCases: readonly ContractCase[] = [
   },
   {
     upholds: 'A-3, T-6',
-    name: 'the attempt of another session is nobody else’s: it does not hand over the term',
+    name: 'the attempt of one session does not give its term to another session',
     async run({ store }) {
       const ann = await openedSession(store, 'ann');
       const bob = await openedSession(store, 'bob');
@@ -53,7 +53,7 @@ export const replayCases: readonly ContractCase[] = [
   },
   {
     upholds: 'A-3',
-    name: 'the same attempt on another key is a grant of its own',
+    name: 'the same attempt on another key is a separate grant',
     async run({ store }) {
       const ann = await openedSession(store, 'ann');
       const first = await mustAcquire(store, ann, { attempt });
@@ -64,7 +64,7 @@ export const replayCases: readonly ContractCase[] = [
   },
   {
     upholds: 'A-3, T-7',
-    name: 'an attempt whose term was taken over is not answered with that term',
+    name: 'an attempt whose term was taken over does not return that term',
     async run({ store, advance }) {
       const ann = await openedSession(store, 'ann');
       const cid = await openedSession(store, 'cid', { ttlMs: 60_000 });
@@ -83,7 +83,7 @@ export const replayCases: readonly ContractCase[] = [
   },
   {
     upholds: 'A-3, G-3',
-    name: 'after a rejoin the same attempt still finds its term',
+    name: 'after a rejoin the same attempt still returns its term',
     async run({ store, advance }) {
       const ann = await openedSession(store, 'ann');
       const first = await mustAcquire(store, ann, { attempt });

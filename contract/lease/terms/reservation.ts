@@ -38,7 +38,7 @@ async function handover(store: KernelStore, drain: Partial<RequestDrain> = {}): 
 export const reservationCases: readonly ContractCase[] = [
   {
     upholds: 'V-5',
-    name: 'after a yield the named successor has the key to itself for a while, to the millisecond',
+    name: 'after a yield the key is reserved for the named successor for a while, to the millisecond',
     async run({ store, advance }) {
       const { held, bob, cid } = await handover(store);
       await mustRelease(store, held.tenure, 'yielded');
@@ -57,7 +57,7 @@ export const reservationCases: readonly ContractCase[] = [
   },
   {
     upholds: 'V-5',
-    name: 'the named successor enters at once, before those who wait',
+    name: 'the named successor enters at once, before waiters',
     async run({ store }) {
       const { held, bob, cid } = await handover(store);
       expectKind(await store.leases.acquire(acquiring(cid, { wait: true })), 'queued');
@@ -81,7 +81,7 @@ export const reservationCases: readonly ContractCase[] = [
   },
   {
     upholds: 'V-5',
-    name: 'any other exit than a yield opens the key to all at once',
+    name: 'any exit other than a yield opens the key to all at once',
     async run({ store }) {
       const { held, cid } = await handover(store);
       await mustRelease(store, held.tenure, 'failed');
@@ -90,7 +90,7 @@ export const reservationCases: readonly ContractCase[] = [
   },
   {
     upholds: 'V-5, V-2',
-    name: 'a term that ran into its drain deadline, or was revoked, leaves no reservation',
+    name: 'a term that reached its drain deadline, or was revoked, leaves no reservation',
     async run({ store, advance }) {
       const { held, cid } = await handover(store);
       await advance(10_000);
@@ -126,7 +126,7 @@ export const reservationCases: readonly ContractCase[] = [
   {
     upholds: 'V-5',
     policy: { reservationMs: 0 },
-    name: 'a reservation of no length keeps nobody out',
+    name: 'a reservation of no length keeps no session out',
     async run({ store }) {
       const { held, cid } = await handover(store);
       await mustRelease(store, held.tenure, 'yielded');
@@ -135,7 +135,7 @@ export const reservationCases: readonly ContractCase[] = [
   },
   {
     upholds: 'V-5',
-    name: 'once the successor has had the key nothing of the reservation is left',
+    name: 'once the successor has had the key, its reservation is gone',
     async run({ store }) {
       const { held, bob, cid } = await handover(store);
       await mustRelease(store, held.tenure, 'yielded');

@@ -17,7 +17,7 @@ import {
 export const revokeCases: readonly ContractCase[] = [
   {
     upholds: 'V-3, T-7',
-    name: 'a revoke ends the term now: the holder is refused at its next write, with who and why kept',
+    name: 'a revoke ends the term now: the holder’s next write is refused, with actor and reason kept',
     async run({ store, now }) {
       const ann = await openedSession(store, 'ann');
       const { tenure, fence } = await mustAcquire(store, ann);
@@ -42,7 +42,7 @@ export const revokeCases: readonly ContractCase[] = [
   },
   {
     upholds: 'U-2, V-3',
-    name: 'the same revoke sent again succeeds and changes nothing',
+    name: 'repeating a revoke succeeds and changes nothing',
     async run({ store, advance }) {
       const ann = await openedSession(store, 'ann');
       const { tenure } = await mustAcquire(store, ann);
@@ -54,7 +54,7 @@ export const revokeCases: readonly ContractCase[] = [
   },
   {
     upholds: 'V-3',
-    name: 'a term that has ended cannot be revoked any more, whoever asks',
+    name: 'an ended term cannot be revoked, by any operator',
     async run({ store }) {
       const ann = await openedSession(store, 'ann');
       const first = await mustAcquire(store, ann);
@@ -68,7 +68,7 @@ export const revokeCases: readonly ContractCase[] = [
   },
   {
     upholds: 'V-3, T-6',
-    name: 'a revoke of a term that was replaced does not hit the successor',
+    name: 'a revoke of a replaced term does not affect the successor',
     async run({ store, advance }) {
       const ann = await openedSession(store, 'ann');
       const old = await mustAcquire(store, ann);
@@ -83,7 +83,7 @@ export const revokeCases: readonly ContractCase[] = [
   },
   {
     upholds: 'V-3, S-3',
-    name: 'an overdue term that nobody reclaimed can be revoked, and then it was revoked, not expired',
+    name: 'an overdue term that was not reclaimed can be revoked, and then it was revoked, not expired',
     async run({ store, advance }) {
       const ann = await openedSession(store, 'ann');
       const held = await mustAcquire(store, ann);
@@ -100,7 +100,7 @@ export const revokeCases: readonly ContractCase[] = [
   },
   {
     upholds: 'O-5, V-3',
-    name: 'a revoke is told in the events with the operator and the reason',
+    name: 'a revoke is in the events with the operator and the reason',
     async run({ store }) {
       const ann = await openedSession(store, 'ann');
       const { key, fence } = await mustAcquire(store, ann);
@@ -114,7 +114,7 @@ export const revokeCases: readonly ContractCase[] = [
   },
   {
     upholds: 'V-3, S-2',
-    name: 'a revoke takes one lease: the session lives, keeps its others and is given notice',
+    name: 'a revoke takes one lease: the session lives, keeps its others and gets a notice',
     async run({ store }) {
       const ann = await openedSession(store, 'ann');
       const lost = await mustAcquire(store, ann);
@@ -128,7 +128,7 @@ export const revokeCases: readonly ContractCase[] = [
   {
     upholds: 'E-3, V-3',
     needs: 'two-clients',
-    name: 'of a revoke and a release at once one ends the term, and there is one end event',
+    name: 'when a revoke and a release race, one ends the term, with one end event',
     async run({ store, another }) {
       const other = await another();
       const ann = await openedSession(store, 'ann');

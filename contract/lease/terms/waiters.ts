@@ -20,7 +20,7 @@ export const waiterCases: readonly ContractCase[] = [
   {
     upholds: 'A-7, A-9',
     policy: { ticketMs },
-    name: 'a waiter that lives but has not asked for a while does not keep others waiting',
+    name: 'a live waiter that has not asked for a while does not block others',
     async run({ store, advance }) {
       const ann = await mustAcquire(store, await openedSession(store, 'ann', long));
       const bob = await openedSession(store, 'bob', long);
@@ -37,7 +37,7 @@ export const waiterCases: readonly ContractCase[] = [
   {
     upholds: 'A-7',
     policy: { ticketMs },
-    name: 'a waiter that goes on asking keeps its place for as long as it likes',
+    name: 'a waiter that keeps asking keeps its place for as long as it likes',
     async run({ store, advance }) {
       const ann = await mustAcquire(store, await openedSession(store, 'ann', long));
       const bob = await openedSession(store, 'bob', long);
@@ -55,7 +55,7 @@ export const waiterCases: readonly ContractCase[] = [
   {
     upholds: 'G-4, A-7',
     policy: { flapUnitMs: 60_000, ticketMs: 600_000 },
-    name: 'an owner that is kept out for its losses does not keep others waiting behind it',
+    name: 'an owner that is kept out for its losses does not block others behind it',
     async run({ store, advance }) {
       const shaky = ownerOf('shaky');
       const steady = await openedSession(store, 'steady', long);

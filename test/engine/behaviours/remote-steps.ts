@@ -28,7 +28,7 @@ const caller = pipeline({
 
 export const REMOTE_STEPS: readonly Behaviour[] = [
   {
-    name: 'a remote step is taken by the worker that hosts it, and its result is given to the caller',
+    name: 'the worker that hosts a remote step runs it, and the caller gets its result',
     async run(stage) {
       const holdfast = stage.holdfast();
       await stage.worker(holdfast, [caller]);

@@ -148,7 +148,7 @@ export const REPAIRING: readonly Behaviour[] = [
     },
   },
   {
-    name: 'Y-21: one open re-drive at a time; what has not ended is not driven again',
+    name: 'Y-21: one open re-drive at a time; an execution that has not ended cannot be re-driven',
     async run(stage) {
       const failing = pipeline<undefined, unknown>({
         name: 'failing',
