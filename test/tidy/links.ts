@@ -1,4 +1,5 @@
 import { posix } from 'node:path';
+import { slugOf } from '../../scripts/site/slug.ts';
 import type { ProjectFile } from './project-files.ts';
 
 export interface LinkSources {
@@ -53,14 +54,6 @@ function anchorsOf(markdown: string): ReadonlySet<string> {
     anchors.add(unique);
   }
   return anchors;
-}
-
-function slugOf(heading: string): string {
-  return heading
-    .replace(/\[([^\]]*)\]\([^)]*\)/g, '$1')
-    .toLowerCase()
-    .replace(/[^\p{L}\p{N}\s_-]/gu, '')
-    .replace(/\s/g, '-');
 }
 
 function withoutCode(markdown: string): string {

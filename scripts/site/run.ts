@@ -1,0 +1,88 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { existsSync, globSync, watch, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { text } from 'node:stream/consumers';
+import { deadLinks } from './dead-links.ts';
+import { llmsFull, llmsList } from './llms.ts';
+import { sectionsOf } from './sections.ts';
+import { clear, stage } from './stage.ts';
+
+const ROOT = join(import.meta.dirname, '../..');
+const FOLDER = join(ROOT, '.cache/site');
+const BUILT = join(FOLDER, 'built');
+const GENERATOR = join(ROOT, 'node_modules/vitepress/bin/vitepress.js');
+const WATCHED = ['docs', 'site', 'ARCHITECTURE.md', 'CONTRIBUTING.md', 'CHANGELOG.md'];
+
+/** Where the coordinator serves the site; links in it begin with this. */
+export const BASE = '/docs/';
+
+/** Lines of the generator that ask for a correction. */
+const WARNING = /\bwarn|\(!\)|falling back|deprecat/i;
+
+/** Builds the site and returns its folder. A warning or a dead link rejects. */
+export async function buildSite(log: (line: string) => void): Promise<string> {
+  const startedAt = performance.now();
+  clear(FOLDER);
+  const sections = sectionsOf();
+  stage(sections, FOLDER);
+  const output = await runGenerator('build');
+  const warnings = output.split('\n').filter((line) => WARNING.test(line));
+  if (warnings.length > 0) throw new Error(`The generator warned:\n${warnings.join('\n')}`);
+  writeFileSync(join(BUILT, 'llms.txt'), llmsList(sections, BASE));
+  writeFileSync(join(BUILT, 'llms-full.txt'), llmsFull(sections));
+  const dead = deadLinks(BUILT, BASE);
+  if (dead.length > 0) throw new Error(`The site has dead links:\n${dead.join('\n')}`);
+  const files = globSync('**/*.html', { cwd: BUILT }).length;
+  const seconds = ((performance.now() - startedAt) / 1_000).toFixed(1);
+  log(`• ${files} pages in .cache/site/built (${seconds} s)`);
+  return BUILT;
+}
+
+async function runGenerator(command: string): Promise<string> {
+  const child = spawn(process.execPath, [generator(), command, 'site'], {
+    cwd: ROOT,
+    stdio: ['ignore', 'pipe', 'pipe'],
+    env: { ...process.env, NO_COLOR: '1', FORCE_COLOR: '0' },
+  });
+  const [out, errors] = await Promise.all([
+    text(child.stdout),
+    text(child.stderr),
+    child.exitCode === null ? once(child, 'exit') : undefined,
+  ]);
+  if (child.exitCode !== 0) throw new Error(`The site was not built.\n${out}\n${errors}`);
+  return `${out}\n${errors}`;
+}
+
+/** Stages again after each edit; the generator's server sees what changed. */
+export async function serveSite(args: readonly string[]): Promise<void> {
+  clear(FOLDER);
+  stage(sectionsOf(), FOLDER);
+  const child = spawn(process.execPath, [generator(), 'dev', 'site', ...args], {
+    cwd: ROOT,
+    stdio: 'inherit',
+  });
+  let timer: NodeJS.Timeout | undefined;
+  const watchers = WATCHED.map((path) =>
+    watch(join(ROOT, path), { recursive: true }, () => {
+      clearTimeout(timer);
+      timer = setTimeout(restage, 100);
+    }),
+  );
+  await once(child, 'exit');
+  for (const watcher of watchers) watcher.close();
+}
+
+/** A page that is being written may have no heading for a moment. */
+function restage(): void {
+  try {
+    stage(sectionsOf(), FOLDER);
+  } catch (error) {
+    console.error(error instanceof Error ? error.message : error);
+  }
+}
+
+function generator(): string {
+  if (!existsSync(GENERATOR)) throw new Error('The site generator is missing. Run `npm ci` first.');
+  return GENERATOR;
+}
