@@ -5,8 +5,8 @@ import { defineConfig } from 'vite';
 export default defineConfig({
   root: import.meta.dirname,
   base: '/console/',
-  // A data: address would need a hole in the content security policy.
   build: {
+    // The content security policy forbids inlined data: URLs.
     assetsInlineLimit: 0,
     modulePreload: { polyfill: false },
     outDir: join(import.meta.dirname, '../.cache/console'),
@@ -14,6 +14,6 @@ export default defineConfig({
     reportCompressedSize: false,
   },
   oxc: { jsx: { runtime: 'automatic' } },
-  // Warnings are about directives of packages, which have no meaning here.
+  // Hides warnings about 'use client' directives in packages, which have no effect here.
   logLevel: 'error',
 });

@@ -12,10 +12,10 @@ import { SignIn } from './pages/sign-in.tsx';
 import { PAGES } from './pages.tsx';
 import { ErrorBoundary } from './parts/error-boundary.tsx';
 import { Empty, PageHead, ProblemNote } from './parts/notes.tsx';
-import { Link, usePlace } from './router.tsx';
+import { Link, useLocation } from './router.tsx';
 
 export function App(): ReactNode {
-  const { path } = usePlace();
+  const { path } = useLocation();
   const link = /^\/answer\/(.+)$/.exec(path)?.[1];
   return link === undefined ? <Console /> : <AnswerPage link={link} />;
 }
@@ -31,7 +31,7 @@ function Console(): ReactNode {
   return <Frame caller={caller.data} />;
 }
 
-/** Shown until the coordinator returned who is signed in. */
+/** Shown until the coordinator has returned the signed-in caller. */
 function Arriving({ error }: { readonly error: unknown }): ReactNode {
   return (
     <main className="alone">
@@ -49,7 +49,7 @@ function Arriving({ error }: { readonly error: unknown }): ReactNode {
 function Frame({ caller }: { readonly caller: CallerMessage }): ReactNode {
   const mayRead = READERS.some((role) => caller.roles.includes(role));
   const liveness = useLive(mayRead);
-  const { path } = usePlace();
+  const { path } = useLocation();
   const found = PAGES.map((page) => ({ page, match: page.path.exec(path) })).find(
     ({ match }) => match !== null,
   );

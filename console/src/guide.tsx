@@ -1,4 +1,4 @@
-// The tour of the demo: scenes to play, and the latest lines of their story. Only with `holdfast dev`.
+// The tour of the demo: scenes to play, and the latest lines of their story. Only `holdfast dev` has it.
 
 import { type ReactNode, useState } from 'react';
 import type { DemoMessage, Scene } from '../../src/protocol/messages/coordinator.ts';
@@ -33,8 +33,8 @@ export function Guide(): ReactNode {
 
 function OpenGuide({ onClose }: { readonly onClose: () => void }): ReactNode {
   const { data: demo } = useRead(requestTo('GET /v1/demo'), { everyMs: POLL_MS });
-  const asked = useRead(requestTo('GET /v1/awaits', { limit: 1 }), { everyMs: 2 * POLL_MS });
-  const isAsked = asked.data === undefined || asked.data.items.length > 0;
+  const open = useRead(requestTo('GET /v1/awaits', { limit: 1 }), { everyMs: 2 * POLL_MS });
+  const hasRequest = open.data === undefined || open.data.items.length > 0;
   const operation = useOperation<DemoMessage>();
   const isPlaying = demo?.isPlaying === true || operation.isPending;
   const play = (scene: Scene) => operation.mutate(requestTo('POST /v1/demo/:scene', { scene }));
@@ -42,7 +42,7 @@ function OpenGuide({ onClose }: { readonly onClose: () => void }): ReactNode {
     <aside className="guide" aria-label="Tour">
       <div className="guide-steps">
         <strong>Tour</strong>
-        {isAsked ? (
+        {hasRequest ? (
           <Link to="/inbox">1 Approve an order</Link>
         ) : (
           <button type="button" disabled={isPlaying} onClick={() => play('ask')}>
@@ -62,17 +62,17 @@ function OpenGuide({ onClose }: { readonly onClose: () => void }): ReactNode {
         </button>
       </div>
       <ProblemNote error={operation.error} />
-      <Story demo={demo} isAsked={isAsked} />
+      <Story demo={demo} hasRequest={hasRequest} />
     </aside>
   );
 }
 
 interface StoryProps {
   readonly demo: DemoMessage | undefined;
-  readonly isAsked: boolean;
+  readonly hasRequest: boolean;
 }
 
-function Story({ demo, isAsked }: StoryProps): ReactNode {
+function Story({ demo, hasRequest }: StoryProps): ReactNode {
   const story = demo?.story ?? [];
   const workers = demo?.workers ?? [];
   if (story.length === 0) {
@@ -81,7 +81,9 @@ function Story({ demo, isAsked }: StoryProps): ReactNode {
         {plural(workers.length, 'worker process', 'worker processes')} (
         {workers.map(({ name, pid }) => `${name}: ${pid}`).join(', ')}) running{' '}
         <Link to="/demo/code">src/cli/demo/restaurant.ts</Link>.{' '}
-        {isAsked ? 'One order is waiting for your approval.' : 'No order is waiting for approval.'}
+        {hasRequest
+          ? 'One order is waiting for your approval.'
+          : 'No order is waiting for approval.'}
       </p>
     );
   }

@@ -1,6 +1,6 @@
-/** The text of a file, as Vite gives it. */
+/** Vite imports a file with `?raw` as its text. */
 declare module '*?raw' {
   const text: string;
-  // biome-ignore lint/style/noDefaultExport: that is how it is given
+  // biome-ignore lint/style/noDefaultExport: Vite exports the text as default
   export default text;
 }

@@ -1,11 +1,11 @@
-// Which page is shown: the path below /console, and what the page itself keeps in the query.
+// The router. The path below /console selects the page; the query holds the page's own state.
 
 import { type AnchorHTMLAttributes, type ReactNode, useSyncExternalStore } from 'react';
 
 const BASE = '/console';
 
-export interface Place {
-  /** Without the base, without a slash at its end; `/` for the first page. */
+export interface PageLocation {
+  /** Without `/console` and without a trailing slash; `/` is the overview. */
   readonly path: string;
   readonly query: URLSearchParams;
 }
@@ -21,7 +21,7 @@ function subscribe(listener: () => void): () => void {
   };
 }
 
-export function usePlace(): Place {
+export function useLocation(): PageLocation {
   const href = useSyncExternalStore(subscribe, () => window.location.href);
   const { pathname, searchParams } = new URL(href);
   const path = pathname.slice(BASE.length).replace(/\/+$/, '');
@@ -41,22 +41,23 @@ function move(method: 'pushState' | 'replaceState', to: string): void {
 type Query = Readonly<Record<string, string | readonly string[] | undefined>>;
 
 /**
- * The same page with another query, where the reader is on it; what is undefined or empty is left out. The way
- * back leads to what was chosen before, unless it is no choice of the reader.
+ * Changes the query of the page and keeps its scroll position. Undefined and empty values are removed.
+ * The back button returns to the previous query, unless `replace` is set: use that for changes that the
+ * user did not make.
  */
 export function goWith(
-  place: Place,
+  location: PageLocation,
   changes: Query,
   { replace = false }: { readonly replace?: boolean } = {},
 ): void {
-  const query = new URLSearchParams(place.query);
+  const query = new URLSearchParams(location.query);
   for (const [name, value] of Object.entries(changes)) {
     query.delete(name);
     const values = typeof value === 'string' ? [value] : (value ?? []);
     for (const each of values) if (each !== '') query.append(name, each);
   }
   const text = query.toString();
-  const to = text === '' ? place.path : `${place.path}?${text}`;
+  const to = text === '' ? location.path : `${location.path}?${text}`;
   if (hrefOf(to) === `${window.location.pathname}${window.location.search}`) return;
   move(replace ? 'replaceState' : 'pushState', to);
 }

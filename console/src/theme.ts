@@ -1,12 +1,12 @@
-// Light, dark, or as the reader's system is.
+// The theme: light, dark, or the setting of the operating system.
 
 const KEY = 'holdfast.theme';
 
 export type Theme = 'system' | 'light' | 'dark';
 
 export function chosenTheme(): Theme {
-  const kept = window.localStorage.getItem(KEY);
-  return kept === 'light' || kept === 'dark' ? kept : 'system';
+  const saved = window.localStorage.getItem(KEY);
+  return saved === 'light' || saved === 'dark' ? saved : 'system';
 }
 
 export function chooseTheme(theme: Theme): void {

@@ -14,7 +14,7 @@ import {
   timelineOf,
 } from '../../console/src/model/timeline.ts';
 import { tradeOffOf } from '../../console/src/model/trade-off.ts';
-import { durationText } from '../../console/src/model/words.ts';
+import { actionText, callText, durationText } from '../../console/src/model/words.ts';
 
 const FENCE = 2 ** 40;
 
@@ -156,7 +156,7 @@ describe('the form of an answer', () => {
 
   test('says which field is open or wrong', () => {
     const fields = fieldsOf(schema) ?? [];
-    assert.throws(() => readAnswer(fields, { minutes: '1' }), /"Accept" is still open/);
+    assert.throws(() => readAnswer(fields, { minutes: '1' }), /"Accept" is required/);
     assert.throws(
       () => readAnswer(fields, { accepted: 'true', minutes: '1.5' }),
       /"minutes" must be a whole number/,
@@ -242,6 +242,16 @@ test('a duration never has sixty of anything', () => {
     [-119_700, '-2 min'],
   ];
   for (const [ms, text] of durations) assert.equal(durationText(ms), text);
+});
+
+test('keys of calls and actions of jobs are shown as words', () => {
+  const calls = ['step:charge#1', 'step:charge#2', 'undo:step:charge#1', 'await:approval#1', 'odd'];
+  assert.deepEqual(calls.map(callText), [
+    ...['step charge', 'step charge #2', 'compensation of charge', 'await approval', 'odd'],
+  ]);
+  assert.deepEqual(['redrive', 'bulk-redrive', 'cancel'].map(actionText), [
+    ...['Re-drive', 'Bulk re-drive', 'Cancel'],
+  ]);
 });
 
 describe('a search', () => {

@@ -26,24 +26,24 @@ export async function call<Answer>(
   request: ApiRequest<Answer>,
   options: CallOptions = {},
 ): Promise<Answer> {
-  const response = await ask(request, options);
+  const response = await send(request, options);
   if (response.status === 204) return undefined as Answer;
   const answer: unknown = await response.json().catch(() => undefined);
   if (response.ok) return answer as Answer;
   throw new Refused(problemIn(answer, response.status));
 }
 
-/** A document, byte for byte. */
+/** Returns the body as it was stored, without parsing it. */
 export async function callBytes(
   request: ApiRequest<unknown>,
   options: CallOptions = {},
 ): Promise<Blob> {
-  const response = await ask(request, options);
+  const response = await send(request, options);
   if (response.ok) return response.blob();
   throw new Refused(problemIn(await response.json().catch(() => undefined), response.status));
 }
 
-async function ask(request: ApiRequest<unknown>, options: CallOptions): Promise<Response> {
+async function send(request: ApiRequest<unknown>, options: CallOptions): Promise<Response> {
   const { method, body } = request;
   const { key, signal } = options;
   const project = chosenProject();

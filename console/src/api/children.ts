@@ -1,4 +1,5 @@
-// What an execution spawned, oldest first: its pages say no cursor, the last child of one is where the next begins.
+// The children of an execution, oldest first. The API returns no cursor here: the next page starts
+// after the ID of the last child.
 
 import { type InfiniteData, useInfiniteQuery } from '@tanstack/react-query';
 import type { ExecutionMessage } from '../../../src/protocol/messages/execution.ts';
@@ -8,7 +9,7 @@ import { LIVE, type Page, type Pages } from './reads.ts';
 
 export type Child = Pick<ExecutionMessage, 'id' | 'pipeline' | 'status'>;
 
-/** As many as the coordinator gives at once. */
+/** The coordinator's page size. */
 const PAGE = 1_000;
 
 type After = string | undefined;

@@ -1,4 +1,4 @@
-// The history of one execution: all of it, page by page, and then what is added.
+// Reads the whole history of an execution, page by page, and then only new events.
 
 import { useQuery } from '@tanstack/react-query';
 import { useRef, useState } from 'react';
@@ -11,32 +11,36 @@ const PAGE = 1_000;
 
 export interface FullHistory {
   readonly events: readonly HistoryMessage[];
-  /** Nothing more was there when it was last asked for. */
+  /** The last read reached the end of the history. */
   readonly isComplete: boolean;
 }
 
-/** Of one execution for the life of the component: whoever shows another one is another component. */
+/**
+ * The component keeps the events that were read. To show another execution, mount another component:
+ * give it a React key.
+ */
 export function useHistory(id: string, everyMs: number | false): FullHistory {
   const [events, setEvents] = useState<readonly HistoryMessage[]>([]);
-  const kept = useRef<HistoryMessage[]>([]);
-  const read = useQuery({
+  const read = useRef<HistoryMessage[]>([]);
+  const query = useQuery({
     queryKey: ['history', id],
     meta: LIVE,
     refetchInterval: everyMs,
-    // What was read before is with the component, and goes with it.
+    // The component keeps the events, so the query cache need not.
     gcTime: 0,
     queryFn: async ({ signal }) => {
-      const list = kept.current;
+      const list = read.current;
       let shown = list.length;
       for (;;) {
         const after = list.at(-1)?.seq ?? 0;
         const page = requestTo('GET /v1/executions/:id/history', { id, after, limit: PAGE });
         const { items, more } = await call(page, { signal });
-        // Two reads may be under way: what is there already is not added again.
+        // Two reads can overlap, so skip events that the other one has added.
         const last = list.at(-1)?.seq ?? 0;
         list.push(...items.filter(({ seq }) => seq > last));
         const isLast = items.length < PAGE && more !== true;
-        // What is drawn from all of it is not drawn for each page: long ones have fifty.
+        // A render costs as much as the history is long, and long ones have 50 pages. So render
+        // only after the list has doubled, and at the end.
         if (list.length > shown && (isLast || list.length >= 2 * shown)) {
           shown = list.length;
           setEvents([...list]);
@@ -45,5 +49,5 @@ export function useHistory(id: string, everyMs: number | false): FullHistory {
       }
     },
   });
-  return { events, isComplete: read.isSuccess };
+  return { events, isComplete: query.isSuccess };
 }

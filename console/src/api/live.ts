@@ -1,5 +1,5 @@
-// One stream for all that is shown: it says that something may have changed, and what is on the screen is
-// read again, at most once a second.
+// One event stream for all pages. An event means that something may have changed. The console then
+// refetches the visible queries, at most once a second.
 
 import { type QueryClient, useQueryClient } from '@tanstack/react-query';
 import { useEffect, useState } from 'react';
@@ -7,32 +7,32 @@ import { requestTo } from '../../../src/protocol/messages/request.ts';
 import { pathOf } from './call.ts';
 import { CALLER, isLive } from './reads.ts';
 
-const AT_MOST_MS = 1_000;
-const AGAIN_MS = 2_000;
+const REFETCH_INTERVAL_MS = 1_000;
+const REOPEN_MS = 2_000;
 
 export type Liveness = 'live' | 'away';
 
-/** Read again when something changed, however often it is told. */
-class Rereading {
+/** Limits how often live queries are refetched. */
+class Refetcher {
   readonly #client: QueryClient;
   #timer: number | undefined;
-  #readAt = 0;
+  #refetchedAt = 0;
 
   constructor(client: QueryClient) {
     this.#client = client;
   }
 
-  readonly ask = (): void => {
+  readonly request = (): void => {
     if (this.#timer !== undefined) return;
-    const inMs = Math.max(0, AT_MOST_MS - (performance.now() - this.#readAt));
+    const inMs = Math.max(0, REFETCH_INTERVAL_MS - (performance.now() - this.#refetchedAt));
     this.#timer = window.setTimeout(() => {
       this.#timer = undefined;
-      this.#readAt = performance.now();
+      this.#refetchedAt = performance.now();
       void this.#client.invalidateQueries({ predicate: isLive });
     }, inMs);
   };
 
-  /** Whether one is still signed in. */
+  /** The user may have been signed out. */
   checkCaller(): void {
     void this.#client.invalidateQueries({ queryKey: [pathOf(CALLER)] });
   }
@@ -42,16 +42,19 @@ class Rereading {
   }
 }
 
-/** The stream, while somebody looks: a browser has six connections to a place, for all of its tabs together. */
+/**
+ * Open only while the tab is visible: over HTTP/1.1 all tabs of a browser share six connections to a
+ * host.
+ */
 class Stream {
-  readonly #reading: Rereading;
+  readonly #refetcher: Refetcher;
   readonly #onLiveness: (liveness: Liveness) => void;
   #source: EventSource | undefined;
-  #again: number | undefined;
+  #reopenTimer: number | undefined;
   #wasOpen = false;
 
-  constructor(reading: Rereading, onLiveness: (liveness: Liveness) => void) {
-    this.#reading = reading;
+  constructor(refetcher: Refetcher, onLiveness: (liveness: Liveness) => void) {
+    this.#refetcher = refetcher;
     this.#onLiveness = onLiveness;
   }
 
@@ -61,7 +64,7 @@ class Stream {
   };
 
   close(): void {
-    window.clearTimeout(this.#again);
+    window.clearTimeout(this.#reopenTimer);
     this.#source?.close();
     this.#source = undefined;
   }
@@ -69,20 +72,21 @@ class Stream {
   #open(): void {
     const source = new EventSource(requestTo('GET /v1/events').path);
     this.#source = source;
-    source.addEventListener('changed', this.#reading.ask);
-    source.addEventListener('reset', this.#reading.ask);
+    source.addEventListener('changed', this.#refetcher.request);
+    source.addEventListener('reset', this.#refetcher.request);
     source.addEventListener('open', () => {
       this.#onLiveness('live');
-      // What was told meanwhile was told to nobody.
-      if (this.#wasOpen) this.#reading.ask();
+      // Events are lost while the stream is closed.
+      if (this.#wasOpen) this.#refetcher.request();
       this.#wasOpen = true;
     });
     source.addEventListener('error', () => {
       this.#onLiveness('away');
-      // Refused, as by a proxy whose coordinator is being started again: a browser leaves it at that.
+      // A browser reopens a broken stream, but not after an error response: a proxy sends one while
+      // the coordinator restarts.
       if (source.readyState !== EventSource.CLOSED) return;
-      this.#reading.checkCaller();
-      this.#again = window.setTimeout(() => this.#open(), AGAIN_MS);
+      this.#refetcher.checkCaller();
+      this.#reopenTimer = window.setTimeout(() => this.#open(), REOPEN_MS);
     });
   }
 }
@@ -92,14 +96,14 @@ export function useLive(isAllowed: boolean): Liveness {
   const [liveness, setLiveness] = useState<Liveness>('away');
   useEffect(() => {
     if (!isAllowed) return undefined;
-    const reading = new Rereading(client);
-    const stream = new Stream(reading, setLiveness);
+    const refetcher = new Refetcher(client);
+    const stream = new Stream(refetcher, setLiveness);
     document.addEventListener('visibilitychange', stream.refresh);
     stream.refresh();
     return () => {
       document.removeEventListener('visibilitychange', stream.refresh);
       stream.close();
-      reading.close();
+      refetcher.close();
     };
   }, [client, isAllowed]);
   return liveness;

@@ -1,4 +1,5 @@
-// Reading, with what was read kept and read again when the coordinator says that something changed.
+// Queries and operations. Results of queries are cached, and refetched when the event stream reports a
+// change.
 
 import {
   type InfiniteData,
@@ -21,15 +22,15 @@ export interface Page<Item> {
 }
 
 interface ReadOptions {
-  /** Asked for again so often, also when nothing was said to have changed. */
+  /** Refetch at this interval, even without an event. */
   readonly everyMs?: number;
   readonly isEnabled?: boolean;
 }
 
-/** Everything that is read again on a hint has this. */
+/** Marks queries to refetch after an event. */
 export const LIVE = { live: true } as const;
 
-/** Of a list that somebody has scrolled far into, reading all again would be too much. */
+/** A list that the user scrolled further down is not refetched: it would take too many requests. */
 const LIVE_PAGES_MAX = 5;
 
 export function isLive({ meta, state }: Query): boolean {
@@ -54,7 +55,7 @@ export function useRead<Answer>(
 
 export type Pages<Item> = UseInfiniteQueryResult<InfiniteData<Page<Item>>, Refused>;
 
-/** A list that is read on by its cursor. */
+/** Reads a list page by page, with the cursor of the API. */
 export function usePages<Item>(
   request: ApiRequest<Page<Item>>,
   { everyMs }: ReadOptions = {},
@@ -91,13 +92,13 @@ export function useCaller(): UseQueryResult<CallerMessage, Refused> {
 export interface May {
   readonly operate: boolean;
   readonly submit: boolean;
-  /** By its role, and where the routes for it are. */
+  /** The key has the admin role, and this listener has the admin routes. */
   readonly admin: boolean;
   readonly adminElsewhere: boolean;
   readonly isOfAll: boolean;
 }
 
-/** What the key allows, as far as a button can know. */
+/** The operations to offer to this key. The coordinator checks every request again. */
 export function useMay(): May {
   const { data: caller } = useCaller();
   const { roles = [], hasAdmin = false, isOfAll = false } = caller ?? {};
@@ -112,22 +113,25 @@ export type Operation<Answer = unknown> = ApiRequest<Answer> & Pick<CallOptions,
 
 const CONFLICT = 409;
 
-/** Something is done; all that is shown is read again afterwards, also where it was too old to act on. */
+/**
+ * Sends an operation, then refetches the live queries. A conflict refetches them too: the page showed
+ * an old state.
+ */
 export function useOperation<Answer = unknown>(): UseMutationResult<
   Answer,
   Refused,
   Operation<Answer>
 > {
   const client = useQueryClient();
-  // Not waited for: who asked may be gone from the page when all is read again, and must be told before.
-  const readAgain = (): void => {
+  // Not awaited: a refetch can remove the component, whose own callbacks must run before.
+  const refetch = (): void => {
     void client.invalidateQueries({ predicate: isLive });
   };
   return useMutation<Answer, Refused, Operation<Answer>>({
     mutationFn: ({ key, ...request }) => call(request, key === undefined ? {} : { key }),
-    onSuccess: readAgain,
+    onSuccess: refetch,
     onError: ({ status }) => {
-      if (status === CONFLICT) readAgain();
+      if (status === CONFLICT) refetch();
     },
   });
 }

@@ -1,4 +1,4 @@
-// The fields of a form, from a JSON Schema; and the answer, from what was typed into them. Pure.
+// Turns a JSON Schema into form fields, and the typed text into an answer. Pure.
 
 export interface FieldSchema {
   readonly name: string;
@@ -20,7 +20,7 @@ interface JsonSchema {
 
 const KINDS: ReadonlySet<string> = new Set(['string', 'number', 'integer', 'boolean']);
 
-/** Undefined when a form of plain fields cannot say all that the schema can. */
+/** Undefined if plain fields cannot express every value that the schema allows. */
 export function fieldsOf(schema: unknown): readonly FieldSchema[] | undefined {
   const { type, properties, required = [] } = (schema ?? {}) as JsonSchema;
   if (type !== 'object' || properties === undefined) return undefined;
@@ -42,7 +42,7 @@ function fieldOf(name: string, schema: JsonSchema, isRequired: boolean): FieldSc
   };
 }
 
-/** Throws with the name of the field that is not right. */
+/** Throws an error that names the invalid field. */
 export function readAnswer(
   fields: readonly FieldSchema[],
   typed: Readonly<Record<string, string>>,
@@ -51,7 +51,7 @@ export function readAnswer(
   for (const field of fields) {
     const text = typed[field.name] ?? '';
     if (text === '') {
-      if (field.isRequired) throw new Error(`"${field.title}" is still open.`);
+      if (field.isRequired) throw new Error(`"${field.title}" is required.`);
     } else answer[field.name] = valueIn(field, text);
   }
   return answer;
@@ -61,8 +61,8 @@ function valueIn({ kind, title }: FieldSchema, text: string): unknown {
   if (kind === 'string') return text;
   if (kind === 'boolean') return text === 'true';
   const value = Number(text);
-  const isRight = Number.isFinite(value) && (kind === 'number' || Number.isInteger(value));
-  if (!isRight)
+  const isValid = Number.isFinite(value) && (kind === 'number' || Number.isInteger(value));
+  if (!isValid)
     throw new Error(`"${title}" must be ${kind === 'integer' ? 'a whole' : 'a'} number.`);
   return value;
 }

@@ -2,7 +2,7 @@
 
 import { quantile } from './words.ts';
 
-export interface Seen {
+export interface ChartedExecution {
   readonly status: string;
   readonly lane: string;
   readonly submittedAt: string;
@@ -25,8 +25,8 @@ const WIDTHS_MS = [
   1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 1_800, 3_600, 10_800, 43_200, 86_400,
 ].map((seconds) => seconds * 1_000);
 
-export function pulseOf(seen: readonly Seen[], nowMs: number): Pulse {
-  const oldest = Math.min(nowMs, ...seen.map(({ submittedAt }) => Date.parse(submittedAt)));
+export function pulseOf(executions: readonly ChartedExecution[], nowMs: number): Pulse {
+  const oldest = Math.min(nowMs, ...executions.map(({ submittedAt }) => Date.parse(submittedAt)));
   const wanted = (nowMs - oldest) / INTERVALS;
   const width = WIDTHS_MS.find((each) => each >= wanted) ?? 86_400_000;
   const last = Math.floor(nowMs / width);
@@ -34,7 +34,7 @@ export function pulseOf(seen: readonly Seen[], nowMs: number): Pulse {
   const first = last - count + 1;
   const submitted = new Array<number>(count).fill(0);
   const took: number[][] = Array.from({ length: count }, () => []);
-  for (const { submittedAt, endedAt } of seen) {
+  for (const { submittedAt, endedAt } of executions) {
     const from = Date.parse(submittedAt);
     const at = Math.floor(from / width) - first;
     if (at >= 0 && at < count) submitted[at] = (submitted[at] ?? 0) + 1;

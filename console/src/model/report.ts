@@ -1,5 +1,5 @@
-// The report of an archived execution, read back: headings, tables, blocks and lines, which is all that it is made
-// of. Text stays text, whatever it says. Pure.
+// Parses the Markdown report of an archived execution. A report has only headings, tables, code blocks
+// and lines. Values stay text, even if they contain markup. Pure.
 
 export type ReportBlock =
   | { readonly kind: 'heading'; readonly level: 1 | 2; readonly text: string }
@@ -45,7 +45,7 @@ function tableOf(lines: readonly string[]): ReportBlock {
   return { kind: 'table', head, rows };
 }
 
-/** A bar with a backslash before it is one that somebody wrote. */
+/** A bar after a backslash belongs to the text of a cell. */
 function cellsOf(line: string): readonly string[] {
   const inner = line.replace(/^\|/, '').replace(/\|\s*$/, '');
   return (inner.match(/(?:\\.|[^|\\])+/g) ?? []).map((cell) => plain(cell.trim()));

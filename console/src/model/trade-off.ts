@@ -1,11 +1,11 @@
-// The advisor's points as curves: how fast keys are taken over, against how often live holders lose theirs. Pure.
+// The curves of the TTL advisor: takeover time against the rate at which live holders lose leases. Pure.
 
 import type { AdvisedMessage } from '../../../src/protocol/messages/advice.ts';
 
 export type Recommended = Extract<AdvisedMessage['advice'], { readonly kind: 'recommendation' }>;
 
 export interface TradeOff {
-  /** Takeover at the median, in milliseconds; growing. */
+  /** The takeover p50 of each point in milliseconds, ascending. */
   readonly across: readonly number[];
   readonly kept: readonly (number | null)[];
   readonly broken: readonly (number | null)[];
@@ -13,7 +13,7 @@ export interface TradeOff {
   readonly advised: readonly (number | null)[];
 }
 
-/** Nobody has to tell one in a million lease-days from one in a billion. */
+/** The floor of the chart, in losses per 1,000 lease-days: below it, differences do not matter. */
 export const LOSSES_MIN = 0.01;
 
 export function tradeOffOf({ points, current, predicted }: Recommended): TradeOff {
@@ -23,8 +23,8 @@ export function tradeOffOf({ points, current, predicted }: Recommended): TradeOf
   ].sort((one, other) => one - other);
   const at = new Map(sorted.map((each) => [each.takeoverP50Ms, each]));
   const shown = (losses: number): number => Math.max(LOSSES_MIN, losses);
-  const only = (place: { readonly takeoverP50Ms: number; readonly falseLosses: number }) =>
-    across.map((each) => (each === place.takeoverP50Ms ? shown(place.falseLosses) : null));
+  const only = (point: { readonly takeoverP50Ms: number; readonly falseLosses: number }) =>
+    across.map((each) => (each === point.takeoverP50Ms ? shown(point.falseLosses) : null));
   const line = (keeps: boolean) =>
     across.map((each) => {
       const point = at.get(each);

@@ -57,6 +57,19 @@ export function statusText(status: string): string {
   return status === 'alive' ? 'Healthy' : sentenceCase(status);
 }
 
+/** An action of a job or of the audit log. */
+export function actionText(action: string): string {
+  return sentenceCase(action).replace('edrive', 'e-drive');
+}
+
+/** The key of a call, such as `undo:step:charge#1`, as text: `compensation of charge`. */
+export function callText(key: string): string {
+  const [, undo, kind, name, nth] = /^(undo:)?(\w+):(.+)#(\d+)$/.exec(key) ?? [];
+  if (name === undefined) return key;
+  const text = nth === '1' ? name : `${name} #${nth}`;
+  return undo === undefined ? `${kind} ${text}` : `compensation of ${text}`;
+}
+
 /** Earlier builds recorded `anybody` or `unknown` for callers without a name. */
 export function actorText(actor: string): string {
   return actor === 'anybody' || actor === 'unknown' ? 'anonymous' : actor;

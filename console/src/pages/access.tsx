@@ -1,4 +1,4 @@
-// Projects, and the keys that open them.
+// Projects and API keys.
 
 import { type ReactNode, useId, useState } from 'react';
 import type {
@@ -28,18 +28,17 @@ export function AccessPage(): ReactNode {
     <>
       <PageHead
         title="Projects & API keys"
-        about="Who may do what. A key is shown once, when you create it."
+        about="Access control. A key is shown only once, when created."
       >
-        {isOfAll ? <PutProject /> : null}
+        {isOfAll ? <CreateProjectForm /> : null}
         <CreateKeyForm projects={known} />
       </PageHead>
       <Shown of={projects}>
         <h2>{plural(known.length, 'project')}</h2>
         {known.length === 0 ? (
-          <Empty title="No project was put yet">
+          <Empty title="Only the default project">
             <p>
-              Everything is in the project <code>default</code>. Others keep what one team does
-              apart from the rest: <code>holdfast projects put shop</code>.
+              Create projects to isolate teams: <code>holdfast projects put shop</code>
             </p>
           </Empty>
         ) : (
@@ -55,10 +54,9 @@ function NotHere(): ReactNode {
   return (
     <>
       <PageHead title="Projects & API keys" />
-      <Empty title="Projects and keys are not managed at this address">
+      <Empty title="Not available on this listener">
         <p>
-          Start the coordinator with <code>--admin main</code> to have them here, or use the address
-          of its own that <code>--admin</code> names.
+          Start the coordinator with <code>--admin main</code>, or use the admin listener.
         </p>
       </Empty>
     </>
@@ -68,7 +66,7 @@ function NotHere(): ReactNode {
 const PROJECTS: readonly Column<ProjectMessage>[] = [
   { title: 'Project', width: 'minmax(10rem, 1fr)', cell: ({ name }) => <strong>{name}</strong> },
   { title: 'Title', width: 'minmax(10rem, 2fr)', cell: ({ title }) => title ?? '' },
-  { title: 'Since', width: '9rem', cell: ({ createdAt }) => <Time at={createdAt} /> },
+  { title: 'Created', width: '9rem', cell: ({ createdAt }) => <Time at={createdAt} /> },
 ];
 
 const KEYS: readonly Column<KeyMessage>[] = [
@@ -80,23 +78,23 @@ const KEYS: readonly Column<KeyMessage>[] = [
   },
   { title: 'Project', width: 'minmax(5rem, 1fr)', cell: ({ project }) => project ?? 'all' },
   { title: 'Roles', width: 'minmax(13rem, 1fr)', cell: ({ roles }) => roles.join(', ') },
-  { title: 'Since', width: '6.5rem', cell: ({ createdAt }) => <Time at={createdAt} /> },
+  { title: 'Created', width: '6.5rem', cell: ({ createdAt }) => <Time at={createdAt} /> },
   {
-    title: 'Until',
+    title: 'Expires',
     width: '6.5rem',
     cell: ({ expiresAt }) => (expiresAt === undefined ? '' : <Time at={expiresAt} />),
   },
   {
     title: 'Actions',
-    width: '4rem',
+    width: '5rem',
     cell: ({ id, name }) => (
       <OperationButton
-        label="End…"
+        label="Revoke…"
         className="quiet"
         ask={{
-          title: `End the key ${name}`,
-          sentence: 'Within five seconds it opens nothing any more.',
-          verb: 'End the key',
+          title: `Revoke key ${name}?`,
+          sentence: 'The key stops working within 5 seconds.',
+          verb: 'Revoke key',
           isDanger: true,
           operation: () => requestTo('POST /v1/keys/:id/revoke', { id }),
         }}
@@ -114,9 +112,9 @@ function Keys({ pages }: { readonly pages: Pages<KeyMessage> }): ReactNode {
         of={pages}
         isEmpty={pages.data !== undefined && items.length === 0}
         empty={
-          <Empty title="No keys yet">
+          <Empty title="No keys">
             <p>
-              The coordinator requires no key while it runs with <code>--auth off</code>.
+              Authentication is off (<code>--auth off</code>).
             </p>
           </Empty>
         }
@@ -128,7 +126,7 @@ function Keys({ pages }: { readonly pages: Pages<KeyMessage> }): ReactNode {
   );
 }
 
-function PutProject(): ReactNode {
+function CreateProjectForm(): ReactNode {
   const [isOpen, setOpen] = useState(false);
   const operation = useOperation();
   const [name, setName] = useState('');
@@ -139,7 +137,7 @@ function PutProject(): ReactNode {
         New project…
       </button>
       {isOpen ? (
-        <Dialog title="A new project" onClose={() => setOpen(false)}>
+        <Dialog title="New project" onClose={() => setOpen(false)}>
           <form
             onSubmit={(event) => {
               event.preventDefault();
@@ -158,10 +156,10 @@ function PutProject(): ReactNode {
             <ProblemNote error={operation.error} />
             <div className="dialog-actions">
               <button type="button" className="quiet" onClick={() => setOpen(false)}>
-                Leave it
+                Cancel
               </button>
               <button type="submit" className="primary">
-                Put it
+                Create
               </button>
             </div>
           </form>
@@ -199,7 +197,7 @@ function KeyDialog({
   if (operation.data !== undefined)
     return <CreatedDialog created={operation.data} onClose={onClose} />;
   return (
-    <Dialog title="A new key" onClose={onClose}>
+    <Dialog title="New API key" onClose={onClose}>
       <form
         onSubmit={(event) => {
           event.preventDefault();
@@ -212,7 +210,7 @@ function KeyDialog({
           id={nameId}
           required
           value={name}
-          placeholder="who or what uses it"
+          placeholder="Used by (e.g. order worker)"
           onChange={(event) => setName(event.target.value)}
         />
         <label htmlFor={projectId}>Project</label>
@@ -220,20 +218,20 @@ function KeyDialog({
           {projects.map((each) => (
             <option key={each.name}>{each.name}</option>
           ))}
-          {isOfAll ? <option value="">all projects</option> : null}
+          {isOfAll ? <option value="">All projects</option> : null}
         </select>
         <RoleChoice roles={roles} onChoose={setRoles} />
         <ProblemNote error={operation.error} />
         <div className="dialog-actions">
           <button type="button" className="quiet" onClick={onClose}>
-            Leave it
+            Cancel
           </button>
           <button
             type="submit"
             className="primary"
             disabled={roles.length === 0 || operation.isPending}
           >
-            Make the key
+            Create key
           </button>
         </div>
       </form>
@@ -277,12 +275,12 @@ function CreatedDialog({
   readonly onClose: () => void;
 }): ReactNode {
   return (
-    <Dialog title="Keep it now: it is shown this once" onClose={onClose}>
+    <Dialog title="Copy this key now. It will not be shown again." onClose={onClose}>
       <pre className="created-key">{created.key}</pre>
       <div className="dialog-actions">
         <Copy text={created.key} what="key" />
         <button type="button" className="primary" onClick={onClose}>
-          I have it
+          Done
         </button>
       </div>
     </Dialog>

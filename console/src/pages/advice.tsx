@@ -1,4 +1,4 @@
-// Which ttl? What is wanted and what is known, what follows from it, and why.
+// The TTL advisor: goals and measurements in a form, the recommended TTL, and the reasons.
 
 import { keepPreviousData, useQuery } from '@tanstack/react-query';
 import { type ReactNode, useId, useMemo, useState } from 'react';
@@ -17,17 +17,21 @@ import { Plot } from '../parts/plot.tsx';
 type Name = keyof AssumptionsMessage;
 
 const FIELDS: readonly (readonly [Name, string])[] = [
-  ['ttlMs', 'ttl now, ms'],
-  ['graceMs', 'grace now, ms'],
-  ['roundTripMs', 'a heartbeat takes, ms'],
-  ['roundTripTailMs', 'one in 1,000 takes, ms'],
-  ['failuresPer1000', 'of 1,000 fail'],
-  ['pausesPerDay', 'pauses of a holder in a day'],
-  ['pauseMs', 'they last on average, ms'],
-  ['crashesPerMonth', 'a holder dies in a month, times'],
+  ['ttlMs', 'Current TTL (ms)'],
+  ['graceMs', 'Current grace (ms)'],
+  ['roundTripMs', 'Heartbeat latency, median (ms)'],
+  ['roundTripTailMs', 'Heartbeat latency, p99.9 (ms)'],
+  ['failuresPer1000', 'Heartbeat failures per 1,000'],
+  ['pausesPerDay', 'Process pauses per day'],
+  ['pauseMs', 'Mean pause (ms)'],
+  ['crashesPerMonth', 'Crashes per month'],
 ];
 
-const PRESETS = ['batch', 'interactive', 'money'] as const;
+const PRESETS: readonly (readonly [preset: string, label: string])[] = [
+  ['batch', 'Throughput'],
+  ['interactive', 'Fast takeover'],
+  ['money', 'Correctness-critical'],
+];
 
 type Typed = Readonly<Partial<Record<Name, string>>>;
 
@@ -35,7 +39,7 @@ export function AdvicePanel(): ReactNode {
   const [preset, setPreset] = useState<string>('batch');
   const [typed, setTyped] = useState<Typed>({});
   const request = withTyped(requestTo('GET /v1/advice'), { preset, ...typed });
-  // Not live: what is typed is answered once, and what was shown stays until the next answer is there.
+  // Not live: advice changes only with the form. The previous advice stays until the next one arrives.
   const read = useQuery<AdvisedMessage, Refused>({
     queryKey: ['advice', pathOf(request)],
     queryFn: ({ signal }) => call(request, { signal }),
@@ -43,9 +47,9 @@ export function AdvicePanel(): ReactNode {
     retry: false,
   });
   return (
-    <section className="card" aria-label="Which ttl?">
+    <section className="card" aria-label="TTL advisor">
       <header className="section-head">
-        <h2>Which ttl?</h2>
+        <h2>TTL advisor</h2>
         <p className="about">{sourceOf(read.data)}</p>
       </header>
       <Shown of={read}>
@@ -61,7 +65,7 @@ export function AdvicePanel(): ReactNode {
                 setTyped(next.typed);
               }}
             />
-            <Answer advised={read.data} />
+            <Advice advised={read.data} />
           </>
         )}
       </Shown>
@@ -72,20 +76,20 @@ export function AdvicePanel(): ReactNode {
 function sourceOf(advised: AdvisedMessage | undefined): string {
   if (advised === undefined) return ' ';
   const { measured, heartbeats, sessions } = advised;
-  const live = `${plural(sessions, 'session')} live now`;
-  // Of a key of one project, nothing that is of others too.
-  if (heartbeats === 0) return `${live}. What there is in the form is assumed: type what you know.`;
-  const seen = measured.includes('roundTripMs')
-    ? `${plural(heartbeats, 'heartbeat')} were measured here`
-    : `${plural(heartbeats, 'heartbeat')} ${heartbeats === 1 ? 'was' : 'were'} seen here, too few to measure by`;
-  return `${live}; ${seen}. What else there is in the form is assumed: type what you know.`;
+  const live = `${plural(sessions, 'live session')}.`;
+  // The coordinator sends 0 to keys for one project: its measurements cover all projects.
+  if (heartbeats === 0) return `${live} Defaults are used; replace them with your own numbers.`;
+  const seen = plural(heartbeats, 'heartbeat');
+  return measured.includes('roundTripMs')
+    ? `${live} Heartbeat figures come from ${seen}. For the rest, replace the defaults with your own numbers.`
+    : `${live} Only ${seen} observed, so defaults are used; replace them with your own numbers.`;
 }
 
 interface FormProps {
   readonly preset: string;
   readonly typed: Typed;
   readonly assumed: AssumptionsMessage;
-  readonly onSubmit: (asked: { readonly preset: string; readonly typed: Typed }) => void;
+  readonly onSubmit: (goals: { readonly preset: string; readonly typed: Typed }) => void;
 }
 
 function AdviceForm({ preset, typed, assumed, onSubmit }: FormProps): ReactNode {
@@ -100,14 +104,16 @@ function AdviceForm({ preset, typed, assumed, onSubmit }: FormProps): ReactNode 
       }}
     >
       <div className="field field-wide">
-        <label htmlFor={`${id}preset`}>What matters</label>
+        <label htmlFor={`${id}preset`}>Optimise for</label>
         <select
           id={`${id}preset`}
           value={preset}
           onChange={(event) => onSubmit({ preset: event.target.value, typed: draft })}
         >
-          {PRESETS.map((each) => (
-            <option key={each}>{each}</option>
+          {PRESETS.map(([value, label]) => (
+            <option key={value} value={value}>
+              {label}
+            </option>
           ))}
         </select>
       </div>
@@ -125,19 +131,18 @@ function AdviceForm({ preset, typed, assumed, onSubmit }: FormProps): ReactNode 
           />
         </div>
       ))}
-      <button type="submit">Advise</button>
+      <button type="submit">Recommend</button>
     </form>
   );
 }
 
-function Answer({ advised }: { readonly advised: AdvisedMessage }): ReactNode {
+function Advice({ advised }: { readonly advised: AdvisedMessage }): ReactNode {
   const { advice, assumed } = advised;
   if (advice.kind === 'recommendation') return <Recommendation advice={advice} now={assumed} />;
   return (
     <div className="advised-words" role="status">
       <p className="bad">
-        <strong>No ttl keeps every limit.</strong> Against each other stand:{' '}
-        {advice.between.join(', ')}.
+        <strong>No TTL meets every limit.</strong> Conflicting: {advice.between.join(', ')}.
       </p>
       <Reasons reasons={advice.reasons} />
     </div>
@@ -153,21 +158,21 @@ function Recommendation({ advice, now }: RecommendationProps): ReactNode {
   const curves = useMemo(() => tradeOffOf(advice), [advice]);
   const isKept = advice.verdict === 'keep';
   const verdict = isKept
-    ? `Keep a ttl of ${durationText(advice.ttlMs)}`
-    : `Open sessions with a ttl of ${durationText(advice.ttlMs)} and a grace of ${durationText(advice.graceMs)}`;
+    ? `Keep TTL ${durationText(advice.ttlMs)}`
+    : `Recommended: TTL ${durationText(advice.ttlMs)}, grace ${durationText(advice.graceMs)}`;
   return (
     <div className="advised">
       <Plot
-        title="False losses against takeover"
+        title="False takeovers vs. takeover time"
         times={curves.across}
-        across={{ label: 'takeover, half are faster', format: secondsText }}
+        across={{ label: 'Takeover p50', format: secondsText }}
         format={lossesText}
-        summary={`each point is one ttl; now ${placeText(advice.current)}, ${isKept ? 'kept' : 'advised'} ${placeText(advice.predicted)}`}
+        summary={`each point is one TTL; current ${pointText(advice.current)}, recommended ${pointText(advice.predicted)}`}
         curves={[
-          { label: 'keeps every limit', colour: '--completed', values: curves.kept },
-          { label: 'breaks one', colour: '--edge', values: curves.broken },
-          { label: 'now', colour: '--rope', values: curves.now, isMark: true },
-          { label: 'advised', colour: '--accent', values: curves.advised, isMark: true },
+          { label: 'within limits', colour: '--completed', values: curves.kept },
+          { label: 'violates a limit', colour: '--edge', values: curves.broken },
+          { label: 'current', colour: '--rope', values: curves.now, isMark: true },
+          { label: 'recommended', colour: '--accent', values: curves.advised, isMark: true },
         ]}
       />
       <div className="advised-words">
@@ -181,8 +186,8 @@ function Recommendation({ advice, now }: RecommendationProps): ReactNode {
   );
 }
 
-function placeText({ takeoverP50Ms, falseLosses }: PredictedMessage): string {
-  return `${durationText(takeoverP50Ms)} and ${lossesText(falseLosses)} false losses in 1,000 lease-days`;
+function pointText({ takeoverP50Ms, falseLosses }: PredictedMessage): string {
+  return `${durationText(takeoverP50Ms)} and ${lossesText(falseLosses)} false takeovers per 1,000 lease-days`;
 }
 
 function secondsText(ms: number): string {
@@ -199,13 +204,13 @@ function Compared({ advice, now }: RecommendationProps): ReactNode {
   const both = (name: string, textOf: (of: PredictedMessage) => string) =>
     [name, textOf(current), textOf(predicted)] as const;
   const rows: readonly (readonly [string, string, string])[] = [
-    ['ttl', durationText(now.ttlMs), durationText(advice.ttlMs)],
-    ['heartbeat', durationText(now.ttlMs / 3), durationText(advice.heartbeatMs)],
-    ['grace', durationText(now.graceMs), durationText(advice.graceMs)],
-    both('takeover, half are faster', ({ takeoverP50Ms }) => durationText(takeoverP50Ms)),
-    both('takeover, 99 of 100 are', ({ takeoverP99Ms }) => durationText(takeoverP99Ms)),
-    both('false losses in 1,000 lease-days', ({ falseLosses }) => lossesText(falseLosses)),
-    both('store writes in a minute, each session', ({ storeWritesPerSecond }) =>
+    ['TTL', durationText(now.ttlMs), durationText(advice.ttlMs)],
+    ['Heartbeat', durationText(now.ttlMs / 3), durationText(advice.heartbeatMs)],
+    ['Grace', durationText(now.graceMs), durationText(advice.graceMs)],
+    both('Takeover p50', ({ takeoverP50Ms }) => durationText(takeoverP50Ms)),
+    both('Takeover p99', ({ takeoverP99Ms }) => durationText(takeoverP99Ms)),
+    both('False takeovers per 1,000 lease-days', ({ falseLosses }) => lossesText(falseLosses)),
+    both('Store writes per minute per session', ({ storeWritesPerSecond }) =>
       String(Number((60 * storeWritesPerSecond).toPrecision(2))),
     ),
   ];
@@ -214,8 +219,8 @@ function Compared({ advice, now }: RecommendationProps): ReactNode {
       <thead>
         <tr>
           <th scope="col">Settings</th>
-          <th scope="col">now</th>
-          <th scope="col">{advice.verdict === 'keep' ? 'keep' : 'advised'}</th>
+          <th scope="col">Current</th>
+          <th scope="col">Recommended</th>
         </tr>
       </thead>
       <tbody>

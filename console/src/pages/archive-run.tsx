@@ -1,10 +1,10 @@
-// What is due is archived now, a page at a time, until nothing is left of it.
+// The dialog that archives due executions now, page by page until none is left.
 
 import { type ReactNode, useState } from 'react';
 import type { ArchiveRunMessage } from '../../../src/features/retention/messages.ts';
 import { requestTo } from '../../../src/protocol/messages/request.ts';
 import { useOperation } from '../api/reads.ts';
-import { countText, plural } from '../model/words.ts';
+import { countText } from '../model/words.ts';
 import { Dialog } from '../parts/dialog.tsx';
 import { ProblemNote } from '../parts/notes.tsx';
 
@@ -13,7 +13,7 @@ export function RunButton(): ReactNode {
   return (
     <>
       <button type="button" onClick={() => setOpen(true)}>
-        Archive what is due…
+        Archive now…
       </button>
       {isOpen ? <RunDialog onClose={() => setOpen(false)} /> : null}
     </>
@@ -50,27 +50,27 @@ function RunDialog({ onClose }: { readonly onClose: () => void }): ReactNode {
     setOver(true);
   };
   return (
-    <Dialog title="Archive what is due" onClose={onClose}>
+    <Dialog title="Archive now" onClose={onClose}>
       <form
         onSubmit={(event) => {
           event.preventDefault();
-          // What went wrong is shown below.
+          // The note below shows the error.
           run().catch(() => undefined);
         }}
       >
         <p>
-          What has ended in this project and was kept for its time is written into the archive; then
-          its rows are removed. A worker does the same by itself.
+          Archives executions past their retention and removes them from the database. This also
+          runs automatically.
         </p>
         {done === undefined ? null : <Progress done={done} isOver={isOver} />}
         <ProblemNote error={operation.error} />
         <div className="dialog-actions">
           <button type="button" className="quiet" onClick={onClose}>
-            {isOver ? 'Close' : 'Leave it'}
+            {isOver ? 'Close' : 'Cancel'}
           </button>
           {isOver ? null : (
             <button type="submit" className="primary" disabled={operation.isPending}>
-              {operation.isPending ? 'Under way …' : 'Archive'}
+              {operation.isPending ? 'Working…' : 'Archive'}
             </button>
           )}
         </div>
@@ -83,11 +83,11 @@ function Progress({ done, isOver }: { readonly done: Done; readonly isOver: bool
   const { due, archived, removed, failed } = done;
   const what =
     due === 0 && isOver
-      ? 'Nothing is due.'
-      : `${plural(due, 'execution')} ${due === 1 ? 'was' : 'were'} due: ${countText(archived)} archived, ${countText(removed)} removed.`;
+      ? 'Nothing to archive.'
+      : `${countText(due)} due: ${countText(archived)} archived, ${countText(removed)} removed.`;
   return (
     <p className="preview" role="status">
-      {what} {failed === 0 ? '' : `${countText(failed)} could not be archived, and stay.`}
+      {what} {failed === 0 ? '' : `${countText(failed)} failed and were kept.`}
     </p>
   );
 }

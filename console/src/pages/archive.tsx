@@ -1,4 +1,4 @@
-// What has ended and was removed: found by words of its key, by pipeline, by how and when it ended.
+// The archive: a search by words of the key, pipeline, tag, status and day of the end.
 
 import { type ReactNode, useId, useState } from 'react';
 import type { ArchivedMessage } from '../../../src/features/retention/messages.ts';
@@ -6,11 +6,11 @@ import { requestTo } from '../../../src/protocol/messages/request.ts';
 import { withTyped } from '../api/call.ts';
 import { itemsOf, useCaller, usePages } from '../api/reads.ts';
 import { ENDED } from '../model/statuses.ts';
-import { durationText, plural, shortId } from '../model/words.ts';
+import { countedText, durationText, shortId, statusText } from '../model/words.ts';
 import { Status, Tags, Time } from '../parts/marks.tsx';
 import { Empty, PageHead, Shown } from '../parts/notes.tsx';
 import { type Column, LongTable } from '../parts/table.tsx';
-import { go, goWith, Link, type Place, usePlace } from '../router.tsx';
+import { go, goWith, Link, type PageLocation, useLocation } from '../router.tsx';
 import { RunButton } from './archive-run.tsx';
 
 const COLUMNS: readonly Column<ArchivedMessage>[] = [
@@ -31,7 +31,7 @@ const COLUMNS: readonly Column<ArchivedMessage>[] = [
   { title: 'Status', width: '8.5rem', cell: ({ status }) => <Status status={status} /> },
   { title: 'Ended', width: '7.5rem', cell: ({ endedAt }) => <Time at={endedAt} /> },
   {
-    title: 'Took',
+    title: 'Duration',
     width: '5.5rem',
     isNumber: true,
     cell: ({ submittedAt, endedAt }) => durationText(Date.parse(endedAt) - Date.parse(submittedAt)),
@@ -49,30 +49,29 @@ const NAMES = ['text', 'pipeline', 'tag', 'status', 'from', 'to'] as const;
 
 type Filter = Readonly<Record<(typeof NAMES)[number], string>>;
 
-function filterIn({ query }: Place): Filter {
+function filterIn({ query }: PageLocation): Filter {
   const given = NAMES.map((name) => [name, query.get(name) ?? ''] as const);
   return Object.fromEntries(given) as unknown as Filter;
 }
 
-/** A day of the reader, as the coordinator's moment. */
-function momentOf(day: string): string {
+/** Midnight of the day in the browser's time zone, as the API expects it. */
+function startOf(day: string): string {
   const at = day === '' ? Number.NaN : Date.parse(`${day}T00:00:00`);
   return Number.isNaN(at) ? '' : new Date(at).toISOString();
 }
 
 export function ArchivePage(): ReactNode {
-  const place = usePlace();
+  const location = useLocation();
   const { data: caller } = useCaller();
-  const filter = filterIn(place);
+  const filter = filterIn(location);
   const request = withTyped(requestTo('GET /v1/archive', { limit: 200 }), {
     ...filter,
-    from: momentOf(filter.from),
-    to: momentOf(filter.to),
+    from: startOf(filter.from),
+    to: startOf(filter.to),
   });
   const pages = usePages(request);
   const items = itemsOf(pages);
   const isFiltered = NAMES.some((name) => filter[name] !== '');
-  const more = pages.hasNextPage ? ' and more' : '';
   return (
     <>
       <PageHead
@@ -80,12 +79,12 @@ export function ArchivePage(): ReactNode {
         about={
           pages.data === undefined
             ? ' '
-            : `${plural(items.length, 'execution')}${more}, the last ended first`
+            : `${countedText({ count: items.length, hasMore: pages.hasNextPage }, 'execution')}, most recently ended first`
         }
       >
         {caller?.roles.includes('operate') === true && caller.hasArchive ? <RunButton /> : null}
       </PageHead>
-      <Search key={place.query.toString()} place={place} filter={filter} />
+      <Search key={location.query.toString()} location={location} filter={filter} />
       <Shown
         of={pages}
         isEmpty={pages.data !== undefined && items.length === 0}
@@ -105,10 +104,10 @@ export function ArchivePage(): ReactNode {
 
 function NothingFits(): ReactNode {
   return (
-    <Empty title="Nothing in the archive fits">
+    <Empty title="No matches">
       <p>
-        Words are whole ones of the key: <code>order-4711</code> is found by <code>4711</code>, not
-        by <code>47</code>. Take a part of the filter away.
+        Search matches whole words of the key: <code>order-4711</code> matches <code>4711</code>,
+        not <code>47</code>. Remove a filter.
       </p>
     </Empty>
   );
@@ -116,10 +115,10 @@ function NothingFits(): ReactNode {
 
 function NothingYet(): ReactNode {
   return (
-    <Empty title="Nothing was archived yet">
-      <p>Ended executions are kept for ever. To archive them, set a folder and a retention:</p>
+    <Empty title="Archive is empty">
+      <p>Ended executions are kept forever unless archiving is configured:</p>
       <pre>holdfast serve --archive-folder ./archive --retention-completed-days 30</pre>
-      <p>Then it is written here as documents that people can read, and its rows are removed.</p>
+      <p>They are then written as readable documents and removed from the database.</p>
     </Empty>
   );
 }
@@ -127,11 +126,11 @@ function NothingYet(): ReactNode {
 const ID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
 
 interface SearchProps {
-  readonly place: Place;
+  readonly location: PageLocation;
   readonly filter: Filter;
 }
 
-function Search({ place, filter }: SearchProps): ReactNode {
+function Search({ location, filter }: SearchProps): ReactNode {
   const [typed, setTyped] = useState(filter);
   const id = useId();
   const field = (name: keyof Filter) => ({
@@ -147,11 +146,11 @@ function Search({ place, filter }: SearchProps): ReactNode {
         event.preventDefault();
         const text = typed.text.trim();
         if (ID.test(text)) go(`/archive/${text}`);
-        else goWith(place, { ...typed, text });
+        else goWith(location, { ...typed, text });
       }}
     >
       <div className="field field-wide">
-        <label htmlFor={`${id}text`}>Words of the key, or an id</label>
+        <label htmlFor={`${id}text`}>Key words or ID</label>
         <input type="search" {...field('text')} />
       </div>
       <div className="field">
@@ -165,14 +164,16 @@ function Search({ place, filter }: SearchProps): ReactNode {
       <div className="field">
         <label htmlFor={`${id}status`}>Status</label>
         <select {...field('status')}>
-          <option value="">any</option>
+          <option value="">Any status</option>
           {[...ENDED].map((status) => (
-            <option key={status}>{status}</option>
+            <option key={status} value={status}>
+              {statusText(status)}
+            </option>
           ))}
         </select>
       </div>
       <div className="field">
-        <label htmlFor={`${id}from`}>Ended from</label>
+        <label htmlFor={`${id}from`}>Ended after</label>
         <input type="date" {...field('from')} />
       </div>
       <div className="field">

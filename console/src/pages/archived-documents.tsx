@@ -1,4 +1,4 @@
-// The documents of an archived execution: large values, attachments and all the rest, to be looked at or saved.
+// The documents of an archived execution, each with a download button.
 
 import { type ReactNode, useState } from 'react';
 import type { ArchivedInFullMessage } from '../../../src/features/retention/messages.ts';
@@ -20,7 +20,7 @@ const COLUMNS: readonly Column<Document>[] = [
       </span>
     ),
   },
-  { title: 'What', width: '8rem', cell: ({ name }) => kindOf(name) },
+  { title: 'Kind', width: '8rem', cell: ({ name }) => kindOf(name) },
   { title: 'Type', width: 'minmax(9rem, 1fr)', cell: ({ type }) => type },
   { title: 'Size', width: '6.5rem', isNumber: true, cell: ({ bytes }) => bytesText(bytes) },
   {
@@ -35,16 +35,16 @@ const COLUMNS: readonly Column<Document>[] = [
 ];
 
 function kindOf(name: string): string {
-  if (name.startsWith('attachments/')) return 'attachment';
-  return name.startsWith('payloads/') ? 'value' : 'record';
+  if (name.startsWith('attachments/')) return 'Attachment';
+  return name.startsWith('payloads/') ? 'Value' : 'Record';
 }
 
 export function Documents({ archived }: { readonly archived: ArchivedInFullMessage }): ReactNode {
   const { id, documents } = archived;
   const [problem, setProblem] = useState<unknown>();
-  const save = (document: Document): void => {
+  const start = (document: Document): void => {
     setProblem(undefined);
-    saved(id, document).catch(setProblem);
+    download(id, document).catch(setProblem);
   };
   const operations: Column<Document> = {
     title: 'Actions',
@@ -53,10 +53,10 @@ export function Documents({ archived }: { readonly archived: ArchivedInFullMessa
       <button
         type="button"
         className="quiet"
-        aria-label={`Save ${document.title ?? document.name}`}
-        onClick={() => save(document)}
+        aria-label={`Download ${document.title ?? document.name}`}
+        onClick={() => start(document)}
       >
-        Save
+        Download
       </button>
     ),
   };
@@ -73,8 +73,8 @@ export function Documents({ archived }: { readonly archived: ArchivedInFullMessa
   );
 }
 
-/** By the page and not by a plain link, which would not say of which project. */
-async function saved(id: string, { name, title }: Document): Promise<void> {
+/** Fetches the document, because a plain link cannot send the header that names the project. */
+async function download(id: string, { name, title }: Document): Promise<void> {
   const blob = await callBytes(requestTo('GET /v1/archive/:id/document', { id, name }));
   const url = URL.createObjectURL(blob);
   const link = document.createElement('a');

@@ -1,4 +1,4 @@
-// The parts of an archived execution, each read from the document that has it.
+// The tabs of an archived execution. Each one reads its document from the archive.
 
 import { useQuery } from '@tanstack/react-query';
 import { type ReactNode, useMemo, useState } from 'react';
@@ -15,7 +15,7 @@ import { type ArchivedStep, Steps } from './archived-steps.tsx';
 import { HistoryTable } from './execution-history.tsx';
 import { TimelineView } from './execution-timeline.tsx';
 
-/** The text of one document; it never changes. */
+/** Read once: documents never change. */
 function useDocument(
   id: string,
   name: string,
@@ -47,7 +47,7 @@ export function ArchivedParts({
   return (
     <section className="card">
       <Tabs
-        label="Parts of the archived execution"
+        label="Archived execution details"
         names={TABS}
         chosen={tab}
         onChoose={setTab}
@@ -101,8 +101,8 @@ function OfDocument<Content>({ id, name, children }: OfDocumentProps<Content>): 
   return (
     <Shown of={read}>
       {content === undefined ? (
-        <Empty title={`${name} cannot be read as JSON`}>
-          <p>Save it from the list of documents, and verify the execution.</p>
+        <Empty title={`${name} is not valid JSON`}>
+          <p>Download it under Documents and run Verify.</p>
         </Empty>
       ) : (
         children(content as Content)

@@ -1,4 +1,4 @@
-// The report of an archived execution, for people.
+// Renders the Markdown report of an archived execution.
 
 import { type ReactNode, useMemo } from 'react';
 import { type ReportBlock, reportBlocks } from '../model/report.ts';
@@ -9,7 +9,7 @@ export function ReportView({ text }: { readonly text: string }): ReactNode {
   return (
     <article className="report">
       {blocks.map((block, index) => (
-        // biome-ignore lint/suspicious/noArrayIndexKey: a document that never changes
+        // biome-ignore lint/suspicious/noArrayIndexKey: the document never changes
         <Block key={index} block={block} />
       ))}
     </article>
@@ -21,7 +21,7 @@ function Block({ block }: { readonly block: ReportBlock }): ReactNode {
     return block.level === 1 ? <h2>{block.text}</h2> : <h3>{block.text}</h3>;
   }
   if (block.kind === 'table') return <ReportTable {...block} />;
-  // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reached by keyboard
+  // biome-ignore lint/a11y/noNoninteractiveTabindex: scrolling content must be reachable by keyboard
   if (block.kind === 'code') return <pre tabIndex={0}>{block.text}</pre>;
   return <p>{block.text}</p>;
 }
@@ -29,8 +29,8 @@ function Block({ block }: { readonly block: ReportBlock }): ReactNode {
 function ReportTable({ head, rows }: Extract<ReportBlock, { readonly kind: 'table' }>): ReactNode {
   const hasHead = head.some((each) => each !== '');
   return (
-    // biome-ignore-start lint/a11y: what scrolls must be reached by keyboard
-    <div className="report-scroll" tabIndex={0} role="group" aria-label="A table of the report">
+    // biome-ignore-start lint/a11y: scrolling content must be reachable by keyboard
+    <div className="report-scroll" tabIndex={0} role="group" aria-label="Report table">
       <table>
         {hasHead ? (
           <thead>
@@ -45,7 +45,7 @@ function ReportTable({ head, rows }: Extract<ReportBlock, { readonly kind: 'tabl
         ) : null}
         <tbody>
           {rows.map((cells, row) => (
-            // biome-ignore lint/suspicious/noArrayIndexKey: a document that never changes
+            // biome-ignore lint/suspicious/noArrayIndexKey: the document never changes
             <tr key={row}>
               {cells.map((cell, nth) =>
                 nth === 0 && !hasHead ? (

@@ -1,4 +1,4 @@
-// Every call that the code of an archived execution made, in order, and what became of it.
+// The operations that the code of an archived execution called, in order, with their outcomes.
 
 import type { ReactNode } from 'react';
 import { durationText } from '../model/words.ts';
@@ -6,7 +6,7 @@ import { Status, Time } from '../parts/marks.tsx';
 import { Empty } from '../parts/notes.tsx';
 import { type Column, LongTable } from '../parts/table.tsx';
 
-/** As `steps.json` has it. */
+/** An entry of `steps.json`. */
 export interface ArchivedStep {
   readonly call: string;
   readonly part: number;
@@ -19,7 +19,7 @@ export interface ArchivedStep {
 
 const COLUMNS: readonly Column<ArchivedStep>[] = [
   {
-    title: 'Call',
+    title: 'Operation',
     width: 'minmax(12rem, 2fr)',
     cell: ({ call }) => (
       <span className="mono" title={call}>
@@ -30,9 +30,9 @@ const COLUMNS: readonly Column<ArchivedStep>[] = [
   { title: 'Name', width: 'minmax(8rem, 1fr)', cell: ({ name = '' }) => name },
   { title: 'Outcome', width: '8rem', cell: ({ outcome }) => <Status status={outcome} /> },
   { title: 'Failures', width: '5.5rem', isNumber: true, cell: ({ failures }) => failures },
-  { title: 'First', width: '7.5rem', cell: ({ firstAt }) => <Time at={firstAt} /> },
+  { title: 'Started', width: '7.5rem', cell: ({ firstAt }) => <Time at={firstAt} /> },
   {
-    title: 'Until',
+    title: 'Duration',
     width: '6rem',
     isNumber: true,
     cell: ({ firstAt, lastAt }) => durationText(Date.parse(lastAt) - Date.parse(firstAt)),
@@ -40,7 +40,7 @@ const COLUMNS: readonly Column<ArchivedStep>[] = [
 ];
 
 export function Steps({ steps }: { readonly steps: readonly ArchivedStep[] }): ReactNode {
-  if (steps.length === 0) return <Empty title="Its code made no call" />;
+  if (steps.length === 0) return <Empty title="No operations" />;
   return (
     <LongTable
       label="Steps"

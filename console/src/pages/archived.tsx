@@ -1,5 +1,4 @@
-// One archived execution, read from its documents: what it was, what it did, what came of it, and whether the
-// documents are still what was written.
+// One archived execution, read from its documents, with a check that they are intact.
 
 import type { ReactNode } from 'react';
 import type {
@@ -8,7 +7,7 @@ import type {
 } from '../../../src/features/retention/messages.ts';
 import { requestTo } from '../../../src/protocol/messages/request.ts';
 import { useCaller, useOperation, useRead } from '../api/reads.ts';
-import { durationText, plural } from '../model/words.ts';
+import { durationText, plural, shortId } from '../model/words.ts';
 import { type Fact, FactList } from '../parts/facts.tsx';
 import { Status, Time } from '../parts/marks.tsx';
 import { PageHead, ProblemNote, Shown } from '../parts/notes.tsx';
@@ -47,17 +46,17 @@ function Facts({ archived }: { readonly archived: ArchivedInFullMessage }): Reac
   const facts: readonly Fact[] = [
     ['Submitted', <Time key="from" at={submittedAt} />],
     ['Ended', <Time key="to" at={endedAt} />],
-    ['Took', durationText(Date.parse(endedAt) - Date.parse(submittedAt))],
+    ['Duration', durationText(Date.parse(endedAt) - Date.parse(submittedAt))],
     ['Archived', <Time key="at" at={archivedAt} />],
-    ...(key === undefined ? [] : [['Key', key] as const]),
+    ...(key === undefined ? [] : [['Idempotency key', key] as const]),
     ...(tags.length === 0 ? [] : [['Tags', tags.join(', ')] as const]),
-    ...(parent === undefined ? [] : [['Spawned by', <Other key="p" id={parent} />] as const]),
+    ...(parent === undefined ? [] : [['Parent', <ArchivedLink key="p" id={parent} />] as const]),
     ...(redriveOf === undefined
       ? []
-      : [['Drives again', <Other key="r" id={redriveOf} />] as const]),
+      : [['Re-drive of', <ArchivedLink key="r" id={redriveOf} />] as const]),
     [
-      'Place',
-      <span key="place" className="mono digest">
+      'Location',
+      <span key="location" className="mono digest">
         {place}
       </span>,
     ],
@@ -65,11 +64,11 @@ function Facts({ archived }: { readonly archived: ArchivedInFullMessage }): Reac
   return <FactList facts={facts} id={archived.id} />;
 }
 
-/** What made it is gone before it. */
-function Other({ id }: { readonly id: string }): ReactNode {
+/** A parent, or the source of a re-drive: the store removes it before this execution. */
+function ArchivedLink({ id }: { readonly id: string }): ReactNode {
   return (
     <Link className="ident" to={`/archive/${id}`}>
-      {id.slice(0, 8)}…{id.slice(-6)}
+      {shortId(id)}
     </Link>
   );
 }
@@ -84,13 +83,13 @@ function Verify({ id }: { readonly id: string }): ReactNode {
         disabled={operation.isPending}
         onClick={() => operation.mutate(requestTo('GET /v1/archive/:id/verification', { id }))}
       >
-        {operation.isPending ? 'Reading all of it …' : 'Verify'}
+        {operation.isPending ? 'Verifying…' : 'Verify'}
       </button>
       {data === undefined ? null : (
         <p className={data.kind === 'intact' ? 'good' : 'bad'} role="status">
           {data.kind === 'intact'
-            ? `${plural(data.documents, 'document')}, each as it was written`
-            : `Damaged: ${data.damages.map(({ document, why }) => `${document} is ${why}`).join(', ')}. Restore it from a copy of the archive.`}
+            ? `${plural(data.documents, 'document')} verified, all intact`
+            : `Damaged: ${data.damages.map(({ document, why }) => `${document} (${why})`).join(', ')}. Restore from a backup.`}
         </p>
       )}
       <ProblemNote error={operation.error} />

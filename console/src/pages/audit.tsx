@@ -1,27 +1,31 @@
-// Who did what, to what, and why.
+// The audit log: operator actions with their targets and reasons.
 
 import type { ReactNode } from 'react';
 import type { AuditMessage } from '../../../src/features/audit/messages.ts';
 import { requestTo } from '../../../src/protocol/messages/request.ts';
 import { itemsOf, usePages } from '../api/reads.ts';
-import { shortId } from '../model/words.ts';
+import { actionText, actorText, shortId } from '../model/words.ts';
 import { Time } from '../parts/marks.tsx';
 import { NameFilter } from '../parts/name-filter.tsx';
 import { Empty, PageHead, Shown } from '../parts/notes.tsx';
 import { type Column, LongTable } from '../parts/table.tsx';
-import { goWith, Link, usePlace } from '../router.tsx';
+import { goWith, Link, useLocation } from '../router.tsx';
 
 const COLUMNS: readonly Column<AuditMessage>[] = [
-  { title: 'When', width: '7.5rem', cell: ({ at }) => <Time at={at} /> },
-  { title: 'Who', width: 'minmax(7rem, 1fr)', cell: ({ actor }) => actor },
-  { title: 'Did', width: 'minmax(7rem, 0.8fr)', cell: ({ action }) => <strong>{action}</strong> },
-  { title: 'To', width: 'minmax(10rem, 1.2fr)', cell: ({ target }) => <Target {...target} /> },
+  { title: 'Time', width: '7.5rem', cell: ({ at }) => <Time at={at} /> },
+  { title: 'Actor', width: 'minmax(7rem, 1fr)', cell: ({ actor }) => actorText(actor) },
   {
-    title: 'Why',
+    title: 'Action',
+    width: 'minmax(7rem, 0.8fr)',
+    cell: ({ action }) => <strong>{actionText(action)}</strong>,
+  },
+  { title: 'Target', width: 'minmax(10rem, 1.2fr)', cell: ({ target }) => <Target {...target} /> },
+  {
+    title: 'Reason',
     width: 'minmax(8rem, 2fr)',
     cell: ({ reason }) => <span title={reason}>{reason}</span>,
   },
-  { title: 'Changed', width: 'minmax(9rem, 2fr)', cell: (record) => <Change {...record} /> },
+  { title: 'Change', width: 'minmax(9rem, 2fr)', cell: (record) => <Change {...record} /> },
 ];
 
 function Target({ kind, id }: AuditMessage['target']): ReactNode {
@@ -50,27 +54,25 @@ function Change({ before, after }: Pick<AuditMessage, 'before' | 'after'>): Reac
 }
 
 export function AuditPage(): ReactNode {
-  const place = usePlace();
-  const actor = place.query.get('actor') ?? '';
+  const location = useLocation();
+  const actor = location.query.get('actor') ?? '';
   const pages = usePages(requestTo('GET /v1/audit', { actor, limit: 200 }));
   const items = itemsOf(pages);
   return (
     <>
-      <PageHead
-        title="Audit log"
-        about="Operations of people, newest first; nothing is ever changed here"
-      >
-        <NameFilter label="Who" name={actor} onFilter={(name) => goWith(place, { actor: name })} />
+      <PageHead title="Audit log" about="Operator actions, newest first. Append-only.">
+        <NameFilter
+          label="Filter by actor"
+          name={actor}
+          onFilter={(name) => goWith(location, { actor: name })}
+        />
       </PageHead>
       <Shown
         of={pages}
         isEmpty={pages.data !== undefined && items.length === 0}
         empty={
-          <Empty title="Nothing is on record">
-            <p>
-              Whatever a person does to executions, awaits, schedules and keys is kept here, with
-              the reason.
-            </p>
+          <Empty title="No entries">
+            <p>Operator actions on executions, requests, schedules and keys are recorded here.</p>
           </Empty>
         }
       >

@@ -1,4 +1,4 @@
-// What ended without having done its work, by cause; and the jobs that drive it again.
+// Dead letters by cause, and the jobs that re-drive them.
 
 import type { ReactNode } from 'react';
 import type {
@@ -8,17 +8,17 @@ import type {
 } from '../../../src/features/repair/messages.ts';
 import { requestTo } from '../../../src/protocol/messages/request.ts';
 import { itemsOf, useMay, usePages, useRead } from '../api/reads.ts';
-import { actorText, countText, plural } from '../model/words.ts';
+import { actionText, actorText, callText, countText, plural } from '../model/words.ts';
 import { BulkButton } from '../parts/bulk.tsx';
 import { ExecutionLink, Status, Time } from '../parts/marks.tsx';
 import { Empty, PageHead, Shown } from '../parts/notes.tsx';
 import { type Column, LongTable, Table } from '../parts/table.tsx';
-import { goWith, Link, type Place, usePlace } from '../router.tsx';
+import { goWith, Link, type PageLocation, useLocation } from '../router.tsx';
 
 type Group = DeadLetterGroups['items'][number];
 
 export function DeadLettersPage(): ReactNode {
-  const place = usePlace();
+  const location = useLocation();
   const groups = useRead(requestTo('GET /v1/dead-letters/groups', { open: true }));
   const found = groups.data?.items ?? [];
   const total = found.reduce((sum, { count }) => sum + count, 0);
@@ -29,7 +29,7 @@ export function DeadLettersPage(): ReactNode {
         about={
           groups.data === undefined
             ? ' '
-            : `${plural(total, 'open letter')} of ${plural(found.length, 'cause')}`
+            : `${plural(total, 'dead letter')}, ${plural(found.length, 'cause')}`
         }
       />
       <Shown
@@ -37,27 +37,30 @@ export function DeadLettersPage(): ReactNode {
         isEmpty={groups.data !== undefined && found.length === 0}
         empty={<NoLetters />}
       >
-        <Groups groups={found} place={place} />
+        <Groups groups={found} location={location} />
       </Shown>
-      {groups.isPending ? null : <Letters place={place} />}
+      {groups.isPending ? null : <Letters location={location} />}
     </>
   );
 }
 
 function NoLetters(): ReactNode {
   return (
-    <Empty title="No dead letters are open">
-      <p>What fails for good, or cannot be undone, is kept here by cause, to be driven again.</p>
+    <Empty title="No dead letters">
+      <p>
+        Executions that failed permanently or could not be compensated appear here, grouped by
+        cause.
+      </p>
     </Empty>
   );
 }
 
 function Groups({
   groups,
-  place,
+  location,
 }: {
   readonly groups: readonly Group[];
-  readonly place: Place;
+  readonly location: PageLocation;
 }): ReactNode {
   const { operate: mayOperate } = useMay();
   const most = Math.max(1, ...groups.map(({ count }) => count));
@@ -70,15 +73,17 @@ function Groups({
             <button
               type="button"
               className="cause-name"
-              onClick={() => goWith(place, { pipeline, code, step })}
+              title={step}
+              onClick={() => goWith(location, { pipeline, code, step })}
             >
-              <strong>{code}</strong> <span className="about">at</span> {step ?? 'its code'}
+              <strong>{code}</strong> <span className="about">in</span>{' '}
+              {step === undefined ? 'pipeline code' : callText(step)}
             </button>
             <span>{pipeline}</span>
-            <meter min={0} max={most} value={count} aria-label={`${count} letters`} />
+            <meter min={0} max={most} value={count} aria-label={plural(count, 'dead letter')} />
             <span className="number">{countText(count)}</span>
             <span className="about">
-              last <Time at={at} />
+              last seen <Time at={at} />
             </span>
             <span className="actions">
               {mayOperate ? (
@@ -119,20 +124,20 @@ const COLUMNS: readonly Column<DeadLetterMessage>[] = [
     width: 'minmax(8rem, 2fr)',
     cell: ({ reason }) => <span title={reason}>{reason}</span>,
   },
-  { title: 'Tries', width: '3.5rem', isNumber: true, cell: ({ attempts }) => attempts },
-  { title: 'At', width: '7.5rem', cell: ({ at }) => <Time at={at} /> },
+  { title: 'Attempts', width: '5rem', isNumber: true, cell: ({ attempts }) => attempts },
+  { title: 'Failed at', width: '7.5rem', cell: ({ at }) => <Time at={at} /> },
   {
-    title: 'Driven again',
+    title: 'Re-driven as',
     width: '10.5rem',
-    cell: ({ redrivenBy }) => (redrivenBy === undefined ? 'no' : <ExecutionLink id={redrivenBy} />),
+    cell: ({ redrivenBy }) => (redrivenBy === undefined ? '–' : <ExecutionLink id={redrivenBy} />),
   },
 ];
 
-function Letters({ place }: { readonly place: Place }): ReactNode {
+function Letters({ location }: { readonly location: PageLocation }): ReactNode {
   const filter = Object.fromEntries(
-    ['pipeline', 'code', 'step'].map((name) => [name, place.query.get(name) ?? undefined]),
+    ['pipeline', 'code', 'step'].map((name) => [name, location.query.get(name) ?? undefined]),
   );
-  const isAll = place.query.get('all') === 'true';
+  const isAll = location.query.get('all') === 'true';
   const request = requestTo('GET /v1/dead-letters', {
     ...filter,
     open: isAll ? undefined : true,
@@ -143,33 +148,33 @@ function Letters({ place }: { readonly place: Place }): ReactNode {
   const isFiltered = Object.values(filter).some((each) => each !== undefined);
   return (
     <>
-      <section aria-label="Letters">
+      <section aria-label="Dead letters">
         <header className="section-head">
-          <h2>Letters {isFiltered ? `of ${filter['code'] ?? filter['pipeline']}` : ''}</h2>
+          <h2>Dead letters{isFiltered ? `: ${filter['code'] ?? filter['pipeline']}` : ''}</h2>
           <label className={isAll ? 'chip chip-on' : 'chip'}>
             <input
               type="checkbox"
               checked={isAll}
-              onChange={() => goWith(place, { all: isAll ? undefined : 'true' })}
+              onChange={() => goWith(location, { all: isAll ? undefined : 'true' })}
             />
-            also those driven again
+            Include re-driven
           </label>
           {isFiltered ? (
             <button
               type="button"
               className="quiet"
               onClick={() =>
-                goWith(place, { pipeline: undefined, code: undefined, step: undefined })
+                goWith(location, { pipeline: undefined, code: undefined, step: undefined })
               }
             >
-              All causes
+              Clear filter
             </button>
           ) : null}
         </header>
         <Shown
           of={pages}
           isEmpty={pages.data !== undefined && items.length === 0}
-          empty={<p className="about">None.</p>}
+          empty={<p className="about">No dead letters</p>}
         >
           <LongTable
             label="Dead letters"
@@ -190,7 +195,10 @@ const JOB_COLUMNS: readonly Column<JobMessage>[] = [
     title: 'Job',
     width: 'minmax(9rem, 1fr)',
     cell: ({ id, action, dryRun }) => (
-      <Link to={`/jobs/${id}`}>{dryRun ? `count for ${action}` : action}</Link>
+      <Link to={`/jobs/${id}`}>
+        {actionText(action)}
+        {dryRun ? ' (preview)' : ''}
+      </Link>
     ),
   },
   {
@@ -205,7 +213,7 @@ const JOB_COLUMNS: readonly Column<JobMessage>[] = [
     width: 'minmax(8rem, 2fr)',
     cell: ({ reason }) => <span title={reason}>{reason}</span>,
   },
-  { title: 'At', width: '7.5rem', cell: ({ submittedAt }) => <Time at={submittedAt} /> },
+  { title: 'Started', width: '7.5rem', cell: ({ submittedAt }) => <Time at={submittedAt} /> },
 ];
 
 function Jobs(): ReactNode {

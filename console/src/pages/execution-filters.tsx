@@ -4,22 +4,22 @@ import { type ReactNode, useId, useState } from 'react';
 import { readSearch, writeSearch } from '../model/search-text.ts';
 import { STATUSES } from '../model/statuses.ts';
 import { statusText } from '../model/words.ts';
-import { go, goWith, type Place } from '../router.tsx';
+import { go, goWith, type PageLocation } from '../router.tsx';
 
 const ID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
 
-export function Filters({ place }: { readonly place: Place }): ReactNode {
+export function Filters({ location }: { readonly location: PageLocation }): ReactNode {
   return (
     <div className="filters">
-      <Search place={place} />
-      <StatusChoice place={place} />
-      <Views place={place} />
+      <Search location={location} />
+      <StatusChoice location={location} />
+      <Views location={location} />
     </div>
   );
 }
 
-function Search({ place }: { readonly place: Place }): ReactNode {
-  const written = writeSearch((name) => place.query.get(name));
+function Search({ location }: { readonly location: PageLocation }): ReactNode {
+  const written = writeSearch((name) => location.query.get(name));
   const [text, setText] = useState(written);
   const [problem, setProblem] = useState('');
   const [shown, setShown] = useState(written);
@@ -40,7 +40,7 @@ function Search({ place }: { readonly place: Place }): ReactNode {
         else {
           const read = readSearch(typed);
           setProblem(typeof read === 'string' ? read : '');
-          if (typeof read !== 'string') goWith(place, read);
+          if (typeof read !== 'string') goWith(location, read);
         }
       }}
     >
@@ -63,8 +63,8 @@ function Search({ place }: { readonly place: Place }): ReactNode {
   );
 }
 
-function StatusChoice({ place }: { readonly place: Place }): ReactNode {
-  const chosen = place.query.getAll('status');
+function StatusChoice({ location }: { readonly location: PageLocation }): ReactNode {
+  const chosen = location.query.getAll('status');
   return (
     <fieldset className="chips">
       <legend className="hidden">Status</legend>
@@ -77,7 +77,7 @@ function StatusChoice({ place }: { readonly place: Place }): ReactNode {
               checked={isOn}
               onChange={() => {
                 const rest = chosen.filter((each) => each !== status);
-                goWith(place, { status: isOn ? rest : [...rest, status] });
+                goWith(location, { status: isOn ? rest : [...rest, status] });
               }}
             />
             {statusText(status)}
@@ -95,56 +95,56 @@ interface View {
   readonly query: string;
 }
 
-const OWN_VIEWS: readonly View[] = [
+const BUILT_IN_VIEWS: readonly View[] = [
   { name: 'All', query: '' },
   { name: 'Open', query: 'status=queued&status=running&status=waiting' },
   { name: 'Failed', query: 'status=failed&status=quarantined' },
   { name: 'Paused', query: 'hold=paused' },
 ];
 
-function keptViews(): readonly View[] {
+function savedViews(): readonly View[] {
   try {
-    const kept: unknown = JSON.parse(window.localStorage.getItem(VIEWS_KEY) ?? '[]');
-    return Array.isArray(kept) ? (kept as readonly View[]) : [];
+    const saved: unknown = JSON.parse(window.localStorage.getItem(VIEWS_KEY) ?? '[]');
+    return Array.isArray(saved) ? (saved as readonly View[]) : [];
   } catch {
     return [];
   }
 }
 
-function Views({ place }: { readonly place: Place }): ReactNode {
-  const [kept, setKept] = useState(keptViews);
-  const query = place.query.toString();
-  const keep = (views: readonly View[]): void => {
+function Views({ location }: { readonly location: PageLocation }): ReactNode {
+  const [saved, setSaved] = useState(savedViews);
+  const query = location.query.toString();
+  const save = (views: readonly View[]): void => {
     window.localStorage.setItem(VIEWS_KEY, JSON.stringify(views));
-    setKept(views);
+    setSaved(views);
   };
   /** Replaces a saved view of the same name. The built-in views cannot be replaced. */
-  const keepAs = (name: string): string | undefined => {
-    if (OWN_VIEWS.some((view) => view.name === name))
+  const saveAs = (name: string): string | undefined => {
+    if (BUILT_IN_VIEWS.some((view) => view.name === name))
       return `A view named "${name}" already exists.`;
-    keep([...kept.filter((view) => view.name !== name), { name, query }]);
+    save([...saved.filter((view) => view.name !== name), { name, query }]);
     return undefined;
   };
-  const isKnown = [...OWN_VIEWS, ...kept].some((view) => view.query === query);
+  const isKnown = [...BUILT_IN_VIEWS, ...saved].some((view) => view.query === query);
   return (
     <div className="views">
-      {[...OWN_VIEWS, ...kept].map((view) => (
+      {[...BUILT_IN_VIEWS, ...saved].map((view) => (
         <button
           key={view.name}
           type="button"
           className="view"
           aria-pressed={view.query === query}
-          onClick={() => go(view.query === '' ? place.path : `${place.path}?${view.query}`)}
+          onClick={() => go(view.query === '' ? location.path : `${location.path}?${view.query}`)}
         >
           {view.name}
         </button>
       ))}
-      {isKnown ? null : <KeepView onKeep={keepAs} />}
-      {kept.some((view) => view.query === query) ? (
+      {isKnown ? null : <SaveView onSave={saveAs} />}
+      {saved.some((view) => view.query === query) ? (
         <button
           type="button"
           className="quiet"
-          onClick={() => keep(kept.filter((view) => view.query !== query))}
+          onClick={() => save(saved.filter((view) => view.query !== query))}
         >
           Delete view
         </button>
@@ -153,12 +153,12 @@ function Views({ place }: { readonly place: Place }): ReactNode {
   );
 }
 
-interface KeepViewProps {
+interface SaveViewProps {
   /** Returns the problem with the name, if there is one. */
-  readonly onKeep: (name: string) => string | undefined;
+  readonly onSave: (name: string) => string | undefined;
 }
 
-function KeepView({ onKeep }: KeepViewProps): ReactNode {
+function SaveView({ onSave }: SaveViewProps): ReactNode {
   const [name, setName] = useState<string>();
   const [problem, setProblem] = useState<string>();
   if (name === undefined) {
@@ -170,10 +170,10 @@ function KeepView({ onKeep }: KeepViewProps): ReactNode {
   }
   return (
     <form
-      className="keep-view"
+      className="save-view"
       onSubmit={(event) => {
         event.preventDefault();
-        setProblem(onKeep(name.trim()));
+        setProblem(onSave(name.trim()));
       }}
     >
       <input

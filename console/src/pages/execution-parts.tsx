@@ -5,7 +5,7 @@ import type { ExecutionInFull, ResultMessage } from '../../../src/protocol/messa
 import { requestTo } from '../../../src/protocol/messages/request.ts';
 import { type Child, useChildren } from '../api/children.ts';
 import { itemsOf, useRead } from '../api/reads.ts';
-import { actorText, countedText, sentenceCase } from '../model/words.ts';
+import { actionText, actorText, countedText } from '../model/words.ts';
 import { JsonView } from '../parts/json.tsx';
 import { ExecutionLink, Fence, Status, Time } from '../parts/marks.tsx';
 import { Empty, Shown } from '../parts/notes.tsx';
@@ -128,7 +128,7 @@ export function Records({ id }: { readonly id: string }): ReactNode {
         ))}
         {operations.map((operation) => (
           <li key={operation.id}>
-            <Time at={operation.at} /> <strong>{sentenceCase(operation.action)}</strong> by{' '}
+            <Time at={operation.at} /> <strong>{actionText(operation.action)}</strong> by{' '}
             {actorText(operation.actor)} <span className="about">{operation.reason}</span>
           </li>
         ))}

@@ -12,7 +12,7 @@ import { BulkButton } from '../parts/bulk.tsx';
 import { ExecutionLink, Fence, Status, Tags, Time } from '../parts/marks.tsx';
 import { Empty, PageHead, Shown } from '../parts/notes.tsx';
 import { type Column, LongTable } from '../parts/table.tsx';
-import { Link, type Place, usePlace } from '../router.tsx';
+import { Link, type PageLocation, useLocation } from '../router.tsx';
 import { Filters } from './execution-filters.tsx';
 
 const COLUMNS: readonly Column<ExecutionMessage>[] = [
@@ -56,16 +56,16 @@ function tookText({ submittedAt, endedAt }: ExecutionMessage): string {
 
 const NAMES = ['status', 'pipeline', 'tag', 'hold', 'attribute', 'equals'] as const;
 
-export function listRequest({ query }: Place): ApiRequest<Page<ExecutionMessage>> {
+export function listRequest({ query }: PageLocation): ApiRequest<Page<ExecutionMessage>> {
   const typed = Object.fromEntries(NAMES.map((name) => [name, query.getAll(name)]));
   return withTyped(requestTo('GET /v1/executions', { limit: 200 }), typed);
 }
 
 export function ExecutionsPage(): ReactNode {
-  const place = usePlace();
-  const pages = usePages(listRequest(place), { everyMs: 3_000 });
+  const location = useLocation();
+  const pages = usePages(listRequest(location), { everyMs: 3_000 });
   const items = itemsOf(pages);
-  const isFiltered = NAMES.some((name) => place.query.has(name));
+  const isFiltered = NAMES.some((name) => location.query.has(name));
   return (
     <>
       <PageHead
@@ -76,9 +76,9 @@ export function ExecutionsPage(): ReactNode {
             : `${countedText({ count: items.length, hasMore: pages.hasNextPage }, 'execution')} · newest first`
         }
       >
-        <BulkOfList place={place} />
+        <BulkOfList location={location} />
       </PageHead>
-      <Filters place={place} />
+      <Filters location={location} />
       <Shown
         of={pages}
         isEmpty={pages.data !== undefined && items.length === 0}
@@ -97,11 +97,11 @@ export function ExecutionsPage(): ReactNode {
 }
 
 /** Offered only if a job can apply the same filters, so that it never affects more than the list shows. */
-function BulkOfList({ place }: { readonly place: Place }): ReactNode {
+function BulkOfList({ location }: { readonly location: PageLocation }): ReactNode {
   const { operate } = useMay();
-  const statuses = place.query.getAll('status');
-  const [pipeline, tag] = [place.query.get('pipeline'), place.query.get('tag')];
-  const isPlain = ['hold', 'attribute', 'equals'].every((name) => !place.query.has(name));
+  const statuses = location.query.getAll('status');
+  const [pipeline, tag] = [location.query.get('pipeline'), location.query.get('tag')];
+  const isPlain = ['hold', 'attribute', 'equals'].every((name) => !location.query.has(name));
   if (!operate || !isPlain) return null;
   const filter = { ...(pipeline && { pipeline }), ...(tag && { tag }) };
   // Dead letters include both statuses, and have no tags.

@@ -1,56 +1,54 @@
-// What executions ask, and which of it whoever answers is looking at.
+// The open requests of executions, and the selected one with its answer form.
 
 import { type ReactNode, useState } from 'react';
 import type { InteractionMessage } from '../../../src/features/awaits/messages.ts';
 import { requestTo } from '../../../src/protocol/messages/request.ts';
 import { itemsOf, usePages, useRead } from '../api/reads.ts';
-import { plural } from '../model/words.ts';
+import { actorText, countedText } from '../model/words.ts';
 import { ExecutionLink, Until } from '../parts/marks.tsx';
 import { NameFilter } from '../parts/name-filter.tsx';
 import { Empty, More, PageHead, Shown } from '../parts/notes.tsx';
-import { goWith, type Place, usePlace } from '../router.tsx';
+import { goWith, type PageLocation, useLocation } from '../router.tsx';
 import { type Ending, Question } from './question.tsx';
 
-type Asked = InteractionMessage;
-
 interface Selection {
-  /** What is open, without what was just ended here. */
-  readonly open: readonly Asked[];
+  /** Without the request that this page has just ended. */
+  readonly open: readonly InteractionMessage[];
   readonly chosen: string | undefined;
   readonly done: Done | undefined;
   readonly onNext: (done?: Done) => void;
 }
 
-/** What was just ended here, and how. */
+/** The request that this page has just ended. */
 interface Done {
-  readonly asked: Asked;
+  readonly interaction: InteractionMessage;
   readonly how: Ending;
 }
 
-/** It stays what it is until somebody chooses: others ask and answer meanwhile, and the list is never the same. */
-function useSelection(items: readonly Asked[], place: Place): Selection {
+/** Keeps the selected request until the user selects another one, although the list changes meanwhile. */
+function useSelection(items: readonly InteractionMessage[], location: PageLocation): Selection {
   const [done, setDone] = useState<Done>();
   const [first, setFirst] = useState<string>();
-  const open = items.filter(({ id }) => id !== done?.asked.id);
-  const named = place.query.get('await') ?? undefined;
+  const open = items.filter(({ id }) => id !== done?.interaction.id);
+  const named = location.query.get('await') ?? undefined;
   const [newest] = open;
   if (named === undefined && first === undefined && newest !== undefined) setFirst(newest.id);
   const onNext = (ended?: Done): void => {
     setDone(ended);
     setFirst(undefined);
-    goWith(place, { await: undefined }, { replace: true });
+    goWith(location, { await: undefined }, { replace: true });
   };
   return { open, done, onNext, chosen: named ?? first };
 }
 
 export function InboxPage(): ReactNode {
-  const place = usePlace();
-  const assignee = place.query.get('assignee') ?? '';
+  const location = useLocation();
+  const assignee = location.query.get('assignee') ?? '';
   const pages = usePages(requestTo('GET /v1/awaits', { assignee, limit: 100 }), {
     everyMs: 2_000,
   });
-  const { open, chosen, done, onNext } = useSelection(itemsOf(pages), place);
-  const asked = open.find(({ id }) => id === chosen);
+  const { open, chosen, done, onNext } = useSelection(itemsOf(pages), location);
+  const interaction = open.find(({ id }) => id === chosen);
   return (
     <>
       <PageHead
@@ -58,35 +56,35 @@ export function InboxPage(): ReactNode {
         about={
           pages.data === undefined
             ? ' '
-            : `${plural(open.length, 'open question')}${pages.hasNextPage ? ' and more' : ''}`
+            : countedText({ count: open.length, hasMore: pages.hasNextPage }, 'open request')
         }
       >
         <NameFilter
-          label="Assigned to"
+          label="Filter by assignee"
           name={assignee}
-          onFilter={(name) => goWith(place, { assignee: name, await: undefined })}
+          onFilter={(name) => goWith(location, { assignee: name, await: undefined })}
         />
       </PageHead>
-      {done === undefined ? null : <Kept done={done} />}
+      {done === undefined ? null : <DoneNote done={done} />}
       <Shown
         of={pages}
         isEmpty={pages.data !== undefined && open.length === 0 && chosen === undefined}
-        empty={<NothingAsked isFiltered={assignee !== ''} />}
+        empty={<NoRequests isFiltered={assignee !== ''} />}
       >
         <div className="split">
-          <div className="asked">
-            <AskedList open={open} chosen={chosen} place={place} />
+          <div className="requests">
+            <RequestList open={open} chosen={chosen} location={location} />
             <More pages={pages} />
           </div>
-          {asked !== undefined ? (
+          {interaction !== undefined ? (
             <Question
-              key={asked.id}
-              asked={asked}
-              isTarget={place.query.has('await')}
-              onEnd={(how) => onNext({ asked, how })}
+              key={interaction.id}
+              interaction={interaction}
+              isTarget={location.query.has('await')}
+              onEnd={(how) => onNext({ interaction, how })}
             />
           ) : chosen !== undefined && pages.data !== undefined ? (
-            <Elsewhere key={chosen} id={chosen} onNext={onNext} />
+            <UnlistedQuestion key={chosen} id={chosen} onNext={onNext} />
           ) : null}
         </div>
       </Shown>
@@ -94,25 +92,25 @@ export function InboxPage(): ReactNode {
   );
 }
 
-interface AskedListProps extends Pick<Selection, 'open' | 'chosen'> {
-  readonly place: Place;
+interface RequestListProps extends Pick<Selection, 'open' | 'chosen'> {
+  readonly location: PageLocation;
 }
 
-function AskedList({ open, chosen, place }: AskedListProps): ReactNode {
+function RequestList({ open, chosen, location }: RequestListProps): ReactNode {
   return (
-    <ul className="asked">
+    <ul className="requests">
       {open.map((item) => (
         <li key={item.id}>
           <button
             type="button"
-            className="asked-one"
+            className="choice-card"
             aria-pressed={item.id === chosen}
-            onClick={() => goWith(place, { await: item.id })}
+            onClick={() => goWith(location, { await: item.id })}
           >
             <strong>{item.unit?.name ?? item.call}</strong>
             <span>{item.unit?.pipeline}</span>
             <span className="about">
-              {item.assignee === undefined ? 'nobody assigned' : `for ${item.assignee}`}
+              {item.assignee === undefined ? 'Unassigned' : `Assigned to ${item.assignee}`}
               {item.unit?.dueAt === undefined ? null : (
                 <>
                   {' · due '}
@@ -127,60 +125,57 @@ function AskedList({ open, chosen, place }: AskedListProps): ReactNode {
   );
 }
 
-function Kept({ done: { asked, how } }: { readonly done: Done }): ReactNode {
+function DoneNote({ done: { interaction, how } }: { readonly done: Done }): ReactNode {
   return (
     <p className="preview" role="status">
-      {how === 'answered' ? 'Your answer is kept' : 'The question is cancelled'}:{' '}
-      <ExecutionLink id={asked.execution} /> goes on.
+      {how === 'answered' ? 'Answer saved.' : 'Request cancelled.'}{' '}
+      <ExecutionLink id={interaction.execution} /> resumed.
     </p>
   );
 }
 
-function NothingAsked({ isFiltered }: { readonly isFiltered: boolean }): ReactNode {
+function NoRequests({ isFiltered }: { readonly isFiltered: boolean }): ReactNode {
   return (
-    <Empty title={isFiltered ? 'Nothing is open for this assignee' : 'Nothing is asked now'}>
+    <Empty title={isFiltered ? 'No open requests for this assignee' : 'No open requests'}>
       <p>
-        When a pipeline calls <code>ctx.await('approval', …)</code>, its question is here until a
-        person answers it or its time limit passes.
+        When a pipeline calls <code>ctx.await('approval', …)</code>, its request appears here until
+        it is answered or times out.
       </p>
     </Empty>
   );
 }
 
-interface ElsewhereProps {
+interface UnlistedProps {
   readonly id: string;
   readonly onNext: Selection['onNext'];
 }
 
 const OPEN: ReadonlySet<string> = new Set(['open', 'early']);
 
-/** Not in the list: older than what was read of it, or over since it was chosen. */
-function Elsewhere({ id, onNext }: ElsewhereProps): ReactNode {
+/** A request on a page of the list that was not read yet, or one that ended after it was selected. */
+function UnlistedQuestion({ id, onNext }: UnlistedProps): ReactNode {
   const read = useRead(requestTo('GET /v1/awaits/:id', { id }));
-  const { data: asked } = read;
-  if (asked !== undefined && OPEN.has(asked.status)) {
-    return <Question asked={asked} onEnd={(how) => onNext({ asked, how })} />;
+  const { data: interaction } = read;
+  if (interaction !== undefined && OPEN.has(interaction.status)) {
+    return <Question interaction={interaction} onEnd={(how) => onNext({ interaction, how })} />;
   }
   return (
-    <section className="card question" aria-label="The question">
+    <section className="card question" aria-label="Selected request">
       <Shown of={read}>
-        <h2>It is not open any more</h2>
-        <p>
-          {asked?.status === 'answered'
-            ? `${asked.answer?.actor ?? 'Somebody'} answered it`
-            : 'It ended'}
-          {asked === undefined ? null : (
-            <>
-              {' '}
-              while you looked at it: <ExecutionLink id={asked.execution} />. Nothing was sent from
-              here.
-            </>
-          )}
-        </p>
+        <h2>No longer open</h2>
+        {interaction === undefined ? null : (
+          <p>
+            {interaction.answer?.actor === undefined
+              ? 'Closed'
+              : `Answered by ${actorText(interaction.answer.actor)}`}{' '}
+            while you were viewing it (<ExecutionLink id={interaction.execution} />
+            ). Your answer was not sent.
+          </p>
+        )}
       </Shown>
       <div className="actions">
         <button type="button" onClick={() => onNext()}>
-          Next question
+          Next request
         </button>
       </div>
     </section>

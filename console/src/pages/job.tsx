@@ -1,11 +1,18 @@
-// One job: how far it is, and what became of each item.
+// One bulk job: its progress and the outcome of each item.
 
 import type { ReactNode } from 'react';
 import type { JobItemPage, JobMessage } from '../../../src/features/repair/messages.ts';
 import { requestTo } from '../../../src/protocol/messages/request.ts';
 import { itemsOf, usePages, useRead } from '../api/reads.ts';
 import { ENDED } from '../model/statuses.ts';
-import { countText, durationText, plural } from '../model/words.ts';
+import {
+  actionText,
+  actorText,
+  countText,
+  durationText,
+  plural,
+  sentenceCase,
+} from '../model/words.ts';
 import { OperationButton, reasoned } from '../parts/dialog.tsx';
 import { ExecutionLink, Status, Time } from '../parts/marks.tsx';
 import { Empty, PageHead, Shown } from '../parts/notes.tsx';
@@ -14,15 +21,24 @@ import { Link } from '../router.tsx';
 
 type Item = JobItemPage['items'][number];
 
+/** A job that re-drives reports `submitted` for the execution that it created. */
+function outcomeText(outcome: string): string {
+  return outcome === 'submitted' ? 'Re-driven' : sentenceCase(outcome);
+}
+
 const COLUMNS: readonly Column<Item>[] = [
   { title: 'Execution', width: '11rem', cell: ({ target }) => <ExecutionLink id={target} /> },
-  { title: 'Outcome', width: 'minmax(10rem, 1fr)', cell: ({ outcome }) => outcome },
   {
-    title: 'Made',
+    title: 'Outcome',
+    width: 'minmax(10rem, 1fr)',
+    cell: ({ outcome }) => outcomeText(outcome),
+  },
+  {
+    title: 'New execution',
     width: '11rem',
     cell: ({ made }) => (made === undefined ? '' : <ExecutionLink id={made} />),
   },
-  { title: 'At', width: '9rem', cell: ({ at }) => <Time at={at} /> },
+  { title: 'Done at', width: '9rem', cell: ({ at }) => <Time at={at} /> },
 ];
 
 const POLL_MS = 1_000;
@@ -39,10 +55,10 @@ export function JobPage({ id }: { readonly id: string }): ReactNode {
       {job === undefined ? null : (
         <>
           <p className="crumb">
-            <Link to="/dead-letters">Dead letters</Link> / job
+            <Link to="/dead-letters">Jobs</Link> / <span className="mono">{id}</span>
           </p>
           <PageHead
-            title={job.dryRun ? `Count for ${job.action}` : `${job.action} of many`}
+            title={titleOf(job)}
             about={<Status status={job.status} holds={job.paused ? ['paused'] : []} />}
           >
             {ENDED.has(job.status) ? null : <JobOperations job={job} />}
@@ -51,11 +67,7 @@ export function JobPage({ id }: { readonly id: string }): ReactNode {
           <Shown
             of={pages}
             isEmpty={pages.data !== undefined && items.length === 0}
-            empty={
-              <Empty
-                title={job.dryRun ? 'A count changes nothing, and has no items' : 'No item yet'}
-              />
-            }
+            empty={<Empty title={job.dryRun ? 'Previews have no items' : 'No items yet'} />}
           >
             <LongTable
               label="Items"
@@ -71,20 +83,25 @@ export function JobPage({ id }: { readonly id: string }): ReactNode {
   );
 }
 
+function titleOf({ action, dryRun }: JobMessage): string {
+  const text = actionText(action).toLowerCase();
+  return dryRun ? `Preview of bulk ${text}` : `Bulk ${text}`;
+}
+
 function Progress({ job }: { readonly job: JobMessage }): ReactNode {
   const until = job.endedAt === undefined ? Date.now() : Date.parse(job.endedAt);
   const tookMs = Math.max(1, until - Date.parse(job.submittedAt));
   return (
     <section className="card progress" aria-label="Progress">
       <p role="status">
-        <strong>{plural(job.seen, 'item')}</strong> in {durationText(tookMs)},{' '}
-        {countText(Math.round((job.seen * 1_000) / tookMs))} in a second. Asked for by {job.actor}
-        {job.reason === '' ? '' : `: ${job.reason}`}.
+        <strong>{plural(job.seen, 'item')}</strong> in {durationText(tookMs)} (
+        {countText(Math.round((job.seen * 1_000) / tookMs))}/s). Started by {actorText(job.actor)}.
+        {job.reason === '' ? '' : ` Reason: ${job.reason}`}
       </p>
       <ul className="outcomes">
         {Object.entries(job.outcomes).map(([outcome, count]) => (
           <li key={outcome}>
-            <strong>{countText(count)}</strong> {outcome}
+            <strong>{countText(count)}</strong> {outcomeText(outcome).toLowerCase()}
           </li>
         ))}
       </ul>
@@ -101,11 +118,9 @@ function JobOperations({ job }: { readonly job: JobMessage }): ReactNode {
       <OperationButton
         label={job.paused ? 'Resume…' : 'Pause…'}
         ask={{
-          title: job.paused ? 'Let the job go on' : 'Hold the job',
-          sentence: job.paused
-            ? 'It goes on where it was.'
-            : 'It stays where it is until it is resumed.',
-          verb: job.paused ? 'Resume' : 'Pause',
+          title: job.paused ? 'Resume job' : 'Pause job',
+          sentence: job.paused ? 'Continues where it stopped.' : 'Pauses after the current item.',
+          verb: job.paused ? 'Resume job' : 'Pause job',
           operation: operation(verb),
         }}
       />
@@ -113,9 +128,10 @@ function JobOperations({ job }: { readonly job: JobMessage }): ReactNode {
         label="Stop…"
         className="danger"
         ask={{
-          title: 'Stop the job',
-          sentence: 'It ends. What it has done stays done.',
-          verb: 'Stop',
+          title: 'Stop job?',
+          sentence: 'Remaining items are skipped. Completed items are not reverted.',
+          verb: 'Stop job',
+          dismiss: 'Keep running',
           isDanger: true,
           operation: operation('stop'),
         }}

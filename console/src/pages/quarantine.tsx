@@ -1,4 +1,4 @@
-// What nothing but a person can move: compensations that failed for good, and code that no longer fits.
+// Executions that need manual action: failed compensations, and code that no longer matches history.
 
 import { type ReactNode, useId, useState } from 'react';
 import type { ExecutionMessage } from '../../../src/protocol/messages/execution.ts';
@@ -22,7 +22,7 @@ function stuckOf({ id, pipeline, submittedAt }: ExecutionMessage): Stuck {
   return { id, pipeline, at: submittedAt };
 }
 
-/** What begins to wait is not told of. */
+/** The event stream does not report executions that begin to wait. */
 const POLL = { everyMs: 3_000 } as const;
 
 export function QuarantinePage(): ReactNode {
@@ -43,11 +43,11 @@ export function QuarantinePage(): ReactNode {
     .filter(({ compensating }) => compensating)
     .map(stuckOf);
   const isNothing = parked.length + held.length + slow.length === 0;
-  // They are found among others, of which a page was read.
+  // The page filters longer lists, so older matches may be on pages that were not read.
   const unread = [quarantined, blocked, undoing].filter(({ hasNextPage }) => hasNextPage);
   return (
     <>
-      <PageHead title="Quarantine" about="What only a person can move" />
+      <PageHead title="Quarantine" about="Executions that need manual action" />
       <Shown
         of={quarantined}
         isEmpty={
@@ -60,25 +60,26 @@ export function QuarantinePage(): ReactNode {
       >
         <Group
           title="Quarantined"
-          about="Undoing failed for good. Look at what is left, put right what stood in the way, and undo the rest."
+          about="Compensation failed permanently. Fix the cause, then retry the compensation."
           items={parked}
           operations={(id) => <QuarantinedOperations id={id} />}
         />
         <Group
           title="Blocked"
-          about="The code no longer asks for what history has. Deploy code that fits, and resume."
+          about="Deployed code no longer matches the history. Deploy compatible code, then resume."
           items={held}
           operations={(id) => <ResumeButton id={id} />}
         />
         <Group
-          title="Undoing, and waiting"
-          about="A compensation failed and is tried again later. Try it now, or leave it out for a reason."
+          title="Compensation retrying"
+          about="A compensation failed and will be retried. Retry it now or skip it."
           items={slow}
-          operations={(id) => <UndoOperations id={id} />}
+          operations={(id) => <CompensationOperations id={id} />}
         />
         <Unread
           pages={unread}
-          searched={itemsOf(quarantined).length + itemsOf(undoing).length + itemsOf(blocked).length}
+          letters={itemsOf(quarantined).length}
+          executions={itemsOf(undoing).length + itemsOf(blocked).length}
         />
       </Shown>
     </>
@@ -87,15 +88,16 @@ export function QuarantinePage(): ReactNode {
 
 interface UnreadProps {
   readonly pages: readonly Pick<Pages<unknown>, 'fetchNextPage' | 'isFetchingNextPage'>[];
-  readonly searched: number;
+  readonly letters: number;
+  readonly executions: number;
 }
 
-function Unread({ pages, searched }: UnreadProps): ReactNode {
+function Unread({ pages, letters, executions }: UnreadProps): ReactNode {
   if (pages.length === 0) return null;
   return (
     <p className="unread" role="status">
-      This was found among the newest {plural(searched, 'dead letter')} and open executions; there
-      are older ones.{' '}
+      Searched the newest {plural(letters, 'dead letter')} and{' '}
+      {plural(executions, 'open execution')}. Older ones are not shown.{' '}
       <button
         type="button"
         disabled={pages.some(({ isFetchingNextPage }) => isFetchingNextPage)}
@@ -103,7 +105,7 @@ function Unread({ pages, searched }: UnreadProps): ReactNode {
           for (const each of pages) void each.fetchNextPage();
         }}
       >
-        Look further
+        Search older
       </button>
     </p>
   );
@@ -111,11 +113,8 @@ function Unread({ pages, searched }: UnreadProps): ReactNode {
 
 function NothingHere(): ReactNode {
   return (
-    <Empty title="Nothing is stuck">
-      <p>
-        Here is what cannot go on by itself: failed compensations, and code that has changed under
-        an open execution.
-      </p>
+    <Empty title="Nothing needs attention">
+      <p>Failed compensations and executions blocked by code changes appear here.</p>
     </Empty>
   );
 }
@@ -159,10 +158,10 @@ function ResumeButton({ id }: { readonly id: string }): ReactNode {
     <OperationButton
       label="Resume…"
       ask={{
-        title: 'Resume it',
+        title: 'Resume execution',
         sentence:
-          'It is claimed again, with the code that is deployed now. If that does not fit either, it is back here.',
-        verb: 'Resume',
+          'Workers claim it with the code deployed now. If that is incompatible too, it returns here.',
+        verb: 'Resume execution',
         operation: (reason) =>
           requestTo('POST /v1/executions/:id/resume', { id, ...reasoned(reason) }),
       }}
@@ -173,11 +172,11 @@ function ResumeButton({ id }: { readonly id: string }): ReactNode {
 function QuarantinedOperations({ id }: { readonly id: string }): ReactNode {
   return (
     <OperationButton
-      label="Undo the rest…"
+      label="Retry compensation…"
       ask={{
-        title: 'Undo the rest',
-        sentence: 'A new execution undoes what this one could not.',
-        verb: 'Undo',
+        title: 'Retry compensation',
+        sentence: 'Starts a new execution that finishes the compensation.',
+        verb: 'Retry compensation',
         operation: (reason) =>
           requestTo('POST /v1/executions/:id/redrive', {
             ...{ id, mode: 'compensate', ...reasoned(reason) },
@@ -188,25 +187,25 @@ function QuarantinedOperations({ id }: { readonly id: string }): ReactNode {
   );
 }
 
-function UndoOperations({ id }: { readonly id: string }): ReactNode {
+function CompensationOperations({ id }: { readonly id: string }): ReactNode {
   const [verb, setVerb] = useState<'retry' | 'skip'>();
   return (
     <>
       <button type="button" onClick={() => setVerb('retry')}>
-        Try now…
+        Retry now…
       </button>
       <button type="button" onClick={() => setVerb('skip')}>
-        Leave out…
+        Skip…
       </button>
       {verb === undefined ? null : (
-        <UndoDialog id={id} verb={verb} onClose={() => setVerb(undefined)} />
+        <CompensationDialog id={id} verb={verb} onClose={() => setVerb(undefined)} />
       )}
     </>
   );
 }
 
-/** Steps whose undoing failed so far, the latest last: which one is meant is hardly ever a question. */
-function useFailedUndoing(id: string): readonly string[] {
+/** Steps whose compensation has failed, the latest last: the dialog suggests that one. */
+function useFailedCompensations(id: string): readonly string[] {
   const { events } = useHistory(id, false);
   const names = events.flatMap(({ kind, name, body }) => {
     const { key = '' } = (body ?? {}) as { readonly key?: string };
@@ -215,7 +214,7 @@ function useFailedUndoing(id: string): readonly string[] {
   return [...new Set(names.toReversed())].toReversed();
 }
 
-function UndoDialog({
+function CompensationDialog({
   id,
   verb,
   onClose,
@@ -225,16 +224,13 @@ function UndoDialog({
   readonly onClose: () => void;
 }): ReactNode {
   const operation = useOperation();
-  const failed = useFailedUndoing(id);
+  const failed = useFailedCompensations(id);
   const [typed, setStep] = useState<string>();
   const step = typed ?? failed.at(-1) ?? '';
   const [reason, setReason] = useState('');
   const [stepId, reasonId] = [useId(), useId()];
   return (
-    <Dialog
-      title={verb === 'retry' ? 'Try a compensation now' : 'Leave a compensation out'}
-      onClose={onClose}
-    >
+    <Dialog title={verb === 'retry' ? 'Retry compensation' : 'Skip compensation'} onClose={onClose}>
       <form
         onSubmit={(event) => {
           event.preventDefault();
@@ -247,7 +243,7 @@ function UndoDialog({
           operation.mutate(request, { onSuccess: onClose });
         }}
       >
-        <label htmlFor={stepId}>Name of the step</label>
+        <label htmlFor={stepId}>Step</label>
         <input
           id={stepId}
           required
@@ -270,10 +266,10 @@ function UndoDialog({
         <ProblemNote error={operation.error} />
         <div className="dialog-actions">
           <button type="button" className="quiet" onClick={onClose}>
-            Leave it
+            Cancel
           </button>
           <button type="submit" className="primary" disabled={operation.isPending}>
-            {verb === 'retry' ? 'Try it' : 'Leave it out'}
+            {verb === 'retry' ? 'Retry' : 'Skip'}
           </button>
         </div>
       </form>

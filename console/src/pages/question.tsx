@@ -1,4 +1,4 @@
-// One thing that is asked: what it is, the form for its answer, and what else can be done with it.
+// One open request: its content, the answer form, and the operations on it.
 
 import { type ReactNode, useEffect, useId, useRef, useState } from 'react';
 import type { InteractionMessage } from '../../../src/features/awaits/messages.ts';
@@ -10,62 +10,59 @@ import { JsonView } from '../parts/json.tsx';
 import { Copy, ExecutionLink, Time } from '../parts/marks.tsx';
 import { ProblemNote } from '../parts/notes.tsx';
 
-type Asked = InteractionMessage;
-
-/** What whoever looks did to it. */
+/** How the user ended the request. */
 export type Ending = 'answered' | 'cancelled';
 
 interface QuestionProps {
-  readonly asked: Asked;
+  readonly interaction: InteractionMessage;
   readonly onEnd: (how: Ending) => void;
 }
 
 interface TargetProps extends QuestionProps {
-  /** Somebody chose it: in a narrow window it stands below the list, where it would not be seen. */
+  /** Scroll to it: in a narrow window it is below the list. */
   readonly isTarget?: boolean;
 }
 
-export function Question({ asked, onEnd, isTarget = false }: TargetProps): ReactNode {
-  const { unit } = asked;
-  const place = useRef<HTMLElement>(null);
+export function Question({ interaction, onEnd, isTarget = false }: TargetProps): ReactNode {
+  const { unit } = interaction;
+  const section = useRef<HTMLElement>(null);
   useEffect(() => {
-    if (isTarget) place.current?.scrollIntoView({ block: 'nearest' });
+    if (isTarget) section.current?.scrollIntoView({ block: 'nearest' });
   }, [isTarget]);
   return (
-    <section ref={place} className="card question" aria-label="The question">
-      <h2>{unit?.name ?? asked.call}</h2>
+    <section ref={section} className="card question" aria-label="Selected request">
+      <h2>{unit?.name ?? interaction.call}</h2>
       <p className="about">
-        Asked by <ExecutionLink id={asked.execution} />
+        Requested by <ExecutionLink id={interaction.execution} />
         {unit === undefined ? null : (
           <>
             {' '}
             at <Time at={unit.openedAt} />
-            {unit.needed > 1 ? `, ${unit.answered} of ${unit.needed} answers are there` : ''}
-            {unit.checked ? ', checked by a worker' : ''}
+            {unit.needed > 1 ? ` · ${unit.answered} of ${unit.needed} answers received` : ''}
+            {unit.checked ? ' · answer is validated by a worker' : ''}
           </>
         )}
       </p>
-      {asked.request === undefined ? null : (
-        <JsonView value={asked.request} label="What is asked" />
+      {interaction.request === undefined ? null : (
+        <JsonView value={interaction.request} label="Request" />
       )}
-      <Answering asked={asked} onEnd={onEnd} />
-      <QuestionOperations asked={asked} onEnd={onEnd} />
+      <Answering interaction={interaction} onEnd={onEnd} />
+      <QuestionOperations interaction={interaction} onEnd={onEnd} />
     </section>
   );
 }
 
-function Answering({ asked, onEnd }: QuestionProps): ReactNode {
+function Answering({ interaction, onEnd }: QuestionProps): ReactNode {
   const { data: caller } = useCaller();
   const operation = useOperation();
-  const isChecked = asked.unit?.checked === true;
-  const read = useRead(requestTo('GET /v1/awaits/:id', { id: asked.id }), { isEnabled: isChecked });
-  if (asked.unit?.signed === true) {
-    return <p>It takes answers by signed link only: make one, and send it to whoever answers.</p>;
+  const { id, unit } = interaction;
+  const isChecked = unit?.checked === true;
+  const read = useRead(requestTo('GET /v1/awaits/:id', { id }), { isEnabled: isChecked });
+  if (unit?.signed === true) {
+    return <p>Accepts answers only through a signed link. Create one and send it.</p>;
   }
   if (!caller?.roles.includes('operate')) {
-    return (
-      <p>Answering needs a key with the role operate; yours has {caller?.roles.join(', ')}.</p>
-    );
+    return <p>Answering requires the operate role; your key has {caller?.roles.join(', ')}.</p>;
   }
   if (isChecked && read.isPending) return null;
   return (
@@ -74,7 +71,7 @@ function Answering({ asked, onEnd }: QuestionProps): ReactNode {
       isPending={operation.isPending}
       error={operation.error}
       onAnswer={(value) =>
-        operation.mutate(requestTo('POST /v1/awaits/:id/answer', { id: asked.id, value }), {
+        operation.mutate(requestTo('POST /v1/awaits/:id/answer', { id, value }), {
           onSuccess: () => onEnd('answered'),
         })
       }
@@ -84,28 +81,29 @@ function Answering({ asked, onEnd }: QuestionProps): ReactNode {
 
 const DAY = 86_400_000;
 
-function QuestionOperations({ asked, onEnd }: QuestionProps): ReactNode {
+function QuestionOperations({ interaction, onEnd }: QuestionProps): ReactNode {
   const { data: caller } = useCaller();
   if (!caller?.roles.includes('operate')) return null;
-  const { id } = asked;
+  const { id } = interaction;
   return (
     <div className="question-actions">
-      <Assign id={id} assignee={asked.assignee ?? ''} />
+      <Assign interactionId={id} assignee={interaction.assignee ?? ''} />
       <div className="actions">
-        <ExtendButton id={id} label="One more day" ms={DAY} />
-        <ExtendButton id={id} label="For as long as it takes" ms={null} />
+        <ExtendButton id={id} label="Extend by 1 day" ms={DAY} />
+        <ExtendButton id={id} label="Remove deadline" ms={null} />
         <OperationButton
-          label="Cancel the question…"
+          label="Cancel request…"
           ask={{
-            title: 'Cancel the question',
-            sentence: 'Nobody will answer it: the code is told so, and goes on.',
-            verb: 'Cancel the question',
+            title: 'Cancel request?',
+            sentence: 'The pipeline receives the cancellation and continues.',
+            verb: 'Cancel request',
+            dismiss: 'Close',
             isDanger: true,
             operation: () => requestTo('POST /v1/awaits/:id/cancel', { id }),
             after: () => onEnd('cancelled'),
           }}
         />
-        {caller.hasLinks ? <MakeLink id={id} /> : null}
+        {caller.hasLinks ? <CreateLink id={id} /> : null}
       </div>
     </div>
   );
@@ -138,10 +136,10 @@ function ExtendButton({
 }
 
 function Assign({
-  id: asked,
+  interactionId,
   assignee,
 }: {
-  readonly id: string;
+  readonly interactionId: string;
   readonly assignee: string;
 }): ReactNode {
   const operation = useOperation();
@@ -152,15 +150,16 @@ function Assign({
       className="search"
       onSubmit={(event) => {
         event.preventDefault();
-        const given = name.trim() === '' ? null : name.trim();
-        operation.mutate(requestTo('POST /v1/awaits/:id/assign', { id: asked, assignee: given }));
+        const next = name.trim() === '' ? null : name.trim();
+        const body = { id: interactionId, assignee: next };
+        operation.mutate(requestTo('POST /v1/awaits/:id/assign', body));
       }}
     >
       <label htmlFor={id}>Assignee</label>
       <input
         id={id}
         value={name}
-        placeholder="nobody"
+        placeholder="Unassigned"
         onChange={(event) => setName(event.target.value)}
       />
       <button type="submit" disabled={operation.isPending}>
@@ -171,7 +170,7 @@ function Assign({
   );
 }
 
-function MakeLink({ id }: { readonly id: string }): ReactNode {
+function CreateLink({ id }: { readonly id: string }): ReactNode {
   const operation = useOperation<{ readonly page: string }>();
   const href =
     operation.data === undefined ? undefined : `${window.location.origin}${operation.data.page}`;
@@ -183,7 +182,7 @@ function MakeLink({ id }: { readonly id: string }): ReactNode {
           operation.mutate(requestTo('POST /v1/awaits/:id/link', { id, expiresInMs: 7 * DAY }))
         }
       >
-        Make a link
+        Create link
       </button>
       {href === undefined ? null : (
         <p className="made-link">

@@ -1,4 +1,4 @@
-// What a release is, what its contract changes, and what was found when open executions were replayed on it.
+// One release: its facts, the changes of its contract, and the result of its preflight.
 
 import type { ReactNode } from 'react';
 import type { ComparedMessage, ReleaseMessage } from '../../../src/features/releases/messages.ts';
@@ -9,7 +9,7 @@ import { ExecutionLink, Time } from '../parts/marks.tsx';
 import { Shown } from '../parts/notes.tsx';
 import { Link } from '../router.tsx';
 
-/** What its contract changes: read where it is shown, and where others wait for it to be. */
+/** Two components call this; they share one query. */
 export function useChanges(pipeline: string, name: string): Read<ComparedMessage> {
   return useRead(
     requestTo('GET /v1/pipelines/:pipeline/releases/:name/changes', { pipeline, name }),
@@ -52,7 +52,7 @@ export function ReleaseDetails({ pipeline, release }: DetailsProps): ReactNode {
       </dl>
       {release.state === 'draining' ? <Draining pipeline={pipeline} pinned={pinned} /> : null}
       <ContractChanges read={changes} name={name} />
-      {/* Not to be moved down when those have come. */}
+      {/* Shown after the changes, which would push it down. */}
       {changes.isPending ? null : <PreflightResult release={release} />}
     </>
   );
@@ -68,8 +68,8 @@ function Draining({
   const open = ['queued', 'running', 'waiting'].map((status) => `&status=${status}`).join('');
   return (
     <p className="preview" role="status">
-      It drains: {plural(pinned, 'open execution')} began with it and end with it. Keep its workers
-      until then.{' '}
+      Draining: {plural(pinned, 'open execution')} must finish on this release. Keep its workers
+      running.{' '}
       <Link to={`/executions?pipeline=${encodeURIComponent(pipeline)}${open}`}>
         Open executions of {pipeline}
       </Link>
@@ -99,8 +99,8 @@ function ContractChanges({ name, read }: ChangesProps): ReactNode {
           <>
             <p className={breaking ? 'bad' : 'good'}>
               {breaking
-                ? 'It breaks those who keep to what is active.'
-                : 'Nobody who keeps to what is active is broken.'}
+                ? 'Incompatible with the active release.'
+                : 'Compatible with the active release.'}
             </p>
             <ChangeList changes={changes} />
           </>
@@ -111,9 +111,9 @@ function ContractChanges({ name, read }: ChangesProps): ReactNode {
 }
 
 function noChanges(name: string, against: string | undefined): string {
-  if (against === undefined) return 'None was active, so there is nothing to compare it with.';
-  if (against === name) return 'This is the one that others are compared with.';
-  return 'It says the same as that of the active one.';
+  if (against === undefined) return 'No active release to compare with.';
+  if (against === name) return 'This is the baseline.';
+  return 'Identical to the active contract.';
 }
 
 function ChangeList({ changes }: { readonly changes: ComparedMessage['changes'] }): ReactNode {
@@ -121,7 +121,7 @@ function ChangeList({ changes }: { readonly changes: ComparedMessage['changes'] 
     <ul className="changes">
       {changes.map(({ part, path, breaking, what }) => (
         <li key={`${part}${path}${what}`} className={breaking ? 'change change-breaks' : 'change'}>
-          <strong>{breaking ? 'breaks' : 'fits'}</strong>
+          <strong>{breaking ? 'breaking' : 'compatible'}</strong>
           <span className="mono">
             {part}
             {path}
@@ -140,14 +140,12 @@ function PreflightResult({ release }: { readonly release: ReleaseMessage }): Rea
       <div className="found">
         <h3>Preflight</h3>
         <p className="about">
-          Not done. It replays what is open with the code of this release, by a worker that has it,
-          and changes nothing.
+          Not run yet. Replays open executions with this release's code, without changing anything.
         </p>
       </div>
     );
   }
   const { at, open, replayed, broken, brokenCount } = preflight;
-  const of = replayed === open ? `${countText(replayed)} open` : `${countText(replayed)} replayed`;
   return (
     <div className="found">
       <h3>
@@ -157,17 +155,15 @@ function PreflightResult({ release }: { readonly release: ReleaseMessage }): Rea
         </span>
       </h3>
       <p className={brokenCount === 0 ? 'good' : 'bad'}>
-        {brokenCount === 0
-          ? `None of ${of} would break.`
-          : `${countText(brokenCount)} of ${of} would break.`}{' '}
-        {replayed === open ? '' : `${plural(open, 'execution')} were open.`}
+        {countText(replayed)} of {plural(open, 'open execution')} checked:{' '}
+        {brokenCount === 0 ? 'all compatible.' : `${countText(brokenCount)} would break.`}
       </p>
       <ul className="changes">
         {broken.map(({ execution, release: pinned, seq, why }) => (
           <li key={execution} className="change change-breaks">
             <ExecutionLink id={execution} />
             <span className="about">
-              {pinned === undefined ? 'pinned to nothing' : pinned}
+              {pinned === undefined ? 'not pinned' : pinned}
               {seq === undefined ? '' : `, event ${seq}`}
             </span>
             <span>{why}</span>

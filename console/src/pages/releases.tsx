@@ -1,10 +1,10 @@
-// Every pipeline that has releases, and where its new executions go.
+// All pipelines with releases, and the releases of their new executions.
 
 import type { ReactNode } from 'react';
 import type { PipelineRolloutMessage } from '../../../src/features/releases/messages.ts';
 import { requestTo } from '../../../src/protocol/messages/request.ts';
 import { itemsOf, usePages } from '../api/reads.ts';
-import { plural } from '../model/words.ts';
+import { countedText } from '../model/words.ts';
 import { Status } from '../parts/marks.tsx';
 import { Empty, More, PageHead, Shown } from '../parts/notes.tsx';
 import { Link } from '../router.tsx';
@@ -12,7 +12,6 @@ import { Link } from '../router.tsx';
 export function ReleasesPage(): ReactNode {
   const pages = usePages(requestTo('GET /v1/pipelines', { limit: 100 }), { everyMs: 5_000 });
   const items = itemsOf(pages);
-  const more = pages.hasNextPage ? ' and more' : '';
   return (
     <>
       <PageHead
@@ -20,7 +19,7 @@ export function ReleasesPage(): ReactNode {
         about={
           pages.data === undefined
             ? ' '
-            : `${plural(items.length, 'pipeline')}${more} with builds of their own`
+            : `${countedText({ count: items.length, hasMore: pages.hasNextPage }, 'pipeline')} with releases`
         }
       />
       <Shown
@@ -41,16 +40,16 @@ export function ReleasesPage(): ReactNode {
 
 function NoReleases(): ReactNode {
   return (
-    <Empty title="Nothing was released yet">
+    <Empty title="No releases yet">
       <p>
-        Without releases every worker takes every execution of its pipelines. With them, what is
-        open ends on the build that it began with:
+        Without releases any worker can run any execution. With releases, an execution finishes on
+        the build it started on:
       </p>
       <pre>
         {`holdfast contract build src/pipelines.ts
 holdfast releases register order v1 --artifact shop/orders --digest sha256:…`}
       </pre>
-      <p>It appears here, to be looked through, activated and rolled back.</p>
+      <p>The release appears here, ready to inspect, activate and roll back.</p>
     </Empty>
   );
 }
@@ -80,7 +79,6 @@ function RolloutCard({ rollout }: { readonly rollout: PipelineRolloutMessage }):
 
 type Rollout = Omit<PipelineRolloutMessage, 'pipeline'>;
 
-/** How new executions are divided. */
 export function RolloutBar({ rollout }: { readonly rollout: Rollout }): ReactNode {
   const { active, canary, percent = 0 } = rollout;
   if (active === undefined) return null;
@@ -96,8 +94,8 @@ export function RolloutBar({ rollout }: { readonly rollout: Rollout }): ReactNod
   );
 }
 
-export function rolloutSentence({ active, canary, percent, version }: Rollout): string {
-  if (version === 0 || active === undefined) return 'New executions are pinned to nothing.';
+export function rolloutSentence({ active, canary, percent = 0, version }: Rollout): string {
+  if (version === 0 || active === undefined) return 'New executions are not pinned.';
   if (canary === undefined) return `New executions go to ${active}.`;
-  return `${percent}% of new executions go to ${canary}, chosen by key; the rest to ${active}.`;
+  return `${percent}% of new executions go to ${canary} (by key), ${100 - percent}% to ${active}.`;
 }

@@ -1,5 +1,5 @@
-// The operations on a rollout. Each one names the version of the rollout that the person saw, so the coordinator refuses it
-// if another person changed the rollout in between.
+// The operations on a rollout. Each request names the version of the rollout that the user saw. If
+// another user has changed the rollout since, the coordinator refuses the request.
 
 import { type ReactNode, useId, useState } from 'react';
 import type {
@@ -19,9 +19,9 @@ interface RolloutAsk {
   readonly sentence: string;
   readonly action: RolloutBody['action'];
   readonly name?: string;
-  /** Of new executions, to begin with. */
+  /** The initial value of the percent field; without it, there is no such field. */
   readonly percent?: number;
-  /** It is refused where it would break something, unless somebody insists. */
+  /** The coordinator refuses a release that breaks something, so the dialog offers to force it. */
   readonly mayBreak?: boolean;
   readonly className?: string;
 }
@@ -51,8 +51,8 @@ export function RolloutOperations({ pipeline, rollout }: OfRollout): ReactNode {
             },
             sentence:
               canary === undefined
-                ? `New executions go to ${previous} again, as before. What is open stays where it is.`
-                : `New executions go to ${active} only; ${canary} is not the canary any more. What is open stays where it is.`,
+                ? `New executions go to ${previous} again. Open executions are not repinned.`
+                : `New executions go to ${active} only; ${canary} is no longer the canary. Open executions are not repinned.`,
           }}
         />
       )}
@@ -63,7 +63,7 @@ export function RolloutOperations({ pipeline, rollout }: OfRollout): ReactNode {
           ask={{
             ...{ label: 'Promote…', title: `Promote ${canary}`, action: 'promote' },
             ...{ mayBreak: true, className: 'primary' },
-            sentence: `All new executions go to ${canary}. What is open on ${active} ends there.`,
+            sentence: `All new executions go to ${canary}. Open executions finish on ${active}.`,
           }}
         />
       )}
@@ -98,7 +98,7 @@ function CanaryButton({ name, ...of }: OfRelease): ReactNode {
   const ask: RolloutAsk = {
     ...{ label: 'Set canary…', title: `Set ${name} as canary`, action: 'set-canary', name },
     ...{ percent: canary === name ? percent : 10, mayBreak: true },
-    sentence: `This percentage of new executions goes to ${name}, chosen by key; the rest to ${active}. 0 removes the canary.`,
+    sentence: `Percentage of new executions routed to ${name} (by key); the rest go to ${active}. 0 removes the canary.`,
   };
   return <RolloutButton {...of} ask={ask} />;
 }
@@ -110,8 +110,8 @@ function ActivateButton({ name, ...of }: OfRelease): ReactNode {
     ...{ mayBreak: true, className: 'primary' },
     sentence:
       active === undefined
-        ? `New executions are pinned to ${name}: only workers that have it take them.`
-        : `All new executions go to ${name}. ${active} drains: what is open on it ends there.`,
+        ? `New executions are pinned to ${name}; only workers running it can claim them.`
+        : `All new executions go to ${name}. ${active} drains: its open executions finish there.`,
   };
   return <RolloutButton {...of} ask={ask} />;
 }
@@ -124,7 +124,7 @@ function DeactivateButton({ name, ...of }: OfRelease): ReactNode {
       action: 'deactivate',
       className: 'danger',
     },
-    sentence: `New executions are pinned to nothing: every worker that has the pipeline takes them. What is open on ${name} ends there.`,
+    sentence: `New executions are not pinned; any worker serving the pipeline can claim them. Open executions finish on ${name}.`,
   };
   return <RolloutButton {...of} ask={ask} />;
 }
@@ -132,7 +132,7 @@ function DeactivateButton({ name, ...of }: OfRelease): ReactNode {
 function RetireButton({ name, ...of }: OfRelease): ReactNode {
   const ask: RolloutAsk = {
     ...{ label: 'Retire…', title: `Retire ${name}`, action: 'retire', name, className: 'danger' },
-    sentence: 'For good: nothing is pinned to it ever again, and its name is not free.',
+    sentence: 'Permanent: nothing can be pinned to it again and its name cannot be reused.',
   };
   return <RolloutButton {...of} ask={ask} />;
 }
@@ -153,7 +153,7 @@ type RolloutDialogProps = OfRollout & { readonly ask: RolloutAsk; readonly onClo
 
 function RolloutDialog({ pipeline, rollout, ask, onClose }: RolloutDialogProps): ReactNode {
   const operation = useOperation();
-  // As it was when somebody decided: what is read meanwhile is not what they saw.
+  // The version when the dialog opened: the user decided by that one.
   const [expected] = useState(rollout.version);
   const [reason, setReason] = useState('');
   const [percent, setPercent] = useState(String(ask.percent ?? ''));
@@ -178,7 +178,7 @@ function RolloutDialog({ pipeline, rollout, ask, onClose }: RolloutDialogProps):
         <p>{ask.sentence}</p>
         {ask.percent === undefined ? null : <PercentField percent={percent} onType={setPercent} />}
         <label htmlFor={reasonId}>
-          Reason <span className="about">(kept in the log)</span>
+          Reason <span className="about">(recorded in the change log)</span>
         </label>
         <input
           id={reasonId}
@@ -190,20 +190,20 @@ function RolloutDialog({ pipeline, rollout, ask, onClose }: RolloutDialogProps):
         {ask.mayBreak === true ? (
           <label className={isForced ? 'chip chip-on' : 'chip'}>
             <input type="checkbox" checked={isForced} onChange={() => setForced(!isForced)} />
-            although it would break something
+            Force, even though it breaks open executions
           </label>
         ) : null}
         <ProblemNote error={operation.error} />
         <div className="dialog-actions">
           <button type="button" className="quiet" onClick={onClose}>
-            Leave it
+            Cancel
           </button>
           <button
             type="submit"
             className={isForced || ask.className === 'danger' ? 'danger' : 'primary'}
             disabled={operation.isPending}
           >
-            {operation.isPending ? 'Under way …' : ask.title}
+            {operation.isPending ? 'Working…' : ask.title}
           </button>
         </div>
       </form>
@@ -277,11 +277,11 @@ function PreflightDialog({ pipeline, name, onClose }: PreflightDialogProps): Rea
         }}
       >
         <p>
-          A worker of {name} replays open executions with what was recorded, and writes nothing. It
-          need not be active; it must run.
+          A worker running {name} replays open executions against recorded results and writes
+          nothing. The release must have a running worker but need not be active.
         </p>
         <label htmlFor={id}>
-          At most so many <span className="about">(all that are open without)</span>
+          Max executions <span className="about">(optional, default: all)</span>
         </label>
         <input
           id={id}
@@ -294,10 +294,10 @@ function PreflightDialog({ pipeline, name, onClose }: PreflightDialogProps): Rea
         <ProblemNote error={operation.error} />
         <div className="dialog-actions">
           <button type="button" className="quiet" onClick={onClose}>
-            Leave it
+            Cancel
           </button>
           <button type="submit" className="primary" disabled={operation.isPending}>
-            {operation.isPending ? 'Replaying …' : 'Replay them'}
+            {operation.isPending ? 'Running…' : 'Run preflight'}
           </button>
         </div>
       </form>

@@ -1,4 +1,4 @@
-// The releases of one pipeline: which is active, what drains, what a new one would break, and who did what.
+// The releases of one pipeline, the details of the selected one, and the change log of the rollout.
 
 import { type ReactNode, useEffect, useState } from 'react';
 import type {
@@ -8,11 +8,11 @@ import type {
 } from '../../../src/features/releases/messages.ts';
 import { requestTo } from '../../../src/protocol/messages/request.ts';
 import { useMay, useRead } from '../api/reads.ts';
-import { countText, plural } from '../model/words.ts';
+import { actorText, countText, sentenceCase } from '../model/words.ts';
 import { Status, Time } from '../parts/marks.tsx';
 import { Empty, PageHead, Shown } from '../parts/notes.tsx';
 import { type Column, Table } from '../parts/table.tsx';
-import { goWith, Link, usePlace } from '../router.tsx';
+import { goWith, Link, useLocation } from '../router.tsx';
 import { ReleaseDetails, useChanges } from './release-details.tsx';
 import { RolloutBar, rolloutSentence } from './releases.tsx';
 import { ReleaseOperations, RolloutOperations } from './rollout-operations.tsx';
@@ -45,7 +45,7 @@ export function RolloutPage({ pipeline }: { readonly pipeline: string }): ReactN
         of={read}
         isEmpty={read.data !== undefined && releases.length === 0}
         empty={
-          <Empty title="It has no releases">
+          <Empty title="No releases">
             <p>
               Register one: <code>holdfast releases register {pipeline} v1 …</code>
             </p>
@@ -53,25 +53,25 @@ export function RolloutPage({ pipeline }: { readonly pipeline: string }): ReactN
         }
       >
         {rollout.data === undefined ? null : (
-          <Builds pipeline={pipeline} rollout={rollout.data} releases={releases} />
+          <Releases pipeline={pipeline} rollout={rollout.data} releases={releases} />
         )}
       </Shown>
     </>
   );
 }
 
-interface BuildsProps {
+interface ReleasesProps {
   readonly pipeline: string;
   readonly rollout: RolloutMessage;
   readonly releases: readonly ReleaseMessage[];
 }
 
-/** One is looked at: which is in the address, or the one that is most likely to be asked about. */
-function Builds({ pipeline, rollout, releases }: BuildsProps): ReactNode {
-  const place = usePlace();
-  // Not another one because somebody has registered or activated meanwhile.
+/** The URL names the selected release. By default it is the canary, or the newest release. */
+function Releases({ pipeline, rollout, releases }: ReleasesProps): ReactNode {
+  const location = useLocation();
+  // Kept: the selection must not change when another user registers or activates a release.
   const [first] = useState(() => rollout.canary ?? releases[0]?.name);
-  const named = place.query.get('release') ?? first;
+  const named = location.query.get('release') ?? first;
   const chosen = releases.find(({ name }) => name === named) ?? releases[0];
   const open = releases.reduce((sum, { pinned }) => sum + pinned, 0);
   const [isComplete, setComplete] = useState(false);
@@ -79,14 +79,14 @@ function Builds({ pipeline, rollout, releases }: BuildsProps): ReactNode {
     <>
       <RolloutBar rollout={rollout} />
       <div className="split split-even">
-        <ul className="causes" aria-label="Builds">
+        <ul className="causes" aria-label="Releases">
           {releases.map((release) => (
-            <BuildCard
+            <ReleaseCard
               key={release.name}
               release={release}
               open={open}
               isChosen={release === chosen}
-              onChoose={() => goWith(place, { release: release.name })}
+              onChoose={() => goWith(location, { release: release.name })}
             />
           ))}
         </ul>
@@ -113,7 +113,7 @@ interface WhenReadProps {
   readonly onRead: (isRead: true) => void;
 }
 
-/** What comes below waits for what is above it, the first time: nothing moves under the reader's eyes. */
+/** Reports when the details above have loaded. Only then the log is shown: they would push it down. */
 function WhenRead({ pipeline, name, onRead }: WhenReadProps): ReactNode {
   const { isPending } = useChanges(pipeline, name);
   useEffect(() => {
@@ -122,18 +122,18 @@ function WhenRead({ pipeline, name, onRead }: WhenReadProps): ReactNode {
   return null;
 }
 
-interface BuildCardProps {
+interface ReleaseCardProps {
   readonly release: ReleaseMessage;
   readonly open: number;
   readonly isChosen: boolean;
   readonly onChoose: () => void;
 }
 
-function BuildCard({ release, open, isChosen, onChoose }: BuildCardProps): ReactNode {
+function ReleaseCard({ release, open, isChosen, onChoose }: ReleaseCardProps): ReactNode {
   const { name, state, pinned, createdAt, createdBy } = release;
   return (
     <li>
-      <button type="button" className="asked-one" aria-pressed={isChosen} onClick={onChoose}>
+      <button type="button" className="choice-card" aria-pressed={isChosen} onClick={onChoose}>
         <span className="session-head">
           <strong className="mono">{name}</strong>
           <Status status={state} />
@@ -150,7 +150,7 @@ function BuildCard({ release, open, isChosen, onChoose }: BuildCardProps): React
           </span>
         )}
         <span className="about">
-          registered <Time at={createdAt} /> by {createdBy}
+          Registered <Time at={createdAt} /> by {actorText(createdBy)}
         </span>
       </button>
     </li>
@@ -158,40 +158,38 @@ function BuildCard({ release, open, isChosen, onChoose }: BuildCardProps): React
 }
 
 function pinnedText(state: ReleaseMessage['state'], pinned: number): string {
-  return state === 'draining'
-    ? `${plural(pinned, 'execution')} to go`
-    : `${countText(pinned)} pinned`;
+  return state === 'draining' ? `${countText(pinned)} remaining` : `${countText(pinned)} pinned`;
 }
 
 const LOG: readonly Column<ActivationMessage>[] = [
-  { title: 'When', width: '7.5rem', cell: ({ at }) => <Time at={at} /> },
-  { title: 'Who', width: 'minmax(8rem, 1fr)', cell: ({ actor }) => actor },
+  { title: 'Time', width: '7.5rem', cell: ({ at }) => <Time at={at} /> },
+  { title: 'Actor', width: 'minmax(8rem, 1fr)', cell: ({ actor }) => actorText(actor) },
   {
-    title: 'Did',
+    title: 'Action',
     width: 'minmax(9rem, 1fr)',
     cell: ({ action, name, forced }) => (
       <>
-        <strong>{action}</strong> <span className="mono">{name}</span>
-        {forced ? <span className="bad"> by force</span> : null}
+        <strong>{sentenceCase(action)}</strong> <span className="mono">{name}</span>
+        {forced ? <span className="bad"> (forced)</span> : null}
       </>
     ),
   },
   {
-    title: 'New executions since',
+    title: 'Traffic after',
     width: 'minmax(10rem, 1fr)',
     cell: ({ after, version }) => (
       <span title={rolloutSentence({ ...after, version })}>{percentsText(after)}</span>
     ),
   },
   {
-    title: 'Why',
+    title: 'Reason',
     width: 'minmax(10rem, 1.6fr)',
     cell: ({ reason }) => <span title={reason}>{reason}</span>,
   },
 ];
 
 function percentsText({ active, canary, percent = 0 }: ActivationMessage['after']): string {
-  if (active === undefined) return 'pinned to nothing';
+  if (active === undefined) return 'not pinned';
   return canary === undefined ? active : `${active} ${100 - percent}%, ${canary} ${percent}%`;
 }
 
@@ -202,20 +200,19 @@ function Log({ pipeline }: { readonly pipeline: string }): ReactNode {
   });
   const items = read.data?.items ?? [];
   return (
-    <section aria-label="Activations">
-      <h2>Activations</h2>
+    <section aria-label="Change log">
+      <h2>Change log</h2>
       <Shown
         of={read}
         isEmpty={read.data !== undefined && items.length === 0}
         empty={
           <p className="about">
-            No release was activated yet.
-            {admin ? ' Choose a release, and Activate it.' : ''}
+            No changes yet.{admin ? ' Select a release and activate it.' : ''}
           </p>
         }
       >
         <Table
-          label="Activations"
+          label="Change log"
           columns={LOG}
           items={items}
           keyOf={({ version }) => String(version)}

@@ -1,4 +1,4 @@
-// What is submitted by itself, and when next.
+// Schedules, with their last and next runs.
 
 import type { ReactNode } from 'react';
 import type { ScheduleMessage } from '../../../src/features/schedules/messages.ts';
@@ -36,9 +36,9 @@ export function SchedulesPage(): ReactNode {
 
 function NoSchedules(): ReactNode {
   return (
-    <Empty title="Nothing is scheduled">
+    <Empty title="No schedules">
       <p>
-        A schedule submits a pipeline every so often, or by cron in a time zone: put one with{' '}
+        A schedule submits a pipeline at an interval or by cron. Create one with{' '}
         <code>client.schedules.put('nightly', {"{ cron: '0 3 * * *', pipeline: 'report' }"})</code>.
       </p>
     </Empty>
@@ -54,20 +54,20 @@ function ScheduleCard({ schedule }: { readonly schedule: ScheduleMessage }): Rea
     <li className="card cause">
       <strong>{id}</strong>
       <span className="mono">
-        {'every' in when ? `every ${durationText(when.every)}` : `${when.cron} (${when.timeZone})`}
+        {'every' in when ? `Every ${durationText(when.every)}` : `${when.cron} (${when.timeZone})`}
       </span>
-      <span>{'pipeline' in target ? target.pipeline : `template ${target.template}`}</span>
+      <span>{'pipeline' in target ? target.pipeline : `Template ${target.template}`}</span>
       {paused ? <Status status="paused" /> : null}
-      <span>{next === undefined ? 'not before it is resumed' : <Until at={next} />}</span>
+      <span>{next === undefined ? '' : <Until at={next} />}</span>
       <span className="about">
         {firedAt === undefined ? (
-          'never fired'
+          'Never run'
         ) : (
           <>
-            fired <Time at={firedAt} />
+            Last run <Time at={firedAt} />
           </>
         )}{' '}
-        · overlap {overlap} · catch up {catchUp}
+        · overlap: {overlap} · catch-up: {catchUp}
       </span>
       {lastExecution === undefined ? null : <ExecutionLink id={lastExecution} />}
       <span className="actions">
@@ -90,9 +90,7 @@ function PauseSchedule({
       label={isPaused ? 'Resume…' : 'Pause…'}
       ask={{
         title: `${isPaused ? 'Resume' : 'Pause'} ${id}`,
-        sentence: isPaused
-          ? 'It fires again at its times.'
-          : 'It does not fire until it is resumed.',
+        sentence: isPaused ? 'Runs resume at the next scheduled time.' : 'No runs until resumed.',
         verb: isPaused ? 'Resume' : 'Pause',
         operation: () => requestTo(`POST /v1/schedules/:id/${verb}`, { id }),
       }}

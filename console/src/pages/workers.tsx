@@ -1,4 +1,4 @@
-// Sessions with the time they have left, what they hold, and the writes that were refused to those whose time was over.
+// Live sessions, refused writes, the TTL advisor and leases.
 
 import { type ReactNode, useState } from 'react';
 import type { RefusedWriteMessage } from '../../../src/features/audit/messages.ts';
@@ -9,7 +9,7 @@ import type {
   WorkerMessage,
 } from '../../../src/protocol/messages/sessions.ts';
 import { itemsOf, useMay, usePages, useRead } from '../api/reads.ts';
-import { durationText, plural } from '../model/words.ts';
+import { durationText, plural, sentenceCase } from '../model/words.ts';
 import { OperationButton } from '../parts/dialog.tsx';
 import { ExecutionLink, Fence, Status, Time, useNow } from '../parts/marks.tsx';
 import { AdminElsewhere, Empty, More, PageHead, Shown } from '../parts/notes.tsx';
@@ -17,13 +17,13 @@ import { type Column, LongTable, Table } from '../parts/table.tsx';
 import { AdvicePanel } from './advice.tsx';
 
 const POLL_MS = 1_000;
-/** What a worker says of itself changes with a deploy. */
+/** Workers announce pipelines and releases once, so they change only with a deploy. */
 const WORKERS_MS = 5_000;
 
 export function WorkersPage(): ReactNode {
   return (
     <>
-      <PageHead title="Leases and workers" about="One heartbeat for everything a session holds" />
+      <PageHead title="Leases and workers" about="Live sessions, refused writes and leases" />
       <Sessions />
     </>
   );
@@ -68,9 +68,9 @@ function Sessions(): ReactNode {
 
 function NoWorkers(): ReactNode {
   return (
-    <Empty title="No session is open">
+    <Empty title="No sessions">
       <p>
-        A worker opens one: <code>openWorker({'{ url, key, pipelines }'})</code> in your code, or{' '}
+        Start a worker: <code>openWorker({'{ url, key, pipelines }'})</code>, or run{' '}
         <code>holdfast dev</code>.
       </p>
     </Empty>
@@ -97,23 +97,23 @@ function SessionCard({
         <strong title={id}>{owner}</strong>
         <Status status={state} />
       </div>
-      <div className="slack" title="How long it may act without another heartbeat">
+      <div className="slack" title="Time left before the lease expires">
         <span
           className={part < 0.25 ? 'slack-bar slack-low' : 'slack-bar'}
           style={{ width: `${part * 100}%` }}
         />
       </div>
       <p className="about">
-        {left > 0 ? `${durationText(left)} of slack` : `out of time since ${durationText(-left)}`},
-        ttl {durationText(ttlMs)}, last beat <Time at={beatAt} />
+        {left > 0 ? `Expires in ${durationText(left)}` : `Expired ${durationText(-left)} ago`} · TTL{' '}
+        {durationText(ttlMs)} · last heartbeat <Time at={beatAt} />
       </p>
       <p className="about">
-        {project === undefined ? 'embedded' : project}
+        {project ?? (pipelines === undefined ? 'Embedded session' : 'Embedded worker')}
         {pipelines === undefined ? '' : ` · ${pipelines.join(', ')}`}
         {worker?.release === undefined ? '' : ` · release ${worker.release}`}
       </p>
       {worker?.refused === undefined ? null : (
-        <p className="problem">It gets nothing that is pinned. {worker.refused.detail}</p>
+        <p className="problem">Not eligible for pinned executions. {worker.refused.detail}</p>
       )}
       {mayEnd && state !== 'ended' ? <EndButton id={id} owner={owner} /> : null}
     </li>
@@ -123,12 +123,12 @@ function SessionCard({
 function EndButton({ id, owner }: { readonly id: string; readonly owner: string }): ReactNode {
   return (
     <OperationButton
-      label="End it…"
+      label="End session…"
       className="quiet"
       ask={{
-        title: `End the session of ${owner}`,
-        sentence: 'What it holds is free for others at once. What it still writes is refused.',
-        verb: 'End the session',
+        title: `End session ${owner}?`,
+        sentence: 'Its leases are released immediately; any later write is refused.',
+        verb: 'End session',
         isDanger: true,
         needsReason: true,
         operation: (reason) => requestTo('POST /v1/sessions/:id/end', { id, reason }),
@@ -137,22 +137,30 @@ function EndButton({ id, owner }: { readonly id: string; readonly owner: string 
   );
 }
 
+const OPERATIONS: Readonly<Record<RefusedWriteMessage['verb'], string>> = {
+  record: 'Step result',
+  transact: 'Transaction',
+  finish: 'End of execution',
+  park: 'Wait',
+  giveBack: 'Release',
+};
+
 const REFUSED: readonly Column<RefusedWriteMessage>[] = [
-  { title: 'Last', width: '7.5rem', cell: ({ lastAt }) => <Time at={lastAt} /> },
+  { title: 'Last seen', width: '7.5rem', cell: ({ lastAt }) => <Time at={lastAt} /> },
   {
-    title: 'Who wrote',
+    title: 'Writer',
     width: 'minmax(7rem, 1fr)',
     cell: ({ owner }) => <span title={owner}>{owner}</span>,
   },
-  { title: 'What', width: '6rem', cell: ({ verb }) => verb },
-  { title: 'With', width: '6rem', cell: ({ fence }) => <Fence fence={fence} isOld /> },
+  { title: 'Operation', width: '8rem', cell: ({ verb }) => OPERATIONS[verb] },
+  { title: 'Fence used', width: '6rem', cell: ({ fence }) => <Fence fence={fence} isOld /> },
   {
-    title: 'Newest',
-    width: '6rem',
+    title: 'Current fence',
+    width: '7rem',
     cell: ({ newest }) => (newest === undefined ? '' : <Fence fence={newest} />),
   },
-  { title: 'Why', width: 'minmax(7rem, 1fr)', cell: ({ why }) => why },
-  { title: 'Times', width: '4rem', isNumber: true, cell: ({ count }) => count },
+  { title: 'Reason', width: 'minmax(7rem, 1fr)', cell: ({ why }) => sentenceCase(why) },
+  { title: 'Count', width: '4rem', isNumber: true, cell: ({ count }) => count },
   {
     title: 'Execution',
     width: '10.5rem',
@@ -174,14 +182,12 @@ function RefusedWrites(): ReactNode {
           isEmpty={read.data !== undefined && items.length === 0}
           empty={
             <p className="about">
-              None. A worker that was frozen or cut off, and writes after another has taken over, is
-              shown here with its old fence.
+              None. If a worker was paused or partitioned and writes after its lease was taken over,
+              the write appears here.
             </p>
           }
         >
-          <p className="about">
-            {plural(items.length, 'kind')} of late writes, none of which did any harm
-          </p>
+          <p className="about">{plural(items.length, 'distinct late write')}, all refused</p>
           <Table
             label="Refused writes"
             columns={REFUSED}
@@ -198,9 +204,9 @@ function RefusedWrites(): ReactNode {
 
 function Leases(): ReactNode {
   const { isOfAll, admin } = useMay();
+  const [typed, setTyped] = useState('');
   const [prefix, setPrefix] = useState('');
-  const [asked, setAsked] = useState('');
-  const pages = usePages(requestTo('GET /v1/leases', { prefix: asked, limit: 200 }), {
+  const pages = usePages(requestTo('GET /v1/leases', { prefix, limit: 200 }), {
     everyMs: 2_000,
   });
   const items = itemsOf(pages);
@@ -214,16 +220,16 @@ function Leases(): ReactNode {
           className="search"
           onSubmit={(event) => {
             event.preventDefault();
-            setAsked(prefix.trim());
+            setPrefix(typed.trim());
           }}
         >
           <input
-            aria-label="Prefix of the key"
-            placeholder="prefix of the key"
-            value={prefix}
-            onChange={(event) => setPrefix(event.target.value)}
+            aria-label="Key prefix"
+            placeholder="Key prefix"
+            value={typed}
+            onChange={(event) => setTyped(event.target.value)}
           />
-          <button type="submit">Look</button>
+          <button type="submit">Search</button>
         </form>
       </header>
       <Shown
@@ -231,8 +237,13 @@ function Leases(): ReactNode {
         isEmpty={pages.data !== undefined && items.length === 0}
         empty={
           <p className="about">
-            No key was ever granted here. The lease library grants them:
-            session.acquire('invoice/7').
+            {prefix === '' ? (
+              <>
+                No leases yet. Acquire one with <code>session.acquire('invoice/7')</code>.
+              </>
+            ) : (
+              'No lease has a key with this prefix.'
+            )}
           </p>
         }
       >
@@ -284,7 +295,7 @@ function LeaseOperations({
         className="quiet"
         ask={{
           title: `Drain ${leaseKey}`,
-          sentence: 'Its holder is asked to stop within a minute. Then it is free for others.',
+          sentence: 'Asks the holder to stop within one minute, then releases the lease.',
           verb: 'Drain',
           needsReason: true,
           operation: (reason) =>
@@ -297,7 +308,7 @@ function LeaseOperations({
         ask={{
           title: `Revoke ${leaseKey}`,
           sentence:
-            'The term ends now. Its holder learns of it with its next heartbeat, and what it writes until then is refused.',
+            'Ends the lease now. The holder finds out at its next heartbeat; its writes are refused from now on.',
           verb: 'Revoke',
           isDanger: true,
           needsReason: true,

@@ -1,4 +1,5 @@
-// A form for an answer: fields where its schema is known and simple, JSON where not. What was typed stays.
+// The answer form: a field for each property of a simple schema, otherwise a JSON text area. The typed
+// text stays after an error.
 
 import { type ReactNode, useId, useState } from 'react';
 import { type FieldSchema, fieldsOf, readAnswer } from '../model/answer-fields.ts';
@@ -28,8 +29,8 @@ export function AnswerForm({
           const value = fields === undefined ? parsed(text) : readAnswer(fields, typed);
           setProblem(undefined);
           onAnswer(value);
-        } catch (wrong) {
-          setProblem(wrong instanceof Error ? wrong : new Error(String(wrong)));
+        } catch (cause) {
+          setProblem(cause instanceof Error ? cause : new Error(String(cause)));
         }
       }}
     >
@@ -47,7 +48,7 @@ export function AnswerForm({
       )}
       <ProblemNote error={problem ?? error} />
       <button type="submit" className="primary" disabled={isPending}>
-        {isPending ? 'Sending …' : 'Answer'}
+        {isPending ? 'Sending…' : 'Submit'}
       </button>
     </form>
   );

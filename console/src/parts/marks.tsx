@@ -157,8 +157,9 @@ async function copyText(text: string): Promise<boolean> {
   }
   const field = document.createElement('textarea');
   field.value = text;
-  const place = document.querySelector('dialog[open]') ?? document.body;
-  place.append(field);
+  // A modal dialog makes the rest of the page inert.
+  const container = document.querySelector('dialog[open]') ?? document.body;
+  container.append(field);
   field.select();
   const isDone = document.execCommand('copy');
   field.remove();

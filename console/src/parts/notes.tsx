@@ -69,7 +69,7 @@ export function Loading({ rows = 6 }: { readonly rows?: number }): ReactNode {
   return (
     <div className="loading" role="status" aria-label="Loading">
       {Array.from({ length: rows }, (_, index) => (
-        // biome-ignore lint/suspicious/noArrayIndexKey: they are all the same
+        // biome-ignore lint/suspicious/noArrayIndexKey: all rows are the same
         <div className="loading-row" key={index} />
       ))}
     </div>

@@ -33,14 +33,14 @@ const HEIGHT = 180;
 const TALL = 300;
 
 export function Plot({ title, times, curves, format, across, summary }: PlotProps): ReactNode {
-  const place = useRef<HTMLDivElement>(null);
+  const container = useRef<HTMLDivElement>(null);
   const plot = useRef<UPlot>(undefined);
   const data = [times, ...curves.map(({ values }) => values)] as unknown as UPlot.AlignedData;
   const latest = useRef({ curves, data, format, across });
   latest.current = { curves, data, format, across };
   const height = across === undefined ? HEIGHT : TALL;
   useEffect(() => {
-    const element = place.current;
+    const element = container.current;
     if (element === null) return undefined;
     const { current } = latest;
     const made = new UPlot(optionsOf(element, current), current.data, element);
@@ -71,7 +71,7 @@ export function Plot({ title, times, curves, format, across, summary }: PlotProp
         </span>
       </figcaption>
       <div
-        ref={place}
+        ref={container}
         className={across === undefined ? 'plot-place' : 'plot-place plot-tall'}
         role="img"
         aria-label={`${title}: ${summary ?? summaryOf(curves, format)}`}

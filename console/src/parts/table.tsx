@@ -55,7 +55,7 @@ function useStay<Item>(
     const item = items[index];
     read.current = index === 0 || item === undefined ? undefined : { key: keyOf(item), index };
   };
-  // biome-ignore lint/correctness/useExhaustiveDependencies: only what is listed moves rows
+  // biome-ignore lint/correctness/useExhaustiveDependencies: only a new list moves rows
   useLayoutEffect(() => {
     const { current: was } = read;
     const there = was === undefined ? undefined : items[was.index];
@@ -139,13 +139,13 @@ interface RowProps<Item> extends Pick<TableProps<Item>, 'columns'> {
 }
 
 function Row<Item>({ columns, item, at }: RowProps<Item>): ReactNode {
-  const place = at === undefined ? {} : { transform: `translateY(${at.start}px)` };
+  const position = at === undefined ? {} : { transform: `translateY(${at.start}px)` };
   return (
     // biome-ignore-start lint/a11y: see above
     <div
       role="row"
       className={at === undefined ? 'row' : 'row row-placed'}
-      style={{ ...gridOf(columns), ...place }}
+      style={{ ...gridOf(columns), ...position }}
       {...(at === undefined ? {} : { 'aria-rowindex': at.index + 2 })}
     >
       {columns.map(({ title, cell, isNumber }) => (

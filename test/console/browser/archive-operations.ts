@@ -12,10 +12,10 @@ const browses: BrowserCase = {
   async run({ driver, world, archiveFolder }) {
     const { page } = driver;
     await driver.open('/archive', 'Archive');
-    await page.getByLabel('Words of the key, or an id').fill('47');
+    await page.getByLabel('Key words or ID').fill('47');
     await driver.button('Search').click();
-    await page.getByText('Nothing in the archive fits').waitFor();
-    await page.getByLabel('Words of the key, or an id').fill('4711 bern');
+    await page.getByText('No matches').waitFor();
+    await page.getByLabel('Key words or ID').fill('4711 bern');
     await page.getByLabel('Status').selectOption('completed');
     await driver.button('Search').click();
     await page.getByRole('cell', { name: 'Invoice-4711 Bern' }).waitFor();
@@ -30,17 +30,17 @@ const browses: BrowserCase = {
       await driver.shoot(`archived-${tab.toLowerCase()}`);
     }
     await page.getByRole('tab', { name: /^Documents/ }).click();
-    await page.getByRole('cell', { name: 'value', exact: true }).first().waitFor();
+    await page.getByRole('cell', { name: 'Value', exact: true }).first().waitFor();
     const [download] = await Promise.all([
       page.waitForEvent('download'),
-      page.getByRole('button', { name: 'Save invoice.txt' }).click(),
+      page.getByRole('button', { name: 'Download invoice.txt' }).click(),
     ]);
     assert.equal(await readFile((await download.path()) ?? '', 'utf8'), 'Pay 17 francs.');
     await driver.button('Verify').click();
-    await page.getByText(/documents, each as it was written/).waitFor();
+    await page.getByText(/documents verified, all intact/).waitFor();
     await spoil(archiveFolder, world.archived);
     await driver.button('Verify').click();
-    await page.getByText(/Damaged: report\.md is changed/).waitFor();
+    await page.getByText(/Damaged: report\.md \(changed\)/).waitFor();
     await driver.checkAccess('documents that were changed');
     await driver.shoot('archived-documents');
   },
@@ -61,9 +61,9 @@ const runs: BrowserCase = {
     const client = new HoldfastClient({ url: coordinator.url, key: await coordinator.key(ROLES) });
     await client.projects.put('default', { keepMs: { compensated: 0 } });
     await driver.open('/archive', 'Archive');
-    await driver.button('Archive what is due…').click();
+    await driver.button('Archive now…').click();
     await driver.button('Archive').click();
-    await page.getByText(/^[1-9]\d* executions? (?:was|were) due: \d+ archived/).waitFor();
+    await page.getByText(/^[1-9]\d* due: \d+ archived/).waitFor();
     await driver.button('Close').click();
     await page.getByRole('cell', { name: 'compensated' }).first().waitFor();
     await driver.open(`/executions/${world.compensated}`, 'Archived');

@@ -45,8 +45,8 @@ async function approve(driver: ConsoleDriver): Promise<void> {
   await page.getByRole('link', { name: '1 Approve an order' }).click();
   await page.getByText('"soup"').waitFor();
   await page.getByLabel('yes').check();
-  await page.getByRole('button', { name: 'Answer', exact: true }).click();
-  await page.getByText('Nothing is asked now').waitFor();
+  await page.getByRole('button', { name: 'Submit', exact: true }).click();
+  await page.getByText('No open requests').waitFor();
   const resumed = page.getByRole('listitem').filter({ hasText: 'resumed where it was waiting' });
   await resumed.getByRole('link').waitFor();
   await page.getByRole('link', { name: 'View code', exact: true }).click();
@@ -85,8 +85,11 @@ async function failPayment(driver: ConsoleDriver): Promise<void> {
   const story = page.getByRole('listitem').filter({ hasText: 'quarantined with a dead letter' });
   await story.getByRole('link').click();
   await page.getByText(/Quarantined at/).waitFor();
+  // The page reads the history and the explanation separately, so wait for both.
+  const undone = page.locator('.lane-undo .lane-name');
+  await undone.nth(3).waitFor();
   // In reverse: the last course first, the money last.
-  const lanes = await page.locator('.lane-undo .lane-name').allTextContents();
+  const lanes = await undone.allTextContents();
   assert.deepEqual(lanes, ['↶ plate', '↶ cook', '↶ chop', '↶ charge']);
   await driver.shoot('undone');
 }
@@ -97,7 +100,7 @@ async function redrive(driver: ConsoleDriver): Promise<void> {
   await driver.heading('Dead letters').waitFor();
   await driver.button('Re-drive all…').click();
   await driver.button('Re-drive dead letters').click();
-  await driver.heading('redrive of many').waitFor();
+  await driver.heading('Bulk re-drive').waitFor();
   await page.getByRole('cell').getByRole('link').nth(1).click();
   await page.getByText(/Compensated at/).waitFor();
 }

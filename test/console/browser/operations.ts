@@ -18,13 +18,13 @@ const answers: BrowserCase = {
     const { page } = driver;
     await page.getByLabel('Assignee', { exact: true }).fill('olga');
     await driver.button('Assign').click();
-    await page.getByText('for olga').waitFor();
+    await page.getByText('Assigned to olga').waitFor();
     await page.getByLabel('note').fill('with thanks');
     await page.getByLabel('yes').check();
     await driver.shoot('answer-form');
     await driver.checkAccess('the form of an answer');
-    await driver.button('Answer').click();
-    await page.getByText('Nothing is asked now').waitFor();
+    await driver.button('Submit').click();
+    await page.getByText('No open requests').waitFor();
     await driver.open(`/executions/${world.waiting}`, 'order');
     await page.getByText(/Completed at/).waitFor();
     const client = new HoldfastClient({ url: coordinator.url, key: await coordinator.key(ROLES) });
@@ -44,7 +44,7 @@ const byLink: BrowserCase = {
     await driver.open('/inbox', 'Inbox');
     const { page } = driver;
     await page.getByRole('button', { name: /^anything/ }).click();
-    await driver.button('Make a link').click();
+    await driver.button('Create link').click();
     const href =
       (await page.getByRole('link', { name: /\/console\/answer\// }).textContent()) ?? '';
     await page.context().clearCookies();
@@ -53,13 +53,13 @@ const byLink: BrowserCase = {
     await driver.checkAccess('the page of a link');
     await driver.shoot('answer-link');
     await page.getByLabel(/^Answer/).fill('{"accepted": tru');
-    await driver.button('Answer').click();
+    await driver.button('Submit').click();
     await page.getByRole('alert').waitFor();
     const typed = await page.getByLabel(/^Answer/).inputValue();
     assert.equal(typed, '{"accepted": tru', 'what was typed is still there');
     await page.getByLabel(/^Answer/).fill('{"accepted": true}');
-    await driver.button('Answer').click();
-    await page.getByText('Thank you: your answer is kept.').waitFor();
+    await driver.button('Submit').click();
+    await page.getByText('Thank you. Your answer was saved.').waitFor();
     await client.executions.result(id);
     await page.goto(`${coordinator.url}/console/executions`);
     await page.getByLabel('API key').waitFor();
@@ -82,7 +82,7 @@ const redrives: BrowserCase = {
     await driver.shoot('redrive-preview');
     await page.getByLabel(/^Reason/).fill('the bank is back');
     await driver.button('Re-drive 3 dead letters').click();
-    await driver.heading('redrive of many').waitFor();
+    await driver.heading('Bulk re-drive').waitFor();
     await page.getByText('3 items').waitFor();
     await page.getByText(/^3 /).first().waitFor();
     await driver.checkAccess('a job');
@@ -192,7 +192,7 @@ const live: BrowserCase = {
     await driver.button('Preview count').click();
     await page.getByText('Matches 1 open execution right now.').waitFor();
     await driver.button('Cancel 1 execution').click();
-    await driver.heading('cancel of many').waitFor();
+    await driver.heading('Bulk cancel').waitFor();
     await driver.open('/executions?pipeline=nobody-runs-this', 'Executions');
     await page.getByRole('cell', { name: 'cancelled' }).waitFor();
   },
@@ -201,14 +201,14 @@ const live: BrowserCase = {
 /** What a page says where there is nothing yet. */
 const EMPTY: readonly (readonly [path: string, heading: string, expected: string])[] = [
   ['/executions', 'Executions', 'No executions yet'],
-  ['/inbox', 'Inbox', 'Nothing is asked now'],
-  ['/dead-letters', 'Dead letters', 'No dead letters are open'],
-  ['/quarantine', 'Quarantine', 'Nothing is stuck'],
-  ['/releases', 'Releases', 'Nothing was released yet'],
-  ['/releases/nothing', 'nothing', 'It has no releases'],
-  ['/schedules', 'Schedules', 'Nothing is scheduled'],
-  ['/archive', 'Archive', 'Nothing was archived yet'],
-  ['/audit', 'Audit log', 'Nothing is on record'],
+  ['/inbox', 'Inbox', 'No open requests'],
+  ['/dead-letters', 'Dead letters', 'failed permanently or could not be compensated'],
+  ['/quarantine', 'Quarantine', 'Nothing needs attention'],
+  ['/releases', 'Releases', 'No releases yet'],
+  ['/releases/nothing', 'nothing', 'No releases'],
+  ['/schedules', 'Schedules', 'No schedules'],
+  ['/archive', 'Archive', 'Archive is empty'],
+  ['/audit', 'Audit log', 'No entries'],
 ];
 
 const empty: BrowserCase = {
@@ -256,19 +256,21 @@ const advises: BrowserCase = {
   async run({ driver }) {
     const { page } = driver;
     await driver.open('/workers', 'Leases and workers');
-    const panel = page.getByRole('region', { name: 'Which ttl?' });
-    await panel.getByText(/^(Open sessions with|Keep) a ttl of/).waitFor();
-    await panel.getByRole('img', { name: /each point is one ttl; now .* false losses/ }).waitFor();
-    await panel.getByLabel('What matters').selectOption('interactive');
-    await panel.getByLabel('they last on average, ms').fill('5000');
-    await panel.getByRole('button', { name: 'Advise' }).click();
-    await panel.getByText('No ttl keeps every limit.').waitFor();
+    const panel = page.getByRole('region', { name: 'TTL advisor' });
+    await panel.getByText(/^(Recommended: TTL|Keep TTL) /).waitFor();
+    await panel
+      .getByRole('img', { name: /each point is one TTL; current .* false takeovers/ })
+      .waitFor();
+    await panel.getByLabel('Optimise for').selectOption('interactive');
+    await panel.getByLabel('Mean pause (ms)').fill('5000');
+    await panel.getByRole('button', { name: 'Recommend' }).click();
+    await panel.getByText('No TTL meets every limit.').waitFor();
     await panel.getByText(/A takeover p99 of 15 s needs a ttl of at most/).waitFor();
     await driver.checkAccess('goals that contradict each other');
-    await panel.getByLabel('they last on average, ms').fill('100');
-    await panel.getByLabel('ttl now, ms').fill('60000');
-    await panel.getByRole('button', { name: 'Advise' }).click();
-    await panel.getByText(/^Open sessions with a ttl of 1\d s/).waitFor();
+    await panel.getByLabel('Mean pause (ms)').fill('100');
+    await panel.getByLabel('Current TTL (ms)').fill('60000');
+    await panel.getByRole('button', { name: 'Recommend' }).click();
+    await panel.getByText(/^Recommended: TTL 1\d s/).waitFor();
     await panel.getByText(/The current settings break a limit/).waitFor();
     await panel.scrollIntoViewIfNeeded();
     for (const theme of ['light', 'dark'] as const) {

@@ -29,7 +29,12 @@ const PAGES: readonly PageUnderTest[] = [
   },
   { name: 'inbox', heading: 'Inbox', path: () => '/inbox', shows: '"boots"' },
   { name: 'dead-letters', heading: 'Dead letters', path: () => '/dead-letters', shows: 'declined' },
-  { name: 'quarantine', heading: 'Quarantine', path: () => '/quarantine', shows: /Undoing failed/ },
+  {
+    name: 'quarantine',
+    heading: 'Quarantine',
+    path: () => '/quarantine',
+    shows: /Compensation failed/,
+  },
   {
     name: 'workers',
     heading: 'Leases and workers',
@@ -41,7 +46,7 @@ const PAGES: readonly PageUnderTest[] = [
     name: 'rollout',
     heading: 'parcel',
     path: () => '/releases/parcel?release=v3',
-    shows: '2 of 2 open would break.',
+    shows: '2 of 2 open executions checked: 2 would break.',
   },
   { name: 'schedules', heading: 'Schedules', path: () => '/schedules', shows: 'nightly' },
   { name: 'archive', heading: 'Archive', path: () => '/archive', shows: 'Invoice-4711 Bern' },

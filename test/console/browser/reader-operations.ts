@@ -28,39 +28,39 @@ const keepsQuestion: BrowserCase = {
     const client = await clientOf({ coordinator });
     const [, first] = await asking(client, 'kettle');
     await driver.open('/inbox', 'Inbox');
-    const question = page.getByRole('region', { name: 'The question' });
+    const question = page.getByRole('region', { name: 'Selected request' });
     await question.getByText('"kettle"').waitFor();
     await question.getByLabel(/^Answer/).fill('"half an ans');
     const [, second] = await asking(client, 'spoon');
-    await page.getByText(/^3 open questions/).waitFor();
+    await page.getByText(/^3 open requests/).waitFor();
     await question.getByText('"kettle"').waitFor();
     assert.equal(await question.getByLabel(/^Answer/).inputValue(), '"half an ans');
     await client.awaits.answer(first, 'somebody else was faster');
-    await question.getByText('It is not open any more').waitFor();
+    await question.getByText('No longer open').waitFor();
     assert.equal(
-      await driver.button('Answer').count(),
+      await driver.button('Submit').count(),
       0,
       'nothing can be said to another question',
     );
     await driver.checkAccess('a question that is over');
-    await driver.button('Next question').click();
+    await driver.button('Next request').click();
     await question.getByText('"spoon"').waitFor();
     await question.getByLabel(/^Answer/).fill('"mine"');
-    await driver.button('Answer').click();
-    await page.getByText('Your answer is kept').waitFor();
+    await driver.button('Submit').click();
+    await page.getByText('Answer saved.').waitFor();
     const { answer } = await client.awaits.read(second);
     assert.equal(answer?.value, 'mine');
     await asking(client, 'fork');
     await page.getByRole('button', { name: /^anything/ }).click();
     await question.getByText('"fork"').waitFor();
-    await driver.button('Make a link').click();
+    await driver.button('Create link').click();
     const link = page.getByRole('link', { name: /\/console\/answer\// });
     const href = (await link.textContent()) ?? '';
-    await driver.button('Cancel the question…').click();
-    await page.getByRole('dialog').getByRole('button', { name: 'Cancel the question' }).click();
-    await page.getByText('The question is cancelled').waitFor();
+    await driver.button('Cancel request…').click();
+    await page.getByRole('dialog').getByRole('button', { name: 'Cancel request' }).click();
+    await page.getByText('Request cancelled.').waitFor();
     await page.goto(href);
-    await page.getByText('This is not asked any more').waitFor();
+    await page.getByText('This request was cancelled or has expired.').waitFor();
   },
 };
 
@@ -106,8 +106,8 @@ const searchesFurther: BrowserCase = {
       }),
     );
     await driver.open('/quarantine', 'Quarantine');
-    const further = driver.button('Look further');
-    const found = page.getByText(/Undoing failed for good/);
+    const further = driver.button('Search older');
+    const found = page.getByText(/Compensation failed permanently/);
     await further.waitFor();
     assert.equal(await found.count(), 0);
     await driver.checkAccess('a quarantine that was not looked through');
@@ -172,8 +172,8 @@ const asAllowed: BrowserCase = {
     await page.getByText('Requires role operate; your key has submit.').waitFor();
     await driver.checkAccess('a page that a key does not open');
     await driver.open('/inbox', 'Inbox');
-    await page.getByText('Answering needs a key with the role operate').waitFor();
-    assert.equal(await driver.button('Answer').count(), 0);
+    await page.getByText('Answering requires the operate role').waitFor();
+    assert.equal(await driver.button('Submit').count(), 0);
     const keeping = await as(await coordinator.key(['admin'], 'default'));
     assert.deepEqual(keeping, ['Releases', 'Projects & API keys']);
     await driver.open('/access', 'Projects & API keys');
@@ -258,14 +258,14 @@ const leavesOut: BrowserCase = {
       await holdfast.worker({ pipelines: [sticky] });
       const { id } = await holdfast.submit(sticky, undefined);
       await driver.open('/quarantine', 'Quarantine');
-      const group = page.getByRole('region', { name: 'Undoing, and waiting' });
-      await group.getByRole('button', { name: 'Leave out…' }).click();
-      const step = page.getByLabel('Name of the step');
+      const group = page.getByRole('region', { name: 'Compensation retrying' });
+      await group.getByRole('button', { name: 'Skip…' }).click();
+      const step = page.getByLabel('Step', { exact: true });
       await page.locator('datalist option').first().waitFor({ state: 'attached' });
       assert.equal(await step.inputValue(), 'charge');
       await driver.checkAccess('leaving a compensation out');
       await page.getByLabel('Reason').fill('paid back by hand');
-      await driver.button('Leave it out').click();
+      await driver.button('Skip').click();
       await group.waitFor({ state: 'detached' });
       await driver.open(`/executions/${id}`, 'sticky');
       await page.getByText(/Compensated at/).waitFor();

@@ -9,7 +9,7 @@ import type { ConsoleDriver } from './console-driver.ts';
 import type { BrowserCase } from './register.ts';
 
 function build(driver: ConsoleDriver, name: string): Locator {
-  return driver.page.getByRole('list', { name: 'Builds' }).getByRole('button', { name });
+  return driver.page.getByRole('list', { name: 'Releases' }).getByRole('button', { name });
 }
 
 async function choose(driver: ConsoleDriver, name: string): Promise<void> {
@@ -39,8 +39,8 @@ const refusesWhatBreaks: BrowserCase = {
     await page.getByRole('link', { name: 'parcel' }).click();
     await driver.heading('parcel').waitFor();
     await choose(driver, 'v3');
-    await page.getByText('It breaks those who keep to what is active.').waitFor();
-    await page.getByText('2 of 2 open would break.').waitFor();
+    await page.getByText('Incompatible with the active release.').waitFor();
+    await page.getByText('2 of 2 open executions checked: 2 would break.').waitFor();
     const [id = ''] = world.parcels;
     const broken = page.getByRole('listitem').filter({ has: page.locator(`a[title="${id}"]`) });
     await broken.getByText(/step:pack#1.*step:wrap#1/).waitFor();
@@ -77,8 +77,8 @@ const deploys: BrowserCase = {
     const client = new HoldfastClient({ url: coordinator.url, key: await coordinator.key(ROLES) });
     await driver.open('/releases/parcel?release=v2', 'parcel');
     await driver.button('Preflight…').click();
-    await driver.button('Replay them').click();
-    await page.getByText('None of 2 open would break.').waitFor();
+    await driver.button('Run preflight').click();
+    await page.getByText('2 of 2 open executions checked: all compatible.').waitFor();
     await isGone(driver);
     await driver.button('Set canary…').click();
     await page.getByLabel('Percent of new executions').fill('20');
@@ -106,7 +106,7 @@ const deploys: BrowserCase = {
     await page.getByText('New executions go to v2.').first().waitFor();
     await page.getByText('all is well').waitFor();
     await choose(driver, 'v1');
-    await page.getByText('2 executions to go').waitFor();
+    await page.getByText('2 remaining').waitFor();
     await driver.checkAccess('a release that drains');
     await driver.shoot('release-draining');
     await operation(driver, { label: 'Retire…', title: 'Retire v1', reason: 'too soon' });
@@ -122,7 +122,7 @@ const deploys: BrowserCase = {
       reason: 'back to any worker',
     });
     await isGone(driver);
-    await page.getByText('New executions are pinned to nothing.').first().waitFor();
+    await page.getByText('New executions are not pinned.').first().waitFor();
     await client.releases.change('parcel', { action: 'activate', name: 'v2' });
     await empty(driver, client, world.parcels);
   },
