@@ -81,7 +81,7 @@ export async function play<Result>(
   while (step.done !== true) {
     const yielded = step.value;
     const rows = 'run' in yielded ? await yielded.run(queries) : await rowsOf(queries, yielded);
-    if (writes(yielded, rows)) onWritten?.();
+    if (onWritten !== undefined && writes(yielded, rows)) onWritten();
     step = script.next(rows);
   }
   return step.value;

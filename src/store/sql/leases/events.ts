@@ -5,7 +5,7 @@ import type { NewLeaseEvent } from '../../../lease/event.ts';
 import { type Fence, isIssuable } from '../../../lease/fence.ts';
 import type { Instant } from '../../../support/clock.ts';
 import { fromEvent } from '../../lease-rows.ts';
-import { all, dialects, one, type Script, sql } from '../script.ts';
+import { all, one, type Script, sql } from '../script.ts';
 import { both } from './views.ts';
 
 const EVENT = {
@@ -22,19 +22,9 @@ const APPEND_EVENTS = both(
     from ${d.records(':events', EVENT)} as e`,
 );
 
-const APPEND_EVENT_ON_SQLITE = dialects({
-  sqlite: `insert into event (${COLUMNS}) values (${COLUMNS.replaceAll(/\w+/g, ':$&')})`,
-  postgres: '',
-});
-
 export function* appendLeaseEvents(events: readonly NewLeaseEvent[]): Script<void> {
   if (events.length > 0)
     yield* all(APPEND_EVENTS, { events: JSON.stringify(events.map(fromEvent)) });
-}
-
-/** For changes whose PostgreSQL statement writes the event itself. */
-export function* appendLeaseEventOnSqlite(event: NewLeaseEvent): Script<void> {
-  yield* all(APPEND_EVENT_ON_SQLITE, fromEvent(event));
 }
 
 // The store records the alarm once. The halt keeps the highest fence shown, because the epoch must

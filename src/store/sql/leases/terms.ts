@@ -44,7 +44,7 @@ import {
   sql,
   wrote,
 } from '../script.ts';
-import { appendLeaseEventOnSqlite, appendLeaseEvents, halt } from './events.ts';
+import { appendLeaseEvents, halt } from './events.ts';
 import { both, type Dialect, loadTerm, onPostgres, POSTGRES, SQLITE } from './views.ts';
 
 /** Runs the scripts of leases. */
@@ -167,12 +167,11 @@ function* change<Request extends Shown, Decision extends TermDecision, Row = Cha
  * so that none can end before this commits. `for key share` waits for an end, which locks `for
  * update`, but lets heartbeats pass.
  */
-function liveChain({ steps }: Dialect): string {
+function liveChain({ ancestry }: Dialect): string {
   return `chain as (
     select a.id
-      from hf.session as h, ${steps('h.path')}, hf.session as a
-     where h.id = :session
-       and a.id == step.value
+      from hf.session as a
+     where ${ancestry('a.id', ':session')}
        and coalesce(a.ended_at is null, false) -- guard: session-ended
        and a.expires_at - a.grace_ms > hf_now() -- guard: lapse
        for key share of a
@@ -279,8 +278,9 @@ interface ChangedTerm {
   readonly awaited: number | boolean;
 }
 
-const CHANGED = `rev, session_id, owner, hf_now() as now,
-         exists (select 1 from hf.ticket as t where t.key = :key) as awaited`;
+const AWAITED = 'exists (select 1 from hf.ticket as t where t.key = :key) as awaited';
+
+const CHANGED = `rev, session_id, owner, hf_now() as now, ${AWAITED}`;
 
 // A holder releases its term (L-4). A yield to a named successor reserves the key for it for a
 // while (V-5).
@@ -294,36 +294,40 @@ function releaseIn(dialect: Dialect): string {
          reserved_for   = case when :exit::text = 'yielded' then l.drain_successor end,
          reserved_until = case when :exit::text = 'yielded' and l.drain_successor is not null then hf_now() + :reservationMs::bigint end
    where ${isHeld(dialect)}
-  returning ${CHANGED}`;
+  returning `;
 }
 
 // PostgreSQL writes the row and its event in one statement, because releases are as frequent as
 // grants.
 const RELEASE = dialects({
-  sqlite: `with ${liveChain(SQLITE)} ${releaseIn(SQLITE)}`,
+  sqlite: `with ${liveChain(SQLITE)} ${releaseIn(SQLITE)} ${AWAITED}`,
   postgres: `
   with ${liveChain(POSTGRES)},
-  released as (${releaseIn(POSTGRES)}),
-  told as (
+  released as (${releaseIn(POSTGRES)} l.key, l.fence, l.rev, l.session_id, l.owner, l.ended_at),
+  event as (
     insert into hf.event (at, kind, key, fence, rev, session_id, owner, detail)
-    select r.now, 'ended', :key::text, :fence::bigint, r.rev, r.session_id, r.owner,
+    select r.ended_at, 'ended', r.key, r.fence, r.rev, r.session_id, r.owner,
            jsonb_build_object('exit', :exit::text, 'cause', :cause::text)
       from released as r
   )
-  select * from released`,
+  select ${AWAITED} from released`,
 });
 
+const RELEASED = dialects({
+  sqlite: `
+  insert into event (at, kind, key, fence, rev, session_id, owner, detail)
+  select ended_at, 'ended', key, fence, rev, session_id, owner, json_object('exit', exit, 'cause', cause)
+    from lease
+   where key = :key`,
+  postgres: '',
+});
+
+const RELEASING = { sql: RELEASE, decide: decideRelease };
+
 function* release(request: ReleaseLease, policy: LeasePolicy) {
-  const { exit, cause } = request;
-  const values = { cause, reservationMs: policy.reservationMs };
-  const changed = yield* change({ sql: RELEASE, decide: decideRelease }, request, {
-    policy,
-    values,
-  });
-  if (changed.kind === 'apply') {
-    const end: TermEnd = { at: changed.row.now, exit, ...(cause === undefined ? {} : { cause }) };
-    yield* appendLeaseEventOnSqlite(endedEvent(termOf(request, changed.row), end, end.at));
-  }
+  const values = { reservationMs: policy.reservationMs };
+  const changed = yield* change(RELEASING, request, { policy, values });
+  if (changed.kind === 'apply') yield* all(RELEASED, request);
   return changed;
 }
 

@@ -21,6 +21,8 @@ export interface Dialect {
   readonly name: 'sqlite' | 'postgres';
   /** A session and its ancestors, in the form that `toChain` takes. */
   chainOf(session: string): string;
+  /** The column's value is the id of the session or of an ancestor, found by the column's index. */
+  ancestry(column: string, session: string): string;
   /** The ids of a path, as rows of `step` with the column `value`. */
   steps(path: string): string;
   depth(path: string): string;
@@ -50,6 +52,8 @@ export const SQLITE: Dialect = {
     );
     return `(select json_group_array(json_object(${fields.join(', ')})) from session as s join json_each(s.path) as step join session as a on a.id = step.value where s.id = ${session})`;
   },
+  ancestry: (column, session) =>
+    `${column} in (select step.value from session as h, json_each(h.path) as step where h.id = ${session})`,
   steps: (path) => `json_each(${path}) as step`,
   depth: (path) => `json_array_length(${path})`,
   among: (column, subquery) => `${column} in (${subquery})`,
@@ -68,6 +72,8 @@ export const POSTGRES: Dialect = {
   name: 'postgres',
   chainOf: (session) =>
     `(select json_agg(a order by cardinality(a.path)) from hf.session s join hf.session a on a.id = any (s.path) where s.id = ${session})`,
+  ancestry: (column, session) =>
+    `${column} = any ((select h.path from hf.session h where h.id = ${session})::uuid[])`,
   steps: (path) => `unnest(${path}) as step(value)`,
   depth: (path) => `cardinality(${path})`,
   among: (column, subquery) => `${column} = any (array(${subquery}))`,
