@@ -82,20 +82,19 @@ const FIGURES: Readonly<
     '15 s': TTL,
   },
   'retention.md': { '64 KiB': INLINE },
-  'approvals.md': { '32 bytes': at('features/awaits/links-api.ts', 'SECRET_BYTES_MIN') },
+  'answer-links.md': { '32 bytes': at('features/awaits/links-api.ts', 'SECRET_BYTES_MIN') },
   'schedules.md': { '20 seconds': MAINTAIN },
   'pipelines.md': {
-    'five minutes': EXAMPLE,
-    'three days': EXAMPLE,
     '1.6 seconds': 'eight times initialMs, which src/execution/failure.test.ts checks',
   },
+  'rolling-deploys.md': { '100 ms': at('engine/config.ts', 'DRIFT_GRACE_MS') },
   'steps.md': { '100 ms': at('engine/config.ts', 'parkAfterMs') },
   'transactions.md': { '64 KiB': INLINE },
   'values.md': {
     '64 KiB': INLINE,
     '16 MiB': at('engine/values/payloads.ts', 'bytesMax'),
-    '49 days': '2^32 values at 1,000 a second',
   },
+  'encryption.md': { '49 days': '2^32 values at 1,000 a second' },
   'waiting.md': { 'ten years': SLEEP, '20 seconds': MAINTAIN },
   'workers.md': {
     'two seconds': P4,

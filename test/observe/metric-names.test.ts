@@ -44,7 +44,7 @@ test('the dashboard and the guide of executions name the metrics that there are'
   prometheusExecutionObserver({ registry });
   const metrics = await registry.getMetricsAsJSON();
   const names = metrics.map(({ name }) => name).sort();
-  const files = ['deploy/grafana/holdfast-executions.json', 'docs/guides/observing.md'];
+  const files = ['deploy/grafana/holdfast-executions.json', 'docs/guides/execution-metrics.md'];
   for (const file of files) {
     const found = (await readFile(join(ROOT, file), 'utf8')).match(/holdfast_execution_[a-z_]+/g);
     const bare = (found ?? []).map((name) => name.replace(/_(?:bucket|sum|count)$/, ''));

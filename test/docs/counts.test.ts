@@ -1,0 +1,76 @@
+// Limits and defaults in the guides on executions are those of the code. figures.test.ts checks times and sizes.
+
+import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import { resolveWorkerOptions } from '../../src/engine/worker/worker-options.ts';
+import { DEFAULT_RETRY } from '../../src/execution/failure.ts';
+import { pipeline } from '../../src/index.ts';
+import { TTL_MS_DEFAULT } from '../../src/lease/session-options.ts';
+
+const ROOT = join(import.meta.dirname, '../..');
+
+/** The text of a page, and where its number is defined: a file of `src` and a name in it. */
+const COUNTS: readonly (readonly [page: string, text: string, file: string, name: string])[] = [
+  ['audit', '10,000 lines', 'features/audit/model.ts', 'REFUSED_WRITES_MAX'],
+  ['execution-metrics', 'first 50 names', 'server/metrics.ts', 'PIPELINES_MAX'],
+  ['execution-metrics', 'at most 1,000 in all', 'server/metrics.ts', 'ALL_PIPELINES_MAX'],
+  ['execution-metrics', 'at most 10000', 'server/coordinator-of.ts', 'DEPTH_MAX'],
+  ['fan-out', '(16 by default)', 'engine/run/run-context.ts', 'concurrency'],
+  ['fan-out', 'up to 1,000 children', 'engine/run/calls/spawn.ts', 'CHUNK'],
+  ['observing', '4,096 characters', 'engine/run/log.ts', 'MESSAGE_MAX'],
+  ['observing', '8,192 of its data', 'engine/run/log.ts', 'DATA_MAX'],
+  ['observing', '1,000 lines', 'engine/run/log.ts', 'LINES_MAX'],
+  ['schedules', 'at least 100', 'features/schedules/plan-api.ts', 'EVERY_MS_MIN'],
+  ['schedules', 'the last 1,000', 'features/schedules/duty.ts', 'CATCH_UP_MAX'],
+  ['submit', 'at most 64 each', 'engine/submission.ts', 'TAGS_MAX'],
+  ['values', '200 levels', 'support/value.ts', 'DEPTH_MAX'],
+  ['values', '1,000 digits', 'support/value.ts', 'DIGITS_MAX'],
+  ['waiting', '(100 by default)', 'engine/config.ts', 'parkAfterMs'],
+];
+
+function pageText(page: string): string {
+  return readFileSync(join(ROOT, `docs/guides/${page}.md`), 'utf8');
+}
+
+function definedIn(file: string, name: string): number {
+  const text = readFileSync(join(ROOT, 'src', file), 'utf8');
+  const [, found] = new RegExp(`\\b${name}\\s*(?:=|:)\\s*(\\d[\\d_]*)`).exec(text) ?? [];
+  assert.ok(found !== undefined, `${file} defines no number ${name}`);
+  return Number(found.replaceAll('_', ''));
+}
+
+/** The second column of the row whose first column has this name. */
+function defaultIn(page: string, option: string): number {
+  const [, cell] = new RegExp(`^\\| \`${option}\` \\| ([\\d.]+) `, 'm').exec(pageText(page)) ?? [];
+  assert.ok(cell !== undefined, `${page}.md has no default of ${option}`);
+  return Number(cell);
+}
+
+for (const [page, text, file, name] of COUNTS) {
+  test(`${page}.md: ${text}`, () => {
+    assert.ok(
+      pageText(page).replaceAll(/\s+/g, ' ').includes(text),
+      `${page}.md does not have the text "${text}"`,
+    );
+    const number = Number(/\d[\d,]*/.exec(text)?.[0].replaceAll(',', ''));
+    assert.equal(number, definedIn(file, name));
+  });
+}
+
+test('the table of retries has the defaults of the code', () => {
+  for (const [option, value] of Object.entries(DEFAULT_RETRY)) {
+    assert.equal(defaultIn('steps', option), value, option);
+  }
+});
+
+test('the table of worker options has the defaults of the code', () => {
+  const { concurrency, pollMs, stopGraceMs, reconcileMs } = resolveWorkerOptions({
+    pipelines: [pipeline({ name: 'idle', run: () => undefined })],
+  });
+  const defaults = { concurrency, pollMs, stopGraceMs, reconcileMs, ttlMs: TTL_MS_DEFAULT };
+  for (const [option, value] of Object.entries(defaults)) {
+    assert.equal(defaultIn('workers', option), value, option);
+  }
+});
