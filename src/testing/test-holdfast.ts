@@ -57,8 +57,8 @@ const DUTY_MS = 3_600_000;
 const ADVANCE_MS_MAX = 100 * 366 * 86_400_000;
 
 const NAMES: readonly (keyof TestHoldfastOptions)[] = [
-  ...(['pipelines', 'start', 'observer', 'codec', 'payloads', 'parkAfterMs'] as const),
-  ...(['maxClaimsWithoutProgress', 'random'] as const),
+  ...(['pipelines', 'start', 'observer', 'codec', 'payloads', 'links', 'relayAnswersMs'] as const),
+  ...(['retention', 'parkAfterMs', 'maxClaimsWithoutProgress', 'random'] as const),
 ];
 
 /**

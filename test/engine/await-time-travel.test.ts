@@ -121,3 +121,25 @@ test('an answer of long ago is reused by a re-drive: nothing that can be driven 
   assert.equal(await stage.holdfast.result(again.id), 'yes');
   assert.deepEqual((await stage.holdfast.awaits.list({ execution: again.id })).items, []);
 });
+
+test('a signed link expires by the clock of the test', async () => {
+  const asking = pipeline({
+    name: 'asking',
+    run: async (ctx) => (await ctx.await('it', { signed: true })).kind,
+  });
+  await using stage = await openTestHoldfast({
+    pipelines: [asking],
+    links: { keys: { k1: 'a secret of at least thirty-two bytes' }, current: 'k1' },
+  });
+  const { id, result } = await stage.holdfast.submit(asking, undefined);
+  await stage.advance(0);
+  const target = { execution: id, name: 'it' };
+  const old = stage.holdfast.awaits.link(target, { expiresInMs: DAY_MS });
+  await stage.advance(2 * DAY_MS);
+  const late = await stage.holdfast.awaits.answerByLink(old, true);
+  assert.equal(late.kind === 'refused' && late.why, 'link-expired');
+  const token = stage.holdfast.awaits.link(target, { expiresInMs: DAY_MS });
+  await stage.holdfast.awaits.answerByLink(token, true);
+  await stage.advance(0);
+  assert.equal(await result(), 'answered');
+});

@@ -137,8 +137,7 @@ const openings: readonly Options<void>[] = [
     fits: NONE,
     names: {
       ...(() => {
-        const { store: _store, clock: _clock, timers: _timers, ...rest } = HOLDFAST;
-        const { links: _links, relayAnswersMs: _relay, retention: _kept, ...own } = rest;
+        const { store: _store, clock: _clock, timers: _timers, ...own } = HOLDFAST;
         return own;
       })(),
       pipelines: NONE,
