@@ -115,8 +115,8 @@ export class Repair {
   /**
    * Starts a new execution that continues where a failed one stopped, and returns its `id`.
    *
-   * Throws `ActRefused` if the store refuses it, and `RedriveImpossible` if its history does not
-   * allow it.
+   * Throws `OperationRefused` if the store refuses it, and `RedriveImpossible` if its history does
+   * not allow it.
    */
   async redrive(id: string, options: RedriveOptions = {}): Promise<{ readonly id: ExecutionId }> {
     const names = ['mode', 'from', 'release', 'project', 'actor', 'reason'] as const;
